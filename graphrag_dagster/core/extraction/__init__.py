@@ -1,0 +1,1 @@
+"""From text units to instances of entities, relationships and claims."""

@@ -1,0 +1,26 @@
+"""Normalised entity names: what makes two mentions the same entity."""
+
+import html
+import re
+import unicodedata
+
+_QUOTES = "\"'“”‘’«»`„‚"
+_BLANKS = re.compile(r"\s+")
+
+
+def clean(text: str) -> str:
+    """Unescape HTML, drop control characters and surrounding quotes, fold white space (spec_graphrag §3)."""
+    unescaped = html.unescape(text)
+    printable = "".join(
+        " " if char in "\t\n\r" else char for char in unescaped if char in "\t\n\r" or char.isprintable()
+    )
+    return _BLANKS.sub(" ", printable).strip().strip(_QUOTES).strip()
+
+
+def normalise(name: str) -> str:
+    """Return the name under which instances are merged: cleaned, NFKC, upper case.
+
+    >>> normalise('  "Harbour&amp;Sons Ltd" ')
+    'HARBOUR&SONS LTD'
+    """
+    return unicodedata.normalize("NFKC", clean(name)).upper()

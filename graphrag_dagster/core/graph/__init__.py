@@ -1,0 +1,1 @@
+"""Merging, hierarchical Leiden and levels."""

@@ -1,0 +1,1 @@
+"""The language tasks done without a model: found, chosen and quoted, never invented."""

@@ -1,0 +1,1 @@
+"""The language tasks done by a model."""

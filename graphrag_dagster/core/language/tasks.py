@@ -1,0 +1,350 @@
+"""The ports to language technology: what a pipeline asks for, whoever answers.
+
+Each task takes a batch and answers in the order of the batch. An implementation decides for itself how it
+uses threads, processes or connections, and reports progress through :mod:`graphrag_dagster.core.progress`.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Literal, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+Engine = Literal["extractive", "llm"]
+UnitState = Literal["extracted", "empty", "repaired", "quarantined"]
+RecordKind = Literal["entity", "relationship", "claim", "report"]
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Span:
+    """Half-open range of characters inside a text unit: ``text[start:end]``."""
+
+    start: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True)
+class TextUnit:
+    """A text unit as the language tasks see it."""
+
+    id: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """What a task cost; all zero for the extractive engine."""
+
+    calls: int = 0
+    input_tokens: int = 0
+    output_tokens: int = 0
+
+    def __add__(self, other: "Usage") -> "Usage":
+        return Usage(
+            self.calls + other.calls,
+            self.input_tokens + other.input_tokens,
+            self.output_tokens + other.output_tokens,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class EntityInstance:
+    """One mention record of an entity, as one round on one text unit gave it.
+
+    ``name`` is the normalised name (:func:`graphrag_dagster.core.extraction.names.normalise`), ``surface``
+    the words as written or as the model spelled them; ``spans`` say where the name stands in the unit
+    (empty when the model gave a name that the text does not contain).
+    """
+
+    name: str
+    surface: str
+    type: str
+    description: str
+    round: int = 0
+    spans: tuple[Span, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class RelationshipInstance:
+    """One relation record. ``source`` and ``target`` are normalised names; ``spans`` the supporting sentences.
+
+    ``basis`` says what the record rests on: ``model``, ``verb`` (a grammatical relation) or
+    ``co_occurrence`` (the same sentence).
+    """
+
+    source: str
+    target: str
+    description: str
+    strength: float = 1.0
+    basis: Literal["model", "verb", "co_occurrence"] = "model"
+    round: int = 0
+    spans: tuple[Span, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class ClaimInstance:
+    """One claim: subject and object are normalised names, dates ISO 8601 or None, spans the quoted text."""
+
+    subject: str
+    object: str | None
+    type: str
+    status: Literal["TRUE", "FALSE", "SUSPECTED"]
+    description: str
+    start_date: str | None = None
+    end_date: str | None = None
+    round: int = 0
+    spans: tuple[Span, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Quarantined:
+    """A reply or a record that could not be used; kept whole, with the reason."""
+
+    kind: Literal["reply", "entity", "relationship", "claim"]
+    raw: str
+    reason: str
+    prompt: str | None = None
+    round: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class UnitExtraction:
+    """Everything that came out of one text unit. ``repaired`` counts records that needed mending.
+
+    ``state``: ``extracted`` (records, none mended), ``repaired`` (records, some mended), ``empty`` (no
+    record; ``reason`` says why), ``quarantined`` (a whole reply of the unit could not be used).
+    """
+
+    unit_id: str
+    state: UnitState
+    reason: str | None = None
+    rounds: int = 1
+    entities: tuple[EntityInstance, ...] = ()
+    relationships: tuple[RelationshipInstance, ...] = ()
+    claims: tuple[ClaimInstance, ...] = ()
+    quarantined: tuple[Quarantined, ...] = ()
+    repaired: int = 0
+    usage: Usage = field(default_factory=Usage)
+
+
+class GraphExtractor(Protocol):
+    """Finds entities and relationships in text units (paper §3.1.2)."""
+
+    engine: Engine
+
+    def extract(self, units: Sequence[TextUnit]) -> Iterable[UnitExtraction]:
+        """Yield one extraction per unit, in the order of ``units``; ``claims`` is empty."""
+
+
+class ClaimExtractor(Protocol):
+    """Finds claims about entities in text units (paper §3.1.2)."""
+
+    engine: Engine
+
+    def extract_claims(
+        self, units: Sequence[TextUnit], names: Sequence[Sequence[str]]
+    ) -> Iterable[UnitExtraction]:
+        """Yield one extraction per unit, with claims only. ``names[i]``: entities found in unit i."""
+
+
+@dataclass(frozen=True, slots=True)
+class DescriptionGroup:
+    """The distinct descriptions, in a stable order, of one entity (one name) or relationship (two)."""
+
+    names: tuple[str, ...]
+    descriptions: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class MergedDescription:
+    """One description for a group. ``problem`` says why a model's reply was not used, else None."""
+
+    text: str
+    engine: Engine
+    problem: str | None = None
+    usage: Usage = field(default_factory=Usage)
+
+
+class DescriptionMerger(Protocol):
+    """Joins the descriptions of one element into one text (paper §3.1.3)."""
+
+    engine: Engine
+
+    def merge(self, groups: Sequence[DescriptionGroup]) -> list[MergedDescription]:
+        """Return one description per group; a group of one distinct description keeps it word for word."""
+
+
+@dataclass(frozen=True, slots=True)
+class Citation:
+    """A reference to a row of the context by its id there (local to the prompt, 1…n per kind)."""
+
+    kind: RecordKind
+    id: int
+
+
+@dataclass(frozen=True, slots=True)
+class Quote:
+    """Words taken unchanged from a text unit."""
+
+    unit_id: str
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One finding of a report: a headline, its explanation, and what it rests on."""
+
+    summary: str
+    explanation: str
+    citations: tuple[Citation, ...] = ()
+    quotes: tuple[Quote, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """A sentence that supports rows of a context: ``entities`` and ``relationships`` are local ids."""
+
+    unit_id: str
+    span: Span
+    text: str
+    entities: tuple[int, ...] = ()
+    relationships: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class ContextEntity:
+    """An entity row of a report context; ``id`` is local to the context."""
+
+    id: int
+    title: str
+    type: str
+    description: str
+    degree: int
+
+
+@dataclass(frozen=True, slots=True)
+class ContextRelationship:
+    """A relationship row of a report context; ends are local entity ids."""
+
+    id: int
+    source: int
+    target: int
+    description: str
+    weight: float
+    combined_degree: int
+
+
+@dataclass(frozen=True, slots=True)
+class ContextReport:
+    """The report of a sub-community that stands in a context in place of its elements."""
+
+    id: int
+    title: str
+    summary: str
+    content: str
+
+
+@dataclass(frozen=True, slots=True)
+class ReportRequest:
+    """All a writer may use for one community: the packed context as text and as rows, and the evidence."""
+
+    context: str
+    entities: tuple[ContextEntity, ...]
+    relationships: tuple[ContextRelationship, ...]
+    reports: tuple[ContextReport, ...] = ()
+    evidence: tuple[Evidence, ...] = ()
+    #: 0…1: summed degree of the members over the largest such sum of all communities.
+    prominence: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class WrittenReport:
+    """A community report (paper §3.1.5, Appendix E.2). ``rating`` is 0–10.
+
+    ``problem`` says why a model's report was replaced by the extractive one, else None; ``engine`` is the
+    engine that wrote the text that is here.
+    """
+
+    title: str
+    summary: str
+    rating: float
+    rating_explanation: str
+    findings: tuple[Finding, ...]
+    engine: Engine
+    #: What the summary rests on.
+    quotes: tuple[Quote, ...] = ()
+    problem: str | None = None
+    usage: Usage = field(default_factory=Usage)
+
+
+class ReportWriter(Protocol):
+    """Writes community reports."""
+
+    engine: Engine
+
+    def write(self, requests: Sequence[ReportRequest]) -> list[WrittenReport]:
+        """Return one report per request."""
+
+
+@dataclass(frozen=True, slots=True)
+class ContextUnit:
+    """One report (or text unit) as it stands in a chunk of a global search.
+
+    ``id`` is local to the search: 1…n over all units of the level; ``sentences`` are what an extractive
+    answer may quote: the sentences of the unit, each with where its words come from (None where unknown).
+    """
+
+    id: int
+    title: str
+    text: str
+    sentences: tuple[tuple[str, Quote | None], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class PartialAnswer:
+    """A map answer with its helpfulness, 0–100 (paper §3.1.6). ``units`` are the ids it cites."""
+
+    text: str
+    score: int
+    units: tuple[int, ...] = ()
+    quotes: tuple[tuple[str, int, Quote | None], ...] = ()
+    problem: str | None = None
+    usage: Usage = field(default_factory=Usage)
+
+
+@dataclass(frozen=True, slots=True)
+class FinalAnswer:
+    """A reduced answer; citations stand in the text as ``[Data: Reports (1, 2)]`` with local ids.
+
+    ``quotes`` (extractive engine): sentence, id of the unit it was taken from, where its words stand.
+    """
+
+    text: str
+    engine: Engine
+    quotes: tuple[tuple[str, int, Quote | None], ...] = ()
+    usage: Usage = field(default_factory=Usage)
+
+
+class Answerer(Protocol):
+    """Answers a question over context chunks: partial answers with a score, then one answer."""
+
+    engine: Engine
+
+    def map(
+        self, question: str, chunks: Sequence[Sequence[ContextUnit]], rendered: Sequence[str]
+    ) -> list[PartialAnswer]:
+        """Return one partial answer per chunk; ``rendered[i]`` is chunk i as the prompt shows it."""
+
+    def reduce(self, question: str, partials: Sequence[PartialAnswer]) -> FinalAnswer:
+        """Join the kept partial answers, given in descending order of score."""
+
+
+class Embedder(Protocol):
+    """Turns texts into unit vectors."""
+
+    #: Identifies everything that determines a vector: kind, model and version.
+    name: str
+
+    def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        """Return an array [len(texts), dimension] of L2-normalised float32 rows; a blank text gives zeros."""

@@ -1,0 +1,1 @@
+"""Context packing, report assembly and citations."""

