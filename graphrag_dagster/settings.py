@@ -30,7 +30,7 @@ class TableColumns(_Section):
     title: str | None = Field(None, description="column with the title")
     id: str | None = Field(None, description="column with the document's id")
     date: str | None = Field(None, description="column with the date")
-    metadata: list[str] | None = Field(None, description="columns kept as metadata; default: all others")
+    metadata: tuple[str, ...] | None = Field(None, description="columns kept as metadata; default: all other")
 
 
 class FileSettings(_Section):
@@ -246,11 +246,11 @@ def _problem(detail: Mapping[str, Any]) -> str:
 
 
 def _allowed(location: tuple[str | int, ...]) -> list[str]:
-    model: Any = CorpusSettings
+    model: type[BaseModel] = CorpusSettings
     for part in location:
-        field = model.model_fields.get(part) if isinstance(model, type) else None
-        if field is None:
-            model = TableColumns if model is CorpusSettings or model is dict else model
-            continue
-        model = TableColumns if part == "tables" else field.annotation
+        if part == "tables":
+            return sorted(TableColumns.model_fields)
+        inner = model.model_fields[str(part)].annotation
+        if isinstance(inner, type) and issubclass(inner, BaseModel):
+            model = inner
     return sorted(model.model_fields)

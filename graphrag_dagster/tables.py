@@ -165,7 +165,7 @@ ENGINES = ("extractive", "llm")
 _UNIT = _c("text_unit_id", "VARCHAR", "Text unit it came from", ref="corpus.text_chunks.text_unit_id")
 _ROUND = _c("round", "INTEGER", "0 for the first reply, 1… for gleanings")
 _ENGINE = _c("engine", "VARCHAR", "Which implementation made the row", values=ENGINES)
-_HUMAN = _c("human_readable_id", "INTEGER", "Small number for citations, 0… in key order")
+_HUMAN = _c("human_readable_id", "INTEGER", "Small number for citations, 0…")
 
 FILES = Table(
     "corpus",
@@ -592,6 +592,20 @@ REPORT_EMBEDDINGS = _embeddings(
     "Vectors of the reports' contents",
 )
 
+CORPUS_SUMMARY = Table(
+    "marts",
+    "corpus_summary",
+    "marts",
+    "Counts of everything made and of everything put aside: one row per measure",
+    ("area", "measure"),
+    (
+        _c("area", "VARCHAR", "Stage that is counted"),
+        _c("measure", "VARCHAR", "What is counted"),
+        _c("value", "DOUBLE", "The count, or a share between 0 and 1"),
+    ),
+    sql=True,
+)
+
 ALL_TABLES: tuple[Table, ...] = (
     FILES,
     DOCUMENTS,
@@ -615,6 +629,7 @@ ALL_TABLES: tuple[Table, ...] = (
     TEXT_UNIT_EMBEDDINGS,
     ENTITY_EMBEDDINGS,
     REPORT_EMBEDDINGS,
+    CORPUS_SUMMARY,
 )
 
 _BY_NAME = {table.full_name: table for table in ALL_TABLES}

@@ -2,14 +2,13 @@
 
 import hashlib
 
-_SEPARATOR = "\x1f"
-
 
 def stable_id(*parts: object) -> str:
     """Return 32 hexadecimal characters that depend on the parts alone.
 
-    Parts are rendered with ``str`` and joined by a separator that is escaped inside them, so
-    ``("a", "bc")`` and ``("ab", "c")`` differ.
+    Parts are rendered with ``str`` and prefixed by their length, so ``("a", "bc")`` and ``("ab", "c")``
+    differ whatever the parts contain.
     """
-    joined = _SEPARATOR.join(str(part).replace(_SEPARATOR, _SEPARATOR * 2) for part in parts)
+    rendered = (str(part) for part in parts)
+    joined = "".join(f"{len(part)}:{part}" for part in rendered)
     return hashlib.sha256(joined.encode("utf-8", "surrogatepass")).hexdigest()[:32]

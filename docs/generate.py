@@ -1,0 +1,129 @@
+"""Writes the pages of docs/ that are made from the code: the data dictionary and the settings reference."""
+
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from types import UnionType
+from typing import Literal, Union, get_args, get_origin
+
+from pydantic import BaseModel
+from pydantic_core import PydanticUndefined
+
+from graphrag_dagster.settings import CorpusSettings, TableColumns
+from graphrag_dagster.tables import ALL_TABLES, Table
+
+DOCS = Path(__file__).parent
+
+
+def data_dictionary() -> str:
+    """Every table with its columns, key and meaning."""
+    parts = [
+        "# Data dictionary",
+        "Made from `graphrag_dagster/tables.py` by `make docs`. Each corpus has a DuckDB file of its own; asset "
+        "`schema/table` is the table `schema.table`. Every table begins with the column `corpus`.",
+    ]
+    for group in dict.fromkeys(table.group for table in ALL_TABLES):
+        parts.append(f"## {group}")
+        parts += [_table(table) for table in ALL_TABLES if table.group == group]
+    return "\n\n".join(parts) + "\n"
+
+
+def _table(table: Table) -> str:
+    lines = [f"### {table.full_name}", "", table.meaning + (" *(SQL model)*" if table.sql else ""), ""]
+    lines += [
+        f"Key: `corpus, {', '.join(table.key)}`",
+        "",
+        "| column | type | meaning |",
+        "| --- | --- | --- |",
+    ]
+    for column in table.columns:
+        notes = [column.meaning]
+        if column.values:
+            notes.append("one of " + ", ".join(f"`{value}`" for value in column.values))
+        if column.references:
+            notes.append(f"→ `{column.references}`")
+        if column.nullable:
+            notes.append("may be null")
+        lines.append(f"| {column.name} | `{column.type}` | {'; '.join(notes)} |")
+    return "\n".join(lines)
+
+
+def settings_reference() -> str:
+    """Every key of corpus.yaml with type, default and meaning."""
+    lines = [
+        "# Settings",
+        "",
+        "Made from `graphrag_dagster/settings.py` by `make docs`.",
+        "",
+        "`corpus.yaml` lies in the corpus folder; every key is optional, unknown keys are refused. What belongs to "
+        "the machine comes from environment variables:",
+        "",
+        "| variable | meaning | default |",
+        "| --- | --- | --- |",
+        "| `GRAPHRAG_DAGSTER_HOME` | folder that holds corpora, warehouse and Dagster instance | current folder |",
+        "| `GRAPHRAG_DAGSTER_CORPORA` | the corpora root | `corpora` in the home |",
+        "| `GRAPHRAG_DAGSTER_WAREHOUSE` | path of a corpus's DuckDB file, with `{corpus}` | `warehouse/{corpus}.duckdb` in the home |",
+        "| `DAGSTER_HOME` | the Dagster instance | `.dagster_home` in the home |",
+        "| `OPENAI_BASE_URL` | model endpoint where the corpus names none | OpenAI's |",
+        "| `OPENAI_API_KEY` | its key, or the variable that `model.api_key_variable` names | none |",
+        "",
+        "## corpus.yaml",
+        "",
+        "| key | type | default | meaning |",
+        "| --- | --- | --- | --- |",
+    ]
+    lines += list(_rows(CorpusSettings, ""))
+    lines += [
+        "",
+        "### Columns of a table-like file, below `tables.<glob>`",
+        "",
+        "| key | type | meaning |",
+        "| --- | --- | --- |",
+    ]
+    for name, field in TableColumns.model_fields.items():
+        lines.append(f"| `{name}` | {_type(field.annotation)} | {field.description} |")
+    return "\n".join(lines) + "\n"
+
+
+def _rows(model: type[BaseModel], prefix: str) -> Iterator[str]:
+    for name, field in model.model_fields.items():
+        annotation = field.annotation
+        if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+            yield f"| **`{prefix}{name}`** | section | | {(annotation.__doc__ or '').strip()} |"
+            yield from _rows(annotation, f"{prefix}{name}.")
+            continue
+        default = field.default_factory() if field.default_factory else field.default  # type: ignore[call-arg]
+        shown = "" if default in (PydanticUndefined, None) else f"`{default}`"
+        yield f"| `{prefix}{name}` | {_type(annotation)} | {shown} | {field.description} |"
+
+
+def _type(annotation: object) -> str:
+    if get_origin(annotation) is Literal:
+        return ", ".join(f"`{value}`" for value in get_args(annotation))
+    if get_origin(annotation) in (Union, UnionType):
+        return " or ".join(_type(part) for part in get_args(annotation) if part is not type(None))
+    if get_origin(annotation) in (list, tuple):
+        return f"list of {_type(get_args(annotation)[0])}"
+    if get_origin(annotation) is dict:
+        return "mapping"
+    return {"str": "text", "int": "whole number", "float": "number", "bool": "true or false"}.get(
+        getattr(annotation, "__name__", ""), str(annotation)
+    )
+
+
+PAGES = {"data_dictionary.md": data_dictionary, "settings.md": settings_reference}
+
+
+def main() -> None:
+    """Write the pages, or with --check fail where one is out of date."""
+    for name, make in PAGES.items():
+        path = DOCS / name
+        if "--check" in sys.argv:
+            if not path.exists() or path.read_text(encoding="utf-8") != make():
+                sys.exit(f"{path} is out of date; run: make docs")
+        else:
+            path.write_text(make(), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
