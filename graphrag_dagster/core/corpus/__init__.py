@@ -1,1 +1,1 @@
-"""Files, documents and text units."""
+"""From a folder of files to documents and text units."""

@@ -1,0 +1,82 @@
+"""Which columns of a table-like file mean what."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+TEXT = ("text", "body", "content", "contents", "full_text", "document", "article", "passage", "transcript")
+TITLE = ("title", "headline", "heading", "subject", "name")
+ID = ("id", "document_id", "doc_id", "docid", "uuid", "guid")
+DATE = ("date", "published", "published_at", "publication_date", "created_at", "created", "timestamp")
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnNames:
+    """Columns as a person set them; None means: guess, and for ``metadata``: all others."""
+
+    text: str | None = None
+    title: str | None = None
+    id: str | None = None
+    date: str | None = None
+    metadata: tuple[str, ...] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ChosenColumns:
+    """Columns of one file, all of which exist."""
+
+    text: str
+    title: str | None
+    id: str | None
+    date: str | None
+    metadata: tuple[str, ...]
+
+
+class ColumnError(Exception):
+    """A column that is needed does not exist; names file, column, the columns there are, and the mend."""
+
+
+def choose(names: ColumnNames | None, available: Sequence[str], path: str) -> ChosenColumns:
+    """Decide the columns of a file: as set where set, else by their usual names (case-insensitive).
+
+    Raises:
+        ColumnError: a column that was set does not exist, or no column looks like text.
+    """
+    names = names or ColumnNames()
+    given = {
+        role: _existing(getattr(names, role), available, path) for role in ("text", "title", "id", "date")
+    }
+    for role, usual in (("text", TEXT), ("title", TITLE), ("id", ID), ("date", DATE)):
+        free = [column for column in available if column not in given.values()]
+        given[role] = given[role] or _guessed(usual, free)
+    text = given["text"]
+    if text is None:
+        raise ColumnError(
+            f"no column of {path} is known to hold the text; the columns are {_listed(available)}; name one "
+            f"in corpus.yaml, e.g. tables: {{'{path}': {{text: {available[0] if available else '…'}}}}}"
+        )
+    if names.metadata is None:
+        metadata = tuple(column for column in available if column not in given.values())
+    else:
+        metadata = tuple(_existing(name, available, path) or name for name in names.metadata)
+    return ChosenColumns(text, given["title"], given["id"], given["date"], metadata)
+
+
+def _existing(name: str | None, available: Sequence[str], path: str) -> str | None:
+    if name is None or name in available:
+        return name
+    alike = [column for column in available if column.casefold() == name.casefold()]
+    if len(alike) == 1:
+        return alike[0]
+    raise ColumnError(
+        f"{path} has no column {name!r}, which tables in corpus.yaml names; its columns are "
+        f"{_listed(available)}"
+    )
+
+
+def _guessed(usual: Sequence[str], available: Sequence[str]) -> str | None:
+    folded = {column.strip().casefold().replace(" ", "_"): column for column in reversed(available)}
+    return next((folded[name] for name in usual if name in folded), None)
+
+
+def _listed(columns: Sequence[str]) -> str:
+    return ", ".join(columns[:30]) + (f" and {len(columns) - 30} more" if len(columns) > 30 else "")

@@ -1,0 +1,74 @@
+"""Text units: windows of the documents' texts (paper §3.1.1, spec_graphrag §2)."""
+
+from collections.abc import Iterator, Sequence
+
+import polars as pl
+
+from graphrag_dagster.core.corpus.sentence_packing import pack_sentences
+from graphrag_dagster.core.corpus.tokens import Tokenizer, Window, get_tokenizer
+from graphrag_dagster.core.corpus.unit_checks import check_units
+from graphrag_dagster.core.errors import SettingsError
+from graphrag_dagster.core.ids import stable_id
+
+__all__ = ["STRATEGIES", "check_units", "cut"]
+
+STRATEGIES = ("tokens", "sentences", "none")
+
+_TEXT_CHUNKS = {
+    "text_unit_id": pl.String,
+    "human_readable_id": pl.Int32,
+    "document_id": pl.String,
+    "position": pl.Int32,
+    "start_char": pl.Int32,
+    "end_char": pl.Int32,
+    "text": pl.String,
+    "tokens": pl.Int32,
+    "encoding": pl.String,
+    "strategy": pl.String,
+}
+
+
+def cut(documents: pl.DataFrame, *, strategy: str, size: int, overlap: int, encoding: str) -> pl.DataFrame:
+    """Cut documents into text units; the columns are those of ``corpus.text_chunks``.
+
+    ``documents`` needs ``document_id``, ``human_readable_id`` and ``text``; its order does not matter. The
+    units of a document cover every character of it. ``tokens``: windows by the count rule; their number of
+    tokens is the window's. ``sentences``: whole sentences with the white space after them, up to ``size``
+    tokens, beginning with the last sentences of the unit before up to ``overlap`` tokens; a longer sentence
+    is cut by token windows. ``none``: one unit per document. The latter two count the unit's text.
+
+    Raises:
+        SettingsError: an unknown strategy or encoding, or not 0 ≤ overlap < size.
+    """
+    if strategy not in STRATEGIES:
+        raise SettingsError(f"text_units.strategy is {strategy!r}; allowed: {', '.join(STRATEGIES)}")
+    tokenizer = get_tokenizer(encoding)
+    ordered = documents.select("human_readable_id", "document_id", "text").sort("human_readable_id")
+    ids, texts = ordered["document_id"].to_list(), ordered["text"].to_list()
+    windows = _windows(texts, strategy, size, overlap, tokenizer)
+    rows = _rows(ids, texts, windows)
+    return pl.DataFrame(
+        [(*row[:1], number, *row[1:], encoding, strategy) for number, row in enumerate(rows)],
+        schema=_TEXT_CHUNKS,
+        orient="row",
+    )
+
+
+def _windows(
+    texts: Sequence[str], strategy: str, size: int, overlap: int, tokenizer: Tokenizer
+) -> list[list[Window]]:
+    if strategy == "none":
+        counts = tokenizer.counts(texts)
+        return [[(0, len(text), count)] if text else [] for text, count in zip(texts, counts, strict=True)]
+    if strategy == "sentences":
+        return pack_sentences(texts, size, overlap, tokenizer)
+    return tokenizer.windows_of_many(texts, size, overlap)
+
+
+def _rows(
+    ids: Sequence[str], texts: Sequence[str], windows: Sequence[Sequence[Window]]
+) -> Iterator[tuple[str, str, int, int, int, str, int]]:
+    for document_id, text, parts in zip(ids, texts, windows, strict=True):
+        for position, (start, end, tokens) in enumerate(parts):
+            part = text[start:end]
+            yield stable_id(document_id, position, part), document_id, position, start, end, part, tokens

@@ -1,0 +1,125 @@
+import codecs
+import random
+
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+from graphrag_dagster.core.corpus.decoding import decode
+from graphrag_dagster.core.corpus.records import RefusedError
+
+WESTERN = "He said “no” — that’s it… The naïve café cost £5."
+
+
+@pytest.mark.parametrize(
+    ("mark", "encoding", "shown"),
+    [
+        (b"", "utf-8", "utf-8"),
+        (codecs.BOM_UTF8, "utf-8", "utf-8-sig"),
+        (codecs.BOM_UTF16_LE, "utf-16-le", "utf-16"),
+        (codecs.BOM_UTF16_BE, "utf-16-be", "utf-16"),
+        (codecs.BOM_UTF32_LE, "utf-32-le", "utf-32"),
+        (codecs.BOM_UTF32_BE, "utf-32-be", "utf-32"),
+        (b"", "utf-16-le", "utf-16-le"),
+        (b"", "utf-16-be", "utf-16-be"),
+        (b"", "utf-32-le", "utf-32-le"),
+        (b"", "utf-32-be", "utf-32-be"),
+        (b"", "cp1252", "cp1252"),
+    ],
+)
+def test_unicode_and_fallback(mark: bytes, encoding: str, shown: str) -> None:
+    decoded = decode(mark + WESTERN.encode(encoding))
+    assert (decoded.text, decoded.encoding, decoded.notes) == (WESTERN, shown, ())
+
+
+@pytest.mark.parametrize(
+    ("encoding", "text"),
+    [
+        ("cp1252", "Le café de l’hôtel était fermé."),
+        ("cp1252", "The quay at Møre was closed in 2019 after a long storm."),
+        ("cp1252", "It cost £500 and 3½ days; 20°C. § 5 applies © 2019."),
+        ("cp1252", "Mr Muñoz met Zoë Brontë and Søren at the Café Müller; François paid €50."),
+        ("cp1252", "Die Größe der Straße überrascht. Öffentliche Gebäude."),
+        ("cp1252", "¿Dónde está la niña? El año pasado comió piñas."),
+        ("cp1250", "Zażółć gęślą jaźń. Łódź jest pięknym miastem."),
+        ("iso8859_2", "Zażółć gęślą jaźń. Łódź jest pięknym miastem."),
+        ("cp1250", "Příliš žluťoučký kůň úpěl ďábelské ódy."),
+        ("cp1250", "Árvíztűrő tükörfúrógép, és sok lakosa van."),
+        ("cp1254", "İstanbul'un güzel şehri, boğazın kıyısında yer alır."),
+        ("cp1257", "Miestas yra prie jūros, žmonės čia gyvena gražiai ir šviečia saulė."),
+        ("cp1251", "Привет, мир. Город стоит на берегу реки."),
+        ("koi8_r", "Привет, мир. Город стоит на берегу реки."),
+        ("cp866", "Привет, мир. Город стоит на берегу реки."),
+        ("cp1253", "Η πόλη βρίσκεται στην ακτή της θάλασσας."),
+        ("cp1255", "העיר נמצאת על חוף הים והיא יפה מאוד."),
+        ("cp1256", "المدينة تقع على ساحل البحر وهي جميلة جدا"),
+        ("cp932", "港の町は海の近くにあります。"),
+        ("euc_jp", "港の町は海の近くにあります。"),
+        ("iso2022_jp", "港の町は海の近くにあります。"),
+        ("gb18030", "港口城市位于海边，非常美丽。人们喜欢在这里散步。"),
+        ("big5", "港口城市位於海邊，非常美麗。人們喜歡在這裡散步。"),
+        ("cp949", "항구 도시는 바다 근처에 있습니다."),
+        ("mac_roman", "Le café de l’hôtel était fermé. “Oui” — c’est ça."),
+        ("cp850", "Le café de l'hôtel était fermé à midi."),
+    ],
+)
+def test_legacy_encodings(encoding: str, text: str) -> None:
+    assert decode(text.encode(encoding)).text == text
+    long = f"{text}\n" * 300
+    assert decode(long.encode(encoding)).text == long
+
+
+def test_line_ends_and_nul() -> None:
+    decoded = decode(b"a\r\nb\rc\nd" + b"x" * 2000 + b"\x00")
+    assert decoded.text == "a\nb\nc\nd" + "x" * 2000 + "\ufffd"
+    assert "NUL" in decoded.notes[0]
+
+
+def test_damaged_utf8_stays_utf8() -> None:
+    decoded = decode("Größe über alles, schöne Grüße".encode() + b"\xff und \xe2\x82")
+    assert decoded.encoding == "utf-8"
+    assert decoded.text.startswith("Größe über alles, schöne Grüße")
+    assert "replaced" in decoded.notes[0]
+
+
+def test_a_declared_encoding_is_used_where_it_fits() -> None:
+    assert decode("ĄĆ zwykły".encode("iso8859_2"), "iso-8859-2").text == "ĄĆ zwykły"
+    assert decode("Größe".encode(), "iso-8859-1").text == "Größe"
+    assert decode("é".encode("cp1252"), "no-such-encoding").text == "é"
+
+
+@pytest.mark.parametrize(
+    ("data", "reason"),
+    [
+        (b"%PDF-1.4 ...", "a PDF file"),
+        (b"PK\x03\x04....", "ZIP archive"),
+        (b"\x01\x02\x00\x00\x00\xfe" * 50, "NUL"),
+        (bytes(range(1, 32)) * 20, "control characters"),
+    ],
+)
+def test_binaries_are_refused(data: bytes, reason: str) -> None:
+    with pytest.raises(RefusedError, match=reason):
+        decode(data)
+
+
+def test_random_bytes_are_refused() -> None:
+    with pytest.raises(RefusedError):
+        decode(random.Random(1).randbytes(5000))
+
+
+@given(st.text(alphabet=st.characters(exclude_categories=["Cs", "Cc"])), st.sampled_from(["utf-8", "utf-16"]))
+def test_unicode_comes_back_unchanged(text: str, encoding: str) -> None:
+    text = text.lstrip("\ufeff")
+    assume(not text.startswith(("%PDF-", "GIF8", "PAR1")))
+    assert decode(text.encode(encoding)).text == text
+
+
+@given(st.binary())
+def test_any_bytes_are_decoded_or_refused(data: bytes) -> None:
+    try:
+        text = decode(data).text
+    except RefusedError:
+        return
+    assert "\r" not in text
+    assert "\x00" not in text
+    text.encode()

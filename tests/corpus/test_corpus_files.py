@@ -1,0 +1,191 @@
+import os
+import socket
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from graphrag_dagster.core.corpus.files import FoundFile, discover, shown
+from graphrag_dagster.core.corpus.globs import matches
+from graphrag_dagster.core.errors import CorpusError
+
+
+def found(folder: Path, ignore: tuple[str, ...] = (), max_bytes: int = 1000) -> dict[str, FoundFile]:
+    return {file.path: file for file in discover(folder, max_bytes=max_bytes, ignore=ignore)}
+
+
+def write(path: Path, text: str = "text") -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text)
+    return path
+
+
+def test_all_depths_without_what_is_no_part_of_the_corpus(tmp_path: Path) -> None:
+    for kept in ("b.txt", "a/deep/er/c.txt", "a/corpus.yaml"):
+        write(tmp_path / kept)
+    for left in ("corpus.yaml", ".git/config", ".DS_Store", "x/.hidden/y.txt", "b.txt~", "~$doc.docx", "#b#"):
+        write(tmp_path / left)
+    assert list(found(tmp_path)) == ["a/corpus.yaml", "a/deep/er/c.txt", "b.txt"]
+
+
+@pytest.mark.parametrize(
+    ("pattern", "path", "expected"),
+    [
+        ("*.log", "a/b/c.log", True),
+        ("*.log", "a/b/c.log.txt", False),
+        ("drafts", "news/drafts/one.txt", True),
+        ("drafts/", "drafts/one.txt", True),
+        ("news/*.csv", "news/a.csv", True),
+        ("news/*.csv", "news/deep/a.csv", False),
+        ("news/*.csv", "old/news/a.csv", False),
+        ("news/**/*.csv", "news/a.csv", True),
+        ("news/**/*.csv", "news/x/y/a.csv", True),
+        ("**/a.csv", "a.csv", True),
+        ("/a.csv", "b/a.csv", False),
+        ("/a.csv", "a.csv", True),
+        ("a?.txt", "ab.txt", True),
+        ("a?.txt", "a/.txt", False),
+        ("[ab].txt", "a.txt", True),
+        ("[!ab].txt", "a.txt", False),
+        ("[!ab].txt", "c.txt", True),
+        ("a[.txt", "a[.txt", True),
+        ("x.y", "xzy", False),
+    ],
+)
+def test_globs(pattern: str, path: str, expected: bool) -> None:
+    assert matches(path, pattern) is expected
+
+
+@given(st.text(alphabet="ab*?[]!^/.\\-", max_size=12), st.text(alphabet="ab/.", min_size=1, max_size=8))
+def test_any_pattern_can_be_matched(pattern: str, path: str) -> None:
+    assert matches(path, pattern) in (True, False)
+
+
+def test_ignored_folders_and_files_are_not_listed(tmp_path: Path) -> None:
+    for name in ("keep.txt", "drafts/a.txt", "news/a.tmp", "news/b.txt", "news/raw/c.txt"):
+        write(tmp_path / name)
+    assert list(found(tmp_path, ("drafts", "*.tmp", "news/raw/**"))) == ["keep.txt", "news/b.txt"]
+
+
+def test_links_that_leave_the_corpus_are_refused(tmp_path: Path) -> None:
+    outside = write(tmp_path / "outside" / "secret.txt")
+    corpus = tmp_path / "corpus"
+    write(corpus / "a.txt")
+    (corpus / "file.txt").symlink_to(outside)
+    (corpus / "folder").symlink_to(outside.parent)
+    # A sibling whose name begins like the corpus is outside all the same.
+    sibling = write(tmp_path / "corpus2" / "s.txt")
+    (corpus / "sibling.txt").symlink_to(Path("..") / "corpus2" / sibling.name)
+    files = found(corpus)
+    assert [files[name].problem for name in ("file.txt", "folder", "sibling.txt")] == ["refused"] * 3
+    assert "leaves the corpus folder" in (files["file.txt"].reason or "")
+    assert files["a.txt"].problem is None
+
+
+def test_link_loops_end_and_each_folder_is_read_once(tmp_path: Path) -> None:
+    write(tmp_path / "m" / "x.txt")
+    write(tmp_path / ".store" / "y.txt")
+    (tmp_path / "m" / "up").symlink_to(tmp_path)
+    (tmp_path / "a_link").symlink_to(tmp_path / "m")
+    (tmp_path / "b_link").symlink_to(tmp_path / ".store")
+    (tmp_path / "self.txt").symlink_to(tmp_path / "self.txt")
+    (tmp_path / "gone.txt").symlink_to(tmp_path / "nothing")
+    files = found(tmp_path)
+    assert files["m/x.txt"].problem is None
+    assert files["b_link/y.txt"].problem is None
+    assert files["m/up"].problem == files["a_link"].problem == "duplicate"
+    assert files["a_link"].duplicate_of == "m"
+    assert files["self.txt"].problem == files["gone.txt"].problem == "failed"
+    assert len(files) == 6
+
+
+def test_a_link_to_a_file_inside_is_read_through(tmp_path: Path) -> None:
+    target = write(tmp_path / ".annex" / "object", "hello")
+    (tmp_path / "a.txt").symlink_to(target)
+    assert found(tmp_path)["a.txt"].location == target.resolve()
+
+
+def test_a_corpus_folder_may_itself_be_a_link(tmp_path: Path) -> None:
+    write(tmp_path / "real" / "a.txt")
+    (tmp_path / "link").symlink_to(tmp_path / "real")
+    assert found(tmp_path / "link")["a.txt"].problem is None
+
+
+def test_large_and_special_files_are_refused(tmp_path: Path) -> None:
+    write(tmp_path / "large.txt", "x" * 1001)
+    write(tmp_path / "fits.txt", "x" * 1000)
+    os.mkfifo(tmp_path / "pipe.txt")
+    files = found(tmp_path)
+    assert files["large.txt"].problem == "refused"
+    assert "files.max_bytes" in (files["large.txt"].reason or "")
+    assert files["large.txt"].bytes == 1001
+    assert files["fits.txt"].problem is None
+    assert files["pipe.txt"].problem == "refused"
+
+
+def test_sockets_are_refused() -> None:
+    with tempfile.TemporaryDirectory() as name, socket.socket(socket.AF_UNIX) as listening:
+        listening.bind(f"{name}/s.txt")
+        assert found(Path(name))["s.txt"].problem == "refused"
+
+
+def test_odd_names_survive(tmp_path: Path) -> None:
+    for name in (
+        b"new\nline.txt",
+        b"latin\xe9.txt",
+        b"back\\slash.txt",
+        b"back\\xe9.txt",
+        "smörgås 港.txt".encode(),
+    ):
+        (Path(os.fsencode(tmp_path).decode()) / os.fsdecode(name)).write_text("x")
+    assert set(found(tmp_path)) == {
+        "new\\u000aline.txt",
+        "latin\\xe9.txt",
+        "back\\\\slash.txt",
+        "back\\\\xe9.txt",
+        "smörgås 港.txt",
+    }
+
+
+@given(st.binary(max_size=8), st.binary(max_size=8))
+def test_different_names_are_shown_differently(one: bytes, other: bytes) -> None:
+    assert (shown(os.fsdecode(one)) == shown(os.fsdecode(other))) == (one == other)
+
+
+@pytest.fixture
+def unprivileged() -> Iterator[Path]:
+    """A folder, and for the test an account that file permissions hold for."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        if os.geteuid() != 0:
+            yield folder
+            return
+        folder.chmod(0o777)
+        os.seteuid(65534)
+        try:
+            yield folder
+        finally:
+            os.seteuid(0)
+
+
+def test_folders_that_cannot_be_listed_are_failed(unprivileged: Path) -> None:
+    write(unprivileged / "open.txt")
+    write(unprivileged / "closed" / "a.txt")
+    (unprivileged / "closed").chmod(0)
+    try:
+        files = found(unprivileged)
+    finally:
+        (unprivileged / "closed").chmod(0o700)
+    assert files["closed"].problem == "failed"
+    assert "cannot be listed" in (files["closed"].reason or "")
+    assert files["open.txt"].problem is None
+
+
+def test_no_folder_is_an_error(tmp_path: Path) -> None:
+    with pytest.raises(CorpusError, match="does not exist"):
+        discover(tmp_path / "nothing", max_bytes=1)
+    with pytest.raises(CorpusError, match="not a folder"):
+        discover(write(tmp_path / "a.txt"), max_bytes=1)

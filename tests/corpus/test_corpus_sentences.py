@@ -1,0 +1,119 @@
+import time
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from graphrag_dagster.core.corpus.sentences import sentence_spans
+
+
+def sentences(text: str) -> list[str]:
+    return [text[span.start : span.end] for span in sentence_spans(text)]
+
+
+@pytest.mark.parametrize(
+    "expected",
+    [
+        ["Mr. Smith met Dr. J. R. Jones.", "They left."],
+        ["He lives in the U.S.", "The law is old."],
+        ["The U.S. Government acted.", "Fine."],
+        ["It cost 3.5 million.", "See No. 5 and Fig. 3.", "Done."],
+        ["No.", "It was not so."],
+        ["“Really?” he asked.", "“Yes.”", "She left."],
+        ['He said "Stop."', "Then he ran."],
+        ["She works for Acme Inc.", "The firm is old.", "Acme Inc. Chairman Bob resigned."],
+        ["Wait... what?", "Yes...", "The end."],
+        ["At 5 p.m. the tide turned.", "At 6 p.m. Monday it fell."],
+        ["Smith et al. (2010) showed this.", "Brown et al. found that."],
+        ["We use e.g. Python, i.e. a language.", "Visit www.example.com.", "Now."],
+        ["George W. Bush spoke.", "Plan B.", "The end.", "So do I.", "He left."],
+        ["It was 2019.", "15 people died."],
+        ["This is cited.[12]", "Next one.[3, 4]", "End."],
+        ["He arrived on Jan. 5.", "It rained."],
+        ["Prices rose (by 5%).", "(It was bad.)", "All left."],
+        ["JOHN:  Hello there.", "KEVIN SCOTT:  Hi!", "How are you?"],
+        ["St. Paul's was closed.", "We met on Main St.", "The shop was open."],
+        ["Jeopardy! is a show.", "Hello!"],
+        ["Ph.D. students work.", "She has a Ph.D.", "She is 30."],
+        ["Captain Rusk (b. 1950) sailed.", "He died."],
+        ["Haddow v. Council was heard.", "It ended."],
+        ["What?!", "No!!", "Really."],
+        ["यह एक वाक्य है।", "दूसरा वाक्य।"],
+    ],
+)
+def test_sentences(expected: list[str]) -> None:
+    assert sentences(" ".join(expected)) == expected
+    assert sentences("\n\n  " + "\n".join(expected) + "\n") == expected
+
+
+def test_east_asian_stops_need_no_space() -> None:
+    assert sentences("港の町。海の近く！そうですか？「はい。」終わり") == [
+        "港の町。",
+        "海の近く！",
+        "そうですか？",
+        "「はい。」",
+        "終わり",
+    ]
+
+
+def test_wrapped_lines_are_one_sentence() -> None:
+    text = (
+        "The harbour master signed the plan that had been brought to him by\n"
+        "Captain Rusk of the Atlas Nine, who had not slept. He was asked by Mr.\n"
+        "Ogilby why."
+    )
+    assert len(sentences(text)) == 2
+
+
+def test_headings_lists_labels_and_blank_lines_are_boundaries() -> None:
+    text = (
+        "# Minutes of the board\nPresent were four members of the board and the clerk of the harbour office\n"
+        "Chair: Eleonora Prothero\n\nAgenda\n\n- the barge\n- the pin\n1. Vote\n2. Close\n| a | b |\nEnd"
+    )
+    assert sentences(text) == [
+        "# Minutes of the board",
+        "Present were four members of the board and the clerk of the harbour office",
+        "Chair: Eleonora Prothero",
+        "Agenda",
+        "- the barge",
+        "- the pin",
+        "1. Vote",
+        "2. Close",
+        "| a | b |",
+        "End",
+    ]
+
+
+def test_a_short_line_before_a_long_one_was_ended_on_purpose() -> None:
+    long = "The Courier reports that the storm of Tuesday night has broken the moorings of a crane barge."
+    assert sentences(f"Storm Agda\n{long}") == ["Storm Agda", long]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "J. " * 50_000,
+        "." * 200_000 + "x",
+        " " * 300_000,
+        "\n" * 200_000,
+        "a" * 300_000,
+        "a\n" * 100_000,
+        "Dr. " * 50_000,
+    ],
+    ids=["initials", "stops", "blanks", "line ends", "letters", "lines", "titles"],
+)
+def test_time_is_linear_whatever_the_text(text: str) -> None:
+    began = time.perf_counter()
+    sentence_spans(text)
+    assert time.perf_counter() - began < 5
+
+
+@given(st.text(alphabet=st.one_of(st.characters(), st.sampled_from(" .\n!?\"'Aa1。Mr-#")), max_size=200))
+def test_spans_cover_all_that_is_not_blank(text: str) -> None:
+    place = 0
+    for span in sentence_spans(text):
+        assert span.start >= place
+        assert not text[place : span.start].strip()
+        assert text[span.start : span.end] == text[span.start : span.end].strip() != ""
+        place = span.end
+    assert not text[place:].strip()

@@ -1,0 +1,155 @@
+import time
+from pathlib import Path
+
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from graphrag_dagster import tables
+from graphrag_dagster.core.corpus.documents import read_corpus
+from graphrag_dagster.core.corpus.sentences import sentence_spans
+from graphrag_dagster.core.corpus.text_units import check_units, cut
+from graphrag_dagster.core.corpus.tokens import get_tokenizer
+from graphrag_dagster.core.errors import SettingsError
+from graphrag_dagster.core.ids import stable_id
+
+PROSE = " ".join(f"Sentence {number} tells of the harbour and of the barge." for number in range(60))
+TEXTS = st.text(
+    alphabet=st.one_of(st.characters(exclude_categories=["Cs"]), st.sampled_from("a b. A\n港。😀é")),
+    min_size=1,
+    max_size=120,
+)
+
+
+def documents(*texts: str) -> pl.DataFrame:
+    return pl.DataFrame(
+        {
+            "document_id": [stable_id(text, place) for place, text in enumerate(texts)],
+            "human_readable_id": range(len(texts)),
+            "text": texts,
+        },
+        schema_overrides={"human_readable_id": pl.Int32, "text": pl.String, "document_id": pl.String},
+    )
+
+
+def units(frame: pl.DataFrame, strategy: str = "tokens", size: int = 600, overlap: int = 100) -> pl.DataFrame:
+    return cut(frame, strategy=strategy, size=size, overlap=overlap, encoding="cl100k_base")
+
+
+@pytest.mark.parametrize("strategy", ["tokens", "sentences", "none"])
+def test_columns_order_and_coverage(strategy: str) -> None:
+    frame = documents(PROSE, "Short.", "港の町。" * 300)
+    cut_up = units(frame, strategy, 50, 10)
+    assert cut_up.schema == tables.TEXT_CHUNKS.empty().schema
+    tables.TEXT_CHUNKS.validated(cut_up)
+    assert cut_up["human_readable_id"].to_list() == list(range(cut_up.height))
+    assert check_units(frame, cut_up, 50, 10) == []
+    assert cut_up.equals(units(frame.reverse(), strategy, 50, 10))
+    first = cut_up.row(0, named=True)
+    assert first["text_unit_id"] == stable_id(first["document_id"], 0, first["text"])
+
+
+def test_a_unit_keeps_its_id_when_another_document_comes() -> None:
+    alone = units(documents(PROSE), size=50, overlap=10)
+    both = units(documents(PROSE, "Another text."), size=50, overlap=10)
+    assert set(alone["text_unit_id"]) < set(both["text_unit_id"])
+
+
+def test_none_makes_one_unit_per_document() -> None:
+    cut_up = units(documents(PROSE, "Short."), "none")
+    assert cut_up["text"].to_list() == [PROSE, "Short."]
+    assert cut_up["tokens"].to_list() == get_tokenizer("cl100k_base").counts([PROSE, "Short."])
+
+
+def test_sentences_are_kept_whole_and_shared_whole() -> None:
+    cut_up = units(documents(PROSE), "sentences", 50, 15)
+    assert cut_up["tokens"].max() <= 50
+    whole = {PROSE[span.start : span.end] for span in sentence_spans(PROSE)}
+    for text in cut_up["text"]:
+        assert {text[span.start : span.end] for span in sentence_spans(text)} <= whole
+    ends = cut_up["end_char"].to_list()[:-1]
+    starts = cut_up["start_char"].to_list()[1:]
+    assert all(start < end for start, end in zip(starts, ends, strict=True))
+    assert units(documents(PROSE), "sentences", 50, 0)["text"].str.join("").item() == PROSE
+
+
+def test_a_sentence_beyond_the_size_is_cut_by_windows() -> None:
+    text = f"First one. Then {'word ' * 100}end. Last one."
+    cut_up = units(documents(text), "sentences", 30, 5)
+    assert cut_up.height > 4
+    assert cut_up["text"][0] == "First one. "
+    assert cut_up["text"].to_list()[-1] == "Last one."
+    assert check_units(documents(text), cut_up, 30, 5) == []
+
+
+@settings(deadline=None)
+@given(
+    st.lists(TEXTS, min_size=1, max_size=3),
+    st.sampled_from(["tokens", "sentences", "none"]),
+    st.integers(1, 9),
+    st.data(),
+)
+def test_any_text_is_covered(texts: list[str], strategy: str, size: int, data: st.DataObject) -> None:
+    overlap = data.draw(st.integers(0, size - 1))
+    frame = documents(*texts)
+    cut_up = units(frame, strategy, size, overlap)
+    assert check_units(frame, cut_up, size, overlap) == []
+    tables.TEXT_CHUNKS.validated(cut_up)
+
+
+def test_no_documents_make_no_units() -> None:
+    assert units(documents()).height == 0
+    assert check_units(documents(), units(documents()), 600, 100) == []
+
+
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        ({"strategy": "lines"}, "text_units.strategy is 'lines'; allowed: tokens, sentences, none"),
+        ({"overlap": 600}, "overlap"),
+        ({"encoding": "gpt2"}, "text_units.encoding"),
+        ({"strategy": "sentences", "overlap": -1}, "overlap"),
+    ],
+)
+def test_settings_are_checked(wrong: dict[str, object], message: str) -> None:
+    given_settings = {"strategy": "tokens", "size": 600, "overlap": 100, "encoding": "cl100k_base"} | wrong
+    with pytest.raises(SettingsError, match=message):
+        cut(documents("a"), **given_settings)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("damage", "message"),
+    [
+        (lambda frame: frame.filter(pl.col("position") != 1), "position"),
+        (lambda frame: frame.filter(pl.col("position") != 1), "leave out characters"),
+        (lambda frame: frame.head(-1), "do not end where they end"),
+        (lambda frame: frame.head(-1), "number of windows"),
+        (lambda frame: frame.head(0), None),
+        (lambda frame: frame.with_columns(text=pl.lit("x")), "not what their offsets say"),
+        (lambda frame: frame.with_columns(document_id=pl.lit("x")), "have no document"),
+        (lambda frame: frame.with_columns(document_id=pl.lit("x")), "have no unit"),
+        (lambda frame: frame.with_columns(end_char=pl.col("start_char")), "without a character"),
+        (lambda frame: frame.with_columns(tokens=pl.lit(51)), "more than 50 tokens"),
+        (lambda frame: frame.with_columns(start_char=-pl.col("position")), "begin before"),
+    ],
+)
+def test_checks_find_damage(damage: object, message: str | None) -> None:
+    frame = documents(PROSE)
+    problems = check_units(frame, damage(units(frame, size=50, overlap=0)), 50, 0)  # type: ignore[operator]
+    assert any((message or "have no unit") in problem for problem in problems)
+
+
+def test_the_podcast_corpus(podcast: Path) -> None:
+    """Spec §2 and §7: 1,669 texts of exactly 1,014,611 tokens, the figure of the paper's Table 2."""
+    began = time.perf_counter()
+    contents = read_corpus(podcast)
+    whole = units(contents.documents, "none")
+    assert contents.files["status"].unique().to_list() == ["read"]
+    assert (whole.height, whole["tokens"].sum(), whole["tokens"].max()) == (1669, 1_014_611, 628)
+    windows = units(contents.documents)
+    assert check_units(contents.documents, windows, 600, 100) == []
+    packed = units(contents.documents, "sentences")
+    assert packed["tokens"].max() <= 600
+    assert check_units(contents.documents, packed, 600, 100) == []
+    assert time.perf_counter() - began < 30

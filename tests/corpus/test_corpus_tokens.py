@@ -1,0 +1,141 @@
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from graphrag_dagster.core.corpus.tokens import get_tokenizer, window_count
+from graphrag_dagster.core.corpus.vocabularies import vocabulary_at_hand
+from graphrag_dagster.core.errors import SettingsError
+
+MIXED = st.text(alphabet=st.one_of(st.characters(), st.sampled_from("a b.\n港😀é👨‍👩‍👧")), max_size=60)
+
+
+def test_known_counts() -> None:
+    assert get_tokenizer("cl100k_base").count("tiktoken is great!") == 6
+    assert get_tokenizer("o200k_base").name == "o200k_base"
+    assert get_tokenizer("cl100k_base") is get_tokenizer("cl100k_base")
+
+
+def test_special_marks_are_ordinary_text() -> None:
+    tokenizer = get_tokenizer("cl100k_base")
+    assert tokenizer.count("<|endoftext|>") > 1
+    assert tokenizer.counts(["<|endoftext|>", ""]) == [tokenizer.count("<|endoftext|>"), 0]
+
+
+def test_unknown_encoding() -> None:
+    with pytest.raises(
+        SettingsError, match=r"text_units\.encoding is 'p50k'; allowed: cl100k_base, o200k_base"
+    ):
+        get_tokenizer("p50k")
+
+
+@given(MIXED, st.integers(0, 30))
+def test_truncation_keeps_whole_characters(text: str, tokens: int) -> None:
+    tokenizer = get_tokenizer("cl100k_base")
+    kept = tokenizer.truncate(text, tokens)
+    assert text.startswith(kept)
+    assert tokenizer.count(kept) <= tokens
+    assert (kept == text) == (tokenizer.count(text) <= tokens)
+
+
+@given(MIXED, st.integers(1, 12), st.data())
+def test_windows_cover_every_character(text: str, size: int, data: st.DataObject) -> None:
+    overlap = data.draw(st.integers(0, size - 1))
+    tokenizer = get_tokenizer("cl100k_base")
+    windows = tokenizer.windows(text, size, overlap)
+    count = tokenizer.count(text)
+    assert len(windows) == window_count(count, size, overlap)
+    assert {place for start, end, _ in windows for place in range(start, end)} == set(range(len(text)))
+    assert all(start < end and 0 < tokens <= size for start, end, tokens in windows)
+    assert windows == sorted(windows, key=lambda window: window[:2])
+
+
+@pytest.mark.parametrize(
+    ("tokens", "size", "overlap", "windows"),
+    [
+        (0, 600, 100, 0),
+        (600, 600, 100, 1),
+        (601, 600, 100, 2),
+        (1100, 600, 100, 2),
+        (1101, 600, 100, 3),
+        (5, 1, 0, 5),
+    ],
+)
+def test_count_rule(tokens: int, size: int, overlap: int, windows: int) -> None:
+    assert window_count(tokens, size, overlap) == windows
+    text = " a" * tokens
+    found = get_tokenizer("cl100k_base").windows(text, size, overlap)
+    assert len(found) == windows
+    assert [window[0] for window in found] == [2 * number * (size - overlap) for number in range(windows)]
+
+
+def test_windows_of_whole_tokens_are_exact() -> None:
+    tokenizer = get_tokenizer("cl100k_base")
+    text = "The harbour master signed the plan on Monday. " * 20
+    for start, end, tokens in tokenizer.windows(text, 16, 4):
+        assert tokenizer.count(text[start:end]) == tokens
+
+
+def test_lone_surrogates_do_not_shift_offsets() -> None:
+    windows = get_tokenizer("cl100k_base").windows("a\ud83d\ude00b\ud800", 1, 0)
+    assert windows[-1][1] == 5
+
+
+def test_bad_sizes() -> None:
+    with pytest.raises(SettingsError, match="overlap"):
+        get_tokenizer("cl100k_base").windows("a", 5, 5)
+
+
+def load(environment: dict[str, str]) -> subprocess.CompletedProcess[str]:
+    program = (
+        "import os, socket\n"
+        "def closed(*a, **k): raise OSError('no network')\n"
+        "socket.create_connection = socket.getaddrinfo = closed\n"
+        "from graphrag_dagster.core.corpus.tokens import get_tokenizer\n"
+        "before = dict(os.environ)\n"
+        "print(get_tokenizer('cl100k_base').count('tiktoken is great!'))\n"
+        "assert dict(os.environ) == before\n"
+    )
+    kept = {
+        key: value for key, value in os.environ.items() if not key.startswith(("TIKTOKEN", "DATA_GYM", "XDG"))
+    }
+    return subprocess.run(
+        [sys.executable, "-c", program], env=kept | environment, capture_output=True, text=True, check=False
+    )
+
+
+def test_no_network_is_needed_and_own_folders_are_left_alone(tmp_path: Path) -> None:
+    theirs, ours, temporary = tmp_path / "theirs", tmp_path / "ours", tmp_path / "tmp"
+    for folder in (theirs, ours, temporary):
+        folder.mkdir()
+    places = {"TMPDIR": str(temporary), "XDG_CACHE_HOME": str(ours), "TIKTOKEN_CACHE_DIR": str(theirs)}
+    done = load(places)
+    assert done.stdout == "6\n", done.stderr
+    assert list(theirs.iterdir()) == []
+    (written,) = [file for file in ours.rglob("*") if file.is_file()]
+    written.write_bytes(b"damaged")
+    assert load(places).stdout == "6\n"
+    assert written.stat().st_size > 1_000_000
+    written.rename(theirs / written.name)
+    assert load(places).stdout == "6\n"
+    assert [file for file in ours.rglob("*") if file.is_file()] == []
+
+
+def test_without_a_home_to_write_to_the_temporary_folder_serves(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("no folder")
+    (tmp_path / "tmp").mkdir()
+    done = load(
+        {"TMPDIR": str(tmp_path / "tmp"), "XDG_CACHE_HOME": str(tmp_path / "file"), "TIKTOKEN_CACHE_DIR": ""}
+    )
+    assert done.stdout == "6\n", done.stderr
+
+
+def test_the_variable_is_restored(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("TIKTOKEN_CACHE_DIR", str(tmp_path))
+    with vocabulary_at_hand("cl100k_base"):
+        assert os.environ["TIKTOKEN_CACHE_DIR"] != str(tmp_path)
+    assert os.environ["TIKTOKEN_CACHE_DIR"] == str(tmp_path)
