@@ -1,0 +1,144 @@
+"""Reports of all communities, bottom-up (paper §3.1.5, spec_graphrag §6)."""
+
+from collections.abc import Callable, Mapping, Sequence
+
+import polars as pl
+
+from graphrag_dagster.core.errors import EngineError
+from graphrag_dagster.core.language.tasks import Quote, RecordKind, ReportRequest, ReportWriter, WrittenReport
+from graphrag_dagster.core.progress import stage
+from graphrag_dagster.core.reports.context import ChildReport, PackedContext
+from graphrag_dagster.core.reports.elements import index_elements
+from graphrag_dagster.core.reports.evidence import EvidenceIndex
+from graphrag_dagster.core.reports.frames import ReportFrames, ReportRows, markdown, uncited
+from graphrag_dagster.core.reports.packing import Packer
+from graphrag_dagster.core.reports.references import References
+
+_STAGE = "Writing community reports"
+
+
+def build_reports(
+    *,
+    entities: pl.DataFrame,
+    relationships: pl.DataFrame,
+    claims: pl.DataFrame,
+    communities: pl.DataFrame,
+    members: pl.DataFrame,
+    text_chunks: pl.DataFrame,
+    gleaned_entities: pl.DataFrame,
+    gleaned_relationships: pl.DataFrame,
+    writer: ReportWriter,
+    count: Callable[[str], int],
+    context_tokens: int,
+) -> ReportFrames:
+    """Write one report per community, deepest level first, each level in one batch.
+
+    A context that is too large is packed again with the reports of its sub-communities, which are therefore
+    written before; their citations are left out of it, since they point into another context.
+
+    Args:
+        entities: rows of ``graph.entities``.
+        relationships: rows of ``graph.relationships``.
+        claims: rows of ``extraction.claims``.
+        communities: rows of ``graph.communities``.
+        members: rows of ``graph.community_members``.
+        text_chunks: rows of ``corpus.text_chunks``.
+        gleaned_entities: rows of ``extraction.gleaned_entities``.
+        gleaned_relationships: rows of ``extraction.gleaned_relationships``.
+        writer: writes the reports.
+        count: tokens of a text.
+        context_tokens: most tokens of a packed context.
+
+    Raises:
+        EngineError: the writer did not return one report per request.
+    """
+    elements = index_elements(
+        entities=entities,
+        relationships=relationships,
+        claims=claims,
+        communities=communities,
+        members=members,
+        count=count,
+    )
+    evidence = EvidenceIndex(
+        entities=entities,
+        relationships=relationships,
+        text_chunks=text_chunks,
+        gleaned_entities=gleaned_entities,
+        gleaned_relationships=gleaned_relationships,
+    )
+    numbers: dict[RecordKind, Mapping[str, int]] = {
+        "entity": _numbers(entities, "entity_id"),
+        "relationship": _numbers(relationships, "relationship_id"),
+        "claim": _numbers(claims, "claim_id"),
+        "report": _numbers(communities, "community_id"),
+    }
+    units = dict(text_chunks.select("text_unit_id", "text").iter_rows())
+    rows = ReportRows(References(numbers, units), count)
+    _write_all(communities, Packer(elements, count, context_tokens), evidence, writer, rows)
+    return rows.frames()
+
+
+def _write_all(
+    communities: pl.DataFrame,
+    packer: Packer,
+    evidence: EvidenceIndex,
+    writer: ReportWriter,
+    rows: ReportRows,
+) -> None:
+    largest = int(communities.select(pl.max("summed_degree").fill_null(0)).item()) or 1
+    below: dict[str, WrittenReport] = {}
+    children: dict[str, ChildReport] = {}
+    with stage(_STAGE, len(communities)) as running:
+        for level in sorted(communities["level"].unique(), reverse=True):
+            batch = communities.filter(pl.col("level") == level).sort("community_id").to_dicts()
+            contexts = [packer.pack(community["community_id"], children) for community in batch]
+            requests = [
+                _request(context, evidence, below, community["summed_degree"] / largest)
+                for community, context in zip(batch, contexts, strict=True)
+            ]
+            for community, context, report in zip(batch, contexts, _written(writer, requests), strict=True):
+                rows.add(community, context, report)
+                below[community["community_id"]] = report
+                children[community["community_id"]] = _child(report)
+            running.advance(len(batch))
+
+
+def _request(
+    context: PackedContext,
+    evidence: EvidenceIndex,
+    below: Mapping[str, WrittenReport],
+    prominence: float,
+) -> ReportRequest:
+    quoted = (quote for child in context.ids["report"] for quote in _quotes(below[child]))
+    return ReportRequest(
+        context=context.text,
+        entities=context.entities,
+        relationships=context.relationships,
+        reports=context.reports,
+        evidence=evidence.of(context, quoted),
+        prominence=prominence,
+    )
+
+
+def _written(writer: ReportWriter, requests: Sequence[ReportRequest]) -> list[WrittenReport]:
+    reports = writer.write(requests)
+    if len(reports) != len(requests):
+        raise EngineError(
+            f"the {writer.engine} report writer gave {len(reports)} reports for {len(requests)} requests: it "
+            "must give one per request, in their order"
+        )
+    return reports
+
+
+def _child(report: WrittenReport) -> ChildReport:
+    plain = uncited(report)
+    return ChildReport(plain.title, plain.summary, markdown(plain))
+
+
+def _quotes(report: WrittenReport) -> list[Quote]:
+    return [*report.quotes, *(quote for finding in report.findings for quote in finding.quotes)]
+
+
+def _numbers(frame: pl.DataFrame, column: str) -> dict[str, int]:
+    return dict(frame.select(column, "human_readable_id").iter_rows())

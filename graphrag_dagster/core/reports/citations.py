@@ -1,0 +1,87 @@
+"""Citations in the text of a report: ``[Data: Entities (1, 2); Relationships (7, +more)]``."""
+
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from types import MappingProxyType
+
+from graphrag_dagster.core.language.tasks import RecordKind
+
+_MARK = re.compile(r"(?P<blank>\s*)\[\s*Data\s*:(?P<inside>[^\[\]]*)\]", re.IGNORECASE)
+_GROUP = re.compile(r"(?P<label>[^;()]*)\((?P<ids>[^()]*)\)")
+_SHOWN = 5
+
+LABELS: Mapping[RecordKind, str] = MappingProxyType(
+    {"entity": "Entities", "relationship": "Relationships", "claim": "Claims", "report": "Reports"}
+)
+_BEGINNINGS: Mapping[str, RecordKind] = MappingProxyType(
+    {"entit": "entity", "relation": "relationship", "claim": "claim", "report": "report"}
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Cited:
+    """One id as it stands in a text; ``kind`` is None for an unknown label, ``number`` for no number."""
+
+    kind: RecordKind | None
+    number: int | None
+    label: str
+    written: str
+
+
+def parse_citations(text: str) -> list[Cited]:
+    """Return every id cited in a text, in its order; ``+more`` is none."""
+    return [cited for mark in _MARK.finditer(text) for cited in _inside(mark["inside"])]
+
+
+def rewrite_citations(text: str, number_of: Callable[[Cited], int | None]) -> str:
+    """Return the text with every cited id replaced; ids without a new number are taken out.
+
+    Marks that are left with nothing go, with the blanks before them.
+
+    Args:
+        text: what cites.
+        number_of: the new number of a cited id, None for an id that is not to stay.
+    """
+
+    def rewritten(mark: re.Match[str]) -> str:
+        numbers: dict[RecordKind, list[int]] = {}
+        for cited in _inside(mark["inside"]):
+            number = number_of(cited)
+            if cited.kind and number is not None:
+                numbers.setdefault(cited.kind, []).append(number)
+        more = {_kind(group["label"]) for group in _GROUP.finditer(mark["inside"]) if "+" in group["ids"]}
+        kept = {kind: (ids, kind in more) for kind, ids in numbers.items()}
+        return mark["blank"] + _mark(kept) if kept else ""
+
+    return _MARK.sub(rewritten, text)
+
+
+def citation_mark(numbers: Mapping[RecordKind, Sequence[int]]) -> str:
+    """Return a mark with at most five ids of each kind, then ``+more`` (spec_graphrag §6)."""
+    return _mark({kind: (ids[:_SHOWN], len(ids) > _SHOWN) for kind, ids in numbers.items()})
+
+
+def _mark(numbers: Mapping[RecordKind, tuple[Sequence[int], bool]]) -> str:
+    groups = []
+    for kind, label in LABELS.items():
+        if kind in numbers:
+            ids, more = numbers[kind]
+            shown = [*map(str, dict.fromkeys(ids)), *(["+more"] if more else [])]
+            groups.append(f"{label} ({', '.join(shown)})")
+    return f"[Data: {'; '.join(groups)}]"
+
+
+def _kind(label: str) -> RecordKind | None:
+    name = label.strip(" ,\n\t").lower()
+    return next((kind for start, kind in _BEGINNINGS.items() if name.startswith(start)), None)
+
+
+def _inside(inside: str) -> Iterator[Cited]:
+    for group in _GROUP.finditer(inside):
+        label = group["label"].strip(" ,\n\t")
+        for part in re.split(r"[,;]", group["ids"]):
+            written = part.strip()
+            if written and not written.startswith("+"):
+                number = int(written) if written.isascii() and written.isdigit() else None
+                yield Cited(_kind(label), number, label, written)

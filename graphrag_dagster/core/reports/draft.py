@@ -1,0 +1,119 @@
+"""A context while it is packed: rows in the order in which they got in, and an exact end of the budget."""
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from itertools import islice
+
+from graphrag_dagster.core.language.tasks import RecordKind
+from graphrag_dagster.core.reports.elements import Rows
+from graphrag_dagster.core.reports.rows import CLAIMS, ENTITIES, RELATIONSHIPS, REPORTS, Sections
+
+#: Rows that get in together or not at all: kind and place.
+Step = Iterable[tuple[RecordKind, int]]
+
+_HEADERS: Mapping[RecordKind, str] = {
+    "report": REPORTS,
+    "entity": ENTITIES,
+    "claim": CLAIMS,
+    "relationship": RELATIONSHIPS,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class _Mark:
+    """How many rows of each kind a draft had, and the sum of their tokens and headers."""
+
+    sizes: tuple[int, ...]
+    tokens: int
+
+
+class Draft:
+    """Chosen rows of each kind; grows step by step while the rendered text fits.
+
+    Args:
+        rows: the rows to choose from, by kind.
+        count: tokens of a text.
+        limit: most tokens of the rendered text.
+    """
+
+    def __init__(self, rows: Mapping[RecordKind, Rows], count: Callable[[str], int], limit: int) -> None:
+        self._rows = rows
+        self._count = count
+        self._limit = limit
+        self._chosen: dict[RecordKind, dict[int, None]] = {kind: {} for kind in _HEADERS}
+        self._tokens = 0
+        self._counted = ("", count(""))
+
+    @property
+    def tokens(self) -> int:
+        """The sum of the tokens of the rows and headers."""
+        return self._tokens
+
+    def add(self, step: Step) -> None:
+        """Take rows in, whether they fit or not; what is in already stays once."""
+        for kind, place in step:
+            chosen = self._chosen[kind]
+            if place not in chosen:
+                if not chosen:
+                    self._tokens += self._count(_HEADERS[kind])
+                chosen[place] = None
+                self._tokens += self._rows[kind].tokens(place)
+
+    def grow(self, steps: Iterable[Step]) -> bool:
+        """Take steps in until the first that does not fit; return whether all did.
+
+        The sum of the tokens of rows says where to look; the rendered text, counted whole, decides.
+        """
+        pending = iter(steps)
+        marks = [self._mark()]
+
+        def more() -> bool:
+            for step in pending:
+                self.add(step)
+                marks.append(self._mark())
+                return True
+            return False
+
+        while self._tokens <= self._limit and more():
+            pass
+        place = len(marks) - 1 if self._tokens <= self._limit else max(len(marks) - 2, 0)
+        if self.fits(marks[place]):
+            while (place + 1 < len(marks) or more()) and self.fits(marks[place + 1]):
+                place += 1
+        else:
+            while place > 0 and not self.fits(marks[place]):
+                place -= 1
+        all_in = place + 1 == len(marks) and not more()
+        self._cut(marks[place])
+        return all_in
+
+    def fits(self, mark: _Mark | None = None) -> bool:
+        """Return whether the rendered text is within the limit."""
+        return self.rendered(mark)[1] <= self._limit
+
+    def rendered(self, mark: _Mark | None = None) -> tuple[str, int]:
+        """Return the text and its tokens, counted whole."""
+        text = self.text(mark)
+        if text != self._counted[0]:
+            self._counted = (text, self._count(text))
+        return self._counted
+
+    def text(self, mark: _Mark | None = None) -> str:
+        """Return the rendered text; with a mark, as it was there."""
+        return Sections(
+            *([self._rows[kind].texts[place] for place in self.places(kind, mark)] for kind in _HEADERS)
+        ).render()
+
+    def places(self, kind: RecordKind, mark: _Mark | None = None) -> list[int]:
+        """Return the chosen rows of a kind in the order of their numbers in the text."""
+        sizes = dict(zip(_HEADERS, (mark or self._mark()).sizes, strict=True))
+        return sorted(islice(self._chosen[kind], sizes[kind]))
+
+    def _mark(self) -> _Mark:
+        return _Mark(tuple(map(len, self._chosen.values())), self._tokens)
+
+    def _cut(self, mark: _Mark) -> None:
+        for chosen, size in zip(self._chosen.values(), mark.sizes, strict=True):
+            while len(chosen) > size:
+                chosen.popitem()
+        self._tokens = mark.tokens

@@ -1,0 +1,130 @@
+"""The evidence of a report: the sentences of the corpus that support the rows of its context."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from graphrag_dagster.core.language.tasks import Evidence, Quote, Span
+from graphrag_dagster.core.reports.context import PackedContext
+from graphrag_dagster.core.reports.sentences import supporting_sentences
+
+_LIMIT = 400
+
+
+@dataclass(frozen=True, slots=True)
+class _Support:
+    """Which sentences support which records of one kind, both ways; sentences ascend."""
+
+    records: Mapping[int, tuple[str, ...]]
+    sentences: Mapping[str, NDArray[np.int64]]
+
+
+class EvidenceIndex:
+    """Finds the sentences that support a context; built once for all communities.
+
+    Args:
+        entities: rows of ``graph.entities``.
+        relationships: rows of ``graph.relationships``.
+        text_chunks: rows of ``corpus.text_chunks``.
+        gleaned_entities: rows of ``extraction.gleaned_entities``.
+        gleaned_relationships: rows of ``extraction.gleaned_relationships``.
+        limit: most sentences for one context.
+    """
+
+    def __init__(
+        self,
+        *,
+        entities: pl.DataFrame,
+        relationships: pl.DataFrame,
+        text_chunks: pl.DataFrame,
+        gleaned_entities: pl.DataFrame,
+        gleaned_relationships: pl.DataFrame,
+        limit: int = _LIMIT,
+    ) -> None:
+        sentences, named, stated = supporting_sentences(
+            entities=entities,
+            relationships=relationships,
+            text_chunks=text_chunks,
+            gleaned_entities=gleaned_entities,
+            gleaned_relationships=gleaned_relationships,
+        )
+        self._sentences = sentences.select("text_unit_id", "start", "end", "text").rows()
+        self._entities = _support(named.rename({"entity_id": "record"}))
+        self._relationships = _support(stated.rename({"relationship_id": "record"}))
+        self._units: dict[str, str] = dict(text_chunks.select("text_unit_id", "text").iter_rows())
+        self._limit = limit
+
+    def of(self, context: PackedContext, quoted: Iterable[Quote] = ()) -> tuple[Evidence, ...]:
+        """Return the sentences that support rows of a context, in the order of the corpus.
+
+        Where there are too many, those stay that support the most relationships, then the most entities,
+        then the earliest.
+
+        Args:
+            context: the packed context; entities and relationships are numbered as in it.
+            quoted: what the reports in the context quote. These sentences come last, in the given order, and
+                support no numbered row.
+        """
+        entities = _numbers(context.ids["entity"])
+        relationships = _numbers(context.ids["relationship"])
+        chosen = self._chosen(list(entities), list(relationships))
+        found = [
+            Evidence(
+                unit,
+                Span(start, end),
+                text,
+                _local(self._entities.records.get(sentence, ()), entities),
+                _local(self._relationships.records.get(sentence, ()), relationships),
+            )
+            for sentence in chosen
+            for unit, start, end, text in (self._sentences[sentence],)
+        ]
+        known = {(item.unit_id, item.span) for item in found}
+        for quote in dict.fromkeys(quoted):
+            if len(found) >= self._limit:
+                break
+            if (quote.unit_id, quote.span) not in known and quote.unit_id in self._units:
+                text = self._units[quote.unit_id][quote.span.start : quote.span.end]
+                found.append(Evidence(quote.unit_id, quote.span, text))
+        return tuple(found)
+
+    def _chosen(self, entities: Sequence[str], relationships: Sequence[str]) -> list[int]:
+        named, entity_rows = _tally(self._entities, entities)
+        stated, relationship_rows = _tally(self._relationships, relationships)
+        sentences = np.union1d(named, stated)
+        if len(sentences) <= self._limit:
+            return list(map(int, sentences))
+        by_relationships, by_entities = np.zeros((2, len(sentences)), dtype=np.int64)
+        by_relationships[np.searchsorted(sentences, stated)] = relationship_rows
+        by_entities[np.searchsorted(sentences, named)] = entity_rows
+        best = np.lexsort((sentences, -by_entities, -by_relationships))[: self._limit]
+        return sorted(map(int, sentences[best]))
+
+
+def _support(pairs: pl.DataFrame) -> _Support:
+    ordered = pairs.sort("sentence", "record")
+    by_sentence = ordered.group_by("sentence", maintain_order=True).agg("record")
+    by_record = ordered.group_by("record", maintain_order=True).agg("sentence")
+    return _Support(
+        {sentence: tuple(records) for sentence, records in by_sentence.iter_rows()},
+        {record: np.array(found, dtype=np.int64) for record, found in by_record.iter_rows()},
+    )
+
+
+def _tally(support: _Support, records: Sequence[str]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return the sentences that support any of the records, ascending, and how many each supports."""
+    found = [support.sentences[record] for record in records if record in support.sentences]
+    if not found:
+        return np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64)
+    return np.unique(np.concatenate(found), return_counts=True)
+
+
+def _numbers(ids: Sequence[str]) -> dict[str, int]:
+    return {record: number for number, record in enumerate(ids, start=1)}
+
+
+def _local(records: Iterable[str], numbers: Mapping[str, int]) -> tuple[int, ...]:
+    return tuple(sorted(numbers[record] for record in records if record in numbers))

@@ -1,0 +1,172 @@
+"""Reports as rows of their tables."""
+
+import math
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, replace
+
+import polars as pl
+
+from graphrag_dagster.core.language.tasks import WrittenReport
+from graphrag_dagster.core.reports.context import PackedContext
+from graphrag_dagster.core.reports.references import Reference, References, without_citations
+
+_REPORTS = {
+    "report_id": pl.String(),
+    "human_readable_id": pl.Int32(),
+    "level": pl.Int32(),
+    "title": pl.String(),
+    "summary": pl.String(),
+    "rating": pl.Float64(),
+    "rating_explanation": pl.String(),
+    "content": pl.String(),
+    "tokens": pl.Int32(),
+    "engine": pl.String(),
+    "problem": pl.String(),
+}
+_FINDINGS = {
+    "report_id": pl.String(),
+    "position": pl.Int32(),
+    "summary": pl.String(),
+    "explanation": pl.String(),
+}
+_REFERENCES = {
+    "report_id": pl.String(),
+    "finding": pl.Int32(),
+    "position": pl.Int32(),
+    "kind": pl.String(),
+    "record_id": pl.String(),
+    "cited_as": pl.String(),
+    "valid": pl.Boolean(),
+    "start_char": pl.Int32(),
+    "end_char": pl.Int32(),
+}
+_CONTEXTS = {
+    "report_id": pl.String(),
+    "context": pl.String(),
+    "tokens": pl.Int32(),
+    "entities": pl.Int32(),
+    "relationships": pl.Int32(),
+    "claims": pl.Int32(),
+    "reports": pl.Int32(),
+    "complete": pl.Boolean(),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class ReportFrames:
+    """Rows of ``community_reports``, ``report_findings``, ``report_references``, ``report_contexts``."""
+
+    reports: pl.DataFrame
+    findings: pl.DataFrame
+    references: pl.DataFrame
+    contexts: pl.DataFrame
+
+
+@dataclass(slots=True)
+class ReportRows:
+    """Collects reports as rows; ``count`` gives the tokens of a text."""
+
+    references: References
+    count: Callable[[str], int]
+    _reports: list[dict[str, object]] = field(default_factory=list)
+    _findings: list[dict[str, object]] = field(default_factory=list)
+    _cited: list[dict[str, object]] = field(default_factory=list)
+    _contexts: list[dict[str, object]] = field(default_factory=list)
+
+    def add(self, community: Mapping[str, object], context: PackedContext, written: WrittenReport) -> None:
+        """Store the report of a community: its text with resolved citations, its findings, its context."""
+        report_id = str(community["community_id"])
+        stored = self._with_references(report_id, context, written)
+        content = markdown(stored)
+        self._reports.append(
+            {
+                "report_id": report_id,
+                "human_readable_id": community["human_readable_id"],
+                "level": community["level"],
+                "title": stored.title,
+                "summary": stored.summary,
+                "rating": min(max(written.rating, 0.0), 10.0) if math.isfinite(written.rating) else 0.0,
+                "rating_explanation": stored.rating_explanation,
+                "content": content,
+                "tokens": self.count(content),
+                "engine": written.engine,
+                "problem": written.problem,
+            }
+        )
+        self._findings += [
+            {
+                "report_id": report_id,
+                "position": position,
+                "summary": finding.summary,
+                "explanation": finding.explanation,
+            }
+            for position, finding in enumerate(stored.findings)
+        ]
+        self._contexts.append(_context_row(report_id, context))
+
+    def frames(self) -> ReportFrames:
+        """Return what was collected, each frame in the order of its key."""
+        return ReportFrames(
+            pl.DataFrame(self._reports, schema=_REPORTS).sort("report_id"),
+            pl.DataFrame(self._findings, schema=_FINDINGS).sort("report_id", "position"),
+            pl.DataFrame(self._cited, schema=_REFERENCES).sort("report_id", "finding", "position"),
+            pl.DataFrame(self._contexts, schema=_CONTEXTS).sort("report_id"),
+        )
+
+    def _with_references(
+        self, report_id: str, context: PackedContext, written: WrittenReport
+    ) -> WrittenReport:
+        plain = uncited(written)
+        summary, cited = self.references.resolve(written.summary, (), written.quotes, context)
+        self._cite(report_id, -1, cited)
+        findings = []
+        for position, finding in enumerate(written.findings):
+            text, cited = self.references.resolve(
+                finding.explanation, finding.citations, finding.quotes, context
+            )
+            self._cite(report_id, position, cited)
+            findings.append(replace(plain.findings[position], explanation=text))
+        return replace(plain, summary=summary, findings=tuple(findings))
+
+    def _cite(self, report_id: str, finding: int, found: Iterable[Reference]) -> None:
+        self._cited += [
+            {"report_id": report_id, "finding": finding, "position": position, **reference._asdict()}
+            for position, reference in enumerate(found)
+        ]
+
+
+def uncited(report: WrittenReport) -> WrittenReport:
+    """Return a report with a one-line title and without citations in its texts."""
+    return replace(
+        report,
+        title=" ".join(without_citations(report.title).split()),
+        summary=without_citations(report.summary),
+        rating_explanation=without_citations(report.rating_explanation),
+        findings=tuple(
+            replace(
+                finding,
+                summary=" ".join(without_citations(finding.summary).split()),
+                explanation=without_citations(finding.explanation),
+            )
+            for finding in report.findings
+        ),
+    )
+
+
+def markdown(report: WrittenReport) -> str:
+    """Return the whole report: title, summary, and each finding under its headline."""
+    findings = (f"## {finding.summary}\n\n{finding.explanation}" for finding in report.findings)
+    return "\n\n".join([f"# {report.title}", report.summary, *findings])
+
+
+def _context_row(report_id: str, context: PackedContext) -> dict[str, object]:
+    return {
+        "report_id": report_id,
+        "context": context.text,
+        "tokens": context.tokens,
+        "entities": len(context.ids["entity"]),
+        "relationships": len(context.ids["relationship"]),
+        "claims": len(context.ids["claim"]),
+        "reports": len(context.ids["report"]),
+        "complete": context.complete,
+    }

@@ -1,0 +1,166 @@
+"""Packing a community's context into a token budget (paper §3.1.5, spec_graphrag §6).
+
+Rank decides which rows get in; a stable key (entity name, source and target, report title) decides their
+order and their numbers, so that a prompt changes only when its rows do. One column follows the whole graph
+all the same: the combined degree, which the paper's context shows.
+
+**Exact, yet fast.** A row begins with a digit and ends with a line break, so the tokens of a context are the
+sum of those of its rows and headers, up to numbers that grow by a digit. The sum tells where the budget ends;
+the rendered text is then counted whole there and one step further, and the place is moved until the one fits
+and the other does not. What is returned has always been counted whole. That it ends before the *first* step
+that does not fit holds for every tokenizer that gives a longer context no fewer tokens.
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+
+from graphrag_dagster.core.language.tasks import (
+    ContextEntity,
+    ContextRelationship,
+    ContextReport,
+    RecordKind,
+)
+from graphrag_dagster.core.reports.context import ChildReport, PackedContext, shortened
+from graphrag_dagster.core.reports.draft import Draft, Step
+from graphrag_dagster.core.reports.elements import Community, Elements, Rows
+from graphrag_dagster.core.reports.rows import row
+from graphrag_dagster.core.reports.substitution import substitute
+
+_NO_REPORTS = Rows([], [], len)
+
+
+class Packer:
+    """Packs the contexts of all communities of a graph.
+
+    Args:
+        elements: the indexed graph.
+        count: tokens of a text.
+        limit: most tokens of a context.
+    """
+
+    def __init__(self, elements: Elements, count: Callable[[str], int], limit: int) -> None:
+        self._elements = elements
+        self._count = count
+        self._limit = limit
+        self._sizes: dict[str, int] = {}
+
+    def pack(self, community_id: str, reports: Mapping[str, ChildReport]) -> PackedContext:
+        """Return the context of a community; it never has more tokens than the limit.
+
+        All elements where they fit. Otherwise, largest first, the reports of sub-communities stand for
+        their elements until the rest fits, or as many reports as fit. Otherwise edges by combined degree,
+        each with its ends and their claims, up to the first that does not fit; then members without an
+        edge. Otherwise the first edge with its texts cut.
+
+        Args:
+            community_id: the community.
+            reports: reports by id of their community; sub-communities without one keep their elements.
+        """
+        community = self._elements.communities[community_id]
+        community = self._elements.communities[community_id]
+        draft = self._draft(_NO_REPORTS)
+        edges_fit = draft.grow(self._edge_steps(community))
+        members_fit = draft.grow(self._entity_step(entity) for entity in community.alone.tolist())
+        if edges_fit and members_fit:
+            return self._packed(draft, {}, complete=True)
+        known = {child: reports[child] for child in community.children if child in reports}
+        ordered = dict(sorted(known.items(), key=lambda item: (item[1].title, item[1].content, item[0])))
+        draft = (self._substituted(community, ordered) if ordered else None) or draft
+        if draft.places("entity") or draft.places("report"):
+            return self._packed(draft, ordered, complete=False)
+        return self._shortened(community)
+
+    def _draft(self, reports: Rows) -> Draft:
+        elements = self._elements
+        rows: dict[RecordKind, Rows] = {
+            "report": reports,
+            "entity": elements.entities,
+            "claim": elements.claims,
+            "relationship": elements.relationships,
+        }
+        return Draft(rows, self._count, self._limit)
+
+    def _entity_step(self, entity: int) -> list[tuple[RecordKind, int]]:
+        claims = self._elements.claims_of.get(entity, ())
+        return [("entity", entity), *(("claim", claim) for claim in claims)]
+
+    def _edge_steps(self, community: Community) -> Iterator[Step]:
+        for edge in community.edges.tolist():
+            one, other = self._elements.ends[edge].tolist()
+            yield [*self._entity_step(one), *self._entity_step(other), ("relationship", edge)]
+
+    def _substituted(self, community: Community, reports: Mapping[str, ChildReport]) -> Draft | None:
+        place = {child: number for number, child in enumerate(reports)}
+        rows = Rows(list(reports), [row(report.content) for report in reports.values()], self._count)
+        order = sorted(reports, key=lambda child: (-self._size(child), child))
+        return substitute(
+            self._elements,
+            community,
+            [self._elements.communities[child] for child in order],
+            rows,
+            [place[child] for child in order],
+            lambda: self._draft(rows),
+            self._limit,
+        )
+
+    def _size(self, community_id: str) -> int:
+        """Return the tokens of a community's own elements, headers included: the sum over its rows."""
+        if community_id not in self._sizes:
+            community = self._elements.communities[community_id]
+            draft = self._draft(_NO_REPORTS)
+            for entity in community.members.tolist():
+                draft.add(self._entity_step(entity))
+            draft.add(("relationship", edge) for edge in community.edges.tolist())
+            self._sizes[community_id] = draft.tokens
+        return self._sizes[community_id]
+
+    def _packed(self, draft: Draft, reports: Mapping[str, ChildReport], *, complete: bool) -> PackedContext:
+        elements = self._elements
+        text, tokens = draft.rendered()
+        of_reports = list(reports.items())
+        shown = [of_reports[place] for place in draft.places("report")]
+        entities, edges = draft.places("entity"), draft.places("relationship")
+        return PackedContext(
+            text=text,
+            tokens=tokens,
+            complete=complete,
+            entities=self._entities(entities),
+            relationships=self._relationships(entities, edges),
+            reports=tuple(
+                ContextReport(number, report.title, report.summary, report.content)
+                for number, (_, report) in enumerate(shown, start=1)
+            ),
+            ids={
+                "report": tuple(child for child, _ in shown),
+                "entity": tuple(elements.entities.ids[place] for place in entities),
+                "claim": tuple(elements.claims.ids[place] for place in draft.places("claim")),
+                "relationship": tuple(elements.relationships.ids[place] for place in edges),
+            },
+        )
+
+    def _entities(self, places: Sequence[int]) -> tuple[ContextEntity, ...]:
+        values = self._elements.entity_values
+        return tuple(ContextEntity(number, *values[place]) for number, place in enumerate(places, start=1))
+
+    def _relationships(
+        self, entities: Sequence[int], edges: Sequence[int]
+    ) -> tuple[ContextRelationship, ...]:
+        number_of = {place: number for number, place in enumerate(entities, start=1)}
+        found = []
+        for number, edge in enumerate(edges, start=1):
+            one, other = self._elements.ends[edge].tolist()
+            values = self._elements.relationship_values[edge]
+            found.append(ContextRelationship(number, number_of[one], number_of[other], *values))
+        return tuple(found)
+
+    def _shortened(self, community: Community) -> PackedContext:
+        """Return the first edge, or the first member, with its texts cut to the most characters that fit."""
+        edges = community.edges[:1].tolist()
+        places = sorted(self._elements.ends[edges].ravel().tolist()) or community.alone[:1].tolist()
+        entities, relationships = self._entities(places), self._relationships(places, edges)
+        ids: dict[RecordKind, tuple[str, ...]] = {
+            "report": (),
+            "entity": tuple(self._elements.entities.ids[place] for place in places),
+            "claim": (),
+            "relationship": tuple(self._elements.relationships.ids[edge] for edge in edges),
+        }
+        return shortened(entities, relationships, ids, self._count, self._limit)

@@ -1,0 +1,101 @@
+"""What a report cites, checked against the context it was written from (spec_graphrag §6).
+
+A writer cites rows by their numbers in the context. What is stored cites them by the small numbers of their
+tables; ids that the context does not have are taken out of the text and kept as invalid references.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from graphrag_dagster.core.language.tasks import Citation, Quote, RecordKind
+from graphrag_dagster.core.reports.citations import (
+    Cited,
+    citation_mark,
+    parse_citations,
+    rewrite_citations,
+)
+from graphrag_dagster.core.reports.context import PackedContext
+
+
+class Reference(NamedTuple):
+    """A row of ``reports.report_references`` without its place in the report."""
+
+    kind: str
+    record_id: str | None
+    cited_as: str
+    valid: bool
+    start_char: int | None = None
+    end_char: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class References:
+    """Resolves citations and quotes of any report.
+
+    ``numbers``: for each kind, the small number of each record; ``units``: the texts of the text units.
+    """
+
+    numbers: Mapping[RecordKind, Mapping[str, int]]
+    units: Mapping[str, str]
+
+    def resolve(
+        self, text: str, citations: Iterable[Citation], quotes: Iterable[Quote], context: PackedContext
+    ) -> tuple[str, list[Reference]]:
+        """Return the text with small numbers in its citations, and what it cites, each once.
+
+        Citations that do not stand in the text yet are added at its end.
+
+        Args:
+            text: a summary or explanation; ids in it are numbers of the context.
+            citations: further rows of the context that the text rests on.
+            quotes: words of text units that the text rests on.
+            context: the packed context.
+        """
+        inline = parse_citations(text)
+        written = {(cited.kind, cited.number) for cited in inline}
+        further = [
+            Cited(citation.kind, citation.id, "", str(citation.id))
+            for citation in dict.fromkeys(citations)
+            if (citation.kind, citation.id) not in written
+        ]
+        found = [_reference(cited, context) for cited in (*inline, *further)]
+        found += [self._quotation(quote) for quote in quotes]
+        stored = rewrite_citations(text, lambda cited: self._number(cited, context))
+        return self._extended(stored, further, context), list(dict.fromkeys(found))
+
+    def _number(self, cited: Cited, context: PackedContext) -> int | None:
+        record = _record(cited, context)
+        return self.numbers[cited.kind][record] if cited.kind and record else None
+
+    def _extended(self, text: str, further: Sequence[Cited], context: PackedContext) -> str:
+        numbers: dict[RecordKind, list[int]] = {}
+        for cited in further:
+            number = self._number(cited, context)
+            if cited.kind and number is not None:
+                numbers.setdefault(cited.kind, []).append(number)
+        return f"{text.rstrip()} {citation_mark(numbers)}".lstrip() if numbers else text
+
+    def _quotation(self, quote: Quote) -> Reference:
+        text, span = self.units.get(quote.unit_id), quote.span
+        valid = text is not None and 0 <= span.start < span.end <= len(text)
+        record = quote.unit_id if valid else None
+        return Reference("text_unit", record, quote.unit_id, valid, span.start, span.end)
+
+
+def without_citations(text: str) -> str:
+    """Return a text without its citations, which mean nothing outside the context they point into."""
+    return rewrite_citations(text, lambda _: None)
+
+
+def _record(cited: Cited, context: PackedContext) -> str | None:
+    ids = context.ids[cited.kind] if cited.kind else ()
+    return ids[cited.number - 1] if cited.number and cited.number <= len(ids) else None
+
+
+def _reference(cited: Cited, context: PackedContext) -> Reference:
+    if cited.kind is None:
+        # A context has no other rows; what a reply calls "sources" comes nearest to text units.
+        return Reference("text_unit", None, f"{cited.label} {cited.written}".strip(), valid=False)
+    record = _record(cited, context)
+    return Reference(cited.kind, record, cited.written, record is not None)

@@ -1,0 +1,56 @@
+"""How a report context looks: sections of CSV rows (paper §3.1.5, spec_graphrag §6).
+
+Every row starts with its number and every section with a fixed line of dashes, and each ends with one line
+break. No text can forge either: cells with line breaks are quoted, and dashes that begin a line inside a cell
+are indented.
+"""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+_LINE_BREAKS = re.compile("\r\n?|[\x0b\x0c\x1c-\x1e\x85\u2028\u2029]")
+_FORGED = re.compile(r"^(?=-----)", re.MULTILINE)
+_QUOTED = re.compile('[,"\n]')
+
+REPORTS = "-----Reports-----\nid,report\n"
+ENTITIES = "-----Entities-----\nid,name,description\n"
+CLAIMS = "-----Claims-----\nid,subject,object,type,status,start_date,end_date,description\n"
+RELATIONSHIPS = "-----Relationships-----\nid,source,target,description,combined_degree\n"
+
+
+@dataclass(frozen=True, slots=True)
+class Sections:
+    """The rows of a context without their numbers, as :func:`row` makes them, in the order of the numbers."""
+
+    reports: Sequence[str] = ()
+    entities: Sequence[str] = ()
+    claims: Sequence[str] = ()
+    relationships: Sequence[str] = ()
+
+    def render(self) -> str:
+        """Return the context; numbers are 1…n in each section, and empty sections are left out."""
+        parts: list[str] = []
+        for header, rows in (
+            (REPORTS, self.reports),
+            (ENTITIES, self.entities),
+            (CLAIMS, self.claims),
+            (RELATIONSHIPS, self.relationships),
+        ):
+            if rows:
+                parts.append(header)
+                parts += [f"{number}{text}" for number, text in enumerate(rows, start=1)]
+        return "".join(parts)
+
+
+def row(*values: object) -> str:
+    """Return a CSV row behind its number: ``,value,value…`` and a line break."""
+    return "".join(f",{cell(str(value))}" for value in values) + "\n"
+
+
+def cell(text: str) -> str:
+    """Return a CSV cell; quoted where needed, with ``\\n`` as its only line break."""
+    unified = _LINE_BREAKS.sub("\n", text)
+    if "-----" in unified:
+        unified = _FORGED.sub(" ", unified)
+    return '"' + unified.replace('"', '""') + '"' if _QUOTED.search(unified) else unified

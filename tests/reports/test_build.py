@@ -1,0 +1,226 @@
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import polars as pl
+import pytest
+from report_graphs import Graph, build_graph, words_of
+
+from graphrag_dagster import tables
+from graphrag_dagster.core.errors import EngineError
+from graphrag_dagster.core.ids import stable_id
+from graphrag_dagster.core.language.tasks import (
+    Citation,
+    Engine,
+    Finding,
+    Quote,
+    ReportRequest,
+    WrittenReport,
+)
+from graphrag_dagster.core.progress import listening
+from graphrag_dagster.core.reports.build import ReportFrames, build_reports
+
+PAIRS = ["ab", "ac", "bc", "cd", "de", "df", "ef", "xy"]
+TREE = {"p": (None, "abcdef"), "l": ("p", "abc"), "r": ("p", "def"), "q": (None, "xy")}
+
+
+@dataclass
+class QuotingWriter:
+    """Writes what it is given: titles, evidence word for word, and one citation that is not there."""
+
+    rating: float = 5.0
+    engine: Engine = "extractive"
+    batches: list[list[ReportRequest]] = field(default_factory=list)
+
+    def write(self, requests: Sequence[ReportRequest]) -> list[WrittenReport]:
+        self.batches.append(list(requests))
+        return [self._report(request) for request in requests]
+
+    def _report(self, request: ReportRequest) -> WrittenReport:
+        names = [item.title for item in (*request.reports, *request.entities)]
+        quotes = tuple(Quote(item.unit_id, item.span) for item in request.evidence)
+        findings = tuple(
+            Finding(
+                item.text, f"{item.text} [Data: Relationships (1, 99)]", (Citation("entity", 1),), (quote,)
+            )
+            for item, quote in zip(request.evidence, quotes, strict=True)
+        )
+        return WrittenReport(
+            title=" and\n".join(names),
+            summary=" ".join(item.text for item in request.evidence[:1]),
+            rating=self.rating,
+            rating_explanation="As set [Data: Entities (1)].",
+            findings=findings,
+            engine=self.engine,
+            quotes=quotes[:1],
+        )
+
+
+def build(graph: Graph, writer: QuotingWriter, limit: int = 1000, *, backwards: bool = False) -> ReportFrames:
+    frames = {**graph.frames(), **corpus(graph)}
+    if backwards:
+        frames = {name: frame.reverse() for name, frame in frames.items()}
+    return build_reports(**frames, writer=writer, count=words_of, context_tokens=limit)
+
+
+def corpus(graph: Graph) -> dict[str, pl.DataFrame]:
+    """A document per relationship, that states it in one sentence."""
+    units, mentions, records = [], [], []
+    pairs = sorted(graph.relationships.select("source", "target").rows())
+    for number, (one, other) in enumerate(pairs):
+        text = f"{one} knows {other}."
+        unit = {"text_unit_id": f"t{number}", "round": 0, "position": 0, "engine": "extractive"}
+        units.append(
+            {
+                "text_unit_id": f"t{number}",
+                "human_readable_id": number,
+                "document_id": f"d{number}",
+                "position": 0,
+                "start_char": 0,
+                "end_char": len(text),
+                "text": text,
+                "tokens": 3,
+                "encoding": "cl100k_base",
+                "strategy": "none",
+            }
+        )
+        for place, name in ((0, one), (len(text) - 2, other)):
+            spans = [{"start": place, "end": place + 1}]
+            named = {"name": name, "surface": name, "type": "GEO", "description": "", "spans": spans}
+            mentions.append({"instance_id": f"m{number}{name}", **unit, **named})
+        stated = {"source": one, "target": other, "description": "", "strength": 1.0, "basis": "verb"}
+        spans = [{"start": 0, "end": len(text)}]
+        records.append({"instance_id": f"r{number}", **unit, **stated, "spans": spans})
+    return {
+        "text_chunks": tables.TEXT_CHUNKS.frame(units),
+        "gleaned_entities": tables.GLEANED_ENTITIES.frame(mentions),
+        "gleaned_relationships": tables.GLEANED_RELATIONSHIPS.frame(records),
+    }
+
+
+@pytest.fixture
+def graph() -> Graph:
+    return build_graph([(pair[0], pair[1]) for pair in PAIRS], TREE)
+
+
+def test_every_community_has_a_report_written_deepest_level_first(graph: Graph) -> None:
+    writer = QuotingWriter()
+    made = build(graph, writer)
+    assert [len(batch) for batch in writer.batches] == [2, 2]
+    assert sorted(made.reports["report_id"]) == sorted(TREE)
+    tables.COMMUNITY_REPORTS.validated(made.reports)
+    tables.REPORT_FINDINGS.validated(made.findings)
+    tables.REPORT_REFERENCES.validated(made.references)
+    tables.REPORT_CONTEXTS.validated(made.contexts)
+    assert made.contexts["complete"].all()
+    assert dict(made.contexts.select("report_id", "entities").rows()) == {"p": 6, "q": 2, "l": 3, "r": 3}
+
+
+def test_a_report_is_stored_with_the_small_numbers_of_what_it_cites(graph: Graph) -> None:
+    made = build(graph, QuotingWriter())
+    (report,) = made.reports.filter(pl.col("report_id") == "q").to_dicts()
+    assert report["title"] == "x and y"
+    assert report["content"] == (
+        "# x and y\n\nx knows y.\n\n## x knows y.\n\nx knows y. [Data: Relationships (7)] [Data: Entities (6)]"
+    )
+    assert report["tokens"] == words_of(report["content"])
+    assert report["rating_explanation"] == "As set."
+    cited = made.references.filter(pl.col("report_id") == "q").drop("report_id").rows()
+    relation, entity = stable_id("relationship", "x", "y"), stable_id("entity", "x")
+    assert cited == [
+        (-1, 0, "text_unit", "t7", "t7", True, 0, 10),
+        (0, 0, "relationship", relation, "1", True, None, None),
+        (0, 1, "relationship", None, "99", False, None, None),
+        (0, 2, "entity", entity, "1", True, None, None),
+        (0, 3, "text_unit", "t7", "t7", True, 0, 10),
+    ]
+
+
+def test_reports_of_children_stand_for_them_without_their_citations() -> None:
+    long = {name: " ".join(["w"] * 30) for name in "abc"}
+    writer = QuotingWriter()
+    made = build(
+        build_graph([(pair[0], pair[1]) for pair in PAIRS], TREE, descriptions=long), writer, limit=100
+    )
+    parent, other = sorted(writer.batches[1], key=lambda request: -len(request.reports))
+    assert [report.title for report in parent.reports] == ["a and b and c"]
+    assert [entity.title for entity in parent.entities] == ["d", "e", "f"]
+    assert other.reports == ()
+    assert "# a and b and c\n\na knows b." in parent.context
+    assert "Data:" not in parent.context
+    stored = made.contexts.filter(pl.col("report_id") == "p").select("tokens", "reports", "complete").row(0)
+    assert stored == (words_of(parent.context), 1, False)
+    assert [(item.text, item.entities) for item in parent.evidence] == [
+        ("c knows d.", (1,)),
+        ("d knows e.", (1, 2)),
+        ("d knows f.", (1, 3)),
+        ("e knows f.", (2, 3)),
+        ("a knows b.", ()),
+        ("a knows c.", ()),
+        ("b knows c.", ()),
+    ]
+
+
+def test_prominence_is_the_share_of_the_largest_summed_degree(graph: Graph) -> None:
+    writer = QuotingWriter()
+    build(graph, writer)
+    assert sorted(request.prominence for request in writer.batches[1]) == [2 / 14, 1.0]
+
+
+@pytest.mark.parametrize(("given", "kept"), [(-3.0, 0.0), (11.0, 10.0), (float("nan"), 0.0), (7.5, 7.5)])
+def test_ratings_lie_between_0_and_10(graph: Graph, given: float, kept: float) -> None:
+    assert set(build(graph, QuotingWriter(rating=given)).reports["rating"]) == {kept}
+
+
+def test_the_order_of_the_frames_does_not_matter(graph: Graph) -> None:
+    for limit in (1000, 70, 20):
+        one = build(graph, QuotingWriter(), limit)
+        other = build(graph, QuotingWriter(), limit, backwards=True)
+        for name in ("reports", "findings", "references", "contexts"):
+            assert getattr(one, name).equals(getattr(other, name))
+
+
+def test_an_unrelated_document_changes_no_other_context(graph: Graph) -> None:
+    bigger = build_graph([(pair[0], pair[1]) for pair in [*PAIRS, "AB"]], {**TREE, "new": (None, "AB")})
+    before, after = QuotingWriter(), QuotingWriter()
+    build(graph, before)
+    build(bigger, after)
+    contexts = [{request.context for batch in made.batches for request in batch} for made in (before, after)]
+    assert contexts[0] < contexts[1]
+    assert len(contexts[1] - contexts[0]) == 1
+
+
+def test_no_communities_no_reports(graph: Graph) -> None:
+    empty = Graph(
+        graph.entities, graph.relationships, graph.claims, graph.communities.clear(), graph.members.clear()
+    )
+    made = build(empty, QuotingWriter())
+    assert made.reports.is_empty()
+    tables.REPORT_REFERENCES.validated(made.references)
+
+
+def test_a_writer_that_loses_reports_is_refused(graph: Graph) -> None:
+    class Forgetful(QuotingWriter):
+        def write(self, requests: Sequence[ReportRequest]) -> list[WrittenReport]:
+            return super().write(requests)[1:]
+
+    with pytest.raises(EngineError, match="gave 1 reports for 2 requests"):
+        build(graph, Forgetful())
+
+
+def test_progress_counts_communities(graph: Graph) -> None:
+    heard: list[tuple[object, ...]] = []
+
+    class Listener:
+        def start(self, stage: str, total: int | None) -> None:
+            heard.append((stage, total))
+
+        def advance(self, stage: str, steps: int) -> None:
+            heard.append((stage, steps))
+
+        def finish(self, stage: str) -> None:
+            heard.append((stage,))
+
+    with listening(Listener()):
+        build(graph, QuotingWriter())
+    stage = "Writing community reports"
+    assert heard == [(stage, 4), (stage, 2), (stage, 2), (stage,)]
