@@ -1,0 +1,153 @@
+"""Loads the SQL models and proves, before anything runs, that they fit the declared tables.
+
+A model is ``models/<folder>/<name>.sql``: one ``select`` whose tables are named by ``ref('schema.table')``.
+It makes the table of the same name that ``tables.py`` declares with ``sql=True``.
+"""
+
+import hashlib
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+import duckdb
+from jinja2 import StrictUndefined, TemplateError
+from jinja2.sandbox import SandboxedEnvironment
+
+from graphrag_dagster import tables
+from graphrag_dagster.core.errors import WarehouseError
+from graphrag_dagster.resources.warehouse import qualified
+from graphrag_dagster.tables import VECTOR, Table
+
+MODELS = Path(__file__).parent / "models"
+_REF = re.compile(r"ref\(\s*['\"](?P<name>[^'\"]+)['\"]\s*\)")
+
+
+class ModelError(WarehouseError):
+    """A model that cannot be used: names its file and line."""
+
+
+@dataclass(frozen=True)
+class SqlModel:
+    """A model, rendered: the query, the table it makes and the tables it reads."""
+
+    file: Path
+    table: Table
+    query: str
+    refs: tuple[Table, ...]
+
+    @property
+    def version(self) -> str:
+        """Hash of the query."""
+        return hashlib.sha256(self.query.encode()).hexdigest()[:16]
+
+    @cached_property
+    def lineage(self) -> dict[str, list[tuple[str, str]]]:
+        """For every column, the (table, column) pairs it is computed from, sorted."""
+        from graphrag_dagster.dbt_like_sql.lineage import column_lineage
+
+        return column_lineage(self.query, self.table, self.refs)
+
+
+def load_models(folder: Path = MODELS) -> list[SqlModel]:
+    """Load, render, order and check every model below the folder.
+
+    Raises:
+        ModelError: a template, ``ref`` or query is wrong, columns differ from the declaration, a declared
+            SQL table has no model, or models refer to each other in a circle.
+    """
+    models = [_load(file) for file in sorted(folder.rglob("*.sql"))]
+    declared = {table.full_name for table in tables.ALL_TABLES if table.sql}
+    if missing := sorted(declared - {model.table.full_name for model in models}):
+        raise ModelError(f"{folder}: no model makes {', '.join(missing)}, declared in tables.py as SQL")
+    ordered = _ordered(models)
+    _check_columns(ordered)
+    return ordered
+
+
+def _line(text: str, offset: int) -> int:
+    return text.count("\n", 0, offset) + 1
+
+
+def _load(file: Path) -> SqlModel:
+    text = file.read_text(encoding="utf-8")
+    full_name = f"{file.parent.name}.{file.stem}"
+    try:
+        target = tables.table(full_name)
+    except WarehouseError as error:
+        raise ModelError(f"{file}: {error}") from error
+    if not target.sql:
+        raise ModelError(f"{file}: {full_name} is not declared as an SQL table in tables.py")
+    refs: dict[str, Table] = {}
+
+    def ref(name: str) -> str:
+        refs[name] = tables.table(name)
+        return qualified(refs[name])
+
+    for found in _REF.finditer(text):
+        try:
+            tables.table(found["name"])
+        except WarehouseError as error:
+            raise ModelError(f"{file}:{_line(text, found.start())}: {error}") from error
+    try:
+        query = _environment().from_string(text).render(ref=ref)
+    except TemplateError as error:
+        raise ModelError(f"{file}:{getattr(error, 'lineno', None) or 1}: {error}") from error
+    return SqlModel(file, target, query.strip(), tuple(refs[name] for name in sorted(refs)))
+
+
+def _environment() -> SandboxedEnvironment:
+    return SandboxedEnvironment(undefined=StrictUndefined, keep_trailing_newline=True)
+
+
+def _ordered(models: Iterable[SqlModel]) -> list[SqlModel]:
+    waiting = {model.table.full_name: model for model in models}
+    ordered: list[SqlModel] = []
+    while waiting:
+        ready = [m for m in waiting.values() if not any(ref.full_name in waiting for ref in m.refs)]
+        if not ready:
+            files = ", ".join(str(model.file) for model in waiting.values())
+            raise ModelError(f"models refer to each other in a circle: {files}")
+        for model in ready:
+            ordered.append(waiting.pop(model.table.full_name))
+    return ordered
+
+
+def empty_database(declared: Iterable[Table] = tables.ALL_TABLES) -> duckdb.DuckDBPyConnection:
+    """An in-memory database with every declared table, empty."""
+    connection = duckdb.connect(":memory:", config={"python_enable_replacements": False})
+    for table in declared:
+        columns = ", ".join(f'"{c.name}" {"FLOAT[]" if c.type == VECTOR else c.type}' for c in table.columns)
+        connection.execute(f'create schema if not exists "{table.schema}"')
+        connection.execute(f"create table {qualified(table)} (corpus VARCHAR, {columns})")
+    return connection
+
+
+def _check_columns(models: Iterable[SqlModel]) -> None:
+    with empty_database() as database:
+        for model in models:
+            found = _describe(database, model)
+            wanted = {c.name: _normal(database, c.type) for c in model.table.columns}
+            if list(found) != list(wanted):
+                raise ModelError(
+                    f"{model.file}: columns are {list(found)}; tables.py declares {list(wanted)}"
+                )
+            for name, type_ in wanted.items():
+                if found[name] != type_:
+                    raise ModelError(f"{model.file}: {name} is {found[name]}; tables.py declares {type_}")
+
+
+def _describe(database: duckdb.DuckDBPyConnection, model: SqlModel) -> Mapping[str, str]:
+    try:
+        rows = database.execute(f"describe {model.query}").fetchall()
+    except duckdb.Error as error:
+        text = str(error)
+        at = re.search(r"LINE (\d+):", text)
+        raise ModelError(f"{model.file}:{at[1] if at else 1}: {text.splitlines()[0]}") from error
+    return {name: type_ for name, type_, *_ in rows}
+
+
+def _normal(database: duckdb.DuckDBPyConnection, type_: str) -> str:
+    row = database.execute(f"select typeof(cast(null as {type_}))").fetchone()
+    return str(row[0]) if row else type_

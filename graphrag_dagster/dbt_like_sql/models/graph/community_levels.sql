@@ -1,0 +1,18 @@
+with deepest as (
+    select greatest(3, coalesce(max(level), 0)) as level
+    from {{ ref('graph.communities') }}
+),
+
+levels as (
+    select unnest(generate_series(0, level))::integer as level
+    from deepest
+)
+
+select
+    k.level as level,
+    m.entity_id as entity_id,
+    arg_max(m.community_id, m.level) as community_id,
+    max(m.level) < k.level as projected
+from levels as k
+inner join {{ ref('graph.community_members') }} as m on m.level <= k.level
+group by k.level, m.entity_id

@@ -1,0 +1,126 @@
+with files as (
+    select 'files' as area, status as measure, count(*)::double as value
+    from {{ ref('corpus.files') }}
+    group by status
+),
+
+documents as (
+    select 'documents' as area, unnest(['documents', 'characters']) as measure,
+        unnest([count(*), coalesce(sum(characters), 0)])::double as value
+    from {{ ref('corpus.documents') }}
+),
+
+text_units as (
+    select 'text units' as area, unnest(['text units', 'tokens']) as measure,
+        unnest([count(*), coalesce(sum(tokens), 0)])::double as value
+    from {{ ref('corpus.text_chunks') }}
+),
+
+ledger as (
+    select 'extraction' as area, 'units ' || state as measure, count(*)::double as value
+    from {{ ref('extraction.unit_ledger') }}
+    group by state
+),
+
+records as (
+    select 'extraction' as area,
+        unnest(['entity records', 'relationship records', 'claims', 'records repaired', 'model calls']) as measure,
+        unnest([
+            coalesce(sum(entities), 0), coalesce(sum(relationships), 0), coalesce(sum(claims), 0),
+            coalesce(sum(repaired), 0), coalesce(sum(calls), 0)
+        ])::double as value
+    from {{ ref('extraction.unit_ledger') }}
+),
+
+quarantine as (
+    select 'extraction' as area, kind || ' records quarantined' as measure, count(*)::double as value
+    from {{ ref('extraction.quarantine') }}
+    group by kind
+),
+
+self_loops as (
+    select 'graph' as area, 'self-loops left out' as measure, count(*)::double as value
+    from {{ ref('extraction.gleaned_relationships') }}
+    where source = target
+),
+
+nodes as (
+    select 'graph' as area, unnest(['entities', 'entities without relationship']) as measure,
+        unnest([count(*), count(*) filter (where degree = 0)])::double as value
+    from {{ ref('graph.entities') }}
+),
+
+edges as (
+    select 'graph' as area, 'relationships' as measure, count(*)::double as value
+    from {{ ref('graph.relationships') }}
+),
+
+descriptions as (
+    select 'graph' as area, 'descriptions with a problem' as measure, count(*)::double as value
+    from (
+        select description_problem from {{ ref('graph.entities') }}
+        union all
+        select description_problem from {{ ref('graph.relationships') }}
+    )
+    where description_problem is not null
+),
+
+clustered as (
+    select 'communities' as area, unnest(['clustered entities', 'coverage of entities']) as measure,
+        unnest([
+            (select count(distinct entity_id) from {{ ref('graph.community_members') }}),
+            coalesce(
+                (select count(distinct entity_id) from {{ ref('graph.community_members') }})
+                / nullif((select count(*) from {{ ref('graph.entities') }}), 0),
+                0
+            )
+        ])::double as value
+),
+
+communities as (
+    select 'communities' as area, 'communities at level ' || level as measure, count(*)::double as value
+    from {{ ref('graph.communities') }}
+    group by level
+),
+
+levels as (
+    select 'communities' as area, 'communities in C' || level as measure,
+        count(distinct community_id)::double as value
+    from {{ ref('graph.community_levels') }}
+    group by level
+),
+
+reports as (
+    select 'reports' as area, 'reports by ' || engine || ' engine' as measure, count(*)::double as value
+    from {{ ref('reports.community_reports') }}
+    group by engine
+),
+
+report_problems as (
+    select 'reports' as area, 'reports replaced after a problem' as measure, count(*)::double as value
+    from {{ ref('reports.community_reports') }}
+    where problem is not null
+),
+
+citations as (
+    select 'reports' as area, unnest(['citations', 'citations removed as invalid']) as measure,
+        unnest([count(*) filter (where valid), count(*) filter (where not valid)])::double as value
+    from {{ ref('reports.report_references') }}
+)
+
+select area, measure, value from files
+union all select area, measure, value from documents
+union all select area, measure, value from text_units
+union all select area, measure, value from ledger
+union all select area, measure, value from records
+union all select area, measure, value from quarantine
+union all select area, measure, value from self_loops
+union all select area, measure, value from nodes
+union all select area, measure, value from edges
+union all select area, measure, value from descriptions
+union all select area, measure, value from clustered
+union all select area, measure, value from communities
+union all select area, measure, value from levels
+union all select area, measure, value from reports
+union all select area, measure, value from report_problems
+union all select area, measure, value from citations

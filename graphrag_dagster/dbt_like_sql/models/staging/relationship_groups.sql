@@ -1,0 +1,50 @@
+with instances as (
+    select
+        least(r.source, r.target) as source,
+        greatest(r.source, r.target) as target,
+        r.description,
+        r.strength,
+        r.text_unit_id,
+        row_number() over (order by u.human_readable_id, r.round, r.position) as seen
+    from {{ ref('extraction.gleaned_relationships') }} as r
+    inner join {{ ref('corpus.text_chunks') }} as u on u.text_unit_id = r.text_unit_id
+    where r.source <> r.target
+),
+
+descriptions as (
+    select source, target, list(description order by first_seen) as descriptions
+    from (
+        select source, target, description, min(seen) as first_seen
+        from instances
+        where description <> ''
+        group by source, target, description
+    )
+    group by source, target
+),
+
+units as (
+    select source, target, list(text_unit_id order by first_seen) as text_unit_ids
+    from (
+        select source, target, text_unit_id, min(seen) as first_seen
+        from instances
+        group by source, target, text_unit_id
+    )
+    group by source, target
+),
+
+counted as (
+    select source, target, count(*) as instances, sum(strength order by seen) as strength
+    from instances
+    group by source, target
+)
+
+select
+    c.source as source,
+    c.target as target,
+    coalesce(d.descriptions, []) as descriptions,
+    u.text_unit_ids as text_unit_ids,
+    c.instances::integer as instances,
+    c.strength as strength
+from counted as c
+inner join units as u on u.source = c.source and u.target = c.target
+left join descriptions as d on d.source = c.source and d.target = c.target

@@ -1,0 +1,1 @@
+"""The outside world: the warehouse, the corpora on disk, language engines."""

@@ -1,0 +1,119 @@
+"""The corpora on disk."""
+
+import os
+import re
+from pathlib import Path
+
+from dagster import ConfigurableResource
+
+from graphrag_dagster.core.errors import CorpusError
+from graphrag_dagster.resources.home import corpora_root
+from graphrag_dagster.settings import CorpusSettings, load_settings
+
+_NAME = re.compile(r"\w(?:[\w .-]{0,98}[\w])?")
+_POINTER = ".path"
+
+
+def check_name(name: str) -> str:
+    """Return the name if it may name a corpus.
+
+    Raises:
+        CorpusError: it is empty, longer than 100 characters, or holds anything but letters, digits, blanks
+            and ``_ . -`` (so neither quotes nor path separators), or ``..``.
+    """
+    if not _NAME.fullmatch(name) or ".." in name:
+        raise CorpusError(
+            f"{name!r} cannot name a corpus: use 1–100 letters, digits, blanks, '_', '-' and single '.', "
+            "beginning and ending with a letter, digit or '_'"
+        )
+    return name
+
+
+class CorpusStore(ConfigurableResource[None]):
+    """Finds corpora: folders below ``root``, or elsewhere where a file ``NAME.path`` there points to."""
+
+    root: str = ""
+
+    @property
+    def path(self) -> Path:
+        """The corpora root; default: see :func:`graphrag_dagster.resources.home.corpora_root`."""
+        return Path(self.root or corpora_root())
+
+    def names(self) -> list[str]:
+        """The names of all corpora, sorted; entries whose name is not allowed are left out."""
+        if not self.path.is_dir():
+            return []
+        found = {self._name_of(entry) for entry in self.path.iterdir()}
+        return sorted(name for name in found if name)
+
+    def misnamed(self) -> list[str]:
+        """Folders below the root that are no corpus because of their name."""
+        if not self.path.is_dir():
+            return []
+        return sorted(
+            e.name
+            for e in self.path.iterdir()
+            if e.is_dir() and self._name_of(e) is None and not e.name.startswith(".")
+        )
+
+    def folder(self, name: str) -> Path:
+        """Return the folder of a corpus.
+
+        Raises:
+            CorpusError: the name is not allowed, or there is no such corpus.
+        """
+        check_name(name)
+        folder, pointer = self.path / name, self.path / f"{name}{_POINTER}"
+        if folder.is_dir() and self._inside_root(folder):
+            return folder
+        if pointer.is_file():
+            target = Path(pointer.read_text(encoding="utf-8").strip())
+            if target.is_dir():
+                return target
+            raise CorpusError(
+                f"{pointer} points to {target}, which is no folder; mend or delete {pointer.name}"
+            )
+        known = ", ".join(self.names()) or "none yet"
+        raise CorpusError(f"no corpus {name!r} below {self.path.resolve()}; there are: {known}")
+
+    def settings(self, name: str) -> CorpusSettings:
+        """Read the settings of a corpus; see :func:`graphrag_dagster.settings.load_settings`."""
+        return load_settings(self.folder(name))
+
+    def register(self, folder: Path) -> str:
+        """Make a folder known as a corpus under its own name, and return that name.
+
+        A folder directly below the root needs nothing; for any other a pointer file is written.
+
+        Raises:
+            CorpusError: it is no folder, its name is not allowed, or the name is taken by another folder.
+        """
+        if not folder.is_dir():
+            raise CorpusError(f"{folder} is not a folder")
+        target = folder.resolve()
+        name = check_name(target.name)
+        if target.parent == self.path.resolve():
+            return name
+        if name in self.names():
+            taken = self.folder(name).resolve()
+            if taken != target:
+                raise CorpusError(f"the name {name!r} is taken by {taken}; rename one of the two folders")
+            return name
+        self.path.mkdir(parents=True, exist_ok=True)
+        pointer = self.path / f"{name}{_POINTER}"
+        partial = pointer.with_name(f".{pointer.name}.{os.getpid()}")
+        partial.write_text(f"{target}\n", encoding="utf-8")
+        partial.replace(pointer)
+        return name
+
+    def _inside_root(self, folder: Path) -> bool:
+        return folder.resolve().parent == self.path.resolve()
+
+    def _name_of(self, entry: Path) -> str | None:
+        if entry.is_dir() and self._inside_root(entry):
+            name = entry.name
+        elif entry.suffix == _POINTER and entry.is_file():
+            name = entry.stem
+        else:
+            return None
+        return name if _NAME.fullmatch(name) and ".." not in name else None

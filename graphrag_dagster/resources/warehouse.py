@@ -1,0 +1,250 @@
+"""One DuckDB file per corpus, opened only for the moment of a read or a write."""
+
+import random
+import re
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import polars as pl
+from dagster import ConfigurableResource
+
+from graphrag_dagster.core.errors import WarehouseError
+from graphrag_dagster.resources.corpora import check_name
+from graphrag_dagster.resources.home import warehouse_template
+from graphrag_dagster.tables import VECTOR, Column, Table
+
+_CONFIG: dict[str, Any] = {"python_enable_replacements": False}
+_HOLDER = re.compile(r"held in (?P<program>.+?) \(PID (?P<pid>\d+)\)")
+_WAITS = (0.02, 0.2)
+
+
+def _quoted(identifier: str) -> str:
+    return '"' + identifier.replace('"', '""') + '"'
+
+
+def qualified(table: Table) -> str:
+    """The table's name as SQL."""
+    return f"{_quoted(table.schema)}.{_quoted(table.name)}"
+
+
+class Warehouse(ConfigurableResource[None]):
+    """Reads and writes declared tables; each write replaces a corpus's rows in one transaction.
+
+    ``path`` is a template that contains ``{corpus}``. A file held by another process is waited for, with
+    random pauses, for at most ``lock_timeout_seconds``.
+    """
+
+    path: str = ""
+    lock_timeout_seconds: float = 60.0
+
+    def file(self, corpus: str) -> Path:
+        """The path of the corpus's DuckDB file.
+
+        Raises:
+            CorpusError: the name is not allowed.
+            WarehouseError: the template has no ``{corpus}``.
+        """
+        template = self.path or warehouse_template()
+        if "{corpus}" not in template:
+            raise WarehouseError(
+                f"the warehouse path {template!r} has no {{corpus}}: each corpus needs a file of its own"
+            )
+        return Path(template.replace("{corpus}", check_name(corpus)))
+
+    def corpora(self) -> list[str]:
+        """Names of the corpora that have a file, sorted."""
+        template = Path(self.path or warehouse_template())
+        before, _, after = template.name.partition("{corpus}")
+        names = (p.name for p in template.parent.glob("*") if p.is_file())
+        return sorted(
+            n[len(before) : len(n) - len(after)] for n in names if n.startswith(before) and n.endswith(after)
+        )
+
+    @contextmanager
+    def connect(
+        self, corpus: str, *, read_only: bool = False, config: dict[str, Any] | None = None
+    ) -> Iterator[duckdb.DuckDBPyConnection]:
+        """Open the corpus's file for the length of the block.
+
+        Raises:
+            WarehouseError: there is no such file to read, another process holds it, or it is no DuckDB file.
+        """
+        file = self.file(corpus)
+        if read_only and not file.is_file():
+            raise WarehouseError(
+                f"corpus {corpus!r} has not been indexed: {file} does not exist; run "
+                f"'graphrag-dagster index' for it first"
+            )
+        file.parent.mkdir(parents=True, exist_ok=True)
+        connection = self._open(file, read_only, {**_CONFIG, **(config or {})})
+        try:
+            yield connection
+        finally:
+            connection.close()
+
+    def exists(self, table: Table, corpus: str) -> bool:
+        """Whether the corpus's file has the table."""
+        if not self.file(corpus).is_file():
+            return False
+        with self.connect(corpus, read_only=True) as connection:
+            return bool(_columns(connection, table))
+
+    def read(self, table: Table, corpus: str) -> pl.DataFrame:
+        """Return the corpus's rows in key order, without the column ``corpus``.
+
+        Raises:
+            WarehouseError: the table has not been materialised for the corpus.
+        """
+        keys = ", ".join(_quoted(key) for key in table.key)
+        with self.connect(corpus, read_only=True) as connection:
+            present = _columns(connection, table)
+            missing = [name for name in table.column_names if name not in present]
+            if missing:
+                what = f"has no column {missing[0]!r}" if present else "does not exist"
+                raise WarehouseError(
+                    f"{table.full_name} {what} for corpus {corpus!r}; materialise {'/'.join(table.asset_key)}"
+                )
+            names = ", ".join(_quoted(name) for name in table.column_names)
+            rows = connection.execute(
+                f"select {names} from {qualified(table)} where corpus = ? order by {keys}",  # noqa: S608
+                [corpus],
+            ).to_arrow_table()
+        frame = pl.from_arrow(rows)
+        if not isinstance(frame, pl.DataFrame):
+            raise WarehouseError(f"{table.full_name} cannot be read as a frame")
+        return frame
+
+    def read_if_present(self, table: Table, corpus: str) -> pl.DataFrame | None:
+        """Return the corpus's rows like :meth:`read`, or None where the table was never materialised."""
+        return self.read(table, corpus) if self.exists(table, corpus) else None
+
+    def write(self, table: Table, corpus: str, frame: pl.DataFrame) -> int:
+        """Replace the corpus's rows by the frame's, all or nothing; returns their number.
+
+        Raises:
+            WarehouseError: the frame does not fit the declaration, or the file is held by another process.
+        """
+        incoming = table.validated(frame)
+        names = ", ".join(_quoted(name) for name in table.column_names)
+        with self.connect(corpus) as connection, _transaction(connection):
+            connection.register("incoming", incoming.to_arrow())
+            _prepare(connection, table, corpus, _vector_lengths(table, incoming))
+            connection.execute(
+                f"insert into {qualified(table)} (corpus, {names}) select ?, {names} from incoming",  # noqa: S608
+                [corpus],
+            )
+            connection.unregister("incoming")
+        return incoming.height
+
+    def write_query(self, table: Table, corpus: str, query: str) -> int:
+        """Replace the corpus's rows by the result of a trusted ``select``, in one transaction.
+
+        The result is validated like any frame.
+        """
+        with self.connect(corpus, read_only=True) as connection:
+            result = pl.from_arrow(connection.execute(query).to_arrow_table())
+        if not isinstance(result, pl.DataFrame):
+            raise WarehouseError(f"the query of {table.full_name} gives no rows")
+        return self.write(table, corpus, result)
+
+    def _open(self, file: Path, read_only: bool, config: dict[str, Any]) -> duckdb.DuckDBPyConnection:
+        deadline = time.monotonic() + self.lock_timeout_seconds
+        while True:
+            try:
+                return duckdb.connect(str(file), read_only=read_only, config=config)
+            except duckdb.Error as error:
+                text = str(error)
+                busy = "lock" in text.lower() or "different configuration" in text
+                if not busy:
+                    raise WarehouseError(
+                        f"{file} cannot be opened as a DuckDB file: {text.splitlines()[0]}; move it away to "
+                        "have it made anew"
+                    ) from error
+                if time.monotonic() >= deadline:
+                    raise WarehouseError(_held(file, text, self.lock_timeout_seconds)) from error
+                time.sleep(random.uniform(*_WAITS))  # noqa: S311
+
+
+def _held(file: Path, message: str, seconds: float) -> str:
+    holder = _HOLDER.search(message)
+    who = f"process {holder['pid']} ({holder['program']})" if holder else "another process"
+    return f"{file} is held by {who}; waited {seconds:.0f} s. Close it there and try again"
+
+
+@contextmanager
+def _transaction(connection: duckdb.DuckDBPyConnection) -> Iterator[None]:
+    connection.execute("begin")
+    try:
+        yield
+    except BaseException:
+        connection.execute("rollback")
+        raise
+    connection.execute("commit")
+
+
+def _columns(connection: duckdb.DuckDBPyConnection, table: Table) -> dict[str, str]:
+    rows = connection.execute(
+        "select column_name, data_type from information_schema.columns "
+        "where table_schema = ? and table_name = ? order by ordinal_position",
+        [table.schema, table.name],
+    ).fetchall()
+    return dict(rows)
+
+
+def _vector_lengths(table: Table, frame: pl.DataFrame) -> dict[str, int]:
+    lengths: dict[str, int] = {}
+    for column in table.columns:
+        if column.type == VECTOR:
+            dtype = frame.schema[column.name]
+            if not isinstance(dtype, pl.Array) or dtype.inner != pl.Float32 or not dtype.size:
+                raise WarehouseError(
+                    f"{table.full_name}.{column.name} must be an array of float32 of one length, not {dtype}"
+                )
+            lengths[column.name] = dtype.size
+    return lengths
+
+
+def _duckdb_type(column: Column, lengths: dict[str, int]) -> str:
+    return f"FLOAT[{lengths[column.name]}]" if column.type == VECTOR else column.type
+
+
+def _prepare(
+    connection: duckdb.DuckDBPyConnection, table: Table, corpus: str, lengths: dict[str, int]
+) -> None:
+    """Bring the table into its declared shape and remove the corpus's rows."""
+    wanted = {column.name: _duckdb_type(column, lengths) for column in table.columns}
+    present = _columns(connection, table)
+    connection.execute(f"create schema if not exists {_quoted(table.schema)}")
+    retyped = [n for n, t in wanted.items() if n in present and not _same_type(connection, present[n], t)]
+    if retyped:
+        _drop(connection, table, corpus, retyped)
+        present = {}
+    if not present:
+        columns = ", ".join(f"{_quoted(name)} {type_}" for name, type_ in wanted.items())
+        connection.execute(f"create table {qualified(table)} (corpus VARCHAR, {columns})")
+        return
+    for name in wanted.keys() - present.keys():
+        connection.execute(f"alter table {qualified(table)} add column {_quoted(name)} {wanted[name]}")
+    connection.execute(f"delete from {qualified(table)} where corpus = ?", [corpus])  # noqa: S608
+
+
+def _same_type(connection: duckdb.DuckDBPyConnection, present: str, wanted: str) -> bool:
+    normal = connection.execute(f"select typeof(cast(null as {wanted}))").fetchone()
+    return normal is not None and normal[0] == present
+
+
+def _drop(connection: duckdb.DuckDBPyConnection, table: Table, corpus: str, retyped: list[str]) -> None:
+    others = connection.execute(
+        f"select count(*) from {qualified(table)} where corpus <> ?",  # noqa: S608
+        [corpus],
+    ).fetchone()
+    if others and others[0]:
+        raise WarehouseError(
+            f"{table.full_name}: columns {retyped} have changed their type, and the file holds rows of other "
+            "corpora; give each corpus a file of its own"
+        )
+    connection.execute(f"drop table {qualified(table)}")

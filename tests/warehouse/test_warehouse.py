@@ -1,0 +1,162 @@
+import subprocess
+import sys
+import textwrap
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+
+from graphrag_dagster import tables
+from graphrag_dagster.core.errors import CorpusError, WarehouseError
+from graphrag_dagster.resources.integrity import violations
+from graphrag_dagster.resources.warehouse import Warehouse
+
+
+@pytest.fixture
+def warehouse(tmp_path: Path) -> Warehouse:
+    return Warehouse(path=str(tmp_path / "wh" / "{corpus}.duckdb"), lock_timeout_seconds=0.5)
+
+
+def members(*rows: tuple[str, str, int]) -> pl.DataFrame:
+    return pl.DataFrame(rows, schema=["community_id", "entity_id", "level"], orient="row")
+
+
+def vectors(length: int, *ids: str) -> pl.DataFrame:
+    return pl.DataFrame(
+        {
+            "entity_id": ids,
+            "text_hash": ["h"] * len(ids),
+            "embedder": [f"e{length}"] * len(ids),
+            "vector": pl.Series(np.ones((len(ids), length), np.float32), dtype=pl.Array(pl.Float32, length)),
+        }
+    )
+
+
+def test_written_rows_come_back_in_key_order(warehouse: Warehouse) -> None:
+    assert warehouse.write(tables.COMMUNITY_MEMBERS, "a", members(("b", "x", 0), ("a", "y", 0))) == 2
+    assert warehouse.read(tables.COMMUNITY_MEMBERS, "a")["community_id"].to_list() == ["a", "b"]
+
+
+def test_every_declared_table_can_be_written_empty_and_read(warehouse: Warehouse) -> None:
+    for table in tables.ALL_TABLES:
+        frame = table.empty()
+        if "vector" in frame.columns:
+            frame = frame.with_columns(pl.Series("vector", [], dtype=pl.Array(pl.Float32, 4)))
+        warehouse.write(table, "a", frame)
+        assert warehouse.read(table, "a").is_empty()
+        assert violations(warehouse, table, "a") == []
+
+
+def test_spans_lists_and_nulls_survive(warehouse: Warehouse) -> None:
+    row = {"instance_id": "i", "text_unit_id": "u", "round": 0, "position": 0, "name": "A", "surface": "A"}
+    text = {"type": "T", "description": "é 😀 'quoted'", "engine": "extractive"}
+    frame = tables.GLEANED_ENTITIES.frame([{**row, **text, "spans": [{"start": 1, "end": 2}]}])
+    warehouse.write(tables.GLEANED_ENTITIES, "a", frame)
+    assert warehouse.read(tables.GLEANED_ENTITIES, "a").equals(frame)
+
+
+def test_a_second_write_replaces_the_first(warehouse: Warehouse) -> None:
+    for rows in ([("a", "x", 0), ("a", "y", 0)], [("c", "z", 1)]):
+        warehouse.write(tables.COMMUNITY_MEMBERS, "a", members(*rows))
+    assert warehouse.read(tables.COMMUNITY_MEMBERS, "a").rows() == [("c", "z", 1)]
+
+
+def test_a_write_that_fails_leaves_the_rows_in_place(warehouse: Warehouse) -> None:
+    with warehouse.connect("a") as connection:
+        connection.execute(
+            "create schema graph; create table graph.community_members "
+            "(corpus varchar, community_id varchar, entity_id varchar, level integer check (level < 5))"
+        )
+    good = members(("a", "x", 0))
+    warehouse.write(tables.COMMUNITY_MEMBERS, "a", good)
+    with pytest.raises(WarehouseError):
+        warehouse.write(tables.COMMUNITY_MEMBERS, "a", members(("a", "x", 0), ("a", "x", 0)))
+    query = "select 'a' as community_id, 'x' as entity_id, error('broken half-way')::integer as level"
+    with pytest.raises(Exception, match="broken half-way"):
+        warehouse.write_query(tables.COMMUNITY_MEMBERS, "a", query)
+    with pytest.raises(Exception, match="CHECK constraint failed"):
+        warehouse.write(tables.COMMUNITY_MEMBERS, "a", members(("b", "y", 0), ("b", "z", 9)))
+    assert warehouse.read(tables.COMMUNITY_MEMBERS, "a").equals(tables.COMMUNITY_MEMBERS.validated(good))
+
+
+def test_a_new_column_is_added_and_a_new_vector_length_accepted(warehouse: Warehouse) -> None:
+    with warehouse.connect("a") as connection:
+        connection.execute(
+            "create schema graph; create table graph.community_members (corpus varchar, level integer)"
+        )
+    warehouse.write(tables.COMMUNITY_MEMBERS, "a", members(("a", "x", 0)))
+    assert warehouse.read(tables.COMMUNITY_MEMBERS, "a").height == 1
+    warehouse.write(tables.ENTITY_EMBEDDINGS, "a", vectors(4, "x", "y"))
+    warehouse.write(tables.ENTITY_EMBEDDINGS, "a", vectors(8, "x"))
+    assert warehouse.read(tables.ENTITY_EMBEDDINGS, "a").schema["vector"] == pl.Array(pl.Float32, 8)
+
+
+@pytest.mark.parametrize("name", ["../other", "a/b", "a'b", 'a"b', "", ".", "..", "a..b", "x\n", "x" * 101])
+def test_a_name_that_could_leave_the_folder_is_refused(warehouse: Warehouse, name: str) -> None:
+    with pytest.raises(CorpusError, match="cannot name a corpus"):
+        warehouse.file(name)
+
+
+def test_a_template_without_corpus_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(WarehouseError, match="corpus"):
+        Warehouse(path=str(tmp_path / "all.duckdb")).file("a")
+
+
+def test_a_corpus_that_was_never_indexed_says_what_to_run(warehouse: Warehouse) -> None:
+    with pytest.raises(WarehouseError, match="graphrag-dagster index"):
+        warehouse.read(tables.FILES, "a")
+    warehouse.write(tables.COMMUNITY_MEMBERS, "a", members(("a", "x", 0)))
+    with pytest.raises(WarehouseError, match="materialise corpus/files"):
+        warehouse.read(tables.FILES, "a")
+
+
+def test_a_file_that_is_no_database_is_named(warehouse: Warehouse) -> None:
+    file = warehouse.file("a")
+    file.parent.mkdir(parents=True)
+    file.write_bytes(b"this is no database " * 1000)
+    with pytest.raises(WarehouseError, match="a.duckdb cannot be opened"):
+        warehouse.read(tables.FILES, "a")
+
+
+def test_a_file_held_by_another_process_is_waited_for_and_its_holder_named(warehouse: Warehouse) -> None:
+    warehouse.write(tables.COMMUNITY_MEMBERS, "a", members(("a", "x", 0)))
+    script = textwrap.dedent(f"""
+        import duckdb, sys
+        held = duckdb.connect({str(warehouse.file("a"))!r})
+        print("held", flush=True)
+        sys.stdin.read()
+    """)
+    with subprocess.Popen(
+        [sys.executable, "-c", script], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as holder:
+        assert holder.stdout is not None
+        assert holder.stdout.readline() == "held\n"
+        with pytest.raises(WarehouseError, match=f"process {holder.pid}"):
+            warehouse.read(tables.COMMUNITY_MEMBERS, "a")
+        patient = Warehouse(path=warehouse.path, lock_timeout_seconds=30)
+        holder.communicate("")
+        assert patient.read(tables.COMMUNITY_MEMBERS, "a").height == 1
+
+
+def test_violations_are_found(warehouse: Warehouse) -> None:
+    warehouse.write(tables.COMMUNITY_MEMBERS, "a", members(("a", "x", 0)))
+    warehouse.write(tables.COMMUNITIES, "a", tables.COMMUNITIES.empty())
+    warehouse.write(tables.ENTITIES, "a", tables.ENTITIES.empty())
+    with warehouse.connect("a") as connection:
+        connection.execute(
+            "insert into graph.community_members values ('a', 'a', 'x', 0), ('a', 'b', null, 0)"
+        )
+    found = violations(warehouse, tables.COMMUNITY_MEMBERS, "a")
+    assert "1 keys are not unique" in found
+    assert "entity_id is null in 1 rows" in found
+    assert any(
+        "community_id does not stand in graph.communities.community_id" in problem for problem in found
+    )
+
+
+def test_names_of_indexed_corpora_are_listed(warehouse: Warehouse) -> None:
+    assert warehouse.corpora() == []
+    for name in ("b", "a b"):
+        warehouse.write(tables.COMMUNITY_MEMBERS, name, members(("a", "x", 0)))
+    assert warehouse.corpora() == ["a b", "b"]
