@@ -67,7 +67,7 @@ class EntityInstance:
 
 @dataclass(frozen=True, slots=True)
 class RelationshipInstance:
-    """One relation record. ``source`` and ``target`` are normalised names; ``spans`` the supporting sentences.
+    """One relation record. ``source`` and ``target`` are normalised names, ``spans`` its sentences.
 
     ``basis`` says what the record rests on: ``model``, ``verb`` (a grammatical relation) or
     ``co_occurrence`` (the same sentence).
@@ -131,7 +131,9 @@ class UnitExtraction:
 class GraphExtractor(Protocol):
     """Finds entities and relationships in text units (paper §3.1.2)."""
 
-    engine: Engine
+    @property
+    def engine(self) -> Engine:
+        """Which implementation this is."""
 
     def extract(self, units: Sequence[TextUnit]) -> Iterable[UnitExtraction]:
         """Yield one extraction per unit, in the order of ``units``; ``claims`` is empty."""
@@ -140,7 +142,9 @@ class GraphExtractor(Protocol):
 class ClaimExtractor(Protocol):
     """Finds claims about entities in text units (paper §3.1.2)."""
 
-    engine: Engine
+    @property
+    def engine(self) -> Engine:
+        """Which implementation this is."""
 
     def extract_claims(
         self, units: Sequence[TextUnit], names: Sequence[Sequence[str]]
@@ -169,7 +173,9 @@ class MergedDescription:
 class DescriptionMerger(Protocol):
     """Joins the descriptions of one element into one text (paper §3.1.3)."""
 
-    engine: Engine
+    @property
+    def engine(self) -> Engine:
+        """Which implementation this is."""
 
     def merge(self, groups: Sequence[DescriptionGroup]) -> list[MergedDescription]:
         """Return one description per group; a group of one distinct description keeps it word for word."""
@@ -281,7 +287,9 @@ class WrittenReport:
 class ReportWriter(Protocol):
     """Writes community reports."""
 
-    engine: Engine
+    @property
+    def engine(self) -> Engine:
+        """Which implementation this is."""
 
     def write(self, requests: Sequence[ReportRequest]) -> list[WrittenReport]:
         """Return one report per request."""
@@ -329,7 +337,9 @@ class FinalAnswer:
 class Answerer(Protocol):
     """Answers a question over context chunks: partial answers with a score, then one answer."""
 
-    engine: Engine
+    @property
+    def engine(self) -> Engine:
+        """Which implementation this is."""
 
     def map(
         self, question: str, chunks: Sequence[Sequence[ContextUnit]], rendered: Sequence[str]
@@ -343,8 +353,9 @@ class Answerer(Protocol):
 class Embedder(Protocol):
     """Turns texts into unit vectors."""
 
-    #: Identifies everything that determines a vector: kind, model and version.
-    name: str
+    @property
+    def name(self) -> str:
+        """Identifies everything that determines a vector: kind, model and version."""
 
     def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """Return an array [len(texts), dimension] of L2-normalised float32 rows; a blank text gives zeros."""

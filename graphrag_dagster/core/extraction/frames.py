@@ -1,0 +1,203 @@
+"""From extractions to the tables of the extraction stage: pure conversions."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import chain
+from typing import Any, Final, Literal
+
+import polars as pl
+
+from graphrag_dagster.core.ids import stable_id
+from graphrag_dagster.core.language.tasks import (
+    ClaimInstance,
+    Engine,
+    EntityInstance,
+    Quarantined,
+    RelationshipInstance,
+    Span,
+    UnitExtraction,
+    UnitState,
+)
+
+#: Type of an entity that only a relationship names (``dangling: create``).
+UNKNOWN_TYPE: Final = "UNKNOWN"
+
+_SPANS = pl.List(pl.Struct({"start": pl.Int32, "end": pl.Int32}))
+_TEXT, _NUMBER = pl.String(), pl.Int32()
+_Schema = Mapping[str, pl.DataType]
+
+_ENTITIES: _Schema = {
+    "instance_id": _TEXT, "text_unit_id": _TEXT, "round": _NUMBER, "position": _NUMBER, "name": _TEXT,
+    "surface": _TEXT, "type": _TEXT, "description": _TEXT, "spans": _SPANS, "engine": _TEXT,
+}  # fmt: skip
+_RELATIONSHIPS: _Schema = {
+    "instance_id": _TEXT, "text_unit_id": _TEXT, "round": _NUMBER, "position": _NUMBER, "source": _TEXT,
+    "target": _TEXT, "description": _TEXT, "strength": pl.Float64(), "basis": _TEXT, "spans": _SPANS,
+    "engine": _TEXT,
+}  # fmt: skip
+_CLAIMS: _Schema = {
+    "claim_id": _TEXT, "human_readable_id": _NUMBER, "text_unit_id": _TEXT, "round": _NUMBER,
+    "position": _NUMBER, "subject": _TEXT, "object": _TEXT, "type": _TEXT, "status": _TEXT,
+    "description": _TEXT, "start_date": _TEXT, "end_date": _TEXT, "spans": _SPANS, "engine": _TEXT,
+}  # fmt: skip
+_LEDGER: _Schema = {
+    "text_unit_id": _TEXT, "state": _TEXT, "reason": _TEXT, "rounds": _NUMBER, "entities": _NUMBER,
+    "relationships": _NUMBER, "claims": _NUMBER, "repaired": _NUMBER, "quarantined": _NUMBER,
+    "calls": _NUMBER, "input_tokens": pl.Int64(), "output_tokens": pl.Int64(), "engine": _TEXT,
+}  # fmt: skip
+_QUARANTINE: _Schema = {
+    "quarantine_id": _TEXT, "text_unit_id": _TEXT, "round": _NUMBER, "position": _NUMBER, "kind": _TEXT,
+    "reason": _TEXT, "raw": _TEXT, "prompt": _TEXT, "engine": _TEXT,
+}  # fmt: skip
+
+#: A unit that is several states at once is in the first of these.
+_STATES: tuple[UnitState, ...] = ("quarantined", "repaired", "extracted", "empty")
+
+
+@dataclass(frozen=True)
+class ExtractionFrames:
+    """The tables of the extraction stage, with the columns that ``tables.py`` declares."""
+
+    entities: pl.DataFrame
+    relationships: pl.DataFrame
+    claims: pl.DataFrame
+    ledger: pl.DataFrame
+    quarantine: pl.DataFrame
+
+
+def extraction_frames(
+    extractions: Iterable[UnitExtraction], engine: Engine, claim_engine: Engine | None = None
+) -> ExtractionFrames:
+    """Return the records of all units as frames, in the order of the units.
+
+    Args:
+        extractions: one per text unit.
+        engine: who extracted the graph.
+        claim_engine: who extracted the claims, where that is another.
+    """
+    units = list(extractions)
+    return ExtractionFrames(
+        _frame((_entity(u, n, e, engine) for u in units for n, e in enumerate(u.entities)), _ENTITIES),
+        _frame(
+            (_relationship(u, n, r, engine) for u in units for n, r in enumerate(u.relationships)),
+            _RELATIONSHIPS,
+        ),
+        _frame(_claims(units, claim_engine or engine), _CLAIMS),
+        _frame((_ledger_row(unit, engine) for unit in units), _LEDGER),
+        _frame(
+            (_put_aside(u, n, q, engine) for u in units for n, q in enumerate(u.quarantined)), _QUARANTINE
+        ),
+    )
+
+
+def with_claims(graph: Sequence[UnitExtraction], claims: Sequence[UnitExtraction]) -> list[UnitExtraction]:
+    """Join the claims of each unit to its graph, in the order of ``graph``.
+
+    The state is the gravest of both (quarantined, repaired, extracted, empty), with that one's reason; a
+    unit without any record keeps both reasons. Costs, repairs and what was put aside add up.
+    """
+    by_unit = {found.unit_id: found for found in claims}
+    return [_joined(found, by_unit[found.unit_id]) if found.unit_id in by_unit else found for found in graph]
+
+
+def resolve_dangling(extraction: UnitExtraction, mode: Literal["quarantine", "create"]) -> UnitExtraction:
+    """Deal with relationships whose ends are no entities of the same unit (spec_graphrag §3).
+
+    ``quarantine`` puts the record aside with the reason; ``create`` makes an entity of type UNKNOWN with the
+    relationship's description. A unit of which nothing is left becomes empty.
+    """
+    known = {entity.name for entity in extraction.entities}
+    dangling = [r for r in extraction.relationships if not {r.source, r.target} <= known]
+    if not dangling:
+        return extraction
+    if mode == "create":
+        return replace(extraction, entities=extraction.entities + _created(dangling, known))
+    kept = tuple(r for r in extraction.relationships if {r.source, r.target} <= known)
+    aside = extraction.quarantined + tuple(_dangling(relation, known) for relation in dangling)
+    left = replace(extraction, relationships=kept, quarantined=aside)
+    if left.entities or kept or left.claims or left.state == "quarantined":
+        return left
+    return replace(left, state="empty", reason="every record was put aside", repaired=0)
+
+
+def _created(dangling: Iterable[RelationshipInstance], known: set[str]) -> tuple[EntityInstance, ...]:
+    made: dict[str, EntityInstance] = {}
+    for relation in dangling:
+        for name in (relation.source, relation.target):
+            if name not in known and name not in made:
+                made[name] = EntityInstance(
+                    name, name, UNKNOWN_TYPE, relation.description, relation.round, ()
+                )
+    return tuple(made.values())
+
+
+def _dangling(relation: RelationshipInstance, known: set[str]) -> Quarantined:
+    unknown = [name for name in dict.fromkeys((relation.source, relation.target)) if name not in known]
+    raw = f"{relation.source} – {relation.target}: {relation.description} (strength {relation.strength:g})"
+    missing = " and ".join(repr(name) for name in unknown)
+    verb = "is no entity" if len(unknown) == 1 else "are no entities"
+    return Quarantined("relationship", raw, f"{missing} {verb} of this text unit", round=relation.round)
+
+
+def _joined(graph: UnitExtraction, claims: UnitExtraction) -> UnitExtraction:
+    state = next(state for state in _STATES if state in (graph.state, claims.state))
+    reasons = [found.reason for found in (graph, claims) if found.state == state and found.reason]
+    return replace(
+        graph,
+        state=state,
+        reason="; ".join(dict.fromkeys(reasons)) or None,
+        rounds=max(graph.rounds, claims.rounds),
+        claims=graph.claims + claims.claims,
+        quarantined=graph.quarantined + claims.quarantined,
+        repaired=graph.repaired + claims.repaired,
+        usage=graph.usage + claims.usage,
+    )
+
+
+def _frame(rows: Iterable[tuple[Any, ...]], schema: _Schema) -> pl.DataFrame:
+    return pl.DataFrame(list(rows), schema=dict(schema), orient="row")
+
+
+def _spans(spans: Iterable[Span]) -> list[dict[str, int]]:
+    return [{"start": span.start, "end": span.end} for span in spans]
+
+
+def _entity(unit: UnitExtraction, place: int, found: EntityInstance, engine: Engine) -> tuple[Any, ...]:
+    key = stable_id("entity", unit.unit_id, found.round, place)
+    what = (found.name, found.surface, found.type, found.description)
+    return (key, unit.unit_id, found.round, place, *what, _spans(found.spans), engine)
+
+
+def _relationship(
+    unit: UnitExtraction, place: int, found: RelationshipInstance, engine: Engine
+) -> tuple[Any, ...]:
+    key = stable_id("relationship", unit.unit_id, found.round, place)
+    what = (found.source, found.target, found.description, found.strength, found.basis)
+    return (key, unit.unit_id, found.round, place, *what, _spans(found.spans), engine)
+
+
+def _claims(units: Iterable[UnitExtraction], engine: Engine) -> Iterator[tuple[Any, ...]]:
+    every = chain.from_iterable(((unit, n, claim) for n, claim in enumerate(unit.claims)) for unit in units)
+    for number, (unit, place, found) in enumerate(every):
+        yield _claim(unit, number, place, found, engine)
+
+
+def _claim(
+    unit: UnitExtraction, number: int, place: int, found: ClaimInstance, engine: Engine
+) -> tuple[Any, ...]:
+    key = stable_id("claim", unit.unit_id, found.round, place)
+    what = (found.subject, found.object, found.type, found.status, found.description)
+    when = (found.start_date, found.end_date)
+    return (key, number, unit.unit_id, found.round, place, *what, *when, _spans(found.spans), engine)
+
+
+def _ledger_row(unit: UnitExtraction, engine: Engine) -> tuple[Any, ...]:
+    records = (len(unit.entities), len(unit.relationships), len(unit.claims))
+    usage = (unit.usage.calls, unit.usage.input_tokens, unit.usage.output_tokens)
+    counts = (*records, unit.repaired, len(unit.quarantined))
+    return (unit.unit_id, unit.state, unit.reason, unit.rounds, *counts, *usage, engine)
+
+
+def _put_aside(unit: UnitExtraction, place: int, found: Quarantined, engine: Engine) -> tuple[Any, ...]:
+    key = stable_id("quarantine", unit.unit_id, found.round, place)
+    return (key, unit.unit_id, found.round, place, found.kind, found.reason, found.raw, found.prompt, engine)

@@ -1,0 +1,53 @@
+"""The account of extraction: every text unit in exactly one state, every record counted."""
+
+import polars as pl
+
+_COUNTED = {
+    "entities": "gleaned_entities",
+    "relationships": "gleaned_relationships",
+    "claims": "claims",
+    "quarantined": "quarantine",
+}
+
+
+def check_ledger(
+    *,
+    text_chunks: pl.DataFrame,
+    unit_ledger: pl.DataFrame,
+    gleaned_entities: pl.DataFrame,
+    gleaned_relationships: pl.DataFrame,
+    claims: pl.DataFrame,
+    quarantine: pl.DataFrame,
+) -> list[str]:
+    """Return what is wrong with the ledger; empty where every unit and every record is accounted for."""
+    tables = {
+        "gleaned_entities": gleaned_entities,
+        "gleaned_relationships": gleaned_relationships,
+        "claims": claims,
+        "quarantine": quarantine,
+    }
+    units, listed = text_chunks.select("text_unit_id"), unit_ledger.select("text_unit_id")
+    problems = [
+        f"unit {u} is not in the ledger"
+        for u in units.join(listed, on="text_unit_id", how="anti")["text_unit_id"]
+    ]
+    problems += [
+        f"{u} is in the ledger but no unit"
+        for u in listed.join(units, on="text_unit_id", how="anti")["text_unit_id"]
+    ]
+    problems += [
+        f"unit {u} is in the ledger twice"
+        for u in listed.filter(listed.is_duplicated()).unique()["text_unit_id"]
+    ]
+    for column, name in _COUNTED.items():
+        counted = tables[name].group_by("text_unit_id").len(name="found")
+        both = unit_ledger.select("text_unit_id", column).join(counted, on="text_unit_id", how="left")
+        wrong = both.filter(pl.col(column) != pl.col("found").fill_null(0))
+        problems += [
+            f"unit {unit}: the ledger says {said} {column}, the table {name} holds {found or 0}"
+            for unit, said, found in wrong.rows()
+        ]
+    silent = unit_ledger.filter(pl.col("state").is_in(["empty", "quarantined"]) & pl.col("reason").is_null())
+    return problems + [
+        f"unit {unit} is {state} without a reason" for unit, state in silent["text_unit_id", "state"].rows()
+    ]

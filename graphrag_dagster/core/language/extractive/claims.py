@@ -1,0 +1,183 @@
+"""Claims without a model: sentences in which a known entity acts or has a number (spec_graphrag §12)."""
+
+import re
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Final, Literal
+
+from graphrag_dagster.core.extraction.names import normalise
+from graphrag_dagster.core.language.extractive.dates import stated_period
+from graphrag_dagster.core.language.extractive.lexicon import words_of
+from graphrag_dagster.core.language.extractive.mentions import find_entities
+from graphrag_dagster.core.language.extractive.pipeline import DEFAULT_PIPELINE, Tokens, parse
+from graphrag_dagster.core.language.extractive.reading import Reading, read
+from graphrag_dagster.core.language.extractive.workers import map_units
+from graphrag_dagster.core.language.tasks import ClaimInstance, Engine, TextUnit, UnitExtraction
+
+if TYPE_CHECKING:
+    from spacy.language import Language
+
+_SUBJECTS = frozenset({"nsubj", "nsubjpass"})
+_OBJECTS = frozenset({"dobj", "obj", "dative", "attr", "oprd"})
+_NUMBERS = frozenset({"DATE", "TIME", "MONEY", "PERCENT", "QUANTITY", "CARDINAL", "ORDINAL"})
+_STATES = words_of(
+    """
+    be have seem know think feel want like love hope believe mean need wish understand look appear
+    remain belong contain include consist depend matter exist sound guess suppose do get go let
+    """
+)
+_HEDGES = words_of(
+    """
+    may might could allegedly reportedly apparently perhaps possibly probably presumably supposedly
+    seemingly likely alleged suspected accused rumoured rumored
+    """
+)
+_DOUBTING = words_of(
+    """
+    allege suspect accuse believe assume suppose think claim guess fear deny doubt speculate suggest
+    expect appear seem dispute wonder
+    """
+)
+_MOST_STEPS = 20
+
+_Status = Literal["TRUE", "FALSE", "SUSPECTED"]
+
+
+class ExtractiveClaimExtractor:
+    """Finds sentences that say what an entity did, when, or how much; it weighs no truth.
+
+    Args:
+        pipeline: an installed spaCy pipeline for English with tagger, lemmatizer, parser and recogniser.
+        processes: worker processes; 0 chooses one for small corpora, else one per processor, at most 8.
+    """
+
+    engine: Final[Engine] = "extractive"
+
+    def __init__(self, pipeline: str = DEFAULT_PIPELINE, processes: int = 0) -> None:
+        self._pipeline = pipeline
+        self._processes = processes
+
+    def extract_claims(
+        self, units: Sequence[TextUnit], names: Sequence[Sequence[str]]
+    ) -> Iterator[UnitExtraction]:
+        """Yield one extraction per unit, with claims only. ``names[i]``: entities found in unit i.
+
+        A claim is a verb whose subject is a known entity, in a statement, where the verb is an action or
+        the sentence has a number or date. ``type`` is the verb's lemma; ``status`` is FALSE where the verb
+        is negated, SUSPECTED where it is hedged or said to be believed, else TRUE, all as the text has it.
+
+        Raises:
+            EngineError: the pipeline is not installed or unfit, or a worker process died.
+        """
+        items = [(unit, tuple(known)) for unit, known in zip(units, names, strict=True)]
+        return map_units(
+            claims_of_unit,
+            items,
+            stage_name="Extracting claims",
+            pipeline=self._pipeline,
+            processes=self._processes,
+            lemmas=True,
+        )
+
+
+def claims_of_unit(nlp: "Language", item: tuple[TextUnit, tuple[str, ...]]) -> UnitExtraction:
+    """Extract the claims about known entities of one unit with a loaded pipeline."""
+    unit, known = item
+    if not known:
+        return UnitExtraction(unit.id, "empty", reason="no entities to make claims about")
+    reading = read(unit.text)
+    tokens = parse(nlp, reading)
+    named = _named(tokens, reading, frozenset(known))
+    claims = tuple(_claims(tokens, reading, named))
+    if not claims:
+        return UnitExtraction(unit.id, "empty", reason="no claims found")
+    return UnitExtraction(unit.id, "extracted", claims=claims)
+
+
+def _named(tokens: Tokens, reading: Reading, known: frozenset[str]) -> dict[int, str]:
+    """Return word → name of the known entity it belongs to: by the rules of this engine, else literally."""
+    named: dict[int, str] = {}
+    found = find_entities(tokens, reading)
+    for mentions in found.mentions.values():
+        for mention in mentions:
+            name = found.entities[mention.entity].name
+            if name in known:
+                named.update(dict.fromkeys(range(mention.first, mention.last), name))
+    missing = known - set(named.values())
+    upper = [normalise(word) for word in tokens.words]
+    for name in sorted(missing, key=lambda name: (-len(name), name)):
+        parts = name.split()
+        for place, word in enumerate(upper):
+            if word == parts[0] and upper[place : place + len(parts)] == parts:
+                for at in range(place, place + len(parts)):
+                    named.setdefault(at, name)
+    return named
+
+
+def _claims(tokens: Tokens, reading: Reading, named: dict[int, str]) -> Iterator[ClaimInstance]:
+    children: dict[int, list[int]] = defaultdict(list)
+    for place, head in enumerate(tokens.heads):
+        if head != place:
+            children[head].append(place)
+    numbered = {
+        sentence for sentence, label in zip(tokens.sentences, tokens.labels, strict=True) if label in _NUMBERS
+    }
+    seen: set[tuple[str, int]] = set()
+    for place in sorted(named):
+        verb = tokens.heads[place]
+        sentence = reading.sentences[tokens.sentences[place]]
+        if tokens.deps[place] not in _SUBJECTS or not tokens.tags[verb].startswith("VB"):
+            continue
+        if not sentence.running or not sentence.ended or sentence.written.rstrip("\"'”’)").endswith("?"):
+            continue
+        lemma = (tokens.lemmas[verb] or tokens.words[verb]).lower()
+        acts = lemma not in _STATES
+        if (not acts and tokens.sentences[place] not in numbered) or (named[place], verb) in seen:
+            continue
+        seen.add((named[place], verb))
+        start, end = stated_period(sentence.written)
+        yield ClaimInstance(
+            named[place],
+            _object(tokens, children, verb, named, named[place]),
+            re.sub(r"\W+", "_", lemma).strip("_").upper() or "STATE",
+            _status(tokens, children, verb),
+            sentence.written,
+            start,
+            end,
+            spans=(sentence.span,),
+        )
+
+
+def _object(
+    tokens: Tokens, children: dict[int, list[int]], verb: int, named: dict[int, str], subject: str
+) -> str | None:
+    """Return the known entity that is the object of a verb, else one behind its prepositions."""
+    direct = [child for child in children[verb] if tokens.deps[child] in _OBJECTS]
+    behind = [
+        below
+        for child in children[verb]
+        if tokens.deps[child] in {"prep", "agent", "dative"}
+        for below in children[child]
+        if tokens.deps[below] == "pobj"
+    ]
+    return next((named[at] for at in direct + behind if named.get(at, subject) != subject), None)
+
+
+def _status(tokens: Tokens, children: dict[int, list[int]], verb: int) -> _Status:
+    if any(tokens.deps[child] == "neg" for child in children[verb]):
+        return "FALSE"
+    around = {tokens.words[child].lower() for child in children[verb]} | {tokens.words[verb].lower()}
+    if around & _HEDGES:
+        return "SUSPECTED"
+    if any(tokens.words[child].lower() == "according" for child in children[verb]):
+        return "SUSPECTED"
+    if tokens.lemmas[verb] in {"allege", "suspect", "accuse"}:
+        return "SUSPECTED"
+    for _ in range(_MOST_STEPS):
+        head = tokens.heads[verb]
+        if head == verb or tokens.deps[verb] not in {"ccomp", "xcomp", "conj"}:
+            break
+        if tokens.deps[verb] != "conj" and tokens.lemmas[head] in _DOUBTING:
+            return "SUSPECTED"
+        verb = head
+    return "TRUE"

@@ -1,0 +1,59 @@
+"""Entities and relationships without a model (spec_graphrag §12)."""
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Final
+
+from graphrag_dagster.core.language.extractive.mentions import find_entities
+from graphrag_dagster.core.language.extractive.pipeline import DEFAULT_PIPELINE, parse
+from graphrag_dagster.core.language.extractive.reading import read
+from graphrag_dagster.core.language.extractive.relations import find_relations
+from graphrag_dagster.core.language.extractive.workers import map_units
+from graphrag_dagster.core.language.tasks import Engine, TextUnit, UnitExtraction
+
+if TYPE_CHECKING:
+    from spacy.language import Language
+
+
+class ExtractiveGraphExtractor:
+    """Finds named things and their relations with spaCy and rules; a unit's result depends on it alone.
+
+    Args:
+        pipeline: an installed spaCy pipeline for English with tagger, parser and entity recogniser.
+        processes: worker processes; 0 chooses one for small corpora, else one per processor, at most 8.
+    """
+
+    engine: Final[Engine] = "extractive"
+
+    def __init__(self, pipeline: str = DEFAULT_PIPELINE, processes: int = 0) -> None:
+        self._pipeline = pipeline
+        self._processes = processes
+
+    def extract(self, units: Sequence[TextUnit]) -> Iterator[UnitExtraction]:
+        """Yield one extraction per unit, in the order of ``units``, with states extracted and empty.
+
+        Types are PERSON, ORGANIZATION, GEO and EVENT where they fit, else LAW, WORK, PRODUCT, VESSEL, and
+        CONCEPT for other capitalised terms. Dates, numbers and peoples are no entities.
+
+        Raises:
+            EngineError: the pipeline is not installed or unfit, or a worker process died.
+        """
+        return map_units(
+            extract_unit,
+            units,
+            stage_name="Extracting entities and relationships",
+            pipeline=self._pipeline,
+            processes=self._processes,
+        )
+
+
+def extract_unit(nlp: "Language", unit: TextUnit) -> UnitExtraction:
+    """Extract one unit with a loaded pipeline."""
+    reading = read(unit.text)
+    if not reading.text.strip():
+        return UnitExtraction(unit.id, "empty", reason="no text")
+    tokens = parse(nlp, reading)
+    found = find_entities(tokens, reading)
+    if not found.entities:
+        return UnitExtraction(unit.id, "empty", reason="no names found")
+    relations = find_relations(tokens, reading, found)
+    return UnitExtraction(unit.id, "extracted", entities=found.entities, relationships=relations)

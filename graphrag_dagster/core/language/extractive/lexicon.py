@@ -1,0 +1,171 @@
+"""Types of entities, and the nouns that say of what type a name is."""
+
+from typing import Final
+
+
+def words_of(text: str) -> frozenset[str]:
+    """Return the words of a text."""
+    return frozenset(text.split())
+
+
+PERSON: Final = "PERSON"
+ORGANIZATION: Final = "ORGANIZATION"
+GEO: Final = "GEO"
+EVENT: Final = "EVENT"
+LAW: Final = "LAW"
+WORK: Final = "WORK"
+PRODUCT: Final = "PRODUCT"
+VESSEL: Final = "VESSEL"
+CONCEPT: Final = "CONCEPT"
+
+#: Labels of spaCy's English pipelines that names have, and the types they become.
+LABELS: Final = {
+    "PERSON": PERSON,
+    "ORG": ORGANIZATION,
+    "GPE": GEO,
+    "LOC": GEO,
+    "FAC": GEO,
+    "EVENT": EVENT,
+    "LAW": LAW,
+    "WORK_OF_ART": WORK,
+    "PRODUCT": PRODUCT,
+}
+
+_ORGANIZATIONS = """
+academy administration agency airline airlines airways alliance army assembly association authority bank
+banks board brewery bureau cabinet center centre chamber charity church club co-operative coalition college
+commission committee commons company congress conservancy consortium constabulary cooperative corp
+corporation council courant court department directorate enterprises exchange executive federation firm
+force forum foundation fund gazette gmbh government group guild herald holdings hospital inc incorporated
+inspectorate institute institutes institution insurance insurer journal lab laboratories laboratory labs
+league library limited llc lloyd's llp ltd ministry museum mutual navy network newspaper observatory office
+orchestra organisation organization parliament partners partnership party plc police press publisher
+publishers regiment register registry school secretariat senate service services shipyard societies society
+solicitors studio studios syndicate taskforce team technologies tribunal tribune trust union universities
+university works
+"""
+_PLACES = """
+abbey airport alley archipelago avenue bank basin bay beach boulevard bridge brook canal cape castle
+cathedral cave cemetery channel churchyard city cliff close coast common copse cottage county cove crescent
+district dock docks estate estuary farm field fields firth fjord ford forest fort garden gardens gate
+glacier gorge green gulf hall harbor harbour heath highway hill hills hotel house inlet island islands isle
+isles junction kirk lake lane loch lodge lough manor marina market marsh meadow mews mill mole moor mount
+mountain mountains ocean palace parish park pass path peak peninsula pier place plain plateau plaza point
+pond port prison province pub quarry quay reef region reservoir ridge river road roads rocks row sands sea
+shore sound square stack station strait straits strand stream street suburb terrace theater theatre tower
+town townland tunnel valley village voivodeship volcano ward warehouse waterfall way wharf wood woods wynd
+yard
+"""
+_EVENTS = """
+accident award awards battle ceremony championship championships conference congress crisis cup disaster
+earthquake election elections exhibition expedition fair festival final flood gala gale games hurricane
+inquest inquiry massacre olympics pandemic prize race rebellion referendum reformation regatta revolution
+riot riots siege storm strike summit symposium tournament tragedy trial typhoon uprising war wars wedding
+"""
+_LAWS = """
+accord accords act agreement amendment charter clause condition constitution convention covenant decree
+directive law licence license ordinance pact patent protocol regulation regulations statute treaty
+"""
+_WORKS = """
+album anthem ballad bible book carol chronicle diary documentary film gospel hymn manifesto memoir movie
+novel opera painting play poem report sonata song symphony
+"""
+_VESSELS = """
+aircraft barge boat cruiser cutter destroyer dredger drifter ferry freighter frigate lifeboat liner schooner
+ship spacecraft steamer submarine tanker trawler tug vessel yacht
+"""
+_PRODUCTS = """
+app browser camera car compiler computer console device engine framework language laptop locomotive missile
+model phone platform processor programme rocket smartphone software tablet telescope turbine
+"""
+#: Nouns for people; at the end of a capitalised term they name an office, not who holds it.
+_PEOPLE = """
+accountant actor actress adviser advisor advocate ambassador analyst archaeologist architect artist
+assistant astronaut astronomer attorney aunt author baker banker barrister biologist bishop boatman bosun
+boy brother builder butcher candidate captain carpenter chair chairman chairperson chairwoman chancellor
+charwoman chef chemist chief child clerk co-founder coach colleague columnist commander commissioner
+composer conductor constable consultant convener coordinator coroner correspondent councillor counsel cousin
+cox coxswain crewman critic curator dancer daughter dean deckhand defendant deputy designer detective
+developer diplomat director doctor economist editor employee engineer entrepreneur ethicist executive farmer
+father fellow fireman fisherman fishmonger footballer foreman founder friend general geologist girl governor
+grandfather grandmother grandson guest guitarist head historian host husband illustrator inspector inventor
+investigator investor journalist judge lawyer leader lecturer librarian lieutenant magistrate man manager
+managing mariner mate mathematician mayor mechanic member merchant midwife minister mother musician narrator
+nephew niece novelist nurse observer officer official owner painter partner physician physicist pianist
+pilot pioneer plumber poet policeman politician porter president priest producer professor programmer
+prosecutor protagonist provost psychologist publisher reporter representative researcher resident sailor
+scholar scientist secretary senator sergeant sheriff shipwright shopkeeper singer sister skipper soldier
+solicitor son speaker specialist spokesman spokesperson spokeswoman steward student superintendent surgeon
+surveyor survivor tailor teacher technician tenant thinker trader treasurer trustee uncle undersecretary
+veteran vicar victim volunteer waiter warden widow wife witness woman worker writer
+"""
+
+
+def _types(*groups: tuple[str, str]) -> dict[str, str]:
+    return {word: kind for words, kind in groups for word in words.split()}
+
+
+#: Last word of a name → type. A word of two types stands with the commoner one.
+HEADS: Final = _types(
+    (_WORKS, WORK), (_LAWS, LAW), (_EVENTS, EVENT), (_PLACES, GEO), (_ORGANIZATIONS, ORGANIZATION)
+)
+#: Common noun that says what stands beside it ("the barge Atlas Nine", "X, a town") → type.
+KINDS: Final = HEADS | _types((_PRODUCTS, PRODUCT), (_VESSELS, VESSEL), (_PEOPLE, PERSON))
+PEOPLE: Final = words_of(_PEOPLE)
+#: First word of a name → type ("Lake Como", "Storm Agda").
+FIRST_WORDS: Final = _types(
+    ("lake mount loch lough port cape isle gulf fort mt", GEO), ("storm hurricane typhoon operation", EVENT)
+)
+#: Words before "of" in names of people ("Duke of Wellington").
+NOBLES: Final = words_of(
+    """
+    archbishop baron baroness bishop count countess duchess duke earl emperor empress ghost king
+    lady lord marquess pope prince princess queen spirit sultan viscount
+    """
+)
+#: Words after which a name goes on with "of" or "for" ("University of Averness", "Isle of Man").
+TAKES_OF: Final = frozenset(HEADS) | NOBLES
+#: Names that end so may hold an "and" ("Port and Pilotage Board").
+JOINED_BY_AND: Final = words_of(
+    """
+    agency association authority board bureau centre commission committee company corporation
+    council department fund group institute laboratory ministry museum office partners press school
+    service services society sons trust union
+    """
+)
+#: Words that end names of places and things, and are surnames as well.
+SURNAMES: Final = words_of(
+    """
+    bank banks battle beach bell bond book brook brooks carol chambers church cliff close cross
+    field fields ford forest forum garden gates grant green hall heath hill house lake lane law
+    marsh mills parish park point pond pool rivers rowe sands street temple towers underhill war
+    ward waters wells wood woods yard
+    """
+)
+#: Possessors that are part of a name ("King's College", "St Ronan's Kirk").
+POSSESSIVE_NAMES: Final = words_of(
+    """
+    children christie devil farmer fisherman god king lloyd mariners men orphan people prince queen
+    saint scholar seamen sotheby st veterans widow woman women workers
+    """
+)
+HOLIDAYS: Final = words_of(
+    """
+    christmas diwali easter eid halloween hanukkah hogmanay lent passover pentecost ramadan
+    thanksgiving
+    """
+)
+#: Acronyms of places; others that the recogniser takes for places mostly are not.
+PLACE_ACRONYMS: Final = words_of(
+    """
+    DC EU GDR HK LA NYC NZ SF UAE UK UN US USA USSR
+    """
+)
+#: Acronyms that name no organisation.
+TERMS: Final = words_of(
+    """
+    agi ai api apis ar basic cad covid covid-19 cpu cpus crispr css dna dos dram ev evs faq gdp gps
+    gpt gpu gpus gui hiv hr html ide iot ip ipo json kpi lan llm llms mba ml mrna nlp os pc pcr pcs
+    pr ram rna roi rom rpc rss saas sdk sms sql stem tcp tv ui usb ux vr wi-fi wifi xml xr
+    """
+)

@@ -1,0 +1,84 @@
+"""Runs a function over text units in this process or in several, with the same results."""
+
+import multiprocessing
+import os
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
+from typing import TYPE_CHECKING, TypeVar
+
+from graphrag_dagster.core.errors import EngineError
+from graphrag_dagster.core.language.extractive.pipeline import load_pipeline
+from graphrag_dagster.core.language.tasks import UnitExtraction
+from graphrag_dagster.core.progress import stage
+
+if TYPE_CHECKING:
+    from spacy.language import Language
+
+Item = TypeVar("Item")
+_WORTH_PROCESSES = 200
+_MOST_PROCESSES = 8
+_AT_ONCE = 16
+
+
+def map_units(
+    work: Callable[["Language", Item], UnitExtraction],
+    items: Sequence[Item],
+    *,
+    stage_name: str,
+    pipeline: str,
+    processes: int,
+    lemmas: bool = False,
+) -> Iterator[UnitExtraction]:
+    """Yield ``work(nlp, item)`` for each item, in order.
+
+    Args:
+        work: a function at module level, so that other processes find it.
+        items: what ``work`` is called with.
+        stage_name: what progress is reported as.
+        pipeline: name of the spaCy pipeline.
+        processes: number of processes; 0 chooses.
+        lemmas: whether ``work`` needs lemmas.
+
+    Raises:
+        EngineError: see :func:`load_pipeline`; or a worker process died.
+    """
+    number = min(processes or _chosen(len(items)), max(1, len(items)))
+    if number == 1:
+        with stage(stage_name, len(items)) as running:
+            for item in items:
+                yield work(load_pipeline(pipeline, lemmas), item)
+                running.advance()
+        return
+    load_pipeline(pipeline, lemmas)
+    chunks = [items[start : start + _AT_ONCE] for start in range(0, len(items), _AT_ONCE)]
+    context = multiprocessing.get_context("spawn")
+    pool = ProcessPoolExecutor(number, mp_context=context)
+    with stage(stage_name, len(items)) as running, pool:
+        waiting = [pool.submit(_work_off, work, pipeline, lemmas, chunk) for chunk in chunks]
+        try:
+            for done in waiting:
+                results = done.result()
+                yield from results
+                running.advance(len(results))
+        except BrokenProcessPool as error:
+            raise EngineError(
+                f"a worker process of the extractive engine died ({error}); set extraction.processes to 1, "
+                "or lower than now if memory ran out"
+            ) from error
+        finally:
+            pool.shutdown(cancel_futures=True)
+
+
+def _chosen(items: int) -> int:
+    if items < _WORTH_PROCESSES:
+        return 1
+    available = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return min(available, _MOST_PROCESSES)
+
+
+def _work_off(
+    work: Callable[["Language", Item], UnitExtraction], pipeline: str, lemmas: bool, items: Sequence[Item]
+) -> list[UnitExtraction]:
+    nlp = load_pipeline(pipeline, lemmas)
+    return [work(nlp, item) for item in items]
