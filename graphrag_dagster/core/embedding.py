@@ -30,7 +30,7 @@ def embed_rows(
     hashes = [text_hash(text) for text in texts]
     vectors = _reusable(known, embedder.name)
     missing = sorted({h: t for h, t in zip(hashes, texts, strict=True) if h not in vectors}.items())
-    with stage(f"Embedding {keys.name.removesuffix('_id').replace('_', ' ')}s", len(missing)) as running:
+    with stage(f"Embedding distinct texts by {keys.name}", len(missing)) as running:
         for start in range(0, len(missing), _BATCH):
             batch = missing[start : start + _BATCH]
             made = embedder.embed([text for _, text in batch])

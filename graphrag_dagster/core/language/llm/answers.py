@@ -1,0 +1,201 @@
+"""Partial answers with a score, and one answer made of them, by a model (paper §3.1.6, Appendix E.3, E.4)."""
+
+import re
+from collections.abc import Sequence
+from typing import Any, Literal
+
+from pydantic import BaseModel, field_validator, model_validator
+
+from graphrag_dagster.core.errors import EngineError
+from graphrag_dagster.core.language.citations import canonical_citations, parse_citations, rewrite_citations
+from graphrag_dagster.core.language.llm.chat import ChatModel, ChatRequest, Message
+from graphrag_dagster.core.language.llm.data import enclose
+from graphrag_dagster.core.language.llm.extraction import Replies
+from graphrag_dagster.core.language.llm.loop import run_in_order, run_one
+from graphrag_dagster.core.language.llm.prompts_port import PromptSource
+from graphrag_dagster.core.language.llm.replies import Asked, NotUsable, UnusableReply, ask, read_typed
+from graphrag_dagster.core.language.llm.schemas import AnswerShape, PointsShape
+from graphrag_dagster.core.language.tasks import Citation, ContextUnit, Engine, FinalAnswer, PartialAnswer
+
+Unit = Literal["answer", "points"]
+
+_SCORE = re.compile(r"-?\d+(?:\.\d+)?")
+_TAG = re.compile(
+    r"<\s*ANSWER[ _]?HELPFULNESS\s*>\s*(?P<score>[^<\n]{0,40}?)\s*(?:</\s*ANSWER[ _]?HELPFULNESS\s*>|\n|\Z)",
+    re.I,
+)
+
+
+def read_score(value: object) -> int | None:
+    """Return a helpfulness clamped to 0–100 and rounded; None where there is no number."""
+    number = None if isinstance(value, bool | None) else _SCORE.search(str(value))
+    return min(max(round(float(number[0])), 0), 100) if number else None
+
+
+class _Scored(BaseModel):
+    """A text with the score as it came."""
+
+    text: str
+    score: Any = None
+
+    @model_validator(mode="before")
+    @classmethod
+    def _named_alike(cls, value: Any) -> Any:
+        if not isinstance(value, dict):
+            return value
+        lower = {str(key).strip().lower(): item for key, item in value.items()}
+        text = next((lower[key] for key in ("answer", "description", "text", "point") if key in lower), None)
+        score = next((lower[key] for key in ("score", "helpfulness", "rating") if key in lower), None)
+        return {"text": "" if text is None else text, "score": score}
+
+    @field_validator("text")
+    @classmethod
+    def _stripped(cls, text: str) -> str:
+        return text.strip()
+
+
+class _Points(BaseModel):
+    """Scored points; a bare list will do."""
+
+    points: list[_Scored]
+
+    @model_validator(mode="before")
+    @classmethod
+    def _from_list(cls, value: Any) -> Any:
+        return {"points": value} if isinstance(value, list) else value
+
+
+class LlmAnswerer:
+    """Asks a model for partial answers over chunks, then for one answer made of them.
+
+    Args:
+        model: answers.
+        prompts: ``global_map_system`` (``…_points_system``, ``…_tagged_system``), ``global_map_user``,
+            ``global_reduce_system``, ``global_reduce_user`` and ``retry``.
+        replies: partial answers as JSON by schema, or the paper's tagged text.
+        unit: what is scored: the whole partial answer, or each of its points; points come as one partial
+            answer with their lines in descending score and the highest as its score.
+        max_map_tokens: longest partial answer.
+        max_reduce_tokens: longest answer.
+    """
+
+    engine: Engine = "llm"
+
+    def __init__(
+        self,
+        model: ChatModel,
+        prompts: PromptSource,
+        *,
+        replies: Replies = "json_schema",
+        unit: Unit = "answer",
+        max_map_tokens: int = 2000,
+        max_reduce_tokens: int = 4000,
+    ) -> None:
+        self._model = model
+        self._unit = unit
+        self._tagged = replies == "tuples" and unit == "answer"
+        kind = "_points" if unit == "points" else "_tagged" if self._tagged else ""
+        self._map_system = prompts.load(f"global_map{kind}_system").render()
+        self._map_user = prompts.load("global_map_user")
+        self._reduce_system = prompts.load("global_reduce_system").render()
+        self._reduce_user = prompts.load("global_reduce_user")
+        self._retry = prompts.load("retry")
+        self._max_map_tokens = max_map_tokens
+        self._max_reduce_tokens = max_reduce_tokens
+
+    def map(
+        self, question: str, chunks: Sequence[Sequence[ContextUnit]], rendered: Sequence[str]
+    ) -> list[PartialAnswer]:
+        """Return one partial answer per chunk; citations of units that its chunk lacks are taken out.
+
+        A chunk without a usable reply gets score 0 and a ``problem``, and so does a reply without a score.
+
+        Raises:
+            EndpointError: the endpoint cannot be used at all.
+        """
+
+        async def one(task: tuple[Sequence[ContextUnit], str]) -> PartialAnswer:
+            return await self._map(question, *task)
+
+        tasks = list(zip(chunks, rendered, strict=True))
+        return list(
+            run_in_order(one, tasks, name="Reading reports", total=len(tasks), calls=self._model.concurrency)
+        )
+
+    def reduce(self, question: str, partials: Sequence[PartialAnswer]) -> FinalAnswer:
+        """Join partial answers, given in descending order of score; cites only what they cite.
+
+        Raises:
+            EngineError: no usable answer came.
+            EndpointError: the endpoint cannot be used at all.
+        """
+        listed = "\n\n".join(
+            f"Partial answer {number} (helpfulness {partial.score} of 100):\n{partial.text}"
+            for number, partial in enumerate(partials, start=1)
+        )
+        user = self._reduce_user.render(
+            question=enclose("question", question), partial_answers=enclose("partial_answers", listed)
+        )
+        request = self._request("global_reduce", self._reduce_system, user, self._max_reduce_tokens)
+        try:
+            asked = run_one(ask(self._model, request, lambda text: (text, False), self._retry))
+        except UnusableReply as lost:
+            raise EngineError(
+                f"the model gave no usable answer: {lost.reason}; ask again, or choose another model"
+            ) from None
+        allowed = sorted({unit for partial in partials for unit in partial.units})
+        return FinalAnswer(_checked(asked.value, allowed), self.engine, usage=asked.usage)
+
+    async def _map(self, question: str, chunk: Sequence[ContextUnit], rendered: str) -> PartialAnswer:
+        user = self._map_user.render(
+            question=enclose("question", question), reports=enclose("reports", rendered)
+        )
+        request = self._request("global_map", self._map_system, user, self._max_map_tokens)
+        try:
+            asked = await ask(self._model, request, self._read, self._retry)
+        except UnusableReply as lost:
+            return PartialAnswer("", 0, problem=lost.reason, usage=lost.usage)
+        return self._partial(asked, [unit.id for unit in chunk])
+
+    def _request(self, task: str, system: str, user: str, limit: int) -> ChatRequest:
+        schema = None
+        if task == "global_map" and not self._tagged:
+            schema = PointsShape if self._unit == "points" else AnswerShape
+        return ChatRequest(task, (Message("system", system), Message("user", user)), limit, schema)
+
+    def _read(self, text: str) -> tuple[list[_Scored], bool]:
+        if self._tagged:
+            return [_read_tagged(text)], False
+        if self._unit == "points":
+            points, repaired = read_typed(text, _Points)
+            return points.points, repaired
+        answer, repaired = read_typed(text, _Scored)
+        if not answer.text and read_score(answer.score) != 0:
+            raise NotUsable("the answer is empty")
+        return [answer], repaired
+
+    def _partial(self, asked: Asked[list[_Scored]], known: Sequence[int]) -> PartialAnswer:
+        scored = [(read_score(part.score), part) for part in asked.value]
+        odd = [part.score for score, part in scored if score is None]
+        problem = f"no number in the score {odd[0]!r}; counted as 0" if odd else None
+        best = max((score or 0 for score, _ in scored), default=0)
+        if self._unit == "points":
+            useful = sorted((p for p in scored if p[0]), key=lambda pair: -(pair[0] or 0))
+            text = "\n".join(f"- {part.text}" for _, part in useful)
+        else:
+            text = scored[0][1].text
+        text = _checked(text, known)
+        units = tuple(sorted({c.id for c in parse_citations(text) if c.kind == "report"}))
+        return PartialAnswer(text, best, units, problem=problem, usage=asked.usage)
+
+
+def _read_tagged(text: str) -> _Scored:
+    tag = _TAG.search(text)
+    rest = (text[: tag.start()] + text[tag.end() :]).strip() if tag else text
+    return _Scored(text=rest, score=tag["score"] if tag else None)
+
+
+def _checked(text: str, known: Sequence[int]) -> str:
+    """Return the text with its citations in one form, those of unknown units taken out."""
+    mapping = {Citation("report", number): number for number in known}
+    return rewrite_citations(canonical_citations(text), mapping).strip()

@@ -1,0 +1,137 @@
+"""Many descriptions of one element made one by a model (paper §3.1.3; spec_graphrag §4)."""
+
+import re
+from collections.abc import Sequence
+
+from pydantic import BaseModel, field_validator
+
+from graphrag_dagster.core.corpus.tokens import Tokenizer, get_tokenizer
+from graphrag_dagster.core.language.llm.chat import ChatModel, ChatRequest, Message
+from graphrag_dagster.core.language.llm.data import enclose
+from graphrag_dagster.core.language.llm.loop import run_in_order
+from graphrag_dagster.core.language.llm.prompts_port import PromptSource
+from graphrag_dagster.core.language.llm.replies import UnusableReply, ask_typed
+from graphrag_dagster.core.language.llm.schemas import DescriptionShape
+from graphrag_dagster.core.language.tasks import DescriptionGroup, Engine, MergedDescription, Usage
+
+_APOLOGY = re.compile(
+    r"(?:I['’]?m sorry|I am sorry|sorry,|I apologi[sz]e|I can(?:no|['’])t\b|I am unable|as an AI\b)",
+    re.IGNORECASE,
+)
+
+
+class _Description(BaseModel):
+    description: str
+
+    @field_validator("description")
+    @classmethod
+    def _says_something(cls, text: str) -> str:
+        if not text.strip():
+            raise ValueError("the description is empty")
+        if _APOLOGY.match(text.strip()):
+            raise ValueError("the description is an apology")
+        return text.strip()
+
+
+class LlmDescriptionMerger:
+    """Asks a model for one description of each element that has several.
+
+    Args:
+        model: answers.
+        prompts: ``summarize_descriptions_system``, ``summarize_descriptions_user`` and ``retry``.
+        max_input_tokens: descriptions sent in one call; what does not fit is folded in by further calls.
+        max_words: length asked for.
+        max_output_tokens: longest reply.
+        encoding: what tokens are counted by.
+    """
+
+    engine: Engine = "llm"
+
+    def __init__(
+        self,
+        model: ChatModel,
+        prompts: PromptSource,
+        *,
+        max_input_tokens: int = 4000,
+        max_words: int = 500,
+        max_output_tokens: int = 1500,
+        encoding: str = "cl100k_base",
+    ) -> None:
+        self._model = model
+        self._system = prompts.load("summarize_descriptions_system").render(max_words=str(max_words))
+        self._user = prompts.load("summarize_descriptions_user")
+        self._retry = prompts.load("retry")
+        self._budget = max_input_tokens
+        self._max_tokens = max_output_tokens
+        self._encoding = encoding
+
+    def merge(self, groups: Sequence[DescriptionGroup]) -> list[MergedDescription]:
+        """Return one description per group; one distinct description is kept word for word, without a call.
+
+        Where no reply could be used the descriptions are joined as they are, and ``problem`` says why.
+
+        Raises:
+            EndpointError: the endpoint cannot be used at all.
+        """
+        merged = run_in_order(
+            self._merge,
+            groups,
+            name="Merging descriptions",
+            total=len(groups),
+            calls=self._model.concurrency,
+        )
+        return list(merged)
+
+    async def _merge(self, group: DescriptionGroup) -> MergedDescription:
+        distinct = list(dict.fromkeys(text for text in group.descriptions if text.strip()))
+        if len(distinct) <= 1:
+            return MergedDescription("".join(distinct), self.engine)
+        usage, text = Usage(), ""
+        try:
+            for batch in self._batches(distinct):
+                asked = await ask_typed(
+                    self._model,
+                    self._request(group.names, [text, *batch] if text else batch),
+                    _Description,
+                    self._retry,
+                )
+                usage += asked.usage
+                text = asked.value.description
+        except UnusableReply as lost:
+            return MergedDescription(" ".join(distinct), "extractive", lost.reason, usage + lost.usage)
+        return MergedDescription(text, self.engine, usage=usage)
+
+    def _batches(self, descriptions: Sequence[str]) -> list[list[str]]:
+        """Fill calls up to the budget; each after the first leaves room for the description so far."""
+        tokenizer = get_tokenizer(self._encoding)
+        most = max(self._budget - self._max_tokens, self._budget // 2, 1)
+        batches: list[list[str]] = [[]]
+        used = 0
+        for piece, tokens in _pieces(descriptions, tokenizer, most):
+            room = self._budget if len(batches) == 1 else most
+            if batches[-1] and used + tokens > room:
+                batches.append([])
+                used = 0
+            batches[-1].append(piece)
+            used += tokens
+        return batches
+
+    def _request(self, names: Sequence[str], descriptions: Sequence[str]) -> ChatRequest:
+        listed = "\n".join(f"- {' '.join(text.split())}" for text in descriptions)
+        user = self._user.render(
+            element=enclose("element", " / ".join(names)), descriptions=enclose("descriptions", listed)
+        )
+        messages = (Message("system", self._system), Message("user", user))
+        return ChatRequest("summarize_descriptions", messages, self._max_tokens, DescriptionShape)
+
+
+def _pieces(descriptions: Sequence[str], tokenizer: Tokenizer, most: int) -> list[tuple[str, int]]:
+    """Descriptions with their tokens; one longer than a call may hold comes in several pieces."""
+    pieces = []
+    for text, tokens in zip(descriptions, tokenizer.counts(descriptions), strict=True):
+        if tokens <= most:
+            pieces.append((text, tokens))
+        else:
+            windows = tokenizer.windows(text, most, 0)
+            pieces += [(text[start:end], count) for start, end, count in windows]
+    return pieces

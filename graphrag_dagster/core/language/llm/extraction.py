@@ -1,0 +1,110 @@
+"""Entities and relationships by a model (paper §3.1.2, Appendix E.1; spec_graphrag §3)."""
+
+from collections.abc import Iterator, Sequence
+from typing import Literal
+
+from graphrag_dagster.core.language.llm.chat import ChatModel, ChatRequest, Message
+from graphrag_dagster.core.language.llm.data import enclose
+from graphrag_dagster.core.language.llm.gleaning import Gleaner, Order
+from graphrag_dagster.core.language.llm.loop import run_in_order
+from graphrag_dagster.core.language.llm.prompts_port import PromptSource
+from graphrag_dagster.core.language.llm.raw_records import RawReply, read_json_records, read_tuple_records
+from graphrag_dagster.core.language.llm.records import RecordType
+from graphrag_dagster.core.language.llm.schemas import GraphShape
+from graphrag_dagster.core.language.llm.unit_results import unit_extraction
+from graphrag_dagster.core.language.llm.yes_no import YesNo, encoding_of_model, first_tokens
+from graphrag_dagster.core.language.tasks import Engine, TextUnit, UnitExtraction
+
+Replies = Literal["json_schema", "tuples"]
+
+_KINDS: tuple[RecordType, ...] = ("entity", "relationship")
+_NOTHING = "the model found no entities and no relationships"
+
+
+class LlmGraphExtractor:
+    """Asks a model for the entities and relationships of each text unit, and for what it missed.
+
+    Args:
+        model: answers.
+        prompts: ``extract_graph[_tuples]_system``, ``extract_graph_user``, ``glean_continue``,
+            ``glean_check`` and ``retry``.
+        entity_types: types asked for.
+        gleaning_rounds: most continuations per unit.
+        gleaning_order: see :mod:`.gleaning`.
+        replies: JSON by schema, or the paper's delimited tuples.
+        logit_bias: the endpoint can force tokens.
+        max_output_tokens: longest reply.
+        tokenizer_name: encoding of the model, None to tell it by the model's name; no token of an
+            unknown encoding is forced.
+    """
+
+    engine: Engine = "llm"
+
+    def __init__(
+        self,
+        model: ChatModel,
+        prompts: PromptSource,
+        *,
+        entity_types: Sequence[str],
+        gleaning_rounds: int = 1,
+        gleaning_order: Order = "check_first",
+        replies: Replies = "json_schema",
+        logit_bias: bool = True,
+        max_output_tokens: int = 4000,
+        tokenizer_name: str | None = None,
+    ) -> None:
+        kind = "" if replies == "json_schema" else "_tuples"
+        self._model = model
+        self._system = prompts.load(f"extract_graph{kind}_system")
+        self._user = prompts.load("extract_graph_user")
+        self._types = ", ".join(entity_types)
+        self._schema = GraphShape if replies == "json_schema" else None
+        self._max_tokens = max_output_tokens
+        self._gleaner = Gleaner(
+            model,
+            read_graph_json if replies == "json_schema" else read_graph_tuples,
+            prompts.load("retry"),
+            prompts.load("glean_continue"),
+            YesNo(
+                model,
+                "glean_check",
+                prompts.load("glean_check"),
+                first_tokens(tokenizer_name or encoding_of_model(model.name)) if logit_bias else (),
+            ),
+            gleaning_rounds,
+            gleaning_order,
+        )
+
+    def extract(self, units: Sequence[TextUnit]) -> Iterator[UnitExtraction]:
+        """Yield one extraction per unit, in the order of ``units``.
+
+        Raises:
+            EndpointError: the endpoint cannot be used at all.
+        """
+        return run_in_order(
+            self._extract,
+            units,
+            name="Extracting entities and relationships",
+            total=len(units),
+            calls=self._model.concurrency,
+        )
+
+    async def _extract(self, unit: TextUnit) -> UnitExtraction:
+        user = self._user.render(
+            entity_types=enclose("entity_types", self._types), source_text=enclose("source_text", unit.text)
+        )
+        messages = (Message("system", self._system.render()), Message("user", user))
+        request = ChatRequest("extract_graph", messages, self._max_tokens, self._schema)
+        return unit_extraction(unit, await self._gleaner.run(request), _NOTHING)
+
+
+def read_graph_json(text: str, gleaning: bool) -> tuple[RawReply, bool]:
+    """Read a JSON reply; a gleaning that found nothing may say so in an empty object."""
+    if gleaning and text.strip() in {"{}", "[]"}:
+        return RawReply(), False
+    return read_json_records(text, _KINDS)
+
+
+def read_graph_tuples(text: str, gleaning: bool) -> tuple[RawReply, bool]:
+    """Read a reply in delimited tuples."""
+    return read_tuple_records(text, _KINDS, gleaning=gleaning)

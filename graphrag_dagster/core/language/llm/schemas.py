@@ -1,0 +1,95 @@
+"""The shapes of JSON replies as the endpoint is asked for them; what is read may be looser."""
+
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict
+
+
+class _Shape(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
+
+class EntityShape(_Shape):
+    """An entity record."""
+
+    name: str
+    type: str
+    description: str
+
+
+class RelationshipShape(_Shape):
+    """A relationship record."""
+
+    source: str
+    target: str
+    description: str
+    strength: float
+
+
+class GraphShape(_Shape):
+    """What one text holds (paper, Appendix E.1)."""
+
+    entities: list[EntityShape]
+    relationships: list[RelationshipShape]
+
+
+class ClaimShape(_Shape):
+    """A claim record."""
+
+    subject: str
+    object: str | None
+    type: str
+    status: Literal["TRUE", "FALSE", "SUSPECTED"]
+    start_date: str | None
+    end_date: str | None
+    description: str
+    quotes: list[str]
+
+
+class ClaimsShape(_Shape):
+    """The claims of one text."""
+
+    claims: list[ClaimShape]
+
+
+class DescriptionShape(_Shape):
+    """A merged description."""
+
+    description: str
+
+
+class FindingShape(_Shape):
+    """A finding of a report."""
+
+    summary: str
+    explanation: str
+
+
+class ReportShape(_Shape):
+    """A community report (paper, Appendix E.2)."""
+
+    title: str
+    summary: str
+    rating: float
+    rating_explanation: str
+    findings: list[FindingShape]
+
+
+class AnswerShape(_Shape):
+    """A partial answer (paper, Appendix E.4)."""
+
+    answer: str
+    score: int
+
+
+class PointShape(_Shape):
+    """One point of a partial answer."""
+
+    description: str
+    score: int
+
+
+class PointsShape(_Shape):
+    """A partial answer as points."""
+
+    points: list[PointShape]
