@@ -54,8 +54,6 @@ def _dangling(
 ) -> list[str]:
     target_name, _, key = reference.rpartition(".")
     target = tables.table(target_name)
-    condition = (
-        f'"{column}" is not null and "{column}" not in '
-        f'(select "{key}" from {qualified(target)} where corpus = {qualified(table)}.corpus)'
-    )
+    known = f'select "{key}" from {qualified(target)} where corpus = {qualified(table)}.corpus'  # noqa: S608
+    condition = f'"{column}" is not null and "{column}" not in ({known})'
     return _counted(connection, table, corpus, condition, f"{column} does not stand in {reference}")

@@ -1,0 +1,77 @@
+import importlib.util
+
+import numpy as np
+import polars as pl
+import pytest
+
+from graphrag_dagster.core.embedding import embed_rows
+from graphrag_dagster.core.errors import EngineError
+from graphrag_dagster.core.language.embedders import SentenceTransformerEmbedder, StaticEmbedder
+from graphrag_dagster.core.language.tasks import Embedder
+
+TEXTS = [
+    "The harbour was dredged in May.",
+    "",
+    "Dredgers worked in the port.",
+    "Bread is baked at night.",
+    "  ",
+]
+
+
+class Counting:
+    """The static embedder, which notes how many texts it is given."""
+
+    def __init__(self, name: str) -> None:
+        self.name, self.inner, self.asked = name, StaticEmbedder(), 0
+
+    def embed(self, texts: list[str]) -> np.ndarray:
+        self.asked += len(texts)
+        return self.inner.embed(texts)
+
+
+def check(embedder: Embedder, dimension: int, tolerance: float) -> None:
+    vectors = embedder.embed(TEXTS)
+    assert vectors.shape == (5, dimension)
+    assert vectors.dtype == np.float32
+    np.testing.assert_allclose(np.linalg.norm(vectors, axis=1), [1, 0, 1, 1, 0], atol=1e-5)
+    assert vectors[0] @ vectors[2] > vectors[0] @ vectors[3]
+    np.testing.assert_allclose(embedder.embed([TEXTS[3]])[0], vectors[3], atol=tolerance)
+    assert embedder.embed([]).shape == (0, dimension)
+
+
+def test_static_vectors_are_independent_of_their_neighbours() -> None:
+    check(StaticEmbedder(), 256, 0)
+
+
+@pytest.mark.skipif(not importlib.util.find_spec("sentence_transformers"), reason="an optional extra")
+def test_sentence_transformer_loads_the_packaged_model() -> None:
+    check(SentenceTransformerEmbedder(), 384, 1e-5)
+
+
+@pytest.mark.skipif(bool(importlib.util.find_spec("sentence_transformers")), reason="the extra is installed")
+def test_a_missing_extra_says_what_to_install() -> None:
+    with pytest.raises(EngineError, match=r"graphrag-dagster\[sentence-transformers\]"):
+        SentenceTransformerEmbedder().embed(["a"])
+
+
+def test_known_texts_are_not_embedded_again_unless_the_embedder_changes() -> None:
+    keys, texts = pl.Series("entity_id", ["a", "b", "c"]), pl.Series(["one", "two", "one"])
+    embedder = Counting("e1")
+    first = embed_rows(keys, texts, embedder)
+    assert embedder.asked == 2
+    again = embed_rows(keys, texts, embedder, first)
+    assert embedder.asked == 2
+    assert again.equals(first)
+    grown = embed_rows(keys, pl.Series(["one", "two", "three"]), embedder, first)
+    assert embedder.asked == 3
+    assert grown["vector"][0].equals(first["vector"][0]) or (grown["vector"][0] == first["vector"][0]).all()
+    other = Counting("e2")
+    embed_rows(keys, texts, other, first)
+    assert other.asked == 2
+
+
+def test_no_rows_give_an_empty_frame_of_the_right_width() -> None:
+    empty = embed_rows(
+        pl.Series("entity_id", [], dtype=pl.String), pl.Series([], dtype=pl.String), StaticEmbedder()
+    )
+    assert empty.schema["vector"] == pl.Array(pl.Float32, 256)

@@ -1,0 +1,47 @@
+"""A small index, made by hand, for tests of searches."""
+
+import polars as pl
+
+from graphrag_dagster import tables
+from graphrag_dagster.core.search.index import IndexSnapshot
+
+DOCUMENT = "The quay was built by Orrin Vask in 1998. Selma Dray opposed the merger of the shipping lines. "
+
+
+def _rows(table: tables.Table, rows: list[dict[str, object]]) -> pl.DataFrame:
+    filler: dict[str, object] = {"VARCHAR": "", "INTEGER": 0, "BIGINT": 0, "DOUBLE": 0.0, "BOOLEAN": False}
+    blank = {c.name: None if c.nullable else filler.get(c.type, []) for c in table.columns}
+    return table.frame([blank | row for row in rows])
+
+
+def index_of(reports: dict[str, str], level: int = 0) -> IndexSnapshot:
+    """One report per title with that content, all in C0 … C3; the first quotes the first sentence."""
+    ids = [f"r{n}" for n, _ in enumerate(reports)]
+    content = [
+        {"report_id": i, "title": title, "content": text, "level": level, "engine": "extractive"}
+        for i, (title, text) in zip(ids, reports.items(), strict=True)
+    ]
+    levels = [{"level": k, "entity_id": f"e{i}", "community_id": i} for k in range(4) for i in ids]
+    first, second = DOCUMENT.index("Selma"), len(DOCUMENT.rstrip())
+    quoted = [(0, first - 1), (first, second)]
+    references = [
+        {"report_id": i, "finding": 0, "kind": "text_unit", "record_id": "u", "cited_as": "u", "valid": True,
+         "start_char": quoted[n % 2][0], "end_char": quoted[n % 2][1]}
+        for n, i in enumerate(ids)
+    ]  # fmt: skip
+    return IndexSnapshot(
+        documents=_rows(
+            tables.DOCUMENTS,
+            [{"document_id": "d", "title": "Doc", "path": "a/doc.txt", "text": "12345" + DOCUMENT}],
+        ),
+        text_chunks=_rows(
+            tables.TEXT_CHUNKS, [{"text_unit_id": "u", "document_id": "d", "start_char": 5, "text": DOCUMENT}]
+        ),
+        entities=tables.ENTITIES.empty(),
+        relationships=tables.RELATIONSHIPS.empty(),
+        communities=tables.COMMUNITIES.empty(),
+        community_levels=_rows(tables.COMMUNITY_LEVELS, levels),
+        reports=_rows(tables.COMMUNITY_REPORTS, content),
+        findings=tables.REPORT_FINDINGS.empty(),
+        references=_rows(tables.REPORT_REFERENCES, references),
+    )
