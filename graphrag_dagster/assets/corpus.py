@@ -1,0 +1,66 @@
+"""Files, documents and text units."""
+
+from collections.abc import Iterator
+
+import polars as pl
+from dagster import AssetExecutionContext, Output, multi_asset
+
+from graphrag_dagster.assets.declare import code_version, counts, ins_of, out_of, output, result, table_asset
+from graphrag_dagster.assets.plots import histogram
+from graphrag_dagster.core.corpus.columns import ColumnNames
+from graphrag_dagster.core.corpus.documents import read_corpus, require_documents
+from graphrag_dagster.core.corpus.text_units import cut
+from graphrag_dagster.partitions import CORPUS
+from graphrag_dagster.resources.corpora import CorpusStore
+from graphrag_dagster.tables import DOCUMENTS, FILES, TEXT_CHUNKS
+
+_READING = ("core/corpus",)
+
+
+@multi_asset(
+    outs={"files": out_of(FILES, *_READING), "documents": out_of(DOCUMENTS, *_READING)},
+    partitions_def=CORPUS,
+)
+def corpus_documents(context: AssetExecutionContext, corpora: CorpusStore) -> Iterator[Output[pl.DataFrame]]:
+    """Every file of the corpus folder and what became of it, and the documents read."""
+    folder, settings = corpora.folder(context.partition_key), corpora.settings(context.partition_key)
+    contents = read_corpus(
+        folder,
+        columns={pattern: ColumnNames(**given.model_dump()) for pattern, given in settings.tables.items()},
+        max_bytes=settings.files.max_bytes,
+        ignore=settings.files.ignore,
+    )
+    yield output(FILES, contents.files, **counts(contents.files, "status"))
+    require_documents(contents, folder)
+    characters = contents.documents["characters"]
+    yield output(
+        DOCUMENTS,
+        contents.documents,
+        characters=int(characters.sum()),
+        sizes=histogram(characters.to_list(), "Document sizes", "characters"),
+    )
+
+
+@table_asset(
+    TEXT_CHUNKS,
+    ins=ins_of(DOCUMENTS),
+    code_version=code_version(*_READING),
+)
+def text_chunks(
+    context: AssetExecutionContext, documents: pl.DataFrame, corpora: CorpusStore
+) -> Output[pl.DataFrame]:
+    """Text units: token windows of the documents (paper §3.1.1)."""
+    settings = corpora.settings(context.partition_key).text_units
+    units = cut(
+        documents,
+        strategy=settings.strategy,
+        size=settings.size,
+        overlap=settings.overlap,
+        encoding=settings.encoding,
+    )
+    return result(
+        units,
+        tokens=int(units["tokens"].sum()),
+        encoding=settings.encoding,
+        sizes=histogram(units["tokens"].to_list(), "Text unit sizes", "tokens"),
+    )

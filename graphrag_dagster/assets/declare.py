@@ -1,0 +1,127 @@
+"""How a declared table becomes an asset: key, group, column schema, code version, metadata."""
+
+import hashlib
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+from dagster import (
+    AssetIn,
+    AssetKey,
+    AssetOut,
+    AssetsDefinition,
+    MetadataValue,
+    Output,
+    TableColumn,
+    TableColumnConstraints,
+    TableConstraints,
+    TableSchema,
+    asset,
+)
+
+from graphrag_dagster.partitions import CORPUS
+from graphrag_dagster.tables import Table
+
+_PACKAGE = Path(__file__).parent.parent
+_SAMPLE_ROWS = 5
+_CELL = 60
+
+
+def key_of(table: Table) -> AssetKey:
+    """The asset key ``[schema, table]``."""
+    return AssetKey(table.asset_key)
+
+
+def ins_of(*tables: Table, **named: Table) -> Mapping[str, AssetIn]:
+    """Inputs named like the tables, or as given by keyword, read as frames."""
+    by_name = {table.name: table for table in tables} | named
+    return {name: AssetIn(key=key_of(table)) for name, table in by_name.items()}
+
+
+def code_version(*places: str) -> str:
+    """Hash of the source and prompt files below the given places of the package, e.g. ``core/corpus``."""
+    digest = hashlib.sha256()
+    for place in sorted(places):
+        path = _PACKAGE / place
+        files = sorted(path.rglob("*")) if path.is_dir() else [path]
+        for file in files:
+            if file.suffix in {".py", ".txt", ".sql"}:
+                digest.update(str(file.relative_to(_PACKAGE)).encode() + b"\0" + file.read_bytes())
+    return digest.hexdigest()[:16]
+
+
+def column_schema(table: Table) -> TableSchema:
+    """The columns as Dagster shows them."""
+    columns = [TableColumn("corpus", "VARCHAR", "The corpus")]
+    for column in table.columns:
+        constraints = TableColumnConstraints(
+            nullable=column.nullable,
+            unique=table.key == (column.name,),
+            other=[f"one of {', '.join(column.values)}"] if column.values else None,
+        )
+        columns.append(TableColumn(column.name, column.type, column.meaning, constraints))
+    return TableSchema(columns, TableConstraints([f"key: corpus, {', '.join(table.key)}"]))
+
+
+def table_asset(table: Table, **options: Any) -> Callable[[Callable[..., Any]], AssetsDefinition]:
+    """Decorate the function that makes a table, partitioned by corpus; ``options`` are those of ``asset``."""
+
+    def decorate(function: Callable[..., Any]) -> AssetsDefinition:
+        made: AssetsDefinition = asset(**_declared(table), partitions_def=CORPUS, **options)(function)
+        return made
+
+    return decorate
+
+
+def _declared(table: Table) -> dict[str, Any]:
+    return {
+        "key": key_of(table),
+        "group_name": table.group,
+        "kinds": {"duckdb", "sql"} if table.sql else {"duckdb", "polars"},
+        "metadata": {
+            "dagster/column_schema": column_schema(table),
+            "dagster/table_name": table.full_name,
+        },
+    }
+
+
+def out_of(table: Table, *places: str) -> AssetOut:
+    """The output of a multi-asset that makes several tables; ``places`` as in :func:`code_version`."""
+    return AssetOut(**_declared(table), description=table.meaning, code_version=code_version(*places))
+
+
+def output(table: Table, frame: pl.DataFrame, **metadata: Any) -> Output[pl.DataFrame]:
+    """The frame as an output named like its table, with row count, sample and the given metadata."""
+    return Output(frame, output_name=table.name, metadata={**describe(frame), **metadata})
+
+
+def result(frame: pl.DataFrame, **metadata: Any) -> Output[pl.DataFrame]:
+    """The frame as the only output of an asset, with row count, sample and the given metadata."""
+    return Output(frame, metadata={**describe(frame), **metadata})
+
+
+def describe(frame: pl.DataFrame) -> dict[str, Any]:
+    """Row count and the first rows."""
+    return {"dagster/row_count": frame.height, "sample": MetadataValue.md(markdown(frame.head(_SAMPLE_ROWS)))}
+
+
+def markdown(frame: pl.DataFrame) -> str:
+    """The frame as a Markdown table with shortened cells."""
+    lines = [_row(frame.columns), _row("---" for _ in frame.columns)]
+    lines += [_row(_cell(value) for value in row) for row in frame.iter_rows()]
+    return "\n".join(lines)
+
+
+def counts(frame: pl.DataFrame, column: str) -> dict[str, int]:
+    """How often each value of the column occurs, sorted by value."""
+    return dict(frame.group_by(column).len().sort(column).iter_rows())
+
+
+def _row(cells: Iterable[str]) -> str:
+    return "| " + " | ".join(cells) + " |"
+
+
+def _cell(value: object) -> str:
+    text = " ".join(str(value).split()).replace("|", "\\|").replace("<", "&lt;")
+    return text if len(text) <= _CELL else text[: _CELL - 1] + "…"

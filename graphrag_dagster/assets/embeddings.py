@@ -1,0 +1,53 @@
+"""Vectors of text units, entities and reports."""
+
+import polars as pl
+from dagster import AssetExecutionContext, AssetsDefinition, Output
+
+from graphrag_dagster.assets.declare import code_version, describe, ins_of, table_asset
+from graphrag_dagster.core.embedding import embed_rows
+from graphrag_dagster.resources.corpora import CorpusStore
+from graphrag_dagster.resources.language import Language
+from graphrag_dagster.resources.warehouse import Warehouse
+from graphrag_dagster.tables import (
+    COMMUNITY_REPORTS,
+    ENTITIES,
+    ENTITY_EMBEDDINGS,
+    REPORT_EMBEDDINGS,
+    TEXT_CHUNKS,
+    TEXT_UNIT_EMBEDDINGS,
+    Table,
+)
+
+
+def _embeddings(table: Table, source: Table, text: pl.Expr) -> AssetsDefinition:
+    key = table.key[0]
+
+    @table_asset(
+        table,
+        description=table.meaning + " (one call per distinct text and embedder)",
+        ins=ins_of(rows=source),
+        pool="llm",
+        code_version=code_version("core/embedding.py", "core/language/embedders.py"),
+    )
+    def embeddings(
+        context: AssetExecutionContext,
+        rows: pl.DataFrame,
+        corpora: CorpusStore,
+        language: Language,
+        warehouse: Warehouse,
+    ) -> Output[pl.DataFrame]:
+        embedder = language.embedder(corpora.settings(context.partition_key))
+        known = warehouse.read_if_present(table, context.partition_key)
+        frame = embed_rows(rows[key], rows.select(text.alias("text"))["text"], embedder, known)
+        reused = 0 if known is None else known.filter(pl.col("embedder") == embedder.name).height
+        return Output(
+            frame,
+            metadata={**describe(frame.drop("vector")), "embedder": embedder.name, "known_before": reused},
+        )
+
+    return embeddings
+
+
+text_unit_embeddings = _embeddings(TEXT_UNIT_EMBEDDINGS, TEXT_CHUNKS, pl.col("text"))
+entity_embeddings = _embeddings(ENTITY_EMBEDDINGS, ENTITIES, pl.format("{}: {}", "title", "description"))
+report_embeddings = _embeddings(REPORT_EMBEDDINGS, COMMUNITY_REPORTS, pl.col("content"))

@@ -1,0 +1,61 @@
+"""Assets made from the SQL models."""
+
+from typing import Any
+
+from dagster import (
+    AssetExecutionContext,
+    AssetsDefinition,
+    MaterializeResult,
+    MetadataValue,
+    TableColumnDep,
+    TableColumnLineage,
+)
+
+from graphrag_dagster.assets.declare import describe, key_of, table_asset
+from graphrag_dagster.dbt_like_sql.loader import SqlModel, load_models
+from graphrag_dagster.resources.warehouse import Warehouse
+from graphrag_dagster.tables import Table, table
+
+
+def _lineage(model: SqlModel) -> TableColumnLineage:
+    return TableColumnLineage(
+        {
+            column: [TableColumnDep(key_of(table(source)), name) for source, name in sources]
+            for column, sources in model.lineage.items()
+        }
+    )
+
+
+def _description(model: SqlModel) -> str:
+    lines = ["| column | computed from |", "| --- | --- |"]
+    for column, sources in model.lineage.items():
+        lines.append(f"| {column} | {', '.join(f'{s}.{c}' for s, c in sources) or 'row counts'} |")
+    return f"{model.table.meaning}\n\n" + "\n".join(lines)
+
+
+def _shown(target: Table, warehouse: Warehouse, corpus: str) -> dict[str, Any]:
+    return describe(warehouse.read(target, corpus))
+
+
+def _asset_of(model: SqlModel) -> AssetsDefinition:
+    @table_asset(
+        model.table,
+        description=_description(model),
+        deps=[key_of(ref) for ref in model.refs],
+        code_version=model.version,
+    )
+    def sql_model(context: AssetExecutionContext, warehouse: Warehouse) -> MaterializeResult[None]:
+        warehouse.write_query(model.table, context.partition_key, model.query)
+        metadata = _shown(model.table, warehouse, context.partition_key)
+        return MaterializeResult(
+            metadata={
+                **metadata,
+                "dagster/column_lineage": _lineage(model),
+                "query": MetadataValue.md(f"```sql\n{model.query}\n```"),
+            }
+        )
+
+    return sql_model
+
+
+SQL_ASSETS = [_asset_of(model) for model in load_models()]

@@ -1,0 +1,107 @@
+"""The commands and their options."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+app = typer.Typer(
+    name="graphrag-dagster",
+    help="From a folder of documents to a graph, communities, reports and cited answers.",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    add_completion=False,
+)
+
+Json = Annotated[bool, typer.Option("--json", help="Print JSON for scripts.")]
+Name = Annotated[str, typer.Argument(help="Name of the corpus.", show_default=False)]
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        from graphrag_dagster import __version__
+
+        typer.echo(__version__)
+        raise typer.Exit
+
+
+@app.callback()
+def options(
+    _: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
+    ] = False,
+) -> None:
+    """Hold the options that stand before a command."""
+
+
+@app.command()
+def init(
+    name: Annotated[str, typer.Argument(help="Name of the new corpus.", show_default=False)],
+) -> None:
+    """Make a corpus folder with a commented corpus.yaml; put your documents into it."""
+    from graphrag_dagster.cli.initialising import init_corpus
+
+    init_corpus(name)
+
+
+@app.command()
+def index(
+    target: Annotated[
+        str,
+        typer.Argument(
+            help="Name of a corpus, or path of any folder.", metavar="NAME|PATH", show_default=False
+        ),
+    ],
+    as_json: Json = False,
+) -> None:
+    """Index a corpus: graph, communities, reports and embeddings."""
+    from graphrag_dagster.cli.indexing import index_corpus
+
+    index_corpus(target, as_json=as_json)
+
+
+@app.command()
+def ask(
+    name: Name,
+    question: Annotated[str, typer.Argument(help="The question.", show_default=False)],
+    level: Annotated[str, typer.Option(help="Community level, C0 (coarse) to C3 and deeper.")] = "C1",
+    as_json: Json = False,
+) -> None:
+    """Answer a question from the community reports of a level, with citations."""
+    from graphrag_dagster.cli.asking import ask_corpus
+
+    ask_corpus(name, question, level, as_json=as_json)
+
+
+@app.command()
+def show(
+    name: Name,
+    reports: Annotated[int, typer.Option(min=0, help="How many reports to print in full.")] = 1,
+    level: Annotated[str, typer.Option(help="Level of the communities shown.")] = "C0",
+    as_json: Json = False,
+) -> None:
+    """Show what was made of a corpus: counts, what was put aside, biggest communities and their reports."""
+    from graphrag_dagster.cli.showing import show_corpus
+
+    show_corpus(name, reports, level, as_json=as_json)
+
+
+@app.command()
+def corpora(as_json: Json = False) -> None:
+    """List the corpora and what has been made of them."""
+    from graphrag_dagster.cli.showing import list_corpora
+
+    list_corpora(as_json=as_json)
+
+
+@app.command()
+def sql(
+    name: Name,
+    query: Annotated[str, typer.Argument(help="One select statement.", show_default=False)],
+    as_json: Json = False,
+    csv: Annotated[Path | None, typer.Option(help="Write the whole result to this CSV file.")] = None,
+) -> None:
+    """Query a corpus's tables, read-only, without access to files, extensions or the network."""
+    from graphrag_dagster.cli.querying import run_sql
+
+    run_sql(name, query, csv=csv, as_json=as_json)

@@ -1,0 +1,144 @@
+"""``graphrag-dagster show`` and ``corpora``."""
+
+from typing import Any
+
+import polars as pl
+from rich.markdown import Markdown
+from rich.markup import escape
+from rich.table import Table as RichTable
+
+from graphrag_dagster import tables
+from graphrag_dagster.cli.asking import level_of
+from graphrag_dagster.cli.console import OUT, number, print_json
+from graphrag_dagster.core.errors import QuestionError
+from graphrag_dagster.resources.corpora import CorpusStore
+from graphrag_dagster.resources.warehouse import Warehouse
+
+_MOST_COMMUNITIES = 10
+
+
+def show_corpus(name: str, reports: int, level: str, *, as_json: bool) -> None:
+    """Print counts, what was put aside, and the biggest communities of a level with their reports.
+
+    Raises:
+        QuestionError: there is no such level.
+        WarehouseError: the corpus has not been indexed.
+    """
+    warehouse = Warehouse()
+    summary = warehouse.read(tables.CORPUS_SUMMARY, name)
+    communities = communities_of(warehouse, name, level_of(level))
+    quarantine = warehouse.read(tables.QUARANTINE, name)
+    if as_json:
+        print_json(
+            {
+                "corpus": name,
+                "summary": summary.to_dicts(),
+                "quarantine": quarantine.drop("prompt").to_dicts(),
+                "communities": communities.to_dicts(),
+            }
+        )
+        return
+    OUT.print(summary_table(name, summary))
+    _print_quarantine(quarantine)
+    OUT.print(_community_table(communities.head(_MOST_COMMUNITIES), level))
+    for content in communities["content"].head(reports):
+        OUT.print()
+        OUT.print(Markdown(content))
+
+
+def communities_of(warehouse: Warehouse, name: str, level: int) -> pl.DataFrame:
+    """The communities of ``C<level>`` with their reports, biggest first.
+
+    Raises:
+        QuestionError: there is no such level; names those there are.
+    """
+    levels = warehouse.read(tables.COMMUNITY_LEVELS, name)
+    known = sorted(levels["level"].unique())
+    if level not in known and known:
+        raise QuestionError(f"no level C{level}; there are {', '.join(f'C{k}' for k in known)}")
+    ids = levels.filter(pl.col("level") == level).select("community_id").unique()
+    communities = warehouse.read(tables.COMMUNITIES, name).join(ids, on="community_id")
+    reports = warehouse.read(tables.COMMUNITY_REPORTS, name).select(
+        "report_id", "title", "summary", "rating", "content", "engine"
+    )
+    return communities.join(reports, left_on="community_id", right_on="report_id", how="left").sort(
+        ["size", "summed_degree", "community_id"], descending=[True, True, False]
+    )
+
+
+def summary_table(title: str, summary: pl.DataFrame) -> RichTable:
+    """The rows of ``marts.corpus_summary``; what was put aside stands out."""
+    table = RichTable(title=escape(title), title_justify="left")
+    table.add_column("area")
+    table.add_column("measure")
+    table.add_column("value", justify="right")
+    for area, measure, value in summary.rows():
+        put_aside = "quarantined" in measure or measure in {"failed", "refused", "unsupported"}
+        table.add_row(area, measure, number(value), style="yellow" if put_aside and value else None)
+    return table
+
+
+def list_corpora(*, as_json: bool) -> None:
+    """Print every corpus, where it lies and how much was made of it."""
+    store, warehouse = CorpusStore(), Warehouse()
+    rows = [_listed(store, warehouse, name) for name in store.names()]
+    if as_json:
+        print_json({"root": str(store.path), "corpora": rows, "misnamed": store.misnamed()})
+        return
+    if not rows:
+        OUT.print(f"no corpora below {store.path}; make one with: graphrag-dagster init NAME", soft_wrap=True)
+    else:
+        table = RichTable()
+        for column in ("corpus", "documents", "text units", "entities", "reports", "folder"):
+            table.add_column(column, justify="left" if column in {"corpus", "folder"} else "right")
+        for row in rows:
+            table.add_row(
+                *(escape(number(v)) if isinstance(v, float) else escape(str(v or "–")) for v in row.values())
+            )
+        OUT.print(table)
+    for name in store.misnamed():
+        OUT.print(
+            f"[yellow]the folder {escape(repr(name))} is no corpus: its name is not allowed[/]",
+            soft_wrap=True,
+        )
+
+
+def _listed(store: CorpusStore, warehouse: Warehouse, name: str) -> dict[str, Any]:
+    summary = warehouse.read_if_present(tables.CORPUS_SUMMARY, name)
+    made = {} if summary is None else {m: v for _, m, v in summary.rows()}
+    reports = sum(v for m, v in made.items() if m.startswith("reports by "))
+    return {
+        "corpus": name,
+        "documents": made.get("documents"),
+        "text_units": made.get("text units"),
+        "entities": made.get("entities"),
+        "reports": float(reports) if made else None,
+        "folder": str(store.folder(name)),
+    }
+
+
+def _print_quarantine(quarantine: pl.DataFrame) -> None:
+    if quarantine.is_empty():
+        return
+    table = RichTable(
+        title="put aside, by reason (extraction.quarantine has every record)", title_justify="left"
+    )
+    for column in ("kind", "reason", "records"):
+        table.add_column(column)
+    counted = (
+        quarantine.group_by("kind", "reason")
+        .len()
+        .sort(["len", "kind", "reason"], descending=[True, False, False])
+    )
+    for kind, reason, records in counted.head(10).rows():
+        table.add_row(kind, escape(reason), number(records))
+    OUT.print(table)
+
+
+def _community_table(communities: pl.DataFrame, level: str) -> RichTable:
+    table = RichTable(title=f"biggest communities of {escape(level.upper())}", title_justify="left")
+    for column in ("members", "rating", "report"):
+        table.add_column(column, justify="left" if column == "report" else "right")
+    for size, rating, title in communities["size", "rating", "title"].rows():
+        table.add_row(str(size), f"{rating:.1f}", escape(title))
+    return table

@@ -1,0 +1,31 @@
+"""The code location: gathers assets, checks, jobs, sensors and resources. No logic."""
+
+from dagster import Definitions, in_process_executor, load_assets_from_modules
+
+from graphrag_dagster.assets import communities, corpus, embeddings, extraction, graph, reports, sql_models
+from graphrag_dagster.automation import SENSORS
+from graphrag_dagster.checks import CHECKS
+from graphrag_dagster.jobs import JOBS
+from graphrag_dagster.resources.corpora import CorpusStore
+from graphrag_dagster.resources.io_manager import WarehouseIOManager
+from graphrag_dagster.resources.language import Language
+from graphrag_dagster.resources.warehouse import Warehouse
+
+_warehouse = Warehouse()
+
+defs = Definitions(
+    assets=[
+        *load_assets_from_modules([corpus, extraction, graph, communities, reports, embeddings]),
+        *sql_models.SQL_ASSETS,
+    ],
+    asset_checks=CHECKS,
+    jobs=JOBS,
+    sensors=SENSORS,
+    resources={
+        "corpora": CorpusStore(),
+        "warehouse": _warehouse,
+        "io_manager": WarehouseIOManager(warehouse=_warehouse),
+        "language": Language(),
+    },
+    executor=in_process_executor,
+)

@@ -1,0 +1,144 @@
+import os
+import random
+import subprocess
+import sys
+from pathlib import Path
+
+import dagster as dg
+import pytest
+
+from graphrag_dagster import tables
+from graphrag_dagster.automation import new_corpora
+from graphrag_dagster.cli.indexing import run_index
+from graphrag_dagster.core.errors import CorpusError
+from graphrag_dagster.definitions import defs
+from graphrag_dagster.resources.corpora import CorpusStore
+from graphrag_dagster.resources.warehouse import Warehouse
+from support.corpora import DOCUMENTS, write_corpus
+from support.tables_of import contents
+
+
+@pytest.fixture
+def indexed(home: Path) -> Path:
+    write_corpus(home / "corpora")
+    run_index("coast")
+    return home
+
+
+def test_definitions_hold_every_declared_table_as_an_asset() -> None:
+    graph = defs.resolve_asset_graph()
+    keys = {".".join(key.path) for key in graph.get_all_asset_keys()}
+    assert keys == {table.full_name for table in tables.ALL_TABLES}
+    for table in tables.ALL_TABLES:
+        node = graph.get(dg.AssetKey(table.asset_key))
+        assert node.group_name == table.group
+        assert node.partitions_def is not None
+        assert node.code_version
+    checks = {(".".join(key.asset_key.path), key.name) for key in graph.asset_check_keys}
+    assert {(table.full_name, "declared") for table in tables.ALL_TABLES} <= checks
+    dg.Definitions.validate_loadable(defs)
+
+
+def test_a_run_makes_every_table_and_every_check_passes(indexed: Path) -> None:
+    warehouse = Warehouse()
+    rows = {name: len(found) for name, found in contents(warehouse, "coast").items()}
+    optional = {"extraction.claims", "extraction.quarantine"}
+    assert all(count for name, count in rows.items() if name not in optional), rows
+    names = set(warehouse.read(tables.ENTITIES, "coast")["name"])
+    assert {"ORRIN VASK", "TALLOW MARINE", "BRINEFIELD SHIPPING", "ILSE MARO", "WAVECREST ENERGY"} <= names
+    with dg.DagsterInstance.from_config(str(indexed / ".dagster_home")) as instance:
+        (run,) = instance.get_runs()
+        evaluations = [
+            record.event_log_entry.dagster_event.asset_check_evaluation_data
+            for record in instance.get_records_for_run(
+                run.run_id, of_type=dg.DagsterEventType.ASSET_CHECK_EVALUATION
+            ).records
+        ]
+    assert len(evaluations) == len(tables.ALL_TABLES) + 6
+    assert all(evaluation.passed for evaluation in evaluations)
+
+
+def test_two_runs_and_a_shuffled_folder_give_the_same_bytes(indexed: Path, tmp_path: Path) -> None:
+    first = contents(Warehouse(), "coast")
+    run_index("coast")
+    assert contents(Warehouse(), "coast") == first
+    paths = list(DOCUMENTS)
+    random.Random(3).shuffle(paths)
+    other = tmp_path / "other" / "coast"
+    for path in paths:
+        (other / path).parent.mkdir(parents=True, exist_ok=True)
+        (other / path).write_text(DOCUMENTS[path], encoding="utf-8")
+    os.environ["GRAPHRAG_DAGSTER_CORPORA"] = str(other.parent)
+    try:
+        Warehouse().file("coast").unlink()
+        run_index("coast")
+    finally:
+        del os.environ["GRAPHRAG_DAGSTER_CORPORA"]
+    assert contents(Warehouse(), "coast") == first
+
+
+def test_the_dagster_command_gives_the_tables_of_the_command_line(indexed: Path) -> None:
+    first = contents(Warehouse(), "coast")
+    Warehouse().file("coast").unlink()
+    subprocess.run(
+        [
+            Path(sys.executable).with_name("dagster"), "asset", "materialize", "-m", "graphrag_dagster.definitions",
+            "--select", "*", "--partition", "coast",
+        ],
+        check=True,
+        capture_output=True,
+        env=os.environ | {"DAGSTER_HOME": str(indexed / ".dagster_home")},
+    )  # fmt: skip
+    assert contents(Warehouse(), "coast") == first
+
+
+def test_a_failed_asset_leaves_the_previous_rows_in_place(indexed: Path) -> None:
+    first = contents(Warehouse(), "coast")
+    for path in DOCUMENTS:
+        (indexed / "corpora" / "coast" / path).write_text("", encoding="utf-8")
+    with pytest.raises(CorpusError, match="coast"):
+        run_index("coast")
+    after = contents(Warehouse(), "coast")
+    changed = {name for name in first if first[name] != after[name]}
+    assert changed == {"corpus.files"}
+    assert {row[2] for row in after["corpus.files"]} == {"empty", "duplicate"} or {
+        row[2] for row in after["corpus.files"]
+    } == {"empty"}
+
+
+def test_a_new_embedder_re_embeds_and_changes_nothing_else(indexed: Path) -> None:
+    first = contents(Warehouse(), "coast")
+    job = defs.resolve_job_def("embed")
+    assert {".".join(key.path) for key in job.asset_layer.executable_asset_keys} == {
+        "embeddings.text_units", "embeddings.entities", "embeddings.community_reports",
+    }  # fmt: skip
+    with dg.DagsterInstance.from_config(str(indexed / ".dagster_home")) as instance:
+        assert job.execute_in_process(partition_key="coast", instance=instance).success
+    assert contents(Warehouse(), "coast") == first
+
+
+def test_corpora_do_not_touch_each_other(indexed: Path) -> None:
+    first = contents(Warehouse(), "coast")
+    write_corpus(
+        indexed / "corpora", "second shore", "text_units: {strategy: sentences, size: 40, overlap: 0}"
+    )
+    run_index("second shore")
+    assert contents(Warehouse(), "coast") == first
+    assert {row[0] for rows in contents(Warehouse(), "second shore").values() for row in rows} == {
+        "second shore"
+    }
+
+
+def test_the_sensor_adds_a_partition_and_requests_its_run(home: Path) -> None:
+    write_corpus(home / "corpora")
+    with (
+        dg.DagsterInstance.ephemeral() as instance,
+        dg.build_sensor_context(instance=instance, resources={"corpora": CorpusStore()}) as context,
+    ):
+        found = new_corpora(context)
+        assert [request.partition_key for request in found.run_requests] == ["coast"]
+        assert list(found.dynamic_partitions_requests[0].partition_keys) == ["coast"]
+        instance.add_dynamic_partitions("corpus", ["coast"])
+        found = new_corpora(context)
+        assert not found.run_requests
+        assert found.skip_reason.skip_message == "no new corpus folder"
