@@ -38,7 +38,7 @@ if __name__ == "__main__":
     from dagster import DagsterEventType
     from graphrag_dagster.cli.indexing import run_index
     begin = time.monotonic()
-    result = run_index("corpus")
+    result = run_index("measured")
     print(f"total {time.monotonic() - begin:.2f}")
     for event in result.get_step_success_events():
         kind = "check" if "check" in event.step_key or "declared" in event.step_key else "step"
@@ -97,7 +97,7 @@ def main() -> None:
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         home = Path(folder)
-        corpus = home / "corpora" / "corpus"
+        corpus = home / "corpora" / "measured"
         corpus.mkdir(parents=True)
         with zipfile.ZipFile(options.archive) as archive:
             archive.extractall(corpus)

@@ -9,9 +9,12 @@ from dagster import ConfigurableResource
 from graphrag_dagster.core.errors import CorpusError
 from graphrag_dagster.resources.home import corpora_root
 from graphrag_dagster.settings import CorpusSettings, load_settings
+from graphrag_dagster.tables import ALL_TABLES
 
 _NAME = re.compile(r"\w(?:[\w .-]{0,98}[\w])?")
 _POINTER = ".path"
+# DuckDB calls a database by the name of its file: a schema of the same name could not be told from it.
+_RESERVED = {table.schema for table in ALL_TABLES} | {"main", "temp", "system", "memory"}
 
 
 def check_name(name: str) -> str:
@@ -19,13 +22,15 @@ def check_name(name: str) -> str:
 
     Raises:
         CorpusError: it is empty, longer than 100 characters, or holds anything but letters, digits, blanks
-            and ``_ . -`` (so neither quotes nor path separators), or ``..``.
+            and ``_ . -`` (so neither quotes nor path separators), or ``..``; or it is the name of a schema.
     """
     if not _NAME.fullmatch(name) or ".." in name:
         raise CorpusError(
             f"{name!r} cannot name a corpus: use 1–100 letters, digits, blanks, '_', '-' and single '.', "
             "beginning and ending with a letter, digit or '_'"
         )
+    if name.lower() in _RESERVED:
+        raise CorpusError(f"{name!r} cannot name a corpus: it is the name of a schema in its tables; rename it")
     return name
 
 
@@ -116,4 +121,12 @@ class CorpusStore(ConfigurableResource[None]):
             name = entry.stem
         else:
             return None
-        return name if _NAME.fullmatch(name) and ".." not in name else None
+        return name if _allowed(name) else None
+
+
+def _allowed(name: str) -> bool:
+    try:
+        check_name(name)
+    except CorpusError:
+        return False
+    return True

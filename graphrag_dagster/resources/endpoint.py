@@ -97,13 +97,7 @@ class OpenAIEmbedder:
         distinct = sorted({text for text in texts if text.strip()})
         batches = self._batches(distinct or ([] if self._dimension else ["dimension"]))
         rows: dict[str, NDArray[np.float32]] = {}
-        made = run_in_order(
-            self._embed,
-            batches,
-            name="Calling the embedding model",
-            total=len(batches),
-            calls=self._connection.concurrency,
-        )
+        made = run_in_order(self._embed, batches, calls=self._connection.concurrency)
         for batch, vectors in zip(batches, made, strict=True):
             self._check(batch, vectors)
             rows.update(zip(batch, vectors, strict=True))
