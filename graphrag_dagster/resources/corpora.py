@@ -30,7 +30,9 @@ def check_name(name: str) -> str:
             "beginning and ending with a letter, digit or '_'"
         )
     if name.lower() in _RESERVED:
-        raise CorpusError(f"{name!r} cannot name a corpus: it is the name of a schema in its tables; rename it")
+        raise CorpusError(
+            f"{name!r} cannot name a corpus: it is the name of a schema in its tables; rename it"
+        )
     return name
 
 

@@ -18,7 +18,7 @@ from typing import Any
 
 from support.scripted_replies import Scripted, name_pattern_script
 
-__all__ = ["Fault", "ScriptedEndpoint", "Scripted", "name_pattern_script"]
+__all__ = ["Fault", "Scripted", "ScriptedEndpoint", "name_pattern_script"]
 
 Body = dict[str, Any]
 Script = Callable[[Body], "Scripted | str"]

@@ -13,10 +13,10 @@ from typing import Any
 from graphrag_dagster import prompts
 
 _WORD = r"[A-Z][\w'’&-]+"
-_NAME = re.compile(rf"{_WORD}(?:[ ](?:of[ ]|the[ ])?{_WORD})*")
-_SMALL = frozenset(
-    "A An And As At But By For From He Her His I If In It Its No Not Of On Or She So That The Their Then There "
-    "These They This To Was We What When Where Which Who With You After Before Each Every Some Many".split()
+_NAME = re.compile(rf"{_WORD}(?:[ ]{{1,2}}(?:of[ ]|the[ ])?{_WORD})*")
+_SMALL = re.compile(
+    r"(?:A|An|And|As|At|But|By|For|From|He|Her|His|I|If|In|It|Its|No|Not|Of|On|Or|She|So|That|The|Their|Then|There"
+    r"|These|They|This|To|Was|We|What|When|Where|Which|Who|With|You|After|Before|Each|Every|Some|Many)\Z"
 )
 _SENTENCE = re.compile(r"[^.!?\n]+[.!?\n]?")
 _CITATION = re.compile(r"\[Data: [^\]]*\]")
@@ -68,14 +68,16 @@ def section(text: str, tag: str) -> str | None:
 
 def found_names(text: str) -> list[str]:
     """The capitalised names of a text, each once, without small words at the beginning of a sentence."""
-    return list(dict.fromkeys(name for sentence in _SENTENCE.findall(text) for name in _in_sentence(sentence)))
+    return list(
+        dict.fromkeys(name for sentence in _SENTENCE.findall(text) for name in _in_sentence(sentence))
+    )
 
 
 def _in_sentence(sentence: str) -> list[str]:
     names = []
     for match in _NAME.finditer(sentence):
         words = match[0].split()
-        while words and words[0] in _SMALL:
+        while words and _SMALL.match(words[0]):
             words.pop(0)
         if words:
             names.append(" ".join(words))
@@ -123,9 +125,7 @@ def _claims(names: list[str], text: str, tuples: bool) -> str:
     if tuples:
         return _tuples([("claim", *(part or "NONE" for part in claim)) for claim in claims])
     keys = ("subject", "object", "type", "status", "start_date", "end_date", "description")
-    return json.dumps(
-        {"claims": [dict(zip(keys, c, strict=False)) | {"quotes": [c[-1]]} for c in claims]}
-    )
+    return json.dumps({"claims": [dict(zip(keys, c, strict=False)) | {"quotes": [c[-1]]} for c in claims]})
 
 
 def _report(context: str) -> str:

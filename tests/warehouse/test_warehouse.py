@@ -92,7 +92,9 @@ def test_a_new_column_is_added_and_a_new_vector_length_accepted(warehouse: Wareh
     assert warehouse.read(tables.ENTITY_EMBEDDINGS, "a").schema["vector"] == pl.Array(pl.Float32, 8)
 
 
-@pytest.mark.parametrize("name", ["../other", "a/b", "a'b", 'a"b', "", ".", "..", "a..b", "Graph", "main", "x\n", "x" * 101])
+@pytest.mark.parametrize(
+    "name", ["../other", "a/b", "a'b", 'a"b', "", ".", "..", "a..b", "Graph", "main", "x\n", "x" * 101]
+)
 def test_a_name_that_could_leave_the_folder_is_refused(warehouse: Warehouse, name: str) -> None:
     with pytest.raises(CorpusError, match="cannot name a corpus"):
         warehouse.file(name)

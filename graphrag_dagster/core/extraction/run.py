@@ -38,4 +38,5 @@ def extract_units(
     if claim_extractor:
         names = [sorted({entity.name for entity in found.entities}) for found in extractions]
         extractions = with_claims(extractions, list(claim_extractor.extract_claims(units, names)))
-    return extraction_frames(extractions, extractor.engine)
+    claim_engine = claim_extractor.engine if claim_extractor else None
+    return extraction_frames(extractions, extractor.engine, claim_engine)

@@ -24,8 +24,8 @@ _MOST_SENTENCES = 12
 _PER_REPORT = 4
 _TOP = 3
 _DIVERSITY = 0.7
-_RELATED = 0.5
-_SHARED = 0.34
+_RELATED = 0.35
+_SHARED = 0.25
 
 #: Words that ask for an overview and say nothing about its subject.
 _OVERVIEW = frozenset(

@@ -169,19 +169,23 @@ def _may_be_cut(tokens: Tokens, reading: Reading, first: int, last: int) -> bool
     """Whether the unit may begin or end inside this name; the neighbouring unit then has it whole."""
     sentence = reading.sentences[tokens.sentences[first]]
     at_end = last == len(tokens) and not sentence.ended
-    return (at_end and len(sentence.written.split()) > last - first) or (first == 0 and reading.begins_inside)
+    # "ath Energy": the first word is the end of one, the second may belong to it.
+    at_start = reading.begins_inside and first <= reading.text[:1].islower()
+    return at_start or (at_end and len(sentence.written.split()) > last - first)
 
 
 def _is_office(words: list[str], label: str | None) -> bool:
     """Whether the words say what somebody is: "Chief Engineer", "Senior Cloud Advocate"."""
     if all(word in wordlists.ROLE_WORDS or len(word) == 1 or not word[0].isalpha() for word in words):
         return True
+    if words[-1] in wordlists.OFFICES and not wordlists.RANKS.isdisjoint(words):
+        return True
     return words[-1] in wordlists.OFFICES and label in {None, lexicon.ORGANIZATION, lexicon.PRODUCT}
 
 
 def _weight_of_one(tokens: Tokens, reading: Reading, label: str | None, place: int) -> int:
     word = tokens.words[place]
-    small = word.lower()
+    small = word.lower().replace("ph.d.", "phd")
     if small in wordlists.NOT_NAMES | wordlists.NEVER_FIRST:
         return 2 if word in lexicon.PLACE_ACRONYMS else 0
     if small in wordlists.GENERIC and not word.isupper():

@@ -78,7 +78,9 @@ def _candidates(texts: Sequence[str], names: Iterable[str]) -> list[_Sentence]:
     own = {token for name in names for token in _TOKEN.findall(name.casefold())}
     keyed: dict[str, tuple[int, str]] = {}
     for place, text in enumerate(texts):
-        keyed.setdefault(" ".join(_TOKEN.findall(text.casefold())), (place, " ".join(text.split())))
+        key, tidy = " ".join(_TOKEN.findall(text.casefold())), " ".join(text.split())
+        if key not in keyed or (_WHOLE.match(tidy) and not _WHOLE.match(keyed[key][1])):
+            keyed[key] = (place, tidy)
     keys = _evenly([key for key in keyed if key] or list(keyed), _MOST_CANDIDATES)
     kept = _not_contained(keys)
     whole = [key for key in kept if _WHOLE.match(keyed[key][1])]

@@ -12,6 +12,7 @@ _CERTAIN, _STRONG, _LABEL, _WEAK = 100, 20, 3, 2
 _AGENTS = ("er", "or", "ist", "man", "woman", "ian", "eer", "ant", "ress")
 _PLACES_OF = frozenset({"town", "village", "city", "island", "isle", "port", "strait"})
 _COPULAS = frozenset({"is", "was", "are", "were", "'s", "’s"})
+_NO_DEEDS = frozenset({"was", "were", "had", "became", "did", "happened", "began", "remained", "seemed"})
 _INNER_CAPITAL = re.compile(r"[^\W\d_]\w*[a-z][A-Z]|\A[a-z][A-Z]")
 _NUMERAL = re.compile(r"[ivx]+|\d+|one|two|three|four")
 _SURNAME_WITH_CAPITAL = re.compile(r"(?:Mac|Mc|O['’]|D['’]|Fitz|De|La|Le|Van|Di|Du)[A-Z]")
@@ -47,6 +48,9 @@ def votes_for(tokens: Tokens, candidate: Candidate, children: dict[int, list[int
     root = root_of(tokens, candidate.first, candidate.last)
     votes.update(_from_word_before(tokens, candidate))
     votes.update(_described(tokens, root, candidate, children))
+    if len(words) == 2 and words[0] in wordlists.MALE_NAMES | wordlists.FEMALE_NAMES:
+        votes[lexicon.PERSON] += _LABEL
+    votes[lexicon.PERSON] += _acts(tokens, root, candidate)
     votes.update(_from_verb(tokens, root, len(words), votes[lexicon.PERSON] >= 0))
     return votes
 
@@ -83,10 +87,12 @@ def _from_shape(word: str) -> Counter[str]:
     """Points from the spelling of a single word: acronyms, inner capitals and digits."""
     votes: Counter[str] = Counter()
     not_a_place = {lexicon.GEO: -_STRONG, lexicon.PERSON: -_STRONG, lexicon.EVENT: -_STRONG}
-    if word.lower() in lexicon.TERMS:
+    if word.replace(".", "") in lexicon.PLACE_ACRONYMS:
+        votes[lexicon.GEO] += 2 * _LABEL
+    elif word.lower() in lexicon.TERMS:
         votes[lexicon.CONCEPT] += _CERTAIN
     elif word.isupper() and len(word) > 1:
-        if "." not in word and word not in lexicon.PLACE_ACRONYMS:
+        if "." not in word:
             votes.update(not_a_place)
     elif _INNER_CAPITAL.search(word) and not _SURNAME_WITH_CAPITAL.match(word):
         votes.update(not_a_place)
@@ -119,7 +125,7 @@ def _from_word_before(tokens: Tokens, candidate: Candidate) -> Counter[str]:
     if before == "the":
         own = candidate.first <= tokens.heads[place] < candidate.last
         # "The" before what looks like the name of a person: as a rule a ship.
-        ship = own and candidate.last - candidate.first > 1 and _looks_personal(tokens, candidate)
+        ship = own and candidate.last - candidate.first == 2 and _looks_personal(tokens, candidate)
         return Counter({lexicon.PERSON: -_STRONG * own, lexicon.VESSEL: _WEAK * ship})
     if before in lexicon.KINDS:
         return Counter({lexicon.KINDS[before]: _STRONG})
@@ -128,6 +134,18 @@ def _from_word_before(tokens: Tokens, candidate: Candidate) -> Counter[str]:
     if before in wordlists.PLACING and candidate.last - candidate.first <= 2:
         return Counter({lexicon.GEO: _WEAK})
     return Counter()
+
+
+def _acts(tokens: Tokens, root: int, candidate: Candidate) -> bool:
+    """Whether an unlabelled name of two words is the subject of a deed, as people mostly are."""
+    head = tokens.heads[root]
+    return (
+        candidate.label is None
+        and candidate.last - candidate.first == 2
+        and tokens.deps[root] == "nsubj"
+        and tokens.tags[head] == "VBD"
+        and tokens.words[head].lower() not in _NO_DEEDS
+    )
 
 
 def _looks_personal(tokens: Tokens, candidate: Candidate) -> bool:
@@ -146,6 +164,8 @@ def _described(
     head, dep = tokens.heads[root], tokens.deps[root]
     if dep == "nsubj" and tokens.words[head].lower() in _COPULAS:
         nouns += [child for child in children.get(head, ()) if tokens.deps[child] == "attr"]
+    elif dep == "attr" and tokens.words[head].lower() in _COPULAS:
+        nouns += [child for child in children.get(head, ()) if tokens.deps[child] == "nsubj"]
     elif dep == "appos" and tokens.words[head].islower():
         nouns.append(head)
     for noun in nouns:
@@ -168,6 +188,8 @@ def _from_verb(tokens: Tokens, root: int, length: int, may_be_person: bool) -> C
     acts = (does and verb in wordlists.SPEECH) or (done and verb in wordlists.ADDRESSED)
     if may_be_person and acts:
         votes[lexicon.PERSON] += _LABEL if length == 2 else 1
+    if done and verb in wordlists.FOUNDED:
+        votes[lexicon.ORGANIZATION] += _LABEL + 1
     if (does and verb in wordlists.SAILS) or ((done or dep == "pobj") and verb in wordlists.SAILED):
         votes[lexicon.VESSEL] += _WEAK if may_be_person else _STRONG
     return votes

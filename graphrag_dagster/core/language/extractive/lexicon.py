@@ -33,16 +33,17 @@ LABELS: Final = {
 
 _ORGANIZATIONS = """
 academy administration agency airline airlines airways alliance army assembly association authority bank
-banks board brewery bureau cabinet center centre chamber charity church club co-operative coalition college
-commission committee commons company congress conservancy consortium constabulary cooperative corp
-corporation council courant court department directorate enterprises exchange executive federation firm
-force forum foundation fund gazette gmbh government group guild herald holdings hospital inc incorporated
-inspectorate institute institutes institution insurance insurer journal lab laboratories laboratory labs
-league library limited llc lloyd's llp ltd ministry museum mutual navy network newspaper observatory office
-orchestra organisation organization parliament partners partnership party plc police press publisher
-publishers regiment register registry school secretariat senate service services shipyard societies society
-solicitors studio studios syndicate taskforce team technologies tribunal tribune trust union universities
-university works
+banks board brewery brewing bureau cabinet center centre chamber charity church club co-operative coalition
+college commission committee commons company congress conservancy consortium constabulary consulting
+cooperative corp corporation council courant court department directorate dredging enterprises entertainment
+exchange executive federation firm force forum foundation fund gazette gmbh government group guild herald
+holdings hospital inc incorporated inspectorate institute institutes institution insurance insurer journal
+lab laboratories laboratory labs league library limited line lines llc lloyd's llp logistics ltd
+manufacturing ministry motors museum mutual navy network newspaper observatory office orchestra organisation
+organization parliament partners partnership party pharmaceuticals pictures plc police press publisher
+publishers publishing records regiment register registry school secretariat senate service services shipping
+shipyard societies society solicitors steelworks studio studios syndicate taskforce team technologies
+trading tribunal tribune trust union universities university ventures works
 """
 _PLACES = """
 abbey airport alley archipelago avenue bank basin bay beach boulevard bridge brook canal cape castle
@@ -68,7 +69,7 @@ directive law licence license ordinance pact patent protocol regulation regulati
 """
 _WORKS = """
 album anthem ballad bible book carol chronicle diary documentary film gospel hymn manifesto memoir movie
-novel opera painting play poem report sonata song symphony
+novel opera painting play podcast poem report sonata song symphony
 """
 _VESSELS = """
 aircraft barge boat cruiser cutter destroyer dredger drifter ferry freighter frigate lifeboat liner schooner
@@ -151,8 +152,8 @@ POSSESSIVE_NAMES: Final = words_of(
 )
 HOLIDAYS: Final = words_of(
     """
-    christmas diwali easter eid halloween hanukkah hogmanay lent passover pentecost ramadan
-    thanksgiving
+    candlemas christmas diwali easter eid halloween hanukkah hogmanay lent michaelmas passover pentecost
+    ramadan thanksgiving whitsun
     """
 )
 #: Acronyms of places; others that the recogniser takes for places mostly are not.

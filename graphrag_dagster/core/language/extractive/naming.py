@@ -197,7 +197,12 @@ def _institution(group: _Group, strong: Mapping[str, _Group], kinds: Mapping[str
         and found.words[-len(words) :] == words
         and kinds[other] not in {lexicon.PERSON, lexicon.CONCEPT}
     ]
-    return longer[0] if len(longer) == 1 else None
+    if not longer:
+        return None
+    longest = max(longer, key=lambda other: (len(strong[other].words), other))
+    # "Authority" may end "Harbour Authority" too, if that is the end of the longest itself.
+    chain = all(strong[longest].words[-len(strong[other].words) :] == strong[other].words for other in longer)
+    return longest if chain else None
 
 
 def _named(key: str, groups: Sequence[_Group], target: _Group) -> Named:

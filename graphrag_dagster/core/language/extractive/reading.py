@@ -13,7 +13,7 @@ _PREFIX = re.compile(
     r"(?:\s*(?:#{1,6}(?=\s)|>+|[-+•‣◦▪●](?=\s)|\*(?=\s)|\(?\d{1,3}[.)](?=\s+\D)|\(?[a-zA-Z][.)](?=\s+[A-Z])(?<![A-Z]\.)))+\s*"
 )
 _NOISE = re.compile(
-    r"""!?\[(?=[^\]\n]*\]\()|\]\([^)\s]*(?:\s"[^"]*")?\)        # the frame of a link
+    r"""!?\[(?=[^\]\n]{0,300}\]\()|\]\([^)\s]*(?:\s"[^"]*")?\)        # the frame of a link
     |(?:https?://|www\.)\S*[^\s.,;:!?)\]"']|(?<![\w.+-])[\w.+-]{1,64}@[\w-]+(?:\.[\w-]+)+
     |<!--.{0,2000}?-->|</?[A-Za-z][^<>]{0,80}>|\[\^?\d+\]
     |\*+|_{2,}|(?<!\w)_|_(?!\w)|`+|~~|(?:[-:=|]{3,}(?=\s|$))""",
@@ -58,7 +58,8 @@ class Sentence:
 class Reading:
     """A unit's sentences joined by single spaces into ``text``; :meth:`span` leads back into the unit.
 
-    ``begins_inside``: the unit begins with a blank, as windows do that begin inside a sentence.
+    ``begins_inside``: the unit begins with a blank or a small letter, as windows do that begin inside a
+    sentence or a word.
     """
 
     text: str
@@ -114,7 +115,7 @@ def read(text: str) -> Reading:
         )
         parts.append(written if shouted else _lowered(written))
         place += len(written) + 1
-    return Reading(" ".join(parts), tuple(sentences), text[:1] == " ", starts, origins)
+    return Reading(" ".join(parts), tuple(sentences), text[:1] == " " or text[:1].islower(), starts, origins)
 
 
 def _lines_apart(text: str) -> Iterator[Span]:
@@ -172,7 +173,7 @@ def _is_heading(text: str, span: Span, written: str) -> bool:
     """Whether a line is a table head, or without closing mark and written in capitalised words."""
     if _RULE_BELOW.match(text, span.end):
         return True
-    if _ENDED.search(written):
+    if _ENDED.search(written) or _ROW.match(text, span.start, span.end):
         return False
     words = [word for word in written.split() if len(word) > 3]
     capital = sum(word[0].isupper() for word in words)

@@ -20,6 +20,7 @@ _SUBJECTS = frozenset({"nsubj", "nsubjpass", "csubj"})
 _OBJECTS = frozenset({"dobj", "obj", "attr", "dative", "oprd", "agent"})
 _VERBS = frozenset({"VB", "VBD", "VBG", "VBN", "VBP", "VBZ", "MD"})
 _CLIMBED = frozenset({"pobj", "pcomp", "conj", "appos", "prep", "agent"})
+_OF_NOUN = frozenset({"poss", "compound", "nmod", "amod"})
 _SHARES_SUBJECT = frozenset({"xcomp", "conj", "advcl"})
 _RELATIVES = frozenset({"who", "which", "that", "whom"})
 _MOST_STEPS = 40
@@ -97,11 +98,12 @@ class _Grammar:
         """Yield (source, target) entities; the first of several relations of a pair is the surest."""
         mentions = [mention for mention in mentions if not self._is_label(mention)]
         at = {place: mention for mention in mentions for place in range(mention.first, mention.last)}
+        apposed = {self._tokens.heads[m.root]: m for m in mentions if self._tokens.deps[m.root] == "appos"}
         subjects: dict[int, list[int]] = defaultdict(list)
         others: dict[int, list[int]] = defaultdict(list)
         beside: list[_Pair] = []
         for mention in mentions:
-            role, verb = self._role(mention, at, beside)
+            role, verb = self._role(mention, at, apposed, beside)
             if role == "subject":
                 subjects[verb].append(mention.entity)
             elif role == "object":
@@ -112,7 +114,23 @@ class _Grammar:
                 yield from ((source, target) for target in entities if source != target)
         yield from ((source, target) for source, target in beside if source != target)
 
-    def _role(self, mention: Mention, at: dict[int, Mention], beside: list[_Pair]) -> tuple[str, int]:
+    def _described_by(
+        self, noun: int, mention: Mention, at: dict[int, Mention], apposed: dict[int, Mention]
+    ) -> list[_Pair]:
+        """Relate a mention to who the noun it belongs to stands for: "Apple CEO Tim Cook"."""
+        tokens = self._tokens
+        named = apposed.get(noun)
+        if not named and tokens.deps[noun] in {"compound", "nmod", "appos"}:
+            named = at.get(tokens.heads[noun])
+        return [(named.entity, mention.entity)] if named and named is not mention else []
+
+    def _role(
+        self,
+        mention: Mention,
+        at: dict[int, Mention],
+        apposed: dict[int, Mention],
+        beside: list[_Pair],
+    ) -> tuple[str, int]:
         """Climb from a mention to the verb it serves; note in ``beside`` a mention met on the way.
 
         A possessor or modifier of another word is not that word and gets no role: in "three former Apple
@@ -131,9 +149,11 @@ class _Grammar:
             to_verb = tokens.tags[head] in _VERBS
             if to_verb and dep in _OBJECTS | {"prep"}:
                 return "object", head
+            if dep in _OF_NOUN:
+                beside += self._described_by(head, mention, at, apposed)
             if dep not in _CLIMBED or head == place:
                 break
-            borrowed = dep in {"prep", "agent"} or (borrowed and dep != "appos")
+            borrowed = borrowed or dep in {"prep", "agent"}
             place = head
         return "", -1
 

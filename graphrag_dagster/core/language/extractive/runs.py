@@ -49,7 +49,9 @@ def opens(tokens: Tokens, place: int) -> bool:
 def _belongs(tokens: Tokens, place: int, running: bool) -> bool:
     """Whether the word at ``place`` can be part of a name; ``running``: the word before is."""
     word, tag, label = tokens.words[place], tokens.tags[place], tokens.labels[place]
-    if not is_capital(word) or word.lower() in wordlists.CALENDAR:
+    if word.lower() in wordlists.CALENDAR and is_capital(word):
+        return label in LABELS or _is_given_name(tokens, place)
+    if not is_capital(word):
         # The number of "Windows 10" belongs to the name where the recogniser says so.
         same = running and tokens.names[place] == tokens.names[place - 1]
         return same and label in LABELS and word[:1].isdigit()
@@ -64,6 +66,18 @@ def _belongs(tokens: Tokens, place: int, running: bool) -> bool:
         and tokens.tags[following] in _PROPER
         and tokens.heads[place] > place
         and tokens.deps[place] in {"compound", "amod", "nmod"}
+    )
+
+
+def _is_given_name(tokens: Tokens, place: int) -> bool:
+    """Whether the word hangs on a capitalised one that follows, as in "Jan Holt" but not "on Monday Holt"."""
+    following = place + 1
+    return (
+        tokens.same_sentence(place, following)
+        and tokens.deps[place] == "compound"
+        and tokens.heads[place] > place
+        and tokens.labels[place] not in {"DATE", "TIME"}
+        and is_capital(tokens.words[following])
     )
 
 
@@ -132,7 +146,9 @@ def _goes_on(tokens: Tokens, left: Run, right: Run, preposition: str, covered: b
     """Whether a name goes on after a preposition ("University of Averness")."""
     takes = tokens.words[left[1] - 1].lower() in lexicon.TAKES_OF and preposition in {"of", "for"}
     whole = right[1] - right[0] > 1 and tokens.words[right[1] - 1].lower() in lexicon.HEADS
-    return (covered and not whole) or (takes and left[1] - left[0] <= 2)
+    # "Isle of Man", but not "Old Basin of Kelderwick".
+    longest = 1 if lexicon.HEADS.get(tokens.words[left[1] - 1].lower()) == lexicon.GEO else 2
+    return (covered and not whole) or (takes and left[1] - left[0] <= longest)
 
 
 def _one_head(tokens: Tokens, left: Run, right: Run) -> bool:

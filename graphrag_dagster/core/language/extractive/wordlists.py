@@ -54,6 +54,13 @@ ADDRESSED: Final = words_of(
     ask asked married met persuaded telephoned tell thank thanked told
     """
 )
+#: Verbs whose object is an organisation as a rule.
+FOUNDED: Final = words_of(
+    """
+    founded co-founded cofounded established acquired incorporated dissolved joined chairs chaired liquidated
+    nationalised nationalized merged
+    """
+)
 SAILS: Final = words_of(
     """
     anchored berthed capsized docked drifted drifting drifts foundered grounded moored sail sailed
@@ -121,6 +128,8 @@ GENERIC: Final = words_of(
     history project program department division unit office data information
     """
 ).union(KINDS, NOT_NAMES, TITLES, POSSIBLE_TITLES, NEVER_FIRST)
+#: Words that make an office of the noun that follows ("Senior Cloud Advocate").
+RANKS: Final = words_of("senior junior chief vice executive principal deputy assistant head lead managing")
 OFFICES: Final = PEOPLE | POSSIBLE_TITLES
 #: Names made of these alone name an office, not who holds it ("Chief Engineer").
 ROLE_WORDS: Final = OFFICES | NOT_NAMES | TITLES | {"of", "and", "the"}

@@ -5,7 +5,7 @@ import os
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from graphrag_dagster.core.errors import EngineError
 from graphrag_dagster.core.language.extractive.pipeline import load_pipeline
@@ -44,23 +44,28 @@ def map_units(
         EngineError: see :func:`load_pipeline`; or a worker process died.
     """
     number = min(processes or _chosen(len(items)), max(1, len(items)))
-    if number == 1:
-        with stage(stage_name, len(items)) as running:
+    with stage(stage_name, len(items)) as running:
+        if number == 1:
             for item in items:
                 yield work(load_pipeline(pipeline, lemmas), item)
                 running.advance()
-        return
-    load_pipeline(pipeline, lemmas)
-    chunks = [items[start : start + _AT_ONCE] for start in range(0, len(items), _AT_ONCE)]
-    context = multiprocessing.get_context("spawn")
-    pool = ProcessPoolExecutor(number, mp_context=context)
-    with stage(stage_name, len(items)) as running, pool:
-        waiting = [pool.submit(_work_off, work, pipeline, lemmas, chunk) for chunk in chunks]
+            return
+        # A pipeline that does not load is told of here, not by a broken pool.
+        load_pipeline(pipeline, lemmas)
+        chunks = [items[start : start + _AT_ONCE] for start in range(0, len(items), _AT_ONCE)]
+        calls = [(work, pipeline, lemmas, chunk) for chunk in chunks]
+        for results in _in_pool(number, calls):
+            yield from results
+            running.advance(len(results))
+
+
+def _in_pool(number: int, calls: Sequence[tuple[Any, ...]]) -> Iterator[list[UnitExtraction]]:
+    """Yield the results of :func:`_work_off` in the order of the calls."""
+    with ProcessPoolExecutor(number, mp_context=multiprocessing.get_context("spawn")) as pool:
+        waiting = [pool.submit(_work_off, *call) for call in calls]
         try:
             for done in waiting:
-                results = done.result()
-                yield from results
-                running.advance(len(results))
+                yield done.result()
         except BrokenProcessPool as error:
             raise EngineError(
                 f"a worker process of the extractive engine died ({error}); set extraction.processes to 1, "

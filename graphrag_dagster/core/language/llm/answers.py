@@ -123,7 +123,10 @@ class LlmAnswerer:
         )
 
     def reduce(self, question: str, partials: Sequence[PartialAnswer]) -> FinalAnswer:
-        """Join partial answers, given in descending order of score; cites only what they cite.
+        """Join partial answers, given in descending order of score.
+
+        An id that no partial answer cites becomes 0, which no unit has, so that whoever checks the citations
+        counts it as invented.
 
         Raises:
             EngineError: no usable answer came.
@@ -143,8 +146,10 @@ class LlmAnswerer:
             raise EngineError(
                 f"the model gave no usable answer: {lost.reason}; ask again, or choose another model"
             ) from None
-        allowed = sorted({unit for partial in partials for unit in partial.units})
-        return FinalAnswer(_checked(asked.value, allowed), self.engine, usage=asked.usage)
+        text = canonical_citations(asked.value)
+        known = {unit for partial in partials for unit in partial.units}
+        mapping = {cited: cited.id if cited.id in known else 0 for cited in parse_citations(text)}
+        return FinalAnswer(rewrite_citations(text, mapping), self.engine, usage=asked.usage)
 
     async def _map(self, question: str, chunk: Sequence[ContextUnit], rendered: str) -> PartialAnswer:
         user = self._map_user.render(

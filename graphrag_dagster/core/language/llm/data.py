@@ -18,7 +18,8 @@ TAGS = (
 _DELIMITER = re.compile(rf"<(?=\s*/?\s*(?:{'|'.join(TAGS)})\b)", re.IGNORECASE)
 # Served models read these as turns of the conversation, tuple prompts as ends of fields.
 _CONTROL = re.compile(
-    r"<(?=\|[^|<>\n]{0,40}\|>|/?s>|(?:start|end)_of_turn>|/?think>|</?SYS>>)|\[(?=/?INST\])", re.IGNORECASE
+    r"<(?=\|(?:[^|<>\n]{0,40}\|)?>|/?s>|(?:start|end)_of_turn>|/?think>|</?SYS>>)|\[(?=/?INST\])",
+    re.IGNORECASE,
 )
 
 

@@ -9,9 +9,10 @@ import threading
 from collections import deque
 from collections.abc import Callable, Coroutine, Iterable, Iterator
 from concurrent.futures import Future
+from contextlib import nullcontext
 from typing import Any, TypeVar
 
-from graphrag_dagster.core.progress import stage
+from graphrag_dagster.core.progress import Stage, stage
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -45,7 +46,12 @@ def _loop() -> asyncio.AbstractEventLoop:
 
 
 def run_in_order(
-    work: Callable[[T], Coroutine[Any, Any, R]], items: Iterable[T], *, name: str, total: int, calls: int
+    work: Callable[[T], Coroutine[Any, Any, R]],
+    items: Iterable[T],
+    *,
+    calls: int,
+    name: str | None = None,
+    total: int | None = None,
 ) -> Iterator[R]:
     """Yield ``work(item)`` for every item in the order of the items, many at a time.
 
@@ -54,31 +60,31 @@ def run_in_order(
     Args:
         work: makes the coroutine of one item.
         items: taken as results are taken, a few ahead.
-        name: stage of progress; one step per result.
-        total: number of items.
         calls: most calls in flight; the model itself keeps to it, here it sets how far to run ahead.
+        name: stage of progress, one step per result; None reports none.
+        total: number of items.
     """
     loop = _loop()
     pending: deque[Future[R]] = deque()
-    with stage(name, total) as running:
+    with stage(name, total) if name else nullcontext() as running:
         try:
             for item in items:
                 pending.append(asyncio.run_coroutine_threadsafe(work(item), loop))
                 if len(pending) >= calls * _AHEAD:
-                    yield _oldest(pending)
-                    running.advance()
+                    yield _oldest(pending, running)
             while pending:
-                yield _oldest(pending)
-                running.advance()
+                yield _oldest(pending, running)
         finally:
             for future in pending:
                 future.cancel()
 
 
-def _oldest(pending: deque[Future[R]]) -> R:
+def _oldest(pending: deque[Future[R]], running: Stage | None) -> R:
     # Taken out only when done: interrupted while waiting, it is still there to be cancelled.
     result = pending[0].result()
     pending.popleft()
+    if running:
+        running.advance()
     return result
 
 

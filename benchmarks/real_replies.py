@@ -1,0 +1,89 @@
+"""What becomes of recorded replies of real models: records parsed, mended, put aside; reports read.
+
+    python benchmarks/real_replies.py [FOLDER]
+
+FOLDER holds ``mock_cache.json`` and ``llm_cache_shua-chen.json`` of nano-graphrag's recorded replies; default
+is the folder of real data sets beside the checkout.
+"""
+
+import json
+import sys
+import time
+from collections import Counter
+from pathlib import Path
+
+from graphrag_dagster.core.language.llm.raw_records import read_tuple_records
+from graphrag_dagster.core.language.llm.replies import NotUsable, read_typed, visible
+from graphrag_dagster.core.language.llm.reports import ReportReply
+from graphrag_dagster.core.language.llm.text_places import TextPlaces
+from graphrag_dagster.core.language.llm.tuples import parse_tuples
+from graphrag_dagster.core.language.tasks import Quarantined
+
+FILES = ("mock_cache.json", "llm_cache_shua-chen.json")
+DEFAULT = Path(__file__).parents[2] / "shared" / "data" / "nano_graphrag_carol"
+WORDS = TextPlaces("")
+
+
+def extraction(replies: list[str]) -> None:
+    counts: Counter[str] = Counter()
+    mends: Counter[str] = Counter()
+    reasons: Counter[str] = Counter()
+    begin = time.perf_counter()
+    for reply in replies:
+        parsed = parse_tuples(reply)
+        counts += Counter(
+            records=parsed.records,
+            entities=len(parsed.entities),
+            relationships=len(parsed.relationships),
+            noise=len(parsed.noise),
+        )
+        records, _ = read_tuple_records(reply, ("entity", "relationship"), gleaning=False)
+        mends.update(mend for _, how in parsed.repaired for mend in how.split("; "))
+        for made, mended in records.instances(WORDS, 0):
+            if isinstance(made, Quarantined):
+                reasons[made.reason] += 1
+            else:
+                counts["mended" if mended else "clean"] += 1
+    seconds = time.perf_counter() - begin
+    kept = counts["clean"] + counts["mended"]
+    print(f"  extraction: {len(replies)} replies, {counts['records']} records in {seconds:.2f} s")
+    print(f"    entities {counts['entities']}, relationships {counts['relationships']}")
+    print(f"    clean {counts['clean']}, mended {counts['mended']}, put aside {sum(reasons.values())}")
+    print(f"    pieces without any field: {counts['noise']}")
+    for name, found in (("mended", mends), ("put aside", reasons)):
+        for what, number in found.most_common():
+            print(f"    {name} {number} × {what}")
+    if counts["records"] != kept + sum(reasons.values()):
+        sys.exit("records were lost")
+
+
+def reports(replies: list[str]) -> None:
+    counts: Counter[str] = Counter()
+    findings: Counter[int] = Counter()
+    for reply in replies:
+        try:
+            report, mended = read_typed(reply, ReportReply)
+        except NotUsable as problem:
+            counts[f"failed: {problem}"] += 1
+        else:
+            counts["mended" if mended else "clean"] += 1
+            findings[len(report.findings)] += 1
+    print(f"  reports: {len(replies)} replies; {dict(counts)}")
+    print(f"    findings per report: {dict(sorted(findings.items()))}")
+
+
+def main() -> None:
+    folder = Path(sys.argv[1]) if len(sys.argv) > 1 else DEFAULT
+    for name in FILES:
+        recorded = json.loads((folder / name).read_text(encoding="utf-8"))
+        replies = [visible(reply["return"]) for reply in recorded.values()]
+        extracting = [reply for reply in replies if "<|>" in reply]
+        reporting = [reply for reply in replies if '"findings"' in reply]
+        print(f"{name}: {len(replies)} replies")
+        extraction(extracting)
+        reports(reporting)
+        print(f"  other replies: {len(replies) - len(extracting) - len(reporting)}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,358 @@
+"""Entities and relationships without a model: what a reader would expect of each sentence."""
+
+from collections.abc import Callable
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from graphrag_dagster.core.errors import EngineError
+from graphrag_dagster.core.extraction.names import normalise
+from graphrag_dagster.core.language.extractive.graph_extractor import ExtractiveGraphExtractor
+from graphrag_dagster.core.language.tasks import TextUnit, UnitExtraction
+from graphrag_dagster.core.progress import listening
+
+Extract = Callable[[str], UnitExtraction]
+
+
+@pytest.fixture(scope="module")
+def extract() -> Extract:
+    extractor = ExtractiveGraphExtractor(processes=1)
+
+    def one(text: str) -> UnitExtraction:
+        (found,) = extractor.extract([TextUnit("u", text)])
+        return found
+
+    return one
+
+
+def types(found: UnitExtraction) -> dict[str, str]:
+    return {entity.surface: entity.type for entity in found.entities}
+
+
+def pairs(found: UnitExtraction, basis: str) -> set[frozenset[str]]:
+    return {frozenset((r.source, r.target)) for r in found.relationships if r.basis == basis}
+
+
+def mentions(found: UnitExtraction, text: str) -> dict[str, list[str]]:
+    return {e.surface: [text[span.start : span.end] for span in e.spans] for e in found.entities}
+
+
+class TestEntities:
+    def test_types_follow_the_words_of_the_name(self, extract: Extract) -> None:
+        found = extract(
+            "Ingrid Vell works for the Skarnes Harbour Authority. She studied at the University of Averness. "
+            "The ferry Lady Ingrith crossed Hallin Sound during Storm Agda."
+        )
+        assert types(found) == {
+            "Ingrid Vell": "PERSON",
+            "Skarnes Harbour Authority": "ORGANIZATION",
+            "University of Averness": "ORGANIZATION",
+            "Lady Ingrith": "VESSEL",
+            "Hallin Sound": "GEO",
+            "Storm Agda": "EVENT",
+        }
+
+    def test_numbers_dates_pronouns_and_common_nouns_are_none(self, extract: Extract) -> None:
+        found = extract(
+            "However, the company said last year that Dr. Ada Lund of London earned 5 million dollars on Monday. "
+            "She was the second of 40% of them, and they left in March 2021."
+        )
+        assert set(types(found)) == {"Ada Lund", "London"}
+
+    def test_titles_articles_and_possessives_are_left_off(self, extract: Extract) -> None:
+        found = extract(
+            "The Ropewalk Museum’s curator, Professor Ada Lund, met Councillor Jan Holt in Paris."
+        )
+        assert set(types(found)) == {"Ropewalk Museum", "Ada Lund", "Jan Holt", "Paris"}
+
+    def test_offices_are_not_entities(self, extract: Extract) -> None:
+        found = extract("Ada Lund, Chief Technology Officer of Nexora, met the Prime Minister in Paris.")
+        assert set(types(found)) == {"Ada Lund", "Nexora", "Paris"}
+
+    def test_names_held_together_by_and(self, extract: Extract) -> None:
+        found = extract("Cyprian Vogt leads the Port and Pilotage Board. Jan Holt and Ada Lund met in Paris.")
+        assert "Port and Pilotage Board" in types(found)
+        assert {"Jan Holt", "Ada Lund"} <= set(types(found))
+
+    def test_name_and_surface_agree(self, extract: Extract) -> None:
+        found = extract("Ingrid Vell met Jan Holt at St Ronan’s Kirk in Paris.")
+        for entity in found.entities:
+            assert normalise(entity.surface) == entity.name
+            assert entity.round == 0
+
+    def test_the_description_is_the_best_sentence_word_for_word(self, extract: Extract) -> None:
+        found = extract(
+            "INGRID VELL\n\nWith Ingrid Vell away? Ingrid Vell is the chair\nof the Skarnes Harbour Authority "
+            "in Skarnes. They saw Ingrid Vell."
+        )
+        (vell,) = [entity for entity in found.entities if entity.surface == "Ingrid Vell"]
+        assert vell.description == "Ingrid Vell is the chair of the Skarnes Harbour Authority in Skarnes."
+
+
+class TestCanonicalNames:
+    def test_short_forms_become_the_long_one(self, extract: Extract) -> None:
+        text = (
+            "Ingrid Vell leads the Skarnes Harbour Authority. Ms Vell says that the Harbour Authority is poor. "
+            "The Authority denies it, and Vell knows that."
+        )
+        found = extract(text)
+        assert mentions(found, text) == {
+            "Ingrid Vell": ["Ingrid Vell", "Vell", "Vell"],
+            "Skarnes Harbour Authority": ["Skarnes Harbour Authority", "Harbour Authority", "Authority"],
+        }
+
+    def test_a_surname_of_two_people_stays(self, extract: Extract) -> None:
+        found = extract("Ingrid Vell met Magnus Vell in Paris. Then Ms Vell left.")
+        assert {"Ingrid Vell", "Magnus Vell", "Vell"} <= set(types(found))
+
+    def test_husband_and_wife_are_two(self, extract: Extract) -> None:
+        found = extract("Mrs Cratchit, the wife of Bob Cratchit, met Mr Holt in London.")
+        assert {"Mrs Cratchit", "Bob Cratchit"} <= set(types(found))
+
+    def test_acronyms_in_brackets(self, extract: Extract) -> None:
+        text = "The Skarnes Harbour Authority (SHA) failed. In May the SHA closed. Jan Holt saw it."
+        found = extract(text)
+        assert mentions(found, text)["Skarnes Harbour Authority"] == [
+            "Skarnes Harbour Authority",
+            "SHA",
+            "SHA",
+        ]
+
+    def test_an_unclear_institution_is_dropped(self, extract: Extract) -> None:
+        found = extract("Averness Town Council met Sundrey Burgh Council in Paris. The Council agreed.")
+        assert set(types(found)) == {"Averness Town Council", "Sundrey Burgh Council", "Paris"}
+
+
+class TestRelations:
+    @pytest.mark.parametrize(
+        ("text", "related"),
+        [
+            ("Ingrid Vell founded Morvane Tidal.", {"INGRID VELL", "MORVANE TIDAL"}),
+            ("Nexora was founded by Ingrid Vell.", {"NEXORA", "INGRID VELL"}),
+            ("Gideon Marwood sold the yard to Morvane Tidal.", {"GIDEON MARWOOD", "MORVANE TIDAL"}),
+            ("Ingrid Vell is the chair of Skarnes Bank.", {"INGRID VELL", "SKARNES BANK"}),
+            ("Jan Holt, director of the Marine Institute, slept.", {"JAN HOLT", "MARINE INSTITUTE"}),
+            ("Jan Holt, Nexora's director, resigned.", {"JAN HOLT", "NEXORA"}),
+            ("Apple CEO Tim Cook slept.", {"APPLE", "TIM COOK"}),
+            ("Gideon Marwood, who owns Ketterick Shipyard, slept.", {"GIDEON MARWOOD", "KETTERICK SHIPYARD"}),
+            ("Ingrid Vell agreed to buy Ketterick Shipyard.", {"INGRID VELL", "KETTERICK SHIPYARD"}),
+        ],
+    )
+    def test_grammar_relates(self, extract: Extract, text: str, related: set[str]) -> None:
+        assert frozenset(related) in pairs(extract(text), "verb")
+
+    @pytest.mark.parametrize(
+        ("text", "apart"),
+        [
+            ("Three former Apple engineers founded Nexora in 2011.", {"APPLE", "NEXORA"}),
+            ("Employees of Apple sued Google.", {"APPLE", "GOOGLE"}),
+            ("Apple's engineers joined Google.", {"APPLE", "GOOGLE"}),
+        ],
+    )
+    def test_modifiers_and_possessors_do_not_act(self, extract: Extract, text: str, apart: set[str]) -> None:
+        found = extract(text)
+        assert frozenset(apart) not in pairs(found, "verb")
+        assert frozenset(apart) in pairs(found, "co_occurrence")
+
+    def test_conjunctions_share_the_relation(self, extract: Extract) -> None:
+        found = extract("Ingrid Vell and Ada Lund bought Google and Skarnes Bank.")
+        assert {
+            frozenset((who, what))
+            for who in ("INGRID VELL", "ADA LUND")
+            for what in ("GOOGLE", "SKARNES BANK")
+        } <= pairs(found, "verb")
+
+    def test_one_record_per_pair_and_sentence(self, extract: Extract) -> None:
+        text = "Ingrid Vell met Jan Holt, and Ingrid Vell thanked Jan Holt. Ingrid Vell left Jan Holt."
+        found = extract(text)
+        assert [(r.basis, r.strength) for r in found.relationships] == [("verb", 2.0), ("verb", 2.0)]
+        assert [r.description for r in found.relationships] == [
+            text[span.start : span.end] for r in found.relationships for span in r.spans
+        ]
+
+    def test_long_lists_do_not_relate_everything(self, extract: Extract) -> None:
+        cities = [
+            "London",
+            "Paris",
+            "Berlin",
+            "Madrid",
+            "Rome",
+            "Vienna",
+            "Lisbon",
+            "Dublin",
+            "Oslo",
+            "Stockholm",
+            "Helsinki",
+            "Warsaw",
+        ]
+        found = extract(f"Trains went to {', '.join(cities[:-1])} and {cities[-1]}.")
+        assert len(found.entities) >= 10
+        assert len(found.relationships) <= 3 * len(found.entities)
+        assert {name for r in found.relationships for name in (r.source, r.target)} == {
+            entity.name for entity in found.entities
+        }
+
+    def test_who_speaks_does_not_act_on_what_is_said(self, extract: Extract) -> None:
+        found = extract("KEVIN SCOTT: Welcome to Google, Ada Lund.\n\nKEVIN SCOTT: Of Google I know little.")
+        assert "Kevin Scott" in types(found)
+        assert frozenset(("KEVIN SCOTT", "GOOGLE")) in pairs(found, "co_occurrence")
+        assert frozenset(("KEVIN SCOTT", "GOOGLE")) not in pairs(found, "verb")
+
+
+class TestText:
+    def test_markdown_marks_addresses_and_code_are_no_names(self, extract: Extract) -> None:
+        text = (
+            "# The Fire And Its Causes\n\n"
+            "* **Ingrid Vell** met [Jan Holt](https://example.org/Some_Page) and _Ada Lund_ in Paris.\n"
+            "* See https://example.org/Big_Report or write to Some.One@Example.org.\n\n"
+            "```\nclass BigThing(Some Class): pass\n```\n"
+        )
+        found = extract(text)
+        assert set(types(found)) == {"Ingrid Vell", "Jan Holt", "Ada Lund", "Paris"}
+        assert mentions(found, text)["Jan Holt"] == ["Jan Holt"]
+
+    def test_headlines_in_capitals_name_nothing(self, extract: Extract) -> None:
+        found = extract("FIRE GUTS AUCTION HALL IN PARIS\nBY OUR OWN STAFF\n\nIngrid Vell lives in Paris.")
+        assert set(types(found)) == {"Ingrid Vell", "Paris"}
+
+    def test_table_rows_are_read_and_table_heads_are_not(self, extract: Extract) -> None:
+        found = extract(
+            "| Full Name | Main Role |\n|---|---|\n| Ingrid Vell | chair of Skarnes Bank |\n| Ada Lund | pilot |\n"
+        )
+        assert set(types(found)) == {"Ingrid Vell", "Skarnes Bank", "Ada Lund"}
+
+    def test_names_may_be_wrapped_but_not_run_over_short_lines(self, extract: Extract) -> None:
+        text = (
+            "I was appointed harbour master of the town of Kelderwick by the Port and\nPilotage Board in April "
+            "2012, and I make this statement without any advice.\n\nIngrid Vell\nLondon, 2 May 2022\n"
+        )
+        found = extract(text)
+        assert mentions(found, text)["Port and Pilotage Board"] == ["Port and\nPilotage Board"]
+        assert not any("\nLondon" in words for many in mentions(found, text).values() for words in many)
+
+    def test_emoji_and_east_asian_text_keep_spans_exact(self, extract: Extract) -> None:
+        text = "🚢🚢 東京で会議が開かれた。Ingrid Vell met 田中さん and Ada Lund 🙂 in Paris. 終わり。"
+        found = extract(text)
+        assert mentions(found, text)["Ingrid Vell"] == ["Ingrid Vell"]
+        assert mentions(found, text)["Paris"] == ["Paris"]
+
+    @pytest.mark.parametrize(
+        ("text", "reason"),
+        [
+            ("", "no text"),
+            (" \n\t ", "no text"),
+            ("```\ncode\n```", "no text"),
+            ("it rained.", "no names found"),
+        ],
+    )
+    def test_nothing_to_find_is_said(self, extract: Extract, text: str, reason: str) -> None:
+        found = extract(text)
+        assert (found.state, found.reason, found.entities, found.relationships) == ("empty", reason, (), ())
+
+    def test_a_name_cut_off_by_the_unit_is_left_to_the_next(self, extract: Extract) -> None:
+        found = extract("Ingrid Vell met some people in Paris, and later she wrote to Jan")
+        assert set(types(found)) == {"Ingrid Vell", "Paris"}
+
+    @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+    @given(
+        st.lists(
+            st.one_of(
+                st.text(max_size=12),
+                st.sampled_from(
+                    [
+                        "Ingrid Vell",
+                        " met ",
+                        "Mr",
+                        " (SHA)",
+                        "\n",
+                        "\n\n",
+                        "**",
+                        "| a | b |\n|--|--|\n",
+                        "İNGRİD ß",
+                        "# ",
+                        "'s ",
+                        " and ",
+                        ". ",
+                        "KEVIN SCOTT: ",
+                        "```",
+                        "[x](y)",
+                        "the Board of ",
+                        "\u200b",
+                    ]
+                ),
+            ),
+            max_size=25,
+        )
+    )
+    def test_any_text_gives_an_answer_with_spans_in_range(self, extract: Extract, parts: list[str]) -> None:
+        text = "".join(parts)
+        found = extract(text)
+        names = {entity.name for entity in found.entities}
+        assert len(names) == len(found.entities)
+        for record in (*found.entities, *found.relationships):
+            assert record.spans
+            assert record.description
+            for span in record.spans:
+                assert 0 <= span.start < span.end <= len(text)
+                assert text[span.start : span.end].strip() == text[span.start : span.end]
+        for relation in found.relationships:
+            assert {relation.source, relation.target} <= names
+            assert relation.source != relation.target
+
+
+class TestEngine:
+    TEXTS = (
+        "Ingrid Vell founded Morvane Tidal in Skarnes.",
+        "",
+        "Jan Holt, director of the Marine Institute, wrote to Ada Lund about the fire in Paris. " * 5,
+        "KEVIN SCOTT: I met Sam Altman at Stanford University in California.",
+        "🚢 Nothing here.",
+    )
+
+    def test_results_depend_neither_on_neighbours_nor_on_processes(self) -> None:
+        units = [TextUnit(f"u{number}", text) for number, text in enumerate(self.TEXTS * 4)]
+        together = list(ExtractiveGraphExtractor(processes=1).extract(units))
+        assert [found.unit_id for found in together] == [unit.id for unit in units]
+        alone = [found for unit in units for found in ExtractiveGraphExtractor().extract([unit])]
+        assert alone == together
+        assert list(ExtractiveGraphExtractor(processes=2).extract(units)) == together
+        reverse = list(ExtractiveGraphExtractor(processes=1).extract(units[::-1]))
+        assert reverse[::-1] == together
+
+    def test_a_long_unit_is_parsed_in_parts(self) -> None:
+        text = "Ingrid Vell met Ada Lund in Paris. " * 2_000
+        (found,) = ExtractiveGraphExtractor(processes=1).extract([TextUnit("u", text)])
+        assert {entity.surface for entity in found.entities} == {"Ingrid Vell", "Ada Lund", "Paris"}
+        assert len(found.entities[0].spans) == 2_000
+        assert found.entities[0].spans[-1].end > 69_000
+
+    def test_progress_is_told(self) -> None:
+        heard: list[tuple[str, object]] = []
+
+        class Hears:
+            def start(self, stage: str, total: int | None) -> None:
+                heard.append((stage, total))
+
+            def advance(self, stage: str, steps: int) -> None:
+                heard.append((stage, steps))
+
+            def finish(self, stage: str) -> None:
+                heard.append((stage, "end"))
+
+        with listening(Hears()):
+            list(
+                ExtractiveGraphExtractor(processes=1).extract(
+                    [TextUnit("a", "It rained."), TextUnit("b", "")]
+                )
+            )
+        name = "Extracting entities and relationships"
+        assert heard == [(name, 2), (name, 1), (name, 1), (name, "end")]
+
+    def test_a_missing_pipeline_names_the_setting(self) -> None:
+        extractor = ExtractiveGraphExtractor("xx_not_installed", processes=1)
+        with pytest.raises(EngineError, match=r"extraction\.pipeline.*xx_not_installed.*[Ii]nstall"):
+            list(extractor.extract([TextUnit("u", "Ingrid Vell.")]))
+
+    def test_no_units_need_no_pipeline(self) -> None:
+        assert list(ExtractiveGraphExtractor("xx_not_installed").extract([])) == []

@@ -1,0 +1,35 @@
+import json
+from pathlib import Path
+
+import pytest
+
+from graphrag_dagster.core.language.llm.records import BadRecord, make_entity, make_relationship
+from graphrag_dagster.core.language.llm.replies import read_typed, visible
+from graphrag_dagster.core.language.llm.reports import ReportReply
+from graphrag_dagster.core.language.llm.text_places import TextPlaces
+from graphrag_dagster.core.language.llm.tuples import parse_tuples
+
+FILES = {"mock_cache.json": (84, 1174, 101), "llm_cache_shua-chen.json": (84, 1209, 73)}
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_recorded_replies_of_real_models_lose_nothing(shared_data: Path, name: str) -> None:
+    recorded = json.loads((shared_data / "nano_graphrag_carol" / name).read_text())
+    replies = [visible(reply["return"]) for reply in recorded.values()]
+    extractions = [parse_tuples(reply) for reply in replies if "<|>" in reply]
+    records = sum(parsed.records for parsed in extractions)
+    clean = sum(len(parsed.parsed) - len(parsed.repaired) for parsed in extractions)
+    repaired = sum(len(parsed.repaired) for parsed in extractions)
+    quarantined = sum(len(parsed.quarantined) for parsed in extractions)
+    assert records == clean + repaired + quarantined
+    places = TextPlaces("")
+    for record in (record for parsed in extractions for record in parsed.parsed):
+        make = make_entity if record.kind == "entity" else make_relationship
+        try:
+            made = make(record.taken(), places, 0)
+        except BadRecord as problem:  # pragma: no cover
+            pytest.fail(f"{record.raw}: {problem}")
+        assert made.description
+    reports = [read_typed(reply, ReportReply) for reply in replies if '"findings"' in reply]
+    assert (len(extractions), records, len(reports)) == FILES[name]
+    assert quarantined == 0

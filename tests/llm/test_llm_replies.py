@@ -1,0 +1,214 @@
+import asyncio
+from collections.abc import Sequence
+from contextlib import suppress
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from pydantic import BaseModel
+
+from graphrag_dagster import prompts
+from graphrag_dagster.core.language.llm.chat import CallFailed, ChatReply, ChatRequest, Message
+from graphrag_dagster.core.language.llm.loop import run_in_order
+from graphrag_dagster.core.language.llm.replies import (
+    NotUsable,
+    UnusableReply,
+    ask_typed,
+    parse_json,
+    read_typed,
+    visible,
+)
+from graphrag_dagster.core.progress import listening
+
+
+class Thing(BaseModel):
+    name: str
+    size: int
+
+
+class Listed:
+    """A chat model that gives listed replies, and remembers what it was asked and which were accepted."""
+
+    name = "listed"
+    concurrency = 4
+
+    def __init__(self, *replies: str | ChatReply | Exception) -> None:
+        self.replies = list(replies)
+        self.requests: list[ChatRequest] = []
+        self.accepted: list[str] = []
+
+    async def complete(self, request: ChatRequest) -> ChatReply:
+        self.requests.append(request)
+        reply = self.replies.pop(0)
+        if isinstance(reply, Exception):
+            raise reply
+        made = reply if isinstance(reply, ChatReply) else ChatReply(reply, "stop", 10, 5)
+        return ChatReply(
+            made.text,
+            made.finish_reason,
+            made.input_tokens,
+            made.output_tokens,
+            lambda: self.accepted.append(made.text),
+        )
+
+
+REQUEST = ChatRequest("thing", (Message("system", "s"), Message("user", "u")), 100, Thing)
+
+
+def asked(*replies: str | ChatReply | Exception) -> tuple[object, Listed]:
+    model = Listed(*replies)
+    return asyncio.run(ask_typed(model, REQUEST, Thing, prompts.load("retry"))), model
+
+
+@pytest.mark.parametrize(
+    ("reply", "shown"),
+    [
+        ("<think>hm { }</think>\nyes", "yes"),
+        ("<THINKING>hm</THINKING> yes", "yes"),
+        ("hm, let me see</think>yes", "yes"),
+        ("<think>never ends", ""),
+        ("```json\n{}\n```", "{}"),
+        ("yes<|im_end|>", "yes"),
+        (
+            "<|channel|>analysis<|message|>hm<|end|><|start|>assistant<|channel|>final<|message|>yes<|return|>",
+            "yes",
+        ),
+        ("the tag </think> is not at its beginning: {", "is not at its beginning: {"),
+        ('{"a": "</think>"}', '{"a": "</think>"}'),
+    ],
+)
+def test_what_is_not_the_reply_is_taken_off(reply: str, shown: str) -> None:
+    assert visible(reply) == shown
+
+
+@pytest.mark.parametrize(
+    ("text", "value", "repaired"),
+    [
+        ('{"a": 1}', {"a": 1}, False),
+        ('Sure! Here it is: {"a": [1]} - as you wished.', {"a": [1]}, False),
+        ('Text\n```json\n{"a": 1}\n```\nmore', {"a": 1}, False),
+        ('{"a": "line\nbreak"}', {"a": "line\nbreak"}, False),
+        ("{'a': 1,}", {"a": 1}, True),
+        ('{"a": 1', None, True),
+        ('{"a": [{"b": 1}, {"b": 2}]', {"a": [{"b": 1}, {"b": 2}]}, True),
+        ('{"a": 1}\n{"a": 2}', [{"a": 1}, {"a": 2}], True),
+        ('{"a": "\\ud800x"}', {"a": "\ufffdx"}, False),
+    ],
+)
+def test_json_is_found_and_mended(text: str, value: object, repaired: bool) -> None:
+    if value is None:
+        with pytest.raises(NotUsable, match="ends before it is complete"):
+            parse_json(text)
+        return
+    parsed = parse_json(text)
+    assert (parsed.value, parsed.repaired) == (value, repaired)
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("no braces", "no JSON"),
+        ('{"findings": [{"summary": "a"}, {"summary": "b', "ends before"),
+        ('{"findings": [{"summary": "a"}, ', "ends before"),
+        ('{"answer": "a {set} and much mo', "ends before"),
+        ('{"properties": {"name": {"type": "string"}}, "type": "object"}', "schema itself"),
+        ('{"name": "x"}', "size: Field required"),
+        ('{"name": "x", "size": "many"}', "size: Input should be a valid integer"),
+    ],
+)
+def test_replies_that_cannot_be_used_say_why(text: str, reason: str) -> None:
+    with pytest.raises(NotUsable, match=reason):
+        read_typed(text, Thing)
+
+
+def test_a_good_reply_is_accepted_and_counted() -> None:
+    found, model = asked('{"name": "x", "size": 1}')
+    assert found.value == Thing(name="x", size=1)
+    assert (found.usage.calls, found.usage.input_tokens, found.repaired) == (1, 10, False)
+    assert len(model.accepted) == 1
+
+
+def test_a_bad_reply_is_asked_again_with_the_reason_and_never_accepted() -> None:
+    found, model = asked('{"name": "x"}', '{"name": "x", "size": 1}')
+    assert found.usage.calls == 2
+    assert model.accepted == ['{"name": "x", "size": 1}']
+    roles = [message.role for message in model.requests[1].messages]
+    assert roles == ["system", "user", "assistant", "user"]
+    assert "size: Field required" in model.requests[1].messages[-1].content
+
+
+@pytest.mark.parametrize(
+    "bad",
+    [
+        ChatReply('{"name": "x", "size": 1}', "length"),
+        ChatReply("", "stop"),
+        ChatReply("<think>hm</think>", "stop"),
+        ChatReply("", "content_filter"),
+        ChatReply('{"$defs": {}, "properties": {}, "type": "object"}'),
+    ],
+)
+def test_after_three_attempts_prompt_reply_and_reason_are_kept(bad: ChatReply) -> None:
+    model = Listed(bad, bad, bad)
+    with pytest.raises(UnusableReply) as raised:
+        asyncio.run(ask_typed(model, REQUEST, Thing, prompts.load("retry")))
+    assert raised.value.prompt == "u"
+    assert raised.value.reply == bad.text
+    assert raised.value.reason
+    assert raised.value.usage.calls == 3
+    assert model.accepted == []
+    assert all(message.content for message in model.requests[-1].messages)
+
+
+def test_a_failed_call_is_not_asked_again() -> None:
+    with pytest.raises(UnusableReply, match="broke"):
+        asked(CallFailed("the connection broke"))
+
+
+@given(st.text(max_size=300))
+def test_any_text_is_read_or_refused(text: str) -> None:
+    with suppress(NotUsable):
+        assert isinstance(parse_json(visible(text)).value, dict | list)
+
+
+async def _slow_square(number: int) -> int:
+    await asyncio.sleep(0.001 * (7 - number % 7))
+    if number == 99:
+        raise ValueError("99")
+    return number * number
+
+
+class Heard:
+    def __init__(self) -> None:
+        self.steps: list[object] = []
+
+    def start(self, stage: str, total: int | None) -> None:
+        self.steps.append(total)
+
+    def advance(self, stage: str, steps: int) -> None:
+        self.steps.append(steps)
+
+    def finish(self, stage: str) -> None:
+        self.steps.append("end")
+
+
+def _run(numbers: Sequence[int]) -> list[int]:
+    return list(run_in_order(_slow_square, numbers, name="Squaring", total=len(numbers), calls=2))
+
+
+def test_results_come_in_the_order_asked_with_progress() -> None:
+    heard = Heard()
+    with listening(heard):
+        assert _run(range(20)) == [n * n for n in range(20)]
+    assert heard.steps == [20, *[1] * 20, "end"]
+
+
+def test_it_works_inside_a_running_loop() -> None:
+    async def notebook() -> list[int]:
+        return _run(range(5))
+
+    assert asyncio.run(notebook()) == [0, 1, 4, 9, 16]
+
+
+def test_the_first_error_ends_the_run() -> None:
+    with pytest.raises(ValueError, match="99"):
+        _run([1, 99, 2, 3])

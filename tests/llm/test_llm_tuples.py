@@ -1,0 +1,166 @@
+import re
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from graphrag_dagster.core.language.llm.tuples import parse_tuples
+
+CLEAN = (
+    '("entity"<|>FED<|>ORGANIZATION<|>The central bank)\n##\n'
+    '("entity"<|>JEROME POWELL<|>PERSON<|>Its chair (since 2018))\n##\n'
+    '("relationship"<|>JEROME POWELL<|>FED<|>He chairs it<|>9)\n<|COMPLETE|>'
+)
+
+
+def fields(reply: str, kind: str) -> list[tuple[object, ...]]:
+    return [tuple(record.fields.values()) for record in getattr(parse_tuples(reply), kind)]
+
+
+def test_clean_records_need_no_mending() -> None:
+    parsed = parse_tuples(CLEAN)
+    assert fields(CLEAN, "entities") == [
+        ("FED", "ORGANIZATION", "The central bank"),
+        ("JEROME POWELL", "PERSON", "Its chair (since 2018)"),
+    ]
+    assert fields(CLEAN, "relationships") == [("JEROME POWELL", "FED", "He chairs it", "9")]
+    assert (parsed.records, parsed.repaired, parsed.quarantined, parsed.noise) == (3, [], [], [])
+    assert parsed.complete
+
+
+@pytest.mark.parametrize(
+    ("noisy", "kind", "expected"),
+    [
+        (
+            '("entity"<|>"A B"<|>"geo"<|>"Said to be ""near"".")',
+            "entities",
+            ("A B", "geo", 'Said to be ""near"".'),
+        ),
+        ('"entity"<|>A<|>GEO<|>A place', "entities", ("A", "GEO", "A place")),
+        ("entity<|>A<|>GEO<|>A place", "entities", ("A", "GEO", "A place")),
+        ('("Entity"<|>A<|>GEO<|>A place)', "entities", ("A", "GEO", "A place")),
+        (
+            '("entity"{tuple_delimiter}A{tuple_delimiter}GEO{tuple_delimiter}A place)',
+            "entities",
+            ("A", "GEO", "A place"),
+        ),
+        ("(“entity”<|>“A”<|>“GEO”<|>“A place”)", "entities", ("A", "GEO", "A place")),
+        ('("entity", "A", "GEO", "A place, far away")', "entities", ("A", "GEO", "A place, far away")),
+        ('("entity"<|>A<|>GEO<|>A place<|>7)', "entities", ("A", "GEO", "A place")),
+        ('("entity"<|>A<|>GEO<|>A place<|>by the sea)', "entities", ("A", "GEO", "A place by the sea")),
+        ('("entity"<|>A<|>A place of some importance)', "entities", ("A", "", "A place of some importance")),
+        ('("entity"<|>A<|>GEO)', "entities", ("A", "GEO", "")),
+        ('("entity"\n<|>A\n<|>GEO\n<|>A place)', "entities", ("A", "GEO", "A place")),
+        ("(A<|>GEO<|>A place)", "entities", ("A", "GEO", "A place")),
+        ('("relation"<|>A<|>B<|>Next to<|>9)', "relationships", ("A", "B", "Next to", "9")),
+        ('("relationship"<|>A<|>B<|>Next to)', "relationships", ("A", "B", "Next to", "")),
+        ('("relationship"<|>A<|>B<|>"Next to"|>9)', "relationships", ("A", "B", "Next to", "9")),
+        ('("relationship"<|>A<|>B<|>"Next to"</|>9)', "relationships", ("A", "B", "Next to", "9")),
+        ('("relationship"<|>A<|>B<|>Next to<|>high)', "relationships", ("A", "B", "Next to", "high")),
+        ('("relationship"<|>A<|>B<|>near<|>Next to<|>9)', "relationships", ("A", "B", "near Next to", "9")),
+        ("(A<|>B<|>Next to<|>9)", "relationships", ("A", "B", "Next to", "9")),
+    ],
+)
+def test_noisy_records_are_read(noisy: str, kind: str, expected: tuple[object, ...]) -> None:
+    assert fields(noisy, kind) == [expected]
+    assert parse_tuples(noisy).quarantined == []
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        CLEAN.replace("\n##\n", "##"),
+        CLEAN.replace("\n##\n", "##\n## \n"),
+        CLEAN.replace("\n##\n", "\n"),
+        CLEAN.replace("\n##\n", " "),
+        CLEAN.replace("\n##\n", "{record_delimiter}"),
+        CLEAN.replace("\n##\n", "\n\n**More:**\n\n1. "),
+        f"```\n{CLEAN}\n```",
+        f"Here are the records:\n\n{CLEAN}\n\nI hope this helps!",
+        CLEAN.replace("<|COMPLETE|>", "<|complete|>"),
+        CLEAN.replace("\n<|COMPLETE|>", "<|COMPLETE|>"),
+    ],
+)
+def test_whatever_parts_the_records_all_are_found(reply: str) -> None:
+    parsed = parse_tuples(reply)
+    assert (fields(reply, "entities"), fields(reply, "relationships")) == (
+        fields(CLEAN, "entities"),
+        fields(CLEAN, "relationships"),
+    )
+    assert parsed.records == 3
+    assert not parsed.repaired
+
+
+def test_the_end_mark_of_a_turn_does_not_swallow_the_first_record_of_the_next() -> None:
+    glued = CLEAN + CLEAN
+    assert parse_tuples(glued).records == 6
+    assert fields(glued, "relationships") == fields(CLEAN, "relationships") * 2
+
+
+def test_what_cannot_be_used_is_kept_with_its_reason() -> None:
+    parsed = parse_tuples('("entity"<|>ALONE)##(A<|>B<|>C<|>D<|>E<|>F)##("claim"<|>A<|>B)')
+    assert [raw for raw, _ in parsed.quarantined] == [
+        '("entity"<|>ALONE)',
+        "(A<|>B<|>C<|>D<|>E<|>F)",
+        '("claim"<|>A<|>B)',
+    ]
+    assert all(reason for _, reason in parsed.quarantined)
+
+
+def test_words_without_any_field_are_noise() -> None:
+    parsed = parse_tuples("I am sorry, I cannot do that.")
+    assert (parsed.records, parsed.noise, parsed.complete) == (0, ["I am sorry, I cannot do that."], False)
+
+
+def test_claims_come_with_and_without_a_tag() -> None:
+    body = "ACME<|>NONE<|>FINE<|>TRUE<|>2019<|>NONE<|>Acme was fined<|>It was fined."
+    for reply in (f'("claim"<|>{body})', f"({body})"):
+        parsed = parse_tuples(reply, claims=True)
+        assert parsed.claims[0].fields["description"] == "Acme was fined"
+        assert parsed.claims[0].fields["quotes"] == ["It was fined."]
+
+
+FIELD_TEXT = st.text(st.sampled_from("abcXYZ äß.,'()#-0189\"\n"), min_size=1, max_size=20)
+WORD = st.text(st.sampled_from("abcdefXYZ"), min_size=1, max_size=8)
+
+
+@given(
+    st.lists(st.tuples(WORD, WORD, WORD), min_size=1, max_size=8),
+    st.sampled_from(["##", "\n##\n", "\n", "## \n## \n"]),
+)
+def test_every_written_record_comes_back(records: list[tuple[str, str, str]], between: str) -> None:
+    reply = between.join(f'("entity"<|>{n}<|>{t}<|>{d})' for n, t, d in records) + "<|COMPLETE|>"
+    assert fields(reply, "entities") == records
+    assert parse_tuples(reply).repaired == []
+
+
+@given(
+    st.lists(
+        st.one_of(
+            FIELD_TEXT,
+            st.sampled_from(
+                [
+                    "<|>",
+                    "##",
+                    '("entity"<|>',
+                    '("relationship"<|>',
+                    "<|COMPLETE|>",
+                    ")",
+                    "{tuple_delimiter}",
+                    "|>",
+                    "```",
+                ]
+            ),
+        ),
+        max_size=30,
+    )
+)
+def test_nothing_is_lost_whatever_the_reply(parts: list[str]) -> None:
+    reply = "".join(parts)
+    parsed = parse_tuples(reply)
+    assert parsed.records == len(parsed.parsed) + len(parsed.quarantined)
+    assert len(parsed.repaired) <= len(parsed.parsed)
+    kept = "".join([*(r.raw for r in parsed.parsed), *(raw for raw, _ in parsed.quarantined), *parsed.noise])
+    for letter in "abcXYZäß":
+        # The end mark is the only word that belongs to nothing.
+        assert kept.count(letter) >= re.sub(r"<\|COMPLETE\|>", "", reply).count(letter)

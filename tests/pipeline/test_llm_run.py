@@ -1,0 +1,126 @@
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from graphrag_dagster import tables
+from graphrag_dagster.cli.indexing import run_index
+from graphrag_dagster.core.corpus.tokens import get_tokenizer
+from graphrag_dagster.core.errors import EndpointError
+from graphrag_dagster.core.search.global_search import global_search
+from graphrag_dagster.resources.corpora import CorpusStore
+from graphrag_dagster.resources.language import Language
+from graphrag_dagster.resources.snapshot import open_snapshot
+from graphrag_dagster.resources.warehouse import Warehouse
+from support.corpora import write_corpus
+from support.endpoint import Fault, ScriptedEndpoint
+from support.tables_of import contents
+
+SETTINGS = """
+engine: llm
+text_units: {{strategy: sentences, size: 40, overlap: 0}}
+claims: {{enabled: true}}
+embeddings: {{embedder: endpoint, model: scripted-embedding}}
+model: {{base_url: "{url}", name: scripted, replies: {replies}, retries: 2}}
+"""
+
+
+@pytest.fixture
+def endpoint() -> Iterator[ScriptedEndpoint]:
+    with ScriptedEndpoint() as server:
+        yield server
+
+
+def prepare(home: Path, server: ScriptedEndpoint, replies: str = "json_schema") -> None:
+    write_corpus(home / "corpora", settings=SETTINGS.format(url=server.url, replies=replies))
+
+
+@pytest.mark.parametrize("replies", ["json_schema", "tuples"])
+def test_a_model_does_every_task_and_every_check_passes(
+    home: Path, endpoint: ScriptedEndpoint, replies: str
+) -> None:
+    prepare(home, endpoint, replies)
+    run_index("coast")
+    warehouse = Warehouse()
+    ledger = warehouse.read(tables.UNIT_LEDGER, "coast")
+    assert set(ledger["state"]) <= {"extracted", "repaired", "empty"}
+    assert ledger["calls"].sum() > ledger.height
+    assert set(warehouse.read(tables.COMMUNITY_REPORTS, "coast")["engine"]) == {"llm"}
+    assert set(warehouse.read(tables.ENTITY_EMBEDDINGS, "coast")["embedder"]) == {
+        "endpoint:scripted-embedding"
+    }
+    assert "ORRIN VASK" in set(warehouse.read(tables.ENTITIES, "coast")["name"])
+    references = warehouse.read(tables.REPORT_REFERENCES, "coast")
+    assert references["valid"].sum() > 0
+    first = contents(warehouse, "coast")
+    run_index("coast")
+    assert contents(warehouse, "coast") == first
+
+
+def test_a_question_is_answered_with_citations_that_resolve(home: Path, endpoint: ScriptedEndpoint) -> None:
+    prepare(home, endpoint)
+    run_index("coast")
+    settings = CorpusStore().settings("coast")
+    answer = global_search(
+        open_snapshot(Warehouse(), "coast"),
+        "What happened at Skerry Point?",
+        level=0,
+        answerer=Language().answerer(settings),
+        count=get_tokenizer("cl100k_base").count,
+    )
+    assert answer.engine == "llm"
+    assert answer.sources
+    assert answer.usage.calls == len(answer.scores) + 1
+    json.dumps(answer.to_dict())
+
+
+def test_garbage_is_quarantined_with_prompt_and_reply_and_the_run_ends(home: Path) -> None:
+    with ScriptedEndpoint(lambda body: "I would rather write a poem.") as server:
+        prepare(home, server)
+        run_index("coast")
+    warehouse = Warehouse()
+    ledger = warehouse.read(tables.UNIT_LEDGER, "coast")
+    assert set(ledger["state"]) == {"quarantined"}
+    quarantine = warehouse.read(tables.QUARANTINE, "coast").filter(kind="reply")
+    assert quarantine.height >= ledger.height
+    assert all("poem" in raw for raw in quarantine["raw"])
+    assert all(quarantine["reason"])
+    assert all(quarantine["prompt"])
+    assert warehouse.read(tables.ENTITIES, "coast").is_empty()
+
+
+def test_an_unreachable_endpoint_is_named_and_nothing_is_overwritten(
+    home: Path, endpoint: ScriptedEndpoint, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    prepare(home, endpoint)
+    run_index("coast")
+    first = contents(Warehouse(), "coast")
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-very-secret")
+    folder = home / "corpora" / "coast"
+    settings = (folder / "corpus.yaml").read_text(encoding="utf-8")
+    (folder / "corpus.yaml").write_text(
+        settings.replace(endpoint.url, "http://127.0.0.1:9/v1").replace("retries: 2", "retries: 0"),
+        encoding="utf-8",
+    )
+    with pytest.raises(EndpointError, match="127.0.0.1:9") as caught:
+        run_index("coast")
+    assert "sk-very-secret" not in str(caught.value)
+    assert contents(Warehouse(), "coast") == first
+    logs = b"".join(path.read_bytes() for path in (home / ".dagster_home").rglob("*") if path.is_file())
+    assert b"sk-very-secret" not in logs
+
+
+def test_faults_on_the_way_change_nothing_in_the_result(home: Path, endpoint: ScriptedEndpoint) -> None:
+    prepare(home, endpoint)
+    run_index("coast")
+    first = contents(Warehouse(), "coast")
+
+    def every_fifth(number: int, body: dict[str, object]) -> Fault | None:
+        faults = [Fault(status=500), Fault(status=429, headers={"Retry-After": "0"}), Fault(drop=True)]
+        return faults[number // 5 % 3] if number % 5 == 0 else None
+
+    with ScriptedEndpoint(faults=every_fifth) as server:
+        prepare(home, server)
+        run_index("coast")
+    assert contents(Warehouse(), "coast") == first
