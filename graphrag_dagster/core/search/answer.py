@@ -11,7 +11,7 @@ class Source:
     """What the mark ``[number]`` in an answer stands for.
 
     ``start_char`` and ``end_char`` are characters of the document's text, ``quotation`` the words there; all
-    of the document's fields are None where a cited report quotes nothing.
+    of the document's fields are None where no words can be found that a cited report rests on.
     """
 
     number: int
@@ -28,12 +28,16 @@ class Source:
 
 @dataclass(frozen=True, slots=True)
 class ContextUse:
-    """A report or text unit that was shown to the answerer, the chunk it stood in, and its tokens there."""
+    """A report or text unit that was shown to the answerer, the chunk it stood in, and its tokens there.
+
+    ``used``: the partial answer of its chunk went into the answer.
+    """
 
     record_id: str
     title: str
     chunk: int
     tokens: int
+    used: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +47,8 @@ class Answer:
     ``refused``: nothing in the context was of use. ``scores``: helpfulness 0–100 of each chunk's partial
     answer in the order of the chunks. ``dropped``: partial answers that scored 0 or did not fit.
     ``removed_citations``: ids cited that were not in the context. ``problems``: partial answers that could
-    not be used, with reasons.
+    not be used, with reasons. ``calls``: partial answers asked for, and the joining of them; ``usage`` has
+    the calls of a model.
     """
 
     question: str
@@ -58,6 +63,7 @@ class Answer:
     dropped: int = 0
     removed_citations: int = 0
     problems: tuple[str, ...] = ()
+    calls: int = 0
     usage: Usage = field(default_factory=Usage)
 
     def to_dict(self) -> dict[str, Any]:

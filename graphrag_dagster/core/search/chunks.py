@@ -2,11 +2,12 @@
 
 import csv
 import io
-import random
+from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from graphrag_dagster.core.errors import QuestionError
+from graphrag_dagster.core.ids import stable_id
 from graphrag_dagster.core.language.tasks import ContextUnit
 
 Count = Callable[[str], int]
@@ -25,20 +26,26 @@ class Chunk:
 def row(unit: ContextUnit) -> str:
     """Render a unit as one row; quotes, bars and line breaks inside cells cannot end it."""
     buffer = io.StringIO()
-    csv.writer(buffer, delimiter="|", lineterminator="").writerow([unit.id, unit.title, unit.text])
-    return buffer.getvalue()
+    # Only line breaks that the writer knows as ends of rows are quoted.
+    csv.writer(buffer, delimiter="|", lineterminator="\r\n").writerow([unit.id, unit.title, unit.text])
+    return buffer.getvalue().removesuffix("\r\n")
 
 
 def render(units: Sequence[ContextUnit]) -> str:
     """Render units as a table with a header."""
-    return "\n".join([HEADER, *(row(unit) for unit in units)])
+    return "\n".join([HEADER, *map(row, units)])
+
+
+def shuffled(units: Sequence[ContextUnit], seed: int) -> list[ContextUnit]:
+    """Return the units in an order that depends on the seed, their titles and texts alone."""
+    return sorted(units, key=lambda unit: (stable_id(seed, unit.title, unit.text), unit.id))
 
 
 def fill(units: Sequence[ContextUnit], *, count: Count, limit: int, seed: int) -> list[Chunk]:
     """Shuffle units and fill chunks one after the other, each unit into exactly one.
 
     Args:
-        units: in an order that does not depend on ranks or arrival.
+        units: with ids that do not depend on ranks or arrival.
         count: tokens of a text.
         limit: most tokens of a rendered chunk, header included. A unit that does not fit alone is cut.
         seed: the same seed gives the same order.
@@ -46,27 +53,33 @@ def fill(units: Sequence[ContextUnit], *, count: Count, limit: int, seed: int) -
     Raises:
         QuestionError: not even the header and the beginning of one unit fit.
     """
-    shuffled = list(units)
-    random.Random(seed).shuffle(shuffled)  # noqa: S311
+    waiting = deque((unit, count("\n" + row(unit))) for unit in shuffled(units, seed))
+    header = count(HEADER)
     chunks: list[Chunk] = []
-    current: list[ContextUnit] = []
-    for unit in shuffled:
-        if current and count(render([*current, unit])) > limit:
-            chunks.append(_chunk(current, count))
-            current = []
-        current.append(unit if current else _fitting(unit, count, limit))
-    if current:
-        chunks.append(_chunk(current, count))
+    while waiting:
+        taken: list[tuple[ContextUnit, int]] = []
+        total = header
+        while waiting and (total + waiting[0][1] <= limit or _fits([*taken, waiting[0]], count, limit)):
+            taken.append(waiting.popleft())
+            total += taken[-1][1]
+        # The sum only says where to look: what counts are the tokens of the whole.
+        while len(taken) > 1 and not _fits(taken, count, limit):
+            waiting.appendleft(taken.pop())
+        if not taken or not _fits(taken, count, limit):
+            first = taken.pop()[0] if taken else waiting.popleft()[0]
+            cut = _fitting(first, count, limit)
+            taken = [(cut, count("\n" + row(cut)))]
+        chosen = tuple(unit for unit, _ in taken)
+        chunks.append(Chunk(chosen, render(chosen), tuple(tokens for _, tokens in taken)))
     return chunks
 
 
-def _chunk(units: Sequence[ContextUnit], count: Count) -> Chunk:
-    return Chunk(tuple(units), render(units), tuple(count(row(unit)) for unit in units))
+def _fits(taken: Sequence[tuple[ContextUnit, int]], count: Count, limit: int) -> bool:
+    return count(render([unit for unit, _ in taken])) <= limit
 
 
 def _fitting(unit: ContextUnit, count: Count, limit: int) -> ContextUnit:
-    if count(render([unit])) <= limit:
-        return unit
+    """Return the unit with as much of the beginning of its text as fits."""
     low, high = 0, len(unit.text)
     while low < high:
         middle = (low + high + 1) // 2
@@ -86,5 +99,6 @@ def _fitting(unit: ContextUnit, count: Count, limit: int) -> ContextUnit:
 
 def _cut(unit: ContextUnit, characters: int) -> ContextUnit:
     text = unit.text[:characters]
-    kept = tuple(sentence for sentence in unit.sentences if sentence[0] in text)
+    tidy = " ".join(text.split())
+    kept = tuple(sentence for sentence in unit.sentences if sentence[0] in tidy)
     return replace(unit, text=text, sentences=kept)

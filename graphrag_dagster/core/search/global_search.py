@@ -1,11 +1,13 @@
 """Global search: map-reduce over the community reports of a level (paper §3.1.6, spec_graphrag §7)."""
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 import polars as pl
 
-from graphrag_dagster.core.errors import QuestionError
-from graphrag_dagster.core.language.tasks import Answerer, PartialAnswer, Usage
+from graphrag_dagster.core.errors import EngineError, QuestionError
+from graphrag_dagster.core.language.citations import parse_citations, rewrite_citations
+from graphrag_dagster.core.language.tasks import Answerer, Citation, PartialAnswer, Usage
 from graphrag_dagster.core.search.answer import Answer, ContextUse
 from graphrag_dagster.core.search.chunks import Chunk, Count, fill
 from graphrag_dagster.core.search.index import IndexSnapshot
@@ -43,30 +45,44 @@ def global_search(
 
     Raises:
         QuestionError: the question is blank or too long, there is no such level, or there are no reports.
+        EngineError: the answerer did not give one partial answer per chunk.
     """
     asked = checked(question)
     units = ReportUnits(index, _reports_of(index, level))
     chunks = fill(units.all, count=count, limit=context_tokens, seed=seed)
-    partials = answerer.map(asked, [chunk.units for chunk in chunks], [chunk.rendered for chunk in chunks])
-    kept = best_that_fit(partials, count, context_tokens)
-    usage = sum((partial.usage for partial in partials), Usage())
-    base = Answer(
+    partials = _partials(answerer, asked, chunks)
+    cleaned, removed = _without_invented(partials, chunks)
+    kept = best_that_fit(cleaned, count, context_tokens)
+    used = [number for number, partial in enumerate(cleaned) if any(partial is one for one in kept)]
+    answer = Answer(
         question=asked,
         method="global",
         level=level,
         text=REFUSAL,
         engine=answerer.engine,
         refused=True,
-        context=_uses(chunks, units),
-        scores=tuple(score_of(partial) for partial in partials),
+        context=_uses(chunks, units, used),
+        scores=tuple(map(score_of, partials)),
         dropped=len(partials) - len(kept),
+        removed_citations=removed,
         problems=tuple(partial.problem for partial in partials if partial.problem),
-        usage=usage,
+        calls=len(chunks),
+        usage=sum((partial.usage for partial in partials), Usage()),
     )
     if not kept:
-        return base
+        return answer
     final = answerer.reduce(asked, kept)
-    return cite(base, final, units)
+    cited = cite(final, units, {unit.id for number in used for unit in chunks[number].units})
+    return replace(
+        answer,
+        text=cited.text or REFUSAL,
+        engine=final.engine,
+        refused=not cited.text,
+        sources=cited.sources,
+        removed_citations=removed + cited.removed,
+        calls=len(chunks) + 1,
+        usage=answer.usage + final.usage,
+    )
 
 
 def checked(question: str) -> str:
@@ -86,14 +102,20 @@ def checked(question: str) -> str:
 
 
 def score_of(partial: PartialAnswer) -> int:
-    """The partial answer's score as a whole number from 0 to 100; 0 where it could not be used."""
-    return 0 if partial.problem and not partial.text else min(max(round(partial.score), 0), 100)
+    """Return the partial answer's score as a whole number from 0 to 100; 0 where there is none."""
+    try:
+        return min(max(round(float(partial.score)), 0), 100)
+    except (TypeError, ValueError, OverflowError):
+        return 0
 
 
 def best_that_fit(partials: Sequence[PartialAnswer], count: Count, limit: int) -> list[PartialAnswer]:
-    """Partial answers that score above 0, best first, until the next does not fit (stop, not skip).
+    """Return the partial answers above 0, best first, until the next does not fit (stop, not skip).
 
     Equal scores keep the order of the chunks.
+
+    Raises:
+        QuestionError: not even the best fits.
     """
     useful = [partial for partial in partials if score_of(partial) > 0 and partial.text.strip()]
     kept: list[PartialAnswer] = []
@@ -103,7 +125,36 @@ def best_that_fit(partials: Sequence[PartialAnswer], count: Count, limit: int) -
         if tokens > limit:
             break
         kept.append(partial)
+    if useful and not kept:
+        raise QuestionError(
+            f"a context of {limit} tokens cannot hold the best partial answer, which has {tokens}; raise "
+            "search.context_tokens in corpus.yaml"
+        )
     return kept
+
+
+def _partials(answerer: Answerer, question: str, chunks: Sequence[Chunk]) -> list[PartialAnswer]:
+    partials = answerer.map(question, [chunk.units for chunk in chunks], [chunk.rendered for chunk in chunks])
+    if len(partials) != len(chunks):
+        raise EngineError(
+            f"the {answerer.engine} answerer gave {len(partials)} partial answers for {len(chunks)} chunks: "
+            "it must give one per chunk, in their order"
+        )
+    return partials
+
+
+def _without_invented(
+    partials: Sequence[PartialAnswer], chunks: Sequence[Chunk]
+) -> tuple[list[PartialAnswer], int]:
+    """Take citations of what a chunk does not hold out of its partial answer; count them."""
+    cleaned, removed = [], 0
+    for partial, chunk in zip(partials, chunks, strict=True):
+        known = {Citation("report", unit.id): unit.id for unit in chunk.units}
+        invented = sum(cited not in known for cited in parse_citations(partial.text))
+        removed += invented
+        text = rewrite_citations(partial.text, known) if invented else partial.text
+        cleaned.append(replace(partial, text=text))
+    return cleaned, removed
 
 
 def _reports_of(index: IndexSnapshot, level: int) -> pl.DataFrame:
@@ -111,7 +162,8 @@ def _reports_of(index: IndexSnapshot, level: int) -> pl.DataFrame:
     if not known or index.reports.is_empty():
         raise QuestionError(
             "this corpus has no community reports, for instance because no two entities are related; "
-            "index it again with more documents, or look at what was extracted: graphrag-dagster show NAME"
+            "index it again with more documents (graphrag-dagster index NAME), or look at what was found "
+            "(graphrag-dagster show NAME)"
         )
     if level not in known:
         levels = ", ".join(f"C{k}" for k in known)
@@ -120,9 +172,9 @@ def _reports_of(index: IndexSnapshot, level: int) -> pl.DataFrame:
     return index.reports.join(chosen, left_on="report_id", right_on="community_id", how="semi")
 
 
-def _uses(chunks: Sequence[Chunk], units: ReportUnits) -> tuple[ContextUse, ...]:
+def _uses(chunks: Sequence[Chunk], units: ReportUnits, used: Sequence[int]) -> tuple[ContextUse, ...]:
     return tuple(
-        ContextUse(units.report_id(unit.id), unit.title, number, tokens)
+        ContextUse(units.report_id(unit.id), unit.title, number, tokens, number in used)
         for number, chunk in enumerate(chunks)
         for unit, tokens in zip(chunk.units, chunk.row_tokens, strict=True)
     )

@@ -1,35 +1,89 @@
 """From what an answer cites to the words it rests on."""
 
 import re
-from dataclasses import replace
-from itertools import groupby
-from operator import itemgetter
+from collections.abc import Collection
+from dataclasses import dataclass, replace
 
+from graphrag_dagster.core.language.citations import canonical_citations, parse_citations
+from graphrag_dagster.core.language.extractive.similarity import stems
 from graphrag_dagster.core.language.tasks import FinalAnswer, Quote
-from graphrag_dagster.core.reports.citations import Cited, parse_citations, rewrite_citations
-from graphrag_dagster.core.search.answer import Answer, Source
+from graphrag_dagster.core.search.answer import Source
 from graphrag_dagster.core.search.report_units import ReportUnits
 
-_MARK = re.compile(r"\[Data: Reports \(([\d, +more]*)\)\]")
-_MOST_QUOTES = 3
+_MARK = re.compile(r"(?P<blank>\s*)(?P<mark>\[Data: [^\[\]]*\])")
+_NUMBER = re.compile(r"\d+")
+#: Most quotations that stand for one cited report, and how near the second must be against the first.
+_QUOTES, _AS_NEAR = 2, 0.6
 
 
-class _Numbering:
+@dataclass(frozen=True, slots=True)
+class CitedText:
+    """A text with marks ``[1]``, what they stand for, and how many cited ids were taken out."""
+
+    text: str
+    sources: tuple[Source, ...]
+    removed: int
+
+
+def cite(final: FinalAnswer, units: ReportUnits, shown: Collection[int]) -> CitedText:
+    """Return an answer with numbered marks and their sources in place of cited ids.
+
+    A sentence that the answer quotes stands for itself. Any other citation of a report stands for those one
+    or two of the quotations the report rests on that share most words with what is cited for. Ids of reports
+    that were not shown, and of anything else, are taken out and counted.
+
+    Args:
+        final: the answer; it cites units as ``[Data: Reports (1, 2)]``.
+        units: all units of the search.
+        shown: ids of the units that the answer may cite.
+    """
+    sources = _Sources(units, final)
+    removed = 0
+    parts: list[str] = []
+    text = canonical_citations(final.text)
+    end = 0
+    for found in _MARK.finditer(text):
+        passage = text[end : found.start()]
+        written = len(_NUMBER.findall(found["mark"]))
+        cited = [one.id for one in parse_citations(found["mark"]) if one.kind == "report" and one.id in shown]
+        removed += written - len(cited)
+        numbers = dict.fromkeys(number for unit in cited for number in sources.of(passage, unit))
+        marks = "".join(f"[{number}]" for number in sorted(numbers))
+        parts += [passage, found["blank"] + marks if marks else ""]
+        end = found.end()
+    return CitedText("".join([*parts, text[end:]]).strip(), sources.all(), removed)
+
+
+class _Sources:
     """Sources in the order in which they are first cited."""
 
-    def __init__(self, units: ReportUnits) -> None:
+    def __init__(self, units: ReportUnits, final: FinalAnswer) -> None:
         self._units = units
+        self._quoted = {(unit, sentence): quote for sentence, unit, quote in final.quotes}
         self._numbers: dict[tuple[int, Quote | None], int] = {}
 
-    def number(self, unit: int, quote: Quote | None) -> int:
+    def of(self, passage: str, unit: int) -> list[int]:
+        """Return the numbers of what a passage rests on where it cites a unit."""
+        for (quoting, sentence), quote in self._quoted.items():
+            if quoting == unit and quote and passage.rstrip().endswith(sentence):
+                return [self._number(unit, quote)]
+        return [self._number(unit, quote) for quote in self._nearest(passage, unit)] or [
+            self._number(unit, None)
+        ]
+
+    def all(self) -> tuple[Source, ...]:
+        """Return every source that was cited."""
+        return tuple(self._source(number, *cited) for cited, number in self._numbers.items())
+
+    def _number(self, unit: int, quote: Quote | None) -> int:
         return self._numbers.setdefault((unit, quote), len(self._numbers) + 1)
 
-    def of_report(self, unit: int) -> list[int]:
-        quotes = self._units.quotes(unit)[:_MOST_QUOTES]
-        return [self.number(unit, quote) for quote in quotes] or [self.number(unit, None)]
-
-    def sources(self) -> tuple[Source, ...]:
-        return tuple(self._source(number, *cited) for cited, number in self._numbers.items())
+    def _nearest(self, passage: str, unit: int) -> list[Quote]:
+        said = set(stems(passage.rsplit("\n\n", 1)[-1]))
+        quotes = self._units.quotes(unit)
+        shared = {quote: len(said & set(stems(self._units.words(quote)))) for quote in quotes}
+        best = sorted(quotes, key=lambda quote: -shared[quote])[:_QUOTES]
+        return best[:1] + [quote for quote in best[1:] if shared[quote] > _AS_NEAR * shared[best[0]]]
 
     def _source(self, number: int, unit: int, quote: Quote | None) -> Source:
         base = Source(number, self._units.report_id(unit), self._units.title(unit))
@@ -46,44 +100,3 @@ class _Numbering:
             end_char=place.start + quote.span.end,
             quotation=self._units.words(quote),
         )
-
-
-def cite(base: Answer, final: FinalAnswer, units: ReportUnits) -> Answer:
-    """Return the answer with numbered sources in place of cited ids.
-
-    Ids that were not in the context are taken out and counted. An extractive answer cites each sentence's own
-    quotation; a model's answer cites reports, which stand for the first quotations each of them rests on.
-    """
-    numbering = _Numbering(units)
-    text = _laid_out(final, units, numbering) if final.quotes else final.text
-    cited = parse_citations(text)
-    removed = sum(not _known(one, units) for one in cited)
-    text = rewrite_citations(text, lambda one: one.number if _known(one, units) else None)
-    text = _MARK.sub(lambda mark: _numbered(mark[1], numbering), text)
-    return replace(
-        base,
-        text=text.strip(),
-        refused=False,
-        sources=numbering.sources(),
-        removed_citations=removed,
-        usage=base.usage + final.usage,
-        engine=final.engine,
-    )
-
-
-def _laid_out(final: FinalAnswer, units: ReportUnits, numbering: _Numbering) -> str:
-    """Quotations as paragraphs below the title of the report they come from, each with its source."""
-    sections = []
-    for unit, quotes in groupby(final.quotes, key=itemgetter(1)):
-        marked = [f"{sentence} [{numbering.number(unit, quote)}]" for sentence, _, quote in quotes]
-        sections.append(f"**{units.title(unit)}**\n\n{' '.join(marked)}")
-    return "\n\n".join(sections)
-
-
-def _known(cited: Cited, units: ReportUnits) -> bool:
-    return cited.kind == "report" and cited.number is not None and cited.number in units
-
-
-def _numbered(inside: str, numbering: _Numbering) -> str:
-    numbers = [int(part) for part in re.findall(r"\d+", inside)]
-    return "".join(f"[{n}]" for unit in numbers for n in numbering.of_report(unit))

@@ -2,46 +2,43 @@
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from typing import Final
 
-from graphrag_dagster.core.language.extractive.quotable import readability
-from graphrag_dagster.core.language.extractive.similarity import near_duplicate, words
+from graphrag_dagster.core.corpus.sentences import sentence_spans
+from graphrag_dagster.core.language.extractive.covering import Candidate, candidates, central, covering
+from graphrag_dagster.core.language.extractive.quotable import readability, tidy
+from graphrag_dagster.core.language.extractive.similarity import repeats
+from graphrag_dagster.core.language.extractive.subjects import Subjects, joined, title_of
 from graphrag_dagster.core.language.tasks import (
     Citation,
-    ContextEntity,
+    ContextReport,
     Engine,
-    Evidence,
     Finding,
-    Quote,
     ReportRequest,
     WrittenReport,
 )
 
-_NAMED = 3
 _PER_FINDING = 4
-_MOST_FINDINGS = 10
-_SUMMARY = 2
-_ENTITY_SHARE = 0.25
-
-
-@dataclass(frozen=True, slots=True)
-class _Candidate:
-    evidence: Evidence
-    text: str
-    tokens: tuple[str, ...]
-    quality: float
-    place: int
+_FEWEST, _MOST = 3, 10
+#: Readability from which a sentence may be added to another.
+_GOOD = 0.6
+_RATING = (
+    "Computed, not judged: ten times the summed degree of the members, as a share of the largest such sum of "
+    "all communities."
+)
 
 
 class ExtractiveReportWriter:
-    """Writes reports from sentences of the documents: chosen, quoted, never invented.
+    """Writes reports from whole sentences of the documents: chosen, quoted, never invented.
 
-    The title names the three members of the highest degree. Findings are sentences that together state as
-    many of the community's relationships as possible, grouped by the member they are about. The rating is the
-    community's share of the largest summed degree, and says so.
+    The title names the three members of the highest degree. The summary quotes the sentences about them; the
+    findings quote sentences that together state as many of the relationships as possible, by weight, each
+    finding under the names of the two members it is about. What a finding rests on is in its ``citations``
+    and ``quotes``; the mark ``[Data: …]`` is put behind its text where the report is stored. Sentences of one
+    text are given in its order. The same request always gives the same report.
     """
 
-    engine: Engine = "extractive"
+    engine: Final[Engine] = "extractive"
 
     def write(self, requests: Sequence[ReportRequest]) -> list[WrittenReport]:
         """Return one report per request."""
@@ -49,138 +46,136 @@ class ExtractiveReportWriter:
 
 
 def _report(request: ReportRequest) -> WrittenReport:
-    candidates = _candidates(request)
-    ranked = sorted(request.entities, key=lambda e: (-e.degree, e.title))
-    chosen = _covering(request, candidates)
-    findings = _findings(request, chosen) if chosen else _described(request, ranked)
-    summary, quotes = _summary(ranked, chosen)
-    if not summary:
-        summary = findings[0].explanation if findings else f"{title_of(ranked)}."
+    subjects = Subjects(request)
+    pool = candidates(request.evidence)
+    summary = central(pool, subjects.ranked, _summary_size(len(pool)))
+    told = summary if len(pool) > len(summary) else []
+    rest = [one for one in pool if one not in told]
+    findings = _findings(request, subjects, covering(request, rest, _MOST * _PER_FINDING, told), rest)
+    findings = findings or _retold(request.reports) or _described(request, subjects)
     return WrittenReport(
-        title=title_of(ranked) or (request.reports[0].title if request.reports else "Untitled"),
-        summary=summary,
+        title=title_of(request),
+        summary=" ".join(one.text for one in summary) or findings[0].explanation,
         rating=round(10 * min(max(request.prominence, 0.0), 1.0), 1),
-        rating_explanation=(
-            "Computed, not judged: the summed degree of the members, as a share of the largest such sum of "
-            "all communities, times ten."
-        ),
+        rating_explanation=_RATING,
         findings=tuple(findings),
         engine="extractive",
-        quotes=quotes,
+        quotes=tuple(one.quote for one in summary),
     )
 
 
-def title_of(ranked: Sequence[ContextEntity]) -> str:
-    """Name the first three members: ``A, B and C``."""
-    return listed([entity.title for entity in ranked[:_NAMED]])
+def _summary_size(sentences: int) -> int:
+    return 1 if sentences < 5 else 2 if sentences < 16 else 3
 
 
-def listed(names: Sequence[str]) -> str:
-    """Join names: ``A``, ``A and B``, ``A, B and C``."""
-    return " and ".join([", ".join(names[:-1]), names[-1]]) if len(names) > 1 else "".join(names)
+def _findings(
+    request: ReportRequest, subjects: Subjects, chosen: Sequence[Candidate], pool: Sequence[Candidate]
+) -> list[Finding]:
+    """Group sentences under what they are about: each in turn, with others about the rarer of its names."""
+    waiting, spare = list(chosen), [one for one in pool if one not in chosen]
+    groups: dict[tuple[int, ...], list[Candidate]] = {}
+    while waiting and len(groups) < _most_findings(request):
+        seed = waiting.pop(0)
+        about = subjects.of(seed, groups)
+        found = [*groups.get(about, ()), *_companions(seed, about, waiting, spare)]
+        groups[about] = found[:_PER_FINDING]
+        waiting = [one for one in waiting if one not in groups[about]]
+        spare = [one for one in spare if one not in groups[about]]
+    for one in waiting:
+        open_ = [about for about in groups if len(groups[about]) < _PER_FINDING]
+        shared = {about: len(set(about) & set(one.entities)) for about in open_}
+        if any(shared.values()):
+            groups[max(open_, key=lambda about: shared[about])].append(one)
+    return [
+        _finding(group, _headline(about, subjects, group[0], request.reports), request.reports)
+        for about, group in groups.items()
+    ]
 
 
-def _candidates(request: ReportRequest) -> list[_Candidate]:
-    made = []
-    for place, evidence in enumerate(request.evidence):
-        text = " ".join(evidence.text.split())
-        quality = readability(text)
-        if quality > 0:
-            made.append(_Candidate(evidence, text, tuple(words(text)), quality, place))
-    return made
+def _most_findings(request: ReportRequest) -> int:
+    members = len(request.entities) + 3 * len(request.reports)
+    return min(max(_FEWEST, 1 + members // 2), _MOST)
 
 
-def _covering(request: ReportRequest, candidates: list[_Candidate]) -> list[_Candidate]:
-    """Greedily choose sentences that state the most that is not stated yet, by weight and readability."""
-    weights = {relationship.id: relationship.weight for relationship in request.relationships}
-    open_edges = dict(weights)
-    open_nodes = {e.id: _ENTITY_SHARE * (1 + e.degree) ** 0.5 for e in request.entities}
-    most = min(4 + len(request.entities), _MOST_FINDINGS * _PER_FINDING // 2)
-    chosen: list[_Candidate] = []
-    waiting = list(candidates)
-    while waiting and len(chosen) < most:
-        gains = [
-            one.quality
-            * (
-                sum(open_edges.get(i, 0.0) for i in one.evidence.relationships)
-                + sum(open_nodes.get(i, 0.0) for i in one.evidence.entities)
-            )
-            for one in waiting
-        ]
-        best = max(range(len(waiting)), key=lambda i: (gains[i], -waiting[i].place))
-        if gains[best] <= 0 and (chosen or gains[best] < 0):
-            break
-        candidate = waiting.pop(best)
-        if near_duplicate(candidate.tokens, (one.tokens for one in chosen)):
-            continue
-        chosen.append(candidate)
-        for i in candidate.evidence.relationships:
-            open_edges.pop(i, None)
-        for i in candidate.evidence.entities:
-            open_nodes.pop(i, None)
-    return chosen
-
-
-def _findings(request: ReportRequest, chosen: Sequence[_Candidate]) -> list[Finding]:
-    entities = {entity.id: entity for entity in request.entities}
-    waiting = list(chosen)
-    findings: list[Finding] = []
-    while waiting and len(findings) < _MOST_FINDINGS:
-        named = Counter(i for one in waiting for i in one.evidence.entities if i in entities)
-        if not named:
-            about, group = None, waiting[:_PER_FINDING]
-        else:
-            about = min(
-                named, key=lambda i: (-min(named[i], _PER_FINDING), -entities[i].degree, entities[i].title)
-            )
-            group = [one for one in waiting if about in one.evidence.entities][:_PER_FINDING]
-        findings.append(_finding(group, _headline(about, group, entities, request)))
-        waiting = [one for one in waiting if one not in group]
-    return findings
+def _companions(
+    seed: Candidate, about: tuple[int, ...], waiting: Sequence[Candidate], spare: Sequence[Candidate]
+) -> list[Candidate]:
+    """Return the seed and up to three more: of those chosen for what they add, else one that tells more."""
+    group = [seed]
+    for others, most in ((waiting, _PER_FINDING), (spare, 2)):
+        alike = [one for one in others if (about[-1] in one.entities if about else not one.entities)]
+        alike.sort(key=lambda one: (-len(set(about) & set(one.entities)), -one.quality, one.place))
+        for one in alike:
+            near = one.quality >= _GOOD or one.quality > seed.quality
+            if len(group) < most and near and not repeats(one.words, (kept.words for kept in group)):
+                group.append(one)
+    return group
 
 
 def _headline(
-    about: int | None, group: Sequence[_Candidate], entities: dict[int, ContextEntity], request: ReportRequest
+    about: tuple[int, ...], subjects: Subjects, seed: Candidate, reports: Sequence[ContextReport]
 ) -> str:
-    if about is None:
-        return request.reports[0].title if request.reports else "Further statements"
-    others = Counter(i for one in group for i in one.evidence.entities if i in entities and i != about)
-    partners = sorted(others, key=lambda i: (-others[i], -entities[i].degree, entities[i].title))
-    return listed([entities[about].title, *(entities[i].title for i in partners[:1])])
+    if about:
+        return joined([subjects.titles[entity] for entity in about])
+    source = _source(seed.text, reports)
+    return source.title if source else "Further statements"
 
 
-def _finding(group: Sequence[_Candidate], headline: str) -> Finding:
+def _finding(group: Sequence[Candidate], headline: str, reports: Sequence[ContextReport]) -> Finding:
     ordered = sorted(group, key=lambda one: one.place)
-    nodes = dict.fromkeys(i for one in ordered for i in one.evidence.entities)
-    edges = dict.fromkeys(i for one in ordered for i in one.evidence.relationships)
-    citations = [Citation("entity", i) for i in nodes] + [Citation("relationship", i) for i in edges]
+    nodes = Counter(node for one in ordered for node in one.entities)
+    edges = Counter(edge for one in ordered for edge in one.relationships)
+    retold = [_source(one.text, reports) for one in ordered if not one.entities and not one.relationships]
     return Finding(
         summary=headline,
         explanation=" ".join(one.text for one in ordered),
-        citations=tuple(citations),
-        quotes=tuple(Quote(one.evidence.unit_id, one.evidence.span) for one in ordered),
+        citations=(
+            *(Citation("entity", node) for node, _ in nodes.most_common()),
+            *(Citation("relationship", edge) for edge, _ in edges.most_common()),
+            *dict.fromkeys(Citation("report", report.id) for report in retold if report),
+        ),
+        quotes=tuple(one.quote for one in ordered),
     )
 
 
-def _described(request: ReportRequest, ranked: Sequence[ContextEntity]) -> list[Finding]:
-    """Findings where no sentence can be quoted: the members' descriptions, or the sub-reports' summaries."""
+def _source(sentence: str, reports: Sequence[ContextReport]) -> ContextReport | None:
+    return next((report for report in reports if sentence in tidy(report.content)), None)
+
+
+def _retold(reports: Sequence[ContextReport]) -> list[Finding]:
+    """Findings where there is no evidence but reports of sub-communities: the first sentences of each."""
+    findings = []
+    for report in sorted(reports, key=lambda one: (-len(one.content), one.id))[:_MOST]:
+        whole = [
+            tidy(text[span.start : span.end])
+            for text in (report.summary, report.content)
+            for span in sentence_spans(text)
+        ]
+        kept = list(dict.fromkeys(sentence for sentence in whole if readability(sentence) > 0))
+        text = " ".join(kept[:_PER_FINDING]) or tidy(report.summary)
+        if text:
+            findings.append(Finding(report.title, text, (Citation("report", report.id),)))
+    return findings
+
+
+def _described(request: ReportRequest, subjects: Subjects) -> list[Finding]:
+    """Findings where nothing can be quoted: the descriptions of members and relationships."""
     findings = [
-        Finding(entity.title, entity.description, (Citation("entity", entity.id),))
-        for entity in ranked[:_MOST_FINDINGS]
-        if entity.description
+        Finding(entity.title, tidy(entity.description), (Citation("entity", entity.id),))
+        for entity in subjects.ranked
+        if entity.description.strip()
     ]
+    heaviest = sorted(request.relationships, key=lambda one: (-one.weight, -one.combined_degree, one.id))
     findings += [
-        Finding(report.title, report.summary, (Citation("report", report.id),)) for report in request.reports
+        Finding(
+            joined([subjects.titles[end] for end in (one.source, one.target)]),
+            tidy(one.description),
+            (Citation("relationship", one.id),),
+        )
+        for one in heaviest
+        if one.description.strip()
     ]
-    return findings[:_MOST_FINDINGS]
-
-
-def _summary(ranked: Sequence[ContextEntity], chosen: Sequence[_Candidate]) -> tuple[str, tuple[Quote, ...]]:
-    importance = {entity.id: 1.0 + entity.degree for entity in ranked}
-    central = sorted(
-        chosen,
-        key=lambda one: (-one.quality * sum(importance.get(i, 0) for i in one.evidence.entities), one.place),
-    )[:_SUMMARY]
-    ordered = sorted(central, key=lambda one: one.place)
-    text = " ".join(one.text for one in ordered)
-    return text, tuple(Quote(one.evidence.unit_id, one.evidence.span) for one in ordered)
+    if not findings:
+        cited = tuple(Citation("entity", entity.id) for entity in subjects.ranked)
+        findings = [Finding(title_of(request), "The documents name these, in no sentence to quote.", cited)]
+    return findings[: _most_findings(request)]

@@ -1,35 +1,35 @@
-"""What sentences have in common: words, stems, longest common subsequences."""
+"""What sentences have in common, and how to choose among them without repeating."""
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import cache, lru_cache
 from typing import Any
 
-_WORD = re.compile(r"\w+", re.UNICODE)
+import numpy as np
+from numpy.typing import NDArray
 
-_STOP_WORDS = (
-    "a about above after again against all also am among an and any are as at be because been before "
-    "being below between both but by can cannot could did do does doing done down during each either "
-    "else ever every few for from further get gets give given gives had has have having he her here "
-    "hers herself him himself his how i if in into is it its itself just least less let like made make "
-    "makes many may me might more most much must my myself neither no nor not now of off on once one "
-    "only onto or other our ours out over own per quite rather s same she should since so some such t "
-    "than that the their theirs them themselves then there these they this those through thus to too "
-    "under until up upon us very was we were what when where whether which while who whom whose why "
-    "will with within without would yes yet you your yours yourself yourselves tell explain describe "
-    "please say says said know "
-)
-STOP_WORDS = frozenset(_STOP_WORDS.split())
+from graphrag_dagster.core.language.extractive.english import BASE_FORMS, STOP_WORDS
+
+#: ROUGE-L F1 from which two sentences say the same (spec_graphrag §12).
+NEARLY_THE_SAME = 0.7
+
+_WORD = re.compile(r"[^\W_]+")
 
 
-def words(text: str) -> list[str]:
-    """Lower-case runs of letters and digits."""
-    return _WORD.findall(text.lower())
+def words(text: str) -> tuple[str, ...]:
+    """Return the runs of letters and digits, lower case."""
+    return tuple(_WORD.findall(text.lower()))
+
+
+def stems(text: str) -> list[str]:
+    """Return the stems of the words that carry meaning, in their order."""
+    return [stem(word) for word in words(text) if word not in STOP_WORDS and len(word) > 1]
 
 
 @lru_cache(maxsize=200_000)
-def _stem(word: str) -> str:
-    return str(_stemmer().stemWord(word))
+def stem(word: str) -> str:
+    """Return the stem of an English word in lower case, irregular verbs by their base form."""
+    return str(_stemmer().stemWord(BASE_FORMS.get(word, word)))
 
 
 @cache
@@ -39,13 +39,12 @@ def _stemmer() -> Any:
     return snowballstemmer.stemmer("english")
 
 
-def stems(text: str) -> list[str]:
-    """Stems of the words that carry meaning, in their order."""
-    return [_stem(word) for word in words(text) if word not in STOP_WORDS and len(word) > 1]
-
-
 def rouge_l(one: Sequence[str], other: Sequence[str]) -> float:
-    """F1 of the longest common subsequence of two word lists, 0 where either is empty."""
+    """Return the F1 of the longest common subsequence of two word lists; 0 where either is empty.
+
+    >>> rouge_l(("a", "b", "c", "d"), ("a", "b", "x", "d"))
+    0.75
+    """
     from rapidfuzz.distance import LCSseq
 
     if not one or not other:
@@ -53,10 +52,43 @@ def rouge_l(one: Sequence[str], other: Sequence[str]) -> float:
     return 2 * LCSseq.similarity(one, other) / (len(one) + len(other))
 
 
-def near_duplicate(candidate: Sequence[str], kept: Iterable[Sequence[str]], threshold: float = 0.7) -> bool:
-    """Whether the words of a sentence are nearly those of one that is kept (ROUGE-L F1 ≥ threshold)."""
+def repeats(candidate: Sequence[str], kept: Iterable[Sequence[str]]) -> bool:
+    """Return whether the words of a sentence are nearly those of one that is kept."""
     return any(
-        2 * min(len(candidate), len(other)) >= threshold * (len(candidate) + len(other))
-        and rouge_l(candidate, other) >= threshold
+        # The shorter of the two bounds the common subsequence.
+        2 * min(len(candidate), len(other)) >= NEARLY_THE_SAME * (len(candidate) + len(other))
+        and rouge_l(candidate, other) >= NEARLY_THE_SAME
         for other in kept
     )
+
+
+def diverse(
+    relevance: NDArray[np.float64],
+    vectors: NDArray[np.float32],
+    most: int,
+    balance: float,
+    allowed: Callable[[int, Sequence[int]], bool],
+) -> list[int]:
+    """Return the places of up to ``most`` items by maximal marginal relevance, in the order chosen.
+
+    Each step takes the item with the largest ``balance · relevance − (1 − balance) · likeness``, likeness
+    being the largest cosine to one already chosen; a tie goes to the first.
+
+    Args:
+        relevance: of each item.
+        vectors: [items, dimension], unit rows.
+        most: how many to choose.
+        balance: 1 for relevance alone, 0 for diversity alone.
+        allowed: whether an item may be added to the places chosen so far; one refused is out for good.
+    """
+    likeness = np.zeros(len(relevance))
+    open_ = np.ones(len(relevance), dtype=bool)
+    chosen: list[int] = []
+    while len(chosen) < most and open_.any():
+        value = np.where(open_, balance * relevance - (1 - balance) * likeness, -np.inf)
+        best = int(value.argmax())
+        open_[best] = False
+        if allowed(best, chosen):
+            chosen.append(best)
+            likeness = np.maximum(likeness, vectors @ vectors[best])
+    return chosen

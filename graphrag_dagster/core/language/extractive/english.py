@@ -1,0 +1,95 @@
+"""Lists of English words by which sentences and questions are read."""
+
+from collections.abc import Mapping
+from types import MappingProxyType
+
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+def _pairs(text: str) -> Mapping[str, str]:
+    return MappingProxyType(dict(pair.split(":") for pair in text.split()))
+
+
+#: Carry no meaning of their own.
+STOP_WORDS = _words(
+    """
+    a about above after again against all also am among an and any are as at be because been before
+    being below between both but by can cannot could did do does doing done down during each either
+    else ever every few for from further get gets give given gives had has have having he her here
+    hers herself him himself his how i if in into is it its itself just least less let like ll made
+    make makes many may me might more most much must my myself neither no nor not now of off on once
+    one only onto or other our ours out over own per quite rather re s same shall she should since
+    so some such t than that the their theirs them themselves then there these they this those
+    through thus to too under until up upon us ve very was we were what when where whether which
+    while who whom whose why will with within without would yes yet you your yours yourself
+    yourselves
+    """
+)
+#: Forms that no stemmer brings together with their verb.
+BASE_FORMS = _pairs(
+    """
+    awoke:awake broke:break broken:break brought:bring built:build bought:buy caught:catch
+    chose:choose chosen:choose came:come dealt:deal drew:draw drawn:draw drove:drive driven:drive
+    ate:eat eaten:eat fell:fall fallen:fall fed:feed felt:feel fought:fight found:find fled:flee
+    flew:fly flown:fly forbade:forbid forgot:forget froze:freeze frozen:freeze went:go gone:go
+    grew:grow grown:grow heard:hear hid:hide hidden:hide held:hold kept:keep knew:know known:know
+    laid:lay led:lead left:leave lent:lend lost:lose met:meet paid:pay rode:ride ridden:ride
+    rose:rise risen:rise ran:run saw:see seen:see sought:seek sold:sell sent:send shook:shake
+    shot:shoot sang:sing sank:sink sunk:sink sat:sit slept:sleep spoke:speak spoken:speak
+    spent:spend stood:stand stole:steal stolen:steal struck:strike swore:swear sworn:swear
+    swept:sweep swam:swim took:take taken:take taught:teach tore:tear torn:tear thought:think
+    threw:throw thrown:throw understood:understand withdrew:withdraw withdrawn:withdraw won:win
+    wore:wear worn:wear wrote:write written:write died:die death:die dead:die
+    """
+)
+#: Forms of verbs that do not end in -ed: a sentence has one, a list of names has none.
+VERBS = _words(
+    """
+    is are was were be been has have had do does did will would can could may might must shall
+    should am isn't wasn't weren't aren't hasn't haven't hadn't won't wouldn't can't couldn't didn't
+    doesn't don't became began bent bled blew broke brought built bought came caught chose cost cut
+    dealt drew drank drove ate fell fed felt fought found fled flew forbade forgot froze gave went
+    grew hung heard hid held hit hurt kept knelt knew laid lay led left lent let lit lost made meant
+    met paid put quit read rode rang rose ran said saw sang sank sat sent set shook shone shot
+    showed shut slept slid sold sought spent spoke spread sprang stood stole struck strove swam
+    swept swore swung taught took tore told thought threw understood undertook withdrew woke won
+    wore wrote wound
+    """
+)
+#: At the beginning of a sentence they only join, or point at what was said before it, or at who says it.
+DANGLING = _words(
+    """
+    he she it they him them his her its their this that these those there here such both another
+    neither so but and or yet then thus hence therefore however moreover also besides instead
+    nevertheless meanwhile otherwise similarly consequently finally afterwards later i we you my our
+    your yeah yes well okay ok oh um uh right anyway
+    """
+)
+#: Words by which a question asks for an overview, or for an answer, without saying of what.
+GENERAL = _words(
+    """
+    main major key important significant central big biggest theme themes topic topics subject
+    subjects overview overall general summary summarise summarize outline gist describe description
+    explain tell say says said know known understand actor actors player players people person
+    persons entity entities organisation organisations organization organizations name names named
+    corpus collection document documents data dataset text texts file files report reports article
+    articles story stories record records issue issues event events thing things fact facts point
+    points information content contents connected connection connections related relationship
+    relationships relation relations relate happen happens happened discuss discussed mention
+    mentioned appear appears recur recurring cover covered kind kinds list give find take away
+    takeaway takeaways insight insights
+    """
+)
+#: Those among them that ask what a whole is about.
+THEMES = _words("theme themes topic topics subject subjects summary summarise summarize overview gist")
+#: What a corpus may be called where its themes are asked for.
+GENRES = _words(
+    """
+    book books novel novels paper papers letter letters interview interviews transcript transcripts
+    podcast podcasts episode episodes conversation conversations discussion discussions note notes
+    email emails page pages chapter chapters material materials source sources archive archives news
+    inquiry here
+    """
+)

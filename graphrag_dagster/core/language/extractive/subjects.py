@@ -1,0 +1,76 @@
+"""What a report and its findings are about, as names."""
+
+from collections.abc import Collection, Sequence
+
+from graphrag_dagster.core.language.extractive.covering import Candidate
+from graphrag_dagster.core.language.extractive.similarity import words
+from graphrag_dagster.core.language.tasks import ContextRelationship, ReportRequest
+
+_NAMED = 3
+
+
+class Subjects:
+    """The members of a community and their relationships, to name what sentences are about.
+
+    ``ranked``: the members, highest degree first, then by title; ``titles``: by local id.
+    """
+
+    def __init__(self, request: ReportRequest) -> None:
+        self.ranked = sorted(request.entities, key=lambda entity: (-entity.degree, entity.title, entity.id))
+        self.titles = {entity.id: entity.title for entity in request.entities}
+        self._degrees = {entity.id: entity.degree for entity in request.entities}
+        self._relationships = {one.id: one for one in request.relationships}
+
+    def of(self, sentence: Candidate, used: Collection[tuple[int, ...]]) -> tuple[int, ...]:
+        """Return the ids of the one or two members that a sentence is about, the one of higher degree first.
+
+        These are the ends of its heaviest relationship that is not ``used`` yet, and does not join two forms
+        of one name; else the member it names that has the highest degree; none if it names no member.
+        """
+        stated = [self._relationships[one] for one in sentence.relationships if one in self._relationships]
+        stated.sort(key=lambda one: (-one.weight, -one.combined_degree, one.id))
+        pairs = [self._pair(one) for one in stated]
+        for pair in pairs:
+            if pair not in used and not self._same_name(pair):
+                return pair
+        named = [entity.id for entity in self.ranked if entity.id in sentence.entities]
+        for one in named:
+            if (one,) not in used:
+                return (one,)
+        return pairs[0] if pairs else tuple(named[:1])
+
+    def _pair(self, one: ContextRelationship) -> tuple[int, int]:
+        first, second = sorted((one.source, one.target), key=lambda end: (-self._degrees.get(end, 0), end))
+        return first, second
+
+    def _same_name(self, pair: tuple[int, int]) -> bool:
+        return overlaps(self.titles.get(pair[0], ""), [self.titles.get(pair[1], "")])
+
+
+def title_of(request: ReportRequest) -> str:
+    """Return the names of the three members of the highest degree: ``A, B and C``.
+
+    A name whose words all stand in one before it, or the other way round, is passed over. Where reports of
+    sub-communities stand in for members, they come first, the longest report first, each with the name that
+    leads its title.
+    """
+    longest = sorted(request.reports, key=lambda report: (-len(report.content), report.id))
+    leads = [report.title.split(", ")[0] for report in longest]
+    names: list[str] = []
+    for name in (*leads, *(entity.title for entity in Subjects(request).ranked)):
+        if len(names) < _NAMED and name and not overlaps(name, names):
+            names.append(name)
+    if any(" and " in name for name in names[: len(leads)]):
+        return "; ".join(names)
+    return joined(names) or "Unnamed community"
+
+
+def joined(names: Sequence[str]) -> str:
+    """Return names as one phrase: ``A``, ``A and B``, ``A, B and C``."""
+    return " and ".join([", ".join(names[:-1]), names[-1]]) if len(names) > 1 else "".join(names)
+
+
+def overlaps(name: str, others: Collection[str]) -> bool:
+    """Return whether all words of a name stand in one of the others, or all of its words in the name."""
+    own = set(words(name))
+    return any(own <= other or other <= own for other in (set(words(one)) for one in others))
