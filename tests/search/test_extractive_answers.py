@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 
 from graphrag_dagster.core.language.embedders import StaticEmbedder
 from graphrag_dagster.core.language.extractive.answers import ExtractiveAnswerer
+from graphrag_dagster.core.language.extractive.relevance import asks_for_overview, relevance
 from graphrag_dagster.core.language.extractive.similarity import diverse
 from graphrag_dagster.core.language.tasks import ContextUnit, FinalAnswer, PartialAnswer, Quote, Span
 
@@ -127,3 +128,20 @@ def test_marginal_relevance_chooses_the_best_by_hand(values: list[float], most: 
 
         rest = [one for one in range(len(values)) if one not in chosen[:step]]
         assert worth(place) == pytest.approx(max(map(worth, rest)))
+
+
+def test_one_common_word_among_words_for_an_overview_still_asks_for_one() -> None:
+    assert asks_for_overview("Who are the most important actors in the harbour, and how are they connected?")
+    assert not asks_for_overview("Who are the most important people in Kelderwick?")
+    assert not asks_for_overview("Who dredged the harbour?")
+
+
+def test_a_sentence_that_holds_most_words_of_a_question_is_related_however_far_its_vector() -> None:
+    sentences = [
+        "Yewande Rusk asked Joost Brakel to have the Atlas Nine towed to the Old Basin.",
+        "Bread is baked.",
+    ]
+    found = relevance(
+        "Why was the tow of the Atlas Nine refused?", sentences, [0, 0], [1, 1], StaticEmbedder()
+    )
+    assert found.related.tolist() == [True, False]
