@@ -185,14 +185,17 @@ def test_scores_are_clamped_and_rounded(score: object, expected: int | None) -> 
     assert read_score(score) == expected
 
 
-def test_partial_answers_cite_only_their_own_chunk(model_of: Callable[..., Any]) -> None:
+def test_what_a_partial_answer_invents_stays_for_the_search_to_count_and_remove(
+    model_of: Callable[..., Any],
+) -> None:
     reply = json.dumps(
         {"answer": "A fire [Data: Reports (1, 3, 9)]. A flood [Data: Reports (7)].", "score": 80}
     )
     with ScriptedEndpoint(lambda _: reply) as endpoint:
         first, second = mapped(model_of(endpoint))
-    assert (first.text, first.units, first.score) == ("A fire [Data: Reports (1)]. A flood.", (1,), 80)
-    assert (second.text, second.units) == ("A fire [Data: Reports (3)]. A flood.", (3,))
+    assert (first.units, first.score) == ((1,), 80)
+    assert first.text == "A fire [Data: Reports (1, 3, 9)]. A flood [Data: Reports (7)]."
+    assert (second.text, second.units) == (first.text, (3,))
     assert first.usage.calls == 1
 
 

@@ -15,7 +15,7 @@ from graphrag_dagster.core.language.llm.loop import run_in_order, run_one
 from graphrag_dagster.core.language.llm.prompts_port import PromptSource
 from graphrag_dagster.core.language.llm.replies import Asked, NotUsable, UnusableReply, ask, read_typed
 from graphrag_dagster.core.language.llm.schemas import AnswerShape, PointsShape
-from graphrag_dagster.core.language.tasks import Citation, ContextUnit, Engine, FinalAnswer, PartialAnswer
+from graphrag_dagster.core.language.tasks import ContextUnit, Engine, FinalAnswer, PartialAnswer
 
 Unit = Literal["answer", "points"]
 
@@ -189,8 +189,9 @@ class LlmAnswerer:
             text = "\n".join(f"- {part.text}" for _, part in useful)
         else:
             text = scored[0][1].text
-        text = _checked(text, known)
-        units = tuple(sorted({c.id for c in parse_citations(text) if c.kind == "report"}))
+        text = canonical_citations(text).strip()
+        cited = {citation.id for citation in parse_citations(text) if citation.kind == "report"}
+        units = tuple(sorted(cited.intersection(known)))
         return PartialAnswer(text, best, units, problem=problem, usage=asked.usage)
 
 
@@ -198,9 +199,3 @@ def _read_tagged(text: str) -> _Scored:
     tag = _TAG.search(text)
     rest = (text[: tag.start()] + text[tag.end() :]).strip() if tag else text
     return _Scored(text=rest, score=tag["score"] if tag else None)
-
-
-def _checked(text: str, known: Sequence[int]) -> str:
-    """Return the text with its citations in one form, those of unknown units taken out."""
-    mapping = {Citation("report", number): number for number in known}
-    return rewrite_citations(canonical_citations(text), mapping).strip()
