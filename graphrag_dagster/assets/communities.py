@@ -3,23 +3,22 @@
 from collections.abc import Iterator
 
 import polars as pl
-from dagster import AssetExecutionContext, Output, multi_asset
+from dagster import AssetExecutionContext, Output
 
-from graphrag_dagster.assets.declare import counts, ins_of, out_of, output
+from graphrag_dagster.assets.declare import counts, ins_of, output, table_assets
 from graphrag_dagster.assets.plots import histogram
 from graphrag_dagster.core.graph.leiden import hierarchical_communities
 from graphrag_dagster.core.graph.levels import coverage
-from graphrag_dagster.partitions import CORPUS
 from graphrag_dagster.resources.corpora import CorpusStore
 from graphrag_dagster.tables import COMMUNITIES, COMMUNITY_MEMBERS, ENTITIES, RELATIONSHIPS
 
 _CLUSTERING = ("core/graph/leiden.py",)
 
 
-@multi_asset(
-    outs={table.name: out_of(table, *_CLUSTERING) for table in (COMMUNITIES, COMMUNITY_MEMBERS)},
+@table_assets(
+    (COMMUNITIES, COMMUNITY_MEMBERS),
+    *_CLUSTERING,
     ins=ins_of(ENTITIES, RELATIONSHIPS),
-    partitions_def=CORPUS,
 )
 def community_hierarchy(
     context: AssetExecutionContext,

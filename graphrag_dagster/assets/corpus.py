@@ -3,23 +3,30 @@
 from collections.abc import Iterator
 
 import polars as pl
-from dagster import AssetExecutionContext, Output, multi_asset
+from dagster import AssetExecutionContext, Output
 
-from graphrag_dagster.assets.declare import code_version, counts, ins_of, out_of, output, result, table_asset
+from graphrag_dagster.assets.declare import (
+    code_version,
+    counts,
+    ins_of,
+    output,
+    result,
+    table_asset,
+    table_assets,
+)
 from graphrag_dagster.assets.plots import histogram
 from graphrag_dagster.core.corpus.columns import ColumnNames
 from graphrag_dagster.core.corpus.documents import read_corpus, require_documents
 from graphrag_dagster.core.corpus.text_units import cut
-from graphrag_dagster.partitions import CORPUS
 from graphrag_dagster.resources.corpora import CorpusStore
 from graphrag_dagster.tables import DOCUMENTS, FILES, TEXT_CHUNKS
 
 _READING = ("core/corpus",)
 
 
-@multi_asset(
-    outs={"files": out_of(FILES, *_READING), "documents": out_of(DOCUMENTS, *_READING)},
-    partitions_def=CORPUS,
+@table_assets(
+    (FILES, DOCUMENTS),
+    *_READING,
 )
 def corpus_documents(context: AssetExecutionContext, corpora: CorpusStore) -> Iterator[Output[pl.DataFrame]]:
     """Every file of the corpus folder and what became of it, and the documents read."""

@@ -1,8 +1,11 @@
 """How a declared table becomes an asset: key, group, column schema, code version, metadata."""
 
 import hashlib
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import wraps
+from inspect import isgeneratorfunction
 from pathlib import Path
+from time import monotonic
 from typing import Any
 
 import polars as pl
@@ -11,6 +14,7 @@ from dagster import (
     AssetKey,
     AssetOut,
     AssetsDefinition,
+    MaterializeResult,
     MetadataValue,
     Output,
     TableColumn,
@@ -18,6 +22,7 @@ from dagster import (
     TableConstraints,
     TableSchema,
     asset,
+    multi_asset,
 )
 
 from graphrag_dagster.partitions import CORPUS
@@ -68,10 +73,51 @@ def table_asset(table: Table, **options: Any) -> Callable[[Callable[..., Any]], 
     """Decorate the function that makes a table, partitioned by corpus; ``options`` are those of ``asset``."""
 
     def decorate(function: Callable[..., Any]) -> AssetsDefinition:
-        made: AssetsDefinition = asset(**_declared(table), partitions_def=CORPUS, **options)(function)
+        made: AssetsDefinition = asset(**_declared(table), partitions_def=CORPUS, **options)(timed(function))
         return made
 
     return decorate
+
+
+def table_assets(
+    tables: Sequence[Table], *places: str, **options: Any
+) -> Callable[[Callable[..., Any]], AssetsDefinition]:
+    """Decorate the generator that makes several tables at once, partitioned by corpus.
+
+    Args:
+        tables: in the order in which the generator yields them.
+        places: where the code lies that makes them, as in :func:`code_version`.
+        options: those of ``multi_asset``.
+    """
+    version = code_version(*places)
+    outs = {
+        table.name: AssetOut(**_declared(table), description=table.meaning, code_version=version)
+        for table in tables
+    }
+
+    def decorate(function: Callable[..., Any]) -> AssetsDefinition:
+        made: AssetsDefinition = multi_asset(outs=outs, partitions_def=CORPUS, **options)(timed(function))
+        return made
+
+    return decorate
+
+
+def timed(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Add to every result of a function or generator the seconds since its call, as metadata."""
+
+    @wraps(function)
+    def run(*arguments: Any, **named: Any) -> Any:
+        begin = monotonic()
+        return _with_seconds(function(*arguments, **named), begin)
+
+    @wraps(function)
+    def generate(*arguments: Any, **named: Any) -> Iterator[Any]:
+        begin = monotonic()
+        for made in function(*arguments, **named):
+            yield _with_seconds(made, begin)
+
+    # Dagster reads off the function itself whether it gives one result or several.
+    return generate if isgeneratorfunction(function) else run
 
 
 def _declared(table: Table) -> dict[str, Any]:
@@ -86,9 +132,11 @@ def _declared(table: Table) -> dict[str, Any]:
     }
 
 
-def out_of(table: Table, *places: str) -> AssetOut:
-    """The output of a multi-asset that makes several tables; ``places`` as in :func:`code_version`."""
-    return AssetOut(**_declared(table), description=table.meaning, code_version=code_version(*places))
+def _with_seconds(made: Any, begin: float) -> Any:
+    metadata = {**(made.metadata or {}), "seconds": round(monotonic() - begin, 3)}
+    if isinstance(made, MaterializeResult):
+        return made._replace(metadata=metadata)
+    return made.with_metadata(metadata)
 
 
 def output(table: Table, frame: pl.DataFrame, **metadata: Any) -> Output[pl.DataFrame]:

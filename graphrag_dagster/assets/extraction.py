@@ -3,11 +3,10 @@
 from collections.abc import Iterator
 
 import polars as pl
-from dagster import AssetExecutionContext, Output, multi_asset
+from dagster import AssetExecutionContext, Output
 
-from graphrag_dagster.assets.declare import counts, ins_of, out_of, output
+from graphrag_dagster.assets.declare import counts, ins_of, output, table_assets
 from graphrag_dagster.core.extraction.run import extract_units
-from graphrag_dagster.partitions import CORPUS
 from graphrag_dagster.resources.corpora import CorpusStore
 from graphrag_dagster.resources.language import Language
 from graphrag_dagster.tables import (
@@ -23,10 +22,10 @@ _EXTRACTING = ("core/extraction", "core/language", "prompts")
 _TABLES = (GLEANED_ENTITIES, GLEANED_RELATIONSHIPS, CLAIMS, UNIT_LEDGER, QUARANTINE)
 
 
-@multi_asset(
-    outs={table.name: out_of(table, *_EXTRACTING) for table in _TABLES},
+@table_assets(
+    _TABLES,
+    *_EXTRACTING,
     ins=ins_of(TEXT_CHUNKS),
-    partitions_def=CORPUS,
     pool="llm",
 )
 def extraction(

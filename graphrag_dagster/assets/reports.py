@@ -3,13 +3,12 @@
 from collections.abc import Iterator
 
 import polars as pl
-from dagster import AssetExecutionContext, Output, multi_asset
+from dagster import AssetExecutionContext, Output
 
-from graphrag_dagster.assets.declare import counts, ins_of, out_of, output
+from graphrag_dagster.assets.declare import counts, ins_of, output, table_assets
 from graphrag_dagster.assets.plots import histogram
 from graphrag_dagster.core.corpus.tokens import get_tokenizer
 from graphrag_dagster.core.reports.build import build_reports
-from graphrag_dagster.partitions import CORPUS
 from graphrag_dagster.resources.corpora import CorpusStore
 from graphrag_dagster.resources.language import Language
 from graphrag_dagster.tables import (
@@ -31,8 +30,9 @@ _WRITING = ("core/reports", "core/language", "prompts")
 _TABLES = (COMMUNITY_REPORTS, REPORT_FINDINGS, REPORT_REFERENCES, REPORT_CONTEXTS)
 
 
-@multi_asset(
-    outs={table.name: out_of(table, *_WRITING) for table in _TABLES},
+@table_assets(
+    _TABLES,
+    *_WRITING,
     ins=ins_of(
         ENTITIES,
         RELATIONSHIPS,
@@ -43,7 +43,6 @@ _TABLES = (COMMUNITY_REPORTS, REPORT_FINDINGS, REPORT_REFERENCES, REPORT_CONTEXT
         GLEANED_ENTITIES,
         GLEANED_RELATIONSHIPS,
     ),
-    partitions_def=CORPUS,
     pool="llm",
 )
 def reports(

@@ -54,6 +54,14 @@ def test_a_run_makes_every_table_and_every_check_passes(indexed: Path) -> None:
                 run.run_id, of_type=dg.DagsterEventType.ASSET_CHECK_EVALUATION
             ).records
         ]
+        made = [
+            record.event_log_entry.asset_materialization.metadata
+            for record in instance.get_records_for_run(
+                run.run_id, of_type=dg.DagsterEventType.ASSET_MATERIALIZATION
+            ).records
+        ]
+    assert len(made) == len(tables.ALL_TABLES)
+    assert all({"dagster/row_count", "sample", "seconds"} <= metadata.keys() for metadata in made)
     assert len(evaluations) == len(tables.ALL_TABLES) + 6
     assert all(evaluation.passed for evaluation in evaluations)
 
