@@ -116,11 +116,18 @@ def test_faults_on_the_way_change_nothing_in_the_result(home: Path, endpoint: Sc
     run_index("coast")
     first = contents(Warehouse(), "coast")
 
-    def every_fifth(number: int, body: dict[str, object]) -> Fault | None:
-        faults = [Fault(status=500), Fault(status=429, headers={"Retry-After": "0"}), Fault(drop=True)]
-        return faults[number // 5 % 3] if number % 5 == 0 else None
+    seen: set[str] = set()
 
-    with ScriptedEndpoint(faults=every_fifth) as server:
+    def first_time(number: int, body: dict[str, object]) -> Fault | None:
+        request = json.dumps(body, sort_keys=True)
+        if request in seen:
+            return None
+        seen.add(request)
+        faults = [Fault(status=500), Fault(status=429, headers={"Retry-After": "0"}), Fault(drop=True), None]
+        return faults[len(seen) % len(faults)]
+
+    with ScriptedEndpoint(faults=first_time) as server:
         prepare(home, server)
         run_index("coast")
+    assert len(server.requests) > len(seen)
     assert contents(Warehouse(), "coast") == first
