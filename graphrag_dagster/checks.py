@@ -9,6 +9,7 @@ from dagster import (
     AssetCheckExecutionContext,
     AssetCheckResult,
     AssetChecksDefinition,
+    AssetCheckSeverity,
     MetadataValue,
     PreviewWarning,
     asset_check,
@@ -136,10 +137,27 @@ def contexts_fit_budget(
     return _verdict([f"{i}: {t} tokens, budget {budget}" for i, t in over["report_id", "tokens"].rows()])
 
 
+with warnings.catch_warnings():
+    warnings.simplefilter("ignore", PreviewWarning)
+
+    @asset_check(
+        asset=key_of(tables.UNIT_LEDGER),
+        description="No text unit is quarantined for want of a usable reply; a warning, run again to retry",
+        partitions_def=CORPUS,
+    )
+    def no_unit_is_quarantined(context: AssetCheckExecutionContext, warehouse: Warehouse) -> AssetCheckResult:
+        """See the description above."""
+        ledger = warehouse.read(tables.UNIT_LEDGER, context.partition_key)
+        lost = ledger.filter(pl.col("state") == "quarantined")
+        verdict = _verdict([f"{unit}: {reason}" for unit, reason in lost["text_unit_id", "reason"].rows()])
+        return verdict._replace(severity=AssetCheckSeverity.WARN)
+
+
 CHECKS = [
     *(_integrity_of(table) for table in tables.ALL_TABLES),
     units_cover_documents,
     ledger_is_complete,
+    no_unit_is_quarantined,
     edges_are_simple,
     levels_are_partitions,
     every_community_has_a_report,

@@ -2,7 +2,16 @@
 
 from dagster import Definitions, in_process_executor, load_assets_from_modules
 
-from graphrag_dagster.assets import communities, corpus, embeddings, extraction, graph, reports, sql_models
+from graphrag_dagster.assets import (
+    communities,
+    corpus,
+    embeddings,
+    extraction,
+    graph,
+    reports,
+    sql_models,
+    usage,
+)
 from graphrag_dagster.automation import SENSORS
 from graphrag_dagster.checks import CHECKS
 from graphrag_dagster.jobs import JOBS
@@ -15,7 +24,7 @@ _warehouse = Warehouse()
 
 defs = Definitions(
     assets=[
-        *load_assets_from_modules([corpus, extraction, graph, communities, reports, embeddings]),
+        *load_assets_from_modules([corpus, extraction, graph, communities, reports, embeddings, usage]),
         *sql_models.SQL_ASSETS,
     ],
     asset_checks=CHECKS,
@@ -25,7 +34,7 @@ defs = Definitions(
         "corpora": CorpusStore(),
         "warehouse": _warehouse,
         "io_manager": WarehouseIOManager(warehouse=_warehouse),
-        "language": Language(),
+        "language": Language.configure_at_launch(),
     },
     executor=in_process_executor,
 )

@@ -606,6 +606,52 @@ CORPUS_SUMMARY = Table(
     sql=True,
 )
 
+_SUMS = (
+    _c("calls", "BIGINT", "Calls that the endpoint answered, whether or not the reply could be used"),
+    _c("cached", "BIGINT", "Replies and vectors that were remembered, so that nothing was sent"),
+    _c("retries", "BIGINT", "Calls sent again, for failing on the way or for an unusable reply"),
+    _c("failed", "BIGINT", "Calls that got no answer, however often they were sent"),
+    _c("input_tokens", "BIGINT", "Prompt tokens of the calls"),
+    _c("cached_input_tokens", "BIGINT", "Those of them that the provider had in its own cache"),
+    _c("output_tokens", "BIGINT", "Tokens of the replies"),
+    _c("saved_tokens", "BIGINT", "Tokens in and out of remembered replies, not paid again"),
+    _c("usd", "DOUBLE", "US dollars of the calls; null where a price is unknown", nullable=True),
+    _c("seconds", "DOUBLE", "Sum of the seconds that the endpoint took"),
+)
+
+MODEL_USAGE = Table(
+    "usage",
+    "model_usage",
+    "usage",
+    "What every run of this corpus asked of models, and what that took",
+    ("run_id", "asset", "task", "model"),
+    (
+        _c("run_id", "VARCHAR", "The Dagster run, or the id of a question"),
+        _c("asset", "VARCHAR", "The asset that asked, or ask for a question"),
+        _c("task", "VARCHAR", "What was asked for"),
+        _c("model", "VARCHAR", "The model that was asked"),
+        _c("begun", "VARCHAR", "When the account begins, UTC in ISO 8601"),
+        *_SUMS,
+    ),
+)
+
+RUN_USAGE = Table(
+    "usage",
+    "run_usage",
+    "usage",
+    "The same summed up by run",
+    ("run_id",),
+    (
+        _c("run_id", "VARCHAR", "The Dagster run, or the id of a question"),
+        _c("begun", "VARCHAR", "When the run's account begins, UTC in ISO 8601"),
+        *_SUMS,
+    ),
+    sql=True,
+)
+
+#: Accounts of runs: they grow with every run, unlike all other tables, which the same input always makes alike.
+ACCOUNTS = (MODEL_USAGE, RUN_USAGE)
+
 ALL_TABLES: tuple[Table, ...] = (
     FILES,
     DOCUMENTS,
@@ -630,6 +676,8 @@ ALL_TABLES: tuple[Table, ...] = (
     ENTITY_EMBEDDINGS,
     REPORT_EMBEDDINGS,
     CORPUS_SUMMARY,
+    MODEL_USAGE,
+    RUN_USAGE,
 )
 
 _BY_NAME = {table.full_name: table for table in ALL_TABLES}

@@ -36,13 +36,24 @@ def _embeddings(table: Table, source: Table, text: pl.Expr) -> AssetsDefinition:
         language: Language,
         warehouse: Warehouse,
     ) -> Output[pl.DataFrame]:
-        embedder = language.embedder(corpora.settings(context.partition_key))
+        session = language.session(
+            corpora.settings(context.partition_key),
+            corpus=context.partition_key,
+            asset=f"{table.name}_embeddings",
+            run_id=context.run_id,
+        )
+        embedder = session.embedder()
         known = warehouse.read_if_present(table, context.partition_key)
         frame = embed_rows(rows[key], rows.select(text.alias("text"))["text"], embedder, known)
         reused = 0 if known is None else known.filter(pl.col("embedder") == embedder.name).height
         return Output(
             frame,
-            metadata={**describe(frame.drop("vector")), "embedder": embedder.name, "known_before": reused},
+            metadata={
+                **describe(frame.drop("vector")),
+                "embedder": embedder.name,
+                "known_before": reused,
+                **session.finish(),
+            },
         )
 
     return embeddings

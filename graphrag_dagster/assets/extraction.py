@@ -33,10 +33,13 @@ def extraction(
 ) -> Iterator[Output[pl.DataFrame]]:
     """Entities, relationships and claims found in each text unit, with gleanings (paper §3.1.2)."""
     settings = corpora.settings(context.partition_key)
+    session = language.session(
+        settings, corpus=context.partition_key, asset="extraction", run_id=context.run_id
+    )
     frames = extract_units(
         text_chunks,
-        extractor=language.graph_extractor(settings),
-        claim_extractor=language.claim_extractor(settings),
+        extractor=session.graph_extractor(),
+        claim_extractor=session.claim_extractor(),
         dangling=settings.extraction.dangling,
     )
     engine = settings.engine_of("extraction")
@@ -45,6 +48,5 @@ def extraction(
         GLEANED_RELATIONSHIPS, frames.relationships, engine=engine, **counts(frames.relationships, "basis")
     )
     yield output(CLAIMS, frames.claims, enabled=settings.claims.enabled)
-    sums = frames.ledger.select(pl.col("calls", "input_tokens", "output_tokens").sum()).row(0, named=True)
-    yield output(UNIT_LEDGER, frames.ledger, **counts(frames.ledger, "state"), **sums)
+    yield output(UNIT_LEDGER, frames.ledger, **counts(frames.ledger, "state"), **session.finish())
     yield output(QUARANTINE, frames.quarantine, **counts(frames.quarantine, "kind"))

@@ -27,13 +27,19 @@ def entities(
     language: Language,
 ) -> Output[pl.DataFrame]:
     """Nodes of the graph: one per name, with one description (paper §3.1.3)."""
-    merger = language.description_merger(corpora.settings(context.partition_key))
-    merged = merger.merge(description_groups(entity_groups))
+    session = language.session(
+        corpora.settings(context.partition_key),
+        corpus=context.partition_key,
+        asset="entities",
+        run_id=context.run_id,
+    )
+    merged = session.description_merger().merge(description_groups(entity_groups))
     frame = merge_entities(entity_groups, relationship_groups, merged)
     return result(
         frame,
         **counts(frame, "type"),
         description_problems=int(frame["description_problem"].is_not_null().sum()),
+        **session.finish(),
         degrees=histogram(frame["degree"].to_list(), "Degrees", "distinct neighbours"),
     )
 
@@ -53,11 +59,15 @@ def relationships(
 ) -> Output[pl.DataFrame]:
     """Edges of the graph: undirected, weighted by the number of relation records (paper §3.1.3)."""
     settings = corpora.settings(context.partition_key)
-    merged = language.description_merger(settings).merge(description_groups(relationship_groups))
+    session = language.session(
+        settings, corpus=context.partition_key, asset="relationships", run_id=context.run_id
+    )
+    merged = session.description_merger().merge(description_groups(relationship_groups))
     frame = merge_relationships(relationship_groups, entities, merged, settings.graph.weight)
     return result(
         frame,
         weight=settings.graph.weight,
         description_problems=int(frame["description_problem"].is_not_null().sum()),
+        **session.finish(),
         weights=histogram(frame["weight"].to_list(), "Edge weights", settings.graph.weight),
     )

@@ -50,6 +50,7 @@ def reports(
 ) -> Iterator[Output[pl.DataFrame]]:
     """A report per community, deepest level first, each citing what it was written from (paper §3.1.5)."""
     settings = corpora.settings(context.partition_key)
+    session = language.session(settings, corpus=context.partition_key, asset="reports", run_id=context.run_id)
     made = build_reports(
         entities=frames["entities"],
         relationships=frames["relationships"],
@@ -59,7 +60,7 @@ def reports(
         text_chunks=frames["text_chunks"],
         gleaned_entities=frames["gleaned_entities"],
         gleaned_relationships=frames["gleaned_relationships"],
-        writer=language.report_writer(settings),
+        writer=session.report_writer(),
         count=get_tokenizer(settings.text_units.encoding).count,
         context_tokens=settings.reports.context_tokens,
     )
@@ -69,6 +70,7 @@ def reports(
         made.reports,
         **counts(made.reports, "engine"),
         tokens=int(tokens.sum()),
+        **session.finish(),
         sizes=histogram(tokens.to_list(), "Report sizes", "tokens"),
     )
     yield output(REPORT_FINDINGS, made.findings)

@@ -7,9 +7,9 @@ from graphrag_dagster.core.errors import GraphragError
 
 
 def main() -> None:
-    """Run the command line; an error that is the user's to mend ends it with one line and exit code 1."""
+    """Run the command line; an error that is the user's to mend ends it with one line and its exit code."""
     try:
         app()
     except GraphragError as error:
         sys.stderr.write(f"error: {error}\n")
-        sys.exit(1)
+        sys.exit(error.exit_code)

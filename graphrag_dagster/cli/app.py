@@ -52,12 +52,49 @@ def index(
             help="Name of a corpus, or path of any folder.", metavar="NAME|PATH", show_default=False
         ),
     ],
+    max_usd: Annotated[
+        float | None, typer.Option(min=0, help="Stop before the run spends more US dollars.")
+    ] = None,
+    max_tokens: Annotated[
+        int | None, typer.Option(min=0, help="Stop before the run uses more tokens, in and out.")
+    ] = None,
     as_json: Json = False,
 ) -> None:
-    """Index a corpus: graph, communities, reports and embeddings."""
+    """Index a corpus: graph, communities, reports and embeddings.
+
+    Exit codes: 0 done; 1 an error; 3 done, but something a model was to give is missing; 4 stopped before a
+    limit of tokens or money.
+    """
     from graphrag_dagster.cli.indexing import index_corpus
 
-    index_corpus(target, as_json=as_json)
+    code = index_corpus(target, max_tokens=max_tokens, max_usd=max_usd, as_json=as_json)
+    if code:
+        raise typer.Exit(code)
+
+
+@app.command()
+def doctor(
+    name: Annotated[
+        str | None, typer.Argument(help="Corpus whose settings are used.", show_default=False)
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Probe the model endpoint with a dozen tiny calls: what works, and what is done about what does not.
+
+    Exit codes: 0 the endpoint can be used; 1 it cannot.
+    """
+    from graphrag_dagster.cli.doctoring import doctor as probe
+
+    if code := probe(name, as_json=as_json):
+        raise typer.Exit(code)
+
+
+@app.command()
+def plan(name: Name, as_json: Json = False) -> None:
+    """Estimate calls, tokens and money of the next index, from the real text units; nothing is sent."""
+    from graphrag_dagster.cli.planning import show_plan
+
+    show_plan(name, as_json=as_json)
 
 
 @app.command()
@@ -105,3 +142,40 @@ def sql(
     from graphrag_dagster.cli.querying import run_sql
 
     run_sql(name, query, csv=csv, as_json=as_json)
+
+
+cache = typer.Typer(help="Look at, prune and export what is remembered of the model.", no_args_is_help=True)
+app.add_typer(cache, name="cache")
+
+
+@cache.command()
+def stats(as_json: Json = False) -> None:
+    """Show how much is remembered, and what uses it."""
+    from graphrag_dagster.cli.caching import show_stats
+
+    show_stats(as_json=as_json)
+
+
+@cache.command()
+def prune(
+    corpus: Annotated[str, typer.Option(help="The corpus to prune.", show_default=False)],
+    everything: Annotated[
+        bool, typer.Option("--everything", help="Forget all that only this corpus uses.")
+    ] = False,
+    as_json: Json = False,
+) -> None:
+    """Forget what a corpus no longer uses; no text of its deleted documents stays."""
+    from graphrag_dagster.cli.caching import prune as prune_corpus
+
+    prune_corpus(corpus, everything=everything, as_json=as_json)
+
+
+@cache.command()
+def export(
+    file: Annotated[Path, typer.Argument(help="File of JSON lines to write.", show_default=False)],
+    corpus: Annotated[str | None, typer.Option(help="Only what this corpus uses.")] = None,
+) -> None:
+    """Write every remembered reply, with its use, to a file."""
+    from graphrag_dagster.cli.caching import export as export_replies
+
+    export_replies(file, corpus)

@@ -1,14 +1,13 @@
 """``graphrag-dagster ask``."""
 
-import re
+import uuid
 
-from rich.markdown import Markdown
 from rich.markup import escape
 
 from graphrag_dagster.cli.console import ERR, OUT, print_json
+from graphrag_dagster.cli.levels import level_of
 from graphrag_dagster.cli.progress import ProgressBars
 from graphrag_dagster.core.corpus.tokens import get_tokenizer
-from graphrag_dagster.core.errors import QuestionError
 from graphrag_dagster.core.progress import listening
 from graphrag_dagster.core.search.answer import Answer
 from graphrag_dagster.core.search.global_search import checked, global_search
@@ -16,19 +15,6 @@ from graphrag_dagster.resources.corpora import CorpusStore
 from graphrag_dagster.resources.language import Language
 from graphrag_dagster.resources.snapshot import open_snapshot
 from graphrag_dagster.resources.warehouse import Warehouse
-
-_LEVEL = re.compile(r"[cC]?(\d{1,3})")
-
-
-def level_of(text: str) -> int:
-    """Return k of ``Ck``.
-
-    Raises:
-        QuestionError: the text names no level.
-    """
-    if found := _LEVEL.fullmatch(text.strip()):
-        return int(found[1])
-    raise QuestionError(f"{text!r} is no community level; give C0, C1, C2, C3 …")
 
 
 def ask_corpus(name: str, question: str, level: str, *, as_json: bool) -> None:
@@ -41,12 +27,13 @@ def ask_corpus(name: str, question: str, level: str, *, as_json: bool) -> None:
     store, warehouse = CorpusStore(), Warehouse()
     settings = store.settings(name)
     index = open_snapshot(warehouse, name)
+    session = Language().session(settings, corpus=name, asset="ask", run_id=str(uuid.uuid4()))
     with ProgressBars(ERR) as bars, listening(bars):
         answer = global_search(
             index,
             asked,
             level=k,
-            answerer=Language().answerer(settings),
+            answerer=session.answerer(),
             count=get_tokenizer(settings.text_units.encoding).count,
             context_tokens=settings.search.context_tokens,
             seed=settings.search.seed,
@@ -58,6 +45,8 @@ def ask_corpus(name: str, question: str, level: str, *, as_json: bool) -> None:
 
 
 def _print(answer: Answer) -> None:
+    from rich.markdown import Markdown
+
     OUT.print()
     OUT.print(Markdown(answer.text))
     OUT.print()

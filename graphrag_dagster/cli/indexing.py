@@ -2,13 +2,17 @@
 
 import os
 import time
+import uuid
+from collections.abc import Mapping
 from pathlib import Path
 
 from dagster import DagsterError, DagsterInstance, ExecuteInProcessResult
+from rich.markup import escape
 
 from graphrag_dagster.cli.console import ERR, OUT, print_json
 from graphrag_dagster.cli.progress import ProgressBars
 from graphrag_dagster.cli.showing import summary_table
+from graphrag_dagster.cli.spending import shortfall, usage_line, usage_rows, usage_table
 from graphrag_dagster.core.errors import CorpusError, GraphragError
 from graphrag_dagster.core.progress import listening
 from graphrag_dagster.partitions import CORPUS
@@ -17,12 +21,26 @@ from graphrag_dagster.resources.home import dagster_home
 from graphrag_dagster.resources.warehouse import Warehouse
 from graphrag_dagster.tables import CORPUS_SUMMARY
 
+#: Exit code of a run that is finished but lacks something a model was to give.
+INCOMPLETE = 3
+
 _INSTANCE_SETTINGS = "telemetry:\n  enabled: false\n"
 _QUIET = {"loggers": {"console": {"config": {"log_level": "CRITICAL"}}}}
 
 
-def index_corpus(target: str, *, as_json: bool) -> None:
+def index_corpus(
+    target: str, *, max_tokens: int | None = None, max_usd: float | None = None, as_json: bool
+) -> int:
     """Index the corpus of that name, or the folder at that path, and print what came of it.
+
+    Args:
+        target: a name or a path.
+        max_tokens: most tokens that the run may use.
+        max_usd: most US dollars that the run may spend.
+        as_json: print JSON.
+
+    Returns:
+        the exit code: 0, or 3 where something that a model was to give is missing.
 
     Raises:
         GraphragError: what is wrong, and the mend.
@@ -30,10 +48,16 @@ def index_corpus(target: str, *, as_json: bool) -> None:
     store = CorpusStore()
     name = resolve(store, target)
     store.settings(name)
-    begin = time.monotonic()
-    with ProgressBars(ERR) as bars, listening(bars):
-        result = run_index(name)
-    summarise(name, result.run_id, time.monotonic() - begin, as_json=as_json)
+    run_id, begin = str(uuid.uuid4()), time.monotonic()
+    limits = {"max_tokens": max_tokens, "max_usd": max_usd}
+    try:
+        with ProgressBars(ERR) as bars, listening(bars):
+            run_index(name, run_id, {key: limit for key, limit in limits.items() if limit is not None})
+    except GraphragError:
+        if (used := usage_line(name, run_id)) and not as_json:
+            OUT.print(used, soft_wrap=True)
+        raise
+    return summarise(name, run_id, time.monotonic() - begin, as_json=as_json)
 
 
 def resolve(store: CorpusStore, target: str) -> str:
@@ -61,8 +85,15 @@ def instance() -> DagsterInstance:
     return DagsterInstance.get()
 
 
-def run_index(name: str) -> ExecuteInProcessResult:
+def run_index(
+    name: str, run_id: str | None = None, limits: Mapping[str, float] | None = None
+) -> ExecuteInProcessResult:
     """Run the job ``index`` for a corpus in this process, recorded in the instance.
+
+    Args:
+        name: the corpus.
+        run_id: id of the run; default: a new one.
+        limits: ``max_tokens`` and ``max_usd`` of the run.
 
     Raises:
         GraphragError: a step failed for a reason that is the user's to mend.
@@ -73,7 +104,10 @@ def run_index(name: str) -> ExecuteInProcessResult:
         dagster_instance.add_dynamic_partitions(str(CORPUS.name), [name])
         try:
             return defs.resolve_job_def("index").execute_in_process(
-                partition_key=name, instance=dagster_instance, run_config=_QUIET
+                partition_key=name,
+                instance=dagster_instance,
+                run_id=run_id,
+                run_config={**_QUIET, "resources": {"language": {"config": dict(limits or {})}}},
             )
         except DagsterError as error:
             raise _mendable(error) from error
@@ -88,10 +122,15 @@ def _mendable(error: BaseException) -> BaseException:
     return error
 
 
-def summarise(name: str, run_id: str, seconds: float, *, as_json: bool) -> None:
-    """Print the counts of a finished run, and where its results are."""
+def summarise(name: str, run_id: str, seconds: float, *, as_json: bool) -> int:
+    """Print the counts of a finished run, what it used, what is missing, and where its results are.
+
+    Returns:
+        the exit code: 0, or 3 where something is missing.
+    """
     warehouse = Warehouse()
     summary = warehouse.read(CORPUS_SUMMARY, name)
+    missing = shortfall(warehouse, name)
     if as_json:
         print_json(
             {
@@ -100,8 +139,20 @@ def summarise(name: str, run_id: str, seconds: float, *, as_json: bool) -> None:
                 "seconds": round(seconds, 3),
                 "warehouse": str(warehouse.file(name)),
                 "summary": summary.to_dicts(),
+                "usage": usage_rows(name, run_id),
+                "missing": missing,
             }
         )
-        return
-    OUT.print(summary_table(f"{name}: indexed in {seconds:.1f} s", summary))
-    OUT.print(f"tables: {warehouse.file(name)}", soft_wrap=True)
+    else:
+        OUT.print(summary_table(f"{name}: indexed in {seconds:.1f} s", summary))
+        if used := usage_table(name, run_id):
+            OUT.print(used)
+        OUT.print(f"tables: {warehouse.file(name)}", soft_wrap=True)
+        for line in missing:
+            OUT.print(f"[yellow]{escape(line)}[/]", soft_wrap=True)
+        if missing:
+            OUT.print(
+                f"[yellow]run again to try only these once more: graphrag-dagster index {escape(name)}[/]",
+                soft_wrap=True,
+            )
+    return INCOMPLETE if missing else 0

@@ -3,13 +3,12 @@
 from typing import Any
 
 import polars as pl
-from rich.markdown import Markdown
 from rich.markup import escape
 from rich.table import Table as RichTable
 
 from graphrag_dagster import tables
-from graphrag_dagster.cli.asking import level_of
 from graphrag_dagster.cli.console import OUT, number, print_json
+from graphrag_dagster.cli.levels import level_of
 from graphrag_dagster.core.errors import QuestionError
 from graphrag_dagster.resources.corpora import CorpusStore
 from graphrag_dagster.resources.warehouse import Warehouse
@@ -38,6 +37,8 @@ def show_corpus(name: str, reports: int, level: str, *, as_json: bool) -> None:
             }
         )
         return
+    from rich.markdown import Markdown
+
     OUT.print(summary_table(name, summary))
     _print_quarantine(quarantine)
     OUT.print(_community_table(communities.head(_MOST_COMMUNITIES), level))

@@ -2,7 +2,12 @@
 
 
 class GraphragError(Exception):
-    """Base of every error that is the user's to mend; its text is shown without a traceback."""
+    """Base of every error that is the user's to mend; its text is shown without a traceback.
+
+    ``exit_code`` is that of the command that ends with it.
+    """
+
+    exit_code = 1
 
 
 class CorpusError(GraphragError):

@@ -2,9 +2,8 @@
 
 from collections.abc import Iterable
 
-import sqlglot
 from sqlglot import exp
-from sqlglot.lineage import lineage
+from sqlglot.lineage import Node, lineage
 
 from graphrag_dagster.tables import VECTOR, Table
 
@@ -17,13 +16,14 @@ def column_lineage(query: str, target: Table, refs: Iterable[Table]) -> dict[str
         by_name = schema.setdefault(table.schema, {})
         if isinstance(by_name, dict):
             by_name[table.name] = {"corpus": "VARCHAR", **columns}
-    tree = sqlglot.parse_one(query, dialect="duckdb")
-    return {column: _sources(column, tree, schema) for column in target.column_names}
+    # Without a column: of all at once, in one pass over the query.
+    nodes = lineage(None, query, schema=schema, dialect="duckdb")
+    return {column: _sources(nodes[column]) for column in target.column_names}
 
 
-def _sources(column: str, tree: exp.Expr, schema: dict[str, object]) -> list[tuple[str, str]]:
+def _sources(made: Node) -> list[tuple[str, str]]:
     found: set[tuple[str, str]] = set()
-    for node in lineage(column, tree.copy(), schema=schema, dialect="duckdb").walk():
+    for node in made.walk():
         source = node.expression
         if isinstance(source, exp.Table):
             found.add((f"{source.db}.{source.name}", node.name.rpartition(".")[2].strip('"')))

@@ -6,6 +6,7 @@ from pathlib import Path
 HOME = "GRAPHRAG_DAGSTER_HOME"
 CORPORA = "GRAPHRAG_DAGSTER_CORPORA"
 WAREHOUSE = "GRAPHRAG_DAGSTER_WAREHOUSE"
+CACHE = "GRAPHRAG_DAGSTER_CACHE"
 
 
 def home() -> Path:
@@ -26,3 +27,8 @@ def warehouse_template() -> str:
 def dagster_home() -> Path:
     """The Dagster instance's folder: ``$DAGSTER_HOME``, else ``.dagster_home`` in the home."""
     return Path(os.environ.get("DAGSTER_HOME") or home() / ".dagster_home").resolve()
+
+
+def memory_file() -> Path:
+    """The file of remembered replies: ``$GRAPHRAG_DAGSTER_CACHE``, else one in the home's ``cache``."""
+    return Path(os.environ.get(CACHE) or home() / "cache" / "replies.sqlite").resolve()

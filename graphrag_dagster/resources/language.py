@@ -1,140 +1,36 @@
-"""Which engine does which language task, as a corpus's settings choose."""
-
-from typing import TYPE_CHECKING, Any
+"""Language technology as a resource: who uses it, and within which limits."""
 
 from dagster import ConfigurableResource
+from pydantic import Field
 
-from graphrag_dagster import prompts
-from graphrag_dagster.core.errors import EngineError
-from graphrag_dagster.core.language.tasks import (
-    Answerer,
-    ClaimExtractor,
-    DescriptionMerger,
-    Embedder,
-    GraphExtractor,
-    ReportWriter,
-)
+from graphrag_dagster.core.accounting.budget import Amount, Budget
+from graphrag_dagster.resources.home import memory_file
+from graphrag_dagster.resources.memory.account import Account
+from graphrag_dagster.resources.memory.database import database_at
+from graphrag_dagster.resources.memory.replies import Replies, User
+from graphrag_dagster.resources.memory.usage import UsageLog
+from graphrag_dagster.resources.session import Session
 from graphrag_dagster.settings import CorpusSettings
-
-if TYPE_CHECKING:
-    from graphrag_dagster.resources.endpoint import OpenAIChatModel
 
 
 class Language(ConfigurableResource[None]):
-    """Makes the engines of the language tasks. Nothing is loaded or called before a task runs."""
+    """Opens the engines of the language tasks for an asset; the limits hold for each run as a whole."""
 
-    def graph_extractor(self, settings: CorpusSettings) -> GraphExtractor:
-        """Who finds entities and relationships.
+    max_tokens: int | None = Field(default=None, ge=0, description="most tokens, in and out, of a run")
+    max_usd: float | None = Field(default=None, ge=0, description="most US dollars of a run")
 
-        Raises:
-            SettingsError: the model settings cannot be used.
+    def usage_log(self) -> UsageLog:
+        """The accounts of all runs."""
+        return UsageLog(database_at(memory_file()))
+
+    def session(self, settings: CorpusSettings, *, corpus: str, asset: str, run_id: str) -> Session:
+        """Return the engines of a corpus as one asset uses them in one run.
+
+        Nothing is loaded or called before a task runs.
         """
-        own = settings.extraction
-        if settings.engine_of("extraction") == "llm":
-            from graphrag_dagster.core.language.llm.extraction import LlmGraphExtractor
-
-            return LlmGraphExtractor(
-                _model(settings),
-                prompts,
-                entity_types=own.entity_types,
-                gleaning_rounds=own.gleaning.rounds,
-                gleaning_order=own.gleaning.order,
-                **_reply_options(settings),
-            )
-        from graphrag_dagster.core.language.extractive.graph_extractor import ExtractiveGraphExtractor
-
-        return ExtractiveGraphExtractor(own.pipeline, own.processes)
-
-    def claim_extractor(self, settings: CorpusSettings) -> ClaimExtractor | None:
-        """Who finds claims; None where they are not enabled."""
-        if not settings.claims.enabled:
-            return None
-        if settings.engine_of("claims") == "llm":
-            from graphrag_dagster.core.language.llm.claims import LlmClaimExtractor
-
-            return LlmClaimExtractor(
-                _model(settings),
-                prompts,
-                claim_description=settings.claims.description,
-                gleaning_rounds=settings.extraction.gleaning.rounds,
-                gleaning_order=settings.extraction.gleaning.order,
-                **_reply_options(settings),
-            )
-        from graphrag_dagster.core.language.extractive.claims import ExtractiveClaimExtractor
-
-        return ExtractiveClaimExtractor(settings.extraction.pipeline, settings.extraction.processes)
-
-    def description_merger(self, settings: CorpusSettings) -> DescriptionMerger:
-        """Who joins descriptions."""
-        if settings.engine_of("graph") == "llm":
-            from graphrag_dagster.core.language.llm.descriptions import LlmDescriptionMerger
-
-            return LlmDescriptionMerger(
-                _model(settings), prompts, max_input_tokens=settings.graph.max_input_tokens
-            )
-        from graphrag_dagster.core.language.extractive.descriptions import ExtractiveDescriptionMerger
-
-        return ExtractiveDescriptionMerger(settings.graph.max_description_words)
-
-    def report_writer(self, settings: CorpusSettings) -> ReportWriter:
-        """Who writes community reports."""
-        from graphrag_dagster.core.language.extractive.reports import ExtractiveReportWriter
-
-        extractive = ExtractiveReportWriter()
-        if settings.engine_of("reports") == "extractive":
-            return extractive
-        from graphrag_dagster.core.language.llm.reports import LlmReportWriter
-
-        return LlmReportWriter(
-            _model(settings),
-            prompts,
-            fallback=extractive,
-            max_output_tokens=settings.reports.max_output_tokens,
-        )
-
-    def answerer(self, settings: CorpusSettings) -> Answerer:
-        """Who answers questions."""
-        if settings.engine_of("search") == "llm":
-            from graphrag_dagster.core.language.llm.answers import LlmAnswerer
-
-            return LlmAnswerer(
-                _model(settings), prompts, unit=settings.search.unit, replies=settings.model.replies
-            )
-        from graphrag_dagster.core.language.embedders import StaticEmbedder
-        from graphrag_dagster.core.language.extractive.answers import ExtractiveAnswerer
-
-        if settings.search.unit == "points":
-            raise EngineError(
-                "search.unit is 'points', which only a model can give; set search.unit: answer, or "
-                "search.engine: llm"
-            )
-        return ExtractiveAnswerer(StaticEmbedder())
-
-    def embedder(self, settings: CorpusSettings) -> Embedder:
-        """Who turns texts into vectors."""
-        from graphrag_dagster.core.language.embedders import SentenceTransformerEmbedder, StaticEmbedder
-
-        own = settings.embeddings
-        if own.embedder == "static":
-            return StaticEmbedder()
-        if own.embedder == "sentence-transformers":
-            return SentenceTransformerEmbedder(own.model)
-        from graphrag_dagster.resources.endpoint import OpenAIEmbedder
-
-        if not own.model:
-            raise EngineError("embeddings.embedder is endpoint: name its model in embeddings.model")
-        return OpenAIEmbedder(own.model, settings.model)
-
-
-def _model(settings: CorpusSettings) -> "OpenAIChatModel":
-    from graphrag_dagster.resources.endpoint import OpenAIChatModel
-
-    return OpenAIChatModel(settings.model)
-
-
-def _reply_options(settings: CorpusSettings) -> dict[str, Any]:
-    return {
-        "replies": settings.model.replies,
-        "logit_bias": settings.model.logit_bias,
-        "max_output_tokens": settings.model.max_output_tokens,
-    }
+        database = database_at(memory_file())
+        log = UsageLog(database)
+        before = log.of_run(corpus, run_id)
+        budget = Budget(self.max_tokens, self.max_usd, Amount(before.tokens, before.usd))
+        account = Account(User(corpus, asset, run_id), Replies(database), log, budget)
+        return Session(settings, account)

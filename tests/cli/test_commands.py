@@ -7,29 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from graphrag_dagster.cli import main
 from graphrag_dagster.resources.warehouse import Warehouse
 from support.corpora import write_corpus
 
 Run = Callable[..., tuple[int, str, str]]
-
-
-@pytest.fixture
-def run(home: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
-    """Run the command line in this process; gives exit code, output and errors."""
-
-    def command(*arguments: str) -> tuple[int, str, str]:
-        monkeypatch.setattr(sys, "argv", ["graphrag-dagster", *arguments])
-        capsys.readouterr()
-        try:
-            main()
-            code = 0
-        except SystemExit as ended:
-            code = ended.code if isinstance(ended.code, int) else int(ended.code is not None)
-        captured = capsys.readouterr()
-        return code, captured.out, captured.err
-
-    return command
 
 
 @pytest.fixture(scope="module")

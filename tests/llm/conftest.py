@@ -3,8 +3,8 @@ from typing import Any
 
 import pytest
 
-from graphrag_dagster.resources.endpoint import OpenAIChatModel
-from graphrag_dagster.settings import ModelSettings
+from graphrag_dagster.resources.endpoint.chat import OpenAIChatModel
+from graphrag_dagster.settings.model import ModelSettings
 from support.endpoint import ScriptedEndpoint
 
 

@@ -16,10 +16,11 @@ from graphrag_dagster.core.errors import EndpointError
 from graphrag_dagster.core.language.llm.chat import CallFailed, ChatReply, ChatRequest, Message
 from graphrag_dagster.core.language.llm.loop import run_one
 from graphrag_dagster.core.language.llm.schemas import ClaimsShape, GraphShape
-from graphrag_dagster.resources.chat_requests import strict_schema
-from graphrag_dagster.resources.endpoint import OpenAIChatModel, OpenAIEmbedder
-from graphrag_dagster.resources.endpoint_connection import retry_after
-from graphrag_dagster.settings import ModelSettings
+from graphrag_dagster.resources.endpoint.bodies import strict_schema
+from graphrag_dagster.resources.endpoint.chat import OpenAIChatModel
+from graphrag_dagster.resources.endpoint.embeddings import OpenAIEmbedder
+from graphrag_dagster.resources.endpoint.limits import retry_after
+from graphrag_dagster.settings.model import ModelSettings
 from support.endpoint import Fault, Scripted, ScriptedEndpoint
 
 KEY = "sk-very-secret-0123456789"
@@ -93,9 +94,13 @@ def test_the_endpoint_says_how_long_to_wait(model_of: Callable[..., Any]) -> Non
     assert retry_after({"retry-after": "soon"}) is None
     assert 50 < (retry_after({"retry-after": formatdate(time() + 60, usegmt=True)}) or 0) <= 60
     with ScriptedEndpoint(hello, faults=[Fault(429, headers={"Retry-After": "86400"})]) as endpoint:
-        with pytest.raises(CallFailed, match="429"):
-            ask(model_of(endpoint))
-        assert len(endpoint.chats) == 1
+        model = model_of(endpoint)
+        for _ in range(2):
+            with pytest.raises(EndpointError, match="has no more to give for 1440 minutes") as raised:
+                ask(model)
+            assert not isinstance(raised.value, CallFailed)
+            endpoint._faults = iter([Fault(429, headers={"Retry-After": "86400"})])
+        assert len(endpoint.chats) == 2
 
 
 def test_an_endpoint_that_is_not_there_is_told_at_once(model_of: Callable[..., Any]) -> None:

@@ -205,7 +205,9 @@ def test_a_useless_model_leaves_a_quarantined_unit(
     [aside] = unit.quarantined
     assert (aside.kind, aside.raw, aside.round) == ("reply", reply.text, 0)
     assert TEXT in (aside.prompt or "")
-    assert (unit.usage.calls, unit.entities) == (3, ())
+    assert (unit.usage.calls, unit.entities) == (4, ())
+    limits = [chat.body["max_tokens"] for chat in endpoint.chats]
+    assert limits == [4000, 4000, 4000, 8000] * 3
 
 
 def test_empty_is_not_quarantined(model_of: Callable[..., Any]) -> None:
@@ -235,8 +237,8 @@ def test_a_reply_that_needed_a_second_attempt_leaves_a_clean_conversation(
 
     with ScriptedEndpoint(answer) as endpoint:
         [unit] = extract(model_of(endpoint), gleaning_rounds=1)
-    assert unit.state == "extracted"
-    assert unit.usage.calls == 3
+    assert (unit.state, len(endpoint.chats)) == ("extracted", 3)
+    assert unit.usage.calls == 2
     assert [m["role"] for m in endpoint.chats[-1].messages] == ["system", "user", "assistant", "user"]
 
 

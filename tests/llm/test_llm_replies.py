@@ -8,12 +8,11 @@ from hypothesis import strategies as st
 from pydantic import BaseModel
 
 from graphrag_dagster import prompts
+from graphrag_dagster.core.language.llm.asking import UnusableReply, ask_typed
 from graphrag_dagster.core.language.llm.chat import CallFailed, ChatReply, ChatRequest, Message
 from graphrag_dagster.core.language.llm.loop import run_in_order
 from graphrag_dagster.core.language.llm.replies import (
     NotUsable,
-    UnusableReply,
-    ask_typed,
     parse_json,
     read_typed,
     visible,
@@ -37,19 +36,16 @@ class Listed:
         self.requests: list[ChatRequest] = []
         self.accepted: list[str] = []
 
-    async def complete(self, request: ChatRequest) -> ChatReply:
+    def remember(self, request: ChatRequest, reply: ChatReply) -> None:
+        assert request is REQUEST
+        self.accepted.append(reply.text)
+
+    async def complete(self, request: ChatRequest, listen: object = None) -> ChatReply:
         self.requests.append(request)
         reply = self.replies.pop(0)
         if isinstance(reply, Exception):
             raise reply
-        made = reply if isinstance(reply, ChatReply) else ChatReply(reply, "stop", 10, 5)
-        return ChatReply(
-            made.text,
-            made.finish_reason,
-            made.input_tokens,
-            made.output_tokens,
-            lambda: self.accepted.append(made.text),
-        )
+        return reply if isinstance(reply, ChatReply) else ChatReply(reply, "stop", 10, 5)
 
 
 REQUEST = ChatRequest("thing", (Message("system", "s"), Message("user", "u")), 100, Thing)
@@ -130,7 +126,7 @@ def test_a_good_reply_is_accepted_and_counted() -> None:
 
 def test_a_bad_reply_is_asked_again_with_the_reason_and_never_accepted() -> None:
     found, model = asked('{"name": "x"}', '{"name": "x", "size": 1}')
-    assert found.usage.calls == 2
+    assert (found.usage.calls, len(model.requests)) == (1, 2)
     assert model.accepted == ['{"name": "x", "size": 1}']
     roles = [message.role for message in model.requests[1].messages]
     assert roles == ["system", "user", "assistant", "user"]
@@ -138,23 +134,26 @@ def test_a_bad_reply_is_asked_again_with_the_reason_and_never_accepted() -> None
 
 
 @pytest.mark.parametrize(
-    "bad",
+    ("bad", "calls"),
     [
-        ChatReply('{"name": "x", "size": 1}', "length"),
-        ChatReply("", "stop"),
-        ChatReply("<think>hm</think>", "stop"),
-        ChatReply("", "content_filter"),
-        ChatReply('{"$defs": {}, "properties": {}, "type": "object"}'),
+        (ChatReply('{"name": "x", "size": 1}', "length"), 4),
+        (ChatReply("", "stop"), 4),
+        (ChatReply("<think>hm</think>", "stop"), 4),
+        (ChatReply('{"$defs": {}, "properties": {}, "type": "object"}'), 4),
+        (ChatReply("", "length"), 2),
+        (ChatReply("<think>hm, what", "length"), 2),
+        (ChatReply("", "content_filter"), 1),
+        (ChatReply("No.", "refusal"), 1),
     ],
 )
-def test_after_three_attempts_prompt_reply_and_reason_are_kept(bad: ChatReply) -> None:
-    model = Listed(bad, bad, bad)
+def test_after_the_last_attempt_prompt_reply_and_reason_are_kept(bad: ChatReply, calls: int) -> None:
+    model = Listed(*[bad] * calls)
     with pytest.raises(UnusableReply) as raised:
         asyncio.run(ask_typed(model, REQUEST, Thing, prompts.load("retry")))
     assert raised.value.prompt == "u"
     assert raised.value.reply == bad.text
     assert raised.value.reason
-    assert raised.value.usage.calls == 3
+    assert raised.value.usage.calls == len(model.requests) == calls
     assert model.accepted == []
     assert all(message.content for message in model.requests[-1].messages)
 

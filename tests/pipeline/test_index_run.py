@@ -62,7 +62,7 @@ def test_a_run_makes_every_table_and_every_check_passes(indexed: Path) -> None:
         ]
     assert len(made) == len(tables.ALL_TABLES)
     assert all({"dagster/row_count", "sample", "seconds"} <= metadata.keys() for metadata in made)
-    assert len(evaluations) == len(tables.ALL_TABLES) + 6
+    assert len(evaluations) == len(tables.ALL_TABLES) + 7
     assert all(evaluation.passed for evaluation in evaluations)
 
 

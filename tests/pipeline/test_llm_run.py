@@ -1,6 +1,7 @@
 import json
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -14,7 +15,7 @@ from graphrag_dagster.resources.language import Language
 from graphrag_dagster.resources.snapshot import open_snapshot
 from graphrag_dagster.resources.warehouse import Warehouse
 from support.corpora import write_corpus
-from support.endpoint import Fault, ScriptedEndpoint
+from support.endpoint import Fault, Scripted, ScriptedEndpoint, name_pattern_script
 from support.tables_of import contents
 
 SETTINGS = """
@@ -53,20 +54,28 @@ def test_a_model_does_every_task_and_every_check_passes(
     assert "ORRIN VASK" in set(warehouse.read(tables.ENTITIES, "coast")["name"])
     references = warehouse.read(tables.REPORT_REFERENCES, "coast")
     assert references["valid"].sum() > 0
-    first = contents(warehouse, "coast")
+    first, paid = contents(warehouse, "coast"), len(endpoint.requests)
     run_index("coast")
     assert contents(warehouse, "coast") == first
+    assert len(endpoint.requests) == paid
+    runs = warehouse.read(tables.RUN_USAGE, "coast").sort("begun")
+    probes = 1
+    assert runs["calls"].to_list() == [paid - probes, 0]
+    assert runs["cached"][1] >= ledger["calls"].sum()
 
 
 def test_a_question_is_answered_with_citations_that_resolve(home: Path, endpoint: ScriptedEndpoint) -> None:
     prepare(home, endpoint)
     run_index("coast")
     settings = CorpusStore().settings("coast")
+    session = Language(max_tokens=None, max_usd=None).session(
+        settings, corpus="coast", asset="ask", run_id="question"
+    )
     answer = global_search(
         open_snapshot(Warehouse(), "coast"),
         "What happened at Skerry Point?",
         level=0,
-        answerer=Language().answerer(settings),
+        answerer=session.answerer(),
         count=get_tokenizer("cl100k_base").count,
     )
     assert answer.engine == "llm"
@@ -76,7 +85,10 @@ def test_a_question_is_answered_with_citations_that_resolve(home: Path, endpoint
 
 
 def test_garbage_is_quarantined_with_prompt_and_reply_and_the_run_ends(home: Path) -> None:
-    with ScriptedEndpoint(lambda body: "I would rather write a poem.") as server:
+    def poet(body: dict[str, Any]) -> Scripted | str:
+        return "I would rather write a poem." if "<source_text>" in str(body) else name_pattern_script(body)
+
+    with ScriptedEndpoint(poet) as server:
         prepare(home, server)
         run_index("coast")
     warehouse = Warehouse()
@@ -90,6 +102,14 @@ def test_garbage_is_quarantined_with_prompt_and_reply_and_the_run_ends(home: Pat
     assert warehouse.read(tables.ENTITIES, "coast").is_empty()
 
 
+def test_an_endpoint_that_gives_no_json_is_refused_before_anything_is_spent(home: Path) -> None:
+    with ScriptedEndpoint(lambda body: "I would rather write a poem.") as server:
+        prepare(home, server)
+        with pytest.raises(EndpointError, match="JSON"):
+            run_index("coast")
+        assert not any("<source_text>" in str(one.body) for one in server.chats)
+
+
 def test_an_unreachable_endpoint_is_named_and_nothing_is_overwritten(
     home: Path, endpoint: ScriptedEndpoint, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -100,7 +120,9 @@ def test_an_unreachable_endpoint_is_named_and_nothing_is_overwritten(
     folder = home / "corpora" / "coast"
     settings = (folder / "corpus.yaml").read_text(encoding="utf-8")
     (folder / "corpus.yaml").write_text(
-        settings.replace(endpoint.url, "http://127.0.0.1:9/v1").replace("retries: 2", "retries: 0"),
+        settings.replace(endpoint.url, "http://127.0.0.1:9/v1").replace(
+            "retries: 2", "retries: 0, namespace: another model"
+        ),
         encoding="utf-8",
     )
     with pytest.raises(EndpointError, match="127.0.0.1:9") as caught:
@@ -111,7 +133,9 @@ def test_an_unreachable_endpoint_is_named_and_nothing_is_overwritten(
     assert b"sk-very-secret" not in logs
 
 
-def test_faults_on_the_way_change_nothing_in_the_result(home: Path, endpoint: ScriptedEndpoint) -> None:
+def test_faults_on_the_way_change_nothing_in_the_result(
+    home: Path, endpoint: ScriptedEndpoint, monkeypatch: pytest.MonkeyPatch
+) -> None:
     prepare(home, endpoint)
     run_index("coast")
     first = contents(Warehouse(), "coast")
@@ -128,6 +152,7 @@ def test_faults_on_the_way_change_nothing_in_the_result(home: Path, endpoint: Sc
 
     with ScriptedEndpoint(faults=first_time) as server:
         prepare(home, server)
+        monkeypatch.setenv("GRAPHRAG_DAGSTER_CACHE", str(home / "nothing remembered.sqlite"))
         run_index("coast")
     assert len(server.requests) > len(seen)
     assert contents(Warehouse(), "coast") == first

@@ -102,10 +102,10 @@ def graph() -> Graph:
     return build_graph([(pair[0], pair[1]) for pair in PAIRS], TREE)
 
 
-def test_every_community_has_a_report_written_deepest_level_first(graph: Graph) -> None:
+def test_communities_that_fit_are_written_in_one_batch(graph: Graph) -> None:
     writer = QuotingWriter()
     made = build(graph, writer)
-    assert [len(batch) for batch in writer.batches] == [2, 2]
+    assert [len(batch) for batch in writer.batches] == [4]
     assert sorted(made.reports["report_id"]) == sorted(TREE)
     tables.COMMUNITY_REPORTS.validated(made.reports)
     tables.REPORT_FINDINGS.validated(made.findings)
@@ -141,10 +141,11 @@ def test_reports_of_children_stand_for_them_without_their_citations() -> None:
     made = build(
         build_graph([(pair[0], pair[1]) for pair in PAIRS], TREE, descriptions=long), writer, limit=100
     )
-    parent, other = sorted(writer.batches[1], key=lambda request: -len(request.reports))
+    assert [len(batch) for batch in writer.batches] == [3, 1]
+    (parent,) = writer.batches[1]
     assert [report.title for report in parent.reports] == ["a and b and c"]
     assert [entity.title for entity in parent.entities] == ["d", "e", "f"]
-    assert other.reports == ()
+    assert not any(request.reports for request in writer.batches[0])
     assert "# a and b and c\n\na knows b." in parent.context
     assert "Data:" not in parent.context
     stored = made.contexts.filter(pl.col("report_id") == "p").select("tokens", "reports", "complete").row(0)
@@ -163,7 +164,7 @@ def test_reports_of_children_stand_for_them_without_their_citations() -> None:
 def test_prominence_is_the_share_of_the_largest_summed_degree(graph: Graph) -> None:
     writer = QuotingWriter()
     build(graph, writer)
-    assert sorted(request.prominence for request in writer.batches[1]) == [2 / 14, 1.0]
+    assert sorted(request.prominence for request in writer.batches[0]) == [2 / 14, 7 / 14, 7 / 14, 1.0]
 
 
 @pytest.mark.parametrize(("given", "kept"), [(-3.0, 0.0), (11.0, 10.0), (float("nan"), 0.0), (7.5, 7.5)])
@@ -203,7 +204,7 @@ def test_a_writer_that_loses_reports_is_refused(graph: Graph) -> None:
         def write(self, requests: Sequence[ReportRequest]) -> list[WrittenReport]:
             return super().write(requests)[1:]
 
-    with pytest.raises(EngineError, match="gave 1 reports for 2 requests"):
+    with pytest.raises(EngineError, match="gave 3 reports for 4 requests"):
         build(graph, Forgetful())
 
 
@@ -223,4 +224,4 @@ def test_progress_counts_communities(graph: Graph) -> None:
     with listening(Listener()):
         build(graph, QuotingWriter())
     stage = "Writing community reports"
-    assert heard == [(stage, 4), (stage, 2), (stage, 2), (stage,)]
+    assert heard == [(stage, 4), (stage, 4), (stage,)]

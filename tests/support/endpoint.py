@@ -1,66 +1,45 @@
 """A model endpoint for tests: a real HTTP server on this machine that answers by a script.
 
-``ScriptedEndpoint(script)`` serves ``/v1/chat/completions``, ``/v1/embeddings`` and ``/v1/models`` on a free
-port. A script takes the JSON of a chat request and returns the reply. Faults are given as a function of the
-number and the JSON of the request, or as a list that is used up in order.
+``ScriptedEndpoint(script)`` serves ``/v1/chat/completions``, ``/v1/embeddings``, ``/v1/models``, ``/v1/files``
+and ``/v1/batches`` on a free port. A script takes the JSON of a chat request and returns the reply. Faults are
+given as a function of the number and the JSON of the request, or as a list that is used up in order.
+``/tally`` and ``/reset`` show and clear the account of what was asked.
 """
 
 import hashlib
 import json
 import math
-import socket
 import threading
 import time
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import Any
+from collections.abc import Callable, Collection, Sequence
+from functools import cache, partial
+from typing import Any, Literal
 
+from support.answering import answer_line
+from support.batch_routes import Batch, BatchRoutes
+from support.chat_replies import Abilities, Script, completion, embeddings
+from support.faults import Body, Fault, Faults
+from support.http_side import Handler, Server
+from support.rate_rules import RateRules
+from support.script_variants import gleaning_script, wordy_script
 from support.scripted_replies import Scripted, name_pattern_script
+from support.tallies import Logged, concurrency_by_task, tally
 
-__all__ = ["Fault", "Scripted", "ScriptedEndpoint", "name_pattern_script"]
-
-Body = dict[str, Any]
-Script = Callable[[Body], "Scripted | str"]
-
-
-@dataclass(frozen=True)
-class Fault:
-    """What goes wrong with one request.
-
-    ``drop`` closes the connection without an answer, ``malformed`` sends a body that is no JSON, ``truncated``
-    ends the connection in the middle of the body.
-    """
-
-    status: int | None = None
-    message: str = "scripted failure"
-    code: str | None = None
-    headers: dict[str, str] = field(default_factory=dict)
-    delay: float = 0.0
-    drop: bool = False
-    malformed: bool = False
-    truncated: bool = False
+__all__ = [
+    "Fault",
+    "Logged",
+    "Scripted",
+    "ScriptedEndpoint",
+    "gleaning_script",
+    "name_pattern_script",
+    "wordy_script",
+]
 
 
-Faults = Callable[[int, Body], Fault | None] | Iterable[Fault | None]
-
-
-@dataclass
-class Logged:
-    """One request as it came."""
-
-    path: str
-    body: Body
-    headers: dict[str, str]
-
-    @property
-    def messages(self) -> list[dict[str, str]]:
-        return self.body.get("messages", [])
-
-    @property
-    def last(self) -> str:
-        """The last message."""
-        return self.messages[-1]["content"]
+@cache
+def _of_word(word: str) -> tuple[int, float]:
+    digest = hashlib.sha256(word.encode()).digest()
+    return digest[0], math.copysign(1 + digest[1] / 255, digest[2] - 127.5)
 
 
 class ScriptedEndpoint:
@@ -69,8 +48,25 @@ class ScriptedEndpoint:
     Args:
         script: answers chat requests.
         faults: what goes wrong.
-        seconds: how long every answer takes.
+        seconds: how long every answer takes; refusals take no time.
+        seconds_per_token: how much longer for each token of a chat reply.
         dimension: numbers of an embedding.
+        obey_limit: cut replies at the request's limit of tokens.
+        context_tokens: longest prompt, in tokens of four characters.
+        overflow: what happens to a longer one: an error, or its beginning is lost without a word.
+        unsupported: keys of requests that are refused, such as ``logit_bias``, ``response_format.json_schema``.
+        models: what ``/v1/models`` lists.
+        strict_models: other models do not exist.
+        requests_per_minute: limit of chats and embeddings.
+        tokens_per_minute: limit of the tokens of prompts and replies.
+        burst: how many minutes' worth may come at once.
+        retry_after: whether what exceeds a limit is told when to come again.
+        rate_headers: whether answers tell the limits; by default where there are any.
+        batch_steps: how many times a batch is seen in progress.
+        batch_expires_after: only so many of its requests are answered, then a batch expires.
+        batch_fails: with this message every batch fails.
+        port: 0 is a free one.
+        listener: hears ``begin``, ``end`` and, where the end did not reach the client, ``unsent``.
     """
 
     def __init__(
@@ -79,17 +75,47 @@ class ScriptedEndpoint:
         *,
         faults: Faults = (),
         seconds: float = 0.0,
+        seconds_per_token: float = 0.0,
         dimension: int = 16,
+        obey_limit: bool = False,
+        context_tokens: int | None = None,
+        overflow: Literal["error", "truncate"] = "error",
+        unsupported: Collection[str] = (),
+        models: Sequence[str] = ("scripted",),
+        strict_models: bool = False,
+        requests_per_minute: float | None = None,
+        tokens_per_minute: float | None = None,
+        burst: float = 1.0,
+        retry_after: bool = True,
+        rate_headers: bool | None = None,
+        batch_steps: int = 1,
+        batch_expires_after: int | None = None,
+        batch_fails: str | None = None,
+        port: int = 0,
+        listener: Callable[[str, Logged], None] | None = None,
     ) -> None:
         self.script = script
         self.seconds = seconds
+        self.seconds_per_token = seconds_per_token
         self.dimension = dimension
+        self.abilities = Abilities(models, strict_models, unsupported, obey_limit, context_tokens, overflow)
+        self.rules = RateRules(requests_per_minute, tokens_per_minute, burst)
         self.requests: list[Logged] = []
         self.max_in_flight = 0
+        self._listener = listener
         self._faults = faults if callable(faults) else iter(faults)
         self._in_flight = 0
         self._lock = threading.Lock()
-        self._server = _Server(("127.0.0.1", 0), _Handler)
+        self.tells_rates = bool(self.rules) if rate_headers is None else rate_headers
+        self.tells_wait = retry_after
+        self.batch_routes = BatchRoutes(
+            partial(answer_line, self),
+            steps=batch_steps,
+            expires_after=batch_expires_after,
+            fails=batch_fails,
+        )
+        self._closing = threading.Event()
+        self._server = Server(("127.0.0.1", port), Handler)
         self._server.endpoint = self
         self._thread = threading.Thread(target=self._server.serve_forever, args=(0.02,), daemon=True)
 
@@ -98,6 +124,7 @@ class ScriptedEndpoint:
         return self
 
     def __exit__(self, *_: object) -> None:
+        self._closing.set()
         self._server.shutdown()
         self._server.server_close()
 
@@ -111,111 +138,88 @@ class ScriptedEndpoint:
         """The chat requests."""
         return [one for one in self.requests if one.path.endswith("/chat/completions")]
 
+    @property
+    def batches(self) -> dict[str, Batch]:
+        """The batches by id."""
+        return self.batch_routes.batches
+
+    def tally(self) -> dict[str, Any]:
+        """See :func:`support.tallies.tally`."""
+        return tally(self._snapshot())
+
+    def concurrency_by_task(self) -> dict[str, tuple[int, float]]:
+        """See :func:`support.tallies.concurrency_by_task`."""
+        return concurrency_by_task(self._snapshot())
+
+    def reset(self) -> None:
+        """Forget what was asked; a function of faults that can forget does so too."""
+        with self._lock:
+            self.requests.clear()
+            self.max_in_flight = self._in_flight
+            if hasattr(self._faults, "reset"):
+                self._faults.reset()
+
+    def _snapshot(self) -> list[Logged]:
+        with self._lock:
+            return list(self.requests)
+
     def begin(self, logged: Logged) -> Fault | None:
         with self._lock:
-            number = len(self.requests)
+            logged.begun = time.monotonic()
+            logged.number = len(self.requests)
             self.requests.append(logged)
-            self._in_flight += 1
-            self.max_in_flight = max(self.max_in_flight, self._in_flight)
-            return self._faults(number, logged.body) if callable(self._faults) else next(self._faults, None)
+            if logged.path != "batch":
+                self._in_flight += 1
+                self.max_in_flight = max(self.max_in_flight, self._in_flight)
+            fault = (
+                self._faults(logged.number, logged.body)
+                if callable(self._faults)
+                else next(self._faults, None)
+            )
+        self._tell("begin", logged)
+        return fault
 
-    def end(self) -> None:
+    def end(self, logged: Logged) -> None:
+        """Take note of the end of a request; only the first time counts."""
         with self._lock:
-            self._in_flight -= 1
+            if logged.ended is not None:
+                return
+            logged.ended = time.monotonic()
+            if logged.path != "batch":
+                self._in_flight -= 1
+        self._tell("end", logged)
 
-    def answer(self, path: str, body: Body) -> Body:
-        if path.endswith("/embeddings"):
-            return self._embeddings(body)
-        if path.endswith("/models"):
-            return {"object": "list", "data": [{"id": "scripted", "object": "model"}]}
-        reply = self.script(body)
-        made = reply if isinstance(reply, Scripted) else Scripted(reply)
-        prompt = sum(len(message["content"]) for message in body["messages"])
-        return {
-            "id": "scripted",
-            "object": "chat.completion",
-            "model": body["model"],
-            "choices": [
-                {
-                    "index": 0,
-                    "finish_reason": made.finish_reason,
-                    "message": {"role": "assistant", "content": made.text},
-                }
-            ],
-            "usage": {
-                "prompt_tokens": made.input_tokens if made.input_tokens is not None else prompt // 4,
-                "completion_tokens": made.output_tokens
-                if made.output_tokens is not None
-                else len(made.text) // 4,
-            },
+    def unsent(self, logged: Logged) -> None:
+        """Take note that the client did not get all of the answer."""
+        logged.sent = logged.answered = False
+        self._tell("unsent", logged)
+
+    def _tell(self, event: str, logged: Logged) -> None:
+        if self._listener is not None:
+            self._listener(event, logged)
+
+    def wait_until(self, moment: float) -> None:
+        """Wait for a moment of the monotonic clock, or for the end of the server."""
+        if (seconds := moment - time.monotonic()) > 0:
+            self._closing.wait(seconds)
+
+    def answer(self, path: str, body: Body, reply: Scripted) -> Body:
+        """The body of a good answer."""
+        return embeddings(body, self.vector) if path.endswith("/embeddings") else completion(body, reply)
+
+    def account(self) -> bytes:
+        """What ``/tally`` shows: both accounts and the processor seconds of this process."""
+        told = {
+            **self.tally(),
+            "concurrency_by_task": self.concurrency_by_task(),
+            "cpu_seconds": time.process_time(),
         }
-
-    def _embeddings(self, body: Body) -> Body:
-        texts = body["input"] if isinstance(body["input"], list) else [body["input"]]
-        data = [{"index": i, "embedding": self.vector(text)} for i, text in enumerate(texts)]
-        return {"object": "list", "model": body["model"], "data": data[::-1]}
+        return json.dumps(told).encode()
 
     def vector(self, text: str) -> list[float]:
         """The vector of a text before it is normalised: words hashed into a few numbers."""
         numbers = [0.0] * self.dimension
         for word in text.lower().split():
-            digest = hashlib.sha256(word.encode()).digest()
-            numbers[digest[0] % self.dimension] += math.copysign(1 + digest[1] / 255, digest[2] - 127.5)
+            place, number = _of_word(word)
+            numbers[place % self.dimension] += number
         return numbers
-
-
-class _Server(ThreadingHTTPServer):
-    daemon_threads = True
-    endpoint: ScriptedEndpoint
-
-    def handle_error(self, request: Any, client_address: Any) -> None:
-        """A client that hangs up is no news."""
-
-
-class _Handler(BaseHTTPRequestHandler):
-    protocol_version = "HTTP/1.1"
-    server: _Server
-
-    def log_message(self, *_: Any) -> None:
-        pass
-
-    def do_GET(self) -> None:
-        self._serve({})
-
-    def do_POST(self) -> None:
-        self._serve(json.loads(self.rfile.read(int(self.headers.get("Content-Length", 0)))))
-
-    def _serve(self, body: Body) -> None:
-        endpoint = self.server.endpoint
-        fault = endpoint.begin(Logged(self.path, body, dict(self.headers.items()))) or Fault()
-        try:
-            time.sleep(endpoint.seconds + fault.delay)
-            if fault.drop:
-                self._hang_up()
-            elif fault.status is not None:
-                error = {"message": fault.message, "code": fault.code, "type": "scripted"}
-                self._send(fault.status, json.dumps({"error": error}).encode(), fault)
-            elif fault.malformed:
-                self._send(200, b'{"choices": [{"mess', fault)
-            else:
-                self._send(200, json.dumps(endpoint.answer(self.path, body)).encode(), fault)
-        finally:
-            endpoint.end()
-
-    def _send(self, status: int, content: bytes, fault: Fault) -> None:
-        self.send_response(status)
-        self.send_header("Content-Type", "application/json")
-        self.send_header("Content-Length", str(len(content)))
-        for name, value in fault.headers.items():
-            self.send_header(name, value)
-        self.end_headers()
-        if fault.truncated:
-            self.wfile.write(content[: len(content) // 2])
-            self.wfile.flush()
-            self._hang_up()
-        else:
-            self.wfile.write(content)
-
-    def _hang_up(self) -> None:
-        self.close_connection = True
-        self.connection.shutdown(socket.SHUT_RDWR)

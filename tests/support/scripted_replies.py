@@ -1,7 +1,7 @@
 """Replies to all the prompts of the package, made by patterns: names are capitalised words.
 
-The tasks are told apart by the delimiters of the data in their prompts. Nothing here speaks of quality; the
-replies have the right shape, name what stands in the prompt, and cite ids that stand there.
+Nothing here speaks of quality; the replies have the right shape, name what stands in the prompt, and cite ids
+that stand there.
 """
 
 import json
@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
-from graphrag_dagster import prompts
+from support.conversations import CHECKS, CONTINUATIONS, Asked, asked_of, section
+from support.probes import probe_reply
 
 _WORD = r"[A-Z][\w'’&-]+"
 _NAME = re.compile(rf"{_WORD}(?:[ ]{{1,2}}(?:of[ ]|the[ ])?{_WORD})*")
@@ -26,44 +27,69 @@ _PLACES = ("Harbour", "Island", "Bay", "Street", "Town", "City", "Sound", "Point
 
 @dataclass(frozen=True)
 class Scripted:
-    """A reply with its finish reason; tokens None are counted roughly."""
+    """A reply with its finish reason; tokens None are counted roughly, as a quarter of the characters.
+
+    ``reasoning`` is sent beside the reply and counts as output; ``cached_input_tokens`` are reported as those
+    of the prompt that the provider had in its cache.
+    """
 
     text: str
     finish_reason: str = "stop"
     input_tokens: int | None = None
     output_tokens: int | None = None
+    reasoning: str | None = None
+    cached_input_tokens: int = 0
+
+
+@dataclass(frozen=True)
+class Style:
+    """How a script writes: most characters of a description, fewest words of a name, whether it gleans.
+
+    A gleaning script names at first only what the first half of a text names, and the rest when it is told
+    to continue.
+    """
+
+    shown: int | None = None
+    words: int = 1
+    gleans: bool = False
 
 
 def name_pattern_script(body: dict[str, Any]) -> Scripted | str:
     """Answer any prompt of the package in the form that it asks for."""
-    messages = body["messages"]
-    last, system = messages[-1]["content"], messages[0]["content"]
-    first = messages[1]["content"] if len(messages) > 1 else last
-    if last in {prompts.load("glean_check").text, prompts.load("claims_check").text}:
-        return Scripted("NO", "length" if body.get("max_tokens") == 1 else "stop")
-    tuples = "<|>" in system
-    gleaned = last in {prompts.load("glean_continue").text, prompts.load("claims_continue").text}
-    if (names := section(first, "entity_names")) is not None:
-        return _claims([] if gleaned else names.splitlines(), section(first, "source_text") or "", tuples)
-    if (text := section(first, "source_text")) is not None:
-        return _graph("" if gleaned else text, tuples)
-    if (descriptions := section(first, "descriptions")) is not None:
+    return reply_in_style(body, Style())
+
+
+def reply_in_style(body: dict[str, Any], style: Style) -> Scripted | str:
+    """Answer any prompt of the package, its probes included."""
+    asked = asked_of(body)
+    if asked.task in CHECKS:
+        missing = style.gleans and not asked.continued
+        return Scripted("YES" if missing else "NO", "length" if body.get("max_tokens") == 1 else "stop")
+    if asked.task.startswith("extract_") or asked.task in CONTINUATIONS:
+        return _extraction(asked, style)
+    if (descriptions := section(asked.data, "descriptions")) is not None:
         joined = " ".join(line.removeprefix("- ") for line in descriptions.splitlines())
         return json.dumps({"description": joined[:1500]})
-    if (community := section(first, "community")) is not None:
+    if (community := section(asked.data, "community")) is not None:
         return _report(community)
-    if (reports := section(first, "reports")) is not None:
-        return _partial(section(first, "question") or "", reports, system)
-    if (partials := section(first, "partial_answers")) is not None:
+    if (reports := section(asked.data, "reports")) is not None:
+        return _partial(section(asked.data, "question") or "", reports, asked.system)
+    if (partials := section(asked.data, "partial_answers")) is not None:
         cited = " ".join(dict.fromkeys(_CITATION.findall(partials)))
         return f"## Answer\n\nThe reports speak of {', '.join(found_names(partials)[:8])}. {cited}".strip()
-    return "There is nothing to say."
+    return probe_reply(body) or "There is nothing to say."
 
 
-def section(text: str, tag: str) -> str | None:
-    """What stands between the delimiters of a tag, None where there are none."""
-    found = re.search(rf"<{tag}>\n(.*)\n</{tag}>", text, re.DOTALL)
-    return found[1] if found else None
+def _extraction(asked: Asked, style: Style) -> str:
+    tuples = "<|>" in asked.system
+    text = section(asked.data, "source_text") or ""
+    later = asked.task in CONTINUATIONS
+    names = section(asked.data, "entity_names")
+    if names is None:
+        return _graph(text, tuples, style, later)
+    listed = names.splitlines()
+    half = (len(listed) + 1) // 2 if style.gleans else len(listed)
+    return _claims(listed[half:] if later else listed[:half], text, tuples)
 
 
 def found_names(text: str) -> list[str]:
@@ -90,12 +116,16 @@ def _kind(name: str) -> str:
     return "PERSON" if len(name.split()) == 2 else "ORGANIZATION"
 
 
-def _graph(text: str, tuples: bool) -> str:
-    sentences = [" ".join(sentence.split()) for sentence in _SENTENCE.findall(text)]
-    first_in = {name: s for s in reversed(sentences) for name in _in_sentence(s)}
-    entities = [(name, _kind(name), first_in[name]) for name in found_names(text)]
-    pairs = {pair: s for s in reversed(sentences) for pair in pairwise(_in_sentence(s))}
-    relations = [(a, b, pairs[a, b], 1 + len(pairs[a, b]) % 10) for a, b in sorted(pairs) if a != b]
+def _graph(text: str, tuples: bool, style: Style | None = None, later: bool = False) -> str:
+    chosen = style or Style()
+    sentences = _SENTENCE.findall(text)
+    half = (len(sentences) + 1) // 2 if chosen.gleans else len(sentences)
+    entities, relations = _things(sentences[:half], chosen)
+    if later:
+        names, pairs = {one[0] for one in entities}, {one[:2] for one in relations}
+        entities, relations = _things(sentences[half:], chosen)
+        entities = [one for one in entities if one[0] not in names]
+        relations = [one for one in relations if one[:2] not in pairs]
     if not tuples:
         return json.dumps(
             {
@@ -107,6 +137,20 @@ def _graph(text: str, tuples: bool) -> str:
             }
         )
     return _tuples([("entity", *e) for e in entities] + [("relationship", *r) for r in relations])
+
+
+def _things(raw: list[str], style: Style) -> tuple[list[tuple[str, str, str]], list[tuple[Any, ...]]]:
+    """The entities and relationships of sentences, each described by the first sentence that names it."""
+    sentences = [" ".join(sentence.split()) for sentence in raw]
+    named = [(s, [n for n in _in_sentence(s) if len(n.split()) >= style.words]) for s in sentences]
+    first_in = {name: s for s, names in reversed(named) for name in names}
+    order = dict.fromkeys(name for _, names in named for name in names)
+    entities = [(name, _kind(name), first_in[name][: style.shown]) for name in order]
+    pairs = {pair: s for s, names in reversed(named) for pair in pairwise(names)}
+    relations = [
+        (a, b, pairs[a, b][: style.shown], 1 + len(pairs[a, b]) % 10) for a, b in sorted(pairs) if a != b
+    ]
+    return entities, relations
 
 
 def _tuples(records: list[tuple[Any, ...]]) -> str:

@@ -3,13 +3,14 @@
 import duckdb
 
 from graphrag_dagster.resources.warehouse import Warehouse
-from graphrag_dagster.tables import ALL_TABLES
+from graphrag_dagster.tables import ACCOUNTS, ALL_TABLES
 
 
 def contents(warehouse: Warehouse, corpus: str) -> dict[str, list[tuple[object, ...]]]:
-    """Every row of every declared table, in stored order and with the column ``corpus``."""
+    """Every row of every table but the accounts of runs, in stored order and with the column ``corpus``."""
     with duckdb.connect(str(warehouse.file(corpus)), read_only=True) as connection:
         return {
             table.full_name: connection.execute(f'from "{table.schema}"."{table.name}"').fetchall()
             for table in ALL_TABLES
+            if table not in ACCOUNTS
         }

@@ -1,6 +1,9 @@
 """Reports of all communities, bottom-up (paper §3.1.5, spec_graphrag §6)."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import compress, groupby
+from operator import itemgetter
+from typing import Any
 
 import polars as pl
 
@@ -31,10 +34,12 @@ def build_reports(
     count: Callable[[str], int],
     context_tokens: int,
 ) -> ReportFrames:
-    """Write one report per community, deepest level first, each level in one batch.
+    """Write one report per community, in as few batches as possible.
 
-    A context that is too large is packed again with the reports of its sub-communities, which are therefore
-    written before; their citations are left out of it, since they point into another context.
+    The first batch has every community whose elements all fit: its report depends on no other. A context that
+    is too large is packed again with the reports of its sub-communities, which are therefore written before:
+    those come level by level, the deepest first. Citations of a report are left out of the context above,
+    since they point into another context.
 
     Args:
         entities: rows of ``graph.entities``.
@@ -90,9 +95,11 @@ def _write_all(
     below: dict[str, WrittenReport] = {}
     children: dict[str, ChildReport] = {}
     with stage(_STAGE, len(communities)) as running:
-        for level in sorted(communities["level"].unique(), reverse=True):
-            batch = communities.filter(pl.col("level") == level).sort("community_id").to_dicts()
-            contexts = [packer.pack(community["community_id"], children) for community in batch]
+        for batch, whole in _batches(communities, packer):
+            contexts = [
+                context or packer.pack(community["community_id"], children)
+                for community, context in zip(batch, whole, strict=True)
+            ]
             requests = [
                 _request(context, evidence, below, community["summed_degree"] / largest)
                 for community, context in zip(batch, contexts, strict=True)
@@ -102,6 +109,21 @@ def _write_all(
                 below[community["community_id"]] = report
                 children[community["community_id"]] = _child(report)
             running.advance(len(batch))
+
+
+def _batches(
+    communities: pl.DataFrame, packer: Packer
+) -> Iterator[tuple[list[dict[str, Any]], list[PackedContext | None]]]:
+    """Communities to write together, with their contexts where those are known already."""
+    ordered = communities.sort(["level", "community_id"], descending=[True, False]).to_dicts()
+    packed = [packer.pack(community["community_id"], {}) for community in ordered]
+    fits = [context.complete for context in packed]
+    if any(fits):
+        yield list(compress(ordered, fits)), list(compress(packed, fits))
+    left = compress(ordered, (not fit for fit in fits))
+    for _, level in groupby(left, key=itemgetter("level")):
+        batch = list(level)
+        yield batch, [None] * len(batch)
 
 
 def _request(

@@ -8,12 +8,13 @@ from pydantic import BaseModel, field_validator, model_validator
 
 from graphrag_dagster.core.errors import EngineError
 from graphrag_dagster.core.language.citations import canonical_citations, parse_citations, rewrite_citations
-from graphrag_dagster.core.language.llm.chat import ChatModel, ChatRequest, Message
+from graphrag_dagster.core.language.llm.asking import Asked, UnusableReply, ask
+from graphrag_dagster.core.language.llm.chat import ChatModel, ChatRequest, Listener, Message
 from graphrag_dagster.core.language.llm.data import enclose
 from graphrag_dagster.core.language.llm.extraction import Replies
 from graphrag_dagster.core.language.llm.loop import run_in_order, run_one
 from graphrag_dagster.core.language.llm.prompts_port import PromptSource
-from graphrag_dagster.core.language.llm.replies import Asked, NotUsable, UnusableReply, ask, read_typed
+from graphrag_dagster.core.language.llm.replies import NotUsable, read_typed
 from graphrag_dagster.core.language.llm.schemas import AnswerShape, PointsShape
 from graphrag_dagster.core.language.tasks import ContextUnit, Engine, FinalAnswer, PartialAnswer
 
@@ -77,6 +78,7 @@ class LlmAnswerer:
             answer with their lines in descending score and the highest as its score.
         max_map_tokens: longest partial answer.
         max_reduce_tokens: longest answer.
+        listen: hears the text of the answer as it comes.
     """
 
     engine: Engine = "llm"
@@ -90,6 +92,7 @@ class LlmAnswerer:
         unit: Unit = "answer",
         max_map_tokens: int = 2000,
         max_reduce_tokens: int = 4000,
+        listen: Listener | None = None,
     ) -> None:
         self._model = model
         self._unit = unit
@@ -102,6 +105,7 @@ class LlmAnswerer:
         self._retry = prompts.load("retry")
         self._max_map_tokens = max_map_tokens
         self._max_reduce_tokens = max_reduce_tokens
+        self._listen = listen
 
     def map(
         self, question: str, chunks: Sequence[Sequence[ContextUnit]], rendered: Sequence[str]
@@ -141,7 +145,9 @@ class LlmAnswerer:
         )
         request = self._request("global_reduce", self._reduce_system, user, self._max_reduce_tokens)
         try:
-            asked = run_one(ask(self._model, request, lambda text: (text, False), self._retry))
+            asked = run_one(
+                ask(self._model, request, lambda text: (text, False), self._retry, listen=self._listen)
+            )
         except UnusableReply as lost:
             raise EngineError(
                 f"the model gave no usable answer: {lost.reason}; ask again, or choose another model"

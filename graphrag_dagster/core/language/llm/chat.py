@@ -10,10 +10,15 @@ from graphrag_dagster.core.errors import EndpointError
 from graphrag_dagster.core.language.tasks import Usage
 
 Role = Literal["system", "user", "assistant"]
+Listener = Callable[[str], None]
 
 
 class CallFailed(EndpointError):
-    """One call got no reply although the endpoint is there: retries used up, or the request refused."""
+    """One call got no reply although the endpoint is there: its retries are used up."""
+
+
+class Refused(CallFailed):
+    """The endpoint understood the request and will not do it, for instance because it is too long."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,10 +31,11 @@ class Message:
 
 @dataclass(frozen=True, slots=True)
 class ChatRequest:
-    """All that determines a reply, save for the model and its sampling temperature.
+    """All that determines a reply, save for the model and its sampling.
 
     ``schema`` asks for a JSON reply of that shape. ``forced_tokens`` are token ids that get a logit bias of
-    +100. ``temperature`` None is the model's own.
+    +100. ``temperature`` None is the model's own. ``again`` counts how often this was asked before without a
+    usable reply; a request asked again is never answered from memory.
     """
 
     task: str
@@ -38,25 +44,24 @@ class ChatRequest:
     schema: type[BaseModel] | None = None
     temperature: float | None = None
     forced_tokens: tuple[int, ...] = ()
-
-
-def _nothing() -> None:
-    pass
+    again: int = 0
 
 
 @dataclass(frozen=True, slots=True)
 class ChatReply:
     """A reply as it came. ``finish_reason`` is ``stop``, ``length`` (cut off) or what the endpoint says.
 
-    ``accept`` is called once the reply has proved usable, so that a model that remembers replies never
-    keeps a bad one.
+    ``note`` says how a reply came about that is not the model's plain reply to this very request; it is
+    remembered with it. ``cached_input_tokens`` are those of ``input_tokens`` that the provider had in its own
+    cache.
     """
 
     text: str
     finish_reason: str = "stop"
     input_tokens: int = 0
     output_tokens: int = 0
-    accept: Callable[[], None] = _nothing
+    note: str | None = None
+    cached_input_tokens: int = 0
 
     @property
     def usage(self) -> Usage:
@@ -75,10 +80,17 @@ class ChatModel(Protocol):
     def concurrency(self) -> int:
         """Most calls in flight."""
 
-    async def complete(self, request: ChatRequest) -> ChatReply:
-        """Return the reply, whatever it holds.
+    async def complete(self, request: ChatRequest, listen: Listener | None = None) -> ChatReply:
+        """Return the reply, whatever it holds; ``listen`` hears its text as it comes.
 
         Raises:
             CallFailed: this call got no reply.
             EndpointError: the endpoint cannot be used at all.
+        """
+
+    def remember(self, request: ChatRequest, reply: ChatReply) -> None:
+        """Take note that this reply to this request proved usable.
+
+        A model with a memory will answer the same request with it from now on; no other reply is ever
+        remembered, so that a bad one cannot become permanent.
         """

@@ -1,14 +1,22 @@
 """Claims by a model (paper §3.1.2; spec_graphrag §3): every round's claims count, gleaned ones too."""
 
 from collections.abc import Iterator, Sequence
+from functools import partial
 
 from graphrag_dagster.core.language.llm.chat import ChatModel, ChatRequest, Message
+from graphrag_dagster.core.language.llm.copies import Copies
 from graphrag_dagster.core.language.llm.data import enclose
 from graphrag_dagster.core.language.llm.extraction import Replies
 from graphrag_dagster.core.language.llm.gleaning import Gleaner, Order
 from graphrag_dagster.core.language.llm.loop import run_in_order
 from graphrag_dagster.core.language.llm.prompts_port import PromptSource
-from graphrag_dagster.core.language.llm.raw_records import RawReply, read_json_records, read_tuple_records
+from graphrag_dagster.core.language.llm.raw_records import (
+    RawReply,
+    join_json_replies,
+    join_tuple_replies,
+    read_json_records,
+    read_tuple_records,
+)
 from graphrag_dagster.core.language.llm.schemas import ClaimsShape
 from graphrag_dagster.core.language.llm.unit_results import unit_extraction
 from graphrag_dagster.core.language.llm.yes_no import YesNo, encoding_of_model, first_tokens
@@ -58,12 +66,15 @@ class LlmClaimExtractor:
         self._gleaner = Gleaner(
             model,
             _read_json if replies == "json_schema" else _read_tuples,
+            join_json_replies if replies == "json_schema" else join_tuple_replies,
+            Copies.of(self._system),
             prompts.load("retry"),
             prompts.load("claims_continue"),
             YesNo(
                 model,
                 "claims_check",
                 prompts.load("claims_check"),
+                prompts.load("retry"),
                 first_tokens(tokenizer_name or encoding_of_model(model.name)) if logit_bias else (),
             ),
             gleaning_rounds,
@@ -90,13 +101,17 @@ class LlmClaimExtractor:
         unit, names = task
         if not names:
             return UnitExtraction(unit.id, "empty", "no entities that claims could be about", rounds=0)
+        talk = await self._gleaner.run(unit.text, partial(self.first_request, names))
+        return unit_extraction(unit, talk, _NOTHING)
+
+    def first_request(self, names: Sequence[str], text: str) -> ChatRequest:
+        """Return the request that opens the conversation about a text and the names found in it."""
         user = self._user.render(
             entity_names=enclose("entity_names", "\n".join(sorted(set(names)))),
-            source_text=enclose("source_text", unit.text),
+            source_text=enclose("source_text", text),
         )
         messages = (Message("system", self._system), Message("user", user))
-        request = ChatRequest("extract_claims", messages, self._max_tokens, self._schema)
-        return unit_extraction(unit, await self._gleaner.run(request), _NOTHING)
+        return ChatRequest("extract_claims", messages, self._max_tokens, self._schema)
 
 
 def _read_json(text: str, gleaning: bool) -> tuple[RawReply, bool]:

@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from pydantic import BaseModel, field_validator
 
 from graphrag_dagster.core.corpus.tokens import Tokenizer, get_tokenizer
+from graphrag_dagster.core.language.llm.asking import UnusableReply, ask_typed
 from graphrag_dagster.core.language.llm.chat import ChatModel, ChatRequest, Message
 from graphrag_dagster.core.language.llm.data import enclose
 from graphrag_dagster.core.language.llm.loop import run_in_order
 from graphrag_dagster.core.language.llm.prompts_port import PromptSource
-from graphrag_dagster.core.language.llm.replies import UnusableReply, ask_typed
 from graphrag_dagster.core.language.llm.schemas import DescriptionShape
 from graphrag_dagster.core.language.tasks import DescriptionGroup, Engine, MergedDescription, Usage
 
@@ -39,6 +39,8 @@ class LlmDescriptionMerger:
     Args:
         model: answers.
         prompts: ``summarize_descriptions_system``, ``summarize_descriptions_user`` and ``retry``.
+        merge_above_tokens: distinct descriptions that together are no longer than this are joined as they
+            are, without a call; 0 sends every element that has two.
         max_input_tokens: descriptions sent in one call; what does not fit is folded in by further calls.
         max_words: length asked for.
         max_output_tokens: longest reply.
@@ -52,6 +54,7 @@ class LlmDescriptionMerger:
         model: ChatModel,
         prompts: PromptSource,
         *,
+        merge_above_tokens: int = 0,
         max_input_tokens: int = 4000,
         max_words: int = 500,
         max_output_tokens: int = 1500,
@@ -61,12 +64,14 @@ class LlmDescriptionMerger:
         self._system = prompts.load("summarize_descriptions_system").render(max_words=str(max_words))
         self._user = prompts.load("summarize_descriptions_user")
         self._retry = prompts.load("retry")
+        self._above = merge_above_tokens
         self._budget = max_input_tokens
         self._max_tokens = max_output_tokens
         self._encoding = encoding
 
     def merge(self, groups: Sequence[DescriptionGroup]) -> list[MergedDescription]:
-        """Return one description per group; one distinct description is kept word for word, without a call.
+        """Return one description per group; one distinct description is kept word for word, without a call,
+        and so are several that are short together.
 
         Where no reply could be used the descriptions are joined as they are, and ``problem`` says why.
 
@@ -84,8 +89,8 @@ class LlmDescriptionMerger:
 
     async def _merge(self, group: DescriptionGroup) -> MergedDescription:
         distinct = list(dict.fromkeys(text for text in group.descriptions if text.strip()))
-        if len(distinct) <= 1:
-            return MergedDescription("".join(distinct), self.engine)
+        if len(distinct) <= 1 or self._short(distinct):
+            return MergedDescription(" ".join(distinct), self.engine)
         usage, text = Usage(), ""
         try:
             for batch in self._batches(distinct):
@@ -100,6 +105,11 @@ class LlmDescriptionMerger:
         except UnusableReply as lost:
             return MergedDescription(" ".join(distinct), "extractive", lost.reason, usage + lost.usage)
         return MergedDescription(text, self.engine, usage=usage)
+
+    def _short(self, descriptions: Sequence[str]) -> bool:
+        if not self._above:
+            return False
+        return get_tokenizer(self._encoding).count(" ".join(descriptions)) <= self._above
 
     def _batches(self, descriptions: Sequence[str]) -> list[list[str]]:
         """Fill calls up to the budget; each after the first leaves room for the description so far."""

@@ -4,11 +4,18 @@ from collections.abc import Iterator, Sequence
 from typing import Literal
 
 from graphrag_dagster.core.language.llm.chat import ChatModel, ChatRequest, Message
+from graphrag_dagster.core.language.llm.copies import Copies
 from graphrag_dagster.core.language.llm.data import enclose
 from graphrag_dagster.core.language.llm.gleaning import Gleaner, Order
 from graphrag_dagster.core.language.llm.loop import run_in_order
 from graphrag_dagster.core.language.llm.prompts_port import PromptSource
-from graphrag_dagster.core.language.llm.raw_records import RawReply, read_json_records, read_tuple_records
+from graphrag_dagster.core.language.llm.raw_records import (
+    RawReply,
+    join_json_replies,
+    join_tuple_replies,
+    read_json_records,
+    read_tuple_records,
+)
 from graphrag_dagster.core.language.llm.records import RecordType
 from graphrag_dagster.core.language.llm.schemas import GraphShape
 from graphrag_dagster.core.language.llm.unit_results import unit_extraction
@@ -55,7 +62,7 @@ class LlmGraphExtractor:
     ) -> None:
         kind = "" if replies == "json_schema" else "_tuples"
         self._model = model
-        self._system = prompts.load(f"extract_graph{kind}_system")
+        self._system = prompts.load(f"extract_graph{kind}_system").render()
         self._user = prompts.load("extract_graph_user")
         self._types = ", ".join(entity_types)
         self._schema = GraphShape if replies == "json_schema" else None
@@ -63,12 +70,15 @@ class LlmGraphExtractor:
         self._gleaner = Gleaner(
             model,
             read_graph_json if replies == "json_schema" else read_graph_tuples,
+            join_json_replies if replies == "json_schema" else join_tuple_replies,
+            Copies.of(self._system),
             prompts.load("retry"),
             prompts.load("glean_continue"),
             YesNo(
                 model,
                 "glean_check",
                 prompts.load("glean_check"),
+                prompts.load("retry"),
                 first_tokens(tokenizer_name or encoding_of_model(model.name)) if logit_bias else (),
             ),
             gleaning_rounds,
@@ -89,13 +99,17 @@ class LlmGraphExtractor:
             calls=self._model.concurrency,
         )
 
-    async def _extract(self, unit: TextUnit) -> UnitExtraction:
+    def first_request(self, text: str) -> ChatRequest:
+        """Return the request that opens the conversation about a text."""
         user = self._user.render(
-            entity_types=enclose("entity_types", self._types), source_text=enclose("source_text", unit.text)
+            entity_types=enclose("entity_types", self._types), source_text=enclose("source_text", text)
         )
-        messages = (Message("system", self._system.render()), Message("user", user))
-        request = ChatRequest("extract_graph", messages, self._max_tokens, self._schema)
-        return unit_extraction(unit, await self._gleaner.run(request), _NOTHING)
+        messages = (Message("system", self._system), Message("user", user))
+        return ChatRequest("extract_graph", messages, self._max_tokens, self._schema)
+
+    async def _extract(self, unit: TextUnit) -> UnitExtraction:
+        talk = await self._gleaner.run(unit.text, self.first_request)
+        return unit_extraction(unit, talk, _NOTHING)
 
 
 def read_graph_json(text: str, gleaning: bool) -> tuple[RawReply, bool]:

@@ -8,17 +8,19 @@ import asyncio
 import threading
 from collections import deque
 from collections.abc import Callable, Coroutine, Iterable, Iterator
-from concurrent.futures import Future
+from concurrent.futures import CancelledError, Future
 from contextlib import nullcontext
-from typing import Any, TypeVar
+from typing import Any, Generic, TypeVar
 
 from graphrag_dagster.core.progress import Stage, stage
 
 T = TypeVar("T")
 R = TypeVar("R")
 
-#: Jobs under way per call in flight, so that one slow job does not leave the endpoint idle.
-_AHEAD = 4
+#: Jobs under way per call in flight. A job is a conversation of several calls, of which the endpoint takes
+#: the oldest first: with so many begun, the last calls of a stage are short ones of many jobs, not the whole
+#: conversations of a few.
+_AHEAD = 32
 
 
 class _LoopThread:
@@ -55,37 +57,82 @@ def run_in_order(
 ) -> Iterator[R]:
     """Yield ``work(item)`` for every item in the order of the items, many at a time.
 
-    The first error ends the run: what is under way is cancelled.
+    A slow item holds up no other: results that are done wait for it, and further items begin meanwhile. The
+    first error ends the run: what is under way is cancelled.
 
     Args:
         work: makes the coroutine of one item.
-        items: taken as results are taken, a few ahead.
+        items: taken as others finish, many ahead of the calls in flight.
         calls: most calls in flight; the model itself keeps to it, here it sets how far to run ahead.
-        name: stage of progress, one step per result; None reports none.
+        name: stage of progress, one step per finished item; None reports none.
         total: number of items.
     """
-    loop = _loop()
-    pending: deque[Future[R]] = deque()
     with stage(name, total) if name else nullcontext() as running:
+        jobs: _Jobs[R] = _Jobs(_loop(), calls * _AHEAD, running)
         try:
             for item in items:
-                pending.append(asyncio.run_coroutine_threadsafe(work(item), loop))
-                if len(pending) >= calls * _AHEAD:
-                    yield _oldest(pending, running)
-            while pending:
-                yield _oldest(pending, running)
+                jobs.begin(work(item))
+                yield from jobs.ready()
+            yield from jobs.rest()
         finally:
-            for future in pending:
-                future.cancel()
+            jobs.cancel()
 
 
-def _oldest(pending: deque[Future[R]], running: Stage | None) -> R:
-    # Taken out only when done: interrupted while waiting, it is still there to be cancelled.
-    result = pending[0].result()
-    pending.popleft()
-    if running:
-        running.advance()
-    return result
+class _Jobs(Generic[R]):
+    """Jobs in the order in which they were begun; ``most`` of them may be unfinished at a time."""
+
+    def __init__(self, loop: asyncio.AbstractEventLoop, most: int, running: Stage | None) -> None:
+        self._loop = loop
+        self._places = threading.Semaphore(most)
+        self._pending: deque[Future[R]] = deque()
+        self._running = running
+        self._error: BaseException | None = None
+
+    def begin(self, coroutine: Coroutine[Any, Any, R]) -> None:
+        """Begin a job as soon as there is a place for it.
+
+        Raises:
+            BaseException: what another job ended with.
+        """
+        self._places.acquire()
+        if self._error:
+            coroutine.close()
+            raise self._error
+        future = asyncio.run_coroutine_threadsafe(coroutine, self._loop)
+        self._pending.append(future)
+        future.add_done_callback(self._done)
+
+    def ready(self) -> Iterator[R]:
+        """Yield the results at the head of the order that are there already."""
+        while self._pending and self._pending[0].done():
+            yield self._oldest()
+
+    def rest(self) -> Iterator[R]:
+        """Yield all results that are left."""
+        while self._pending:
+            yield self._oldest()
+
+    def cancel(self) -> None:
+        """Cancel what is under way."""
+        for future in list(self._pending):
+            future.cancel()
+
+    def _oldest(self) -> R:
+        # Taken out only when done: interrupted while waiting, it is still there to be cancelled.
+        try:
+            result = self._pending[0].result()
+        except CancelledError:
+            raise self._error or CancelledError() from None
+        self._pending.popleft()
+        return result
+
+    def _done(self, future: Future[R]) -> None:
+        if not future.cancelled() and (error := future.exception()) and self._error is None:
+            self._error = error
+            self.cancel()
+        if self._running and not future.cancelled():
+            self._running.advance()
+        self._places.release()
 
 
 def run_one(coroutine: Coroutine[Any, Any, R]) -> R:

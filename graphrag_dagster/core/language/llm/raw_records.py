@@ -16,7 +16,7 @@ from graphrag_dagster.core.language.llm.records import (
 )
 from graphrag_dagster.core.language.llm.replies import NotUsable, is_schema, parse_json
 from graphrag_dagster.core.language.llm.text_places import TextPlaces
-from graphrag_dagster.core.language.llm.tuples import TupleParse, parse_tuples
+from graphrag_dagster.core.language.llm.tuples import RECORD, TupleParse, parse_tuples
 from graphrag_dagster.core.language.tasks import Quarantined
 
 _LISTS: Mapping[str, RecordType] = {
@@ -79,6 +79,19 @@ def read_json_records(text: str, kinds: Sequence[RecordType]) -> tuple[RawReply,
         for item in items:
             _take(reply, _LISTS.get(name), item, kinds)
     return reply, parsed.repaired
+
+
+def join_json_replies(first: str, second: str) -> str:
+    """Return two readable JSON replies as one that holds the records of both."""
+    values = [parse_json(text).value for text in (first, second)]
+    # Mended and parsed one by one: words, fences and damage between two values could hide the second.
+    items = [item for value in values for item in (value if isinstance(value, list) else [value])]
+    return json.dumps(items, ensure_ascii=False)
+
+
+def join_tuple_replies(first: str, second: str) -> str:
+    """Return two readable replies in delimited tuples as one that holds the records of both."""
+    return f"{first}\n{RECORD}\n{second}"
 
 
 def _lists(value: Any, wanted: Sequence[str]) -> list[tuple[str, list[Any]]]:

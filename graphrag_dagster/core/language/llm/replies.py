@@ -1,18 +1,12 @@
-"""Usable replies or a reason: what hides a reply is taken off, and what fails is asked for again."""
+"""What a reply holds: what hides it is taken off, its JSON is read and mended, its shape is checked."""
 
 import json
 import re
-from collections.abc import Callable
-from dataclasses import dataclass, field, replace
-from typing import Any, Generic, TypeVar
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
-from graphrag_dagster.core.language.llm.chat import CallFailed, ChatModel, ChatReply, ChatRequest, Message
-from graphrag_dagster.core.language.llm.prompts_port import Prompt
-from graphrag_dagster.core.language.tasks import Usage
-
-T = TypeVar("T")
 Schema = TypeVar("Schema", bound=BaseModel)
 
 _REASONING = r"think|thinking|thought|reasoning"
@@ -29,39 +23,15 @@ _JSON_START = re.compile(r"\{|\[(?=\s*[{\]])")
 _CONTINUES = re.compile(r"\A\s*,|\"\s*:")
 _QUOTE = re.compile(r'(?<!\\)"')
 _NOT_HOLDABLE = re.compile("[\ud800-\udfff\x00]")
-_WITHHELD = frozenset({"refusal", "content_filter"})
-_SHOWN = 1500
+_PLACEHOLDER = re.compile(
+    r"\s*(?:<\s*\w+(?:[\s_|-]\w+)*\s*>|\{\{?\s*\w+\s*\}?\}|\[\s*\w+_\w+\s*\]"
+    r"|\.{3}|…|string|str|text|null)\s*",
+    re.IGNORECASE,
+)
 
 
 class NotUsable(Exception):
     """Raised by what reads a reply, with the reason that the model is told."""
-
-
-class UnusableReply(Exception):
-    """No usable reply came, however often it was asked for.
-
-    ``prompt`` is the last user message of the first request, ``reply`` the last reply as it came.
-    """
-
-    def __init__(self, reason: str, prompt: str, reply: str, usage: Usage) -> None:
-        super().__init__(reason)
-        self.reason = reason
-        self.prompt = prompt
-        self.reply = reply
-        self.usage = usage
-
-
-@dataclass(frozen=True, slots=True)
-class Asked(Generic[T]):
-    """A reply that could be read. ``text`` is the reply without hidden reasoning and code fences.
-
-    ``repaired``: its JSON had to be mended. ``usage`` covers all attempts.
-    """
-
-    value: T
-    text: str
-    usage: Usage
-    repaired: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +49,11 @@ def visible(text: str) -> str:
     shown = _END_MARKS.sub("", shown).strip()
     fenced = _FENCED.match(shown)
     return fenced["inside"].strip() if fenced and "```" not in fenced["inside"] else shown
+
+
+def is_hidden(text: str) -> bool:
+    """Return whether a reply begins with hidden reasoning."""
+    return bool(_HIDDEN.match(text) or _HIDDEN_HEAD.match(text))
 
 
 def parse_json(text: str) -> Parsed:
@@ -140,11 +115,13 @@ def read_typed(text: str, schema: type[Schema]) -> tuple[Schema, bool]:
     """Return a visible reply as an instance of ``schema``, and whether its JSON was mended.
 
     Raises:
-        NotUsable: no JSON, the schema itself instead of an instance, or a value that is not allowed.
+        NotUsable: no JSON, the schema itself or its placeholders instead of an instance, or a value that is
+            not allowed.
     """
     parsed = parse_json(text)
     if is_schema(parsed.value):
         raise NotUsable("the reply is the JSON schema itself, not data of that shape")
+    _refuse_placeholders(parsed.value)
     try:
         return schema.model_validate(parsed.value), parsed.repaired
     except ValidationError as error:
@@ -155,78 +132,17 @@ def read_typed(text: str, schema: type[Schema]) -> tuple[Schema, bool]:
         raise NotUsable("; ".join(problems)) from None
 
 
+def is_placeholder(text: str) -> bool:
+    """Return whether a text is an unfilled place of a template, such as ``<entity_name>`` or ``...``."""
+    return _PLACEHOLDER.fullmatch(text) is not None
+
+
+def _refuse_placeholders(value: Any) -> None:
+    strings = [item for item in value.values() if isinstance(item, str)] if isinstance(value, dict) else []
+    if strings and all(map(is_placeholder, strings)):
+        raise NotUsable(f"the reply copies a placeholder, {strings[0]!r}, instead of filling it")
+
+
 def is_schema(value: Any) -> bool:
     """Return whether a JSON value is a JSON schema: a model may echo it instead of filling it."""
     return isinstance(value, dict) and isinstance(value.get("properties"), dict) and "type" in value
-
-
-async def ask(
-    model: ChatModel,
-    request: ChatRequest,
-    read: Callable[[str], tuple[T, bool]],
-    retry: Prompt,
-    attempts: int = 3,
-) -> Asked[T]:
-    """Ask until the reply can be read, each time telling the model what was wrong with the last one.
-
-    Args:
-        model: answers.
-        request: the first request.
-        read: makes the value and whether it was mended of a visible reply; raises NotUsable.
-        retry: prompt with the placeholder ``reason``.
-        attempts: most requests.
-
-    Raises:
-        UnusableReply: no reply could be read, or a call failed.
-        EndpointError: the endpoint cannot be used at all.
-    """
-    usage, current, reply, reason = Usage(), request, ChatReply(""), ""
-    for _ in range(attempts):
-        try:
-            reply = await model.complete(current)
-        except CallFailed as failure:
-            failed = replace(usage, calls=usage.calls + 1)
-            raise UnusableReply(str(failure), request.messages[-1].content, "", failed) from None
-        usage += reply.usage
-        text = visible(reply.text)
-        try:
-            _complete(reply, text, request.max_tokens)
-            value, repaired = read(text)
-        except NotUsable as problem:
-            reason = str(problem)
-            current = replace(request, messages=_told(request.messages, text, reason, retry))
-            continue
-        reply.accept()
-        return Asked(value, text, usage, repaired)
-    raise UnusableReply(reason, request.messages[-1].content, reply.text, usage)
-
-
-async def ask_typed(
-    model: ChatModel, request: ChatRequest, schema: type[Schema], retry: Prompt, attempts: int = 3
-) -> Asked[Schema]:
-    """Ask for JSON of a shape; ``schema`` may be more tolerant than the one the request shows the endpoint.
-
-    Raises:
-        UnusableReply: see :func:`ask`.
-        EndpointError: see :func:`ask`.
-    """
-    return await ask(model, request, lambda text: read_typed(text, schema), retry, attempts)
-
-
-def _complete(reply: ChatReply, text: str, limit: int) -> None:
-    if reply.finish_reason == "length":
-        raise NotUsable(f"the reply was cut off at its limit of {limit} tokens; be briefer")
-    if reply.finish_reason in _WITHHELD:
-        raise NotUsable(f"the model withheld its reply ({reply.finish_reason})")
-    if not text:
-        raise NotUsable("the reply is empty")
-
-
-def _told(messages: tuple[Message, ...], text: str, reason: str, retry: Prompt) -> tuple[Message, ...]:
-    # Served chat templates want the roles to alternate and no turn to be empty.
-    shown = text if len(text) <= _SHOWN else text[:_SHOWN] + " …"
-    return (
-        *messages,
-        Message("assistant", shown or "(no reply)"),
-        Message("user", retry.render(reason=reason)),
-    )

@@ -8,16 +8,14 @@ from typing import Any
 from pydantic import BaseModel, field_validator, model_validator
 
 from graphrag_dagster.core.language.citations import canonical_citations, parse_citations
+from graphrag_dagster.core.language.llm.asking import UnusableReply, ask_typed
 from graphrag_dagster.core.language.llm.chat import ChatModel, ChatRequest, Message
 from graphrag_dagster.core.language.llm.data import enclose
 from graphrag_dagster.core.language.llm.loop import run_in_order
 from graphrag_dagster.core.language.llm.prompts_port import PromptSource
-from graphrag_dagster.core.language.llm.replies import UnusableReply, ask_typed
 from graphrag_dagster.core.language.llm.schemas import ReportShape
 from graphrag_dagster.core.language.tasks import Engine, Finding, ReportRequest, ReportWriter, WrittenReport
 
-#: A reply that cannot be used is asked for once more (spec_graphrag §6).
-_ATTEMPTS = 2
 _HIGHEST = 10.0
 _FIRST_SENTENCE = re.compile(r"\A.{1,160}?[.!?:](?=\s|\Z)", re.DOTALL)
 _NUMBER = re.compile(r"-?\d+(?:\.\d+)?")
@@ -149,7 +147,6 @@ class LlmReportWriter:
                 ChatRequest("community_report", messages, self._max_tokens, ReportShape),
                 ReportReply,
                 self._retry,
-                _ATTEMPTS,
             )
         except UnusableReply as lost:
             return lost

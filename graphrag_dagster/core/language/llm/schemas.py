@@ -1,5 +1,7 @@
 """The shapes of JSON replies as the endpoint is asked for them; what is read may be looser."""
 
+import json
+from functools import cache
 from typing import Literal
 
 from pydantic import BaseModel, ConfigDict
@@ -93,3 +95,9 @@ class PointsShape(_Shape):
     """A partial answer as points."""
 
     points: list[PointShape]
+
+
+@cache
+def schema_text(shape: type[BaseModel]) -> str:
+    """Return the JSON schema of a model as text; making it takes longer than all else about a request."""
+    return json.dumps(shape.model_json_schema(), sort_keys=True, ensure_ascii=False)

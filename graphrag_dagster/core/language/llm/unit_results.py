@@ -16,9 +16,9 @@ from graphrag_dagster.core.language.tasks import (
 def unit_extraction(unit: TextUnit, talk: Conversation, nothing: str) -> UnitExtraction:
     """Return the extraction of a unit.
 
-    The state is ``quarantined`` where the first reply could not be used or not one of its records could;
-    ``repaired`` where records were mended or put aside, or a gleaning was lost, and the reason says which;
-    ``empty`` for a reply without records.
+    The state is ``quarantined`` where the first reply, or that to one half of the text, could not be used, or
+    not one of its records could; ``repaired`` where records were mended or put aside, the text was asked
+    about in halves, or a gleaning was lost, and the reason says which; ``empty`` for a reply without records.
 
     Args:
         unit: the text unit.
@@ -57,16 +57,19 @@ def unit_extraction(unit: TextUnit, talk: Conversation, nothing: str) -> UnitExt
 def _state(
     talk: Conversation, kept: int, repaired: int, aside: list[Quarantined], nothing: str
 ) -> tuple[UnitState, str | None]:
-    if not talk.replies and talk.lost:
+    if talk.lost and talk.half:
+        return "quarantined", f"one half of the text got no usable reply: {talk.lost.reason}"
+    if talk.lost and not talk.replies:
         return "quarantined", talk.lost.reason
     records = [record for record in aside if record.kind != "reply"]
     if records and not kept:
         return "quarantined", f"none of {len(records)} records could be used: {records[0].reason}"
     problems = [
+        *([talk.note] if talk.note else []),
         *([f"mended: {repaired}"] if repaired else []),
         *([f"records put aside: {len(records)}"] if records else []),
         *([f"gleaning {talk.lost_round} was lost: {talk.lost.reason}"] if talk.lost else []),
     ]
-    if problems and (kept or talk.lost):
+    if problems and (kept or talk.lost or talk.note):
         return "repaired", "; ".join(problems)
     return ("extracted", None) if kept else ("empty", nothing)

@@ -9,21 +9,18 @@ from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import yaml
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import BaseModel, Field, ValidationError, model_validator
 
 from graphrag_dagster.core.errors import SettingsError
+from graphrag_dagster.settings.model import ModelSettings, TaskModelSettings
+from graphrag_dagster.settings.section import PositiveInt, Section
 
 FILE_NAME = "corpus.yaml"
 
 EngineName = Literal["extractive", "llm"]
-PositiveInt = Annotated[int, Field(gt=0)]
 
 
-class _Section(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True, validate_default=True)
-
-
-class TableColumns(_Section):
+class TableColumns(Section):
     """Which columns of a table-like file mean what; other columns are kept as metadata."""
 
     text: str | None = Field(None, description="column with the text; default: text, body or content")
@@ -33,7 +30,7 @@ class TableColumns(_Section):
     metadata: tuple[str, ...] | None = Field(None, description="columns kept as metadata; default: all other")
 
 
-class FileSettings(_Section):
+class FileSettings(Section):
     """Which files are read."""
 
     max_bytes: PositiveInt = Field(50_000_000, description="larger files are refused and listed")
@@ -42,7 +39,7 @@ class FileSettings(_Section):
     )
 
 
-class TextUnitSettings(_Section):
+class TextUnitSettings(Section):
     """How documents are cut into text units."""
 
     strategy: Literal["tokens", "sentences", "none"] = Field(
@@ -59,7 +56,7 @@ class TextUnitSettings(_Section):
         return self
 
 
-class GleaningSettings(_Section):
+class GleaningSettings(Section):
     """Asking the model for what it missed; the extractive engine has none."""
 
     rounds: Annotated[int, Field(ge=0, le=10)] = Field(1, description="most continuations per text unit")
@@ -68,7 +65,7 @@ class GleaningSettings(_Section):
     )
 
 
-class ExtractionSettings(_Section):
+class ExtractionSettings(Section):
     """Entities and relationships."""
 
     engine: EngineName | None = Field(None, description="default: the corpus's engine")
@@ -87,7 +84,7 @@ class ExtractionSettings(_Section):
     )
 
 
-class ClaimSettings(_Section):
+class ClaimSettings(Section):
     """Claims about entities."""
 
     enabled: bool = Field(False, description="extract claims")
@@ -98,7 +95,7 @@ class ClaimSettings(_Section):
     )
 
 
-class GraphSettings(_Section):
+class GraphSettings(Section):
     """Merging instances into a graph."""
 
     weight: Literal["count", "strength_sum"] = Field("count", description="what an edge's weight is")
@@ -106,10 +103,22 @@ class GraphSettings(_Section):
         None, description="who merges descriptions; default: the corpus's engine"
     )
     max_description_words: PositiveInt = Field(100, description="longest merged description, extractive")
+    profile: Literal["default", "paper"] = Field(
+        "default",
+        description="a model merges what is long together, or all from two descriptions on (paper)",
+    )
+    merge_above_tokens: PositiveInt = Field(
+        400, description="distinct descriptions that together are no longer are joined as they are"
+    )
     max_input_tokens: PositiveInt = Field(4000, description="descriptions sent to the model in one call")
 
+    @property
+    def joined_up_to(self) -> int:
+        """Most tokens of several descriptions that no model merges; 0 in the paper's profile."""
+        return 0 if self.profile == "paper" else self.merge_above_tokens
 
-class CommunitySettings(_Section):
+
+class CommunitySettings(Section):
     """Hierarchical Leiden."""
 
     profile: Literal["default", "paper"] = Field(
@@ -123,15 +132,14 @@ class CommunitySettings(_Section):
     randomness: Annotated[float, Field(gt=0)] = Field(0.001, description="randomness of the refinement")
 
 
-class ReportSettings(_Section):
+class ReportSettings(Section):
     """Community reports."""
 
     engine: EngineName | None = Field(None, description="default: the corpus's engine")
     context_tokens: Annotated[int, Field(ge=200)] = Field(8000, description="tokens of the packed context")
-    max_output_tokens: PositiveInt = Field(2000, description="longest reply of the model")
 
 
-class EmbeddingSettings(_Section):
+class EmbeddingSettings(Section):
     """Vectors of text units, entities and reports."""
 
     embedder: Literal["static", "sentence-transformers", "endpoint"] = Field(
@@ -144,7 +152,7 @@ class EmbeddingSettings(_Section):
     )
 
 
-class SearchSettings(_Section):
+class SearchSettings(Section):
     """Answering questions."""
 
     engine: EngineName | None = Field(None, description="default: the corpus's engine")
@@ -157,28 +165,7 @@ class SearchSettings(_Section):
     )
 
 
-class ModelSettings(_Section):
-    """The model endpoint as this corpus uses it. Keys come from the environment only."""
-
-    base_url: str | None = Field(
-        None, description="OpenAI-compatible base URL; default: the variable OPENAI_BASE_URL, else OpenAI's"
-    )
-    api_key_variable: str = Field(
-        "OPENAI_API_KEY", pattern=r"^[A-Za-z_][A-Za-z0-9_]*$", description="variable that holds the key"
-    )
-    name: str = Field("gpt-4.1-mini", description="chat model")
-    temperature: Annotated[float, Field(ge=0, le=2)] = Field(0.0, description="sampling temperature")
-    max_output_tokens: PositiveInt = Field(4000, description="longest extraction reply")
-    replies: Literal["json_schema", "tuples"] = Field(
-        "json_schema", description="typed replies by JSON schema, or the paper's delimited tuples"
-    )
-    logit_bias: bool = Field(True, description="the endpoint can force one token, for the yes/no check")
-    concurrency: PositiveInt = Field(16, description="calls in flight")
-    timeout_seconds: Annotated[float, Field(gt=0)] = Field(120.0, description="time-out of one call")
-    retries: Annotated[int, Field(ge=0)] = Field(5, description="retries of a call that failed in transit")
-
-
-class CorpusSettings(_Section):
+class CorpusSettings(Section):
     """All settings of a corpus."""
 
     description: str | None = Field(None, description="what the corpus is about")
@@ -250,6 +237,8 @@ def _allowed(location: tuple[str | int, ...]) -> list[str]:
     for part in location:
         if part == "tables":
             return sorted(TableColumns.model_fields)
+        if part == "tasks":
+            return sorted(TaskModelSettings.model_fields)
         inner = model.model_fields[str(part)].annotation
         if isinstance(inner, type) and issubclass(inner, BaseModel):
             model = inner

@@ -1,57 +1,38 @@
 """Chat requests as an endpoint gets them, made of what it turns out to understand."""
 
-from dataclasses import dataclass, replace
-from typing import Any, Literal
+from functools import cache
+from typing import Any
 
 from pydantic import BaseModel
 
 from graphrag_dagster import prompts
 from graphrag_dagster.core.language.llm.chat import ChatRequest
 from graphrag_dagster.core.language.llm.replies import holdable
+from graphrag_dagster.resources.endpoint.abilities import Abilities, thinking_keys
+from graphrag_dagster.settings.model import ModelSettings
 
 _BIAS = 100
-_FORMAT_WORDS = (
-    "response_format",
-    "json_schema",
-    "json schema",
-    "structured output",
-    "json_object",
-    "grammar",
-)
 
 
-@dataclass(frozen=True, slots=True)
-class Abilities:
-    """What an endpoint understands; assumed to be all until it refuses a request."""
-
-    format: Literal["json_schema", "json_object", "text"] = "json_schema"
-    logit_bias: bool = True
-    temperature: bool = True
-    limit: Literal["max_tokens", "max_completion_tokens"] = "max_tokens"
-
-    def without(self, complaint: str) -> "Abilities | None":
-        """Return what is left after a refusal, None where the complaint names none of the abilities."""
-        words = complaint.lower()
-        if self.logit_bias and "logit_bias" in words:
-            return replace(self, logit_bias=False)
-        if self.limit == "max_tokens" and "max_completion_tokens" in words:
-            return replace(self, limit="max_completion_tokens")
-        if self.format != "text" and any(word in words for word in _FORMAT_WORDS):
-            return replace(self, format="json_object" if self.format == "json_schema" else "text")
-        if self.temperature and "temperature" in words:
-            return replace(self, temperature=False)
-        return None
-
-
-def chat_body(model: str, request: ChatRequest, abilities: Abilities, temperature: float) -> dict[str, Any]:
+def chat_body(settings: ModelSettings, request: ChatRequest, abilities: Abilities) -> dict[str, Any]:
     """Return the body of a request to ``/chat/completions``.
 
     Where the endpoint takes no JSON schema, the schema stands at the end of the first message.
     """
     messages = [{"role": m.role, "content": holdable(m.content)} for m in request.messages]
-    body: dict[str, Any] = {"model": model, "messages": messages, abilities.limit: request.max_tokens}
+    body: dict[str, Any] = {
+        **settings.extra_body,
+        "model": settings.name,
+        "messages": messages,
+        abilities.limit: request.max_tokens,
+        **thinking_keys(settings, abilities),
+    }
     if abilities.temperature:
-        body["temperature"] = temperature if request.temperature is None else request.temperature
+        body["temperature"] = settings.temperature if request.temperature is None else request.temperature
+    if settings.top_p is not None:
+        body["top_p"] = settings.top_p
+    if settings.seed is not None:
+        body["seed"] = settings.seed
     if request.forced_tokens and abilities.logit_bias:
         body["logit_bias"] = {str(token): _BIAS for token in request.forced_tokens}
     if request.schema is None:
@@ -66,6 +47,7 @@ def chat_body(model: str, request: ChatRequest, abilities: Abilities, temperatur
     return body
 
 
+@cache
 def strict_schema(shape: type[BaseModel]) -> tuple[dict[str, Any], bool]:
     """Return the JSON schema of a model in the form that strict decoding wants, and whether it can be strict.
 

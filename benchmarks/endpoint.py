@@ -1,0 +1,283 @@
+"""The whole index with a model, against an endpoint whose times are known.
+
+    python benchmarks/endpoint.py [saturation|rates|kill|faults|plan|all] [--connections 32]
+
+The corpus has about 100,000 tokens: 1,000 passages of 2WikiMultihopQA, 20 to a file, where the data set lies
+beside the checkout. The endpoint is a scripted one in a process of its own (``tests/support/serve.py``):
+200 ms + 2 ms per output token, 200 ms per embedding call; it answers by pattern, so nothing here speaks of
+quality. *Ideal* is the sum of its answering times over the connections, for the very calls that were made.
+"""
+
+import argparse
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).parents[1]
+sys.path.insert(0, str(ROOT / "tests"))
+
+from support.serve import ServedEndpoint  # noqa: E402
+
+PASSAGES = ROOT.parent / "shared" / "data" / "hipporag" / "2wikimultihopqa_corpus.json"
+SECONDS, SECONDS_PER_TOKEN = 0.2, 0.002
+COMMAND = [str(Path(sys.executable).parent / "graphrag-dagster"), "index", "bench", "--json"]
+EXTRACTION = {"extract_graph", "glean_continue"}
+TABLES = """
+import sys, duckdb, hashlib
+con = duckdb.connect(sys.argv[1], read_only=True)
+for schema, name in con.execute("select table_schema, table_name from information_schema.tables "
+                                "where table_schema <> 'usage' order by 1, 2").fetchall():
+    rows = con.execute(f'select * from "{schema}"."{name}" order by all').fetchall()
+    print(schema + "." + name, hashlib.sha256(repr(rows).encode()).hexdigest())
+"""
+
+
+@dataclass
+class Run:
+    """One ``index`` as a process."""
+
+    code: int
+    wall: float
+    cpu: float
+    peak_mb: float
+    printed: dict[str, Any]
+
+
+def corpus(home: Path, files: int = 50) -> None:
+    passages = json.loads(PASSAGES.read_text(encoding="utf-8"))[:1000]
+    folder = home / "corpora" / "bench"
+    folder.mkdir(parents=True)
+    for number in range(files):
+        part = passages[number * 20 : number * 20 + 20]
+        text = "\n\n".join(f"{one['title']}\n{one['text']}" for one in part)
+        (folder / f"part{number:02}.txt").write_text(text, encoding="utf-8")
+
+
+def settings(home: Path, url: str, **model: Any) -> None:
+    given = {
+        "engine": "llm",
+        "extraction": {"gleaning": {"rounds": 1, "order": "continue_first"}},
+        "embeddings": {"embedder": "endpoint", "model": "scripted-embedding"},
+        "model": {"base_url": url, "name": "gpt-4.1-mini", "timeout_seconds": 60, **model},
+    }
+    (home / "corpora" / "bench" / "corpus.yaml").write_text(json.dumps(given), encoding="utf-8")
+
+
+def start(home: Path) -> subprocess.Popen[str]:
+    environment = {
+        **{k: v for k, v in os.environ.items() if not k.startswith(("GRAPHRAG", "OPENAI", "DAGSTER"))},
+        "GRAPHRAG_DAGSTER_HOME": str(home),
+        "DAGSTER_HOME": str(home / ".dagster_home"),
+    }
+    return subprocess.Popen(
+        COMMAND, cwd=home, env=environment, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    )
+
+
+def index(home: Path) -> Run:
+    begin = time.monotonic()
+    process = start(home)
+    out, err = process.stdout.read(), process.stderr.read()
+    _, status, used = os.wait4(process.pid, 0)
+    process.returncode = os.waitstatus_to_exitcode(status)
+    if process.returncode not in {0, 3}:
+        print(err[-2000:])
+    printed = json.loads(out) if out.strip().startswith("{") else {}
+    return Run(
+        process.returncode,
+        time.monotonic() - begin,
+        used.ru_utime + used.ru_stime,
+        used.ru_maxrss / 1024,
+        printed,
+    )
+
+
+def tables(home: Path) -> dict[str, str]:
+    out = subprocess.run(
+        [sys.executable, "-c", TABLES, str(home / "warehouse" / "bench.duckdb")],
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout
+    return dict(line.split() for line in out.splitlines())
+
+
+def measured(run: Run, tally: dict[str, Any], connections: int) -> None:
+    ideal = tally["latency_sum"] / connections
+    print(f"wall {run.wall:.1f} s, ideal {ideal:.1f} s: {run.wall / ideal:.2f} (target 1.25)")
+    print(f"own CPU {run.cpu:.1f} s (target 25), peak {run.peak_mb:.0f} MB (target 450), exit {run.code}")
+    print(f"calls {tally['calls']}, tokens in {tally['input_tokens']:,} out {tally['output_tokens']:,}")
+    print(f"repeated {tally['repeated']}, statuses {tally['statuses']}")
+    print(f"in flight: highest {tally['highest']}, mean {tally['mean']:.1f}")
+    for task, (highest, mean) in tally["concurrency_by_task"].items():
+        print(f"  {task}: highest {highest}, mean {mean:.1f}")
+
+
+def saturation(connections: int) -> None:
+    with tempfile.TemporaryDirectory() as folder, served() as endpoint:
+        home = Path(folder)
+        corpus(home)
+        settings(home, endpoint.url, concurrency=connections)
+        measured(index(home), endpoint.tally(), connections)
+        endpoint.reset()
+        again = index(home)
+        print(f"unchanged rerun: {again.wall:.1f} s, calls {endpoint.tally()['calls']}")
+
+
+def rates() -> None:
+    """The limits of the paper's authors: 10,000 requests and 2 M tokens a minute."""
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        served(requests_per_minute=10_000, tokens_per_minute=2_000_000, burst=0.05) as endpoint,
+    ):
+        home = Path(folder)
+        corpus(home)
+        settings(home, endpoint.url, concurrency=256)
+        run = index(home)
+        tally = endpoint.tally()
+        print(f"wall {run.wall:.1f} s; statuses {tally['statuses']}; exit {run.code}")
+        extraction = [
+            one
+            for one in endpoint.log()
+            if one["event"] == "end" and one["status"] == 200 and one["task"] in EXTRACTION
+        ]
+        begun = sorted(one["begun"] for one in extraction)
+        tokens = sum(one["tokens"] for one in extraction)
+        span = begun[-1] - begun[0]
+        print(
+            f"extraction: {len(extraction)} calls, {tokens:,} tokens begun within {span:.1f} s: "
+            f"{tokens / span * 60 / 2_000_000:.2f} of the tokens a minute, "
+            f"{len(extraction) / span * 60 / 10_000:.2f} of the requests"
+        )
+
+
+def kill(times: int = 10) -> None:
+    """Kill at random moments, resume, and count the prompts that were answered and sent again."""
+    with tempfile.TemporaryDirectory() as folder, served() as endpoint:
+        whole = Path(folder) / "whole"
+        corpus(whole)
+        settings(whole, endpoint.url, concurrency=32)
+        undisturbed = index(whole)
+        expected = tables(whole)
+        home = Path(folder) / "killed"
+        corpus(home)
+        settings(home, endpoint.url, concurrency=32)
+        moments = random.Random(7)
+        endpoint.reset()
+        seen = len(endpoint.log())
+        kills = []
+        for _ in range(times):
+            process = start(home)
+            time.sleep(moments.uniform(4.0, undisturbed.wall * 0.35))
+            if process.poll() is None:
+                process.send_signal(signal.SIGKILL)
+            kills.append(time.monotonic())
+            process.communicate()
+            time.sleep(6)
+        resumed = index(home)
+        log = endpoint.log()[seen:]
+        print(f"killed {times} times, resumed in {resumed.wall:.1f} s, exit {resumed.code}")
+        report_repeated(log, kills)
+        print("tables equal to the undisturbed run's:", tables(home) == expected)
+
+
+def report_repeated(log: list[dict[str, Any]], kills: list[float]) -> None:
+    """A prompt counts as in flight if its answer was not fully sent before the kill that cut it off."""
+    answered: dict[str, float] = {}
+    repeated, in_flight = 0, 0
+    for one in log:
+        if one["event"] == "begin":
+            if one["sha"] in answered:
+                before = [moment for moment in kills if moment < one["begun"]]
+                late = bool(before) and answered[one["sha"]] > max(before) - 0.05
+                in_flight += late
+                repeated += not late
+        elif one["event"] == "end" and one["status"] == 200 and one["sent"]:
+            answered[one["sha"]] = one["ended"]
+    print(f"prompts sent again although answered: {repeated}; of those in flight at a kill: {in_flight}")
+
+
+def faults() -> None:
+    for rate in (0.05, 0.2):
+        with (
+            tempfile.TemporaryDirectory() as folder,
+            served() as good,
+            served(error_rate=rate, malformed_rate=rate, seed=1) as bad,
+        ):
+            homes = []
+            for name, endpoint in (("good", good), ("bad", bad)):
+                home = Path(folder) / name
+                corpus(home)
+                settings(home, endpoint.url, concurrency=64)
+                run = index(home)
+                homes.append((home, run))
+            missing = homes[1][1].printed.get("missing")
+            print(f"{rate:.0%} errors + {rate:.0%} malformed: exit {homes[1][1].code}, missing {missing}")
+            print("  statuses", bad.tally()["statuses"], "wall", round(homes[1][1].wall, 1))
+            print("  units:", unit_states(homes[1][0]))
+            one, two = tables(homes[0][0]), tables(homes[1][0])
+            print("  tables that differ:", [name for name in one if one[name] != two[name]])
+
+
+def unit_states(home: Path) -> list[Any]:
+    code = (
+        "import sys, duckdb; print(duckdb.connect(sys.argv[1], read_only=True).execute("
+        '"select state, reason, count(*) from extraction.unit_ledger group by all order by 3 desc"'
+        ").fetchall())"
+    )
+    file = str(home / "warehouse" / "bench.duckdb")
+    return subprocess.run([sys.executable, "-c", code, file], capture_output=True, text=True).stdout.strip()
+
+
+def plan() -> None:
+    with tempfile.TemporaryDirectory() as folder, served() as endpoint:
+        home = Path(folder)
+        corpus(home)
+        settings(home, endpoint.url, concurrency=64)
+        environment = {**os.environ, "GRAPHRAG_DAGSTER_HOME": str(home)}
+        asked = [COMMAND[0], "plan", "bench", "--json"]
+        printed = subprocess.run(asked, env=environment, capture_output=True, text=True, check=True)
+        planned = json.loads(printed.stdout)
+        used = index(home).printed["usage"]
+        spent = sum(u["input_tokens"] + u["output_tokens"] for u in used if u["asset"] == "extraction")
+        stage = next(one for one in planned["stages"] if one["stage"] == "extraction")
+        expected = stage["tokens"]["expected"]
+        print(f"extraction: planned {stage}")
+        print(f"spent {spent:,} tokens; planned / spent {expected / spent:.3f}")
+
+
+def served(**config: Any) -> ServedEndpoint:
+    return ServedEndpoint(seconds=SECONDS, seconds_per_token=SECONDS_PER_TOKEN, script="wordy", **config)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("what", nargs="?", default="saturation")
+    parser.add_argument("--connections", type=int, default=32)
+    arguments = parser.parse_args()
+    if not PASSAGES.exists():
+        sys.exit(f"{PASSAGES} is not here")
+    jobs = {
+        "saturation": lambda: saturation(arguments.connections),
+        "rates": rates,
+        "kill": kill,
+        "faults": faults,
+        "plan": plan,
+    }
+    for name in jobs if arguments.what == "all" else [arguments.what]:
+        print(f"== {name}")
+        jobs[name]()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,42 @@
+"""What runs asked of models."""
+
+import polars as pl
+from dagster import AssetExecutionContext, Output
+
+from graphrag_dagster.assets.declare import code_version, key_of, result, table_asset
+from graphrag_dagster.core.accounting.use import ModelUse
+from graphrag_dagster.resources.language import Language
+from graphrag_dagster.resources.session import shown_use
+from graphrag_dagster.tables import (
+    COMMUNITY_REPORTS,
+    ENTITIES,
+    ENTITY_EMBEDDINGS,
+    MODEL_USAGE,
+    RELATIONSHIPS,
+    REPORT_EMBEDDINGS,
+    TEXT_UNIT_EMBEDDINGS,
+    UNIT_LEDGER,
+)
+
+_ASKING = (
+    UNIT_LEDGER,
+    ENTITIES,
+    RELATIONSHIPS,
+    COMMUNITY_REPORTS,
+    TEXT_UNIT_EMBEDDINGS,
+    ENTITY_EMBEDDINGS,
+    REPORT_EMBEDDINGS,
+)
+
+
+@table_asset(
+    MODEL_USAGE,
+    deps=[key_of(table) for table in _ASKING],
+    code_version=code_version("resources/memory/usage.py"),
+)
+def model_usage(context: AssetExecutionContext, language: Language) -> Output[pl.DataFrame]:
+    """The account of every run: calls, retries, tokens, money and seconds by asset, task and model."""
+    log = language.usage_log()
+    run = log.of_run(context.partition_key, context.run_id)
+    this_run = shown_use(run) if run != ModelUse() else {"model_calls": 0}
+    return result(log.table(context.partition_key), **this_run)

@@ -1,0 +1,116 @@
+"""``graphrag-dagster plan``: what the next index will ask of models."""
+
+from typing import Any
+
+from rich.markup import escape
+from rich.table import Table as RichTable
+
+from graphrag_dagster.cli.console import OUT, number, print_json
+from graphrag_dagster.core.accounting.planning import Estimate, Range
+from graphrag_dagster.core.accounting.prices import Price
+from graphrag_dagster.resources.planning import Plan, plan_corpus
+
+
+def show_plan(name: str, *, as_json: bool) -> None:
+    """Print calls, tokens and money by stage: lowest, expected, highest.
+
+    Raises:
+        GraphragError: what is wrong, and the mend.
+    """
+    plan = plan_corpus(name)
+    if as_json:
+        print_json(_json(plan))
+        return
+    if not plan.estimates:
+        OUT.print(f"{escape(name)}: no stage asks a model; nothing will be sent", soft_wrap=True)
+        return
+    table = RichTable(title=f"{escape(name)}: {plan.text_units:,} text units", title_justify="left")
+    for column in ("stage", "model", "remembered", "calls", "tokens in", "tokens out", "US$"):
+        table.add_column(column, justify="left" if column in {"stage", "model"} else "right")
+    for one in plan.estimates:
+        table.add_row(
+            one.stage,
+            escape(one.model),
+            number(one.cached),
+            _range(one.calls),
+            _range(one.input_tokens),
+            _range(one.output_tokens),
+            _money(usd(one, plan.prices.get(one.model))),
+        )
+    OUT.print(table)
+    OUT.print(f"in all {_range(plan.tokens)} tokens, US$ {_money(total_usd(plan))}", soft_wrap=True)
+    OUT.print(
+        "Lowest – expected – highest. Text units are counted exactly, their replies expected from "
+        + ("this model's earlier ones" if plan.experienced else "the names in them")
+        + "; the stages after extraction are rougher. Nothing was sent.",
+        style="dim",
+        soft_wrap=True,
+    )
+
+
+def usd(one: Estimate, price: Price | None) -> Range | None:
+    """The money of an estimate; None where the price is unknown."""
+    if price is None:
+        return None
+    dollars = (
+        price.of(int(i), int(o))
+        for i, o in (
+            (one.input_tokens.low, one.output_tokens.low),
+            (one.input_tokens.expected, one.output_tokens.expected),
+            (one.input_tokens.high, one.output_tokens.high),
+        )
+    )
+    return Range(*dollars)
+
+
+def total_usd(plan: Plan) -> Range | None:
+    """The money of all stages; None where a price is unknown."""
+    total = Range(0, 0, 0)
+    for one in plan.estimates:
+        money = usd(one, plan.prices.get(one.model))
+        if money is None:
+            return None
+        total = total + money
+    return total
+
+
+def _range(value: Range) -> str:
+    if value.low == value.high:
+        return number(round(value.expected))
+    return " – ".join(number(round(part)) for part in (value.low, value.expected, value.high))
+
+
+def _money(value: Range | None) -> str:
+    if value is None:
+        return "price unknown"
+    return " – ".join(f"{part:.3f}" for part in (value.low, value.expected, value.high))
+
+
+def _json(plan: Plan) -> dict[str, Any]:
+    def shown(value: Range) -> dict[str, float]:
+        return {"low": value.low, "expected": value.expected, "high": value.high}
+
+    stages = []
+    for one in plan.estimates:
+        money = usd(one, plan.prices.get(one.model))
+        stages.append(
+            {
+                "stage": one.stage,
+                "task": one.task,
+                "model": one.model,
+                "remembered": one.cached,
+                "calls": shown(one.calls),
+                "input_tokens": shown(one.input_tokens),
+                "output_tokens": shown(one.output_tokens),
+                "tokens": shown(one.tokens),
+                "usd": shown(money) if money else None,
+            }
+        )
+    total = total_usd(plan)
+    return {
+        "corpus": plan.corpus,
+        "text_units": plan.text_units,
+        "stages": stages,
+        "tokens": shown(plan.tokens),
+        "usd": shown(total) if total else None,
+    }

@@ -1,0 +1,102 @@
+"""What a run asked of models, and what it did not get."""
+
+from typing import Any
+
+import polars as pl
+from rich.markup import escape
+from rich.table import Table as RichTable
+
+from graphrag_dagster import tables
+from graphrag_dagster.cli.console import number
+from graphrag_dagster.core.accounting.use import ModelUse
+from graphrag_dagster.resources.home import memory_file
+from graphrag_dagster.resources.memory.database import database_at
+from graphrag_dagster.resources.memory.usage import UsageLog
+from graphrag_dagster.resources.warehouse import Warehouse
+
+_NAMES = ("asset", "task", "model")
+_COUNTS = ("calls", "cached", "retries", "tokens in", "tokens out", "US$", "seconds")
+
+
+def _used(corpus: str, run_id: str) -> dict[tuple[str, str, str], ModelUse]:
+    path = memory_file()
+    return UsageLog(database_at(path)).by_task(corpus, run_id) if path.exists() else {}
+
+
+def money(use: ModelUse) -> str:
+    """Render the money of a use, or that its price is unknown."""
+    return "?" if use.money is None else f"{use.usd:.4f}"
+
+
+def usage_rows(corpus: str, run_id: str) -> list[dict[str, Any]]:
+    """What a run used, by asset, task and model."""
+    return [
+        {
+            "asset": asset,
+            "task": task,
+            "model": model,
+            "calls": use.calls,
+            "cached": use.cached,
+            "retries": use.retries,
+            "failed": use.failed,
+            "input_tokens": use.input_tokens,
+            "cached_input_tokens": use.cached_input_tokens,
+            "output_tokens": use.output_tokens,
+            "usd": use.money,
+            "seconds": round(use.seconds, 3),
+        }
+        for (asset, task, model), use in _used(corpus, run_id).items()
+    ]
+
+
+def usage_table(corpus: str, run_id: str) -> RichTable | None:
+    """The account of a run; None where no model was asked."""
+    used = _used(corpus, run_id)
+    if not used:
+        return None
+    table = RichTable(title="asked of models in this run", title_justify="left")
+    for column in _NAMES:
+        table.add_column(column)
+    for column in _COUNTS:
+        table.add_column(column, justify="right")
+    for (asset, task, model), use in used.items():
+        table.add_row(asset, task, escape(model), *_cells(use))
+    table.add_section()
+    table.add_row("all", "", "", *_cells(sum(used.values(), ModelUse())), style="bold")
+    return table
+
+
+def _cells(use: ModelUse) -> list[str]:
+    counts = (use.calls, use.cached, use.retries, use.input_tokens, use.output_tokens)
+    return [*map(number, counts), money(use), f"{use.seconds:,.1f}"]
+
+
+def usage_line(corpus: str, run_id: str) -> str | None:
+    """One line on what a run used; None where no model was asked."""
+    use = sum(_used(corpus, run_id).values(), ModelUse())
+    if use == ModelUse():
+        return None
+    return (
+        f"this run: {use.calls:,} calls, {use.cached:,} from the cache, {use.input_tokens:,} tokens in, "
+        f"{use.output_tokens:,} out, US$ {money(use)}"
+    )
+
+
+def shortfall(warehouse: Warehouse, corpus: str) -> list[str]:
+    """What a finished index lacks of what a model was to give; empty where nothing is missing."""
+    ledger = warehouse.read(tables.UNIT_LEDGER, corpus)
+    lost = warehouse.read(tables.QUARANTINE, corpus).filter(pl.col("kind") == "reply")
+    units = ledger.filter((pl.col("state") == "quarantined") & (pl.col("engine") == "llm"))
+    gleanings = lost.join(units, on="text_unit_id", how="anti")
+    problems = sum(
+        warehouse.read(table, corpus).filter(pl.col("description_problem").is_not_null()).height
+        for table in (tables.ENTITIES, tables.RELATIONSHIPS)
+    )
+    reports = warehouse.read(tables.COMMUNITY_REPORTS, corpus).filter(pl.col("problem").is_not_null())
+    counted = {
+        "text units are quarantined: see extraction.unit_ledger and extraction.quarantine": units.height,
+        "gleanings were lost: see extraction.quarantine": gleanings.height,
+        "descriptions were joined as they are: see description_problem": problems,
+        "reports were written by the extractive engine: see problem": reports.height,
+    }
+    return [f"{count:,} {what}" for what, count in counted.items() if count]

@@ -1,0 +1,118 @@
+"""What the next index will ask of models, told before anything is sent."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from graphrag_dagster.core.accounting.reply_sizes import GLEANED
+
+#: How far replies may be from what is expected of a model whose replies are not known yet, and are known.
+_UNKNOWN = (0.5, 1.6)
+_KNOWN = (0.85, 1.15)
+
+
+@dataclass(frozen=True, slots=True)
+class Range:
+    """A number that is not known yet: at least, expected, at most."""
+
+    low: float
+    expected: float
+    high: float
+
+    def __add__(self, other: "Range") -> "Range":
+        return Range(self.low + other.low, self.expected + other.expected, self.high + other.high)
+
+    def __mul__(self, other: "Range | float") -> "Range":
+        by = other if isinstance(other, Range) else Range(other, other, other)
+        return Range(self.low * by.low, self.expected * by.expected, self.high * by.high)
+
+
+def exactly(value: float) -> Range:
+    """A number that is known."""
+    return Range(value, value, value)
+
+
+def around(value: float, *, known: bool) -> Range:
+    """A number told from experience: ``known`` where it is that of this very model."""
+    low, high = _KNOWN if known else _UNKNOWN
+    return Range(value * low, value, value * high)
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """Calls of one stage with their tokens; ``cached`` units need none, their replies are remembered."""
+
+    stage: str
+    task: str
+    model: str
+    calls: Range
+    input_tokens: Range
+    output_tokens: Range
+    cached: int = 0
+
+    @property
+    def tokens(self) -> Range:
+        """Tokens in and out."""
+        return self.input_tokens + self.output_tokens
+
+
+def plan_extraction(
+    prompts: Sequence[int],
+    replies: Sequence[int],
+    *,
+    rounds: int,
+    check_first: bool,
+    turn: int,
+    seen: float | None = None,
+) -> tuple[Range, Range, Range]:
+    """Return the calls, input and output tokens of the conversations about some text units.
+
+    Every continuation sends the whole conversation again (spec_graphrag §3).
+
+    Args:
+        prompts: tokens of the first request of each unit.
+        replies: tokens of the first reply that is expected of each unit.
+        rounds: most continuations per unit.
+        check_first: whether it is asked before each continuation if anything is missing.
+        turn: tokens of the prompt of a check or a continuation.
+        seen: tokens of an average reply of this model to such a request; None where it is not known.
+    """
+    count = len(prompts)
+    first = around(sum(replies) / max(count, 1) if seen is None else seen, known=seen is not None)
+    gleaned = first * GLEANED
+    calls, inputs, outputs = exactly(count), exactly(sum(prompts)), first * count
+    talk = exactly(sum(prompts)) + first * count
+    share = Range(1.0, 1.0, 1.0)
+    for round_ in range(rounds):
+        if check_first or round_:
+            # All may be well at once, or never; most models say that something is missing.
+            calls, inputs, outputs = (
+                calls + share * count,
+                inputs + (talk + exactly(count * turn)) * share,
+                outputs + share * count,
+            )
+            share = Range(share.low * 0.5, share.expected * 0.9, share.high)
+        calls = calls + share * count
+        inputs = inputs + (talk + exactly(count * turn)) * share
+        outputs = outputs + gleaned * share * count
+        talk = talk + gleaned * count
+    return calls, inputs, outputs
+
+
+def plan_reports(
+    communities: Range, prompt: int, context_tokens: int, elements: Range, seen: float | None
+) -> tuple[Range, Range, Range]:
+    """Return the calls, input and output tokens of the reports.
+
+    Args:
+        communities: how many there are.
+        prompt: tokens of the prompt without its context.
+        context_tokens: most tokens of a context.
+        elements: tokens of all entities and relationships; each stands in the reports of all its levels.
+        seen: tokens of an average report of this model.
+    """
+    levels = Range(1.2, 1.8, 3.0)
+    context = elements * levels
+    most = communities.high * context_tokens
+    inputs = communities * prompt + Range(context.low, context.expected, min(context.high, most))
+    written = around(600.0 if seen is None else seen, known=seen is not None)
+    return communities, inputs, communities * written

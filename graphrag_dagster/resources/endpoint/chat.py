@@ -1,0 +1,192 @@
+"""Chat with any OpenAI-compatible server."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+from graphrag_dagster.core.language.llm.chat import ChatReply, ChatRequest, Listener, Refused
+from graphrag_dagster.core.language.llm.replies import holdable, is_hidden
+from graphrag_dagster.resources.endpoint.abilities import Abilities, abilities_of, set_abilities
+from graphrag_dagster.resources.endpoint.bodies import chat_body
+from graphrag_dagster.resources.endpoint.connection import Connection, Sent
+from graphrag_dagster.settings.model import ModelSettings
+
+_CHARACTERS_PER_TOKEN = 4
+#: Tokens of a reply before any of its task was seen.
+_FIRST_GUESS = 500.0
+
+
+@dataclass(frozen=True, slots=True)
+class Answered:
+    """A reply with the seconds that the endpoint took for it and the retries that it needed.
+
+    ``reasoned``: the model reasoned where nobody sees it.
+    """
+
+    reply: ChatReply
+    seconds: float
+    retries: int
+    reasoned: bool = False
+
+
+class OpenAIChatModel:
+    """A chat model behind an endpoint, without memory; a
+    :class:`~graphrag_dagster.core.language.llm.chat.ChatModel`.
+
+    Args:
+        settings: the model and its endpoint.
+        first_wait: seconds before the first retry.
+    """
+
+    def __init__(self, settings: ModelSettings, *, first_wait: float = 0.5) -> None:
+        self.name = settings.name
+        self.settings = settings
+        self.connection = Connection(settings, settings.name, first_wait)
+        self._lengths: dict[str, float] = {}
+
+    def __repr__(self) -> str:
+        return f"OpenAIChatModel({self.name!r}, base_url={self.connection.shown_url!r})"
+
+    @property
+    def concurrency(self) -> int:
+        """Most calls in flight."""
+        return self.connection.concurrency
+
+    async def complete(self, request: ChatRequest, listen: Listener | None = None) -> ChatReply:
+        """Return the reply; see :meth:`send`."""
+        return (await self.send(request, listen)).reply
+
+    def remember(self, request: ChatRequest, reply: ChatReply) -> None:
+        """Keep nothing; see :class:`~graphrag_dagster.resources.memory.RememberingChatModel`."""
+
+    async def send(self, request: ChatRequest, listen: Listener | None = None) -> Answered:
+        """Return the reply; what the endpoint does not understand is left out once and for all.
+
+        Raises:
+            CallFailed: this call got no reply.
+            EndpointError: the endpoint cannot be used at all.
+        """
+        while True:
+            used = self._abilities()
+            body = chat_body(self.settings, request, used)
+            send = partial(_streamed, body, listen) if listen and used.stream else partial(_whole, body)
+            try:
+                came = await self.connection.call(send, f"model {self.name}", self._estimate(request))
+            except Refused as refusal:
+                known = self._abilities()
+                left = used.without(str(refusal), self.connection.url) if known == used else known
+                if left is None:
+                    raise
+                self._set(left)
+                continue
+            reply = read_reply(came.answer)
+            self._learn(request, reply)
+            reasoned = _reasoned(came.answer)
+            if reasoned and self.settings.reasoning == "off":
+                self._silence(used)
+            if listen and not used.stream:
+                listen(reply.text)
+            return Answered(reply, came.seconds, came.retries, reasoned)
+
+    def _abilities(self) -> Abilities:
+        return abilities_of(self.connection.url, self.name)
+
+    def _set(self, abilities: Abilities) -> None:
+        set_abilities(self.connection.url, self.name, abilities)
+
+    def _silence(self, used: Abilities) -> None:
+        known = self._abilities()
+        # Calls in flight together see the same reasoning; only the first of them changes anything.
+        if known.silence == used.silence:
+            self._set(known.more_silent(self.connection.url))
+
+    def _estimate(self, request: ChatRequest) -> int:
+        prompt = sum(len(message.content) for message in request.messages) // _CHARACTERS_PER_TOKEN
+        return prompt + min(int(self._lengths.get(request.task, _FIRST_GUESS)), request.max_tokens)
+
+    def _learn(self, request: ChatRequest, reply: ChatReply) -> None:
+        before = self._lengths.get(request.task, float(reply.output_tokens))
+        self._lengths[request.task] = 0.9 * before + 0.1 * reply.output_tokens
+
+
+async def _whole(body: Mapping[str, Any], client: Any) -> Sent:
+    response = await client.chat.completions.with_raw_response.create(**_split(body))
+    return str(response.text), response.headers
+
+
+async def _streamed(body: Mapping[str, Any], listen: Listener, client: Any) -> Sent:
+    """Hear a reply as it comes, and return it in the form of a whole one."""
+    asked = {**_split(body), "stream": True, "stream_options": {"include_usage": True}}
+    response = await client.chat.completions.with_raw_response.create(**asked)
+    parts: list[str] = []
+    finish, usage = None, None
+    async for chunk in response.parse():
+        usage = chunk.usage or usage
+        for choice in chunk.choices[:1]:
+            finish = choice.finish_reason or finish
+            if choice.delta.content:
+                parts.append(choice.delta.content)
+                listen(choice.delta.content)
+    message = {"role": "assistant", "content": "".join(parts)}
+    # A stream that ends without a reason was cut off on its way.
+    answer = {
+        "choices": [{"message": message, "finish_reason": finish or "length"}],
+        "usage": usage.model_dump() if usage else {},
+    }
+    return json.dumps(answer), response.headers
+
+
+def _split(body: Mapping[str, Any]) -> dict[str, Any]:
+    """The body as the client wants it: what is not OpenAI's own goes in separately."""
+    known = {k: v for k, v in body.items() if k in _KNOWN}
+    extra = {k: v for k, v in body.items() if k not in known}
+    return {**known, "extra_body": extra} if extra else known
+
+
+_KNOWN = frozenset(
+    {
+        "model",
+        "messages",
+        "max_tokens",
+        "max_completion_tokens",
+        "temperature",
+        "top_p",
+        "seed",
+        "logit_bias",
+        "response_format",
+        "reasoning_effort",
+    }
+)
+
+
+def read_reply(answer: Mapping[str, Any]) -> ChatReply:
+    """Return the reply in the body of a chat completion."""
+    choices = answer.get("choices")
+    choice = choices[0] if isinstance(choices, list) and choices and isinstance(choices[0], dict) else {}
+    message = choice.get("message") or {}
+    content = message.get("content")
+    if isinstance(content, list):
+        content = "".join(str(part.get("text", "")) for part in content if isinstance(part, dict))
+    usage = answer.get("usage") or {}
+    details = usage.get("prompt_tokens_details") or {}
+    return ChatReply(
+        holdable(content) if isinstance(content, str) else "",
+        "refusal" if message.get("refusal") else str(choice.get("finish_reason") or "stop"),
+        int(usage.get("prompt_tokens") or 0),
+        int(usage.get("completion_tokens") or 0),
+        cached_input_tokens=int(details.get("cached_tokens") or 0),
+    )
+
+
+def _reasoned(answer: Mapping[str, Any]) -> bool:
+    details = (answer.get("usage") or {}).get("completion_tokens_details") or {}
+    if details.get("reasoning_tokens"):
+        return True
+    choices = answer.get("choices")
+    choice = choices[0] if isinstance(choices, list) and choices and isinstance(choices[0], dict) else {}
+    message = choice.get("message") or {}
+    hidden = message.get("reasoning_content") or message.get("reasoning")
+    content = message.get("content")
+    return bool(hidden) or (isinstance(content, str) and is_hidden(content))

@@ -1,0 +1,217 @@
+"""How many calls, and how fast: a window that adapts, and rates of requests and tokens.
+
+The window opens by one call a round of answers and halves when the endpoint says that there are too many
+(429); up to the place of the last halving it opens faster. Rates are buckets that refill steadily and hold
+a second's worth, so that no minute sees more than it may. Both learn from what the endpoint says of itself.
+"""
+
+import asyncio
+import re
+import time
+from collections import deque
+from collections.abc import Mapping
+from dataclasses import dataclass
+from email.utils import parsedate_to_datetime
+
+#: Seconds that an endpoint may ask to wait; what asks for more has no more to give, and waiting hides that.
+LONGEST_WAIT = 600.0
+#: Seconds' worth of a rate that may be sent at once.
+_BURST = 1.0
+#: Share of a rate that the endpoint states which is used: its clock is not ours.
+_OF_STATED = 0.98
+_NEAR = 0.9
+_PART = re.compile(r"(\d+(?:\.\d+)?)(ms|s|m|h|d)")
+_SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
+
+
+@dataclass(slots=True)
+class Ticket:
+    """A call in flight: what it reserved, and when it began."""
+
+    tokens: int
+    begun: float
+
+
+class Bucket:
+    """A rate: ``per_minute`` units; None does not limit."""
+
+    def __init__(self, per_minute: float | None = None) -> None:
+        self.per_minute = per_minute
+        self._level = self._capacity()
+        self._at = time.monotonic()
+
+    def limit(self, per_minute: float | None) -> None:
+        """Change the rate; what is used up stays used up."""
+        self._refill()
+        self.per_minute = per_minute
+        self._level = min(self._level, self._capacity())
+
+    def wait(self, amount: float) -> float:
+        """Return the seconds until ``amount`` can be taken; more than a bucket holds waits for a full one."""
+        if self.per_minute is None:
+            return 0.0
+        self._refill()
+        short = min(amount, self._capacity()) - self._level
+        return max(short * 60.0 / self.per_minute, 0.0)
+
+    def take(self, amount: float) -> None:
+        """Take ``amount``; a negative one gives back."""
+        self._refill()
+        self._level = min(self._level - amount, self._capacity())
+
+    def _capacity(self) -> float:
+        return max((self.per_minute or 0.0) / 60.0 * _BURST, 1.0)
+
+    def _refill(self) -> None:
+        now = time.monotonic()
+        self._level = min(self._level + (now - self._at) * (self.per_minute or 0.0) / 60.0, self._capacity())
+        self._at = now
+
+
+class Limits:
+    """The limits of one model behind one endpoint, shared by all that call it.
+
+    Used on one event loop. Callers enter in the order in which they come, one that comes back after a
+    failure before all others.
+    """
+
+    def __init__(self, concurrency: int, requests: int | None = None, tokens: int | None = None) -> None:
+        self._most = concurrency
+        self._window = float(concurrency)
+        self._last_cut = float(concurrency)
+        self._cut_at = 0.0
+        self._set = (requests, tokens)
+        self.requests = Bucket(requests)
+        self.tokens = Bucket(tokens)
+        self.in_flight = 0
+        self.too_many_calls = 0
+        self._not_before = 0.0
+        self._waiting: deque[tuple[asyncio.Future[None], int]] = deque()
+        self._timer: asyncio.TimerHandle | None = None
+
+    def configure(self, concurrency: int, requests: int | None, tokens: int | None) -> None:
+        """Take over other settings; what was learned stays."""
+        if concurrency != self._most:
+            self._most, self._window, self._last_cut = concurrency, float(concurrency), float(concurrency)
+        if (requests, tokens) != self._set:
+            self._set = (requests, tokens)
+            self.requests.limit(requests)
+            self.tokens.limit(tokens)
+
+    @property
+    def window(self) -> int:
+        """Most calls in flight now."""
+        return max(int(self._window), 1)
+
+    async def enter(self, tokens: int, *, first: bool = False) -> Ticket:
+        """Wait for a place in the window and in the rates, and take them; ``tokens`` is an estimate."""
+        place: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        if first:
+            self._waiting.appendleft((place, tokens))
+        else:
+            self._waiting.append((place, tokens))
+        self._admit()
+        try:
+            await place
+        except asyncio.CancelledError:
+            if place.done() and not place.cancelled():
+                self.leave(Ticket(tokens, time.monotonic()), used=0)
+            raise
+        return Ticket(tokens, time.monotonic())
+
+    def leave(self, ticket: Ticket, used: int | None) -> None:
+        """Give the place back, and settle the tokens: ``used`` of them, None where that is not known."""
+        self.in_flight -= 1
+        if used is not None:
+            self.tokens.take(used - ticket.tokens)
+        self._admit()
+
+    def answered(self) -> None:
+        """Open the window a little: a call was answered."""
+        if self._window < self._most:
+            step = 1.0 if self._window < _NEAR * self._last_cut else 1.0 / self._window
+            self._window = min(self._window + step, float(self._most))
+
+    def too_many(self, ticket: Ticket, wait: float | None) -> None:
+        """Halve the window, once for all calls that were in flight together, and wait as asked."""
+        self.too_many_calls += 1
+        if ticket.begun >= self._cut_at:
+            self._last_cut = self._window
+            self._window = max(self._window / 2, 1.0)
+            self._cut_at = time.monotonic()
+        if wait is not None:
+            self.pause(wait)
+
+    def pause(self, seconds: float) -> None:
+        """Begin no call for so long; a longer wait than any is for the next call to tell."""
+        if seconds <= LONGEST_WAIT:
+            self._not_before = max(self._not_before, time.monotonic() + seconds)
+
+    def learn(self, headers: Mapping[str, str]) -> None:
+        """Take over what the ``x-ratelimit-…`` headers say, where no setting says less."""
+        for kind, bucket, own in (("requests", self.requests, 0), ("tokens", self.tokens, 1)):
+            stated = _number(headers.get(f"x-ratelimit-limit-{kind}"))
+            if stated:
+                rate = min(stated * _OF_STATED, self._set[own] or stated)
+                if bucket.per_minute != rate:
+                    bucket.limit(rate)
+            left = _number(headers.get(f"x-ratelimit-remaining-{kind}"))
+            if left is not None and left < 1:
+                self.pause(duration(headers.get(f"x-ratelimit-reset-{kind}")) or 0.0)
+
+    def _admit(self) -> None:
+        while self._waiting:
+            place, tokens = self._waiting[0]
+            if place.done():
+                self._waiting.popleft()
+                continue
+            if self.in_flight >= self.window:
+                return
+            wait = max(
+                self._not_before - time.monotonic(), self.requests.wait(1), self.tokens.wait(tokens), 0.0
+            )
+            if wait > 0:
+                self._wake_in(wait)
+                return
+            self._waiting.popleft()
+            self.requests.take(1)
+            self.tokens.take(tokens)
+            self.in_flight += 1
+            place.set_result(None)
+
+    def _wake_in(self, seconds: float) -> None:
+        if self._timer:
+            self._timer.cancel()
+        self._timer = asyncio.get_running_loop().call_later(seconds, self._admit)
+
+
+def duration(text: str | None) -> float | None:
+    """Return the seconds of ``6m0s``, ``120ms`` or ``1.5``; None where there is no duration."""
+    if not text:
+        return None
+    if (plain := _number(text)) is not None:
+        return plain
+    parts = _PART.findall(text)
+    return sum(float(number) * _SECONDS[unit] for number, unit in parts) if parts else None
+
+
+def retry_after(headers: Mapping[str, str]) -> float | None:
+    """Return the seconds that a response asks to wait, by ``Retry-After-Ms`` or ``Retry-After``."""
+    if (milliseconds := _number(headers.get("retry-after-ms"))) is not None:
+        return max(milliseconds / 1000, 0.0)
+    value = headers.get("retry-after")
+    if value is None:
+        return None
+    if (seconds := _number(value)) is not None:
+        return max(seconds, 0.0)
+    try:
+        return max(parsedate_to_datetime(value).timestamp() - time.time(), 0.0)
+    except ValueError:
+        return None
+
+
+def _number(text: str | None) -> float | None:
+    try:
+        return float(text) if text is not None else None
+    except ValueError:
+        return None

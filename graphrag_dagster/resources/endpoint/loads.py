@@ -1,0 +1,185 @@
+"""Questions as long, and as many at once, as a corpus will send: context, pace, tokens a second."""
+
+import asyncio
+import math
+import secrets
+import time
+from dataclasses import dataclass
+
+from graphrag_dagster import prompts
+from graphrag_dagster.core.corpus.tokens import Tokenizer, get_tokenizer
+from graphrag_dagster.core.language.llm.chat import CallFailed, ChatReply, ChatRequest, Message, Refused
+from graphrag_dagster.core.language.llm.replies import visible
+from graphrag_dagster.resources.endpoint.chat import OpenAIChatModel
+from graphrag_dagster.resources.endpoint.probes import Finding
+from graphrag_dagster.settings import CorpusSettings
+from graphrag_dagster.settings.model import TaskName
+
+_SPARE = 1000
+_SHORT = 300
+_LOST = 0.9
+_REPLY = 200
+_ALONE = 3
+_AT_ONCE = 8
+_SCALES = 0.6
+#: Shorter replies tell how long the way is, not how fast the model writes.
+_TELLING = 40
+_CHARACTERS_PER_TOKEN = 4
+_SYSTEM = {
+    "extract": "extract_graph_system",
+    "summarise": "summarize_descriptions_system",
+    "report": "community_report_system",
+    "answer": "global_map_system",
+}
+_FILLER = (
+    "The ferry leaves the harbour at noon and comes back before dark.",
+    "On the hill above the town stands a mill that no longer turns.",
+    "Most of the letters in the archive were written in a careful hand.",
+    "After the rain the road to the quarry was closed for two days.",
+    "The baker opens early, because the fishermen eat before they sail.",
+    "Nobody remembers who planted the row of limes beside the school.",
+)
+_MEND = (
+    "serve it with a larger context (Ollama num_ctx, llama.cpp --ctx-size, vLLM --max-model-len), or set "
+    "smaller text_units.size, reports.context_tokens, search.context_tokens and graph.max_input_tokens"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class _Speed:
+    """Tokens a second of all calls together, and the mean tokens of a reply."""
+
+    tokens_per_second: float
+    tokens: float
+
+
+@dataclass(frozen=True, slots=True)
+class _Long:
+    """A long prompt: its tokens by our count, and the reply."""
+
+    tokens: int
+    reply: ChatReply
+    first: str
+    last: str
+
+    @property
+    def ratio(self) -> float:
+        """The endpoint's count over ours; 0 where it gives none."""
+        return self.reply.input_tokens / self.tokens
+
+
+async def context_length(
+    model: OpenAIChatModel, settings: CorpusSettings, tasks: list[TaskName]
+) -> list[Finding]:
+    """Probe whether the longest prompts that the settings lead to arrive whole."""
+    tokenizer = get_tokenizer(settings.text_units.encoding)
+    needed = max(_longest(settings, task, tokenizer) for task in tasks) + _SPARE
+    name = "context length"
+    try:
+        # A short prompt tells how the endpoint's tokens compare with ours.
+        short = await _ask_long(model, tokenizer, _SHORT)
+        long = await _ask_long(model, tokenizer, needed)
+    except Refused as refusal:
+        return [Finding(name, "fails", f"{needed:,} tokens were refused: {refusal}", _MEND)]
+    except CallFailed as failure:
+        return [Finding(name, "fails", f"{needed:,} tokens got no reply: {failure}", _MEND)]
+    return [_judged(short, long)]
+
+
+def pace(model: OpenAIChatModel) -> list[Finding]:
+    """Tell which rates the endpoint stated in the headers of its answers so far."""
+    limits, settings = model.connection.limits(), model.settings
+    rates = {"requests": limits.requests.per_minute, "tokens": limits.tokens.per_minute}
+    own = {"requests": settings.requests_per_minute, "tokens": settings.tokens_per_minute}
+    known = [f"{rate:,.0f} {kind} a minute" for kind, rate in rates.items() if rate]
+    if not known:
+        told = "slows down when the endpoint says that there are too many calls"
+        return [Finding("rate limits", "works", "none stated", told)]
+    source = "by the settings" if all(own[kind] for kind, rate in rates.items() if rate) else "by its headers"
+    told = f"sends at most {' and '.join(known)}"
+    return [Finding("rate limits", "works", f"limited {source}", told)]
+
+
+async def throughput(model: OpenAIChatModel, longest_reply: int) -> list[Finding]:
+    """Measure tokens a second alone and at once, and advise how many calls to make at once."""
+    name, most = "throughput", model.settings.concurrency
+    at_once = min(_AT_ONCE, most)
+    refused_before = model.connection.limits().too_many_calls
+    alone = await _speed(model, range(_ALONE), 1)
+    together = await _speed(model, range(_ALONE, _ALONE + at_once), at_once)
+    gain = together.tokens_per_second / alone.tokens_per_second
+    busy = model.connection.limits().too_many_calls > refused_before
+    advised = most if gain >= _SCALES * at_once else max(2, math.ceil(gain))
+    found = f"{alone.tokens_per_second:,.0f} tokens/s alone, "
+    found += f"{together.tokens_per_second:,.0f} with {at_once} calls at once"
+    found += "; told that these are too many" if busy else ""
+    seconds = longest_reply * at_once / together.tokens_per_second
+    if together.tokens >= _TELLING and seconds > model.settings.timeout_seconds:
+        mend = f"set model.timeout_seconds: {math.ceil(seconds * 1.5 / 60) * 60}"
+        mend += f" and model.concurrency: {advised}" if advised < most else ""
+        took = f"{found}; a reply of {longest_reply:,} tokens, the limit, would take {seconds:,.0f} s"
+        return [Finding(name, "fallback", took, mend)]
+    if advised < most:
+        return [Finding(name, "works", found, f"set model.concurrency: {advised}; more gains little")]
+    return [Finding(name, "works", found, f"makes up to {most} calls at once")]
+
+
+def _longest(settings: CorpusSettings, task: TaskName, tokenizer: Tokenizer) -> int:
+    data = {
+        "extract": settings.text_units.size,
+        "summarise": settings.graph.max_input_tokens,
+        "report": settings.reports.context_tokens,
+        "answer": settings.search.context_tokens,
+    }
+    system = _SYSTEM.get(task)
+    return data.get(task, 0) + (tokenizer.count(prompts.load(system).text) if system else 0)
+
+
+async def _ask_long(model: OpenAIChatModel, tokenizer: Tokenizer, tokens: int) -> _Long:
+    # New words every time, so that no cache of prompts shortens what the endpoint counts.
+    first, last = (f"NEEDLE-{secrets.token_hex(3).upper()}" for _ in range(2))
+    per_round = tokenizer.count(" ".join(_FILLER))
+    filler = " ".join(_FILLER * math.ceil(tokens / per_round))
+    text = (
+        f"The first code word is {first}.\n\n{tokenizer.truncate(filler, tokens)}\n\n"
+        f"The second code word is {last}.\n\n"
+        "Repeat the code words that begin with NEEDLE- one beside the other, and nothing else."
+    )
+    request = ChatRequest("probe", (Message("user", text),), _REPLY)
+    reply = (await model.send(request)).reply
+    return _Long(tokenizer.count(text), reply, first, last)
+
+
+def _judged(short: _Long, long: _Long) -> Finding:
+    name, said = "context length", visible(long.reply.text)
+    counted = short.ratio > 0 and long.ratio > 0
+    if counted and long.ratio < _LOST * short.ratio:
+        whole = round(long.tokens * short.ratio)
+        found = f"of {whole:,} tokens only {long.reply.input_tokens:,} arrived, without a word"
+        return Finding(name, "fails", found, _MEND)
+    if long.first in said and long.last in said:
+        return Finding(name, "works", f"{long.tokens:,} tokens arrived whole", "")
+    if counted:
+        remark = "it repeats not all of what stands there: a larger model finds more in long contexts"
+        return Finding(name, "works", f"{long.reply.input_tokens:,} tokens arrived", remark)
+    if long.last in said:
+        return Finding(name, "fails", f"of {long.tokens:,} tokens the beginning did not arrive", _MEND)
+    remark = (
+        "the endpoint counts no tokens and the model repeats no code word: see its context length yourself"
+    )
+    return Finding(name, "fallback", f"not known whether {long.tokens:,} tokens arrive", remark)
+
+
+async def _speed(model: OpenAIChatModel, numbers: range, at_once: int) -> _Speed:
+    places = asyncio.Semaphore(at_once)
+
+    async def one(number: int) -> int:
+        async with places:
+            text = f"Write four plain sentences about the number {number + 2}."
+            reply = (await model.send(ChatRequest("probe", (Message("user", text),), _REPLY))).reply
+            return reply.output_tokens or len(reply.text) // _CHARACTERS_PER_TOKEN
+
+    begun = time.monotonic()
+    tokens = sum(await asyncio.gather(*map(one, numbers)))
+    seconds = max(time.monotonic() - begun, 1e-6)
+    return _Speed(max(tokens, 1) / seconds, tokens / len(numbers))

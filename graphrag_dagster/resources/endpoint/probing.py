@@ -1,0 +1,169 @@
+"""The doctor: every model that the settings name is probed, at the price of a dozen or so small calls."""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Iterable, Sequence
+from dataclasses import replace
+from functools import partial
+from typing import Literal
+
+from graphrag_dagster.core.errors import EndpointError
+from graphrag_dagster.core.language.llm.chat import CallFailed
+from graphrag_dagster.resources.endpoint.abilities import Abilities, abilities_of, set_abilities
+from graphrag_dagster.resources.endpoint.chat import OpenAIChatModel
+from graphrag_dagster.resources.endpoint.embeddings import OpenAIEmbedder
+from graphrag_dagster.resources.endpoint.loads import context_length, pace, throughput
+from graphrag_dagster.resources.endpoint.probes import (
+    Finding,
+    Unusable,
+    first_contact,
+    forced_token,
+    json_ways,
+    output_limit,
+    reasoning,
+)
+from graphrag_dagster.resources.memory.abilities import AbilityStore
+from graphrag_dagster.settings import CorpusSettings
+from graphrag_dagster.settings.model import ModelSettings, TaskName
+
+Verdict = Literal["ready", "usable", "hopeless"]
+Probe = Callable[[], Awaitable[list[Finding]]]
+
+#: Without these nothing good comes of a run.
+_NEEDED = frozenset({"reachable", "model", "chat", "JSON", "JSON in text", "context length", "embeddings"})
+_RETRIES = 1
+_CALLS_PER_PROBE = 4
+_TASKS: tuple[TaskName, ...] = ("extract", "summarise", "report", "answer")
+
+
+async def examine(settings: CorpusSettings) -> list[Finding]:
+    """Probe every distinct model that the settings use; what fails is a finding, never an error.
+
+    Where no stage uses a model, the model is probed as if all did.
+
+    Returns:
+        The findings, model by model; each names its endpoint.
+    """
+    findings: list[Finding] = []
+    for own, tasks in _models(settings):
+        model = OpenAIChatModel(_impatient(own))
+        label = f"{own.name} at {model.connection.shown_url} ({', '.join(tasks)})"
+        findings += _labelled(label, await _examined(model, settings, tasks))
+    own = _impatient(settings.model.for_task("embed"))
+    vectors = await _guarded("embeddings", own, partial(_embeddings, settings, own))
+    return findings + _labelled("vectors of text units, entities and reports", vectors)
+
+
+def verdict(findings: Sequence[Finding]) -> Verdict:
+    """Return whether the settings can be used: as they are, with fallbacks, or not at all."""
+    if any(one.verdict == "fails" and one.probe in _NEEDED for one in findings):
+        return "hopeless"
+    return "usable" if any(one.verdict in {"fails", "fallback"} for one in findings) else "ready"
+
+
+def remember(settings: CorpusSettings, store: AbilityStore) -> None:
+    """Keep what :func:`examine` found out, so that the next run need not ask."""
+    for own, _ in _models(settings):
+        connection = OpenAIChatModel(own).connection
+        store.put(connection.shown_url, own.name, abilities_of(connection.url, own.name))
+
+
+def _models(settings: CorpusSettings) -> list[tuple[ModelSettings, list[TaskName]]]:
+    found: dict[tuple[str, str], tuple[ModelSettings, list[TaskName]]] = {}
+    for task in _tasks(settings):
+        own = settings.model.for_task(task)
+        where = (OpenAIChatModel(own).connection.url, own.name)
+        found.setdefault(where, (own, []))[1].append(task)
+    return list(found.values())
+
+
+def _impatient(own: ModelSettings) -> ModelSettings:
+    return own.model_copy(update={"retries": min(own.retries, _RETRIES)})
+
+
+def _tasks(settings: CorpusSettings) -> list[TaskName]:
+    used = {
+        "extract": settings.engine_of("extraction") == "llm"
+        or (settings.claims.enabled and settings.engine_of("claims") == "llm"),
+        "summarise": settings.engine_of("graph") == "llm",
+        "report": settings.engine_of("reports") == "llm",
+        "answer": settings.engine_of("search") == "llm",
+    }
+    chosen = [task for task in _TASKS if used[task]] or list(_TASKS)
+    return [*chosen, "judge"] if "judge" in settings.model.tasks else chosen
+
+
+async def _examined(model: OpenAIChatModel, settings: CorpusSettings, tasks: list[TaskName]) -> list[Finding]:
+    set_abilities(model.connection.url, model.name, Abilities())
+    longest_reply = max(settings.model.for_task(task).reply_limit for task in tasks)
+
+    async def rates() -> list[Finding]:
+        return pace(model)
+
+    probes: list[tuple[str, Probe]] = [
+        ("reachable", partial(first_contact, model)),
+        ("hidden reasoning", partial(reasoning, model)),
+        ("JSON", partial(json_ways, model)),
+        ("logit_bias", partial(forced_token, model)),
+        ("output limit", partial(output_limit, model)),
+        ("context length", partial(context_length, model, settings, tasks)),
+        ("throughput", partial(throughput, model, longest_reply)),
+        ("rate limits", rates),
+    ]
+    findings: list[Finding] = []
+    while probes:
+        name, probe = probes.pop(0)
+        try:
+            findings += await _guarded(name, model.settings, probe)
+        except Unusable as unusable:
+            findings += unusable.findings
+            return findings + [Finding(left, "skipped", "the endpoint is of no use") for left, _ in probes]
+    return findings + _left_out(abilities_of(model.connection.url, model.name))
+
+
+async def _guarded(name: str, settings: ModelSettings, probe: Probe) -> list[Finding]:
+    """Run a probe; what it raises becomes its finding."""
+    seconds = settings.timeout_seconds * _CALLS_PER_PROBE
+    try:
+        async with asyncio.timeout(seconds):
+            return await probe()
+    except TimeoutError:
+        mend = "set model.timeout_seconds, or ask again when the endpoint is less busy"
+        return [Finding(name, "fails", f"not done within {seconds:g} s", mend)]
+    except CallFailed as failure:
+        return [Finding(name, "fails", str(failure), "nothing is concluded from this")]
+    except EndpointError as error:
+        raise Unusable(Finding("chat", "fails", f"{name}: {error}")) from None
+    except Unusable:
+        raise
+    except Exception as error:
+        # A diagnosis is to be finished whatever turns up on the way.
+        return [Finding(name, "fails", f"{type(error).__name__}: {error}", "nothing is concluded from this")]
+
+
+def _left_out(known: Abilities) -> list[Finding]:
+    left: list[Finding] = []
+    if not known.temperature:
+        told = "is left out: replies differ more from run to run"
+        left.append(Finding("temperature", "fallback", "refused", told))
+    if not known.effort:
+        left.append(Finding("reasoning effort", "fallback", "refused", "is left out"))
+    return left
+
+
+async def _embeddings(settings: CorpusSettings, own: ModelSettings) -> list[Finding]:
+    name, chosen = "embeddings", settings.embeddings
+    if chosen.embedder != "endpoint":
+        return [Finding(name, "skipped", f"embeddings.embedder is {chosen.embedder}", "made on this machine")]
+    if not chosen.model:
+        return [Finding(name, "fails", "no model is named", "set embeddings.model")]
+    embedder = OpenAIEmbedder(chosen.model, own)
+    try:
+        vectors = await asyncio.to_thread(embedder.embed, ["a harbour town", "a ship at sea"])
+    except EndpointError as error:
+        mend = "set embeddings.model, or embeddings.embedder: static, which needs no endpoint"
+        return [Finding(name, "fails", str(error), mend)]
+    return [Finding(name, "works", f"{chosen.model}: vectors of {vectors.shape[1]} numbers")]
+
+
+def _labelled(label: str, findings: Iterable[Finding]) -> list[Finding]:
+    return [replace(one, endpoint=label) for one in findings]

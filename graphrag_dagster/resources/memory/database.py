@@ -1,0 +1,179 @@
+"""The file of remembered replies: SQLite in WAL mode, safe for many processes."""
+
+import os
+import random
+import sqlite3
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from graphrag_dagster.core.errors import GraphragError
+
+_VERSION = 1
+_BUSY_MS = 60_000
+_SCHEMA = """
+create table replies (
+    key blob primary key, task text not null, model text not null, text text not null,
+    finish_reason text not null, note text, input_tokens integer not null,
+    cached_input_tokens integer not null, output_tokens integer not null, seconds real not null,
+    created real not null
+) without rowid;
+create table vectors (
+    key blob primary key, model text not null, vector blob not null, tokens real not null,
+    created real not null
+) without rowid;
+create table uses (
+    key blob not null, corpus text not null, asset text not null, run_id text not null,
+    last_used real not null, primary key (key, corpus, asset)
+) without rowid;
+create table finished (
+    corpus text not null, asset text not null, run_id text not null, begun real not null,
+    primary key (corpus, asset)
+) without rowid;
+create table usage (
+    run_id text not null, corpus text not null, asset text not null, task text not null,
+    model text not null, begun real not null, calls integer not null, cached integer not null,
+    retries integer not null, failed integer not null, input_tokens integer not null,
+    cached_input_tokens integer not null, output_tokens integer not null, saved_tokens integer not null,
+    usd real not null, unpriced integer not null, seconds real not null,
+    primary key (corpus, run_id, asset, task, model)
+) without rowid;
+create table abilities (
+    url text not null, model text not null, abilities text not null, at real not null,
+    primary key (url, model)
+) without rowid;
+create table batches (
+    id text primary key, url text not null, variable text not null, model text not null,
+    corpus text not null, asset text not null, run_id text not null, abilities text not null,
+    status text not null, requests integer not null, done integer not null, created real not null,
+    closed real, problem text, told integer not null default 0
+) without rowid;
+create table batch_lines (
+    key blob primary key, batch text not null, task text not null, answer text, error text,
+    failures integer not null default 0, taken real
+) without rowid;
+create index uses_by_corpus on uses (corpus, asset);
+create index batch_lines_by_batch on batch_lines (batch);
+"""
+
+
+class MemoryFileError(GraphragError):
+    """The file of remembered replies cannot be used."""
+
+
+class Database:
+    """One connection a process, used by its threads in turn.
+
+    Args:
+        path: the file; made with its folder where absent.
+
+    Raises:
+        MemoryFileError: the file cannot be opened, is no such database, or is of a later version.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._lock = threading.RLock()
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            self._connection = sqlite3.connect(path, timeout=_BUSY_MS / 1000, check_same_thread=False)
+            self._connection.isolation_level = None
+            self._prepare()
+        except (sqlite3.DatabaseError, OSError) as error:
+            raise MemoryFileError(
+                f"{path} cannot be used for remembered replies: {error}; move it away or mend its rights"
+            ) from error
+
+    @contextmanager
+    def reading(self) -> Iterator[sqlite3.Connection]:
+        """Read."""
+        with self._lock:
+            yield self._connection
+
+    @contextmanager
+    def writing(self) -> Iterator[sqlite3.Connection]:
+        """Write in one transaction: all of it, or nothing."""
+        with self._lock:
+            # Taken at the beginning: a reader that turned writer could be refused.
+            self._connection.execute("begin immediate")
+            try:
+                yield self._connection
+            except BaseException:
+                self._connection.execute("rollback")
+                raise
+            self._connection.execute("commit")
+
+    def shrink(self) -> None:
+        """Give back the room of what was deleted, so that no trace of it is left in the files.
+
+        Raises:
+            MemoryFileError: another process reads the file for so long that traces are left.
+        """
+        with self._lock:
+            self._connection.execute("vacuum")
+            busy = self._connection.execute("pragma wal_checkpoint(truncate)").fetchone()[0]
+        if busy:
+            raise MemoryFileError(
+                f"what was deleted is gone from {self.path}, but traces are left in {self.path}-wal while "
+                "another process reads it; prune again when that is done"
+            )
+
+    def close(self) -> None:
+        """Close the file."""
+        with self._lock:
+            self._connection.close()
+
+    def _log_ahead(self) -> None:
+        """Switch to WAL; while another process does so SQLite refuses at once, whatever its time-out."""
+        until = time.monotonic() + _BUSY_MS / 1000
+        while True:
+            try:
+                self._connection.execute("pragma journal_mode = wal")
+            except sqlite3.OperationalError as error:
+                if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY or time.monotonic() > until:
+                    raise
+                time.sleep(random.uniform(0.005, 0.05))  # noqa: S311
+            else:
+                return
+
+    def _prepare(self) -> None:
+        run = self._connection.execute
+        run(f"pragma busy_timeout = {_BUSY_MS}")
+        self._log_ahead()
+        # A killed process loses nothing; only a power cut can take the last replies.
+        run("pragma synchronous = normal")
+        run("pragma secure_delete = on")
+        with self.writing() as connection:
+            version = connection.execute("pragma user_version").fetchone()[0]
+            if version > _VERSION:
+                raise MemoryFileError(
+                    f"{self.path} was written by a later version of this program; update it, or move the file"
+                )
+            if version == 0 and connection.execute("select 1 from sqlite_master").fetchone():
+                raise MemoryFileError(
+                    f"{self.path} is a database of something else; move it away, or set another file"
+                )
+            if version == 0:
+                for statement in _SCHEMA.split(";"):
+                    connection.execute(statement)
+                connection.execute(f"pragma user_version = {_VERSION}")
+
+
+#: By process too: a forked one must not use the connection that it inherits.
+_open: dict[tuple[int, Path], Database] = {}
+_opening = threading.Lock()
+
+
+def database_at(path: Path) -> Database:
+    """Return the process's connection to a file."""
+    with _opening:
+        mine = (os.getpid(), path)
+        known = _open.get(mine)
+        # A file that was deleted meanwhile is begun anew.
+        if known is None or not path.exists():
+            if known is not None:
+                known.close()
+            known = _open[mine] = Database(path)
+        return known

@@ -1,0 +1,192 @@
+"""The engines of the language tasks, as a corpus's settings choose them, on the account of one asset."""
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from graphrag_dagster import prompts
+from graphrag_dagster.core.accounting.use import ModelUse
+from graphrag_dagster.core.errors import EngineError
+from graphrag_dagster.core.language.tasks import (
+    Answerer,
+    ClaimExtractor,
+    DescriptionMerger,
+    Embedder,
+    GraphExtractor,
+    ReportWriter,
+)
+from graphrag_dagster.resources.memory.abilities import AbilityStore
+from graphrag_dagster.resources.memory.account import Account, Till
+from graphrag_dagster.settings import CorpusSettings
+from graphrag_dagster.settings.model import TaskName
+
+if TYPE_CHECKING:
+    from graphrag_dagster.core.language.llm.chat import ChatModel
+
+
+class Session:
+    """The engines of the language tasks, as the settings choose them, on one account."""
+
+    def __init__(self, settings: CorpusSettings, account: Account) -> None:
+        self._settings = settings
+        self._account = account
+
+    def finish(self) -> dict[str, Any]:
+        """Note that the asset is made; return what it used as metadata, nothing where it used no model."""
+        return shown_use(self._account.finish())
+
+    def graph_extractor(self) -> GraphExtractor:
+        """Who finds entities and relationships.
+
+        Raises:
+            SettingsError: the model settings cannot be used.
+        """
+        own = self._settings.extraction
+        if self._settings.engine_of("extraction") == "llm":
+            from graphrag_dagster.core.language.llm.extraction import LlmGraphExtractor
+
+            return LlmGraphExtractor(
+                self._chat("extract"),
+                prompts,
+                entity_types=own.entity_types,
+                gleaning_rounds=own.gleaning.rounds,
+                gleaning_order=own.gleaning.order,
+                **self._reply_options(),
+            )
+        from graphrag_dagster.core.language.extractive.graph_extractor import ExtractiveGraphExtractor
+
+        return ExtractiveGraphExtractor(own.pipeline, own.processes)
+
+    def claim_extractor(self) -> ClaimExtractor | None:
+        """Who finds claims; None where they are not enabled."""
+        if not self._settings.claims.enabled:
+            return None
+        if self._settings.engine_of("claims") == "llm":
+            from graphrag_dagster.core.language.llm.claims import LlmClaimExtractor
+
+            return LlmClaimExtractor(
+                self._chat("extract"),
+                prompts,
+                claim_description=self._settings.claims.description,
+                gleaning_rounds=self._settings.extraction.gleaning.rounds,
+                gleaning_order=self._settings.extraction.gleaning.order,
+                **self._reply_options(),
+            )
+        from graphrag_dagster.core.language.extractive.claims import ExtractiveClaimExtractor
+
+        own = self._settings.extraction
+        return ExtractiveClaimExtractor(own.pipeline, own.processes)
+
+    def description_merger(self) -> DescriptionMerger:
+        """Who joins descriptions."""
+        if self._settings.engine_of("graph") == "llm":
+            from graphrag_dagster.core.language.llm.descriptions import LlmDescriptionMerger
+
+            return LlmDescriptionMerger(
+                self._chat("summarise"),
+                prompts,
+                merge_above_tokens=self._settings.graph.joined_up_to,
+                max_input_tokens=self._settings.graph.max_input_tokens,
+                max_output_tokens=self._limit("summarise"),
+            )
+        from graphrag_dagster.core.language.extractive.descriptions import ExtractiveDescriptionMerger
+
+        return ExtractiveDescriptionMerger(self._settings.graph.max_description_words)
+
+    def report_writer(self) -> ReportWriter:
+        """Who writes community reports."""
+        from graphrag_dagster.core.language.extractive.reports import ExtractiveReportWriter
+
+        extractive = ExtractiveReportWriter()
+        if self._settings.engine_of("reports") == "extractive":
+            return extractive
+        from graphrag_dagster.core.language.llm.reports import LlmReportWriter
+
+        return LlmReportWriter(
+            self._chat("report"),
+            prompts,
+            fallback=extractive,
+            max_output_tokens=self._limit("report"),
+        )
+
+    def answerer(self, listen: Callable[[str], None] | None = None) -> Answerer:
+        """Who answers questions; ``listen`` hears a model's answer as it comes."""
+        if self._settings.engine_of("search") == "llm":
+            from graphrag_dagster.core.language.llm.answers import LlmAnswerer
+
+            return LlmAnswerer(
+                self._chat("answer"),
+                prompts,
+                unit=self._settings.search.unit,
+                replies=self._settings.model.replies,
+                max_map_tokens=self._limit("answer") // 2,
+                max_reduce_tokens=self._limit("answer"),
+                listen=listen,
+            )
+        from graphrag_dagster.core.language.embedders import StaticEmbedder
+        from graphrag_dagster.core.language.extractive.answers import ExtractiveAnswerer
+
+        if self._settings.search.unit == "points":
+            raise EngineError(
+                "search.unit is 'points', which only a model can give; set search.unit: answer, or "
+                "search.engine: llm"
+            )
+        return ExtractiveAnswerer(StaticEmbedder())
+
+    def embedder(self) -> Embedder:
+        """Who turns texts into vectors."""
+        from graphrag_dagster.core.language.embedders import SentenceTransformerEmbedder, StaticEmbedder
+
+        own = self._settings.embeddings
+        if own.embedder == "static":
+            return StaticEmbedder()
+        if own.embedder == "sentence-transformers":
+            return SentenceTransformerEmbedder(own.model)
+        from graphrag_dagster.resources.endpoint.embeddings import OpenAIEmbedder
+        from graphrag_dagster.resources.memory.models import RememberingEmbedder
+
+        if not own.model:
+            raise EngineError("embeddings.embedder is endpoint: name its model in embeddings.model")
+        model, settings = own.model, self._settings.model.for_task("embed")
+        return RememberingEmbedder(
+            lambda arrived: OpenAIEmbedder(model, settings, arrived=arrived), settings, self._account
+        )
+
+    def _chat(self, task: TaskName) -> "ChatModel":
+        from graphrag_dagster.resources.endpoint.chat import OpenAIChatModel
+        from graphrag_dagster.resources.endpoint.checkup import checkup
+        from graphrag_dagster.resources.memory.models import RememberingChatModel
+
+        settings = self._settings.model.for_task(task)
+        model = OpenAIChatModel(settings)
+        till = Till(self._account, settings, settings.name, model.connection.url)
+        known = AbilityStore(self._account.replies.database)
+
+        async def gate() -> None:
+            await checkup(model, known)
+
+        return RememberingChatModel(model, self._account, till, gate)
+
+    def _limit(self, task: TaskName) -> int:
+        return self._settings.model.for_task(task).reply_limit
+
+    def _reply_options(self) -> dict[str, Any]:
+        return {
+            "replies": self._settings.model.replies,
+            "logit_bias": self._settings.model.logit_bias,
+            "max_output_tokens": self._limit("extract"),
+        }
+
+
+def shown_use(use: ModelUse) -> dict[str, Any]:
+    """Return a use as metadata of an asset; nothing where no model was used."""
+    if use == ModelUse():
+        return {}
+    return {
+        "model_calls": use.calls,
+        "cached_replies": use.cached,
+        "retries": use.retries,
+        "input_tokens": use.input_tokens,
+        "output_tokens": use.output_tokens,
+        "usd": "unknown price" if use.money is None else use.money,
+        "endpoint_seconds": round(use.seconds, 3),
+    }

@@ -1,0 +1,122 @@
+"""The section ``model``: the endpoint, and what single tasks have otherwise."""
+
+from typing import Annotated, Any, Literal
+
+from pydantic import Field, model_validator
+
+from graphrag_dagster.settings.section import PositiveInt, Section
+
+TaskName = Literal["extract", "summarise", "report", "answer", "judge", "embed"]
+Reasoning = Literal["off", "low", "medium", "high", "default"]
+
+_VARIABLE = r"^[A-Za-z_][A-Za-z0-9_]*$"
+_LONGEST_REPLY: dict[TaskName, int] = {
+    "extract": 4000,
+    "summarise": 1500,
+    "report": 2000,
+    "answer": 4000,
+    "judge": 1000,
+    "embed": 0,
+}
+
+
+class PriceSettings(Section):
+    """US dollars per million tokens, for models whose price the price list does not know."""
+
+    input: Annotated[float, Field(ge=0)] = Field(description="prompt tokens")
+    output: Annotated[float, Field(ge=0)] = Field(0.0, description="tokens of the reply")
+    cached_input: Annotated[float, Field(ge=0)] | None = Field(
+        None, description="prompt tokens that the provider had in its cache; default: as other prompt tokens"
+    )
+
+
+class TaskModelSettings(Section):
+    """What one task has otherwise than the others."""
+
+    base_url: str | None = Field(None, description="OpenAI-compatible base URL")
+    api_key_variable: str | None = Field(None, pattern=_VARIABLE, description="variable that holds the key")
+    name: str | None = Field(None, description="chat model")
+    temperature: Annotated[float, Field(ge=0, le=2)] | None = Field(None, description="sampling temperature")
+    top_p: Annotated[float, Field(gt=0, le=1)] | None = Field(None, description="nucleus sampling")
+    seed: int | None = Field(None, description="seed of the sampling")
+    max_output_tokens: PositiveInt | None = Field(None, description="longest reply")
+    reasoning: Reasoning | None = Field(None, description="hidden reasoning")
+    extra_body: dict[str, Any] | None = Field(None, description="further keys of every request, as they are")
+    concurrency: PositiveInt | None = Field(None, description="calls in flight")
+    requests_per_minute: PositiveInt | None = Field(None, description="most requests a minute")
+    tokens_per_minute: PositiveInt | None = Field(None, description="most tokens a minute")
+    timeout_seconds: Annotated[float, Field(gt=0)] | None = Field(None, description="time-out of one call")
+    prices: PriceSettings | None = Field(None, description="prices per million tokens")
+
+
+class ModelSettings(Section):
+    """The model endpoint as this corpus uses it. Keys come from the environment only."""
+
+    base_url: str | None = Field(
+        None, description="OpenAI-compatible base URL; default: the variable OPENAI_BASE_URL, else OpenAI's"
+    )
+    api_key_variable: str = Field(
+        "OPENAI_API_KEY", pattern=_VARIABLE, description="variable that holds the key"
+    )
+    name: str = Field("gpt-4.1-mini", description="chat model")
+    temperature: Annotated[float, Field(ge=0, le=2)] = Field(0.0, description="sampling temperature")
+    top_p: Annotated[float, Field(gt=0, le=1)] | None = Field(
+        None, description="nucleus sampling; default: the endpoint's"
+    )
+    seed: int | None = Field(None, description="seed of the sampling, where the endpoint has one")
+    max_output_tokens: PositiveInt | None = Field(
+        None,
+        description="longest reply; default: extract 4000, summarise 1500, report 2000, answer 4000, "
+        "judge 1000; raised by itself where a reply is cut off",
+    )
+    reasoning: Reasoning = Field(
+        "off", description="hidden reasoning: switched off where the endpoint can, an effort, or its default"
+    )
+    extra_body: dict[str, Any] = Field(
+        default_factory=dict, description="further keys of every request, as they are"
+    )
+    replies: Literal["json_schema", "tuples"] = Field(
+        "json_schema", description="typed replies by JSON schema, or the paper's delimited tuples"
+    )
+    logit_bias: bool = Field(True, description="the endpoint can force one token, for the yes/no check")
+    concurrency: PositiveInt = Field(16, description="most calls in flight; fewer while the endpoint is busy")
+    requests_per_minute: PositiveInt | None = Field(
+        None, description="most requests a minute; default: what the endpoint says, if it does"
+    )
+    tokens_per_minute: PositiveInt | None = Field(
+        None, description="most tokens a minute; default: what the endpoint says, if it does"
+    )
+    timeout_seconds: Annotated[float, Field(gt=0)] = Field(120.0, description="time-out of one call")
+    retries: Annotated[int, Field(ge=0)] = Field(5, description="retries of a call that failed in transit")
+    prices: PriceSettings | None = Field(
+        None, description="prices per million tokens; default: those of a price list"
+    )
+    namespace: str = Field(
+        "",
+        max_length=100,
+        description="remembered replies of one namespace are never used in another; change it when another "
+        "model answers under the same name",
+    )
+    tasks: dict[TaskName, TaskModelSettings] = Field(
+        default_factory=dict, description="task → what it has otherwise, such as another model"
+    )
+
+    @model_validator(mode="after")
+    def _embedding_model_named_once(self) -> "ModelSettings":
+        if (embed := self.tasks.get("embed")) and embed.name:
+            raise ValueError("name the embedding model in embeddings.model, not in model.tasks.embed.name")
+        return self
+
+    def for_task(self, task: TaskName) -> "ModelSettings":
+        """Return the settings in force for a task: its own where it has any, limits filled in."""
+        own = self.tasks.get(task)
+        given = {} if own is None else {k: v for k, v in own if v is not None}
+        merged = self.model_copy(update={**given, "tasks": {}})
+        if merged.max_output_tokens is None:
+            merged = merged.model_copy(update={"max_output_tokens": _LONGEST_REPLY[task]})
+        return merged
+
+    @property
+    def reply_limit(self) -> int:
+        """Most tokens of a reply."""
+        return self.max_output_tokens or _LONGEST_REPLY["extract"]

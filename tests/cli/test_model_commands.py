@@ -1,0 +1,169 @@
+import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+
+from graphrag_dagster import tables
+from graphrag_dagster.resources.warehouse import Warehouse
+from support.corpora import write_corpus
+from support.endpoint import Scripted, ScriptedEndpoint, name_pattern_script
+from support.tables_of import contents
+
+Run = Callable[..., tuple[int, str, str]]
+
+SETTINGS = """
+engine: llm
+text_units: {{strategy: sentences, size: 40, overlap: 0}}
+embeddings: {{embedder: endpoint, model: scripted-embedding}}
+model:
+  base_url: "{url}"
+  name: scripted
+  max_output_tokens: 400
+  prices: {{input: 2.0, output: 8.0}}
+"""
+
+
+@pytest.fixture
+def endpoint(home: Path) -> Iterator[ScriptedEndpoint]:
+    with ScriptedEndpoint() as server:
+        write_corpus(home / "corpora", settings=SETTINGS.format(url=server.url))
+        yield server
+
+
+def spent(endpoint: ScriptedEndpoint) -> int:
+    tally = endpoint.tally()
+    return int(tally["input_tokens"] + tally["output_tokens"])
+
+
+def test_the_summary_shows_what_was_asked_and_paid(run: Run, endpoint: ScriptedEndpoint) -> None:
+    code, out, err = run("index", "coast", "--json")
+    assert code == 0, err
+    used = json.loads(out)["usage"]
+    assert {row["asset"] for row in used} >= {"extraction", "reports", "entities_embeddings"}
+    for row in used:
+        assert row["usd"] == pytest.approx(
+            (2 * row["input_tokens"] + 8 * row["output_tokens"]) / 1e6, abs=1e-6
+        )
+    code, out, _ = run("index", "coast")
+    assert code == 0
+    assert "asked of models in this run" in out
+
+
+def test_a_run_stops_before_its_limit_and_the_next_goes_on(run: Run, endpoint: ScriptedEndpoint) -> None:
+    limit = 12_000
+    code, out, err = run("index", "coast", "--max-tokens", str(limit))
+    assert code == 4, err
+    assert "stopped before the limit" in err
+    assert "this run:" in out
+    paid = spent(endpoint)
+    assert 0 < paid <= limit + 200, "the probe of the endpoint is not in the account"
+    assert not Warehouse().exists(tables.ENTITIES, "coast")
+    code, _, err = run("index", "coast")
+    assert code == 0, err
+    assert endpoint.tally()["repeated"] == 0
+
+
+def test_money_is_limited_where_the_price_is_known(run: Run, endpoint: ScriptedEndpoint, home: Path) -> None:
+    code, _, err = run("index", "coast", "--max-usd", "0.02")
+    assert code == 4, err
+    settings = home / "corpora" / "coast" / "corpus.yaml"
+    known = settings.read_text(encoding="utf-8")
+    settings.write_text(known.replace("  prices: {input: 2.0, output: 8.0}\n", ""), encoding="utf-8")
+    code, _, err = run("index", "coast", "--max-usd", "0.02")
+    assert code == 1
+    assert "model.prices" in err
+
+
+def test_what_a_model_did_not_give_is_listed_and_tried_again(run: Run, home: Path) -> None:
+    poems = True
+
+    def poet(body: dict[str, Any]) -> Scripted | str:
+        unit = "Hanna Quill accused" in str(body["messages"][1:2])
+        return "I would rather write a poem." if unit and poems else name_pattern_script(body)
+
+    with ScriptedEndpoint(poet) as server:
+        write_corpus(home / "corpora", settings=SETTINGS.format(url=server.url))
+        code, out, _ = run("index", "coast", "--json")
+        assert code == 3
+        assert any("quarantined" in line for line in json.loads(out)["missing"])
+        ledger = Warehouse().read(tables.UNIT_LEDGER, "coast")
+        assert ledger.filter(pl.col("state") == "quarantined").height == 1
+        poems = False
+        before = len(server.chats)
+        code, out, _ = run("index", "coast", "--json")
+        assert code == 0
+        assert json.loads(out)["missing"] == []
+        assert 0 < len(server.chats) - before < before
+
+
+def test_a_plan_sends_nothing_and_leaves_out_what_is_remembered(run: Run, endpoint: ScriptedEndpoint) -> None:
+    code, out, err = run("plan", "coast", "--json")
+    assert code == 0, err
+    assert endpoint.requests == []
+    (extraction, *_) = json.loads(out)["stages"]
+    tokens = extraction["tokens"]
+    assert 0 < tokens["low"] < tokens["expected"] < tokens["high"]
+    assert extraction["usd"]["expected"] > 0
+    run("index", "coast")
+    paid = len(endpoint.requests)
+    code, out, _ = run("plan", "coast")
+    assert code == 0
+    assert "Nothing was sent" in out
+    _, out, _ = run("plan", "coast", "--json")
+    after = json.loads(out)
+    assert after["stages"][0]["remembered"] == after["text_units"]
+    assert after["stages"][0]["tokens"]["high"] == 0
+    assert len(endpoint.requests) == paid
+
+
+def test_pruning_leaves_no_text_of_a_deleted_document(
+    run: Run, endpoint: ScriptedEndpoint, home: Path
+) -> None:
+    run("index", "coast")
+    cache = home / "cache"
+    assert b"Piet Lund" in b"".join(file.read_bytes() for file in cache.iterdir())
+    (home / "corpora" / "coast" / "institute" / "letter.txt").unlink()
+    code, _, err = run("cache", "prune", "--corpus", "coast")
+    assert code == 1
+    assert "index it first" in err
+    assert run("index", "coast")[0] == 0
+    first, paid = contents(Warehouse(), "coast"), len(endpoint.requests)
+    code, out, err = run("cache", "prune", "--corpus", "coast", "--json")
+    assert code == 0, err
+    assert json.loads(out)["replies"] > 0
+    assert b"Piet Lund" not in b"".join(file.read_bytes() for file in cache.iterdir())
+    run("index", "coast")
+    assert len(endpoint.requests) == paid, "what is in use stays"
+    assert contents(Warehouse(), "coast") == first
+
+
+def test_what_is_remembered_can_be_seen_and_exported(
+    run: Run, endpoint: ScriptedEndpoint, home: Path
+) -> None:
+    run("index", "coast")
+    _, out, _ = run("cache", "stats", "--json")
+    stats = json.loads(out)
+    assert {row["task"] for row in stats["replies"]} >= {"extract_graph", "community_report"}
+    assert "used by" in run("cache", "stats")[1]
+    code, _, err = run("cache", "export", "replies.jsonl", "--corpus", "coast")
+    assert code == 0, err
+    lines = [json.loads(line) for line in (home / "replies.jsonl").read_text(encoding="utf-8").splitlines()]
+    assert len(lines) == sum(row["replies"] for row in stats["replies"])
+    assert all("coast/" in " ".join(line["used_by"]) for line in lines)
+    run("cache", "prune", "--corpus", "coast", "--everything")
+    _, out, _ = run("cache", "stats", "--json")
+    assert json.loads(out)["replies"] == []
+
+
+def test_doctor_says_whether_the_endpoint_can_be_used(
+    run: Run, endpoint: ScriptedEndpoint, home: Path
+) -> None:
+    code, out, err = run("doctor", "coast")
+    assert code == 0, err
+    assert "json_schema" in out
+    settings = home / "corpora" / "coast" / "corpus.yaml"
+    settings.write_text(SETTINGS.format(url="http://127.0.0.1:9/v1"), encoding="utf-8")
+    assert run("doctor", "coast")[0] == 1

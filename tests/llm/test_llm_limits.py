@@ -1,0 +1,256 @@
+"""How many calls, and how fast: the window, the rates, what the endpoint says of itself."""
+
+import asyncio
+import time
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from graphrag_dagster import prompts
+from graphrag_dagster.core.language.llm.chat import ChatReply, ChatRequest, Message
+from graphrag_dagster.core.language.llm.extraction import LlmGraphExtractor
+from graphrag_dagster.core.language.llm.loop import run_in_order, run_one
+from graphrag_dagster.core.language.tasks import TextUnit
+from graphrag_dagster.resources.endpoint.limits import LONGEST_WAIT, Limits, duration
+from support.endpoint import Fault, ScriptedEndpoint
+
+
+def request(number: int = 0) -> ChatRequest:
+    return ChatRequest("hello", (Message("user", f"Hello {number}?"),), 20)
+
+
+def ask_many(model: Any, count: int, calls: int = 16) -> list[ChatReply]:
+    return list(run_in_order(model.complete, [request(n) for n in range(count)], calls=calls))
+
+
+async def _many(limits: Limits, count: int, tokens: int, seconds: float = 0.0) -> list[float]:
+    """When each of so many calls began, in seconds after the first."""
+    begun: list[float] = []
+
+    async def one() -> None:
+        ticket = await limits.enter(tokens)
+        begun.append(time.monotonic())
+        await asyncio.sleep(seconds)
+        limits.leave(ticket, tokens)
+
+    await asyncio.gather(*(one() for _ in range(count)))
+    return [moment - begun[0] for moment in begun]
+
+
+def test_the_window_halves_once_for_calls_in_flight_together_and_opens_again() -> None:
+    async def run() -> list[int]:
+        limits = Limits(16)
+        tickets = [await limits.enter(1) for _ in range(16)]
+        windows = [limits.window]
+        for ticket in tickets[:8]:
+            limits.too_many(ticket, None)
+            limits.leave(ticket, 0)
+        windows.append(limits.window)
+        for ticket in tickets[8:]:
+            limits.leave(ticket, 0)
+        limits.too_many(await limits.enter(1), None)
+        windows.append(limits.window)
+        for _ in range(100):
+            limits.answered()
+        return [*windows, limits.window]
+
+    assert asyncio.run(run()) == [16, 8, 4, 16]
+
+
+@given(st.lists(st.sampled_from(["answered", "too many"]), max_size=60), st.integers(1, 20))
+def test_the_window_stays_between_one_and_what_is_set(events: list[str], most: int) -> None:
+    async def run() -> None:
+        limits = Limits(most)
+        for event in events:
+            ticket = await limits.enter(1)
+            if event == "answered":
+                limits.answered()
+            else:
+                limits.too_many(ticket, None)
+            limits.leave(ticket, 1)
+            assert 1 <= limits.window <= most
+        assert limits.in_flight == 0
+
+    asyncio.run(run())
+
+
+@settings(max_examples=20, deadline=None)
+@given(st.integers(1, 5), st.lists(st.booleans(), min_size=1, max_size=30))
+def test_no_more_calls_than_the_window_and_none_is_forgotten(most: int, cancelled: list[bool]) -> None:
+    async def run() -> None:
+        limits = Limits(most)
+        served = 0
+
+        async def one() -> None:
+            nonlocal served
+            ticket = await limits.enter(1)
+            try:
+                assert limits.in_flight <= most
+                await asyncio.sleep(0)
+                served += 1
+            finally:
+                limits.leave(ticket, 1)
+
+        tasks = [asyncio.ensure_future(one()) for _ in cancelled]
+        await asyncio.sleep(0)
+        for task, stop in zip(tasks, cancelled, strict=True):
+            if stop:
+                task.cancel()
+        await asyncio.wait_for(asyncio.gather(*tasks, return_exceptions=True), 2)
+        assert served >= cancelled.count(False)
+        assert limits.in_flight == 0
+
+    asyncio.run(run())
+
+
+def test_requests_keep_to_their_rate() -> None:
+    # Ten a second: one second's worth at once, then one each tenth.
+    begun = asyncio.run(_many(Limits(100, requests=600), 18, tokens=1))
+    assert begun[9] < 0.3
+    assert 0.7 < begun[17] < 1.6
+    for place in range(10, 18):
+        assert begun[place] >= (place - 9) * 0.1 - 0.02
+
+
+def test_tokens_keep_to_their_rate() -> None:
+    # A hundred a second.
+    begun = asyncio.run(_many(Limits(100, tokens=6000), 9, tokens=20))
+    assert begun[4] < 0.3
+    assert 0.7 < begun[8] < 1.6
+
+
+def test_what_a_call_did_not_use_is_given_back_and_what_it_used_more_is_owed() -> None:
+    async def run(used: int) -> float:
+        limits = Limits(100, tokens=6000)
+        for _ in range(2):
+            limits.leave(await limits.enter(50), used)
+        begin = time.monotonic()
+        await limits.enter(50)
+        return time.monotonic() - begin
+
+    assert asyncio.run(run(10)) < 0.1
+    assert 0.8 < asyncio.run(run(90)) < 1.8
+
+
+def test_a_call_of_more_tokens_than_a_second_holds_waits_for_a_full_one() -> None:
+    begun = asyncio.run(_many(Limits(100, tokens=6000), 2, tokens=150))
+    assert 1.3 < begun[1] < 2.2
+
+
+def test_what_comes_back_after_a_failure_goes_first() -> None:
+    async def run() -> list[str]:
+        limits, order = Limits(1), list[str]()
+
+        async def one(name: str, *, first: bool = False) -> None:
+            ticket = await limits.enter(1, first=first)
+            order.append(name)
+            limits.leave(ticket, 1)
+
+        held = await limits.enter(1)
+        waiting = [asyncio.ensure_future(one(name)) for name in "abc"]
+        await asyncio.sleep(0)
+        again = asyncio.ensure_future(one("again", first=True))
+        await asyncio.sleep(0)
+        limits.leave(held, 1)
+        await asyncio.gather(again, *waiting)
+        return order
+
+    assert asyncio.run(run()) == ["again", "a", "b", "c"]
+
+
+def test_a_retry_gives_its_place_away_while_it_waits(model_of: Callable[..., Any]) -> None:
+    def faults(number: int, _: dict[str, Any]) -> Fault | None:
+        return Fault(500) if number == 0 else None
+
+    with ScriptedEndpoint(lambda _: "hi", faults=faults) as endpoint:
+        model = model_of(endpoint, concurrency=1)
+        model.connection._first_wait = 0.3
+        assert len(ask_many(model, 4, calls=1)) == 4
+    asked = [chat.last for chat in endpoint.chats]
+    assert asked == [f"Hello {n}?" for n in (0, 1, 2, 3, 0)]
+
+
+def test_what_one_call_is_told_to_wait_holds_for_all(model_of: Callable[..., Any]) -> None:
+    fault = Fault(429, headers={"Retry-After": "0.5"})
+    with ScriptedEndpoint(lambda _: "hi", faults=[fault], seconds=0.01) as endpoint:
+        assert len(ask_many(model_of(endpoint, concurrency=2), 6)) == 6
+    told = endpoint.chats[0].ended or 0.0
+    later = [chat.begun - told for chat in endpoint.chats[2:]]
+    assert len(later) == 5
+    # One call may be on its way before the answer is read.
+    assert sum(after > 0.45 for after in later) >= 4
+
+
+def test_what_a_busy_endpoint_refuses_takes_up_no_retry(model_of: Callable[..., Any]) -> None:
+    with ScriptedEndpoint(lambda _: "hi", faults=[Fault(429)] * 7) as endpoint:
+        model = model_of(endpoint, retries=0)
+        assert run_one(model.send(request())).retries == 7
+    assert len(endpoint.chats) == 8
+
+
+def test_the_headers_of_answers_set_the_rates_where_the_settings_say_no_less(
+    model_of: Callable[..., Any],
+) -> None:
+    async def learned(model: Any) -> tuple[float | None, float | None]:
+        await model.complete(request())
+        limits = model.connection.limits()
+        return limits.requests.per_minute, limits.tokens.per_minute
+
+    with ScriptedEndpoint(lambda _: "hi", requests_per_minute=6000, tokens_per_minute=90_000) as endpoint:
+        assert run_one(learned(model_of(endpoint))) == (5880.0, 88_200.0)
+        own = model_of(endpoint, name="other", requests_per_minute=300, tokens_per_minute=10**7)
+        assert run_one(learned(own)) == (300.0, 88_200.0)
+
+
+@pytest.mark.parametrize(
+    ("text", "seconds"),
+    [
+        ("6m0s", 360.0),
+        ("120ms", 0.12),
+        ("1h2m3.5s", 3723.5),
+        ("1.5", 1.5),
+        ("2d", 172_800.0),
+        ("", None),
+        (None, None),
+        ("soon", None),
+    ],
+)
+def test_durations_are_read(text: str | None, seconds: float | None) -> None:
+    assert duration(text) == seconds
+
+
+def test_an_endpoint_with_nothing_left_is_left_alone_until_it_has_more() -> None:
+    async def waited(headers: dict[str, str]) -> float:
+        limits = Limits(4)
+        limits.learn(headers)
+        begin = time.monotonic()
+        await asyncio.wait_for(limits.enter(1), 5)
+        return time.monotonic() - begin
+
+    left, reset = "x-ratelimit-remaining-requests", "x-ratelimit-reset-requests"
+    assert 0.2 < asyncio.run(waited({left: "0", reset: "250ms"})) < 1
+    assert asyncio.run(waited({left: "3", reset: "250ms"})) < 0.1
+    # What is longer than anybody waits, the endpoint itself is to say, so that a person hears of it.
+    assert asyncio.run(waited({left: "0", reset: f"{LONGEST_WAIT + 1:.0f}"})) < 0.1
+
+
+@pytest.mark.parametrize(("headers", "retry_after"), [(True, True), (False, False)])
+def test_a_storm_of_refusals_costs_no_unit(
+    model_of: Callable[..., Any], headers: bool, retry_after: bool
+) -> None:
+    texts = [f"Ann{'abcdefghijklmnopqrstuvwxyz'[n]} Lee met Bo Ray." for n in range(26)]
+    endpoint = ScriptedEndpoint(
+        requests_per_minute=900, burst=0.01, retry_after=retry_after, rate_headers=headers
+    )
+    with endpoint:
+        model = model_of(endpoint, concurrency=16, retries=1)
+        extractor = LlmGraphExtractor(model, prompts, entity_types=["person"], gleaning_rounds=0)
+        units = list(extractor.extract([TextUnit(f"u{n}", text) for n, text in enumerate(texts)]))
+    refused = sum(chat.status == 429 for chat in endpoint.chats)
+    assert [unit.state for unit in units] == ["extracted"] * 26
+    assert [unit.entities[0].surface for unit in units] == [text.split(" met")[0] for text in texts]
+    assert refused > 0
+    assert sum(chat.status == 200 for chat in endpoint.chats) == 26

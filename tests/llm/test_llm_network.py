@@ -1,0 +1,181 @@
+"""Certificates, proxies and keys: what the environment says of the way to the endpoint."""
+
+import http.client
+import logging
+import ssl
+import threading
+import traceback
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import pytest
+import trustme
+
+from graphrag_dagster.core.errors import EndpointError
+from graphrag_dagster.core.language.llm.chat import CallFailed, ChatRequest, Message
+from graphrag_dagster.core.language.llm.loop import run_one
+from graphrag_dagster.resources.endpoint.embeddings import OpenAIEmbedder
+from graphrag_dagster.settings.model import ModelSettings
+from support.endpoint import Fault, ScriptedEndpoint
+
+REQUEST = ChatRequest("hello", (Message("user", "Hello?"),), 50)
+KEY = "sk-a-secret-that-nobody-may-see-42"
+
+
+@pytest.fixture(autouse=True)
+def _no_way(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY", "SSL_CERT_FILE", "SSL_CERT_DIR"):
+        monkeypatch.delenv(name, raising=False)
+        monkeypatch.delenv(name.lower(), raising=False)
+
+
+def ask(model: Any, **options: Any) -> str:
+    return str(run_one(model.complete(REQUEST, **options)).text)
+
+
+class Forward(BaseHTTPRequestHandler):
+    """Forwards every request to one place, whatever place it names."""
+
+    target = ("127.0.0.1", 0)
+    named: list[str]
+
+    def do_POST(self) -> None:
+        body = self.rfile.read(int(self.headers["Content-Length"]))
+        self.named.append(self.path)
+        onward = http.client.HTTPConnection(*self.target, timeout=5)
+        onward.request("POST", urlsplit(self.path).path, body, {"Content-Type": "application/json"})
+        answer = onward.getresponse()
+        content = answer.read()
+        self.send_response(answer.status)
+        self.send_header("Content-Type", answer.headers["Content-Type"])
+        self.send_header("Content-Length", str(len(content)))
+        self.end_headers()
+        self.wfile.write(content)
+
+    def log_message(self, *_: Any) -> None:
+        pass
+
+
+@contextmanager
+def before(
+    endpoint: ScriptedEndpoint, certificate: trustme.LeafCert | None = None
+) -> Iterator[tuple[str, list[str]]]:
+    """A server before an endpoint, with TLS where it has a certificate: its URL, and what it was asked for."""
+    named: list[str] = []
+    place = endpoint._server.server_address[:2]
+    server = ThreadingHTTPServer(("127.0.0.1", 0), type("To", (Forward,), {"target": place, "named": named}))
+    server.daemon_threads = True
+    if certificate:
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        certificate.configure_cert(context)
+        server.socket = context.wrap_socket(server.socket, server_side=True)
+    threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True).start()
+    try:
+        yield f"http{'s' * bool(certificate)}://127.0.0.1:{server.server_address[1]}", named
+    finally:
+        server.shutdown()
+        server.server_close()
+
+
+def test_a_certificate_of_ones_own_is_believed_where_the_environment_names_it(
+    model_of: Callable[..., Any], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    authority = trustme.CA()
+    authority.cert_pem.write_to_path(str(tmp_path / "ca.pem"))
+    certificate = authority.issue_cert("127.0.0.1")
+    with ScriptedEndpoint(lambda _: "hi") as endpoint:
+        with before(endpoint, certificate) as (url, named):
+            with pytest.raises(
+                EndpointError, match="cannot reach .*VERIFY_FAILED.*set SSL_CERT_FILE"
+            ) as raised:
+                ask(model_of(f"{url}/v1"))
+            assert not isinstance(raised.value, CallFailed)
+            assert named == []
+        monkeypatch.setenv("SSL_CERT_FILE", str(tmp_path / "ca.pem"))
+        with before(endpoint, certificate) as (url, named):
+            assert ask(model_of(f"{url}/v1")) == "hi"
+            assert named == ["/v1/chat/completions"]
+
+
+@pytest.mark.parametrize(
+    ("variable", "value"), [("SSL_CERT_FILE", "/nowhere/ca.pem"), ("HTTP_PROXY", "ftp://me:hush-hush@there")]
+)
+def test_what_the_environment_has_wrong_is_told(
+    model_of: Callable[..., Any], monkeypatch: pytest.MonkeyPatch, variable: str, value: str
+) -> None:
+    monkeypatch.setenv(variable, value)
+    with pytest.raises(EndpointError, match=f"cannot be called: .*{variable}") as raised:
+        ask(model_of("http://model.invalid/v1"))
+    assert "hush" not in "".join(traceback.format_exception(raised.value))
+
+
+def test_a_proxy_of_the_environment_is_used(
+    model_of: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with ScriptedEndpoint(lambda _: "hi") as endpoint, before(endpoint) as (proxy, named):
+        monkeypatch.setenv("HTTP_PROXY", proxy)
+        assert ask(model_of("http://model.invalid/v1")) == "hi"
+        assert named == ["http://model.invalid/v1/chat/completions"]
+        monkeypatch.setenv("NO_PROXY", "127.0.0.1")
+        assert ask(model_of(endpoint)) == "hi"
+        assert len(named) == 1
+    assert len(endpoint.chats) == 2
+
+
+def test_a_proxy_that_is_not_there_is_told_without_its_password(
+    model_of: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HTTP_PROXY", "http://me:hush-hush@127.0.0.1:9")
+    with pytest.raises(EndpointError, match="cannot reach http://model.invalid/v1") as raised:
+        ask(model_of("http://model.invalid/v1"))
+    assert "hush" not in "".join(traceback.format_exception(raised.value))
+
+
+@pytest.mark.parametrize(
+    "fault",
+    [
+        Fault(400, f"bad request of {KEY}"),
+        Fault(401, f"Incorrect API key provided: {KEY}."),
+        Fault(404, KEY),
+        Fault(429, KEY, "insufficient_quota"),
+        Fault(500, KEY),
+        Fault(503, "x" * 390 + KEY),
+        Fault(drop=True),
+        Fault(truncated=True),
+        Fault(malformed=True),
+        Fault(delay=0.5),
+    ],
+)
+@pytest.mark.parametrize("kind", ["chat", "stream", "embed"])
+def test_no_error_and_no_log_shows_the_key(
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+    model_of: Callable[..., Any],
+    fault: Fault,
+    kind: str,
+) -> None:
+    monkeypatch.setenv("SOME_KEY", KEY)
+    caplog.set_level(logging.DEBUG)
+    with ScriptedEndpoint(lambda _: "hi", faults=lambda *_: fault) as endpoint:
+        chosen = {"api_key_variable": "SOME_KEY", "retries": 0, "timeout_seconds": 0.2}
+        chat = model_of(endpoint, **chosen)
+        embedder = OpenAIEmbedder("e", ModelSettings(base_url=endpoint.url, **chosen), first_wait=0.01)
+        ways = {
+            "chat": lambda: ask(chat),
+            "stream": lambda: ask(chat, listen=lambda _: None),
+            "embed": lambda: embedder.embed(["a text"]),
+        }
+        with pytest.raises(EndpointError) as raised:
+            ways[kind]()
+        sent = {name.lower(): value for name, value in endpoint.requests[0].headers.items()}
+    assert sent["authorization"] == f"Bearer {KEY}"
+    # Not even the first letters of it, where a message was cut.
+    shown = KEY[:12]
+    assert shown not in "".join(traceback.format_exception(raised.value, chain=True))
+    assert shown not in caplog.text
+    for thing in (chat, embedder, chat.connection, chat.settings):
+        assert shown not in repr(thing) + repr(getattr(thing, "__dict__", ""))

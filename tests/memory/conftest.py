@@ -1,0 +1,78 @@
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from graphrag_dagster.core.accounting.budget import Budget
+from graphrag_dagster.core.accounting.use import ModelUse
+from graphrag_dagster.resources.endpoint.chat import OpenAIChatModel
+from graphrag_dagster.resources.endpoint.embeddings import OpenAIEmbedder
+from graphrag_dagster.resources.memory.account import Account, Till
+from graphrag_dagster.resources.memory.database import Database
+from graphrag_dagster.resources.memory.models import RememberingChatModel, RememberingEmbedder
+from graphrag_dagster.resources.memory.replies import Replies, User
+from graphrag_dagster.resources.memory.upkeep import Upkeep
+from graphrag_dagster.resources.memory.usage import UsageLog
+from graphrag_dagster.settings.model import ModelSettings
+from support.endpoint import ScriptedEndpoint
+
+
+class Memory:
+    """A file of remembered replies with all that stands on it."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.database = Database(path)
+        self.replies = Replies(self.database)
+        self.log = UsageLog(self.database)
+        self.upkeep = Upkeep(self.database)
+
+    def account(
+        self, corpus: str = "c", asset: str = "a", run: str = "r1", budget: Budget | None = None
+    ) -> Account:
+        return Account(User(corpus, asset, run), self.replies, self.log, budget or Budget())
+
+    def chat(
+        self, endpoint: ScriptedEndpoint, account: Account | None = None, **settings: Any
+    ) -> RememberingChatModel:
+        chosen = _settings(endpoint, settings)
+        booked = account or self.account()
+        till = Till(booked, chosen, chosen.name, endpoint.url)
+        return RememberingChatModel(OpenAIChatModel(chosen, first_wait=0.01), booked, till)
+
+    def embedder(
+        self, endpoint: ScriptedEndpoint, account: Account | None = None, batch: int = 64, **settings: Any
+    ) -> RememberingEmbedder:
+        chosen = _settings(endpoint, settings)
+
+        def make(arrived: Callable[..., None]) -> OpenAIEmbedder:
+            return OpenAIEmbedder("embed-1", chosen, first_wait=0.01, batch_size=batch, arrived=arrived)
+
+        return RememberingEmbedder(make, chosen, account or self.account())
+
+    def count(self, table: str) -> int:
+        with self.database.reading() as connection:
+            return int(connection.execute(f"select count(*) from {table}").fetchone()[0])
+
+    def used(self, corpus: str = "c", run: str = "r1") -> ModelUse:
+        return self.log.of_run(corpus, run)
+
+
+def _settings(endpoint: ScriptedEndpoint, settings: dict[str, Any]) -> ModelSettings:
+    chosen = {"name": "scripted", "retries": 2, "timeout_seconds": 10.0, **settings}
+    return ModelSettings(base_url=endpoint.url, **chosen)
+
+
+@pytest.fixture(autouse=True)
+def _no_key(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    monkeypatch.delenv("OPENAI_BASE_URL", raising=False)
+
+
+@pytest.fixture
+def memory(tmp_path: Path) -> Iterator[Memory]:
+    """An empty memory in a file."""
+    made = Memory(tmp_path / "replies.db")
+    yield made
+    made.database.close()

@@ -1,0 +1,121 @@
+"""What goes wrong with requests, by a list, by a function or by a share of them."""
+
+import hashlib
+import json
+from collections import Counter
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from support.scripted_replies import Scripted
+
+Body = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Fault:
+    """What goes wrong with one request.
+
+    ``drop`` closes the connection without an answer, a streamed one in the middle; ``hang`` does so after that
+    many seconds; ``malformed`` sends a body that is no JSON; ``truncated`` ends the connection in the middle of
+    the body. The others are good answers with a bad reply: ``text`` stands in its place, ``empty`` leaves
+    nothing of it, ``cut`` half of it as if it were whole, ``length`` half of it, and says so.
+    """
+
+    status: int | None = None
+    message: str = "scripted failure"
+    code: str | None = None
+    headers: dict[str, str] = field(default_factory=dict)
+    delay: float = 0.0
+    drop: bool = False
+    malformed: bool = False
+    truncated: bool = False
+    hang: float = 0.0
+    text: str | None = None
+    empty: bool = False
+    cut: bool = False
+    length: bool = False
+
+    def spoiled(self, reply: Scripted) -> Scripted:
+        """What is left of the script's reply."""
+        if self.text is not None:
+            return replace(reply, text=self.text, output_tokens=None)
+        if self.empty:
+            return replace(reply, text="", output_tokens=None)
+        if self.cut or self.length:
+            half = reply.text[: len(reply.text) // 2]
+            reason = "length" if self.length else "stop"
+            return replace(reply, text=half, finish_reason=reason, output_tokens=None)
+        return reply
+
+
+Faults = Callable[[int, Body], Fault | None] | Iterable[Fault | None]
+
+
+def canonical(body: Body) -> str:
+    """The SHA-256 of a request, the same however its keys are ordered."""
+    text = json.dumps(body, sort_keys=True, separators=(",", ":"))
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+class SharedFaults:
+    """Lets a share of the requests fail, whatever order they arrive in.
+
+    Whether and how a request fails depends on the seed, its body and how often this body came before.
+
+    Args:
+        error_rate: share that gets an error or a broken connection.
+        malformed_rate: share that gets a reply that cannot be used as it is.
+        seed: another seed, other requests.
+    """
+
+    def __init__(self, error_rate: float = 0.0, malformed_rate: float = 0.0, seed: int = 0) -> None:
+        self._error_rate = error_rate
+        self._malformed_rate = malformed_rate
+        self._seed = seed
+        self._came: Counter[str] = Counter()
+
+    def __call__(self, _number: int, body: Body) -> Fault | None:
+        digest = canonical(body)
+        before = self._came[digest]
+        self._came[digest] += 1
+        drawn = hashlib.sha256(f"{self._seed}:{before}:{digest}".encode()).digest()
+        share = int.from_bytes(drawn[:8]) / 2**64
+        if share < self._error_rate:
+            return _ERRORS[drawn[8] % len(_ERRORS)]
+        if share < self._error_rate + self._malformed_rate:
+            return _MALFORMED[drawn[8] % len(_MALFORMED)]
+        return None
+
+    def reset(self) -> None:
+        """Forget which bodies came."""
+        self._came.clear()
+
+
+_ERRORS = (
+    Fault(500),
+    Fault(503, "overloaded"),
+    Fault(429, "slow down", "rate_limit_exceeded"),
+    Fault(drop=True),
+)
+_MALFORMED = (
+    Fault(cut=True),
+    Fault(empty=True),
+    Fault(text="I'm sorry, but I can't help with that."),
+    Fault(
+        text='Here is what I found:\n```json\n{"entities": [{"name": "Ann Lee", "type": PERSON, "desc\n```'
+    ),
+    Fault(length=True),
+    Fault(
+        text=json.dumps(
+            {
+                "type": "object",
+                "properties": {
+                    "entities": {"type": "array", "items": {"type": "object"}},
+                    "relationships": {"type": "array", "items": {"type": "object"}},
+                },
+                "required": ["entities", "relationships"],
+            }
+        )
+    ),
+)
