@@ -176,7 +176,6 @@ SAME: list[dict[str, Any]] = [
     {"api_key_variable": "OTHER"},
     {"logit_bias": False},
     {"prices": {"input": 1.0}},
-    {"batch": True},
 ]
 
 
