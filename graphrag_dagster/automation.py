@@ -10,9 +10,13 @@ from dagster import (
     sensor,
 )
 
+from graphrag_dagster.core.ids import stable_id
 from graphrag_dagster.jobs import INDEX
 from graphrag_dagster.partitions import CORPUS
+from graphrag_dagster.resources.batch_refresh import finished
 from graphrag_dagster.resources.corpora import CorpusStore
+from graphrag_dagster.resources.home import memory_file
+from graphrag_dagster.resources.memory.database import database_at
 
 
 def _index_requests(names: Sequence[str]) -> list[RunRequest]:
@@ -36,4 +40,26 @@ def new_corpora(context: SensorEvaluationContext, corpora: CorpusStore) -> Senso
     )
 
 
-SENSORS = [new_corpora]
+@sensor(
+    job=INDEX,
+    minimum_interval_seconds=60,
+    default_status=DefaultSensorStatus.STOPPED,
+    description="Collects finished batches of the model provider and lets the index of their corpora go on",
+)
+def finished_batches(context: SensorEvaluationContext) -> SensorResult:
+    """Request a run for every corpus that waits for no batch any more."""
+    corpora, problems = finished(database_at(memory_file()))
+    for problem in problems:
+        context.log.warning(problem)
+    known = set(context.instance.get_dynamic_partitions(str(CORPUS.name)))
+    requests = [
+        RunRequest(run_key=f"batch-{stable_id(*ids)}", partition_key=name)
+        for name, ids in corpora.items()
+        if name in known
+    ]
+    return SensorResult(
+        run_requests=requests, skip_reason=None if requests else "no corpus can go on after a batch"
+    )
+
+
+SENSORS = [new_corpora, finished_batches]

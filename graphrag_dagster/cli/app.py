@@ -63,7 +63,7 @@ def index(
     """Index a corpus: graph, communities, reports and embeddings.
 
     Exit codes: 0 done; 1 an error; 3 done, but something a model was to give is missing; 4 stopped before a
-    limit of tokens or money.
+    limit of tokens or money; 5 waits for a batch.
     """
     from graphrag_dagster.cli.indexing import index_corpus
 
@@ -142,6 +142,20 @@ def sql(
     from graphrag_dagster.cli.querying import run_sql
 
     run_sql(name, query, csv=csv, as_json=as_json)
+
+
+@app.command()
+def batches(
+    name: Annotated[str | None, typer.Argument(help="Only those of this corpus.", show_default=False)] = None,
+    cancel: Annotated[str | None, typer.Option(help="Stop the batch of this id.", metavar="ID")] = None,
+    as_json: Json = False,
+) -> None:
+    """Show how far the batches are that a provider works on, and collect what is done."""
+    from graphrag_dagster.cli.batching import cancel_batch, list_batches
+
+    if cancel:
+        cancel_batch(cancel)
+    list_batches(name, as_json=as_json)
 
 
 cache = typer.Typer(help="Look at, prune and export what is remembered of the model.", no_args_is_help=True)

@@ -21,6 +21,8 @@ from graphrag_dagster.settings.model import TaskName
 
 if TYPE_CHECKING:
     from graphrag_dagster.core.language.llm.chat import ChatModel
+#: Providers take half the price for what is not urgent.
+_BATCH_PRICE = 0.5
 
 
 class Session:
@@ -152,18 +154,25 @@ class Session:
         )
 
     def _chat(self, task: TaskName) -> "ChatModel":
+        from graphrag_dagster.resources.batching import BatchSender
         from graphrag_dagster.resources.endpoint.chat import OpenAIChatModel
         from graphrag_dagster.resources.endpoint.checkup import checkup
         from graphrag_dagster.resources.memory.models import RememberingChatModel
 
         settings = self._settings.model.for_task(task)
         model = OpenAIChatModel(settings)
-        till = Till(self._account, settings, settings.name, model.connection.url)
+        # Who asks a question waits for the answer.
+        batched = settings.batch and task != "answer"
+        url, discount = model.connection.url, _BATCH_PRICE if batched else 1.0
+        till = Till(self._account, settings, settings.name, url, discount)
         known = AbilityStore(self._account.replies.database)
 
         async def gate() -> None:
             await checkup(model, known)
 
+        if batched:
+            sender = BatchSender(settings, self._account.user, self._account.replies.database)
+            return RememberingChatModel(sender, self._account, till, gate)
         return RememberingChatModel(model, self._account, till, gate)
 
     def _limit(self, task: TaskName) -> int:

@@ -91,6 +91,9 @@ class ModelSettings(Section):
     prices: PriceSettings | None = Field(
         None, description="prices per million tokens; default: those of a price list"
     )
+    batch: bool = Field(
+        False, description="send requests through the provider's Batch API: half the price, within a day"
+    )
     namespace: str = Field(
         "",
         max_length=100,

@@ -5,8 +5,10 @@ from typing import Any
 
 import polars as pl
 import pytest
+from dagster import DagsterInstance, SensorResult, build_sensor_context
 
 from graphrag_dagster import tables
+from graphrag_dagster.automation import finished_batches
 from graphrag_dagster.resources.warehouse import Warehouse
 from support.corpora import write_corpus
 from support.endpoint import Scripted, ScriptedEndpoint, name_pattern_script
@@ -167,3 +169,34 @@ def test_doctor_says_whether_the_endpoint_can_be_used(
     settings = home / "corpora" / "coast" / "corpus.yaml"
     settings.write_text(SETTINGS.format(url="http://127.0.0.1:9/v1"), encoding="utf-8")
     assert run("doctor", "coast")[0] == 1
+
+
+def test_an_index_goes_on_from_batch_to_batch_until_it_is_done(
+    run: Run, endpoint: ScriptedEndpoint, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run("index", "coast")
+    direct = contents(Warehouse(), "coast")
+    monkeypatch.setenv("GRAPHRAG_DAGSTER_CACHE", str(home / "another.sqlite"))
+    settings = home / "corpora" / "coast" / "corpus.yaml"
+    settings.write_text(settings.read_text(encoding="utf-8") + "  batch: true\n", encoding="utf-8")
+    code, _, err = run("index", "coast")
+    assert code == 5
+    assert "finished_batches" in err
+    assert "coast" in run("batches")[1]
+    rounds, requested = 1, 0
+    while code == 5 and rounds < 12:
+        with DagsterInstance.ephemeral() as instance:
+            instance.add_dynamic_partitions("corpus", ["coast"])
+            result = finished_batches(build_sensor_context(instance))
+            assert isinstance(result, SensorResult)
+            asked = result.run_requests
+            requested += len(asked or [])
+        assert [one.partition_key for one in asked or []] in (["coast"], [])
+        code, _, err = run("index", "coast")
+        rounds += 1
+    assert code == 0, err
+    assert requested
+    assert contents(Warehouse(), "coast") == direct
+    usage = Warehouse().read(tables.MODEL_USAGE, "coast").filter(pl.col("task") == "extract_graph")
+    whole, *_, half = usage.sort("begun")["usd"].to_list()
+    assert half in (0.0, pytest.approx(whole / 2))

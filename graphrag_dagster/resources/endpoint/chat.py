@@ -22,13 +22,14 @@ _FIRST_GUESS = 500.0
 class Answered:
     """A reply with the seconds that the endpoint took for it and the retries that it needed.
 
-    ``reasoned``: the model reasoned where nobody sees it.
+    ``reasoned``: the model reasoned where nobody sees it. ``paid``: it is on no earlier account.
     """
 
     reply: ChatReply
     seconds: float
     retries: int
     reasoned: bool = False
+    paid: bool = True
 
 
 class OpenAIChatModel:

@@ -52,7 +52,7 @@ create table batches (
 ) without rowid;
 create table batch_lines (
     key blob primary key, batch text not null, task text not null, answer text, error text,
-    failures integer not null default 0, taken real
+    failures integer not null default 0, taken text
 ) without rowid;
 create index uses_by_corpus on uses (corpus, asset);
 create index batch_lines_by_batch on batch_lines (batch);

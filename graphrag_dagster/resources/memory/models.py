@@ -111,7 +111,7 @@ class RememberingChatModel:
         try:
             came = await self._sender.send(request, listen)
             again = came.retries + (request.again > 0)
-            use = use_of(came.reply, came.seconds, again)
+            use = use_of(came.reply, came.seconds, again) if came.paid else ModelUse(cached=1)
         except CallFailed:
             use = ModelUse(failed=1)
             raise

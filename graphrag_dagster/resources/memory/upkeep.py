@@ -57,8 +57,9 @@ class Upkeep:
     def prune(self, corpus: str, *, everything: bool = False) -> Pruned:
         """Forget what a corpus no longer uses: what the last finished run of each of its assets did not use.
 
-        Answers to questions go too, since they may speak of documents that are gone. A reply stays while
-        another corpus uses it. The room is given back at once, so that no text stays in the file.
+        Answers to questions go too, since they may speak of documents that are gone, and so do replies of
+        batches that are over. A reply stays while another corpus uses it. The room is given back at once, so
+        that no text stays in the file.
 
         Args:
             corpus: its name.
@@ -73,6 +74,11 @@ class Upkeep:
                 ).rowcount
                 for table in ("replies", "vectors")
             ]
+            connection.execute(
+                "delete from batch_lines where batch in "
+                "(select id from batches where corpus = ? and closed is not null)",
+                (corpus,),
+            )
             if everything:
                 for table in ("finished", "usage", "batches"):
                     connection.execute(f"delete from {table} where corpus = ?", (corpus,))  # noqa: S608
