@@ -12,6 +12,8 @@ import time
 from collections import Counter
 from pathlib import Path
 
+from graphrag_dagster.core.accounting.reply_sizes import names_and_pairs
+from graphrag_dagster.core.corpus.tokens import get_tokenizer
 from graphrag_dagster.core.language.llm.raw_records import read_tuple_records
 from graphrag_dagster.core.language.llm.replies import NotUsable, read_typed, visible
 from graphrag_dagster.core.language.llm.reports import ReportReply
@@ -83,6 +85,21 @@ def main() -> None:
         extraction(extracting)
         reports(reporting)
         print(f"  other replies: {len(replies) - len(extracting) - len(reporting)}")
+        tokens = [count(reply) for reply in extracting]
+        print(f"  tokens of an extraction reply: {sum(tokens) / len(tokens):.0f}")
+    units = chunks((folder / "mock_data.txt").read_text(encoding="utf-8"))
+    found = [names_and_pairs(unit) for unit in units]
+    names, pairs = (sum(map(len, kind)) / len(units) for kind in zip(*found, strict=True))
+    print(f"{len(units)} chunks of the book: {names:.1f} names and {pairs:.1f} pairs of names each")
+
+
+def count(text: str) -> int:
+    return get_tokenizer("cl100k_base").count(text)
+
+
+def chunks(text: str) -> list[str]:
+    windows = get_tokenizer("cl100k_base").windows(text, 1200, 100)
+    return [text[start:end] for start, end, _ in windows]
 
 
 if __name__ == "__main__":

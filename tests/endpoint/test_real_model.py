@@ -57,9 +57,11 @@ def test_a_unit_ends_in_a_state_with_its_account(llama_server: LlamaServer) -> N
         max_output_tokens=120,
     )
     (unit,) = extractor.extract([TextUnit("u0", "Ilse Maro keeps the light at Skerry Point.")])
-    assert unit.state in {"extracted", "repaired", "empty", "quarantined"}
+    made = len(unit.entities) + len(unit.relationships)
+    assert (unit.state in {"extracted", "repaired"}) == (made > 0)
+    assert (unit.state == "quarantined") <= (len(unit.quarantined) > 0)
     assert unit.state == "extracted" or unit.reason
-    assert unit.usage.calls >= 1
+    assert unit.usage.input_tokens > 100
 
 
 def test_vectors_are_of_length_one(llama_server: LlamaServer) -> None:
