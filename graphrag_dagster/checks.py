@@ -1,4 +1,4 @@
-"""Blocking checks: what must hold of every table before anything is built upon it."""
+"""Checks: what must hold of every table before anything is built upon it."""
 
 import warnings
 from collections.abc import Callable, Sequence
@@ -29,10 +29,10 @@ from graphrag_dagster.tables import Table
 _MOST_SHOWN = 20
 
 
-def _blocking(
-    table: Table, description: str, name: str | None = None
+def _check(
+    table: Table, description: str, name: str | None = None, *, blocking: bool = True
 ) -> Callable[[Callable[..., AssetCheckResult]], AssetChecksDefinition]:
-    """A blocking check of a table, per corpus: otherwise one corpus's pass would hide another's failure."""
+    """A check of a table, per corpus: otherwise one corpus's pass would hide another's failure."""
 
     def decorate(function: Callable[..., Any]) -> AssetChecksDefinition:
         with warnings.catch_warnings():
@@ -41,7 +41,7 @@ def _blocking(
                 asset=key_of(table),
                 name=name,
                 description=description,
-                blocking=True,
+                blocking=blocking,
                 partitions_def=CORPUS,
             )(function)
 
@@ -56,7 +56,7 @@ def _verdict(problems: Sequence[str]) -> AssetCheckResult:
 
 
 def _integrity_of(table: Table) -> AssetChecksDefinition:
-    @_blocking(
+    @_check(
         table, "Keys are unique, nothing is null that may not be, every reference resolves", name="declared"
     )
     def declared(context: AssetCheckExecutionContext, warehouse: Warehouse) -> AssetCheckResult:
@@ -65,7 +65,7 @@ def _integrity_of(table: Table) -> AssetChecksDefinition:
     return declared
 
 
-@_blocking(
+@_check(
     tables.TEXT_CHUNKS,
     "Units cover every character of their document, reproduce its text, and are as many as the "
     "rule of windows says",
@@ -80,7 +80,7 @@ def units_cover_documents(
     return _verdict(check_units(documents, units, settings.size, settings.overlap))
 
 
-@_blocking(
+@_check(
     tables.UNIT_LEDGER, "Every text unit ends in exactly one state, and its counts are those of the tables"
 )
 def ledger_is_complete(context: AssetCheckExecutionContext, warehouse: Warehouse) -> AssetCheckResult:
@@ -99,7 +99,7 @@ def ledger_is_complete(context: AssetCheckExecutionContext, warehouse: Warehouse
     return _verdict(check_ledger(**read))
 
 
-@_blocking(tables.RELATIONSHIPS, "No self-loops, ends in order, weights above zero")
+@_check(tables.RELATIONSHIPS, "No self-loops, ends in order, weights above zero")
 def edges_are_simple(context: AssetCheckExecutionContext, warehouse: Warehouse) -> AssetCheckResult:
     """See the description above."""
     edges = warehouse.read(tables.RELATIONSHIPS, context.partition_key)
@@ -107,7 +107,7 @@ def edges_are_simple(context: AssetCheckExecutionContext, warehouse: Warehouse) 
     return _verdict([f"{s} — {t} (weight {w})" for s, t, w in wrong["source", "target", "weight"].rows()])
 
 
-@_blocking(
+@_check(
     tables.COMMUNITY_LEVELS, "At every level Ck the communities are a partition of the clustered entities"
 )
 def levels_are_partitions(context: AssetCheckExecutionContext, warehouse: Warehouse) -> AssetCheckResult:
@@ -116,7 +116,7 @@ def levels_are_partitions(context: AssetCheckExecutionContext, warehouse: Wareho
     return _verdict(check_partition(levels, warehouse.read(tables.COMMUNITY_MEMBERS, context.partition_key)))
 
 
-@_blocking(tables.COMMUNITY_REPORTS, "Every community has a report")
+@_check(tables.COMMUNITY_REPORTS, "Every community has a report")
 def every_community_has_a_report(
     context: AssetCheckExecutionContext, warehouse: Warehouse
 ) -> AssetCheckResult:
@@ -127,7 +127,7 @@ def every_community_has_a_report(
     return _verdict([f"community {identity} has no report" for identity in missing["community_id"]])
 
 
-@_blocking(tables.REPORT_CONTEXTS, "No packed context is larger than the token budget")
+@_check(tables.REPORT_CONTEXTS, "No packed context is larger than the token budget")
 def contexts_fit_budget(
     context: AssetCheckExecutionContext, warehouse: Warehouse, corpora: CorpusStore
 ) -> AssetCheckResult:
@@ -137,20 +137,17 @@ def contexts_fit_budget(
     return _verdict([f"{i}: {t} tokens, budget {budget}" for i, t in over["report_id", "tokens"].rows()])
 
 
-with warnings.catch_warnings():
-    warnings.simplefilter("ignore", PreviewWarning)
-
-    @asset_check(
-        asset=key_of(tables.UNIT_LEDGER),
-        description="No text unit is quarantined for want of a usable reply; a warning, run again to retry",
-        partitions_def=CORPUS,
-    )
-    def no_unit_is_quarantined(context: AssetCheckExecutionContext, warehouse: Warehouse) -> AssetCheckResult:
-        """See the description above."""
-        ledger = warehouse.read(tables.UNIT_LEDGER, context.partition_key)
-        lost = ledger.filter(pl.col("state") == "quarantined")
-        verdict = _verdict([f"{unit}: {reason}" for unit, reason in lost["text_unit_id", "reason"].rows()])
-        return verdict._replace(severity=AssetCheckSeverity.WARN)
+@_check(
+    tables.UNIT_LEDGER,
+    "No text unit is quarantined for want of a usable reply; a warning, run again to retry",
+    blocking=False,
+)
+def no_unit_is_quarantined(context: AssetCheckExecutionContext, warehouse: Warehouse) -> AssetCheckResult:
+    """See the description above."""
+    ledger = warehouse.read(tables.UNIT_LEDGER, context.partition_key)
+    lost = ledger.filter(pl.col("state") == "quarantined")
+    verdict = _verdict([f"{unit}: {reason}" for unit, reason in lost["text_unit_id", "reason"].rows()])
+    return verdict._replace(severity=AssetCheckSeverity.WARN)
 
 
 CHECKS = [

@@ -15,8 +15,7 @@ from graphrag_dagster.assets.declare import (
     table_assets,
 )
 from graphrag_dagster.assets.plots import histogram
-from graphrag_dagster.core.corpus.columns import ColumnNames
-from graphrag_dagster.core.corpus.documents import read_corpus, require_documents
+from graphrag_dagster.core.corpus.documents import require_documents
 from graphrag_dagster.core.corpus.text_units import cut
 from graphrag_dagster.resources.corpora import CorpusStore
 from graphrag_dagster.tables import DOCUMENTS, FILES, TEXT_CHUNKS
@@ -30,15 +29,9 @@ _READING = ("core/corpus",)
 )
 def corpus_documents(context: AssetExecutionContext, corpora: CorpusStore) -> Iterator[Output[pl.DataFrame]]:
     """Every file of the corpus folder and what became of it, and the documents read."""
-    folder, settings = corpora.folder(context.partition_key), corpora.settings(context.partition_key)
-    contents = read_corpus(
-        folder,
-        columns={pattern: ColumnNames(**given.model_dump()) for pattern, given in settings.tables.items()},
-        max_bytes=settings.files.max_bytes,
-        ignore=settings.files.ignore,
-    )
+    contents = corpora.read(context.partition_key)
     yield output(FILES, contents.files, **counts(contents.files, "status"))
-    require_documents(contents, folder)
+    require_documents(contents, corpora.folder(context.partition_key))
     characters = contents.documents["characters"]
     yield output(
         DOCUMENTS,

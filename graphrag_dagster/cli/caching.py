@@ -9,7 +9,6 @@ from rich.table import Table as RichTable
 
 from graphrag_dagster import tables
 from graphrag_dagster.cli.console import OUT, number, print_json
-from graphrag_dagster.core.corpus.documents import read_corpus
 from graphrag_dagster.core.errors import CorpusError
 from graphrag_dagster.resources.corpora import CorpusStore, check_name
 from graphrag_dagster.resources.home import memory_file
@@ -85,8 +84,7 @@ def _refuse_changed(corpus: str) -> None:
         raise CorpusError(
             f"there is no corpus {corpus!r} any more; to forget all that it used, add --everything"
         )
-    files = store.settings(corpus).files
-    now = read_corpus(store.folder(corpus), max_bytes=files.max_bytes, ignore=files.ignore).files
+    now = store.read(corpus).files
     seen = warehouse.read_if_present(tables.FILES, corpus)
     columns = ["path", "sha256"]
     if seen is None or not seen.select(columns).sort(columns).equals(now.select(columns).sort(columns)):

@@ -6,6 +6,8 @@ from pathlib import Path
 
 from dagster import ConfigurableResource
 
+from graphrag_dagster.core.corpus.columns import ColumnNames
+from graphrag_dagster.core.corpus.documents import CorpusContents, read_corpus
 from graphrag_dagster.core.errors import CorpusError
 from graphrag_dagster.resources.home import corpora_root
 from graphrag_dagster.settings import CorpusSettings, load_settings
@@ -86,6 +88,23 @@ class CorpusStore(ConfigurableResource[None]):
     def settings(self, name: str) -> CorpusSettings:
         """Read the settings of a corpus; see :func:`graphrag_dagster.settings.load_settings`."""
         return load_settings(self.folder(name))
+
+    def read(self, name: str) -> CorpusContents:
+        """Read the files of a corpus as its settings say.
+
+        Raises:
+            CorpusError: there is no such corpus.
+            SettingsError: its settings cannot be used.
+        """
+        settings = self.settings(name)
+        return read_corpus(
+            self.folder(name),
+            columns={
+                pattern: ColumnNames(**given.model_dump()) for pattern, given in settings.tables.items()
+            },
+            max_bytes=settings.files.max_bytes,
+            ignore=settings.files.ignore,
+        )
 
     def register(self, folder: Path) -> str:
         """Make a folder known as a corpus under its own name, and return that name.

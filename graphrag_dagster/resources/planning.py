@@ -15,8 +15,7 @@ from graphrag_dagster.core.accounting.planning import (
 )
 from graphrag_dagster.core.accounting.prices import Price
 from graphrag_dagster.core.accounting.reply_sizes import names_and_pairs, reply_tokens
-from graphrag_dagster.core.corpus.columns import ColumnNames
-from graphrag_dagster.core.corpus.documents import read_corpus, require_documents
+from graphrag_dagster.core.corpus.documents import require_documents
 from graphrag_dagster.core.corpus.text_units import cut
 from graphrag_dagster.core.corpus.tokens import get_tokenizer
 from graphrag_dagster.core.language.llm.chat import ChatRequest
@@ -68,15 +67,9 @@ def plan_corpus(name: str) -> Plan:
 
 
 def _units(store: CorpusStore, name: str) -> pl.DataFrame:
-    folder, settings = store.folder(name), store.settings(name)
-    contents = read_corpus(
-        folder,
-        columns={pattern: ColumnNames(**given.model_dump()) for pattern, given in settings.tables.items()},
-        max_bytes=settings.files.max_bytes,
-        ignore=settings.files.ignore,
-    )
-    require_documents(contents, folder)
-    return cut(contents.documents, **settings.text_units.model_dump())
+    contents = store.read(name)
+    require_documents(contents, store.folder(name))
+    return cut(contents.documents, **store.settings(name).text_units.model_dump())
 
 
 class _Planner:
