@@ -1,8 +1,11 @@
-"""Checks: what must hold of every table before anything is built upon it."""
+"""Checks: what must hold of every table before anything is built upon it.
+
+The checks of all tables that one asset makes run in one step: a step costs more than most of the checks.
+"""
 
 import warnings
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 
 import polars as pl
 from dagster import (
@@ -10,12 +13,15 @@ from dagster import (
     AssetCheckResult,
     AssetChecksDefinition,
     AssetCheckSeverity,
+    AssetCheckSpec,
+    AssetsDefinition,
     MetadataValue,
     PreviewWarning,
-    asset_check,
+    multi_asset_check,
 )
 
 from graphrag_dagster import tables
+from graphrag_dagster.assets import ASSETS
 from graphrag_dagster.assets.declare import key_of
 from graphrag_dagster.core.corpus.text_units import check_units
 from graphrag_dagster.core.extraction.ledger import check_ledger
@@ -27,136 +33,179 @@ from graphrag_dagster.resources.warehouse import Warehouse
 from graphrag_dagster.tables import Table
 
 _MOST_SHOWN = 20
+_DECLARED = "Keys are unique, nothing is null that may not be, every reference resolves"
 
 
-def _check(
-    table: Table, description: str, name: str | None = None, *, blocking: bool = True
-) -> Callable[[Callable[..., AssetCheckResult]], AssetChecksDefinition]:
-    """A check of a table, per corpus: otherwise one corpus's pass would hide another's failure."""
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """The corpus that is checked, and where it lies."""
 
-    def decorate(function: Callable[..., Any]) -> AssetChecksDefinition:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", PreviewWarning)
-            return asset_check(
-                asset=key_of(table),
-                name=name,
-                description=description,
-                blocking=blocking,
-                partitions_def=CORPUS,
-            )(function)
+    corpus: str
+    warehouse: Warehouse
+    corpora: CorpusStore
 
-    return decorate
+    def read(self, table: Table) -> pl.DataFrame:
+        return self.warehouse.read(table, self.corpus)
 
 
-def _verdict(problems: Sequence[str]) -> AssetCheckResult:
-    shown = "\n".join(f"- {problem}" for problem in problems[:_MOST_SHOWN]) or "none"
-    return AssetCheckResult(
-        passed=not problems, metadata={"count": len(problems), "problems": MetadataValue.md(shown)}
-    )
+@dataclass(frozen=True, slots=True)
+class _Check:
+    """What must hold of a table; ``problems`` are empty where it does. What does not block only warns."""
 
+    table: Table
+    name: str
+    description: str
+    problems: Callable[[_Place], Sequence[str]]
+    blocking: bool = True
 
-def _integrity_of(table: Table) -> AssetChecksDefinition:
-    @_check(
-        table, "Keys are unique, nothing is null that may not be, every reference resolves", name="declared"
-    )
-    def declared(context: AssetCheckExecutionContext, warehouse: Warehouse) -> AssetCheckResult:
-        return _verdict(violations(warehouse, table, context.partition_key))
-
-    return declared
-
-
-@_check(
-    tables.TEXT_CHUNKS,
-    "Units cover every character of their document, reproduce its text, and are as many as the "
-    "rule of windows says",
-)
-def units_cover_documents(
-    context: AssetCheckExecutionContext, warehouse: Warehouse, corpora: CorpusStore
-) -> AssetCheckResult:
-    """See the description above."""
-    corpus = context.partition_key
-    settings = corpora.settings(corpus).text_units
-    documents, units = warehouse.read(tables.DOCUMENTS, corpus), warehouse.read(tables.TEXT_CHUNKS, corpus)
-    return _verdict(check_units(documents, units, settings.size, settings.overlap))
-
-
-@_check(
-    tables.UNIT_LEDGER, "Every text unit ends in exactly one state, and its counts are those of the tables"
-)
-def ledger_is_complete(context: AssetCheckExecutionContext, warehouse: Warehouse) -> AssetCheckResult:
-    """See the description above."""
-    read = {
-        table.name: warehouse.read(table, context.partition_key)
-        for table in (
-            tables.TEXT_CHUNKS,
-            tables.UNIT_LEDGER,
-            tables.GLEANED_ENTITIES,
-            tables.GLEANED_RELATIONSHIPS,
-            tables.CLAIMS,
-            tables.QUARANTINE,
+    def spec(self) -> AssetCheckSpec:
+        # Per corpus: otherwise one corpus's pass would hide another's failure.
+        return AssetCheckSpec(
+            self.name,
+            asset=key_of(self.table),
+            description=self.description,
+            blocking=self.blocking,
+            partitions_def=CORPUS,
         )
-    }
-    return _verdict(check_ledger(**read))
+
+    def result(self, place: _Place) -> AssetCheckResult:
+        problems = self.problems(place)
+        shown = "\n".join(f"- {problem}" for problem in problems[:_MOST_SHOWN]) or "none"
+        return AssetCheckResult(
+            check_name=self.name,
+            asset_key=key_of(self.table),
+            passed=not problems,
+            severity=AssetCheckSeverity.ERROR if self.blocking else AssetCheckSeverity.WARN,
+            metadata={"count": len(problems), "problems": MetadataValue.md(shown)},
+        )
 
 
-@_check(tables.RELATIONSHIPS, "No self-loops, ends in order, weights above zero")
-def edges_are_simple(context: AssetCheckExecutionContext, warehouse: Warehouse) -> AssetCheckResult:
-    """See the description above."""
-    edges = warehouse.read(tables.RELATIONSHIPS, context.partition_key)
+def _declared(table: Table) -> _Check:
+    def problems(of: _Place) -> list[str]:
+        return violations(of.warehouse, table, of.corpus)
+
+    return _Check(table, "declared", _DECLARED, problems)
+
+
+def _units_cover_documents(of: _Place) -> list[str]:
+    settings = of.corpora.settings(of.corpus).text_units
+    return check_units(
+        of.read(tables.DOCUMENTS), of.read(tables.TEXT_CHUNKS), settings.size, settings.overlap
+    )
+
+
+def _ledger_is_complete(of: _Place) -> list[str]:
+    read = (
+        tables.TEXT_CHUNKS,
+        tables.UNIT_LEDGER,
+        tables.GLEANED_ENTITIES,
+        tables.GLEANED_RELATIONSHIPS,
+        tables.CLAIMS,
+        tables.QUARANTINE,
+    )
+    return check_ledger(**{table.name: of.read(table) for table in read})
+
+
+def _no_unit_is_quarantined(of: _Place) -> list[str]:
+    lost = of.read(tables.UNIT_LEDGER).filter(pl.col("state") == "quarantined")
+    return [f"{unit}: {reason}" for unit, reason in lost["text_unit_id", "reason"].rows()]
+
+
+def _edges_are_simple(of: _Place) -> list[str]:
+    edges = of.read(tables.RELATIONSHIPS)
     wrong = edges.filter((pl.col("source") >= pl.col("target")) | (pl.col("weight") <= 0))
-    return _verdict([f"{s} — {t} (weight {w})" for s, t, w in wrong["source", "target", "weight"].rows()])
+    return [f"{s} — {t} (weight {w})" for s, t, w in wrong["source", "target", "weight"].rows()]
 
 
-@_check(
-    tables.COMMUNITY_LEVELS, "At every level Ck the communities are a partition of the clustered entities"
-)
-def levels_are_partitions(context: AssetCheckExecutionContext, warehouse: Warehouse) -> AssetCheckResult:
-    """See the description above."""
-    levels = warehouse.read(tables.COMMUNITY_LEVELS, context.partition_key)
-    return _verdict(check_partition(levels, warehouse.read(tables.COMMUNITY_MEMBERS, context.partition_key)))
+def _levels_are_partitions(of: _Place) -> list[str]:
+    return check_partition(of.read(tables.COMMUNITY_LEVELS), of.read(tables.COMMUNITY_MEMBERS))
 
 
-@_check(tables.COMMUNITY_REPORTS, "Every community has a report")
-def every_community_has_a_report(
-    context: AssetCheckExecutionContext, warehouse: Warehouse
-) -> AssetCheckResult:
-    """See the description above."""
-    communities = warehouse.read(tables.COMMUNITIES, context.partition_key)
-    reports = warehouse.read(tables.COMMUNITY_REPORTS, context.partition_key)
+def _every_community_has_a_report(of: _Place) -> list[str]:
+    communities, reports = of.read(tables.COMMUNITIES), of.read(tables.COMMUNITY_REPORTS)
     missing = communities.join(reports, left_on="community_id", right_on="report_id", how="anti")
-    return _verdict([f"community {identity} has no report" for identity in missing["community_id"]])
+    return [f"community {identity} has no report" for identity in missing["community_id"]]
 
 
-@_check(tables.REPORT_CONTEXTS, "No packed context is larger than the token budget")
-def contexts_fit_budget(
-    context: AssetCheckExecutionContext, warehouse: Warehouse, corpora: CorpusStore
-) -> AssetCheckResult:
-    """See the description above."""
-    budget = corpora.settings(context.partition_key).reports.context_tokens
-    over = warehouse.read(tables.REPORT_CONTEXTS, context.partition_key).filter(pl.col("tokens") > budget)
-    return _verdict([f"{i}: {t} tokens, budget {budget}" for i, t in over["report_id", "tokens"].rows()])
+def _contexts_fit_budget(of: _Place) -> list[str]:
+    budget = of.corpora.settings(of.corpus).reports.context_tokens
+    over = of.read(tables.REPORT_CONTEXTS).filter(pl.col("tokens") > budget)
+    return [f"{i}: {t} tokens, budget {budget}" for i, t in over["report_id", "tokens"].rows()]
 
 
-@_check(
-    tables.UNIT_LEDGER,
-    "No text unit is quarantined for want of a usable reply; a warning, run again to retry",
-    blocking=False,
-)
-def no_unit_is_quarantined(context: AssetCheckExecutionContext, warehouse: Warehouse) -> AssetCheckResult:
-    """See the description above."""
-    ledger = warehouse.read(tables.UNIT_LEDGER, context.partition_key)
-    lost = ledger.filter(pl.col("state") == "quarantined")
-    verdict = _verdict([f"{unit}: {reason}" for unit, reason in lost["text_unit_id", "reason"].rows()])
-    return verdict._replace(severity=AssetCheckSeverity.WARN)
-
-
-CHECKS = [
-    *(_integrity_of(table) for table in tables.ALL_TABLES),
-    units_cover_documents,
-    ledger_is_complete,
-    no_unit_is_quarantined,
-    edges_are_simple,
-    levels_are_partitions,
-    every_community_has_a_report,
-    contexts_fit_budget,
+_CHECKS = [
+    *(_declared(table) for table in tables.ALL_TABLES),
+    _Check(
+        tables.TEXT_CHUNKS,
+        "units_cover_documents",
+        "Units cover every character of their document, reproduce its text, and are as many as the rule of "
+        "windows says",
+        _units_cover_documents,
+    ),
+    _Check(
+        tables.UNIT_LEDGER,
+        "ledger_is_complete",
+        "Every text unit ends in exactly one state, and its counts are those of the tables",
+        _ledger_is_complete,
+    ),
+    _Check(
+        tables.UNIT_LEDGER,
+        "no_unit_is_quarantined",
+        "No text unit is quarantined for want of a usable reply; a warning, run again to retry",
+        _no_unit_is_quarantined,
+        blocking=False,
+    ),
+    _Check(
+        tables.RELATIONSHIPS,
+        "edges_are_simple",
+        "No self-loops, ends in order, weights above zero",
+        _edges_are_simple,
+    ),
+    _Check(
+        tables.COMMUNITY_LEVELS,
+        "levels_are_partitions",
+        "At every level Ck the communities are a partition of the clustered entities",
+        _levels_are_partitions,
+    ),
+    _Check(
+        tables.COMMUNITY_REPORTS,
+        "every_community_has_a_report",
+        "Every community has a report",
+        _every_community_has_a_report,
+    ),
+    _Check(
+        tables.REPORT_CONTEXTS,
+        "contexts_fit_budget",
+        "No packed context is larger than the token budget",
+        _contexts_fit_budget,
+    ),
 ]
+
+
+def _step(made: AssetsDefinition) -> AssetChecksDefinition:
+    """The checks of all tables of one asset as one step, of which any may be selected."""
+    checks = {check.spec().key: check for check in _CHECKS if key_of(check.table) in made.keys}
+
+    @multi_asset_check(
+        name=f"checks_of_{made.node_def.name}",
+        specs=[check.spec() for check in checks.values()],
+        can_subset=True,
+    )
+    def run(
+        context: AssetCheckExecutionContext, warehouse: Warehouse, corpora: CorpusStore
+    ) -> Iterator[AssetCheckResult]:
+        place = _Place(context.partition_key, warehouse, corpora)
+        for key, check in checks.items():
+            if key in context.selected_asset_check_keys:
+                yield check.result(place)
+
+    return run
+
+
+def _steps(assets: Iterable[AssetsDefinition]) -> list[AssetChecksDefinition]:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", PreviewWarning)
+        return [_step(made) for made in assets]
+
+
+CHECKS = _steps(ASSETS)

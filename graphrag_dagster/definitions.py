@@ -1,17 +1,8 @@
 """The code location: gathers assets, checks, jobs, sensors and resources. No logic."""
 
-from dagster import Definitions, in_process_executor, load_assets_from_modules
+from dagster import Definitions, in_process_executor
 
-from graphrag_dagster.assets import (
-    communities,
-    corpus,
-    embeddings,
-    extraction,
-    graph,
-    reports,
-    sql_models,
-    usage,
-)
+from graphrag_dagster.assets import ASSETS
 from graphrag_dagster.automation import SENSORS
 from graphrag_dagster.checks import CHECKS
 from graphrag_dagster.jobs import JOBS
@@ -23,10 +14,7 @@ from graphrag_dagster.resources.warehouse import Warehouse
 _warehouse = Warehouse()
 
 defs = Definitions(
-    assets=[
-        *load_assets_from_modules([corpus, extraction, graph, communities, reports, embeddings, usage]),
-        *sql_models.SQL_ASSETS,
-    ],
+    assets=ASSETS,
     asset_checks=CHECKS,
     jobs=JOBS,
     sensors=SENSORS,

@@ -1,1 +1,29 @@
 """The assets: thin, one file per group, each tables in, one call of the core, tables out."""
+
+from collections.abc import Sequence
+
+from dagster import AssetsDefinition
+
+from graphrag_dagster.assets.communities import community_hierarchy
+from graphrag_dagster.assets.corpus import corpus_documents, text_chunks
+from graphrag_dagster.assets.embeddings import entity_embeddings, report_embeddings, text_unit_embeddings
+from graphrag_dagster.assets.extraction import extraction
+from graphrag_dagster.assets.graph import entities, relationships
+from graphrag_dagster.assets.reports import reports
+from graphrag_dagster.assets.sql_models import SQL_ASSETS
+from graphrag_dagster.assets.usage import model_usage
+
+ASSETS: Sequence[AssetsDefinition] = (
+    corpus_documents,
+    text_chunks,
+    extraction,
+    entities,
+    relationships,
+    community_hierarchy,
+    reports,
+    text_unit_embeddings,
+    entity_embeddings,
+    report_embeddings,
+    model_usage,
+    *SQL_ASSETS,
+)

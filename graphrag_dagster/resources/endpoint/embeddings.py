@@ -17,6 +17,8 @@ from graphrag_dagster.settings.model import ModelSettings
 
 _BATCH = 64
 _BATCH_CHARACTERS = 200_000
+#: Calls per connection in one go: the last of them wait for each other.
+_ROUNDS = 4
 _CHARACTERS_PER_TOKEN = 4
 
 
@@ -65,6 +67,7 @@ class OpenAIEmbedder:
         self._batch_size = batch_size
         self._dimension: int | None = None
         self.connection = Connection(settings, model, first_wait)
+        self.at_once = self.connection.concurrency * batch_size * _ROUNDS
         self._arrived = arrived
         #: Is awaited before each batch; what it gives comes back with the batch.
         self.reserve: Callable[[Sequence[str]], Awaitable[Amount]] = _free

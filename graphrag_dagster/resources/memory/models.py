@@ -148,6 +148,7 @@ class RememberingEmbedder:
         self._namespace = settings.namespace
         self._account = account
         self.name = self._embedder.name
+        self.at_once = self._embedder.at_once
         self._model = self._embedder.model
         self._till = Till(account, settings, self._model, self._embedder.connection.url)
         self._embedder.reserve = self._reserve

@@ -1,6 +1,6 @@
 """Claims by a model (paper §3.1.2; spec_graphrag §3): every round's claims count, gleaned ones too."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from functools import partial
 
 from graphrag_dagster.core.language.llm.chat import ChatModel, ChatRequest, Message
@@ -8,7 +8,7 @@ from graphrag_dagster.core.language.llm.copies import Copies
 from graphrag_dagster.core.language.llm.data import enclose
 from graphrag_dagster.core.language.llm.extraction import Replies
 from graphrag_dagster.core.language.llm.gleaning import Gleaner, Order
-from graphrag_dagster.core.language.llm.loop import run_in_order
+from graphrag_dagster.core.language.llm.loop import run_largest_first
 from graphrag_dagster.core.language.llm.prompts_port import PromptSource
 from graphrag_dagster.core.language.llm.raw_records import (
     RawReply,
@@ -83,17 +83,17 @@ class LlmClaimExtractor:
 
     def extract_claims(
         self, units: Sequence[TextUnit], names: Sequence[Sequence[str]]
-    ) -> Iterator[UnitExtraction]:
-        """Yield one extraction per unit, with claims only; a unit without entities costs no call.
+    ) -> list[UnitExtraction]:
+        """Return one extraction per unit, with claims only; a unit without entities costs no call.
 
         Raises:
             EndpointError: the endpoint cannot be used at all.
         """
-        return run_in_order(
+        return run_largest_first(
             self._extract,
             list(zip(units, names, strict=True)),
+            size=lambda task: len(task[0].text),
             name="Extracting claims",
-            total=len(units),
             calls=self._model.concurrency,
         )
 

@@ -9,7 +9,7 @@ from graphrag_dagster.core.corpus.tokens import Tokenizer, get_tokenizer
 from graphrag_dagster.core.language.llm.asking import UnusableReply, ask_typed
 from graphrag_dagster.core.language.llm.chat import ChatModel, ChatRequest, Message
 from graphrag_dagster.core.language.llm.data import enclose
-from graphrag_dagster.core.language.llm.loop import run_in_order
+from graphrag_dagster.core.language.llm.loop import run_largest_first
 from graphrag_dagster.core.language.llm.prompts_port import PromptSource
 from graphrag_dagster.core.language.llm.schemas import DescriptionShape
 from graphrag_dagster.core.language.tasks import DescriptionGroup, Engine, MergedDescription, Usage
@@ -78,25 +78,28 @@ class LlmDescriptionMerger:
         Raises:
             EndpointError: the endpoint cannot be used at all.
         """
-        merged = run_in_order(
+        distinct = [list(dict.fromkeys(text for text in one.descriptions if text.strip())) for one in groups]
+        long = [place for place, texts in enumerate(distinct) if len(texts) > 1 and not self._short(texts)]
+        merged = [MergedDescription(" ".join(texts), self.engine) for texts in distinct]
+        made = run_largest_first(
             self._merge,
-            groups,
+            [(groups[place].names, distinct[place]) for place in long],
+            size=lambda task: sum(map(len, task[1])),
             name="Merging descriptions",
-            total=len(groups),
             calls=self._model.concurrency,
         )
-        return list(merged)
+        for place, one in zip(long, made, strict=True):
+            merged[place] = one
+        return merged
 
-    async def _merge(self, group: DescriptionGroup) -> MergedDescription:
-        distinct = list(dict.fromkeys(text for text in group.descriptions if text.strip()))
-        if len(distinct) <= 1 or self._short(distinct):
-            return MergedDescription(" ".join(distinct), self.engine)
+    async def _merge(self, task: tuple[Sequence[str], Sequence[str]]) -> MergedDescription:
+        names, distinct = task
         usage, text = Usage(), ""
         try:
             for batch in self._batches(distinct):
                 asked = await ask_typed(
                     self._model,
-                    self._request(group.names, [text, *batch] if text else batch),
+                    self._request(names, [text, *batch] if text else batch),
                     _Description,
                     self._retry,
                 )

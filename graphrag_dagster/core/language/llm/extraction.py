@@ -1,13 +1,13 @@
 """Entities and relationships by a model (paper §3.1.2, Appendix E.1; spec_graphrag §3)."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Literal
 
 from graphrag_dagster.core.language.llm.chat import ChatModel, ChatRequest, Message
 from graphrag_dagster.core.language.llm.copies import Copies
 from graphrag_dagster.core.language.llm.data import enclose
 from graphrag_dagster.core.language.llm.gleaning import Gleaner, Order
-from graphrag_dagster.core.language.llm.loop import run_in_order
+from graphrag_dagster.core.language.llm.loop import run_largest_first
 from graphrag_dagster.core.language.llm.prompts_port import PromptSource
 from graphrag_dagster.core.language.llm.raw_records import (
     RawReply,
@@ -85,17 +85,17 @@ class LlmGraphExtractor:
             gleaning_order,
         )
 
-    def extract(self, units: Sequence[TextUnit]) -> Iterator[UnitExtraction]:
-        """Yield one extraction per unit, in the order of ``units``.
+    def extract(self, units: Sequence[TextUnit]) -> list[UnitExtraction]:
+        """Return one extraction per unit, in the order of ``units``.
 
         Raises:
             EndpointError: the endpoint cannot be used at all.
         """
-        return run_in_order(
+        return run_largest_first(
             self._extract,
             units,
+            size=lambda unit: len(unit.text),
             name="Extracting entities and relationships",
-            total=len(units),
             calls=self._model.concurrency,
         )
 

@@ -7,7 +7,7 @@ single tasks, and a caller may itself be inside a running loop, as notebooks are
 import asyncio
 import threading
 from collections import deque
-from collections.abc import Callable, Coroutine, Iterable, Iterator
+from collections.abc import Callable, Coroutine, Iterable, Iterator, Sequence
 from concurrent.futures import CancelledError, Future
 from contextlib import nullcontext
 from typing import Any, Generic, TypeVar
@@ -76,6 +76,31 @@ def run_in_order(
             yield from jobs.rest()
         finally:
             jobs.cancel()
+
+
+def run_largest_first(
+    work: Callable[[T], Coroutine[Any, Any, R]],
+    items: Sequence[T],
+    *,
+    size: Callable[[T], float],
+    calls: int,
+    name: str | None = None,
+) -> list[R]:
+    """Return ``work(item)`` for every item in the order of the items, the largest begun first.
+
+    What is large takes long: begun last, it would keep a stage waiting with all other connections idle.
+
+    Args:
+        work: makes the coroutine of one item.
+        items: all there are.
+        size: of an item, in any unit.
+        calls: most calls in flight.
+        name: stage of progress, one step per finished item; None reports none.
+    """
+    order = sorted(range(len(items)), key=lambda place: -size(items[place]))
+    made = run_in_order(work, (items[place] for place in order), calls=calls, name=name, total=len(items))
+    by_place = dict(zip(order, made, strict=True))
+    return [by_place[place] for place in range(len(items))]
 
 
 class _Jobs(Generic[R]):

@@ -11,7 +11,7 @@ from graphrag_dagster.core.language.citations import canonical_citations, parse_
 from graphrag_dagster.core.language.llm.asking import UnusableReply, ask_typed
 from graphrag_dagster.core.language.llm.chat import ChatModel, ChatRequest, Message
 from graphrag_dagster.core.language.llm.data import enclose
-from graphrag_dagster.core.language.llm.loop import run_in_order
+from graphrag_dagster.core.language.llm.loop import run_largest_first
 from graphrag_dagster.core.language.llm.prompts_port import PromptSource
 from graphrag_dagster.core.language.llm.schemas import ReportShape
 from graphrag_dagster.core.language.tasks import Engine, Finding, ReportRequest, ReportWriter, WrittenReport
@@ -122,14 +122,12 @@ class LlmReportWriter:
         Raises:
             EndpointError: the endpoint cannot be used at all.
         """
-        written = list(
-            run_in_order(
-                self._write,
-                requests,
-                name="Writing community reports",
-                total=len(requests),
-                calls=self._model.concurrency,
-            )
+        written = run_largest_first(
+            self._write,
+            requests,
+            size=lambda request: len(request.context),
+            name="Writing community reports",
+            calls=self._model.concurrency,
         )
         lost = {place: one for place, one in enumerate(written) if isinstance(one, UnusableReply)}
         if lost:
