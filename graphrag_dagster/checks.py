@@ -29,7 +29,8 @@ from graphrag_dagster.core.graph.levels import check_partition
 from graphrag_dagster.partitions import CORPUS
 from graphrag_dagster.resources.corpora import CorpusStore
 from graphrag_dagster.resources.integrity import violations
-from graphrag_dagster.resources.warehouse import Warehouse
+from graphrag_dagster.resources.warehouse import Reader, Warehouse
+from graphrag_dagster.settings import CorpusSettings
 from graphrag_dagster.tables import Table
 
 _MOST_SHOWN = 20
@@ -38,14 +39,13 @@ _DECLARED = "Keys are unique, nothing is null that may not be, every reference r
 
 @dataclass(frozen=True, slots=True)
 class _Place:
-    """The corpus that is checked, and where it lies."""
+    """What is checked: the tables of a corpus, beside its settings."""
 
-    corpus: str
-    warehouse: Warehouse
-    corpora: CorpusStore
+    reader: Reader
+    settings: CorpusSettings
 
     def read(self, table: Table) -> pl.DataFrame:
-        return self.warehouse.read(table, self.corpus)
+        return self.reader.read(table)
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,13 +82,13 @@ class _Check:
 
 def _declared(table: Table) -> _Check:
     def problems(of: _Place) -> list[str]:
-        return violations(of.warehouse, table, of.corpus)
+        return violations(of.reader, table)
 
     return _Check(table, "declared", _DECLARED, problems)
 
 
 def _units_cover_documents(of: _Place) -> list[str]:
-    settings = of.corpora.settings(of.corpus).text_units
+    settings = of.settings.text_units
     return check_units(
         of.read(tables.DOCUMENTS), of.read(tables.TEXT_CHUNKS), settings.size, settings.overlap
     )
@@ -128,7 +128,7 @@ def _every_community_has_a_report(of: _Place) -> list[str]:
 
 
 def _contexts_fit_budget(of: _Place) -> list[str]:
-    budget = of.corpora.settings(of.corpus).reports.context_tokens
+    budget = of.settings.reports.context_tokens
     over = of.read(tables.REPORT_CONTEXTS).filter(pl.col("tokens") > budget)
     return [f"{i}: {t} tokens, budget {budget}" for i, t in over["report_id", "tokens"].rows()]
 
@@ -194,10 +194,14 @@ def _step(made: AssetsDefinition) -> AssetChecksDefinition:
     def run(
         context: AssetCheckExecutionContext, warehouse: Warehouse, corpora: CorpusStore
     ) -> Iterator[AssetCheckResult]:
-        place = _Place(context.partition_key, warehouse, corpora)
-        for key, check in checks.items():
-            if key in context.selected_asset_check_keys:
-                yield check.result(place)
+        with warehouse.reading(context.partition_key) as reader:
+            place = _Place(reader, corpora.settings(context.partition_key))
+            results = [
+                check.result(place)
+                for key, check in checks.items()
+                if key in context.selected_asset_check_keys
+            ]
+        yield from results
 
     return run
 

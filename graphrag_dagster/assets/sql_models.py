@@ -1,7 +1,5 @@
 """Assets made from the SQL models."""
 
-from typing import Any
-
 from dagster import (
     AssetExecutionContext,
     AssetsDefinition,
@@ -14,7 +12,7 @@ from dagster import (
 from graphrag_dagster.assets.declare import describe, key_of, table_asset
 from graphrag_dagster.dbt_like_sql.loader import SqlModel, load_models
 from graphrag_dagster.resources.warehouse import Warehouse
-from graphrag_dagster.tables import Table, table
+from graphrag_dagster.tables import table
 
 
 def _lineage(model: SqlModel) -> TableColumnLineage:
@@ -33,10 +31,6 @@ def _description(model: SqlModel) -> str:
     return f"{model.table.meaning}\n\n" + "\n".join(lines)
 
 
-def _shown(target: Table, warehouse: Warehouse, corpus: str) -> dict[str, Any]:
-    return describe(warehouse.read(target, corpus))
-
-
 def _asset_of(model: SqlModel) -> AssetsDefinition:
     @table_asset(
         model.table,
@@ -45,11 +39,10 @@ def _asset_of(model: SqlModel) -> AssetsDefinition:
         code_version=model.version,
     )
     def sql_model(context: AssetExecutionContext, warehouse: Warehouse) -> MaterializeResult[None]:
-        warehouse.write_query(model.table, context.partition_key, model.query)
-        metadata = _shown(model.table, warehouse, context.partition_key)
+        rows = warehouse.write_query(model.table, context.partition_key, model.query)
         return MaterializeResult(
             metadata={
-                **metadata,
+                **describe(rows),
                 "dagster/column_lineage": _lineage(model),
                 "query": MetadataValue.md(f"```sql\n{model.query}\n```"),
             }

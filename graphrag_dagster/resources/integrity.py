@@ -3,29 +3,25 @@
 import duckdb
 
 from graphrag_dagster import tables
-from graphrag_dagster.resources.warehouse import Warehouse, qualified
+from graphrag_dagster.resources.warehouse import Reader, qualified
 from graphrag_dagster.tables import Table
 
 
-def violations(warehouse: Warehouse, table: Table, corpus: str) -> list[str]:
-    """Return what is wrong with the corpus's rows: duplicate keys, nulls, values, dangling references.
-
-    Raises:
-        WarehouseError: the file cannot be read.
-    """
-    with warehouse.connect(corpus, read_only=True) as connection:
-        found = [*_keys(connection, table, corpus)]
-        for column in table.columns:
-            name = f'"{column.name}"'
-            if not column.nullable:
-                found += _counted(connection, table, corpus, f"{name} is null", f"{column.name} is null")
-            if column.values:
-                listed = ", ".join(f"'{value}'" for value in column.values)
-                found += _counted(
-                    connection, table, corpus, f"{name} not in ({listed})", f"{column.name} is not allowed"
-                )
-            if column.references:
-                found += _dangling(connection, table, corpus, column.name, column.references)
+def violations(reader: Reader, table: Table) -> list[str]:
+    """Return what is wrong with the corpus's rows: duplicate keys, nulls, values, dangling references."""
+    connection, corpus = reader.connection, reader.corpus
+    found = [*_keys(connection, table, corpus)]
+    for column in table.columns:
+        name = f'"{column.name}"'
+        if not column.nullable:
+            found += _counted(connection, table, corpus, f"{name} is null", f"{column.name} is null")
+        if column.values:
+            listed = ", ".join(f"'{value}'" for value in column.values)
+            found += _counted(
+                connection, table, corpus, f"{name} not in ({listed})", f"{column.name} is not allowed"
+            )
+        if column.references:
+            found += _dangling(connection, table, corpus, column.name, column.references)
     return found
 
 

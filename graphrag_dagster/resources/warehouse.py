@@ -5,6 +5,7 @@ import re
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -93,39 +94,31 @@ class Warehouse(ConfigurableResource[None]):
         with self.connect(corpus, read_only=True) as connection:
             return bool(_columns(connection, table))
 
+    @contextmanager
+    def reading(self, corpus: str) -> Iterator["Reader"]:
+        """Read several tables with the file opened once.
+
+        Raises:
+            WarehouseError: there is no such file to read, another process holds it, or it is no DuckDB file.
+        """
+        with self.connect(corpus, read_only=True) as connection:
+            yield Reader(connection, corpus)
+
     def read(self, table: Table, corpus: str) -> pl.DataFrame:
         """Return the corpus's rows in key order, without the column ``corpus``.
 
         Raises:
             WarehouseError: the table has not been materialised for the corpus.
         """
-        frame = self._read(table, corpus)
-        if frame is None:
-            raise WarehouseError(_not_made(table, "does not exist", corpus))
-        return frame
+        with self.reading(corpus) as reader:
+            return reader.read(table)
 
     def read_if_present(self, table: Table, corpus: str) -> pl.DataFrame | None:
         """Return the corpus's rows like :meth:`read`, or None where the table was never materialised."""
-        return self._read(table, corpus) if self.file(corpus).is_file() else None
-
-    def _read(self, table: Table, corpus: str) -> pl.DataFrame | None:
-        keys = ", ".join(_quoted(key) for key in table.key)
-        with self.connect(corpus, read_only=True) as connection:
-            present = _columns(connection, table)
-            if not present:
-                return None
-            missing = [name for name in table.column_names if name not in present]
-            if missing:
-                raise WarehouseError(_not_made(table, f"has no column {missing[0]!r}", corpus))
-            names = ", ".join(_quoted(name) for name in table.column_names)
-            rows = connection.execute(
-                f"select {names} from {qualified(table)} where corpus = ? order by {keys}",  # noqa: S608
-                [corpus],
-            ).to_arrow_table()
-        frame = pl.from_arrow(rows)
-        if not isinstance(frame, pl.DataFrame):
-            raise WarehouseError(f"{table.full_name} cannot be read as a frame")
-        return frame
+        if not self.file(corpus).is_file():
+            return None
+        with self.reading(corpus) as reader:
+            return reader.read_if_present(table)
 
     def write(self, table: Table, corpus: str, frame: pl.DataFrame) -> int:
         """Replace the corpus's rows by the frame's, all or nothing; returns their number.
@@ -145,8 +138,8 @@ class Warehouse(ConfigurableResource[None]):
             connection.unregister("incoming")
         return incoming.height
 
-    def write_query(self, table: Table, corpus: str, query: str) -> int:
-        """Replace the corpus's rows by the result of a trusted ``select``, in one transaction.
+    def write_query(self, table: Table, corpus: str, query: str) -> pl.DataFrame:
+        """Replace the corpus's rows by the result of a trusted ``select``, in one transaction; returns it.
 
         The result is validated like any frame.
         """
@@ -154,7 +147,8 @@ class Warehouse(ConfigurableResource[None]):
             result = pl.from_arrow(connection.execute(query).to_arrow_table())
         if not isinstance(result, pl.DataFrame):
             raise WarehouseError(f"the query of {table.full_name} gives no rows")
-        return self.write(table, corpus, result)
+        self.write(table, corpus, result)
+        return result
 
     def _open(self, file: Path, read_only: bool, config: dict[str, Any]) -> duckdb.DuckDBPyConnection:
         deadline = time.monotonic() + self.lock_timeout_seconds
@@ -174,8 +168,45 @@ class Warehouse(ConfigurableResource[None]):
                 time.sleep(random.uniform(*_WAITS))  # noqa: S311
 
 
-def _not_made(table: Table, what: str, corpus: str) -> str:
-    return f"{table.full_name} {what} for corpus {corpus!r}; materialise {'/'.join(table.asset_key)}"
+@dataclass(frozen=True, slots=True)
+class Reader:
+    """Reads the declared tables of one corpus over an open connection."""
+
+    connection: duckdb.DuckDBPyConnection
+    corpus: str
+
+    def read(self, table: Table) -> pl.DataFrame:
+        """Return the corpus's rows in key order, without the column ``corpus``.
+
+        Raises:
+            WarehouseError: the table has not been materialised for the corpus.
+        """
+        frame = self.read_if_present(table)
+        if frame is None:
+            raise self._not_made(table, "does not exist")
+        return frame
+
+    def read_if_present(self, table: Table) -> pl.DataFrame | None:
+        """Return the corpus's rows like :meth:`read`, or None where the table was never materialised."""
+        present = _columns(self.connection, table)
+        if not present:
+            return None
+        if missing := [name for name in table.column_names if name not in present]:
+            raise self._not_made(table, f"has no column {missing[0]!r}")
+        names = ", ".join(_quoted(name) for name in table.column_names)
+        keys = ", ".join(_quoted(key) for key in table.key)
+        rows = self.connection.execute(
+            f"select {names} from {qualified(table)} where corpus = ? order by {keys}",  # noqa: S608
+            [self.corpus],
+        ).to_arrow_table()
+        frame = pl.from_arrow(rows)
+        if not isinstance(frame, pl.DataFrame):
+            raise WarehouseError(f"{table.full_name} cannot be read as a frame")
+        return frame
+
+    def _not_made(self, table: Table, what: str) -> WarehouseError:
+        where = "/".join(table.asset_key)
+        return WarehouseError(f"{table.full_name} {what} for corpus {self.corpus!r}; materialise {where}")
 
 
 def _held(file: Path, message: str, seconds: float) -> str:

@@ -54,7 +54,7 @@ REPORT = {
 
 def write(model: Any, *titles: str) -> list[WrittenReport]:
     writer = LlmReportWriter(model, prompts, fallback=Plain())
-    return writer.write([request(title) for title in titles])
+    return list(writer.write([request(title) for title in titles]))
 
 
 def test_a_report_is_read_with_its_citations(model_of: Callable[..., Any]) -> None:

@@ -45,7 +45,8 @@ def test_every_declared_table_can_be_written_empty_and_read(warehouse: Warehouse
             frame = frame.with_columns(pl.Series("vector", [], dtype=pl.Array(pl.Float32, 4)))
         warehouse.write(table, "a", frame)
         assert warehouse.read(table, "a").is_empty()
-        assert violations(warehouse, table, "a") == []
+        with warehouse.reading("a") as reader:
+            assert violations(reader, table) == []
 
 
 def test_spans_lists_and_nulls_survive(warehouse: Warehouse) -> None:
@@ -149,7 +150,8 @@ def test_violations_are_found(warehouse: Warehouse) -> None:
         connection.execute(
             "insert into graph.community_members values ('a', 'a', 'x', 0), ('a', 'b', null, 0)"
         )
-    found = violations(warehouse, tables.COMMUNITY_MEMBERS, "a")
+    with warehouse.reading("a") as reader:
+        found = violations(reader, tables.COMMUNITY_MEMBERS)
     assert "1 keys are not unique" in found
     assert "entity_id is null in 1 rows" in found
     assert any(

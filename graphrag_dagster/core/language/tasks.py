@@ -291,8 +291,8 @@ class ReportWriter(Protocol):
     def engine(self) -> Engine:
         """Which implementation this is."""
 
-    def write(self, requests: Sequence[ReportRequest]) -> list[WrittenReport]:
-        """Return one report per request."""
+    def write(self, requests: Sequence[ReportRequest]) -> Iterable[WrittenReport]:
+        """Yield one report per request, in their order, each as soon as it and those before it are there."""
 
 
 @dataclass(frozen=True, slots=True)

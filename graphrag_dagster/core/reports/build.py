@@ -100,15 +100,18 @@ def _write_all(
                 context or packer.pack(community["community_id"], children)
                 for community, context in zip(batch, whole, strict=True)
             ]
+            # What is large takes long: begun last, it would keep all the others waiting.
+            order = sorted(range(len(batch)), key=lambda place: -contexts[place].tokens)
             requests = [
-                _request(context, evidence, below, community["summed_degree"] / largest)
-                for community, context in zip(batch, contexts, strict=True)
+                _request(contexts[place], evidence, below, batch[place]["summed_degree"] / largest)
+                for place in order
             ]
-            for community, context, report in zip(batch, contexts, _written(writer, requests), strict=True):
-                rows.add(community, context, report)
+            for place, report in zip(order, _written(writer, requests), strict=True):
+                community = batch[place]
+                rows.add(community, contexts[place], report)
                 below[community["community_id"]] = report
                 children[community["community_id"]] = _child(report)
-            running.advance(len(batch))
+                running.advance()
 
 
 def _batches(
@@ -143,14 +146,16 @@ def _request(
     )
 
 
-def _written(writer: ReportWriter, requests: Sequence[ReportRequest]) -> list[WrittenReport]:
-    reports = writer.write(requests)
-    if len(reports) != len(requests):
+def _written(writer: ReportWriter, requests: Sequence[ReportRequest]) -> Iterator[WrittenReport]:
+    given = 0
+    for given, report in enumerate(writer.write(requests), start=1):
+        if given <= len(requests):
+            yield report
+    if given != len(requests):
         raise EngineError(
-            f"the {writer.engine} report writer gave {len(reports)} reports for {len(requests)} requests: it "
+            f"the {writer.engine} report writer gave {given} reports for {len(requests)} requests: it "
             "must give one per request, in their order"
         )
-    return reports
 
 
 def _child(report: WrittenReport) -> ChildReport:

@@ -1,7 +1,7 @@
 """Community reports by a model (paper §3.1.5, Appendix E.2; spec_graphrag §6)."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -11,7 +11,7 @@ from graphrag_dagster.core.language.citations import canonical_citations, parse_
 from graphrag_dagster.core.language.llm.asking import UnusableReply, ask_typed
 from graphrag_dagster.core.language.llm.chat import ChatModel, ChatRequest, Message
 from graphrag_dagster.core.language.llm.data import enclose
-from graphrag_dagster.core.language.llm.loop import run_largest_first
+from graphrag_dagster.core.language.llm.loop import run_in_order
 from graphrag_dagster.core.language.llm.prompts_port import PromptSource
 from graphrag_dagster.core.language.llm.schemas import ReportShape
 from graphrag_dagster.core.language.tasks import Engine, Finding, ReportRequest, ReportWriter, WrittenReport
@@ -116,25 +116,19 @@ class LlmReportWriter:
         self._fallback = fallback
         self._max_tokens = max_output_tokens
 
-    def write(self, requests: Sequence[ReportRequest]) -> list[WrittenReport]:
-        """Return one report per request; citations in it are those of the context, not yet checked.
+    def write(self, requests: Sequence[ReportRequest]) -> Iterator[WrittenReport]:
+        """Yield one report per request; citations in it are those of the context, not yet checked.
 
         Raises:
             EndpointError: the endpoint cannot be used at all.
         """
-        written = run_largest_first(
-            self._write,
-            requests,
-            size=lambda request: len(request.context),
-            name="Writing community reports",
-            calls=self._model.concurrency,
-        )
-        lost = {place: one for place, one in enumerate(written) if isinstance(one, UnusableReply)}
-        if lost:
-            replaced = self._fallback.write([requests[place] for place in lost])
-            for (place, problem), report in zip(lost.items(), replaced, strict=True):
-                written[place] = replace(report, problem=problem.reason, usage=report.usage + problem.usage)
-        return [report for report in written if isinstance(report, WrittenReport)]
+        written = run_in_order(self._write, requests, calls=self._model.concurrency)
+        for request, report in zip(requests, written, strict=True):
+            if isinstance(report, WrittenReport):
+                yield report
+            else:
+                (replaced,) = self._fallback.write([request])
+                yield replace(replaced, problem=report.reason, usage=replaced.usage + report.usage)
 
     async def _write(self, request: ReportRequest) -> WrittenReport | UnusableReply:
         user = self._user.render(community=enclose("community", request.context))
