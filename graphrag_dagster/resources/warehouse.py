@@ -6,6 +6,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -259,7 +260,7 @@ def _prepare(
     wanted = {column.name: _duckdb_type(column, lengths) for column in table.columns}
     present = _columns(connection, table)
     connection.execute(f"create schema if not exists {_quoted(table.schema)}")
-    retyped = [n for n, t in wanted.items() if n in present and not _same_type(connection, present[n], t)]
+    retyped = [n for n, t in wanted.items() if n in present and present[n] != _normal_type(t)]
     if retyped:
         _drop(connection, table, corpus, retyped)
         present = {}
@@ -272,9 +273,12 @@ def _prepare(
     connection.execute(f"delete from {qualified(table)} where corpus = ?", [corpus])  # noqa: S608
 
 
-def _same_type(connection: duckdb.DuckDBPyConnection, present: str, wanted: str) -> bool:
-    normal = connection.execute(f"select typeof(cast(null as {wanted}))").fetchone()
-    return normal is not None and normal[0] == present
+@cache
+def _normal_type(wanted: str) -> str:
+    """The type as DuckDB spells it."""
+    with duckdb.connect(config=_CONFIG) as connection:
+        named = connection.execute(f"select typeof(cast(null as {wanted}))").fetchone()
+    return str(named[0]) if named else wanted
 
 
 def _drop(connection: duckdb.DuckDBPyConnection, table: Table, corpus: str, retyped: list[str]) -> None:

@@ -147,7 +147,7 @@ def test_a_proxy_that_is_not_there_is_told_without_its_password(
         Fault(drop=True),
         Fault(truncated=True),
         Fault(malformed=True),
-        Fault(delay=0.5),
+        Fault(delay=2.5),
     ],
 )
 @pytest.mark.parametrize("kind", ["chat", "stream", "embed"])
@@ -161,7 +161,7 @@ def test_no_error_and_no_log_shows_the_key(
     monkeypatch.setenv("SOME_KEY", KEY)
     caplog.set_level(logging.DEBUG)
     with ScriptedEndpoint(lambda _: "hi", faults=lambda *_: fault) as endpoint:
-        chosen = {"api_key_variable": "SOME_KEY", "retries": 0, "timeout_seconds": 0.2}
+        chosen = {"api_key_variable": "SOME_KEY", "retries": 0, "timeout_seconds": 1.0}
         chat = model_of(endpoint, **chosen)
         embedder = OpenAIEmbedder("e", ModelSettings(base_url=endpoint.url, **chosen), first_wait=0.01)
         ways = {

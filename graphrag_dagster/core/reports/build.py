@@ -1,13 +1,11 @@
 """Reports of all communities, bottom-up (paper §3.1.5, spec_graphrag §6)."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from itertools import compress, groupby
-from operator import itemgetter
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 import polars as pl
 
-from graphrag_dagster.core.errors import EngineError
 from graphrag_dagster.core.language.tasks import Quote, RecordKind, ReportRequest, ReportWriter, WrittenReport
 from graphrag_dagster.core.progress import stage
 from graphrag_dagster.core.reports.context import ChildReport, PackedContext
@@ -16,8 +14,11 @@ from graphrag_dagster.core.reports.evidence import EvidenceIndex
 from graphrag_dagster.core.reports.frames import ReportFrames, ReportRows, markdown, uncited
 from graphrag_dagster.core.reports.packing import Packer
 from graphrag_dagster.core.reports.references import References
+from graphrag_dagster.core.reports.waves import Waves
 
 _STAGE = "Writing community reports"
+_Community = dict[str, Any]
+_Packed = tuple[_Community, PackedContext]
 
 
 def build_reports(
@@ -34,12 +35,12 @@ def build_reports(
     count: Callable[[str], int],
     context_tokens: int,
 ) -> ReportFrames:
-    """Write one report per community, in as few batches as possible.
+    """Write one report per community, none of which waits longer than it must.
 
-    The first batch has every community whose elements all fit: its report depends on no other. A context that
-    is too large is packed again with the reports of its sub-communities, which are therefore written before:
-    those come level by level, the deepest first. Citations of a report are left out of the context above,
-    since they point into another context.
+    First comes every community whose elements all fit: its report depends on no other. A context that is too
+    large is packed again with the reports of its sub-communities, as soon as all of those are written, while
+    others still are. Citations of a report are left out of the context above, since they point into another
+    context.
 
     Args:
         entities: rows of ``graph.entities``.
@@ -94,39 +95,65 @@ def _write_all(
     largest = int(communities.select(pl.max("summed_degree").fill_null(0)).item()) or 1
     below: dict[str, WrittenReport] = {}
     children: dict[str, ChildReport] = {}
-    with stage(_STAGE, len(communities)) as running:
-        for batch, whole in _batches(communities, packer):
-            contexts = [
-                context or packer.pack(community["community_id"], children)
-                for community, context in zip(batch, whole, strict=True)
-            ]
-            # What is large takes long: begun last, it would keep all the others waiting.
-            order = sorted(range(len(batch)), key=lambda place: -contexts[place].tokens)
-            requests = [
-                _request(contexts[place], evidence, below, batch[place]["summed_degree"] / largest)
-                for place in order
-            ]
-            for place, report in zip(order, _written(writer, requests), strict=True):
-                community = batch[place]
-                rows.add(community, contexts[place], report)
-                below[community["community_id"]] = report
-                children[community["community_id"]] = _child(report)
-                running.advance()
+
+    first, waiting = _first_wave(communities, packer)
+
+    def urgency(packed: _Packed) -> tuple[bool, int]:
+        # What others wait for, then what is large and takes long: begun last, it would keep all waiting.
+        return packed[0]["parent_id"] not in waiting, -packed[1].tokens
+
+    def requests(batch: Iterable[_Packed]) -> list[tuple[_Packed, ReportRequest]]:
+        return [
+            (packed, _request(packed[1], evidence, below, packed[0]["summed_degree"] / largest))
+            for packed in sorted(batch, key=urgency)
+        ]
+
+    with stage(_STAGE, len(communities)) as running, Waves[_Packed](writer) as waves:
+        waves.begin(requests(first))
+        for (community, context), report in waves.results():
+            name = community["community_id"]
+            below[name], children[name] = report, _child(report)
+            if parent := waiting.written_below(community["parent_id"]):
+                waves.begin(requests([(parent, packer.pack(parent["community_id"], children))]))
+            rows.add(community, context, report)
+            running.advance()
 
 
-def _batches(
-    communities: pl.DataFrame, packer: Packer
-) -> Iterator[tuple[list[dict[str, Any]], list[PackedContext | None]]]:
-    """Communities to write together, with their contexts where those are known already."""
-    ordered = communities.sort(["level", "community_id"], descending=[True, False]).to_dicts()
-    packed = [packer.pack(community["community_id"], {}) for community in ordered]
-    fits = [context.complete for context in packed]
-    if any(fits):
-        yield list(compress(ordered, fits)), list(compress(packed, fits))
-    left = compress(ordered, (not fit for fit in fits))
-    for _, level in groupby(left, key=itemgetter("level")):
-        batch = list(level)
-        yield batch, [None] * len(batch)
+def _first_wave(communities: pl.DataFrame, packer: Packer) -> tuple[list[_Packed], "_Waiting"]:
+    """Communities whose report depends on no other, with their contexts; and those that wait for others."""
+    first: list[_Packed] = []
+    waiting = _Waiting(Counter(communities["parent_id"].drop_nulls()))
+    for community in communities.sort("community_id").iter_rows(named=True):
+        context = packer.pack(community["community_id"], {})
+        if context.complete or not waiting.depends(community):
+            first.append((community, context))
+    return first, waiting
+
+
+class _Waiting:
+    """Communities whose context needs the reports of their sub-communities."""
+
+    def __init__(self, children: Mapping[str, int]) -> None:
+        self._missing = dict(children)
+        self._communities: dict[str, _Community] = {}
+
+    def __contains__(self, name: str | None) -> bool:
+        return name in self._communities
+
+    def depends(self, community: _Community) -> bool:
+        """Let a community wait, unless it has no sub-communities; return whether it waits."""
+        name = community["community_id"]
+        if name not in self._missing:
+            return False
+        self._communities[name] = community
+        return True
+
+    def written_below(self, name: str | None) -> _Community | None:
+        """Take note of a report below a community; return the community when that was the last it needs."""
+        if name is None or name not in self:
+            return None
+        self._missing[name] -= 1
+        return None if self._missing[name] else self._communities.pop(name)
 
 
 def _request(
@@ -144,18 +171,6 @@ def _request(
         evidence=evidence.of(context, quoted),
         prominence=prominence,
     )
-
-
-def _written(writer: ReportWriter, requests: Sequence[ReportRequest]) -> Iterator[WrittenReport]:
-    given = 0
-    for given, report in enumerate(writer.write(requests), start=1):
-        if given <= len(requests):
-            yield report
-    if given != len(requests):
-        raise EngineError(
-            f"the {writer.engine} report writer gave {given} reports for {len(requests)} requests: it "
-            "must give one per request, in their order"
-        )
 
 
 def _child(report: WrittenReport) -> ChildReport:

@@ -1,0 +1,72 @@
+"""Batches of reports that are written at the same time, later ones while earlier ones still are."""
+
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from queue import SimpleQueue
+from types import TracebackType
+from typing import Generic, TypeVar
+
+from graphrag_dagster.core.errors import EngineError
+from graphrag_dagster.core.language.tasks import ReportRequest, ReportWriter, WrittenReport
+
+T = TypeVar("T")
+
+
+class Waves(Generic[T]):
+    """Hands batches to a writer, each in a thread of its own; a context manager.
+
+    A report that depends on others can be begun as soon as those are there, without waiting for the rest.
+
+    Args:
+        writer: writes the reports; must allow several calls at once.
+    """
+
+    def __init__(self, writer: ReportWriter) -> None:
+        self._writer = writer
+        self._threads = ThreadPoolExecutor(max_workers=4, thread_name_prefix="report-wave")
+        self._came: SimpleQueue[tuple[T, WrittenReport] | BaseException] = SimpleQueue()
+        self._under_way = 0
+        self._stopped = False
+
+    def __enter__(self) -> "Waves[T]":
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._stopped = True
+        self._threads.shutdown(cancel_futures=True)
+
+    def begin(self, batch: Sequence[tuple[T, ReportRequest]]) -> None:
+        """Begin a batch of requests, each with what it is for."""
+        self._under_way += len(batch)
+        self._threads.submit(self._write, batch)
+
+    def results(self) -> Iterator[tuple[T, WrittenReport]]:
+        """Yield what was asked for and its report, as they come, until nothing is under way.
+
+        Raises:
+            EngineError: the writer did not give one report per request.
+        """
+        while self._under_way:
+            came = self._came.get()
+            if isinstance(came, BaseException):
+                raise came
+            self._under_way -= 1
+            yield came
+
+    def _write(self, batch: Sequence[tuple[T, ReportRequest]]) -> None:
+        given = 0
+        try:
+            for given, report in enumerate(self._writer.write([request for _, request in batch]), start=1):
+                if self._stopped:
+                    return
+                if given <= len(batch):
+                    self._came.put((batch[given - 1][0], report))
+            if given != len(batch):
+                raise EngineError(
+                    f"the {self._writer.engine} report writer gave {given} reports for {len(batch)} "
+                    "requests: it must give one per request, in their order"
+                )
+        except BaseException as error:
+            self._came.put(error)
