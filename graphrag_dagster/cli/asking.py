@@ -10,7 +10,8 @@ from graphrag_dagster.cli.progress import ProgressBars
 from graphrag_dagster.core.corpus.tokens import get_tokenizer
 from graphrag_dagster.core.progress import listening
 from graphrag_dagster.core.search.answer import Answer
-from graphrag_dagster.core.search.global_search import checked, global_search
+from graphrag_dagster.core.search.global_search import global_search
+from graphrag_dagster.core.search.question import checked
 from graphrag_dagster.resources.corpora import CorpusStore
 from graphrag_dagster.resources.language import Language
 from graphrag_dagster.resources.snapshot import open_snapshot
@@ -51,7 +52,7 @@ def _print(answer: Answer) -> None:
     OUT.print(Markdown(answer.text))
     OUT.print()
     for source in answer.sources:
-        where = f"{source.path}" if source.path else f"report “{source.report_title}”"
+        where = f"{source.path}" if source.path else f"report “{source.title}”"
         OUT.print(f"[bold]\\[{source.number}][/] {escape(where)}", soft_wrap=True)
         if source.quotation:
             OUT.print(f"    “{escape(' '.join(source.quotation.split()))}”", style="dim", soft_wrap=True)

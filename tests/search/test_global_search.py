@@ -2,6 +2,7 @@ import json
 from collections.abc import Sequence
 from dataclasses import fields
 
+import polars as pl
 import pytest
 
 from graphrag_dagster.core.errors import EngineError, QuestionError
@@ -15,8 +16,10 @@ from graphrag_dagster.core.language.tasks import (
     Usage,
 )
 from graphrag_dagster.core.search.answer import Answer
-from graphrag_dagster.core.search.global_search import REFUSAL, best_that_fit, global_search
+from graphrag_dagster.core.search.global_search import global_search
 from graphrag_dagster.core.search.index import IndexSnapshot
+from graphrag_dagster.core.search.map_reduce import best_that_fit
+from graphrag_dagster.core.search.question import REFUSAL
 from search.index_frames import DOCUMENT, index_of
 
 REPORTS = {f"Report {n}": f"Content of number {n}. " * 4 for n in range(12)}
@@ -122,7 +125,8 @@ def test_an_answer_without_words_is_a_refusal() -> None:
 
 def test_the_order_of_rows_changes_nothing_and_the_seed_does() -> None:
     index = index_of(REPORTS)
-    frames = {field.name: getattr(index, field.name).reverse() for field in fields(index)}
+    made = {field.name: getattr(index, field.name) for field in fields(index)}
+    frames = {name: frame.reverse() for name, frame in made.items() if isinstance(frame, pl.DataFrame)}
     shown = []
     for some, seed in ((index, 1), (IndexSnapshot(**frames), 1), (index, 2)):
         judge = Judge(("a [Data: Reports (1)]", 80), ("b [Data: Reports (2, 3, 4, 5)]", 70))

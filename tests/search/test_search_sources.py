@@ -4,9 +4,9 @@ import polars as pl
 
 from graphrag_dagster import tables
 from graphrag_dagster.core.language.tasks import FinalAnswer, Quote, Span
+from graphrag_dagster.core.search.citing import cite
 from graphrag_dagster.core.search.index import IndexSnapshot
 from graphrag_dagster.core.search.report_units import ReportUnits
-from graphrag_dagster.core.search.sources import cite
 from search.index_frames import DOCUMENT, index_of
 
 FIRST, SECOND = (
@@ -33,7 +33,7 @@ def test_a_cited_report_stands_for_the_quotation_nearest_to_what_is_said() -> No
     assert [source.quotation for source in cited.sources] == [SECOND, FIRST]
     for source in cited.sources:
         assert ("12345" + DOCUMENT)[source.start_char : source.end_char] == source.quotation
-        assert (source.report_title, source.path, source.text_unit_id) == ("The harbour", "a/doc.txt", "u")
+        assert (source.title, source.path, source.text_unit_id) == ("The harbour", "a/doc.txt", "u")
 
 
 def test_a_quoted_sentence_stands_for_itself() -> None:
@@ -55,7 +55,7 @@ def test_other_spellings_are_read_and_what_was_not_shown_is_counted() -> None:
     cited = cite(FinalAnswer(text, "llm"), units, {1, 2})
     assert cited.removed == 4
     assert cited.text == "One [1][2]. Two. Three end."
-    assert {source.report_title for source in cited.sources} == {"A", "B"}
+    assert {source.title for source in cited.sources} == {"A", "B"}
 
 
 def test_a_report_that_quotes_nothing_stands_for_sentences_that_name_what_it_cites() -> None:
@@ -89,7 +89,7 @@ def test_a_report_that_rests_on_nothing_is_a_source_without_a_document() -> None
     cited = cite(FinalAnswer("So [Data: Reports (1)].", "llm"), ReportUnits(bare, bare.reports), {1})
     assert cited.text == "So [1]."
     (source,) = cited.sources
-    assert (source.report_title, source.path, source.quotation) == ("The merger", None, None)
+    assert (source.title, source.path, source.quotation) == ("The merger", None, None)
 
 
 def test_a_unit_shows_the_report_without_its_heading_and_its_own_citations() -> None:

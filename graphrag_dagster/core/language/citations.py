@@ -5,13 +5,26 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
-from graphrag_dagster.core.language.tasks import Citation, RecordKind
+from graphrag_dagster.core.language.tasks import Citation, ContextKind
 
-LABELS: Mapping[RecordKind, str] = MappingProxyType(
-    {"entity": "Entities", "relationship": "Relationships", "claim": "Claims", "report": "Reports"}
+LABELS: Mapping[ContextKind, str] = MappingProxyType(
+    {
+        "entity": "Entities",
+        "relationship": "Relationships",
+        "claim": "Claims",
+        "report": "Reports",
+        "source": "Sources",
+    }
 )
-_BEGINNINGS: Mapping[str, RecordKind] = MappingProxyType(
-    {"entit": "entity", "relation": "relationship", "claim": "claim", "report": "report"}
+_BEGINNINGS: Mapping[str, ContextKind] = MappingProxyType(
+    {
+        "entit": "entity",
+        "relation": "relationship",
+        "claim": "claim",
+        "report": "report",
+        "source": "source",
+        "text": "source",
+    }
 )
 _WIDEST_RANGE = 50
 
@@ -22,7 +35,7 @@ _MARK = re.compile(
     rf"\[{_DATA}(?P<a>[^\[\]]{{1,1000}}(?:\[[^\[\]]{{1,200}}\][^\[\]]{{0,200}}){{0,8}})\]"
     rf"|【(?:{_DATA})?(?P<b>[^【】]{{1,1000}})】"
     rf"|\({_DATA}(?P<c>[^()]{{1,200}}(?:\([^()]{{1,200}}\)[^()]{{0,200}}){{0,8}})\)"
-    r"|\[(?P<d>(?:entit(?:y|ies)|relationships?|claims?|reports?|and|more|[\d\s,;:&()\#+–-]){2,400})\])",
+    r"|\[(?P<d>(?:entit(?:y|ies)|relationships?|claims?|reports?|sources?|and|more|[\d\s,;:&()\#+–-]){2,400})\])",
     re.IGNORECASE,
 )
 _NUMBER = r"(?:\#?\d{1,9}(?!\d)(?:\s?[-–]\s?\#?\d{1,9}(?!\d))?|\+\s?more)"
@@ -36,7 +49,7 @@ _ONE_NUMBER = re.compile(_NUMBER, re.IGNORECASE)
 
 @dataclass(frozen=True, slots=True)
 class _Cited:
-    kind: RecordKind | None
+    kind: ContextKind | None
     label: str
     ids: tuple[int, ...]
     more: bool
@@ -67,7 +80,7 @@ def rewrite_citations(text: str, mapping: Mapping[Citation, int]) -> str:
     return _rewritten(text, lambda kind, number: mapping.get(Citation(kind, number)), others=False)
 
 
-def _rewritten(text: str, new: Callable[[RecordKind, int], int | None], *, others: bool) -> str:
+def _rewritten(text: str, new: Callable[[ContextKind, int], int | None], *, others: bool) -> str:
     def rewritten(mark: re.Match[str]) -> str:
         parts = []
         for group in _groups(mark):

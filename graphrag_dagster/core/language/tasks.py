@@ -14,6 +14,8 @@ from numpy.typing import NDArray
 Engine = Literal["extractive", "llm"]
 UnitState = Literal["extracted", "empty", "repaired", "quarantined"]
 RecordKind = Literal["entity", "relationship", "claim", "report"]
+#: What a search context may hold and an answer may cite; a source is a text unit.
+ContextKind = Literal["entity", "relationship", "claim", "report", "source"]
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -183,9 +185,9 @@ class DescriptionMerger(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Citation:
-    """A reference to a row of the context by its id there (local to the prompt, 1…n per kind)."""
+    """A reference to a row of the context by its id there (local to the prompt)."""
 
-    kind: RecordKind
+    kind: ContextKind
     id: int
 
 

@@ -57,7 +57,7 @@ class References:
         further = [
             Cited(citation.kind, citation.id, "", str(citation.id))
             for citation in dict.fromkeys(citations)
-            if (citation.kind, citation.id) not in written
+            if citation.kind != "source" and (citation.kind, citation.id) not in written
         ]
         found = [_reference(cited, context) for cited in (*inline, *further)]
         found += [self._quotation(quote) for quote in quotes]

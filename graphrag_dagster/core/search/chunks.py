@@ -74,6 +74,29 @@ def fill(units: Sequence[ContextUnit], *, count: Count, limit: int, seed: int) -
     return chunks
 
 
+def first_that_fit(units: Sequence[ContextUnit], *, count: Count, limit: int) -> list[Chunk]:
+    """Return one chunk of the units in their order, until the next does not fit; no chunk of no units.
+
+    Raises:
+        QuestionError: not even the header and the beginning of the first unit fit.
+    """
+    taken: list[tuple[ContextUnit, int]] = []
+    total = count(HEADER)
+    for unit in units:
+        tokens = count("\n" + row(unit))
+        if total + tokens > limit and not _fits([*taken, (unit, tokens)], count, limit):
+            break
+        taken.append((unit, tokens))
+        total += tokens
+    while len(taken) > 1 and not _fits(taken, count, limit):
+        taken.pop()
+    if units and (not taken or not _fits(taken, count, limit)):
+        cut = _fitting(units[0], count, limit)
+        taken = [(cut, count("\n" + row(cut)))]
+    chosen = tuple(unit for unit, _ in taken)
+    return [Chunk(chosen, render(chosen), tuple(tokens for _, tokens in taken))] if chosen else []
+
+
 def _fits(taken: Sequence[tuple[ContextUnit, int]], count: Count, limit: int) -> bool:
     return count(render([unit for unit, _ in taken])) <= limit
 

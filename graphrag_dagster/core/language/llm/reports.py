@@ -149,7 +149,8 @@ def _report(reply: ReportReply) -> WrittenReport:
     findings = []
     for found in reply.findings:
         summary, explanation = canonical_citations(found.summary), canonical_citations(found.explanation)
-        cited = parse_citations(f"{summary} {explanation}")
+        # A report's context holds no text units: what calls itself a source is read where it is checked.
+        cited = tuple(c for c in parse_citations(f"{summary} {explanation}") if c.kind != "source")
         findings.append(Finding(summary.strip(), explanation.strip(), cited))
     return WrittenReport(
         title=reply.title,
