@@ -1,3 +1,15 @@
 """GraphRAG as an orchestrated data pipeline: documents in, a graph, reports and cited answers out."""
 
+from typing import Any
+
 __version__ = "0.1.0"
+__all__ = ["Index", "__version__"]
+
+
+def __getattr__(name: str) -> Any:
+    # Importing the package stays light: the core must not pull in what opening an index needs.
+    if name == "Index":
+        from graphrag_dagster.resources.index import Index
+
+        return Index
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -649,6 +649,93 @@ RUN_USAGE = Table(
     sql=True,
 )
 
+_ANSWER = _c("answer_id", "VARCHAR", "Answer", ref="answers.answers.answer_id")
+
+ANSWERS = Table(
+    "answers",
+    "answers",
+    "answers",
+    "One answer per question of the corpus's list and way of answering (paper §4.1)",
+    ("answer_id",),
+    (
+        _c("answer_id", "VARCHAR", "Hash of question and method"),
+        _c("question_id", "VARCHAR", "Hash of the question"),
+        _c("position", "INTEGER", "Place of the question in the list, 0…"),
+        _c("question", "VARCHAR", "The question"),
+        _c("method", "VARCHAR", "Condition or way of answering that was asked for"),
+        _c("way", "VARCHAR", "Way that answered: differs from method for auto and global"),
+        _c("level", "INTEGER", "Community level that was read", nullable=True),
+        _c("text", "VARCHAR", "The answer, with marks [1]"),
+        _ENGINE,
+        _c("refused", "BOOLEAN", "Nothing in the context was of use"),
+        _c("why", "VARCHAR", "Why the way was chosen, or what it saved", nullable=True),
+        _c("statements", "INTEGER", "Sentences of the answer"),
+        _c("unsupported", "INTEGER", "Sentences that rest on no words of the documents"),
+        _c("calls", "INTEGER", "Things asked of the answerer"),
+        _c("dropped", "INTEGER", "Partial answers without use"),
+        _c("removed_citations", "INTEGER", "Cited ids that were not in the context"),
+        _c("problems", "VARCHAR", "Replies that could not be used, with reasons", nullable=True),
+        _c("context_rows", "INTEGER", "Rows shown to the answerer"),
+        _c("context_tokens", "INTEGER", "Tokens of these rows"),
+        _c("snapshot", "VARCHAR", "Published index that was read"),
+        _c("options", "VARCHAR", "Hash of the settings that decide the answer"),
+    ),
+)
+
+ANSWER_CONTEXTS = Table(
+    "answers",
+    "answer_contexts",
+    "answers",
+    "Rows that were shown for each answer",
+    ("answer_id", "position"),
+    (
+        _ANSWER,
+        _c("position", "INTEGER", "Place in the context, 0…"),
+        _c(
+            "kind",
+            "VARCHAR",
+            "What the row is",
+            values=("report", "entity", "relationship", "claim", "source"),
+        ),
+        _c("record_id", "VARCHAR", "Id of the report, entity, relationship, claim or text unit"),
+        _c("title", "VARCHAR", "Title of the row"),
+        _c("chunk", "INTEGER", "Chunk it stood in, 0…"),
+        _c("tokens", "INTEGER", "Its tokens there"),
+        _c("used", "BOOLEAN", "The partial answer of its chunk went into the answer"),
+    ),
+)
+
+ANSWER_CITATIONS = Table(
+    "answers",
+    "answer_citations",
+    "answers",
+    "What each mark [n] of an answer stands for, down to the words of the documents",
+    ("answer_id", "number"),
+    (
+        _ANSWER,
+        _c("number", "INTEGER", "n of the mark [n]"),
+        _c(
+            "kind", "VARCHAR", "What is cited", values=("report", "entity", "relationship", "claim", "source")
+        ),
+        _c("record_id", "VARCHAR", "Id of the cited row"),
+        _c("finding", "INTEGER", "Finding of the report, 0…; -1 for its summary", nullable=True),
+        _c("via_kind", "VARCHAR", "Kind of the record that led to the words", nullable=True),
+        _c("via_id", "VARCHAR", "Its id", nullable=True),
+        _c(
+            "text_unit_id",
+            "VARCHAR",
+            "Text unit of the words",
+            nullable=True,
+            ref="corpus.text_chunks.text_unit_id",
+        ),
+        _c("document_id", "VARCHAR", "Its document", nullable=True, ref="corpus.documents.document_id"),
+        _c("start_char", "INTEGER", "First character of the words in the document's text", nullable=True),
+        _c("end_char", "INTEGER", "One past their last character", nullable=True),
+        _c("quotation", "VARCHAR", "The words, verbatim", nullable=True),
+        _c("similarity", "DOUBLE", "0–1, to the nearest statement that cites them", nullable=True),
+    ),
+)
+
 #: Accounts of runs: they grow with every run, unlike all other tables, which the same input always makes alike.
 ACCOUNTS = (MODEL_USAGE, RUN_USAGE)
 
@@ -676,6 +763,9 @@ ALL_TABLES: tuple[Table, ...] = (
     ENTITY_EMBEDDINGS,
     REPORT_EMBEDDINGS,
     CORPUS_SUMMARY,
+    ANSWERS,
+    ANSWER_CONTEXTS,
+    ANSWER_CITATIONS,
     MODEL_USAGE,
     RUN_USAGE,
 )

@@ -32,6 +32,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         "GRAPHRAG_DAGSTER_WAREHOUSE",
         "OPENAI_API_KEY",
         "OPENAI_BASE_URL",
+        "GRAPHRAG_DAGSTER_TOKEN",
     ):
         monkeypatch.delenv(variable, raising=False)
     monkeypatch.setenv("GRAPHRAG_DAGSTER_HOME", str(folder))

@@ -4,11 +4,13 @@ from collections.abc import Sequence
 
 from dagster import AssetsDefinition
 
+from graphrag_dagster.assets.answers import answers
 from graphrag_dagster.assets.communities import community_hierarchy
 from graphrag_dagster.assets.corpus import corpus_documents, text_chunks
 from graphrag_dagster.assets.embeddings import entity_embeddings, report_embeddings, text_unit_embeddings
 from graphrag_dagster.assets.extraction import extraction
 from graphrag_dagster.assets.graph import entities, relationships
+from graphrag_dagster.assets.publishing import published_snapshot
 from graphrag_dagster.assets.reports import reports
 from graphrag_dagster.assets.sql_models import SQL_ASSETS
 from graphrag_dagster.assets.usage import model_usage
@@ -24,6 +26,8 @@ ASSETS: Sequence[AssetsDefinition] = (
     text_unit_embeddings,
     entity_embeddings,
     report_embeddings,
+    published_snapshot,
+    answers,
     model_usage,
     *SQL_ASSETS,
 )

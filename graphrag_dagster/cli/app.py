@@ -16,6 +16,22 @@ app = typer.Typer(
 Json = Annotated[bool, typer.Option("--json", help="Print JSON for scripts.")]
 Name = Annotated[str, typer.Argument(help="Name of the corpus.", show_default=False)]
 
+Method = Annotated[
+    str | None,
+    typer.Option(
+        help="auto, global, dynamic, local, drift, basic, or a condition: C0 to C3, TS, SS; "
+        "default: that of corpus.yaml.",
+        show_default=False,
+    ),
+]
+Level = Annotated[
+    str | None,
+    typer.Option(
+        help="Community level of global and dynamic, C0 (coarse) to C3 and deeper; default: C1.",
+        show_default=False,
+    ),
+]
+
 
 def _version(wanted: bool) -> None:
     if wanted:
@@ -101,13 +117,27 @@ def plan(name: Name, as_json: Json = False) -> None:
 def ask(
     name: Name,
     question: Annotated[str, typer.Argument(help="The question.", show_default=False)],
-    level: Annotated[str, typer.Option(help="Community level, C0 (coarse) to C3 and deeper.")] = "C1",
+    method: Method = None,
+    level: Level = None,
     as_json: Json = False,
 ) -> None:
-    """Answer a question from the community reports of a level, with citations."""
+    """Answer a question with numbered sources: file, characters and the words there."""
     from graphrag_dagster.cli.asking import ask_corpus
 
-    ask_corpus(name, question, level, as_json=as_json)
+    ask_corpus(name, question, method, level, as_json=as_json)
+
+
+@app.command()
+def trace(
+    name: Name,
+    question: Annotated[str, typer.Argument(help="The question.", show_default=False)],
+    method: Method = None,
+    level: Level = None,
+) -> None:
+    """Answer a question, and show the tree from each sentence down to the words it rests on."""
+    from graphrag_dagster.cli.asking import ask_corpus
+
+    ask_corpus(name, question, method, level, as_json=False, tree=True)
 
 
 @app.command()
@@ -193,3 +223,29 @@ def export(
     from graphrag_dagster.cli.caching import export as export_replies
 
     export_replies(file, corpus)
+
+
+@app.command()
+def serve(
+    host: Annotated[
+        str, typer.Option(help="Address to listen on; other than this machine's needs a token.")
+    ] = "127.0.0.1",
+    port: Annotated[int, typer.Option(min=0, max=65535, help="Port; 0 takes any that is free.")] = 8000,
+    concurrency: Annotated[int, typer.Option(min=1, help="Questions answered at the same time.")] = 16,
+) -> None:
+    """Serve the corpora over HTTP, for OpenAI clients too; $GRAPHRAG_DAGSTER_TOKEN guards them."""
+    from graphrag_dagster.service.running import run
+    from graphrag_dagster.service.settings import ServiceSettings, token_from_environment
+
+    run(
+        ServiceSettings(host=host, port=port, token=token_from_environment(), max_asks=concurrency),
+        typer.echo,
+    )
+
+
+@app.command()
+def mcp() -> None:
+    """Serve the corpora as tools of the Model Context Protocol, on standard input and output."""
+    from graphrag_dagster.service.mcp_server import run_stdio
+
+    run_stdio()

@@ -1,68 +1,133 @@
-"""``graphrag-dagster ask``."""
+"""``graphrag-dagster ask`` and ``trace``."""
 
-import uuid
+from collections.abc import Iterator, Sequence
 
 from rich.markup import escape
+from rich.tree import Tree
 
 from graphrag_dagster.cli.console import ERR, OUT, print_json
-from graphrag_dagster.cli.levels import level_of
 from graphrag_dagster.cli.progress import ProgressBars
-from graphrag_dagster.core.corpus.tokens import get_tokenizer
 from graphrag_dagster.core.progress import listening
-from graphrag_dagster.core.search.answer import Answer
-from graphrag_dagster.core.search.global_search import global_search
+from graphrag_dagster.core.search.answer import Answer, Source
 from graphrag_dagster.core.search.question import checked
-from graphrag_dagster.resources.corpora import CorpusStore
-from graphrag_dagster.resources.language import Language
-from graphrag_dagster.resources.snapshot import open_snapshot
-from graphrag_dagster.resources.warehouse import Warehouse
+from graphrag_dagster.resources.index import Index
+
+_ROWS_SHOWN = 12
 
 
-def ask_corpus(name: str, question: str, level: str, *, as_json: bool) -> None:
-    """Answer the question by global search over the reports of a level, and print it with its sources.
+def ask_corpus(
+    name: str, question: str, method: str | None, level: str | None, *, as_json: bool, tree: bool = False
+) -> None:
+    """Answer the question, and print the answer with its sources, as JSON, or as the tree of its making.
+
+    A model's answer is printed as it comes where the output is a terminal.
 
     Raises:
         GraphragError: what is wrong, and the mend.
     """
-    k, asked = level_of(level), checked(question)
-    store, warehouse = CorpusStore(), Warehouse()
-    settings = store.settings(name)
-    index = open_snapshot(warehouse, name)
-    session = Language().session(settings, corpus=name, asset="ask", run_id=str(uuid.uuid4()))
+    checked(question)
+    index = Index.open(name)
+    stream = _Stream() if OUT.is_terminal and not as_json and not tree else None
     with ProgressBars(ERR) as bars, listening(bars):
-        answer = global_search(
-            index,
-            asked,
-            level=k,
-            answerer=session.answerer(),
-            count=get_tokenizer(settings.text_units.encoding).count,
-            context_tokens=settings.search.context_tokens,
-            seed=settings.search.seed,
-        )
+        answer = index.ask(question, method=method, level=level, listen=stream)
     if as_json:
         print_json(answer.to_dict())
+    elif tree:
+        OUT.print(_tree(answer))
     else:
-        _print(answer)
+        _print(answer, streamed=bool(stream and stream.heard))
 
 
-def _print(answer: Answer) -> None:
+class _Stream:
+    """Prints an answer as it comes, before its citations are checked."""
+
+    def __init__(self) -> None:
+        self.heard = False
+
+    def __call__(self, piece: str) -> None:
+        if not self.heard:
+            OUT.print("[dim]as it comes, citations not yet checked:[/]\n")
+        self.heard = True
+        OUT.print(escape(piece), end="", style="dim", soft_wrap=True, highlight=False)
+
+
+def _print(answer: Answer, *, streamed: bool) -> None:
     from rich.markdown import Markdown
 
-    OUT.print()
+    OUT.print("\n" if streamed else "")
     OUT.print(Markdown(answer.text))
     OUT.print()
     for source in answer.sources:
-        where = f"{source.path}" if source.path else f"report “{source.title}”"
-        OUT.print(f"[bold]\\[{source.number}][/] {escape(where)}", soft_wrap=True)
+        OUT.print(_named(source), soft_wrap=True)
         if source.quotation:
             OUT.print(f"    “{escape(' '.join(source.quotation.split()))}”", style="dim", soft_wrap=True)
     for problem in answer.problems:
-        OUT.print(f"[yellow]a partial answer could not be used: {escape(problem)}[/]", soft_wrap=True)
-    chunks = len(answer.scores)
-    OUT.print(
-        f"\n{answer.engine} engine, C{answer.level}, {len(answer.context)} reports in {chunks} "
-        f"{'chunk' if chunks == 1 else 'chunks'}, {answer.dropped} without use, "
-        f"{answer.removed_citations} invalid citations removed, {answer.usage.calls} model calls",
-        style="dim",
-        soft_wrap=True,
-    )
+        OUT.print(f"[yellow]could not be used: {escape(problem)}[/]", soft_wrap=True)
+    if answer.unsupported:
+        OUT.print(
+            f"[yellow]{answer.unsupported} of {len(answer.statements)} statements rest on no words of the "
+            "documents: see --json, statements[/]",
+            soft_wrap=True,
+        )
+    OUT.print(f"\n{escape(', '.join(_facts(answer)))}", style="dim", soft_wrap=True)
+
+
+def _named(source: Source) -> str:
+    where = escape(source.path) if source.path else f"{source.kind} “{escape(source.title)}”"
+    span = f":{source.start_char}–{source.end_char}" if source.path else ""
+    near = f" [dim]similarity {source.similarity:.2f}[/]" if source.similarity is not None else ""
+    return f"[bold]\\[{source.number}][/] {where}{span}{near}"
+
+
+def _facts(answer: Answer) -> Iterator[str]:
+    rows, chunks = len(answer.context), len(answer.scores)
+    yield f"{answer.engine} engine, {answer.method}"
+    if answer.why:
+        yield f"({answer.why})"
+    yield f"{rows} context rows" + (f" in {chunks} chunks" if chunks > 1 else "")
+    if answer.dropped:
+        yield f"{answer.dropped} without use"
+    if answer.removed_citations:
+        yield f"{answer.removed_citations} invalid citations removed"
+    yield f"{answer.usage.calls} model calls"
+    if answer.seconds is not None:
+        yield f"{answer.seconds:.1f} s"
+
+
+def _tree(answer: Answer) -> Tree:
+    tree = Tree(f"[bold]{escape(answer.question)}[/]", guide_style="dim")
+    tree.add(escape(", ".join(_facts(answer))))
+    calls = tree.add(f"calls ({answer.calls})")
+    for call in answer.trace:
+        score = "" if call.score is None else f", score {call.score}"
+        used = "" if call.used else ", not used"
+        calls.add(f"{call.task}: {escape(call.about)}, {call.tokens:,} tokens{score}{used}")
+    context = tree.add(f"context ({len(answer.context)} rows)")
+    used_first = sorted(answer.context, key=lambda use: not use.used)
+    for use in used_first[:_ROWS_SHOWN]:
+        mark = "" if use.used else ", not used"
+        context.add(f"{use.kind} “{escape(use.title)}”, {use.tokens:,} tokens{mark}")
+    if len(answer.context) > _ROWS_SHOWN:
+        context.add(f"… {len(answer.context) - _ROWS_SHOWN} more: see ask --json")
+    said = tree.add(f"answer ({len(answer.statements)} statements)")
+    by_number = {source.number: source for source in answer.sources}
+    for statement in answer.statements:
+        support = f"{statement.similarity:.2f}" if statement.supported else "[yellow]no support[/]"
+        branch = said.add(f"{escape(statement.text)} [dim]{support}[/]")
+        _add_ways(branch, [by_number[number] for number in statement.sources])
+    return tree
+
+
+def _add_ways(branch: Tree, sources: Sequence[Source]) -> None:
+    for source in sources:
+        way = branch.add(
+            f"\\[{source.number}] {source.kind} “{escape(source.title)}” [dim]{source.record_id}[/]"
+        )
+        if source.finding is not None:
+            way = way.add("its summary" if source.finding < 0 else f"finding {source.finding + 1}")
+        if source.via_kind and source.via_id != source.record_id:
+            way = way.add(f"{source.via_kind} [dim]{source.via_id}[/]")
+        if source.path:
+            way = way.add(f"text unit [dim]{source.text_unit_id}[/]")
+            way = way.add(f"{escape(source.path)}, characters {source.start_char}–{source.end_char}")
+            way.add(f"“{escape(' '.join((source.quotation or '').split()))}”")

@@ -8,8 +8,8 @@ from rich.table import Table as RichTable
 
 from graphrag_dagster import tables
 from graphrag_dagster.cli.console import OUT, number, print_json
-from graphrag_dagster.cli.levels import level_of
 from graphrag_dagster.core.errors import QuestionError
+from graphrag_dagster.core.search.levels import level_of
 from graphrag_dagster.resources.corpora import CorpusStore
 from graphrag_dagster.resources.warehouse import Warehouse
 

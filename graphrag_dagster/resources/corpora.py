@@ -1,5 +1,6 @@
 """The corpora on disk."""
 
+import glob
 import os
 import re
 from pathlib import Path
@@ -97,13 +98,14 @@ class CorpusStore(ConfigurableResource[None]):
             SettingsError: its settings cannot be used.
         """
         settings = self.settings(name)
+        asked = settings.questions.file
         return read_corpus(
             self.folder(name),
             columns={
                 pattern: ColumnNames(**given.model_dump()) for pattern, given in settings.tables.items()
             },
             max_bytes=settings.files.max_bytes,
-            ignore=settings.files.ignore,
+            ignore=[*settings.files.ignore, *([glob.escape(asked)] if asked else [])],
         )
 
     def register(self, folder: Path) -> str:

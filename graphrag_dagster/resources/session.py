@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 from graphrag_dagster import prompts
 from graphrag_dagster.core.accounting.use import ModelUse
 from graphrag_dagster.core.errors import EngineError
+from graphrag_dagster.core.language.exploring import Explorer, ReportRater
 from graphrag_dagster.core.language.tasks import (
     Answerer,
     ClaimExtractor,
@@ -124,7 +125,7 @@ class Session:
                 max_reduce_tokens=self._limit("answer"),
                 listen=listen,
             )
-        from graphrag_dagster.core.language.embedders import StaticEmbedder
+        from graphrag_dagster.core.language.embedders import shared_static
         from graphrag_dagster.core.language.extractive.answers import ExtractiveAnswerer
 
         if self._settings.search.unit == "points":
@@ -132,7 +133,29 @@ class Session:
                 "search.unit is 'points', which only a model can give; set search.unit: answer, or "
                 "search.engine: llm"
             )
-        return ExtractiveAnswerer(StaticEmbedder())
+        return ExtractiveAnswerer(shared_static())
+
+    def rater(self) -> ReportRater:
+        """Who rates reports by their relevance; a model of the task ``judge``, which may be a cheap one."""
+        if self._settings.engine_of("search") == "llm":
+            from graphrag_dagster.core.language.llm.rating import LlmReportRater
+
+            return LlmReportRater(self._chat("judge"), prompts)
+        from graphrag_dagster.core.language.embedders import shared_static
+        from graphrag_dagster.core.language.extractive.rating import ExtractiveReportRater
+
+        return ExtractiveReportRater(shared_static())
+
+    def explorer(self) -> Explorer:
+        """Who asks on from what was found."""
+        if self._settings.engine_of("search") == "llm":
+            from graphrag_dagster.core.language.llm.exploring import LlmExplorer
+
+            return LlmExplorer(self._chat("answer"), prompts, max_tokens=self._limit("answer") // 2)
+        from graphrag_dagster.core.language.embedders import shared_static
+        from graphrag_dagster.core.language.extractive.exploring import ExtractiveExplorer
+
+        return ExtractiveExplorer(shared_static())
 
     def embedder(self) -> Embedder:
         """Who turns texts into vectors."""

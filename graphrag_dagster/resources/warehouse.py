@@ -176,6 +176,10 @@ class Reader:
     connection: duckdb.DuckDBPyConnection
     corpus: str
 
+    def has(self, table: Table) -> bool:
+        """Return whether the table was ever materialised."""
+        return bool(_columns(self.connection, table))
+
     def read(self, table: Table) -> pl.DataFrame:
         """Return the corpus's rows in key order, without the column ``corpus``.
 

@@ -18,6 +18,8 @@ from graphrag_dagster.settings.section import PositiveInt, Section
 FILE_NAME = "corpus.yaml"
 
 EngineName = Literal["extractive", "llm"]
+Method = Literal["auto", "global", "dynamic", "local", "drift", "basic", "C0", "C1", "C2", "C3", "TS", "SS"]
+Share = Annotated[float, Field(ge=0, lt=1)]
 
 
 class TableColumns(Section):
@@ -152,8 +154,45 @@ class EmbeddingSettings(Section):
     )
 
 
+class LocalShares(Section):
+    """Shares of a local context; the rest, and what a section leaves over, is for the text units."""
+
+    reports: Share = Field(0.15, description="community reports")
+    entities: Share = Field(0.1, description="entities")
+    relationships: Share = Field(0.15, description="relationships")
+    claims: Share = Field(0.05, description="claims")
+
+    @model_validator(mode="after")
+    def _leave_something(self) -> "LocalShares":
+        whole = self.reports + self.entities + self.relationships + self.claims
+        if whole >= 1:
+            raise ValueError(f"the shares sum up to {whole:g}; leave something below 1 for the text units")
+        return self
+
+
 class SearchSettings(Section):
     """Answering questions."""
+
+    method: Method = Field(
+        "auto",
+        description="the way of answering unless the question says otherwise: auto chooses; global over the "
+        "reports of a level; dynamic over the relevant reports; local around entities; drift with follow-up "
+        "questions; basic from the nearest text units; or a condition of the paper, C0 to C3, TS, SS",
+    )
+    level: Annotated[int, Field(ge=0)] = Field(
+        1, description="community level of global and dynamic, k of Ck"
+    )
+    retrieval: Literal["hybrid", "vector", "lexical"] = Field(
+        "hybrid", description="how basic, local and drift find text units; SS is vectors only"
+    )
+    shares: LocalShares = Field(default_factory=LocalShares)
+    relevant_from: Annotated[int, Field(ge=1, le=5)] = Field(
+        1, description="dynamic: rating of 0 to 5 from which a report is relevant"
+    )
+    steps: Annotated[int, Field(ge=1, le=5)] = Field(2, description="drift: rounds of follow-up questions")
+    follow_ups: Annotated[int, Field(ge=1, le=10)] = Field(
+        3, description="drift: most follow-up questions a round"
+    )
 
     engine: EngineName | None = Field(None, description="default: the corpus's engine")
     context_tokens: Annotated[int, Field(ge=200)] = Field(
@@ -162,6 +201,26 @@ class SearchSettings(Section):
     seed: Annotated[int, Field(ge=0)] = Field(86, description="seed of the shuffle of reports")
     unit: Literal["answer", "points"] = Field(
         "answer", description="what a map call is scored by: its whole answer, or each of its points"
+    )
+
+
+def _conditions() -> list[Method]:
+    return ["C0", "C1", "C2", "C3", "TS", "SS"]
+
+
+class QuestionSettings(Section):
+    """The corpus's list of questions, and how the asset ``answers`` answers them."""
+
+    ask: list[str] = Field(default_factory=list, description="the questions")
+    file: str | None = Field(
+        None,
+        description="file beside corpus.yaml with further questions: one a line, or a CSV with a column "
+        "question; it is no document of the corpus",
+    )
+    methods: list[Method] = Field(
+        default_factory=_conditions,
+        min_length=1,
+        description="conditions and ways of answering, each for every question",
     )
 
 
@@ -184,6 +243,7 @@ class CorpusSettings(Section):
     reports: ReportSettings = Field(default_factory=ReportSettings)
     embeddings: EmbeddingSettings = Field(default_factory=EmbeddingSettings)
     search: SearchSettings = Field(default_factory=SearchSettings)
+    questions: QuestionSettings = Field(default_factory=QuestionSettings)
     model: ModelSettings = Field(default_factory=ModelSettings)
 
     def engine_of(self, stage: Literal["extraction", "claims", "graph", "reports", "search"]) -> EngineName:

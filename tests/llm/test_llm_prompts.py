@@ -57,7 +57,8 @@ CITES = [
         "[Data: Entities [1, 2], Reports (4-6)]",
         [("entity", 1), ("entity", 2), ("report", 4), ("report", 5), ("report", 6)],
     ),
-    ("[Data: Sources (1)]", []),
+    ("[Data: Sources (1)]", [("source", 1)]),
+    ("[Data: Pages (1)]", []),
     ("[1] and [Reports on X] and (see 3)", []),
 ]
 

@@ -67,6 +67,12 @@ def reply_in_style(body: dict[str, Any], style: Style) -> Scripted | str:
         return Scripted("YES" if missing else "NO", "length" if body.get("max_tokens") == 1 else "stop")
     if asked.task.startswith("extract_") or asked.task in CONTINUATIONS:
         return _extraction(asked, style)
+    if '"ratings"' in asked.system:
+        ids = _ROW.findall(section(asked.data, "reports") or "")
+        return json.dumps({"ratings": [{"id": int(one), "rating": 3} for one in ids]})
+    material = section(asked.data, "material")
+    if '"follow_ups"' in asked.system or material is not None:
+        return _explored(material or section(asked.data, "reports") or "", '"follow_ups"' in asked.system)
     if (descriptions := section(asked.data, "descriptions")) is not None:
         joined = " ".join(line.removeprefix("- ") for line in descriptions.splitlines())
         return json.dumps({"description": joined[:1500]})
@@ -90,6 +96,17 @@ def _extraction(asked: Asked, style: Style) -> str:
     listed = names.splitlines()
     half = (len(listed) + 1) // 2 if style.gleans else len(listed)
     return _claims(listed[half:] if later else listed[:half], text, tuples)
+
+
+def _explored(rows: str, asks_on: bool) -> str:
+    """Name what the rows name and cite two of them: in free text, or with follow-up questions."""
+    label = "Sources" if "-----Sources" in rows else "Reports"
+    ids = _ROW.findall(rows.rpartition(f"-----{label}")[2])[:2]
+    mark = f" [Data: {label} ({', '.join(ids)})]" if ids else ""
+    names = found_names(rows)[:3]
+    answer = f"It speaks of {', '.join(names)}{mark}."
+    follow_ups = [f"What of {name}?" for name in names]
+    return json.dumps({"answer": answer, "score": 50, "follow_ups": follow_ups}) if asks_on else answer
 
 
 def found_names(text: str) -> list[str]:

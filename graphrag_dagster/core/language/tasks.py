@@ -299,16 +299,18 @@ class ReportWriter(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class ContextUnit:
-    """One report (or text unit) as it stands in a chunk of a global search.
+    """One row of a search context: a report, a text unit, an entity, a relationship or a claim.
 
-    ``id`` is local to the search: 1…n over all units of the level; ``sentences`` are what an extractive
-    answer may quote: the sentences of the unit, each with where its words come from (None where unknown).
+    ``id`` is local to the search: 1…n over all its rows; ``sentences`` are what an extractive answer may
+    quote: the sentences of the row, each with where its words come from (None where unknown). ``kind`` is as
+    what the row is cited.
     """
 
     id: int
     title: str
     text: str
     sentences: tuple[tuple[str, Quote | None], ...] = ()
+    kind: ContextKind = "report"
 
 
 @dataclass(frozen=True, slots=True)
@@ -336,6 +338,14 @@ class FinalAnswer:
     usage: Usage = field(default_factory=Usage)
 
 
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """A question of a conversation and the answer it got."""
+
+    question: str
+    answer: str
+
+
 class Answerer(Protocol):
     """Answers a question over context chunks: partial answers with a score, then one answer."""
 
@@ -350,6 +360,18 @@ class Answerer(Protocol):
 
     def reduce(self, question: str, partials: Sequence[PartialAnswer]) -> FinalAnswer:
         """Join the kept partial answers, given in descending order of score."""
+
+    def answer(
+        self, question: str, rows: Sequence[ContextUnit], rendered: str, history: Sequence[Turn] = ()
+    ) -> FinalAnswer:
+        """Answer at once from one context; blank where its rows say nothing about the question.
+
+        Args:
+            question: as checked.
+            rows: of the context, of any kind.
+            rendered: the context as the prompt shows it.
+            history: the conversation so far, oldest first.
+        """
 
 
 class Embedder(Protocol):

@@ -65,7 +65,7 @@ class ContextUse:
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """One thing asked of the answerer: which task, about what, its score 0–100 or None, what it cost.
+    """One thing asked of the answerer: which task, about what, its score 0–100 (0–5 of ``rate``), its tokens.
 
     ``used``: what came of it went into the answer.
     """

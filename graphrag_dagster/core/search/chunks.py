@@ -1,7 +1,5 @@
 """Packing context units into chunks: seeded shuffle, greedy fill (paper §3.1.6, spec_graphrag §7)."""
 
-import csv
-import io
 from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -9,6 +7,7 @@ from dataclasses import dataclass, replace
 from graphrag_dagster.core.errors import QuestionError
 from graphrag_dagster.core.ids import stable_id
 from graphrag_dagster.core.language.tasks import ContextUnit
+from graphrag_dagster.core.search.context_units import as_row
 
 Count = Callable[[str], int]
 HEADER = "id|title|content"
@@ -25,10 +24,7 @@ class Chunk:
 
 def row(unit: ContextUnit) -> str:
     """Render a unit as one row; quotes, bars and line breaks inside cells cannot end it."""
-    buffer = io.StringIO()
-    # Only line breaks that the writer knows as ends of rows are quoted.
-    csv.writer(buffer, delimiter="|", lineterminator="\r\n").writerow([unit.id, unit.title, unit.text])
-    return buffer.getvalue().removesuffix("\r\n")
+    return as_row([unit.id, unit.title, unit.text])
 
 
 def render(units: Sequence[ContextUnit]) -> str:

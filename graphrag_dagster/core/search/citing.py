@@ -11,7 +11,7 @@ from graphrag_dagster.core.search.answer import Source, Statement
 from graphrag_dagster.core.search.context_units import ContextUnits, Evidence
 from graphrag_dagster.core.search.support import SUPPORTS, Support
 
-_MARK = re.compile(r"(?P<blank>\s*)(?P<mark>\[Data: [^\[\]]*\])")
+_MARK = re.compile(r"(?P<blank>\s*)(?P<mark>\[Data: [^\[\]]*\](?:[ \t]*\[Data: [^\[\]]*\])*)")
 _NUMBER = re.compile(r"\d+")
 _NO_STATEMENT = re.compile(r"(?:#{1,6}\s.*|\*\*[^*]*\*\*:?|[-*+•]|\d+[.)])\Z")
 #: Most quotations that stand for one cited row, and how near the second must be against the first.

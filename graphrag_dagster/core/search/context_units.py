@@ -1,6 +1,8 @@
 """Rows of a search context, numbered, and the words of the documents each rests on."""
 
-from collections.abc import Sequence
+import csv
+import io
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -44,3 +46,11 @@ class ContextUnits(Protocol):
 
     def evidence(self, number: int) -> Sequence[Evidence]:
         """Return what the row rests on, each words once, the nearest to what it says first."""
+
+
+def as_row(cells: Iterable[object]) -> str:
+    """Render cells as one row; quotes, bars and line breaks inside cells cannot end it."""
+    buffer = io.StringIO()
+    # Only line breaks that the writer knows as ends of rows are quoted.
+    csv.writer(buffer, delimiter="|", lineterminator="\r\n").writerow(list(cells))
+    return buffer.getvalue().removesuffix("\r\n")

@@ -4,18 +4,22 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from graphrag_dagster.core.language.citations import LABELS, parse_citations
 from graphrag_dagster.core.language.extractive.quotable import readability
 from graphrag_dagster.core.language.extractive.relevance import Relevance, asks_for_overview, relevance
 from graphrag_dagster.core.language.extractive.similarity import diverse, repeats, words
 from graphrag_dagster.core.language.tasks import (
+    ContextKind,
     ContextUnit,
     Embedder,
     Engine,
     FinalAnswer,
     PartialAnswer,
     Quote,
+    Turn,
 )
-from graphrag_dagster.core.reports.citations import citation_mark, parse_citations
+
+_Titles = dict[int, tuple[str, ContextKind]]
 
 _PER_PARTIAL = 15
 _IN_ANSWER = 12
@@ -67,7 +71,7 @@ class ExtractiveAnswerer:
             for place, (text, quote) in enumerate(unit.sentences)
             if readability(text) > 0
         ]
-        titles = {unit.id: unit.title for chunk in chunks for unit in chunk}
+        titles = {unit.id: (unit.title, unit.kind) for chunk in chunks for unit in chunk}
         found = self._relevance(question, sentences)
         percentile = found.percentile
         answers = []
@@ -110,6 +114,17 @@ class ExtractiveAnswerer:
         quotes = tuple((one.text, one.unit, one.quote) for one in ordered)
         return FinalAnswer(_text(ordered, titles), self.engine, quotes)
 
+    def answer(
+        self,
+        question: str,
+        rows: Sequence[ContextUnit],
+        rendered: str,
+        history: Sequence[Turn] = (),  # noqa: ARG002 - what was said before is part of what was retrieved.
+    ) -> FinalAnswer:
+        """Quote the most relevant sentences of the rows' sources; blank where none is related."""
+        partials = [one for one in self.map(question, [rows], [rendered]) if one.score]
+        return self.reduce(question, partials) if partials else FinalAnswer("", self.engine)
+
     def _relevance(self, question: str, sentences: Sequence[_Sentence]) -> Relevance:
         return relevance(
             question,
@@ -146,22 +161,20 @@ def _unrepeated(sentences: Sequence[_Sentence], characters: int) -> list[_Senten
     return kept
 
 
-def _text(sentences: Sequence[_Sentence], titles: dict[int, str]) -> str:
-    """Return paragraphs of cited sentences, each under the title of its report."""
+def _text(sentences: Sequence[_Sentence], titles: _Titles) -> str:
+    """Return paragraphs of cited sentences, each under the title of its row."""
     paragraphs: dict[int, list[str]] = {}
     for one in sentences:
-        paragraphs.setdefault(one.unit, []).append(f"{one.text} {citation_mark({'report': [one.unit]})}")
-    return "\n\n".join(
-        f"**{titles.get(unit, 'Report')}**\n\n{' '.join(cited)}" for unit, cited in paragraphs.items()
-    )
+        label = LABELS[titles[one.unit][1]]
+        paragraphs.setdefault(one.unit, []).append(f"{one.text} [Data: {label} ({one.unit})]")
+    return "\n\n".join(f"**{titles[unit][0]}**\n\n{' '.join(cited)}" for unit, cited in paragraphs.items())
 
 
-def _titles(text: str) -> dict[int, str]:
-    """Read the titles of the cited units back from a text that :func:`_text` made."""
+def _titles(text: str) -> _Titles:
+    """Read titles and kinds of the cited rows back from a text that :func:`_text` made."""
     blocks = text.split("\n\n")
     return {
-        cited.number: heading[2:-2]
+        cited.id: (heading[2:-2], cited.kind)
         for heading, paragraph in zip(blocks[::2], blocks[1::2], strict=False)
         for cited in parse_citations(paragraph)[:1]
-        if cited.number is not None
     }

@@ -16,11 +16,13 @@ from graphrag_dagster.core.language.llm.loop import run_in_order, run_one
 from graphrag_dagster.core.language.llm.prompts_port import PromptSource
 from graphrag_dagster.core.language.llm.replies import NotUsable, read_typed
 from graphrag_dagster.core.language.llm.schemas import AnswerShape, PointsShape
-from graphrag_dagster.core.language.tasks import ContextUnit, Engine, FinalAnswer, PartialAnswer
+from graphrag_dagster.core.language.tasks import ContextUnit, Engine, FinalAnswer, PartialAnswer, Turn
 
 Unit = Literal["answer", "points"]
 
 _SCORE = re.compile(r"-?\d+(?:\.\d+)?")
+_MAY_BE_NOTHING = re.compile(r"\W*(?:n|no|not|noth|nothi|nothin|nothing\W*)?", re.I)
+_NOTHING = re.compile(r"\W*nothing\W*", re.I)
 _TAG = re.compile(
     r"<\s*ANSWER[ _]?HELPFULNESS\s*>\s*(?P<score>[^<\n]{0,40}?)\s*(?:</\s*ANSWER[ _]?HELPFULNESS\s*>|\n|\Z)",
     re.I,
@@ -72,7 +74,8 @@ class LlmAnswerer:
     Args:
         model: answers.
         prompts: ``global_map_system`` (``…_points_system``, ``…_tagged_system``), ``global_map_user``,
-            ``global_reduce_system``, ``global_reduce_user`` and ``retry``.
+            ``global_reduce_system``, ``global_reduce_user``, ``local_search_system``, ``local_search_user``
+            and ``retry``.
         replies: partial answers as JSON by schema, or the paper's tagged text.
         unit: what is scored: the whole partial answer, or each of its points; points come as one partial
             answer with their lines in descending score and the highest as its score.
@@ -102,6 +105,8 @@ class LlmAnswerer:
         self._map_user = prompts.load("global_map_user")
         self._reduce_system = prompts.load("global_reduce_system").render()
         self._reduce_user = prompts.load("global_reduce_user")
+        self._local_system = prompts.load("local_search_system").render()
+        self._local_user = prompts.load("local_search_user")
         self._retry = prompts.load("retry")
         self._max_map_tokens = max_map_tokens
         self._max_reduce_tokens = max_reduce_tokens
@@ -157,6 +162,36 @@ class LlmAnswerer:
         mapping = {cited: cited.id if cited.id in known else 0 for cited in parse_citations(text)}
         return FinalAnswer(rewrite_citations(text, mapping), self.engine, usage=asked.usage)
 
+    def answer(
+        self,
+        question: str,
+        rows: Sequence[ContextUnit],  # noqa: ARG002 - the prompt shows them rendered.
+        rendered: str,
+        history: Sequence[Turn] = (),
+    ) -> FinalAnswer:
+        """Answer at once from one context; blank where the model says that it holds nothing of use.
+
+        Raises:
+            EngineError: no usable answer came.
+            EndpointError: the endpoint cannot be used at all.
+        """
+        told = "\n\n".join(f"Question: {turn.question}\nAnswer: {turn.answer}" for turn in history)
+        user = self._local_user.render(
+            material=enclose("material", rendered),
+            conversation=enclose("conversation", told or "(none)"),
+            question=enclose("question", question),
+        )
+        request = self._request("local_search", self._local_system, user, self._max_reduce_tokens)
+        listen = _UnlessNothing(self._listen) if self._listen else None
+        try:
+            asked = run_one(ask(self._model, request, lambda text: (text, False), self._retry, listen=listen))
+        except UnusableReply as lost:
+            raise EngineError(
+                f"the model gave no usable answer: {lost.reason}; ask again, or choose another model"
+            ) from None
+        text = canonical_citations(asked.value).strip()
+        return FinalAnswer("" if _NOTHING.fullmatch(text) else text, self.engine, usage=asked.usage)
+
     async def _map(self, question: str, chunk: Sequence[ContextUnit], rendered: str) -> PartialAnswer:
         user = self._map_user.render(
             question=enclose("question", question), reports=enclose("reports", rendered)
@@ -205,3 +240,20 @@ def _read_tagged(text: str) -> _Scored:
     tag = _TAG.search(text)
     rest = (text[: tag.start()] + text[tag.end() :]).strip() if tag else text
     return _Scored(text=rest, score=tag["score"] if tag else None)
+
+
+class _UnlessNothing:
+    """Hears an answer for somebody else, but holds back what may become the word that stands for none."""
+
+    def __init__(self, listen: Listener) -> None:
+        self._listen = listen
+        self._held: str | None = ""
+
+    def __call__(self, piece: str) -> None:
+        if self._held is None:
+            self._listen(piece)
+            return
+        self._held += piece
+        if not _MAY_BE_NOTHING.fullmatch(self._held):
+            self._listen(self._held)
+            self._held = None

@@ -13,6 +13,8 @@ TAGS = (
     "question",
     "reports",
     "partial_answers",
+    "material",
+    "conversation",
 )
 
 _DELIMITER = re.compile(rf"<(?=\s*/?\s*(?:{'|'.join(TAGS)})\b)", re.IGNORECASE)

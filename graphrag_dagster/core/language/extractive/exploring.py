@@ -1,0 +1,76 @@
+"""Intermediate answers made of quotations, and follow-up questions made of titles."""
+
+from collections.abc import Sequence
+from typing import Final
+
+from graphrag_dagster.core.language.exploring import Exploration, FollowUp
+from graphrag_dagster.core.language.extractive.answers import ExtractiveAnswerer
+from graphrag_dagster.core.language.extractive.relevance import relevance
+from graphrag_dagster.core.language.extractive.similarity import words
+from graphrag_dagster.core.language.tasks import ContextKind, ContextUnit, Embedder, Engine
+from graphrag_dagster.core.progress import track
+
+#: Rows of these kinds have a subject for a title; the title of a text unit is that of its document.
+_SUBJECTS: frozenset[ContextKind] = frozenset({"entity", "report"})
+
+
+def about(question: str, title: str) -> str:
+    """Return the follow-up question that asks a question again about one subject.
+
+    >>> about("Who built the quay?", "Orrin Vask")
+    'Who built the quay? (about Orrin Vask)'
+    """
+    return f"{question} (about {title})"
+
+
+class ExtractiveExplorer:
+    """Quotes the relevant sentences of a context, and asks on about the subjects it names.
+
+    It understands no question well enough to make another: a follow-up question is the main question together
+    with the title of an entity or a report of the context, the most relevant first (:func:`about`). Subjects
+    whose words the questions so far hold already are not asked about.
+    """
+
+    engine: Final[Engine] = "extractive"
+
+    def __init__(self, embedder: Embedder) -> None:
+        self._embedder = embedder
+        self._answerer = ExtractiveAnswerer(embedder)
+
+    def primer(self, question: str, rows: Sequence[ContextUnit], rendered: str, most: int) -> Exploration:
+        """Quote the sentences of the reports that are related to the question."""
+        return self._explored([question], FollowUp(question, rows, rendered), most)
+
+    def follow(self, asked: Sequence[str], steps: Sequence[FollowUp], most: int) -> list[Exploration]:
+        """Quote for each follow-up question the sentences of its context that are related to it."""
+        return [self._explored(asked, step, most) for step in track(steps, "Following up", len(steps))]
+
+    def _explored(self, asked: Sequence[str], step: FollowUp, most: int) -> Exploration:
+        [partial] = self._answerer.map(step.question, [step.rows], [step.rendered])
+        follow_ups = tuple(about(asked[0], title) for title in self._subjects(asked, step.rows)[:most])
+        return Exploration(partial.text, partial.score, follow_ups, partial.quotes)
+
+    def _subjects(self, asked: Sequence[str], rows: Sequence[ContextUnit]) -> list[str]:
+        """Return titles of rows that are related to the main question, the most relevant first."""
+        said = [
+            (text, place, len(row.sentences) or 1, row.title)
+            for row in rows
+            if row.kind in _SUBJECTS
+            for place, text in enumerate([sentence for sentence, _ in row.sentences] or [row.text])
+        ]
+        found = relevance(
+            asked[0],
+            [text for text, _, _, _ in said],
+            [place for _, place, _, _ in said],
+            [size for _, _, size, _ in said],
+            self._embedder,
+        )
+        best: dict[str, float] = {}
+        for (_, _, _, title), value, related in zip(said, found.value, found.related, strict=True):
+            if related:
+                best[title] = max(best.get(title, 0.0), float(value))
+        known = [frozenset(words(question)) for question in asked]
+        new = [
+            title for title in best if words(title) and not any(one.issuperset(words(title)) for one in known)
+        ]
+        return sorted(new, key=lambda title: (-best[title], title))

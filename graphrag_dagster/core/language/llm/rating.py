@@ -1,0 +1,148 @@
+"""Rating reports by a model, many in one call."""
+
+import math
+import re
+from collections.abc import Sequence
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, model_validator
+
+from graphrag_dagster.core.language.exploring import HIGHEST_RATING, BatchRatings, Rating
+from graphrag_dagster.core.language.llm.asking import UnusableReply, ask
+from graphrag_dagster.core.language.llm.chat import ChatModel, ChatRequest, Message
+from graphrag_dagster.core.language.llm.data import enclose
+from graphrag_dagster.core.language.llm.loop import run_in_order
+from graphrag_dagster.core.language.llm.prompts_port import PromptSource
+from graphrag_dagster.core.language.llm.replies import NotUsable, read_typed
+from graphrag_dagster.core.language.tasks import ContextUnit, Engine
+
+_NUMBER = re.compile(r"-?\d+(?:\.\d+)?")
+_ID_NAMES, _RATING_NAMES = ("id", "report", "report_id", "number"), ("rating", "score", "relevance")
+#: A record such as ``{"id": 12, "rating": 4}`` takes no more, blanks and line breaks included.
+_TOKENS_PER_RATING = 24
+
+
+class RatingShape(BaseModel):
+    """The rating of one report."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    id: int
+    rating: int
+
+
+class RatingsShape(BaseModel):
+    """The ratings of all reports of a prompt."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    ratings: list[RatingShape]
+
+
+class _Ratings(BaseModel):
+    """Pairs of id and rating as they came: a list of records, or an object with an id for each key."""
+
+    ratings: list[tuple[Any, Any]]
+
+    @model_validator(mode="before")
+    @classmethod
+    def _however_written(cls, value: Any) -> Any:
+        if isinstance(value, dict):
+            lower = {str(key).strip().lower(): item for key, item in value.items()}
+            value = lower.get("ratings", [lower] if "id" in lower else lower)
+        if isinstance(value, dict):
+            return {"ratings": list(value.items())}
+        if isinstance(value, list):
+            return {"ratings": [_pair(one) for one in value]}
+        return value
+
+
+def _pair(record: Any) -> tuple[Any, Any]:
+    if not isinstance(record, dict):
+        return None, record
+    lower = {str(key).strip().lower(): item for key, item in record.items()}
+    named = next((lower[key] for key in _ID_NAMES if key in lower), None)
+    return named, next((lower[key] for key in _RATING_NAMES if key in lower), None)
+
+
+def read_rating(value: object) -> int | None:
+    """Return a rating rounded to a whole number; None where there is no number from 0 to 5."""
+    number = _number(value)
+    return round(number) if number is not None and 0 <= number <= HIGHEST_RATING else None
+
+
+def _number(value: object) -> float | None:
+    found = None if isinstance(value, bool | None) else _NUMBER.search(str(value))
+    number = float(found[0]) if found else math.nan
+    return number if math.isfinite(number) else None
+
+
+class LlmReportRater:
+    """Asks a model how much reports have to do with a question, one call for each batch of them.
+
+    Args:
+        model: answers.
+        prompts: ``rate_reports_system``, ``rate_reports_user`` and ``retry``.
+        max_tokens: longest reply; more where a batch has so many reports that their ratings need it.
+    """
+
+    engine: Engine = "llm"
+
+    def __init__(self, model: ChatModel, prompts: PromptSource, *, max_tokens: int = 1000) -> None:
+        self._model = model
+        self._system = prompts.load("rate_reports_system").render()
+        self._user = prompts.load("rate_reports_user")
+        self._retry = prompts.load("retry")
+        self._max_tokens = max_tokens
+
+    def rate(
+        self, question: str, batches: Sequence[Sequence[ContextUnit]], rendered: Sequence[str]
+    ) -> list[BatchRatings]:
+        """Return the ratings of each batch; a report whose rating is missing or of no use has None.
+
+        Raises:
+            EndpointError: the endpoint cannot be used at all.
+        """
+
+        async def one(task: tuple[Sequence[ContextUnit], str]) -> BatchRatings:
+            return await self._rated(question, *task)
+
+        tasks = list(zip(batches, rendered, strict=True))
+        return list(
+            run_in_order(one, tasks, name="Rating reports", total=len(tasks), calls=self._model.concurrency)
+        )
+
+    async def _rated(self, question: str, batch: Sequence[ContextUnit], rendered: str) -> BatchRatings:
+        user = self._user.render(reports=enclose("reports", rendered), question=enclose("question", question))
+        limit = max(self._max_tokens, _TOKENS_PER_RATING * len(batch))
+        messages = (Message("system", self._system), Message("user", user))
+        request = ChatRequest("rate_reports", messages, limit, RatingsShape)
+        ids = [unit.id for unit in batch]
+        try:
+            asked = await ask(self._model, request, lambda text: _read(text, ids), self._retry)
+        except UnusableReply as lost:
+            return BatchRatings(tuple(Rating(None, lost.reason) for _ in batch), lost.usage)
+        return BatchRatings(tuple(_rating(asked.value.get(one)) for one in ids), asked.usage)
+
+
+def _read(text: str, ids: Sequence[int]) -> tuple[dict[int, list[Any]], bool]:
+    """Return what was given for each report."""
+    reply, repaired = read_typed(text, _Ratings)
+    given: dict[int, list[Any]] = {}
+    for named, rating in reply.ratings:
+        number = _number(named)
+        if number is not None and number in ids:
+            given.setdefault(int(number), []).append(rating)
+    if not any(read_rating(one) is not None for ratings in given.values() for one in ratings):
+        raise NotUsable(f'it gives no report a "rating" from 0 to {HIGHEST_RATING} under its "id"')
+    return given, repaired
+
+
+def _rating(given: Sequence[Any] | None) -> Rating:
+    """The highest counts where a report was rated more than once."""
+    if given is None:
+        return Rating(None, "the model gave it no rating")
+    usable = [number for number in map(read_rating, given) if number is not None]
+    if usable:
+        return Rating(max(usable))
+    return Rating(None, f"no number from 0 to {HIGHEST_RATING} in the rating {str(given[0])[:40]!r}")

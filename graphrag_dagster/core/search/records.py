@@ -1,0 +1,110 @@
+"""Answers as rows of their tables."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+import polars as pl
+
+from graphrag_dagster.core.ids import stable_id
+from graphrag_dagster.core.search.answer import Answer
+
+
+@dataclass(slots=True)
+class AnswerRows:
+    """Collects answers as rows; ``snapshot`` and ``options`` say what they were made from."""
+
+    snapshot: str
+    options: str
+    _answers: list[dict[str, Any]] = field(default_factory=list)
+    _contexts: list[dict[str, Any]] = field(default_factory=list)
+    _citations: list[dict[str, Any]] = field(default_factory=list)
+
+    def add(self, position: int, question: str, method: str, answer: Answer) -> None:
+        """Take in the answer to a question of the list; ``method`` is the way that was asked for."""
+        answer_id = answer_id_of(question, method)
+        self._answers.append(
+            {
+                "answer_id": answer_id,
+                "question_id": stable_id("question", question),
+                "position": position,
+                "question": question,
+                "method": method,
+                "way": answer.method,
+                "level": answer.level,
+                "text": answer.text,
+                "engine": answer.engine,
+                "refused": answer.refused,
+                "why": answer.why,
+                "statements": len(answer.statements),
+                "unsupported": answer.unsupported,
+                "calls": answer.calls,
+                "dropped": answer.dropped,
+                "removed_citations": answer.removed_citations,
+                "problems": "; ".join(answer.problems) or None,
+                "context_rows": len(answer.context),
+                "context_tokens": sum(use.tokens for use in answer.context),
+                "snapshot": self.snapshot,
+                "options": self.options,
+            }
+        )
+        self._contexts += [
+            {
+                "answer_id": answer_id,
+                "position": place,
+                "kind": use.kind,
+                "record_id": use.record_id,
+                "title": use.title,
+                "chunk": use.chunk,
+                "tokens": use.tokens,
+                "used": use.used,
+            }
+            for place, use in enumerate(answer.context)
+        ]
+        self._citations += [
+            {
+                "answer_id": answer_id,
+                **{name: getattr(source, name) for name in _CITED},
+            }
+            for source in answer.sources
+        ]
+
+    def rows(self) -> tuple[list[dict[str, Any]], ...]:
+        """Return the rows of the three tables."""
+        return self._answers, self._contexts, self._citations
+
+
+_CITED = (
+    "number",
+    "kind",
+    "record_id",
+    "finding",
+    "via_kind",
+    "via_id",
+    "text_unit_id",
+    "document_id",
+    "start_char",
+    "end_char",
+    "quotation",
+    "similarity",
+)
+
+
+def answer_id_of(question: str, method: str) -> str:
+    """Return the id of the answer to a question in one way."""
+    return stable_id("answer", question, method)
+
+
+def still_good(known: pl.DataFrame | None, wanted: Iterable[str], snapshot: str, options: str) -> list[str]:
+    """Return the ids of known answers that were made from the same index with the same settings.
+
+    Args:
+        known: rows of ``answers.answers``, None where there are none.
+        wanted: ids of the answers that are asked for.
+        snapshot: version of the published index.
+        options: hash of the settings.
+    """
+    if known is None:
+        return []
+    same = known.filter((pl.col("snapshot") == snapshot) & (pl.col("options") == options))
+    return same.filter(pl.col("answer_id").is_in(list(wanted)))["answer_id"].to_list()

@@ -1,0 +1,1 @@
+"""Retrieval: which text units and entities a question is about."""

@@ -1,0 +1,88 @@
+"""Ranking texts by a question: by words, by meaning, or by both."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from graphrag_dagster.core.search.retrieval.lexical import LexicalIndex
+from graphrag_dagster.core.search.retrieval.vectors import Vectors, cosines
+
+Mode = Literal["hybrid", "vector", "lexical"]
+Scores = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class Ranking:
+    """Ids in descending order of score; equal scores in the order of the table."""
+
+    ids: tuple[str, ...]
+    scores: tuple[float, ...]
+
+
+class TextRanker:
+    """Ranks the rows of one kind, e.g. text units, by a question.
+
+    Args:
+        ids: ids of the rows.
+        texts: as many texts.
+        vectors: their unit vectors [n, d], or None; a row of zeros stands for a blank text.
+    """
+
+    def __init__(self, ids: Sequence[str], texts: Sequence[str], vectors: Vectors | None = None) -> None:
+        if len(ids) != len(texts) or (vectors is not None and len(vectors) != len(ids)):
+            raise ValueError("ids, texts and vectors must be as many")
+        self.ids = tuple(ids)
+        self._vectors = vectors
+        self._lexical = LexicalIndex(texts)
+
+    def scores(
+        self, question: str, question_vector: NDArray[np.float32] | None, mode: Mode = "hybrid"
+    ) -> Scores:
+        """Return one score per row, higher is better.
+
+        Args:
+            question: the question.
+            question_vector: its unit vector [d], or None.
+            mode: ``lexical`` is BM25, ``vector`` the cosine, ``hybrid`` the sum of the z-scores of both
+                among the rows. Without vectors every mode is lexical.
+        """
+        if self._vectors is None or question_vector is None or mode == "lexical":
+            return self._lexical.scores(question)
+        by_meaning = cosines(self._vectors, question_vector)
+        if mode == "vector":
+            return by_meaning
+        return z_scores(by_meaning) + z_scores(self._lexical.scores(question))
+
+
+def z_scores(values: Scores) -> Scores:
+    """Return the values with mean 0 and standard deviation 1; zeros where all are alike."""
+    if not len(values):
+        return values
+    spread = values.std()
+    # The rounding of a mean makes equal values differ from it by less than this.
+    if spread <= 1e-12 * max(1.0, float(np.abs(values).max())):
+        return np.zeros_like(values)
+    found: Scores = (values - values.mean()) / spread
+    return found
+
+
+def first_places(scores: Scores, most: int | None = None) -> NDArray[np.int64]:
+    """Return the places of the highest scores in descending order, at most so many; equal ones by place."""
+    falling = -scores
+    if most is None or most >= len(scores):
+        return np.argsort(falling, kind="stable")
+    if most == 0:
+        return np.zeros(0, dtype=np.int64)
+    last = np.partition(falling, most - 1)[most - 1]
+    good = np.flatnonzero(falling <= last)
+    found: NDArray[np.int64] = good[np.argsort(falling[good], kind="stable")[:most]]
+    return found
+
+
+def ranked(ids: Sequence[str], scores: Scores, most: int | None = None) -> Ranking:
+    """Return the ids in descending order of score, at most so many; equal scores keep their order."""
+    order = first_places(scores, most)
+    return Ranking(tuple(map(ids.__getitem__, order.tolist())), tuple(scores[order].tolist()))

@@ -1,0 +1,182 @@
+"""Retrieval over one corpus: text units by a question, and units and entities through the graph."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from graphrag_dagster.core.search.retrieval.linking import Link, NameLinker
+from graphrag_dagster.core.search.retrieval.names import NameGraph, name_graph
+from graphrag_dagster.core.search.retrieval.ranking import Mode, Ranking, Scores, TextRanker, ranked, z_scores
+from graphrag_dagster.core.search.retrieval.spreading import CLEARLY_NAMED, Spreader, Spreading
+from graphrag_dagster.core.search.retrieval.vectors import rows_of
+from graphrag_dagster.core.search.retrieval.words import WordRarity, words
+
+_REST = 0.5
+_ENTITY_TEXT = 0.25
+_TINY = 1e-9
+
+QuestionVector = NDArray[np.float32] | None
+
+
+@dataclass(frozen=True, slots=True)
+class LocalRanking:
+    """Text units and entities in descending order; ``linked`` are those the question clearly names.
+
+    A linked entity weighs up to 1 when its whole name stands in the question, up to 0.5 when a part does.
+    """
+
+    units: Ranking
+    entities: Ranking
+    linked: Ranking
+
+
+class Retriever:
+    """Answers which text units and entities of one corpus a question is about.
+
+    Everything is built on the first question that needs it and kept.
+
+    Args:
+        text_chunks: rows of ``corpus.text_chunks``.
+        entities: rows of ``graph.entities``; without any, local retrieval is the basic one.
+        relationships: rows of ``graph.relationships``.
+        unit_vectors: rows of ``embeddings.text_units``; units may be missing.
+        entity_vectors: rows of ``embeddings.entities``; entities may be missing.
+        titles: title of the document by text unit id; searched with the unit's text, and what the title names
+            is at home in the unit.
+        spreading: how a question spreads over the graph.
+    """
+
+    def __init__(
+        self,
+        text_chunks: pl.DataFrame,
+        entities: pl.DataFrame,
+        relationships: pl.DataFrame,
+        unit_vectors: pl.DataFrame | None = None,
+        entity_vectors: pl.DataFrame | None = None,
+        *,
+        titles: Mapping[str, str] | None = None,
+        spreading: Spreading | None = None,
+    ) -> None:
+        self._units = _in_order(text_chunks, "text_unit_id")
+        self._entities = _in_order(entities, "entity_id")
+        self._relationships = relationships
+        self._unit_vectors = unit_vectors
+        self._entity_vectors = entity_vectors
+        self._titles = titles or {}
+        self._spreading = spreading
+
+    def units(
+        self,
+        question: str,
+        question_vector: QuestionVector = None,
+        mode: Mode = "hybrid",
+        *,
+        most: int | None = None,
+    ) -> Ranking:
+        """Rank the text units by their likeness to the question (basic retrieval).
+
+        Args:
+            question: the question.
+            question_vector: its unit vector [d] by the embedder of the tables; None: by words only.
+            mode: by words, by meaning, or both.
+            most: how many to return; None: all.
+        """
+        ranker = self._unit_ranker
+        return ranked(ranker.ids, ranker.scores(question, question_vector, mode), most)
+
+    def local(
+        self,
+        question: str,
+        question_vector: QuestionVector = None,
+        mode: Mode = "hybrid",
+        *,
+        most: int | None = None,
+    ) -> LocalRanking:
+        """Rank the text units and entities by following the question through the graph.
+
+        Args:
+            question: the question.
+            question_vector: its unit vector [d] by the embedder of the tables; None: by words only.
+            mode: what the likeness of texts to the question rests on.
+            most: how many units and how many entities to return; None: all.
+        """
+        if self._entities.is_empty() or self._units.is_empty():
+            empty = Ranking((), ())
+            return LocalRanking(self.units(question, question_vector, mode, most=most), empty, empty)
+        links = self._linker.link(question)
+        likeness = _share(self._unit_ranker.scores(question, question_vector, mode))
+        by_rest = self._unit_ranker.scores(self._rest_of(question, links), None, "lexical")
+        elsewhere = (1 - _REST) * likeness + _REST * by_rest / max(float(by_rest.max()), _TINY)
+        units, names = self._spreader.spread(links, likeness, elsewhere)
+        ids = self._entity_ranker.ids
+        by_text = _share(self._entity_ranker.scores(question, question_vector, mode))
+        entities = names[: len(ids)] + _ENTITY_TEXT * by_text
+        named = [link for link in links if link.place < len(ids) and link.weight > CLEARLY_NAMED]
+        return LocalRanking(
+            units=ranked(self._unit_ranker.ids, units, most),
+            entities=ranked(ids, entities, most),
+            linked=Ranking(
+                tuple(ids[link.place] for link in named), tuple(float(link.weight) for link in named)
+            ),
+        )
+
+    def _rest_of(self, question: str, links: Sequence[Link]) -> str:
+        given = {
+            word
+            for link in links
+            if link.whole and link.weight > CLEARLY_NAMED
+            for word in words(self._graph.names[link.place])
+        }
+        return " ".join(word for word in words(question) if word not in given)
+
+    @cached_property
+    def _texts(self) -> list[str]:
+        rows = self._units.select("text_unit_id", "text").iter_rows()
+        return [_with_title(self._titles.get(unit_id, ""), text) for unit_id, text in rows]
+
+    @cached_property
+    def _unit_ranker(self) -> TextRanker:
+        ids = self._units["text_unit_id"].to_list()
+        return TextRanker(ids, self._texts, rows_of(ids, self._unit_vectors, "text_unit_id"))
+
+    @cached_property
+    def _entity_ranker(self) -> TextRanker:
+        ids = self._entities["entity_id"].to_list()
+        texts = self._entities.select(pl.format("{}: {}", "title", "description").alias("text"))["text"]
+        return TextRanker(ids, texts.to_list(), rows_of(ids, self._entity_vectors, "entity_id"))
+
+    @cached_property
+    def _rarity(self) -> WordRarity:
+        return WordRarity(self._texts)
+
+    @cached_property
+    def _graph(self) -> NameGraph:
+        return name_graph(self._units, self._entities, self._relationships, self._titles, self._rarity)
+
+    @cached_property
+    def _linker(self) -> NameLinker:
+        return NameLinker(self._graph.names, self._rarity)
+
+    @cached_property
+    def _spreader(self) -> Spreader:
+        return Spreader(self._graph, self._texts, self._linker, self._spreading)
+
+
+def _in_order(frame: pl.DataFrame, key: str) -> pl.DataFrame:
+    return frame if frame.is_empty() else frame.sort("human_readable_id", key)
+
+
+def _with_title(title: str, text: str) -> str:
+    return text if not title or text.startswith(title) else f"{title}\n{text}"
+
+
+def _share(scores: Scores) -> Scores:
+    """Bring scores to [0, 1]: 1 for the best, 0 for the average and below."""
+    above = np.clip(z_scores(scores), 0, None)
+    best = float(above.max(initial=0.0))
+    found: Scores = above / best if best > 0 else above
+    return found

@@ -1,0 +1,1 @@
+"""Corpora served over HTTP (plain and OpenAI-compatible) and over the Model Context Protocol."""

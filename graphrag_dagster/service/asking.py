@@ -1,0 +1,175 @@
+"""One question, answered in a thread while its asker listens."""
+
+import asyncio
+import math
+import threading
+from collections.abc import Coroutine
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from starlette.requests import Request
+
+from graphrag_dagster.core.errors import QuestionError
+from graphrag_dagster.core.search.answer import Answer
+from graphrag_dagster.service.errors import ClientGone, Refusal
+from graphrag_dagster.service.library import OpenIndex
+from graphrag_dagster.service.limits import Places
+from graphrag_dagster.service.settings import ServiceSettings
+
+_T = TypeVar("_T")
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """What is asked; ``history`` are earlier questions with their answers, oldest first.
+
+    ``method`` and ``level`` are those of the corpus's settings where they are None.
+    """
+
+    text: str
+    method: str | None = None
+    level: str | None = None
+    history: tuple[tuple[str, str], ...] = ()
+
+
+class AskDesk:
+    """Where questions take their turn.
+
+    Args:
+        settings: the limits.
+    """
+
+    def __init__(self, settings: ServiceSettings) -> None:
+        self._settings = settings
+        self.places = Places(settings.max_asks)
+
+    async def begin(self, index: OpenIndex, question: Question) -> "Asking":
+        """Begin to answer a question, as soon as it is its turn.
+
+        Raises:
+            QuestionError: it is too long.
+            Refusal: (429) its turn did not come in time.
+        """
+        if len(question.text) > self._settings.max_question:
+            raise QuestionError(
+                f"the question has {len(question.text):,} characters; use at most "
+                f"{self._settings.max_question:,}"
+            )
+        if not await self.places.take(self._settings.queue_seconds):
+            raise Refusal(
+                429,
+                "busy",
+                f"{self._settings.max_asks} questions are being answered; try again in a moment",
+                {"Retry-After": str(max(1, math.ceil(self._settings.queue_seconds)))},
+            )
+        return Asking(index, question, self.places, self._settings.answer_seconds)
+
+
+class Asking:
+    """A question under way, in a thread of its own that ends with the process.
+
+    The thread keeps its place until it ends, also where nobody waits for the answer any more.
+
+    Args:
+        index: what is asked.
+        question: the question.
+        places: has one place taken for this question.
+        seconds: longest time for the answer.
+    """
+
+    def __init__(self, index: OpenIndex, question: Question, places: Places, seconds: float) -> None:
+        self._index = index
+        self._question = question
+        self._places = places
+        self._seconds = seconds
+        self._loop = asyncio.get_running_loop()
+        self._deadline = self._loop.time() + seconds
+        self._heard: asyncio.Queue[str | Answer | Exception] = asyncio.Queue()
+        self._dropped = False
+        try:
+            threading.Thread(target=self._work, name="ask", daemon=True).start()
+        except RuntimeError:
+            places.free()
+            raise
+
+    async def hear(self, patience: float = math.inf) -> str | Answer | None:
+        """Return the next piece of the text, or the answer; None where nothing comes in ``patience`` seconds.
+
+        Raises:
+            Refusal: (504) the answer takes too long.
+            GraphragError: the question cannot be answered.
+        """
+        now = self._loop.time()
+        try:
+            async with asyncio.timeout_at(min(self._deadline, now + patience)):
+                heard = await self._heard.get()
+        except TimeoutError:
+            if self._loop.time() < self._deadline:
+                return None
+            self.drop()
+            raise Refusal(504, "too_slow", f"the answer took more than {self._seconds:g} seconds") from None
+        if isinstance(heard, Exception):
+            raise heard
+        return heard
+
+    async def answer(self) -> Answer:
+        """Wait for the answer; see :meth:`hear`."""
+        try:
+            while True:
+                heard = await self.hear()
+                if isinstance(heard, Answer):
+                    return heard
+        finally:
+            self.drop()
+
+    def drop(self) -> None:
+        """Hear no more."""
+        self._dropped = True
+
+    def _work(self) -> None:
+        asked = self._question
+        outcome: Answer | Exception
+        try:
+            outcome = self._index.ask(
+                asked.text,
+                method=asked.method,
+                level=asked.level,
+                history=asked.history,
+                listen=self._tell,
+            )
+        except Exception as error:
+            outcome = error
+        finally:
+            self._places.free()
+        self._tell(outcome)
+
+    def _tell(self, heard: str | Answer | Exception) -> None:
+        if self._dropped:
+            return
+        try:
+            self._loop.call_soon_threadsafe(self._heard.put_nowait, heard)
+        except RuntimeError:  # the server has ended
+            self._dropped = True
+
+
+async def unless_gone(request: Request, work: Coroutine[Any, Any, _T]) -> _T:
+    """Do the work; give it up where the client goes away.
+
+    Raises:
+        ClientGone: the client went away.
+    """
+    working, watching = asyncio.ensure_future(work), asyncio.ensure_future(_wait_until_gone(request))
+    try:
+        await asyncio.wait({working, watching}, return_when=asyncio.FIRST_COMPLETED)
+        if not working.done():
+            raise ClientGone
+        return working.result()
+    finally:
+        working.cancel()
+        watching.cancel()
+        await asyncio.gather(working, watching, return_exceptions=True)
+
+
+async def _wait_until_gone(request: Request) -> None:
+    while (await request.receive())["type"] != "http.disconnect":
+        pass

@@ -1,0 +1,114 @@
+"""What both servers do: find corpora, look things up, ask."""
+
+from collections.abc import Callable
+from typing import TypeVar
+
+from anyio.to_thread import run_sync
+
+from graphrag_dagster.core.errors import GraphragError, QuestionError
+from graphrag_dagster.service.asking import AskDesk, Asking, Question
+from graphrag_dagster.service.errors import Refusal
+from graphrag_dagster.service.library import IndexCache, Library, OpenIndex, real_library
+from graphrag_dagster.service.models import (
+    CorpusEntry,
+    CorpusList,
+    EntityEntry,
+    EntityList,
+    ReportBody,
+    SourceBody,
+)
+from graphrag_dagster.service.settings import ServiceSettings
+
+_T = TypeVar("_T")
+
+
+class Backend:
+    """Corpora to ask, within limits; for one event loop.
+
+    Args:
+        settings: the limits.
+        library: where indexes are opened; default: the corpora of this machine.
+    """
+
+    def __init__(self, settings: ServiceSettings, library: Library | None = None) -> None:
+        self.settings = settings
+        self._given = library
+        self._cache: IndexCache | None = None
+        self.desk = AskDesk(settings)
+
+    async def names(self) -> list[str]:
+        """Return the names of the corpora that can be asked."""
+        library, _ = await self._library()
+        return await run_sync(library.names)
+
+    async def corpora(self) -> CorpusList:
+        """Return the corpora that can be asked."""
+        library, _ = await self._library()
+
+        def listed() -> list[CorpusEntry]:
+            return [CorpusEntry(name=name, version=_version(library, name)) for name in library.names()]
+
+        return CorpusList(corpora=await run_sync(listed))
+
+    async def index(self, corpus: str) -> OpenIndex:
+        """Return the index of a corpus.
+
+        Raises:
+            GraphragError: it cannot be opened.
+        """
+        _, cache = await self._library()
+        return await cache.get(corpus)
+
+    async def ask(self, corpus: str, question: Question) -> Asking:
+        """Begin to answer a question.
+
+        Raises:
+            GraphragError: the corpus cannot be opened, or the question is too long.
+            Refusal: too many questions are being answered.
+        """
+        return await self.desk.begin(await self.index(corpus), question)
+
+    async def entities(self, corpus: str, query: str, limit: int) -> EntityList:
+        """Return the entities that fit a query best."""
+        index = await self.index(corpus)
+        found = await run_sync(index.search_entities, query, limit)
+        return EntityList(entities=[EntityEntry.model_validate(hit) for hit in found])
+
+    async def report(self, corpus: str, report_id: str) -> ReportBody:
+        """Return a community report.
+
+        Raises:
+            Refusal: (404) there is no such report.
+        """
+        index = await self.index(corpus)
+        return ReportBody.model_validate(await _looked_up(index.report, report_id, "report_not_found"))
+
+    async def source(self, corpus: str, text_unit_id: str) -> SourceBody:
+        """Return a text unit.
+
+        Raises:
+            Refusal: (404) there is no such text unit.
+        """
+        index = await self.index(corpus)
+        return SourceBody.model_validate(await _looked_up(index.source, text_unit_id, "source_not_found"))
+
+    async def _library(self) -> tuple[Library, IndexCache]:
+        # The first import of the real one takes seconds, so it is not done in the event loop.
+        library = await run_sync(real_library) if self._given is None else self._given
+        if self._cache is None:
+            self._cache = IndexCache(library, self.settings.max_open)
+        return library, self._cache
+
+
+def _version(library: Library, name: str) -> str | None:
+    try:
+        return library.published_version(name)
+    except GraphragError:
+        return None
+
+
+async def _looked_up(look_up: Callable[[str], _T], key: str, kind: str) -> _T:
+    try:
+        return await run_sync(look_up, key)
+    except QuestionError as error:
+        raise Refusal(404, kind, str(error)) from error

@@ -1,0 +1,90 @@
+"""What goes in and out of the OpenAI-compatible routes; what they do not know is accepted and ignored."""
+
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+
+class Lenient(BaseModel):
+    """Accepts further fields."""
+
+    model_config = ConfigDict(extra="allow")
+
+
+class Part(Lenient):
+    """A part of a message; those that are no text are refused."""
+
+    type: str
+    text: str | None = None
+
+
+class ChatMessage(Lenient):
+    """A turn of a conversation; only those of ``user`` and ``assistant`` are read."""
+
+    role: str
+    content: str | list[Part] | None = None
+
+
+class StreamOptions(Lenient):
+    """What a stream tells besides the text."""
+
+    include_usage: bool | None = False
+
+
+class ChatBody(Lenient):
+    """A conversation whose last message of the user is the question."""
+
+    model: str = Field(description="`corpus` or `corpus:method`")
+    messages: list[ChatMessage]
+    stream: bool | None = False
+    stream_options: StreamOptions | None = None
+
+
+class ReplyMessage(BaseModel):
+    """The answer, with its sources as a list below it."""
+
+    role: Literal["assistant"] = "assistant"
+    content: str
+
+
+class Choice(BaseModel):
+    """The one choice there is."""
+
+    index: int = 0
+    message: ReplyMessage
+    finish_reason: Literal["stop"] = "stop"
+
+
+class ChatUsage(BaseModel):
+    """Tokens of the model's calls; all zero where no model was called."""
+
+    prompt_tokens: int
+    completion_tokens: int
+    total_tokens: int
+
+
+class ChatCompletion(BaseModel):
+    """An answer in the shape of OpenAI's API."""
+
+    id: str
+    object: Literal["chat.completion"] = "chat.completion"
+    created: int
+    model: str
+    choices: list[Choice]
+    usage: ChatUsage
+
+
+class Model(BaseModel):
+    """A corpus, or a corpus asked by one method."""
+
+    id: str
+    object: Literal["model"] = "model"
+    created: int = 0
+    owned_by: str = "graphrag_dagster"
+
+
+class ModelList(BaseModel):
+    """What can be given as ``model``."""
+
+    object: Literal["list"] = "list"
+    data: list[Model]

@@ -1,0 +1,153 @@
+"""What goes in and out of the routes and tools."""
+
+from typing import Annotated, Any
+
+from pydantic import BaseModel, ConfigDict, Field, JsonValue, StringConstraints
+
+from graphrag_dagster.core.language.tasks import Engine, Usage
+from graphrag_dagster.core.search.answer import Answer, Call, ContextUse, Source, Statement
+
+METHODS = (
+    "auto (chosen by the question), global (reports of a level), dynamic (reports chosen from the top down), "
+    "local (the entities of the question and what is around them), drift (local, led by reports), "
+    "basic (passages found by words and vectors), or a condition of the paper: C0, C1, C2, C3, TS, SS; "
+    "default: as the settings of the corpus say"
+)
+LEVELS = (
+    "community level of global and dynamic, C0 (few broad communities) to C3 and deeper (many narrow ones); "
+    "default: as the settings of the corpus say"
+)
+_METHOD_NAMES: list[JsonValue] = [
+    None,
+    *("auto", "global", "dynamic", "local", "drift", "basic"),
+    *("C0", "C1", "C2", "C3", "TS", "SS"),
+]
+
+Text = Annotated[str, StringConstraints(strict=True)]
+
+
+class Read(BaseModel):
+    """Made of an object's attributes."""
+
+    model_config = ConfigDict(from_attributes=True)
+
+
+class Health(BaseModel):
+    """The server answers."""
+
+    status: str = "ok"
+
+
+class CorpusEntry(BaseModel):
+    """A corpus that can be asked."""
+
+    name: str
+    version: str | None = Field(description="changes when the corpus is indexed anew")
+
+
+class CorpusList(BaseModel):
+    """The corpora that can be asked."""
+
+    corpora: list[CorpusEntry]
+
+
+class Turn(BaseModel):
+    """An earlier question and its answer."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    question: Text
+    answer: Text
+
+
+class AskBody(BaseModel):
+    """A question, and how to answer it."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    # What the extras say is told to readers of the schema; who breaks it is told so as a bad question.
+    question: Text = Field(
+        description="at most 4,000 characters, unless the server is set otherwise",
+        json_schema_extra={"minLength": 1, "maxLength": 4000},
+    )
+    method: Text | None = Field(None, description=METHODS, json_schema_extra={"enum": _METHOD_NAMES})
+    level: Text | None = Field(None, description=LEVELS, json_schema_extra={"examples": ["C1"]})
+    history: list[Turn] = Field(default_factory=list, description="earlier turns, oldest first")
+    stream: Annotated[bool, Field(strict=True)] = Field(
+        False, description="server-sent events: `delta` {text} …, then `answer`, or `error`"
+    )
+
+
+class AnswerBody(BaseModel):
+    """An answer, what it rests on, and what it cost."""
+
+    # An answer that says more than this is passed on whole.
+    model_config = ConfigDict(extra="allow")
+
+    question: str
+    method: str
+    level: int | None
+    text: str
+    engine: Engine
+    refused: bool
+    why: str | None
+    sources: tuple[Source, ...]
+    statements: tuple[Statement, ...]
+    context: tuple[ContextUse, ...]
+    scores: tuple[int, ...]
+    dropped: int
+    removed_citations: int
+    problems: tuple[str, ...]
+    trace: tuple[Call, ...]
+    usage: Usage
+    seconds: float | None
+    calls: int
+    unsupported: int
+
+    @classmethod
+    def of(cls, answer: Answer) -> "AnswerBody":
+        """Return the answer as a body."""
+        return cls.model_validate(answer.to_dict())
+
+    def json_values(self) -> dict[str, Any]:
+        """Return values that JSON can hold."""
+        return self.model_dump(mode="json")
+
+
+class EntityEntry(Read):
+    """An entity that was found."""
+
+    entity_id: str
+    title: str
+    type: str
+    description: str
+    degree: int = Field(description="how many relationships it has")
+    score: float = Field(description="how well it fits the query; higher is better")
+
+
+class EntityList(BaseModel):
+    """Entities, the best first."""
+
+    entities: list[EntityEntry]
+
+
+class ReportBody(Read):
+    """A community report."""
+
+    report_id: str
+    title: str
+    level: int
+    rating: float | None = Field(description="importance, 0–10")
+    content: str = Field(description="the whole report as Markdown")
+
+
+class SourceBody(Read):
+    """A text unit: a passage of a document."""
+
+    text_unit_id: str
+    document_id: str
+    document_title: str
+    path: str = Field(description="path of the document below the corpus folder")
+    start_char: int
+    end_char: int
+    text: str

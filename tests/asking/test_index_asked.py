@@ -1,0 +1,124 @@
+import json
+
+import pytest
+
+from graphrag_dagster import Index
+from graphrag_dagster.core.errors import CorpusError, QuestionError, WarehouseError
+from graphrag_dagster.core.search.answer import Answer
+from graphrag_dagster.core.search.searcher import CONDITIONS, METHODS
+
+QUESTION = "Who led the Dockers Union?"
+FACT = "Hanna Quill led the Dockers Union."
+
+
+def check(index: Index, answer: Answer) -> None:
+    """Every source holds verbatim, every statement is a quotation, every mark is one of the sources."""
+    documents = dict(index.searcher.index.documents.select("document_id", "text").iter_rows())
+    assert answer.sources
+    for source in answer.sources:
+        assert documents[source.document_id][source.start_char : source.end_char] == source.quotation
+        assert f"[{source.number}]" in answer.text
+    for statement in answer.statements:
+        assert statement.supported
+        assert statement.similarity == 1.0
+        assert statement.sources
+    assert sum(use.tokens for use in answer.context) > 0
+    assert answer.seconds is not None
+    json.dumps(answer.to_dict())
+
+
+@pytest.mark.parametrize("method", [*METHODS, *CONDITIONS])
+def test_every_way_quotes_the_fact_with_its_place(index: Index, method: str) -> None:
+    answer = index.ask(QUESTION, method=method)
+    assert not answer.refused
+    assert FACT in {source.quotation for source in answer.sources}
+    check(index, answer)
+
+
+@pytest.mark.parametrize("method", [*METHODS, *CONDITIONS])
+def test_every_way_refuses_what_the_documents_do_not_hold(index: Index, method: str) -> None:
+    answer = index.ask("How do I bake sourdough bread?", method=method)
+    assert answer.refused
+    assert (answer.sources, answer.statements) == ((), ())
+
+
+def test_auto_says_why(index: Index) -> None:
+    local = index.ask("What did Hanna Quill accuse Orrin Vask of?")
+    assert local.method == "local"
+    assert "Hanna Quill" in (local.why or "")
+    overview = index.ask("What are the main themes?")
+    assert overview.method == "C1"
+    assert "overview" in (overview.why or "")
+
+
+def test_a_level_without_a_method_means_the_reports_of_that_level(index: Index) -> None:
+    assert index.ask(QUESTION, level="C2").method == "C2"
+    with pytest.raises(QuestionError, match="no level C9"):
+        index.ask(QUESTION, level="C9")
+    with pytest.raises(QuestionError, match="no way of answering 'magic'"):
+        index.ask(QUESTION, method="magic")
+
+
+def test_a_conversation_says_what_a_question_is_about(index: Index) -> None:
+    history = [("Who is Piet Lund?", "Piet Lund works for Wavecrest Energy.")]
+    alone = index.ask("Whom did he thank?", method="local")
+    told = index.ask("Whom did he thank?", method="local", history=history)
+    assert "Piet Lund" in told.text
+    assert [use.record_id for use in told.context] != [use.record_id for use in alone.context]
+
+
+def test_the_way_from_a_report_to_the_words_is_kept(index: Index) -> None:
+    answer = index.ask("What happened between Orrin Vask and Selma Dray?", method="C0")
+    source = next(one for one in answer.sources if one.via_kind)
+    assert source.kind == "report"
+    assert source.finding is not None
+    assert source.via_kind in {"relationship", "entity"}
+    frame = index.searcher.index.relationships if source.via_kind == "relationship" else None
+    if frame is not None:
+        units = dict(frame.select("relationship_id", "text_unit_ids").iter_rows())[source.via_id]
+        assert source.text_unit_id in units
+
+
+def test_a_local_context_has_all_its_sections_within_the_budget(index: Index) -> None:
+    answer = index.ask(QUESTION, method="local")
+    assert {use.kind for use in answer.context} == {"report", "entity", "relationship", "source"}
+    assert sum(use.tokens for use in answer.context) <= 8000
+
+
+@pytest.mark.parametrize(
+    "question",
+    ["", " \n", "¿?", "x" * 4001, "what\x00is\x01this", "\x89PNG\x1a"],
+)
+def test_what_is_no_question_is_refused_plainly(index: Index, question: str) -> None:
+    with pytest.raises(QuestionError, match="question"):
+        index.ask(question)
+
+
+@pytest.mark.parametrize("question", ["谁领导了码头工人工会？", "كيف أخبز الخبز؟", "🤖🤖 a", "x " * 1999])
+@pytest.mark.parametrize("method", ["local", "basic", "C1", "TS"])
+def test_other_languages_and_long_questions_are_answered_or_refused(
+    index: Index, question: str, method: str
+) -> None:
+    answer = index.ask(question, method=method)
+    assert answer.refused or answer.sources
+
+
+def test_entities_reports_and_sources_can_be_read(index: Index) -> None:
+    (first, *_) = index.search_entities("Orrin Vask", 3)
+    assert first.title == "Orrin Vask"
+    report_id = index.searcher.index.reports["report_id"][0]
+    assert index.report(report_id).content.startswith("# ")
+    unit = index.searcher.index.text_chunks["text_unit_id"][0]
+    source = index.source(unit)
+    assert source.end_char - source.start_char == len(source.text)
+    for read in (index.report, index.source):
+        with pytest.raises(QuestionError, match="'nonsense'"):
+            read("nonsense")
+
+
+def test_what_cannot_be_opened_says_so(index: Index) -> None:
+    assert Index.names() == ["coast"]
+    with pytest.raises(CorpusError, match="nowhere"):
+        Index.open("nowhere")
+    with pytest.raises((WarehouseError, CorpusError)):
+        Index.open("../coast")

@@ -1,0 +1,150 @@
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+
+from graphrag_dagster.core.errors import (
+    CorpusError,
+    EndpointError,
+    QuestionError,
+    SettingsError,
+    WarehouseError,
+)
+from graphrag_dagster.core.language.tasks import Usage
+from graphrag_dagster.core.search.answer import Answer, Source
+from graphrag_dagster.resources.index import EntityHit, ReportText, SourceText
+from graphrag_dagster.service.library import Library
+from graphrag_dagster.service.running import bind, make_server
+from graphrag_dagster.service.settings import ServiceSettings
+
+TEXT = "Hanna Quill led the Dockers Union. [1]"
+PIECES = ("Hanna Quill led", " the Dockers", " Union. [Data: Rep", "orts (1)]")
+SOURCE = Source(
+    1,
+    "report",
+    "r1",
+    "The strike",
+    text_unit_id="u1",
+    document_title="strike",
+    path="news/strike.md",
+    quotation="Hanna Quill led the\nDockers Union.",
+)
+
+
+@dataclass
+class FaultyIndex:
+    """Answers as its library says: at once, slowly, in pieces, or with an error."""
+
+    name: str
+    version: str
+    library: "FaultyLibrary"
+
+    def ask(
+        self,
+        question: str,
+        *,
+        method: str | None = None,
+        level: str | None = None,
+        history: Sequence[tuple[str, str]] = (),
+        listen: Callable[[str], None] | None = None,
+    ) -> Answer:
+        plan = self.library
+        plan.asked.append((question, method, level, tuple(history)))
+        if not question.strip():
+            raise QuestionError("ask a question with words in it")
+        if level == "C9":
+            raise QuestionError("there is no level C9; there are: C0, C1")
+        plan.running += 1
+        try:
+            for number, piece in enumerate(plan.pieces):
+                if listen:
+                    listen(piece)
+                if plan.breaks_after == number + 1:
+                    raise EndpointError("the model endpoint went away; start it again")
+                plan.between.wait(plan.pause)
+            plan.gate.wait(20)
+            if plan.error is not None:
+                raise plan.error
+        finally:
+            plan.running -= 1
+        return Answer(
+            question, method or "local", None, TEXT, "llm", sources=(SOURCE,), usage=Usage(2, 70, 9)
+        )
+
+    def search_entities(self, query: str, limit: int = 10) -> list[EntityHit]:
+        return [EntityHit("e1", "HANNA QUILL", "person", "led the strike", 3, 1.5)][:limit]
+
+    def report(self, report_id: str) -> ReportText:
+        if report_id != "r1":
+            raise QuestionError(f"corpus {self.name!r} has no report {report_id!r}")
+        return ReportText("r1", "The strike", 0, 7.0, "# The strike")
+
+    def source(self, text_unit_id: str) -> SourceText:
+        if text_unit_id != "u1":
+            raise QuestionError(f"corpus {self.name!r} has no text unit {text_unit_id!r}")
+        return SourceText("u1", "d1", "strike", "news/strike.md", 0, 34, "Hanna Quill led the Dockers Union.")
+
+
+@dataclass
+class FaultyLibrary:
+    """Corpora that fail on demand: closed ``gate`` (answers wait), ``error``, ``breaks_after`` pieces."""
+
+    version: str = "1"
+    known: tuple[str, ...] = ("coast", "inland", "upland")
+    pieces: tuple[str, ...] = ()
+    breaks_after: int = 0
+    pause: float = 0.0
+    error: Exception | None = None
+    open_seconds: float = 0.0
+    opened: list[str] = field(default_factory=list)
+    asked: list[tuple[str, str | None, str | None, tuple[tuple[str, str], ...]]] = field(default_factory=list)
+    running: int = 0
+    gate: threading.Event = field(default_factory=threading.Event)
+    between: threading.Event = field(default_factory=threading.Event)
+
+    def __post_init__(self) -> None:
+        self.gate.set()
+
+    def open(self, name: str) -> FaultyIndex:
+        self.opened.append(name)
+        version = self.version
+        time.sleep(self.open_seconds)
+        if name == "bare":
+            raise WarehouseError("corpus 'bare' has not been indexed; run: graphrag-dagster index bare")
+        if name == "torn":
+            raise SettingsError("corpus.yaml: engine must be extractive or llm")
+        if name not in self.known:
+            raise CorpusError(f"no corpus {name!r}; there are: {', '.join(self.known)}")
+        return FaultyIndex(name, version, self)
+
+    def names(self) -> list[str]:
+        return list(self.known)
+
+    def published_version(self, name: str) -> str:
+        return self.version
+
+
+@contextmanager
+def serving(library: Library | None, settings: ServiceSettings) -> Iterator[str]:
+    """Run the real server in a thread on a free port; gives its URL."""
+    urls: list[str] = []
+    with bind(settings) as bound:
+        server = make_server(settings, bound, urls.append, library)
+        thread = threading.Thread(target=lambda: server.run(sockets=[bound]), daemon=True)
+        thread.start()
+        until(lambda: bool(urls))
+        try:
+            yield urls[0]
+        finally:
+            server.should_exit = True
+            thread.join(10)
+            assert not thread.is_alive()
+
+
+def until(true: Callable[[], bool], seconds: float = 10.0) -> None:
+    """Wait until something is true."""
+    end = time.monotonic() + seconds
+    while not true():
+        assert time.monotonic() < end, "it did not happen in time"
+        time.sleep(0.01)

@@ -1,0 +1,62 @@
+import secrets
+
+import schemathesis
+from schemathesis.config import SchemathesisConfig
+from served import FaultyLibrary
+
+from graphrag_dagster.service.app import make_app
+from graphrag_dagster.service.settings import ServiceSettings
+
+TOKEN = secrets.token_urlsafe(24)
+NAMED = frozenset({"testserver"})
+
+
+def config() -> SchemathesisConfig:
+    return SchemathesisConfig.from_dict(
+        {
+            "seed": 7,
+            "parameters": {"path.corpus": "coast"},
+            "generation": {"max-examples": 12, "deterministic": True, "database": "none"},
+            # Which levels a corpus has, and which words a question needs, no schema can say.
+            "checks": {
+                "positive_data_acceptance": {"expected-statuses": ["2xx", "400", "401", "404", "409"]}
+            },
+        }
+    )
+
+
+APP = make_app(ServiceSettings(allowed_hosts=NAMED), FaultyLibrary())
+GUARDED = make_app(ServiceSettings(allowed_hosts=NAMED, token=TOKEN), FaultyLibrary())
+AUTHORISED = {"Authorization": f"Bearer {TOKEN}"}
+schema = schemathesis.openapi.from_asgi("/openapi.json", APP, config=config())
+guarded = schemathesis.openapi.from_asgi("/openapi.json", GUARDED, config=config(), headers=AUTHORISED)
+
+
+@schema.parametrize()
+def test_the_server_keeps_to_its_openapi_document(case: schemathesis.Case) -> None:
+    case.call_and_validate()
+
+
+@guarded.parametrize()
+def test_the_server_keeps_to_it_with_a_token(case: schemathesis.Case) -> None:
+    case.call_and_validate(headers=AUTHORISED)
+
+
+def test_the_document_names_every_route_and_refusal() -> None:
+    document = APP.openapi()
+    assert set(document["paths"]) == {
+        "/health",
+        "/corpora",
+        "/corpora/{corpus}/ask",
+        "/corpora/{corpus}/entities",
+        "/corpora/{corpus}/reports/{report_id}",
+        "/corpora/{corpus}/sources/{text_unit_id}",
+        "/v1/models",
+        "/v1/models/{model}",
+        "/v1/chat/completions",
+    }
+    for path in ("/corpora/{corpus}/ask", "/v1/chat/completions"):
+        told = document["paths"][path]["post"]["responses"]
+        refused = {"400", "401", "404", "409", "413", "422", "429", "502", "504"}
+        assert refused <= set(told)
+        assert set(told["200"]["content"]) == {"application/json", "text/event-stream"}

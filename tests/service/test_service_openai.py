@@ -1,0 +1,134 @@
+"""The OpenAI client, unmodified, over a real socket."""
+
+import secrets
+from collections.abc import Iterator
+from pathlib import Path
+
+import openai
+import pytest
+from openai import OpenAI
+from served import PIECES, TEXT, FaultyLibrary, serving
+
+from graphrag_dagster.service.chat_text import MarkFilter
+from graphrag_dagster.service.settings import ServiceSettings
+
+TOKEN = secrets.token_urlsafe(24)
+ASKED = [{"role": "user", "content": "Who led the Dockers Union?"}]
+LISTED = TEXT + "\n\nSources:\n\n- [1] news/strike.md: “Hanna Quill led the Dockers Union.”"
+
+
+@pytest.fixture
+def client(library: FaultyLibrary) -> Iterator[OpenAI]:
+    with serving(library, ServiceSettings(port=0, token=TOKEN, head_start_seconds=0.2)) as url:
+        yield OpenAI(base_url=f"{url}/v1", api_key=TOKEN, max_retries=0)
+
+
+def test_models_are_the_corpora(client: OpenAI) -> None:
+    ids = [model.id for model in client.models.list()]
+    assert ids[:2] == ["coast", "coast:global"]
+    assert client.models.retrieve("coast:local").id == "coast:local"
+    with pytest.raises(openai.NotFoundError, match="no corpus"):
+        client.models.retrieve("nowhere")
+
+
+def test_a_chat_is_answered_with_listed_sources(client: OpenAI, library: FaultyLibrary) -> None:
+    messages = [
+        {"role": "system", "content": "Be brief."},
+        {"role": "user", "content": "Who struck?"},
+        {"role": "assistant", "content": "The dockers. [1]\n\nSources:\n\n- [1] news/strike.md"},
+        {"role": "tool", "content": "nothing", "tool_call_id": "x"},
+        {"role": "user", "content": [{"type": "text", "text": "Who led"}, {"type": "text", "text": "them?"}]},
+    ]
+    told = client.chat.completions.create(
+        model="coast:local",
+        messages=messages,  # type: ignore[arg-type]
+        temperature=0.2,
+        max_tokens=5,
+        extra_body={"session": "7"},
+    )
+    assert library.asked == [("Who led\nthem?", "local", None, (("Who struck?", "The dockers. [1]"),))]
+    assert told.choices[0].message.content == LISTED
+    assert told.choices[0].finish_reason == "stop"
+    assert told.model == "coast:local"
+    assert told.usage is not None
+    assert (told.usage.prompt_tokens, told.usage.completion_tokens, told.usage.total_tokens) == (70, 9, 79)
+
+
+@pytest.mark.parametrize("pieces", [(), PIECES])
+def test_a_chat_is_streamed(client: OpenAI, library: FaultyLibrary, pieces: tuple[str, ...]) -> None:
+    library.pieces = pieces
+    chunks = list(
+        client.chat.completions.create(
+            model="coast",
+            messages=ASKED,  # type: ignore[arg-type]
+            stream=True,
+            stream_options={"include_usage": True},
+        )
+    )
+    text = "".join(chunk.choices[0].delta.content or "" for chunk in chunks if chunk.choices)
+    assert text == (LISTED.replace(" [1]\n", "\n") if pieces else LISTED)
+    assert chunks[0].choices[0].delta.role == "assistant"
+    assert [chunk.choices[0].finish_reason for chunk in chunks if chunk.choices][-1] == "stop"
+    assert chunks[-1].usage is not None
+    assert chunks[-1].usage.total_tokens == 79
+    assert len({chunk.id for chunk in chunks}) == 1
+    assert library.asked[0][:2] == ("Who led the Dockers Union?", None)
+
+
+def test_a_chat_that_dies_raises(client: OpenAI, library: FaultyLibrary) -> None:
+    library.pieces, library.breaks_after = PIECES, 1
+    stream = client.chat.completions.create(model="coast", messages=ASKED, stream=True)  # type: ignore[call-overload]
+    with pytest.raises(openai.APIError, match="went away"):
+        list(stream)
+
+
+def test_errors_are_those_the_client_knows(client: OpenAI, library: FaultyLibrary) -> None:
+    create = client.chat.completions.create
+    with pytest.raises(openai.NotFoundError) as missing:
+        create(model="nowhere", messages=ASKED)  # type: ignore[arg-type]
+    assert missing.value.code == "corpus_not_found"
+    with pytest.raises(openai.ConflictError, match="has not been indexed"):
+        create(model="bare", messages=ASKED)  # type: ignore[arg-type]
+    image = {"type": "image_url", "image_url": {"url": "https://pictures.example/a.png"}}
+    for content in ([image], "", "x" * 4001):
+        with pytest.raises(openai.BadRequestError):
+            create(model="coast", messages=[{"role": "user", "content": content}])  # type: ignore[list-item]
+    with pytest.raises(openai.BadRequestError, match="role 'user'"):
+        create(model="coast", messages=[{"role": "system", "content": "Hi"}])
+    with pytest.raises(openai.UnprocessableEntityError):
+        create(model="coast", messages="Hi")  # type: ignore[arg-type]
+    with pytest.raises(openai.AuthenticationError) as stranger:
+        client.with_options(api_key="wrong").models.list()
+    assert stranger.value.type == "authentication_error"
+    assert TOKEN not in str(stranger.value)
+
+
+def test_a_real_corpus_is_chatted_with(coast: Path) -> None:
+    with serving(None, ServiceSettings(port=0)) as url:
+        client = OpenAI(base_url=f"{url}/v1", api_key="none", max_retries=0)
+        assert "coast" in [model.id for model in client.models.list()]
+        for stream in (False, True):
+            told = client.chat.completions.create(model="coast:local", messages=ASKED, stream=stream)  # type: ignore[call-overload]
+            if stream:
+                text = "".join(chunk.choices[0].delta.content or "" for chunk in told)
+            else:
+                text = told.choices[0].message.content
+            assert "Hanna Quill" in text
+            assert "\n\nSources:\n\n- [1] " in text
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("It is so. [Data: Reports (1, 2)] And so.", "It is so. And so."),
+        ("An [aside] and [Date: 1998] stay [D", "An [aside] and [Date: 1998] stay [D"),
+        ("Blanks  stay \n here ", "Blanks  stay \n here "),
+        ("cut [Data: Reports (1", "cut"),
+        ("[Data: " + "x" * 600, "[Data: " + "x" * 600),
+    ],
+)
+def test_marks_are_taken_out_however_the_text_is_cut(text: str, shown: str) -> None:
+    for size in (1, 2, 3, 7, len(text)):
+        marks = MarkFilter()
+        pieces = [marks.feed(text[i : i + size]) for i in range(0, len(text), size)]
+        assert "".join(pieces) + marks.rest() == shown
