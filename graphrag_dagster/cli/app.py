@@ -141,6 +141,23 @@ def trace(
 
 
 @app.command()
+def answer(
+    name: Name,
+    max_usd: Annotated[
+        float | None, typer.Option(min=0, help="Stop before the run spends more US dollars.")
+    ] = None,
+    max_tokens: Annotated[
+        int | None, typer.Option(min=0, help="Stop before the run uses more tokens, in and out.")
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Answer the corpus's questions in the ways that corpus.yaml names; what is still good is kept."""
+    from graphrag_dagster.cli.answering import answer_corpus
+
+    answer_corpus(name, max_tokens=max_tokens, max_usd=max_usd, as_json=as_json)
+
+
+@app.command()
 def show(
     name: Name,
     reports: Annotated[int, typer.Option(min=0, help="How many reports to print in full.")] = 1,

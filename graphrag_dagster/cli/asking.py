@@ -1,6 +1,7 @@
 """``graphrag-dagster ask`` and ``trace``."""
 
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 
 from rich.markup import escape
 from rich.tree import Tree
@@ -69,21 +70,25 @@ def _print(answer: Answer, *, streamed: bool) -> None:
             "documents: see --json, statements[/]",
             soft_wrap=True,
         )
-    OUT.print(f"\n{escape(', '.join(_facts(answer)))}", style="dim", soft_wrap=True)
+    if answer.why:
+        OUT.print(f"\n{escape(answer.why)}", style="dim", soft_wrap=True)
+    OUT.print(escape(", ".join(_facts(answer))), style="dim", soft_wrap=True)
 
 
 def _named(source: Source) -> str:
-    where = escape(source.path) if source.path else f"{source.kind} “{escape(source.title)}”"
-    span = f":{source.start_char}–{source.end_char}" if source.path else ""
-    near = f" [dim]similarity {source.similarity:.2f}[/]" if source.similarity is not None else ""
-    return f"[bold]\\[{source.number}][/] {where}{span}{near}"
+    if not source.path:
+        return f"[bold]\\[{source.number}][/] {source.kind} “{escape(source.title)}”"
+    title = source.document_title or ""
+    of = "" if Path(source.path).stem == title else f" “{escape(title)}”"
+    paraphrased = source.similarity is not None and source.similarity < 1
+    near = f" [dim]similarity {source.similarity:.2f}[/]" if paraphrased else ""
+    span = f"characters {source.start_char}–{source.end_char}"
+    return f"[bold]\\[{source.number}][/] {escape(source.path)}{of} [dim]{span}[/]{near}"
 
 
 def _facts(answer: Answer) -> Iterator[str]:
     rows, chunks = len(answer.context), len(answer.scores)
     yield f"{answer.engine} engine, {answer.method}"
-    if answer.why:
-        yield f"({answer.why})"
     yield f"{rows} context rows" + (f" in {chunks} chunks" if chunks > 1 else "")
     if answer.dropped:
         yield f"{answer.dropped} without use"
@@ -97,6 +102,8 @@ def _facts(answer: Answer) -> Iterator[str]:
 def _tree(answer: Answer) -> Tree:
     tree = Tree(f"[bold]{escape(answer.question)}[/]", guide_style="dim")
     tree.add(escape(", ".join(_facts(answer))))
+    if answer.why:
+        tree.add(escape(answer.why))
     calls = tree.add(f"calls ({answer.calls})")
     for call in answer.trace:
         score = "" if call.score is None else f", score {call.score}"

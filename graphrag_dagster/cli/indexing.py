@@ -86,14 +86,19 @@ def instance() -> DagsterInstance:
 
 
 def run_index(
-    name: str, run_id: str | None = None, limits: Mapping[str, float] | None = None
+    name: str,
+    run_id: str | None = None,
+    limits: Mapping[str, float] | None = None,
+    *,
+    job: str = "index",
 ) -> ExecuteInProcessResult:
-    """Run the job ``index`` for a corpus in this process, recorded in the instance.
+    """Run the job ``index``, or another, for a corpus in this process, recorded in the instance.
 
     Args:
         name: the corpus.
         run_id: id of the run; default: a new one.
         limits: ``max_tokens`` and ``max_usd`` of the run.
+        job: name of the job.
 
     Raises:
         GraphragError: a step failed for a reason that is the user's to mend.
@@ -103,7 +108,7 @@ def run_index(
     with instance() as dagster_instance:
         dagster_instance.add_dynamic_partitions(str(CORPUS.name), [name])
         try:
-            return defs.resolve_job_def("index").execute_in_process(
+            return defs.resolve_job_def(job).execute_in_process(
                 partition_key=name,
                 instance=dagster_instance,
                 run_id=run_id,

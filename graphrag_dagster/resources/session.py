@@ -159,13 +159,13 @@ class Session:
 
     def embedder(self) -> Embedder:
         """Who turns texts into vectors."""
-        from graphrag_dagster.core.language.embedders import SentenceTransformerEmbedder, StaticEmbedder
+        from graphrag_dagster.core.language.embedders import StaticEmbedder, shared_sentence_transformer
 
         own = self._settings.embeddings
         if own.embedder == "static":
             return StaticEmbedder()
         if own.embedder == "sentence-transformers":
-            return SentenceTransformerEmbedder(own.model)
+            return shared_sentence_transformer(own.model)
         from graphrag_dagster.resources.endpoint.embeddings import OpenAIEmbedder
         from graphrag_dagster.resources.memory.models import RememberingEmbedder
 
@@ -185,7 +185,7 @@ class Session:
         settings = self._settings.model.for_task(task)
         model = OpenAIChatModel(settings)
         # Who asks a question waits for the answer.
-        batched = settings.batch and task != "answer"
+        batched = settings.batch and task not in {"answer", "judge"}
         url, discount = model.connection.url, _BATCH_PRICE if batched else 1.0
         till = Till(self._account, settings, settings.name, url, discount)
         known = AbilityStore(self._account.replies.database)

@@ -1,3 +1,5 @@
+import json
+import sys
 from pathlib import Path
 
 import dagster as dg
@@ -5,6 +7,7 @@ import polars as pl
 import pytest
 
 from graphrag_dagster import tables
+from graphrag_dagster.cli import main
 from graphrag_dagster.cli.indexing import instance, run_index
 from graphrag_dagster.core.errors import SettingsError
 from graphrag_dagster.definitions import defs
@@ -31,7 +34,9 @@ def answer_all() -> dict[str, object]:
         return {name: value.value for name, value in made.metadata.items()}
 
 
-def test_questions_are_answered_in_every_way_and_kept_while_nothing_changes(home: Path) -> None:
+def test_questions_are_answered_in_every_way_and_kept_while_nothing_changes(
+    home: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     folder = write_corpus(home / "corpora", settings=SETTINGS)
     (folder / "questions.csv").write_text('id,question\n1,"Who met\nSelma Dray?"\n2,\n', encoding="utf-8")
     run_index("coast")
@@ -52,6 +57,11 @@ def test_questions_are_answered_in_every_way_and_kept_while_nothing_changes(home
     for row in cited.iter_rows(named=True):
         assert documents[row["document_id"]][row["start_char"] : row["end_char"]] == row["quotation"]
 
+    monkeypatch.setattr(sys, "argv", ["graphrag-dagster", "answer", "coast", "--json"])
+    with pytest.raises(SystemExit, match="0"):
+        main()
+    counted = json.loads(capsys.readouterr().out)["answers"]
+    assert {row["method"]: row["answers"] for row in counted} == {"C1": 3, "SS": 3, "auto": 3}
     assert answer_all()["kept"] == 9
     assert warehouse.read(tables.ANSWERS, "coast").equals(made)
     (folder / "news" / "strike.md").unlink()
@@ -60,9 +70,15 @@ def test_questions_are_answered_in_every_way_and_kept_while_nothing_changes(home
     assert "Quill" not in " ".join(warehouse.read(tables.ANSWER_CITATIONS, "coast")["quotation"])
 
 
-def test_a_corpus_without_questions_has_empty_tables(home: Path) -> None:
+def test_a_corpus_without_questions_has_empty_tables_and_the_command_says_so(
+    home: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     write_corpus(home / "corpora")
     run_index("coast")
+    monkeypatch.setattr(sys, "argv", ["graphrag-dagster", "answer", "coast"])
+    with pytest.raises(SystemExit, match="1"):
+        main()
+    assert "has no questions" in capsys.readouterr().err
     answer_all()
     assert Warehouse().read(tables.ANSWERS, "coast").is_empty()
 

@@ -55,12 +55,17 @@ def test_a_level_without_a_method_means_the_reports_of_that_level(index: Index) 
     assert index.ask(QUESTION, level="C2").method == "C2"
     with pytest.raises(QuestionError, match="no level C9"):
         index.ask(QUESTION, level="C9")
+    assert index.ask(QUESTION, method="c2").method == "C2"
+    assert index.ask(QUESTION, method="Basic").method == "basic"
+    with pytest.raises(QuestionError, match="local reads no level"):
+        index.ask(QUESTION, method="local", level="C1")
     with pytest.raises(QuestionError, match="no way of answering 'magic'"):
         index.ask(QUESTION, method="magic")
 
 
 def test_a_conversation_says_what_a_question_is_about(index: Index) -> None:
     history = [("Who is Piet Lund?", "Piet Lund works for Wavecrest Energy.")]
+    assert index.ask("Whom did he thank?", history=history).method == "local"
     alone = index.ask("Whom did he thank?", method="local")
     told = index.ask("Whom did he thank?", method="local", history=history)
     assert "Piet Lund" in told.text

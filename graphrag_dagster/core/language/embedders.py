@@ -57,17 +57,23 @@ class StaticEmbedder:
                     means[place] = table[encoding.ids].mean(axis=0, dtype=np.float32)
         return means
 
-    @cached_property
+    @property
     def _model(self) -> tuple[Any, Vectors]:
-        with _logging_unchanged():
-            import wordllama
+        return _static_model(self.dimension)
 
-            # Its own search for use without network looks beside the package instead of inside it.
-            inside = Path(wordllama.__file__).parent
-            model = wordllama.WordLlama.load(dim=self.dimension, cache_dir=inside, disable_download=True)
-        # Padding to the longest text of a batch would take memory for nothing.
-        model.tokenizer.no_padding()
-        return model.tokenizer, model.embedding
+
+@cache
+def _static_model(dimension: int) -> tuple[Any, Vectors]:
+    """Tokenizer and table of vectors, loaded once for the process."""
+    with _logging_unchanged():
+        import wordllama
+
+        # Its own search for use without network looks beside the package instead of inside it.
+        inside = Path(wordllama.__file__).parent
+        model = wordllama.WordLlama.load(dim=dimension, cache_dir=inside, disable_download=True)
+    # Padding to the longest text of a batch would take memory for nothing.
+    model.tokenizer.no_padding()
+    return model.tokenizer, model.embedding
 
 
 class CachingEmbedder:
@@ -95,6 +101,12 @@ class CachingEmbedder:
         if missing:
             known.update(zip(missing, self._embedder.embed(missing), strict=True))
         return np.stack([known[text] for text in texts]) if texts else self._embedder.embed([])
+
+
+@cache
+def shared_sentence_transformer(model: str | None) -> "SentenceTransformerEmbedder":
+    """The sentence-transformers model of this process: loading one takes seconds."""
+    return SentenceTransformerEmbedder(model)
 
 
 @cache

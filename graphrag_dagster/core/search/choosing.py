@@ -14,13 +14,14 @@ class Choice:
     why: str
 
 
-def choose(question: str, named: list[str], *, reports: bool) -> Choice:
+def choose(question: str, named: list[str], *, reports: bool, told: bool = False) -> Choice:
     """Choose between the reports of the whole corpus and the surroundings of what a question names.
 
     Args:
         question: as checked.
-        named: titles of the entities that the question names, the surest first.
+        named: titles of the entities that the question, or the one before, names, the surest first.
         reports: there are community reports.
+        told: the question belongs to a conversation.
     """
     if not reports:
         return Choice("local", "local: this corpus has no community reports")
@@ -29,4 +30,6 @@ def choose(question: str, named: list[str], *, reports: bool) -> Choice:
         return Choice("local", f"local: the question names {shown}")
     if asks_for_overview(question):
         return Choice("global", "global: the question asks for an overview and names nothing in particular")
+    if told:
+        return Choice("local", "local: the question goes on from a conversation")
     return Choice("global", "global: the question names no entity of the graph")

@@ -137,7 +137,7 @@ class _Sources:
         unit, evidence = cited.unit, cited.evidence
         base = Source(
             cited.number,
-            self._units.kind(unit),
+            self._units.record_kind(unit),
             self._units.record_id(unit),
             self._units.title(unit),
             similarity=cited.similarity,

@@ -36,6 +36,10 @@ class CombinedUnits:
         """Return as what the row is cited."""
         return self.all[number - 1].kind
 
+    def record_kind(self, number: int) -> ContextKind:
+        """Return what the row's record is."""
+        return self.kind(number)
+
     def record_id(self, number: int) -> str:
         """Return the id of the row's record."""
         units, own = self._from[number - 1]

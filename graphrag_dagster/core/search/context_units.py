@@ -38,6 +38,9 @@ class ContextUnits(Protocol):
     def kind(self, number: int, /) -> ContextKind:
         """Return as what the row is cited."""
 
+    def record_kind(self, number: int, /) -> ContextKind:
+        """Return what the row's record is, also where text units stand, and are cited, as reports."""
+
     def record_id(self, number: int) -> str:
         """Return the id of the row's record."""
 

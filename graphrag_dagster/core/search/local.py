@@ -191,7 +191,7 @@ def _relationships(index: IndexSnapshot, entities: Sequence[str]) -> Iterator[_R
     """Relationships between the entities, then from them to others, heaviest first."""
     if not entities or index.relationships.is_empty():
         return
-    chosen = pl.Series(list(entities))
+    chosen = list(entities)
     near = index.relationships.filter(
         pl.col("source_id").is_in(chosen) | pl.col("target_id").is_in(chosen)
     ).with_columns(both=pl.col("source_id").is_in(chosen) & pl.col("target_id").is_in(chosen))

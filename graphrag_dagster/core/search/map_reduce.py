@@ -141,7 +141,14 @@ def best_that_fit(partials: Sequence[PartialAnswer], count: Count, limit: int) -
 def uses(chunks: Sequence[Chunk], units: ContextUnits, used: Sequence[int]) -> tuple[ContextUse, ...]:
     """Return what the chunks showed; ``used``: the chunks whose partial answers went into the answer."""
     return tuple(
-        ContextUse(units.kind(unit.id), units.record_id(unit.id), unit.title, number, tokens, number in used)
+        ContextUse(
+            units.record_kind(unit.id),
+            units.record_id(unit.id),
+            unit.title,
+            number,
+            tokens,
+            number in used,
+        )
         for number, chunk in enumerate(chunks)
         for unit, tokens in zip(chunk.units, chunk.row_tokens, strict=True)
     )

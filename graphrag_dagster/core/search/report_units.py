@@ -41,6 +41,10 @@ class ReportUnits:
         """Return as what the row is cited."""
         return "report"
 
+    def record_kind(self, _: int) -> ContextKind:
+        """Return what the row's record is."""
+        return "report"
+
     def record_id(self, number: int) -> str:
         """Return the id of the report with that number."""
         return self._ids[number]

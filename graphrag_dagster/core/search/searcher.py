@@ -32,7 +32,8 @@ Mode = Literal["hybrid", "vector", "lexical"]
 #: The ways of answering, and the paper's conditions (§4.1.1).
 METHODS = ("auto", "global", "dynamic", "local", "drift", "basic")
 CONDITIONS = ("C0", "C1", "C2", "C3", "TS", "SS")
-_SURE = 0.5
+_LEVELLED = ("global", "dynamic")
+_SURE = 0.3
 _MOST_FOUND = 20
 #: Entities whose surroundings a local context is made of, at most.
 _ENTITIES = 50
@@ -128,8 +129,16 @@ class Searcher:
             EndpointError: the model endpoint cannot be used.
         """
         asked, begin, why = checked(question), monotonic(), None
+        method = _spelled(method)
+        if level is not None:
+            method = "global" if method == "auto" else method
+            if method not in _LEVELLED:
+                ways = " or ".join(_LEVELLED)
+                raise QuestionError(f"{method} reads no level of choice; leave it out, or ask by {ways}")
         if method == "auto":
-            choice = choose(asked, self._named(asked), reports=not self.index.reports.is_empty())
+            named = self._named(_with_history(asked, history))
+            reports = not self.index.reports.is_empty()
+            choice = choose(asked, named, reports=reports, told=bool(history))
             method, why = choice.method, choice.why
         answer = self._way(asked, engines, method, level, history)
         shown = "; ".join(filter(None, (why, answer.why))) or None
@@ -160,7 +169,7 @@ class Searcher:
         }
         if method in ways:
             return ways[method]()
-        if method[:1] in {"C", "c"} and method[1:].isdigit():
+        if method[:1] == "C" and method[1:].isdigit():
             return self._global(asked, engines, level_of(method))
         raise QuestionError(
             f"there is no way of answering {method!r}; there are {', '.join((*METHODS, *CONDITIONS))}"
@@ -297,6 +306,13 @@ class Searcher:
         if needed or mode == "vector":
             raise QuestionError(f"{problem}: materialise the embeddings (graphrag-dagster index NAME)")
         return None, "lexical", f"found by words alone: {problem}"
+
+
+def _spelled(method: str) -> str:
+    """The way of answering in its own capitals."""
+    known = {one.lower(): one for one in (*METHODS, *CONDITIONS)}
+    deeper = method[:1] in {"C", "c"} and method[1:].isdigit()
+    return known.get(method.lower(), method.upper() if deeper else method)
 
 
 def _with_history(question: str, history: Sequence[Turn]) -> str:

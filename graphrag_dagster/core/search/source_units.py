@@ -28,6 +28,10 @@ class SourceUnits:
         """Return as what the row is cited: in the place of a report."""
         return "report"
 
+    def record_kind(self, _: int) -> ContextKind:
+        """Return what the row's record is: a text unit."""
+        return "source"
+
     def record_id(self, number: int) -> str:
         """Return the id of the text unit."""
         return str(self._ids[number - 1])

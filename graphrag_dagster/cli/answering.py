@@ -1,0 +1,57 @@
+"""``graphrag-dagster answer``: the Dagster job ``answer``, run in this process."""
+
+import polars as pl
+from rich.table import Table as RichTable
+
+from graphrag_dagster.cli.console import ERR, OUT, number, print_json
+from graphrag_dagster.cli.indexing import run_index
+from graphrag_dagster.cli.progress import ProgressBars
+from graphrag_dagster.core.errors import SettingsError
+from graphrag_dagster.core.progress import listening
+from graphrag_dagster.resources.corpora import CorpusStore
+from graphrag_dagster.resources.questions import questions_of
+from graphrag_dagster.resources.warehouse import Warehouse
+from graphrag_dagster.tables import ANSWERS
+
+_COUNTED = ("answers", "refused", "statements", "unsupported", "removed_citations")
+
+
+def answer_corpus(name: str, *, max_tokens: int | None, max_usd: float | None, as_json: bool) -> None:
+    """Answer the corpus's questions, and print how many were answered in each way.
+
+    Raises:
+        SettingsError: the corpus has no questions.
+        GraphragError: what is wrong, and the mend.
+    """
+    store, warehouse = CorpusStore(), Warehouse()
+    if not questions_of(store.folder(name), store.settings(name).questions):
+        raise SettingsError(
+            f"corpus {name!r} has no questions; list them in its corpus.yaml under questions.ask, or name a "
+            "file of them in questions.file"
+        )
+    limits = {"max_tokens": max_tokens, "max_usd": max_usd}
+    with ProgressBars(ERR) as bars, listening(bars):
+        run_index(
+            name, limits={key: limit for key, limit in limits.items() if limit is not None}, job="answer"
+        )
+    made = (
+        warehouse.read(ANSWERS, name)
+        .group_by("method")
+        .agg(
+            pl.len().alias("answers"),
+            pl.col("refused").sum().cast(pl.Int64),
+            pl.col("statements", "unsupported", "removed_citations").sum(),
+        )
+        .sort("method")
+    )
+    if as_json:
+        print_json({"corpus": name, "answers": made.to_dicts()})
+        return
+    table = RichTable(title=f"{name}: answers")
+    table.add_column("method")
+    for column in _COUNTED:
+        table.add_column(column.replace("_", " "), justify="right")
+    for row in made.iter_rows(named=True):
+        table.add_row(row["method"], *(number(row[column]) for column in _COUNTED))
+    OUT.print(table)
+    OUT.print(f"tables: answers.* in {warehouse.file(name)}", soft_wrap=True)
