@@ -31,7 +31,7 @@ demo: install ## index the sample corpus without a model, ask it a question
 
 ui: install ## start the Dagster UI on http://127.0.0.1:3000
 	@mkdir -p .dagster_home
-	@test -f .dagster_home/dagster.yaml || printf 'telemetry:\n  enabled: false\n' > .dagster_home/dagster.yaml
+	@test -f .dagster_home/dagster.yaml || printf 'telemetry:\n  enabled: false\nnux:\n  enabled: false\n' > .dagster_home/dagster.yaml
 	DAGSTER_HOME=$(CURDIR)/.dagster_home $(BIN)/dagster dev --host 127.0.0.1 --port 3000 -w workspace.yaml
 
 test: install ## run the tests

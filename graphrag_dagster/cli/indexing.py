@@ -24,7 +24,7 @@ from graphrag_dagster.tables import CORPUS_SUMMARY
 #: Exit code of a run that is finished but lacks something a model was to give.
 INCOMPLETE = 3
 
-_INSTANCE_SETTINGS = "telemetry:\n  enabled: false\n"
+_INSTANCE_SETTINGS = "telemetry:\n  enabled: false\nnux:\n  enabled: false\n"
 _QUIET = {"loggers": {"console": {"config": {"log_level": "CRITICAL"}}}}
 
 
