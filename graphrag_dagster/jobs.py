@@ -20,7 +20,7 @@ EMBED = define_asset_job(
 )
 ANSWER = define_asset_job(
     "answer",
-    selection=AssetSelection.groups("answers"),
+    selection=AssetSelection.groups("answers", "usage"),
     partitions_def=CORPUS,
     description="Answer the corpus's questions in the chosen ways; what is still good is kept",
 )

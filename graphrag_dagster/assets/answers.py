@@ -35,7 +35,7 @@ def answers(
     """Every question in every chosen way (paper §4.1); what is still good from an earlier run is kept."""
     corpus = context.partition_key
     settings = corpora.settings(corpus)
-    index = Index.open(corpus)
+    index = Index.open(corpus, corpora=corpora, warehouse=warehouse)
     session = language.session(settings, corpus=corpus, asset="answers", run_id=context.run_id)
     engines = SessionEngines(session)
     asked = [

@@ -8,6 +8,7 @@ from graphrag_dagster.core.accounting.use import ModelUse
 from graphrag_dagster.resources.language import Language
 from graphrag_dagster.resources.session import shown_use
 from graphrag_dagster.tables import (
+    ANSWERS,
     COMMUNITY_REPORTS,
     ENTITIES,
     ENTITY_EMBEDDINGS,
@@ -26,6 +27,7 @@ _ASKING = (
     TEXT_UNIT_EMBEDDINGS,
     ENTITY_EMBEDDINGS,
     REPORT_EMBEDDINGS,
+    ANSWERS,
 )
 
 

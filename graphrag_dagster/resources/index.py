@@ -82,17 +82,24 @@ class Index:
         self._settings = settings
 
     @classmethod
-    def open(cls, name: str) -> "Index":
+    def open(
+        cls, name: str, *, corpora: CorpusStore | None = None, warehouse: Warehouse | None = None
+    ) -> "Index":
         """Open what the last complete run of a corpus published, else what the warehouse holds.
+
+        Args:
+            name: the corpus.
+            corpora: where corpora lie; default: as the environment says.
+            warehouse: where their tables lie; default: as the environment says.
 
         Raises:
             CorpusError: there is no such corpus.
             SettingsError: its settings cannot be used.
             WarehouseError: it has never been indexed.
         """
-        warehouse = Warehouse()
-        settings = CorpusStore().settings(name)
-        version = cls.published_version(name)
+        warehouse = warehouse or Warehouse()
+        settings = (corpora or CorpusStore()).settings(name)
+        version = _version(warehouse, name)
         index = open_snapshot(warehouse, name)
         count = get_tokenizer(settings.text_units.encoding).count
         searcher = Searcher(index, options_of(settings), count, Support(shared_static()))
@@ -111,11 +118,7 @@ class Index:
         Raises:
             WarehouseError: what was published is damaged.
         """
-        warehouse = Warehouse()
-        if made := published(warehouse, name):
-            return made.version
-        file = warehouse.file(name)
-        return f"{_UNPUBLISHED}-{file.stat().st_mtime_ns if file.is_file() else 0}"
+        return _version(Warehouse(), name)
 
     def ask(
         self,
@@ -190,6 +193,13 @@ class Index:
         return SourceText(
             text_unit_id, place.document_id, place.document_title, place.path, place.start, end, place.text
         )
+
+
+def _version(warehouse: Warehouse, name: str) -> str:
+    if made := published(warehouse, name):
+        return made.version
+    file = warehouse.file(name)
+    return f"{_UNPUBLISHED}-{file.stat().st_mtime_ns if file.is_file() else 0}"
 
 
 class SessionEngines:

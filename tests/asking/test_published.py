@@ -95,6 +95,21 @@ def test_without_reports_local_and_basic_work_and_global_says_what_is_missing(ho
         index.ask("Who led the Dockers Union?", method="global")
 
 
+def test_documents_larger_than_the_context_are_cut_for_every_way(home: Path) -> None:
+    folder = write_corpus(
+        home / "corpora", settings="text_units: {strategy: none}\nsearch: {context_tokens: 400}\n"
+    )
+    long = "Hanna Quill led the Dockers Union. " + "The tide rose and fell again that day. " * 200
+    (folder / "news" / "strike.md").write_text(long, encoding="utf-8")
+    run_index("coast")
+    index = Index.open("coast")
+    for method in ("local", "basic", "SS", "TS", "drift"):
+        answer = index.ask("Who led the Dockers Union?", method=method)
+        # By vectors alone another document may be nearer, and leave no room.
+        assert "Hanna Quill led the Dockers Union." in answer.text or method == "SS"
+        assert all(use.tokens <= 400 for use in answer.context)
+
+
 def test_vectors_of_other_settings_are_not_used(warehouse: Warehouse) -> None:
     vectors = warehouse.read(tables.TEXT_UNIT_EMBEDDINGS, "coast")
     import polars as pl

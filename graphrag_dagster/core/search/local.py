@@ -10,10 +10,11 @@ from functools import partial
 
 import polars as pl
 
+from graphrag_dagster.core.errors import QuestionError
 from graphrag_dagster.core.language.tasks import Answerer, ContextKind, ContextUnit, Quote, Span, Turn
 from graphrag_dagster.core.reports.references import without_citations
 from graphrag_dagster.core.search.answer import Answer, Call, ContextUse
-from graphrag_dagster.core.search.chunks import Count
+from graphrag_dagster.core.search.chunks import Count, first_that_fit
 from graphrag_dagster.core.search.context_units import Evidence, as_row
 from graphrag_dagster.core.search.global_search import sources_of
 from graphrag_dagster.core.search.index import IndexSnapshot
@@ -154,6 +155,8 @@ class _Builder:
             number = len(self._units.all) + 1
             text = as_row([number, *row.cells])
             tokens = self._count(f"\n{text}")
+            if kind == "source" and not taken and used + tokens > room:
+                row, text, tokens = self._cut(row, number, room - used)
             if used + tokens > room or len(taken) == _MOST_ROWS:
                 break
             unit = self._units.add(row.unit, row.record_id, row.evidence)
@@ -163,6 +166,17 @@ class _Builder:
         if taken:
             self._left -= used
         return taken
+
+    def _cut(self, row: _Row, number: int, room: int) -> tuple[_Row, str, int]:
+        """Return a text unit with as much of its beginning as there is room for; with nothing else to show
+        the context would be empty.
+        """
+        try:
+            ((unit,),) = (one.units for one in first_that_fit([row.unit], count=self._count, limit=room))
+        except QuestionError:
+            unit = row.unit
+        text = as_row([number, unit.title, unit.text])
+        return replace(row, unit=unit), text, self._count(f"\n{text}")
 
     def context(self) -> LocalContext:
         """Return what was taken in, section after section."""

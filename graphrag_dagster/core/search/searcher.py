@@ -280,8 +280,8 @@ class Searcher:
         ordered = self.index.reports.sort(["rating", "report_id"], descending=[True, False])["report_id"]
         if vectors is None or vectors.is_empty():
             return ordered.to_list()[:_MOST_FOUND]
-        vector, mode, _ = self._vector(question, engines, "vector", needed=False)
-        if vector is None or mode != "vector":
+        vector, _, _ = self._vector(question, engines, "hybrid", needed=False)
+        if vector is None or vectors["embedder"].unique().to_list() != [engines.embedder().name]:
             return ordered.to_list()[:_MOST_FOUND]
         near = np.asarray(vectors["vector"].to_numpy()) @ vector
         best = np.argsort(-near, kind="stable")[:_MOST_FOUND]
