@@ -4,7 +4,7 @@ import json
 import socket
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from typing import Any
@@ -128,9 +128,8 @@ def test_a_client_that_goes_away_leaves_nothing_behind(
 ) -> None:
     library.gate.clear()
     library.pieces = PIECES
-    for _ in range(2):
-        leave(url, {**QUESTION, "stream": stream})
-    until(lambda: library.running == 2)
+    for number in (1, 2):
+        leave(url, {**QUESTION, "stream": stream}, when=lambda number=number: library.running == number)
     # Who waits for a turn and goes away does not take it.
     leave(url, QUESTION)
     time.sleep(0.05)
@@ -143,13 +142,16 @@ def test_a_client_that_goes_away_leaves_nothing_behind(
     assert codes == [200, 200]
 
 
-def leave(url: str, body: dict[str, Any]) -> None:
-    """Send a question and close the connection without reading the answer."""
+def leave(url: str, body: dict[str, Any], when: Callable[[], bool] | None = None) -> None:
+    """Send a question and close the connection without reading the answer, once something is so."""
     address, sent = httpx.URL(url), json.dumps(body).encode()
     head = f"POST {ASK} HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
     with socket.create_connection((address.host, address.port or 80)) as connection:
         connection.sendall(f"{head}Content-Length: {len(sent)}\r\n\r\n".encode() + sent)
-        time.sleep(0.1)
+        if when:
+            until(when)
+        else:
+            time.sleep(0.1)
 
 
 def test_a_corpus_is_opened_once_and_again_when_it_is_published_anew(
