@@ -11,7 +11,6 @@ from graphrag_dagster.core.ids import stable_id
 from graphrag_dagster.core.progress import stage
 from graphrag_dagster.core.search.records import AnswerRows, answer_id_of, still_good
 from graphrag_dagster.resources.corpora import CorpusStore
-from graphrag_dagster.resources.index import Index, SessionEngines
 from graphrag_dagster.resources.language import Language
 from graphrag_dagster.resources.questions import questions_of
 from graphrag_dagster.resources.warehouse import Warehouse
@@ -33,6 +32,9 @@ def answers(
     context: AssetExecutionContext, corpora: CorpusStore, language: Language, warehouse: Warehouse
 ) -> Iterator[Output[pl.DataFrame]]:
     """Every question in every chosen way (paper §4.1); what is still good from an earlier run is kept."""
+    # What answering needs is much, and only this asset needs it.
+    from graphrag_dagster.resources.index import Index, SessionEngines
+
     corpus = context.partition_key
     settings = corpora.settings(corpus)
     index = Index.open(corpus, corpora=corpora, warehouse=warehouse)

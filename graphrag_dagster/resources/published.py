@@ -104,6 +104,7 @@ def _copy(reader: Reader, present: list[Table], file: Path) -> None:
     making = file.with_name(f".{uuid4().hex}.tmp")
     try:
         with duckdb.connect(str(making)) as copy:
+            copy.begin()
             for table in present:
                 rows = reader.connection.execute(
                     f"select * from {qualified(table)} where corpus = ?",  # noqa: S608
@@ -113,6 +114,7 @@ def _copy(reader: Reader, present: list[Table], file: Path) -> None:
                 copy.execute(f'create schema if not exists "{table.schema}"')
                 copy.execute(f"create table {qualified(table)} as select * from rows")  # noqa: S608
                 copy.unregister("rows")
+            copy.commit()
         making.replace(file)
     finally:
         making.unlink(missing_ok=True)
