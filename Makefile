@@ -6,7 +6,7 @@ RUN    := $(BIN)/graphrag-dagster
 QUESTION := Who are the most important actors in the harbour, and how are they connected?
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo ui test lint types contracts docs lock clean
+.PHONY: help install demo demo-evaluate ui test lint types contracts docs lock clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 14
@@ -28,6 +28,12 @@ demo: install ## index the sample corpus without a model, ask it a question
 	@echo "  $(RUN) show harbour"
 	@echo "  $(RUN) sql harbour 'select title, type, degree from graph.entities order by degree desc limit 10'"
 	@echo "Open the Dagster UI on this run with: make ui"
+
+demo-evaluate: install ## find out whether the graph helps on the sample corpus, without a model
+	$(RUN) index examples/harbour
+	$(RUN) evaluate harbour
+	@echo
+	@echo "Open the report in a browser: warehouse/reports/harbour/report.html"
 
 ui: install ## start the Dagster UI on http://127.0.0.1:3000
 	@mkdir -p .dagster_home

@@ -19,7 +19,7 @@ def data_dictionary() -> str:
     """Every table with its columns, key and meaning."""
     parts = [
         "# Data dictionary",
-        "Made from `graphrag_dagster/tables.py` by `make docs`. Each corpus has a DuckDB file of its own; asset "
+        "Made from `graphrag_dagster/tables/` by `make docs`. Each corpus has a DuckDB file of its own; asset "
         "`schema/table` is the table `schema.table`. Every table begins with the column `corpus`.",
     ]
     for group in dict.fromkeys(table.group for table in ALL_TABLES):
@@ -53,7 +53,7 @@ def settings_reference() -> str:
     lines = [
         "# Settings",
         "",
-        "Made from `graphrag_dagster/settings.py` by `make docs`.",
+        "Made from `graphrag_dagster/settings/` by `make docs`.",
         "",
         "`corpus.yaml` lies in the corpus folder; every key is optional, unknown keys are refused. What belongs to "
         "the machine comes from environment variables:",

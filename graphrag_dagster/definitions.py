@@ -9,6 +9,7 @@ from graphrag_dagster.jobs import JOBS
 from graphrag_dagster.resources.corpora import CorpusStore
 from graphrag_dagster.resources.io_manager import WarehouseIOManager
 from graphrag_dagster.resources.language import Language
+from graphrag_dagster.resources.scope import EvaluationScope
 from graphrag_dagster.resources.warehouse import Warehouse
 
 _warehouse = Warehouse()
@@ -22,6 +23,7 @@ defs = Definitions(
         "corpora": CorpusStore(),
         "warehouse": _warehouse,
         "io_manager": WarehouseIOManager(warehouse=_warehouse),
+        "scope": EvaluationScope.configure_at_launch(),
         "language": Language.configure_at_launch(),
     },
     executor=in_process_executor,

@@ -8,7 +8,7 @@ _PUBLISHED = AssetSelection.keys(["marts", "published_snapshot"])
 
 INDEX = define_asset_job(
     "index",
-    selection=AssetSelection.all() - AssetSelection.groups("answers"),
+    selection=AssetSelection.all() - AssetSelection.groups("questions", "answers", "evaluation", "studies"),
     partitions_def=CORPUS,
     description="From the corpus folder to graph, communities, reports and embeddings",
 )
@@ -20,8 +20,30 @@ EMBED = define_asset_job(
 )
 ANSWER = define_asset_job(
     "answer",
-    selection=AssetSelection.groups("answers", "usage"),
+    selection=AssetSelection.groups("questions", "answers", "usage"),
     partitions_def=CORPUS,
     description="Answer the corpus's questions in the chosen ways; what is still good is kept",
 )
-JOBS = [INDEX, EMBED, ANSWER]
+EVALUATE = define_asset_job(
+    "evaluate",
+    selection=AssetSelection.groups("questions", "answers", "evaluation", "usage"),
+    partitions_def=CORPUS,
+    description="Whether the graph helps on this corpus: questions, answers in the chosen ways, judgements, "
+    "claims, statistics, report",
+)
+STUDY_EXTRACTION = define_asset_job(
+    "study_extraction",
+    selection=AssetSelection.keys(["studies", "extraction_counts"]) | AssetSelection.groups("usage"),
+    partitions_def=CORPUS,
+    description="Entity records by chunk size and number of gleanings",
+)
+STUDY_WINDOWS = define_asset_job(
+    "study_windows",
+    selection=AssetSelection.groups("questions", "usage")
+    | AssetSelection.keys(
+        ["studies", "window_answers"], ["studies", "window_judgements"], ["studies", "window_win_rates"]
+    ),
+    partitions_def=CORPUS,
+    description="Plain retrieval with context windows of different sizes, compared",
+)
+JOBS = [INDEX, EMBED, ANSWER, EVALUATE, STUDY_EXTRACTION, STUDY_WINDOWS]

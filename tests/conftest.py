@@ -5,7 +5,11 @@ import sys
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 
+# How long an example takes is a matter of the machine.
+settings.register_profile("untimed", deadline=None)
+settings.load_profile("untimed")
 os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
 sys.path.insert(0, str(Path(__file__).parent))
 

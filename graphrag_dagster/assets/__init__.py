@@ -8,11 +8,16 @@ from graphrag_dagster.assets.answers import answers
 from graphrag_dagster.assets.communities import community_hierarchy
 from graphrag_dagster.assets.corpus import corpus_documents, text_chunks
 from graphrag_dagster.assets.embeddings import entity_embeddings, report_embeddings, text_unit_embeddings
+from graphrag_dagster.assets.evaluation import answer_claims, diversity_clusters, judgements, quality
+from graphrag_dagster.assets.evaluation_report import evaluation_report
 from graphrag_dagster.assets.extraction import extraction
 from graphrag_dagster.assets.graph import entities, relationships
 from graphrag_dagster.assets.publishing import published_snapshot
+from graphrag_dagster.assets.questions import questions, written_questions
 from graphrag_dagster.assets.reports import reports
 from graphrag_dagster.assets.sql_models import SQL_ASSETS
+from graphrag_dagster.assets.statistics import evaluation_statistics
+from graphrag_dagster.assets.studies import extraction_study, window_answers, window_judgements
 from graphrag_dagster.assets.usage import model_usage
 
 ASSETS: Sequence[AssetsDefinition] = (
@@ -27,7 +32,18 @@ ASSETS: Sequence[AssetsDefinition] = (
     entity_embeddings,
     report_embeddings,
     published_snapshot,
+    written_questions,
+    questions,
     answers,
+    judgements,
+    answer_claims,
+    diversity_clusters,
+    quality,
+    evaluation_statistics,
+    evaluation_report,
+    extraction_study,
+    window_answers,
+    window_judgements,
     model_usage,
     *SQL_ASSETS,
 )

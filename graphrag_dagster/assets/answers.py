@@ -5,19 +5,25 @@ from collections.abc import Iterator
 import polars as pl
 from dagster import AssetExecutionContext, Output
 
-from graphrag_dagster.assets.declare import code_version, counts, output, table_assets
+from graphrag_dagster.assets.declare import code_version, counts, ins_of, output, table_assets
 from graphrag_dagster.assets.publishing import published_snapshot
 from graphrag_dagster.core.ids import stable_id
-from graphrag_dagster.core.progress import stage
+from graphrag_dagster.core.search.many import answer_all
 from graphrag_dagster.core.search.records import AnswerRows, answer_id_of, still_good
 from graphrag_dagster.resources.corpora import CorpusStore
 from graphrag_dagster.resources.language import Language
-from graphrag_dagster.resources.questions import questions_of
 from graphrag_dagster.resources.warehouse import Warehouse
 from graphrag_dagster.settings import CorpusSettings
-from graphrag_dagster.tables import ANSWER_CITATIONS, ANSWER_CONTEXTS, ANSWERS, Table
+from graphrag_dagster.tables import (
+    ANSWER_CITATIONS,
+    ANSWER_CONTEXTS,
+    ANSWER_COSTS,
+    ANSWERS,
+    QUESTIONS,
+    Table,
+)
 
-_TABLES = (ANSWERS, ANSWER_CONTEXTS, ANSWER_CITATIONS)
+_TABLES = (ANSWERS, ANSWER_COSTS, ANSWER_CONTEXTS, ANSWER_CITATIONS)
 
 
 @table_assets(
@@ -25,11 +31,16 @@ _TABLES = (ANSWERS, ANSWER_CONTEXTS, ANSWER_CITATIONS)
     "core/search",
     "core/language",
     "prompts",
+    ins=ins_of(QUESTIONS),
     deps=[published_snapshot],
     pool="llm",
 )
 def answers(
-    context: AssetExecutionContext, corpora: CorpusStore, language: Language, warehouse: Warehouse
+    context: AssetExecutionContext,
+    questions: pl.DataFrame,
+    corpora: CorpusStore,
+    language: Language,
+    warehouse: Warehouse,
 ) -> Iterator[Output[pl.DataFrame]]:
     """Every question in every chosen way (paper §4.1); what is still good from an earlier run is kept."""
     # What answering needs is much, and only this asset needs it.
@@ -39,10 +50,9 @@ def answers(
     settings = corpora.settings(corpus)
     index = Index.open(corpus, corpora=corpora, warehouse=warehouse)
     session = language.session(settings, corpus=corpus, asset="answers", run_id=context.run_id)
-    engines = SessionEngines(session)
     asked = [
         (position, question, method)
-        for position, question in enumerate(questions_of(corpora.folder(corpus), settings.questions))
+        for position, question in questions.sort("position").select("position", "question").iter_rows()
         for method in settings.questions.methods
     ]
     made = AnswerRows(index.version, options_hash(settings))
@@ -54,13 +64,12 @@ def answers(
         made.options,
     )
     missing = [one for one in asked if answer_id_of(one[1], one[2]) not in set(kept)]
+    at_once = settings.model.for_task("answer").concurrency if settings.engine_of("search") == "llm" else 1
+    answered = answer_all(index.searcher, SessionEngines(session), missing, at_once)
     seconds = 0.0
-    with stage("Answering questions", len(missing)) as running:
-        for position, question, method in missing:
-            answer = index.searcher.answer(question, engines, method=method)
-            made.add(position, question, method, answer)
-            seconds += answer.seconds or 0.0
-            running.advance()
+    for (position, question, method), answer in zip(missing, answered, strict=True):
+        made.add(position, question, method, answer, session.usd_of("answer", answer.usage))
+        seconds += answer.seconds or 0.0
     for table, rows in zip(_TABLES, made.rows(), strict=True):
         frame = _joined(table, known[table.name], kept, table.frame(rows))
         shown = {}

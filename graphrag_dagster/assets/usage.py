@@ -8,15 +8,22 @@ from graphrag_dagster.core.accounting.use import ModelUse
 from graphrag_dagster.resources.language import Language
 from graphrag_dagster.resources.session import shown_use
 from graphrag_dagster.tables import (
+    ANSWER_SENTENCES,
     ANSWERS,
     COMMUNITY_REPORTS,
     ENTITIES,
     ENTITY_EMBEDDINGS,
+    EXTRACTION_COUNTS,
+    JUDGEMENTS,
     MODEL_USAGE,
+    PERSONA_QUESTIONS,
+    QUALITY_SCORES,
     RELATIONSHIPS,
     REPORT_EMBEDDINGS,
     TEXT_UNIT_EMBEDDINGS,
     UNIT_LEDGER,
+    WINDOW_ANSWERS,
+    WINDOW_JUDGEMENTS,
 )
 
 _ASKING = (
@@ -27,7 +34,14 @@ _ASKING = (
     TEXT_UNIT_EMBEDDINGS,
     ENTITY_EMBEDDINGS,
     REPORT_EMBEDDINGS,
+    PERSONA_QUESTIONS,
     ANSWERS,
+    JUDGEMENTS,
+    ANSWER_SENTENCES,
+    QUALITY_SCORES,
+    EXTRACTION_COUNTS,
+    WINDOW_ANSWERS,
+    WINDOW_JUDGEMENTS,
 )
 
 

@@ -16,6 +16,20 @@ from graphrag_dagster.tables import ANSWERS
 _COUNTED = ("answers", "refused", "statements", "unsupported", "removed_citations")
 
 
+def require_questions(store: CorpusStore, name: str) -> None:
+    """Do nothing where a corpus has questions or has some written.
+
+    Raises:
+        SettingsError: it has none and writes none.
+    """
+    own = store.settings(name).questions
+    if own.write == "never" and not questions_of(store.folder(name), own):
+        raise SettingsError(
+            f"corpus {name!r} has no questions; list them in its corpus.yaml under questions.ask, name a "
+            "file of them in questions.file, or have some written with questions.write: when_none"
+        )
+
+
 def answer_corpus(name: str, *, max_tokens: int | None, max_usd: float | None, as_json: bool) -> None:
     """Answer the corpus's questions, and print how many were answered in each way.
 
@@ -24,11 +38,7 @@ def answer_corpus(name: str, *, max_tokens: int | None, max_usd: float | None, a
         GraphragError: what is wrong, and the mend.
     """
     store, warehouse = CorpusStore(), Warehouse()
-    if not questions_of(store.folder(name), store.settings(name).questions):
-        raise SettingsError(
-            f"corpus {name!r} has no questions; list them in its corpus.yaml under questions.ask, or name a "
-            "file of them in questions.file"
-        )
+    require_questions(store, name)
     limits = {"max_tokens": max_tokens, "max_usd": max_usd}
     with ProgressBars(ERR) as bars, listening(bars):
         run_index(

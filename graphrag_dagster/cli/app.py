@@ -1,5 +1,6 @@
 """The commands and their options."""
 
+from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
@@ -30,6 +31,10 @@ Level = Annotated[
         help="Community level of global and dynamic, C0 (coarse) to C3 and deeper; default: C1.",
         show_default=False,
     ),
+]
+MaxUsd = Annotated[float | None, typer.Option(min=0, help="Stop before the run spends more US dollars.")]
+MaxTokens = Annotated[
+    int | None, typer.Option(min=0, help="Stop before the run uses more tokens, in and out.")
 ]
 
 
@@ -68,12 +73,8 @@ def index(
             help="Name of a corpus, or path of any folder.", metavar="NAME|PATH", show_default=False
         ),
     ],
-    max_usd: Annotated[
-        float | None, typer.Option(min=0, help="Stop before the run spends more US dollars.")
-    ] = None,
-    max_tokens: Annotated[
-        int | None, typer.Option(min=0, help="Stop before the run uses more tokens, in and out.")
-    ] = None,
+    max_usd: MaxUsd = None,
+    max_tokens: MaxTokens = None,
     as_json: Json = False,
 ) -> None:
     """Index a corpus: graph, communities, reports and embeddings.
@@ -143,18 +144,81 @@ def trace(
 @app.command()
 def answer(
     name: Name,
-    max_usd: Annotated[
-        float | None, typer.Option(min=0, help="Stop before the run spends more US dollars.")
-    ] = None,
-    max_tokens: Annotated[
-        int | None, typer.Option(min=0, help="Stop before the run uses more tokens, in and out.")
-    ] = None,
+    max_usd: MaxUsd = None,
+    max_tokens: MaxTokens = None,
     as_json: Json = False,
 ) -> None:
     """Answer the corpus's questions in the ways that corpus.yaml names; what is still good is kept."""
     from graphrag_dagster.cli.answering import answer_corpus
 
     answer_corpus(name, max_tokens=max_tokens, max_usd=max_usd, as_json=as_json)
+
+
+@app.command()
+def evaluate(
+    name: Name,
+    sample: Annotated[
+        int | None, typer.Option(min=1, help="Judge and take apart only so many of the questions.")
+    ] = None,
+    max_usd: MaxUsd = None,
+    max_tokens: MaxTokens = None,
+    plan_only: Annotated[
+        bool, typer.Option("--plan", help="Only tell what would be asked of models.")
+    ] = False,
+    as_json: Json = False,
+) -> None:
+    """Find out whether the graph helps on a corpus: questions, answers, judgements, claims, tests, report.
+
+    What is known is not paid again. Exit codes: 0 done; 1 an error; 3 done, but something a model was to give
+    is missing; 4 stopped before a limit of tokens or money; 5 waits for a batch.
+    """
+    from graphrag_dagster.cli.evaluating import evaluate_corpus
+
+    code = evaluate_corpus(
+        name, sample=sample, max_tokens=max_tokens, max_usd=max_usd, plan_only=plan_only, as_json=as_json
+    )
+    if code:
+        raise typer.Exit(code)
+
+
+@app.command()
+def report(
+    name: Name,
+    out: Annotated[
+        Path | None, typer.Option(help="Put a copy of the report here.", show_default=False)
+    ] = None,
+) -> None:
+    """Write the report of the last evaluation as one HTML page, and its figures as PNG."""
+    from graphrag_dagster.cli.evaluating import write_report
+
+    write_report(name, out)
+
+
+class Study(StrEnum):
+    """What can be studied."""
+
+    gleanings = "gleanings"
+    windows = "windows"
+
+
+@app.command()
+def study(
+    name: Name,
+    kind: Annotated[
+        Study,
+        typer.Argument(
+            help="gleanings: entities by chunk size and gleanings; windows: plain retrieval by context size.",
+            show_default=False,
+        ),
+    ],
+    max_usd: MaxUsd = None,
+    max_tokens: MaxTokens = None,
+    as_json: Json = False,
+) -> None:
+    """Study what a setting does, on a sample of the corpus."""
+    from graphrag_dagster.cli.evaluating import run_study
+
+    run_study(name, kind.value, max_tokens=max_tokens, max_usd=max_usd, as_json=as_json)
 
 
 @app.command()

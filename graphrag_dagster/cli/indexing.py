@@ -91,6 +91,7 @@ def run_index(
     limits: Mapping[str, float] | None = None,
     *,
     job: str = "index",
+    resources: Mapping[str, Mapping[str, object]] | None = None,
 ) -> ExecuteInProcessResult:
     """Run the job ``index``, or another, for a corpus in this process, recorded in the instance.
 
@@ -99,6 +100,7 @@ def run_index(
         run_id: id of the run; default: a new one.
         limits: ``max_tokens`` and ``max_usd`` of the run.
         job: name of the job.
+        resources: configuration of further resources, by name.
 
     Raises:
         GraphragError: a step failed for a reason that is the user's to mend.
@@ -112,7 +114,13 @@ def run_index(
                 partition_key=name,
                 instance=dagster_instance,
                 run_id=run_id,
-                run_config={**_QUIET, "resources": {"language": {"config": dict(limits or {})}}},
+                run_config={
+                    **_QUIET,
+                    "resources": {
+                        "language": {"config": dict(limits or {})},
+                        **{key: {"config": dict(config)} for key, config in (resources or {}).items()},
+                    },
+                },
             )
         except DagsterError as error:
             raise _mendable(error) from error

@@ -19,12 +19,24 @@ def show_plan(name: str, *, as_json: bool) -> None:
     """
     plan = plan_corpus(name)
     if as_json:
-        print_json(_json(plan))
+        print_json(plan_json(plan))
         return
     if not plan.estimates:
         OUT.print(f"{escape(name)}: no stage asks a model; nothing will be sent", soft_wrap=True)
         return
-    table = RichTable(title=f"{escape(name)}: {plan.text_units:,} text units", title_justify="left")
+    print_estimates(f"{name}: {plan.text_units:,} text units", plan)
+    OUT.print(
+        "Lowest – expected – highest. Text units are counted exactly, their replies expected from "
+        + ("this model's earlier ones" if plan.experienced else "the names in them")
+        + "; the stages after extraction are rougher. Nothing was sent.",
+        style="dim",
+        soft_wrap=True,
+    )
+
+
+def print_estimates(title: str, plan: Plan) -> None:
+    """Print a plan's stages and their sum."""
+    table = RichTable(title=escape(title), title_justify="left")
     for column in ("stage", "model", "remembered", "calls", "tokens in", "tokens out", "US$"):
         table.add_column(column, justify="left" if column in {"stage", "model"} else "right")
     for one in plan.estimates:
@@ -39,13 +51,6 @@ def show_plan(name: str, *, as_json: bool) -> None:
         )
     OUT.print(table)
     OUT.print(f"in all {_range(plan.tokens)} tokens, US$ {_money(total_usd(plan))}", soft_wrap=True)
-    OUT.print(
-        "Lowest – expected – highest. Text units are counted exactly, their replies expected from "
-        + ("this model's earlier ones" if plan.experienced else "the names in them")
-        + "; the stages after extraction are rougher. Nothing was sent.",
-        style="dim",
-        soft_wrap=True,
-    )
 
 
 def usd(one: Estimate, price: Price | None) -> Range | None:
@@ -86,7 +91,9 @@ def _money(value: Range | None) -> str:
     return " – ".join(f"{part:.3f}" for part in (value.low, value.expected, value.high))
 
 
-def _json(plan: Plan) -> dict[str, Any]:
+def plan_json(plan: Plan) -> dict[str, Any]:
+    """A plan for scripts."""
+
     def shown(value: Range) -> dict[str, float]:
         return {"low": value.low, "expected": value.expected, "high": value.high}
 

@@ -1,7 +1,8 @@
 """How long stages tell whoever listens how far they are."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import Protocol, TypeVar
 
 T = TypeVar("T")
@@ -21,6 +22,7 @@ class Listener(Protocol):
 
 
 _listeners: list[Listener] = []
+_quiet: ContextVar[bool] = ContextVar("quiet", default=False)
 
 
 @contextmanager
@@ -33,27 +35,39 @@ def listening(listener: Listener) -> Iterator[None]:
         _listeners.remove(listener)
 
 
+@contextmanager
+def quietly() -> Iterator[None]:
+    """Tell nobody of the stages that begin inside the block: they are steps of a stage that is told of."""
+    token = _quiet.set(True)
+    try:
+        yield
+    finally:
+        _quiet.reset(token)
+
+
 class Stage:
     """One running stage; made by :func:`stage`."""
 
-    def __init__(self, name: str) -> None:
+    def __init__(self, name: str, listeners: Sequence[Listener]) -> None:
         self.name = name
+        self._listeners = listeners
 
     def advance(self, steps: int = 1) -> None:
         """Report ``steps`` finished steps."""
-        for listener in _listeners:
+        for listener in self._listeners:
             listener.advance(self.name, steps)
 
 
 @contextmanager
 def stage(name: str, total: int | None = None) -> Iterator[Stage]:
     """Announce a stage of ``total`` steps; yields the :class:`Stage` to advance."""
-    for listener in _listeners:
+    listeners = () if _quiet.get() else tuple(_listeners)
+    for listener in listeners:
         listener.start(name, total)
     try:
-        yield Stage(name)
+        yield Stage(name, listeners)
     finally:
-        for listener in _listeners:
+        for listener in listeners:
             listener.finish(name)
 
 

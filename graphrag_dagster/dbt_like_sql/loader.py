@@ -1,7 +1,7 @@
 """Loads the SQL models and proves, before anything runs, that they fit the declared tables.
 
 A model is ``models/<folder>/<name>.sql``: one ``select`` whose tables are named by ``ref('schema.table')``.
-It makes the table of the same name that ``tables.py`` declares with ``sql=True``.
+It makes the table of the same name that ``tables`` declares with ``sql=True``.
 """
 
 import hashlib
@@ -60,7 +60,9 @@ def load_models(folder: Path = MODELS) -> list[SqlModel]:
     models = [_load(file) for file in sorted(folder.rglob("*.sql"))]
     declared = {table.full_name for table in tables.ALL_TABLES if table.sql}
     if missing := sorted(declared - {model.table.full_name for model in models}):
-        raise ModelError(f"{folder}: no model makes {', '.join(missing)}, declared in tables.py as SQL")
+        raise ModelError(
+            f"{folder}: no model makes {', '.join(missing)}, declared in graphrag_dagster/tables as SQL"
+        )
     ordered = _ordered(models)
     _check_columns(ordered)
     return ordered
@@ -78,7 +80,7 @@ def _load(file: Path) -> SqlModel:
     except WarehouseError as error:
         raise ModelError(f"{file}: {error}") from error
     if not target.sql:
-        raise ModelError(f"{file}: {full_name} is not declared as an SQL table in tables.py")
+        raise ModelError(f"{file}: {full_name} is not declared as an SQL table in graphrag_dagster/tables")
     refs: dict[str, Table] = {}
 
     def ref(name: str) -> str:
@@ -131,11 +133,14 @@ def _check_columns(models: Iterable[SqlModel]) -> None:
             wanted = {c.name: _normal(database, c.type) for c in model.table.columns}
             if list(found) != list(wanted):
                 raise ModelError(
-                    f"{model.file}: columns are {list(found)}; tables.py declares {list(wanted)}"
+                    f"{model.file}: columns are {list(found)}; graphrag_dagster/tables declares "
+                    f"{list(wanted)}"
                 )
             for name, type_ in wanted.items():
                 if found[name] != type_:
-                    raise ModelError(f"{model.file}: {name} is {found[name]}; tables.py declares {type_}")
+                    raise ModelError(
+                        f"{model.file}: {name} is {found[name]}; graphrag_dagster/tables declares {type_}"
+                    )
 
 
 def _describe(database: duckdb.DuckDBPyConnection, model: SqlModel) -> Mapping[str, str]:

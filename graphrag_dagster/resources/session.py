@@ -1,12 +1,16 @@
 """The engines of the language tasks, as a corpus's settings choose them, on the account of one asset."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from graphrag_dagster import prompts
 from graphrag_dagster.core.accounting.use import ModelUse
 from graphrag_dagster.core.errors import EngineError
+from graphrag_dagster.core.language.decomposing import ClaimDecomposer
 from graphrag_dagster.core.language.exploring import Explorer, ReportRater
+from graphrag_dagster.core.language.judging import AnswerJudge
+from graphrag_dagster.core.language.quality import QualityJudge
+from graphrag_dagster.core.language.questioning import QuestionWriter
 from graphrag_dagster.core.language.tasks import (
     Answerer,
     ClaimExtractor,
@@ -14,14 +18,16 @@ from graphrag_dagster.core.language.tasks import (
     Embedder,
     GraphExtractor,
     ReportWriter,
+    Usage,
 )
 from graphrag_dagster.resources.memory.abilities import AbilityStore
-from graphrag_dagster.resources.memory.account import Account, Till
+from graphrag_dagster.resources.memory.account import Account, Till, price_of
 from graphrag_dagster.settings import CorpusSettings
 from graphrag_dagster.settings.model import TaskName
 
 if TYPE_CHECKING:
     from graphrag_dagster.core.language.llm.chat import ChatModel
+    from graphrag_dagster.core.language.llm.gleaning import Order
 #: Providers take half the price for what is not urgent.
 _BATCH_PRICE = 0.5
 
@@ -37,8 +43,14 @@ class Session:
         """Note that the asset is made; return what it used as metadata, nothing where it used no model."""
         return shown_use(self._account.finish())
 
-    def graph_extractor(self) -> GraphExtractor:
+    def graph_extractor(
+        self, gleaning_rounds: int | None = None, gleaning_order: "Order | None" = None
+    ) -> GraphExtractor:
         """Who finds entities and relationships.
+
+        Args:
+            gleaning_rounds: most continuations; default: the settings'.
+            gleaning_order: when a model is asked whether anything is missing; default: the settings'.
 
         Raises:
             SettingsError: the model settings cannot be used.
@@ -51,8 +63,8 @@ class Session:
                 self._chat("extract"),
                 prompts,
                 entity_types=own.entity_types,
-                gleaning_rounds=own.gleaning.rounds,
-                gleaning_order=own.gleaning.order,
+                gleaning_rounds=own.gleaning.rounds if gleaning_rounds is None else gleaning_rounds,
+                gleaning_order=gleaning_order or own.gleaning.order,
                 **self._reply_options(),
             )
         from graphrag_dagster.core.language.extractive.graph_extractor import ExtractiveGraphExtractor
@@ -157,6 +169,61 @@ class Session:
 
         return ExtractiveExplorer(shared_static())
 
+    def question_writer(self, themes: Sequence[str]) -> QuestionWriter:
+        """Who writes questions; ``themes`` are what the corpus is about, most important first."""
+        if self._settings.engine_of("questions") == "llm":
+            from graphrag_dagster.core.language.llm.questioning import LlmQuestionWriter
+
+            return LlmQuestionWriter(self._chat("answer"), prompts, max_tokens=self._limit("answer"))
+        from graphrag_dagster.core.language.extractive.questioning import ExtractiveQuestionWriter
+
+        return ExtractiveQuestionWriter(themes)
+
+    def answer_judge(self) -> AnswerJudge | None:
+        """Who compares answers; None without a model, since nothing else can."""
+        if self._settings.engine_of("evaluation") == "extractive":
+            return None
+        from graphrag_dagster.core.language.llm.judging import LlmAnswerJudge
+
+        return LlmAnswerJudge(self._chat("judge", waited_for=False), prompts, max_tokens=self._limit("judge"))
+
+    def claim_decomposer(self) -> ClaimDecomposer:
+        """Who takes answers apart into claims."""
+        own = self._settings.evaluation
+        if self._settings.engine_of("evaluation") == "llm":
+            from graphrag_dagster.core.language.llm.decomposing import LlmClaimDecomposer
+
+            return LlmClaimDecomposer(
+                self._chat("judge", waited_for=False),
+                prompts,
+                preceding=own.preceding,
+                following=own.following,
+                max_tokens=self._limit("judge"),
+            )
+        from graphrag_dagster.core.language.extractive.answer_claims import ExtractiveClaimDecomposer
+
+        return ExtractiveClaimDecomposer(self._settings.extraction.pipeline)
+
+    def quality_judge(self) -> QualityJudge | None:
+        """Who says what in an answer is relevant and true; None without a model, since nothing else can."""
+        if self._settings.engine_of("evaluation") == "extractive":
+            return None
+        from graphrag_dagster.core.language.llm.quality import LlmQualityJudge
+
+        return LlmQualityJudge(
+            self._chat("judge", waited_for=False), prompts, max_tokens=self._limit("judge")
+        )
+
+    def usd_of(self, task: TaskName, use: Usage) -> float | None:
+        """Return US dollars of a use as if nothing had been remembered; None where the price is unknown."""
+        if use == Usage():
+            return 0.0
+        from graphrag_dagster.resources.endpoint.chat import OpenAIChatModel
+
+        settings = self._settings.model.for_task(task)
+        price = price_of(settings, settings.name, OpenAIChatModel(settings).connection.url)
+        return price.of(use.input_tokens, use.output_tokens) if price else None
+
     def embedder(self) -> Embedder:
         """Who turns texts into vectors."""
         from graphrag_dagster.core.language.embedders import StaticEmbedder, shared_sentence_transformer
@@ -176,7 +243,8 @@ class Session:
             lambda arrived: OpenAIEmbedder(model, settings, arrived=arrived), settings, self._account
         )
 
-    def _chat(self, task: TaskName) -> "ChatModel":
+    def _chat(self, task: TaskName, *, waited_for: bool | None = None) -> "ChatModel":
+        """The model of a task; ``waited_for``: someone waits for it, so that it is never sent as a batch."""
         from graphrag_dagster.resources.batching import BatchSender
         from graphrag_dagster.resources.endpoint.chat import OpenAIChatModel
         from graphrag_dagster.resources.endpoint.checkup import checkup
@@ -184,8 +252,10 @@ class Session:
 
         settings = self._settings.model.for_task(task)
         model = OpenAIChatModel(settings)
-        # Who asks a question waits for the answer.
-        batched = settings.batch and task not in {"answer", "judge"}
+        if waited_for is None:
+            # Who asks a question waits for the answer.
+            waited_for = task in {"answer", "judge"}
+        batched = settings.batch and not waited_for
         url, discount = model.connection.url, _BATCH_PRICE if batched else 1.0
         till = Till(self._account, settings, settings.name, url, discount)
         known = AbilityStore(self._account.replies.database)

@@ -12,13 +12,13 @@ import yaml
 from pydantic import BaseModel, Field, ValidationError, model_validator
 
 from graphrag_dagster.core.errors import SettingsError
+from graphrag_dagster.settings.evaluation import EvaluationSettings, QuestionSettings, StudySettings
 from graphrag_dagster.settings.model import ModelSettings, TaskModelSettings
-from graphrag_dagster.settings.section import PositiveInt, Section
+from graphrag_dagster.settings.section import EngineName, Method, PositiveInt, Section
 
 FILE_NAME = "corpus.yaml"
 
-EngineName = Literal["extractive", "llm"]
-Method = Literal["auto", "global", "dynamic", "local", "drift", "basic", "C0", "C1", "C2", "C3", "TS", "SS"]
+Stage = Literal["extraction", "claims", "graph", "reports", "search", "questions", "evaluation"]
 Share = Annotated[float, Field(ge=0, lt=1)]
 
 
@@ -204,26 +204,6 @@ class SearchSettings(Section):
     )
 
 
-def _conditions() -> list[Method]:
-    return ["C0", "C1", "C2", "C3", "TS", "SS"]
-
-
-class QuestionSettings(Section):
-    """The corpus's list of questions, and how the asset ``answers`` answers them."""
-
-    ask: list[str] = Field(default_factory=list, description="the questions")
-    file: str | None = Field(
-        None,
-        description="file beside corpus.yaml with further questions: one a line, or a CSV with a column "
-        "question; it is no document of the corpus",
-    )
-    methods: list[Method] = Field(
-        default_factory=_conditions,
-        min_length=1,
-        description="conditions and ways of answering, each for every question",
-    )
-
-
 class CorpusSettings(Section):
     """All settings of a corpus."""
 
@@ -244,9 +224,11 @@ class CorpusSettings(Section):
     embeddings: EmbeddingSettings = Field(default_factory=EmbeddingSettings)
     search: SearchSettings = Field(default_factory=SearchSettings)
     questions: QuestionSettings = Field(default_factory=QuestionSettings)
+    evaluation: EvaluationSettings = Field(default_factory=EvaluationSettings)
+    studies: StudySettings = Field(default_factory=StudySettings)
     model: ModelSettings = Field(default_factory=ModelSettings)
 
-    def engine_of(self, stage: Literal["extraction", "claims", "graph", "reports", "search"]) -> EngineName:
+    def engine_of(self, stage: Stage) -> EngineName:
         """Return the engine of a stage: its own setting, else the corpus's."""
         chosen: EngineName | None = getattr(self, stage).engine
         return chosen or self.engine

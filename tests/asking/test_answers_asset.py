@@ -14,7 +14,7 @@ from graphrag_dagster.definitions import defs
 from graphrag_dagster.resources.integrity import violations
 from graphrag_dagster.resources.questions import questions_of
 from graphrag_dagster.resources.warehouse import Warehouse
-from graphrag_dagster.settings import QuestionSettings
+from graphrag_dagster.settings.evaluation import QuestionSettings
 from support.corpora import write_corpus
 
 SETTINGS = """
@@ -73,7 +73,7 @@ def test_questions_are_answered_in_every_way_and_kept_while_nothing_changes(
 def test_a_corpus_without_questions_has_empty_tables_and_the_command_says_so(
     home: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    write_corpus(home / "corpora")
+    write_corpus(home / "corpora", settings="questions: {write: never}")
     run_index("coast")
     monkeypatch.setattr(sys, "argv", ["graphrag-dagster", "answer", "coast"])
     with pytest.raises(SystemExit, match="1"):

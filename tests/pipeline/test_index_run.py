@@ -15,7 +15,7 @@ from graphrag_dagster.definitions import defs
 from graphrag_dagster.resources.corpora import CorpusStore
 from graphrag_dagster.resources.warehouse import Warehouse
 from support.corpora import DOCUMENTS, write_corpus
-from support.tables_of import contents
+from support.tables_of import EVALUATING, contents
 
 
 @pytest.fixture
@@ -28,7 +28,10 @@ def indexed(home: Path) -> Path:
 def test_definitions_hold_every_declared_table_as_an_asset() -> None:
     graph = defs.resolve_asset_graph()
     keys = {".".join(key.path) for key in graph.get_all_asset_keys()}
-    assert keys == {table.full_name for table in tables.ALL_TABLES} | {"marts.published_snapshot"}
+    assert keys == {table.full_name for table in tables.ALL_TABLES} | {
+        "marts.published_snapshot",
+        "evaluation.report",
+    }
     for table in tables.ALL_TABLES:
         node = graph.get(dg.AssetKey(table.asset_key))
         assert node.group_name == table.group
@@ -60,7 +63,7 @@ def test_a_run_makes_every_table_and_every_check_passes(indexed: Path) -> None:
                 run.run_id, of_type=dg.DagsterEventType.ASSET_MATERIALIZATION
             ).records
         ]
-    indexed_tables = [table for table in tables.ALL_TABLES if table.group != "answers"]
+    indexed_tables = [table for table in tables.ALL_TABLES if table.group not in EVALUATING]
     assert len(made) == len(indexed_tables) + 1
     shown = [metadata for metadata in made if "version" not in metadata]
     assert all({"dagster/row_count", "sample", "seconds"} <= metadata.keys() for metadata in shown)

@@ -7,6 +7,7 @@ from typing import Any
 from graphrag_dagster import prompts
 
 _BY_SECTION = {
+    "answer_1": "judge_answers",
     # Claims are asked of a text too, so their section is looked for first.
     "entity_names": "extract_claims",
     "source_text": "extract_graph",
@@ -15,6 +16,21 @@ _BY_SECTION = {
     "reports": "global_map",
     "partial_answers": "global_reduce",
 }
+_EVALUATING = (
+    "describe_corpus",
+    "write_personas",
+    "write_tasks",
+    "write_questions",
+    "claims_select",
+    "claims_disambiguate",
+    "claims_decompose",
+    "quality_statements",
+    "quality_questions",
+    "quality_relevant_to_question",
+    "quality_true_to_context",
+    "quality_attributable_to_context",
+    "quality_useful_node",
+)
 CHECKS = ("glean_check", "claims_check")
 CONTINUATIONS = ("glean_continue", "claims_continue")
 
@@ -38,10 +54,20 @@ def asked_of(body: dict[str, Any]) -> Asked:
     turns = [text_of(one) for one in messages if one.get("role") == "user"] or [text_of(messages[-1])]
     again = prompts.load("retry").text.partition("{{")[0]
     said = [turn for turn in turns if not turn.startswith(again)] or turns
+    if (task := _task_of_system(text_of(messages[0]))) is not None:
+        return Asked(task, said[0], text_of(messages[0]), False)
     fixed = {prompts.load(name).text: name for name in CHECKS + CONTINUATIONS}
     continued = any(fixed.get(turn) in CONTINUATIONS for turn in said[:-1])
     task = fixed.get(said[-1]) or _task_of_data(said[0], body)
     return Asked(task, said[0], text_of(messages[0]), continued)
+
+
+def _task_of_system(system: str) -> str | None:
+    """The task of an evaluation's prompts, whose data have the delimiters of other tasks."""
+    for name in _EVALUATING:
+        if system.startswith(prompts.load(f"{name}_system").text.partition("{{")[0]):
+            return name
+    return None
 
 
 def _task_of_data(data: str, body: dict[str, Any]) -> str:

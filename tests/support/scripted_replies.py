@@ -12,6 +12,10 @@ from typing import Any
 
 from support.conversations import CHECKS, CONTINUATIONS, Asked, asked_of, section
 from support.probes import probe_reply
+from support.scripted_decomposing import decomposing_reply
+from support.scripted_judges import judging_reply
+from support.scripted_quality import quality_reply
+from support.scripted_questioning import questioning_reply
 
 _WORD = r"[A-Z][\w'’&-]+"
 _NAME = re.compile(rf"{_WORD}(?:[ ]{{1,2}}(?:of[ ]|the[ ])?{_WORD})*")
@@ -61,6 +65,8 @@ def name_pattern_script(body: dict[str, Any]) -> Scripted | str:
 
 def reply_in_style(body: dict[str, Any], style: Style) -> Scripted | str:
     """Answer any prompt of the package, its probes included."""
+    if (reply := _evaluating(body)) is not None:
+        return reply
     asked = asked_of(body)
     if asked.task in CHECKS:
         missing = style.gleans and not asked.continued
@@ -84,6 +90,11 @@ def reply_in_style(body: dict[str, Any], style: Style) -> Scripted | str:
         cited = " ".join(dict.fromkeys(_CITATION.findall(partials)))
         return f"## Answer\n\nThe reports speak of {', '.join(found_names(partials)[:8])}. {cited}".strip()
     return probe_reply(body) or "There is nothing to say."
+
+
+def _evaluating(body: dict[str, Any]) -> str | None:
+    made = (reply(body) for reply in (quality_reply, decomposing_reply, questioning_reply, judging_reply))
+    return next((reply for reply in made if reply is not None), None)
 
 
 def _extraction(asked: Asked, style: Style) -> str:

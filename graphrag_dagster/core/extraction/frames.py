@@ -56,7 +56,7 @@ _STATES: tuple[UnitState, ...] = ("quarantined", "repaired", "extracted", "empty
 
 @dataclass(frozen=True)
 class ExtractionFrames:
-    """The tables of the extraction stage, with the columns that ``tables.py`` declares."""
+    """The tables of the extraction stage, with the columns that ``tables`` declares."""
 
     entities: pl.DataFrame
     relationships: pl.DataFrame

@@ -25,7 +25,7 @@ class Place:
 
 @dataclass(frozen=True)
 class IndexSnapshot:
-    """Frames with the columns that ``tables.py`` declares for the tables of the same names.
+    """Frames with the columns that ``tables`` declares for the tables of the same names.
 
     ``members`` is ``graph.community_members``; the vectors are those of text units, entities and reports.
     Frames that are None were never materialised: what needs them says so, the rest works.

@@ -17,11 +17,22 @@ class AnswerRows:
     snapshot: str
     options: str
     _answers: list[dict[str, Any]] = field(default_factory=list)
+    _costs: list[dict[str, Any]] = field(default_factory=list)
     _contexts: list[dict[str, Any]] = field(default_factory=list)
     _citations: list[dict[str, Any]] = field(default_factory=list)
 
-    def add(self, position: int, question: str, method: str, answer: Answer) -> None:
-        """Take in the answer to a question of the list; ``method`` is the way that was asked for."""
+    def add(
+        self, position: int, question: str, method: str, answer: Answer, usd: float | None = None
+    ) -> None:
+        """Take in the answer to a question of the list.
+
+        Args:
+            position: of the question.
+            question: as asked.
+            method: the way that was asked for.
+            answer: what came of it.
+            usd: US dollars of its calls, None where a price is unknown.
+        """
         answer_id = answer_id_of(question, method)
         self._answers.append(
             {
@@ -48,6 +59,16 @@ class AnswerRows:
                 "options": self.options,
             }
         )
+        self._costs.append(
+            {
+                "answer_id": answer_id,
+                "calls": answer.usage.calls,
+                "input_tokens": answer.usage.input_tokens,
+                "output_tokens": answer.usage.output_tokens,
+                "usd": usd,
+                "seconds": answer.seconds,
+            }
+        )
         self._contexts += [
             {
                 "answer_id": answer_id,
@@ -70,8 +91,8 @@ class AnswerRows:
         ]
 
     def rows(self) -> tuple[list[dict[str, Any]], ...]:
-        """Return the rows of the three tables."""
-        return self._answers, self._contexts, self._citations
+        """Return the rows of ``answers``, ``answer_costs``, ``answer_contexts`` and ``answer_citations``."""
+        return self._answers, self._costs, self._contexts, self._citations
 
 
 _CITED = (

@@ -84,7 +84,7 @@ class Searcher:
     ) -> None:
         self.index = index
         self.options = options
-        self._count = count
+        self.count = count
         self._support = support
 
     @cached_property
@@ -144,6 +144,12 @@ class Searcher:
         shown = "; ".join(filter(None, (why, answer.why))) or None
         return replace(answer, why=shown, seconds=round(monotonic() - begin, 3))
 
+    def with_options(self, options: SearchOptions) -> "Searcher":
+        """Return a searcher of the same snapshot with other options, which shares its retriever."""
+        other = Searcher(self.index, options, self.count, self._support)
+        other.__dict__["retriever"] = self.retriever
+        return other
+
     def entities(self, query: str, limit: int, engines: Engines) -> list[tuple[str, float]]:
         """Return the entities that a query is about, best first: id and score.
 
@@ -181,7 +187,7 @@ class Searcher:
             asked,
             level=level,
             answerer=engines.answerer(),
-            count=self._count,
+            count=self.count,
             context_tokens=self.options.context_tokens,
             seed=self.options.seed,
             support=self._support,
@@ -194,7 +200,7 @@ class Searcher:
             level=self.options.level if level is None else level,
             rater=engines.rater(),
             answerer=engines.answerer(),
-            count=self._count,
+            count=self.count,
             context_tokens=self.options.context_tokens,
             seed=self.options.seed,
             support=self._support,
@@ -212,7 +218,7 @@ class Searcher:
             self.retriever.units(sought, vector, mode).ids,
             method=method,
             answerer=engines.answerer(),
-            count=self._count,
+            count=self.count,
             context_tokens=self.options.context_tokens,
             support=self._support,
         )
@@ -225,7 +231,7 @@ class Searcher:
             asked,
             Ranked(found.units.ids, found.entities.ids[:_ENTITIES]),
             answerer=engines.answerer(),
-            count=self._count,
+            count=self.count,
             context_tokens=self.options.context_tokens,
             shares=self.options.shares,
             history=history,
@@ -244,7 +250,7 @@ class Searcher:
             local=contexts,
             explorer=engines.explorer(),
             answerer=engines.answerer(),
-            count=self._count,
+            count=self.count,
             context_tokens=self.options.context_tokens,
             seed=self.options.seed,
             reports=self._reports(asked, engines),
@@ -258,7 +264,7 @@ class Searcher:
         return local_context(
             self.index,
             Ranked(found.units.ids, found.entities.ids[:_ENTITIES]),
-            count=self._count,
+            count=self.count,
             limit=self.options.context_tokens,
             shares=self.options.shares,
         )

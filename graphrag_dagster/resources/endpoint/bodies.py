@@ -32,7 +32,7 @@ def chat_body(settings: ModelSettings, request: ChatRequest, abilities: Abilitie
     if settings.top_p is not None:
         body["top_p"] = settings.top_p
     if settings.seed is not None:
-        body["seed"] = settings.seed
+        body["seed"] = settings.seed + request.replicate
     if request.forced_tokens and abilities.logit_bias:
         body["logit_bias"] = {str(token): _BIAS for token in request.forced_tokens}
     if request.schema is None:

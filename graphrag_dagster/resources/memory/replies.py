@@ -46,6 +46,8 @@ def reply_key(settings: ModelSettings, request: ChatRequest) -> bytes:
         "reasoning": settings.reasoning,
         "extra_body": settings.extra_body,
     }
+    if request.replicate:
+        parts["replicate"] = request.replicate
     return _hash(parts)
 
 

@@ -35,7 +35,8 @@ class ChatRequest:
 
     ``schema`` asks for a JSON reply of that shape. ``forced_tokens`` are token ids that get a logit bias of
     +100. ``temperature`` None is the model's own. ``again`` counts how often this was asked before without a
-    usable reply; a request asked again is never answered from memory.
+    usable reply; a request asked again is never answered from memory. ``replicate`` tells apart requests
+    that are the same on purpose: each has a reply of its own.
     """
 
     task: str
@@ -45,6 +46,7 @@ class ChatRequest:
     temperature: float | None = None
     forced_tokens: tuple[int, ...] = ()
     again: int = 0
+    replicate: int = 0
 
 
 @dataclass(frozen=True, slots=True)

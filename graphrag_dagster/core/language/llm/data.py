@@ -15,6 +15,8 @@ TAGS = (
     "partial_answers",
     "material",
     "conversation",
+    "answer_1",
+    "answer_2",
 )
 
 _DELIMITER = re.compile(rf"<(?=\s*/?\s*(?:{'|'.join(TAGS)})\b)", re.IGNORECASE)

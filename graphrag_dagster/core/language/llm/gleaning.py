@@ -2,7 +2,7 @@
 
 ``check_first`` is the paper's order: before each continuation the model is asked whether anything is
 missing. ``continue_first`` is that of its code: continue, and ask only between two continuations, so that
-one round asks nothing (spec_graphrag §3).
+one round asks nothing (spec_graphrag §3). ``unchecked`` never asks and makes all continuations.
 """
 
 from collections.abc import Callable
@@ -18,7 +18,7 @@ from graphrag_dagster.core.language.llm.raw_records import RawReply
 from graphrag_dagster.core.language.llm.yes_no import YesNo
 from graphrag_dagster.core.language.tasks import Usage
 
-Order = Literal["check_first", "continue_first"]
+Order = Literal["check_first", "continue_first", "unchecked"]
 Build = Callable[[str], ChatRequest]
 
 
@@ -77,7 +77,7 @@ class Gleaner:
         try:
             messages = await self._first(talk, text, build)
             for round_ in range(1, self.rounds + 1):
-                if self.order == "check_first" or round_ > 1:
+                if self.order != "unchecked" and (self.order == "check_first" or round_ > 1):
                     missing, messages, usage = await self.check.ask(messages)
                     talk.usage += usage
                     if not missing:

@@ -1,0 +1,223 @@
+"""``graphrag-dagster evaluate``, ``report`` and ``study``."""
+
+import shutil
+import time
+import uuid
+from pathlib import Path
+
+import polars as pl
+from rich.markup import escape
+from rich.table import Table as RichTable
+
+from graphrag_dagster import tables
+from graphrag_dagster.cli.answering import require_questions
+from graphrag_dagster.cli.console import ERR, OUT, print_json
+from graphrag_dagster.cli.indexing import INCOMPLETE, run_index
+from graphrag_dagster.cli.planning import plan_json, print_estimates
+from graphrag_dagster.cli.progress import ProgressBars
+from graphrag_dagster.cli.spending import usage_line, usage_rows, usage_table
+from graphrag_dagster.core.errors import GraphragError, WarehouseError
+from graphrag_dagster.core.evaluation.report.measures import measure
+from graphrag_dagster.core.evaluation.verdict import headline
+from graphrag_dagster.core.progress import listening
+from graphrag_dagster.resources.corpora import CorpusStore
+from graphrag_dagster.resources.evaluation_report import report_folder
+from graphrag_dagster.resources.planning_evaluation import plan_evaluation_of
+from graphrag_dagster.resources.scope import EvaluationScope
+from graphrag_dagster.resources.warehouse import Warehouse
+
+_STUDIES = {"gleanings": "study_extraction", "windows": "study_windows"}
+_STUDY_TABLES = {"gleanings": tables.EXTRACTION_COUNTS, "windows": tables.WINDOW_WIN_RATES}
+#: Measures whose verdicts are printed, beside those of a judge.
+_SHOWN = ("claims", "clusters 0.5", "words")
+
+
+def evaluate_corpus(
+    name: str,
+    *,
+    sample: int | None,
+    max_tokens: int | None,
+    max_usd: float | None,
+    plan_only: bool,
+    as_json: bool,
+) -> int:
+    """Run the job ``evaluate`` for a corpus, and print whether the graph helps there.
+
+    Args:
+        name: the corpus.
+        sample: questions that are judged and taken apart; None for what the settings say.
+        max_tokens: most tokens that the run may use.
+        max_usd: most US dollars that the run may spend.
+        plan_only: print what would be asked of models, and ask nothing.
+        as_json: print JSON.
+
+    Returns:
+        the exit code: 0, or 3 where something that a model was to give is missing.
+
+    Raises:
+        GraphragError: what is wrong, and the mend.
+    """
+    store = CorpusStore()
+    require_questions(store, name)
+    plan = plan_evaluation_of(name, EvaluationScope(sample=sample))
+    if plan_only and as_json:
+        print_json(plan_json(plan))
+        return 0
+    if not as_json:
+        if plan.estimates:
+            print_estimates(f"{name}: planned, if nothing is remembered", plan)
+        else:
+            OUT.print(f"{escape(name)}: no model is asked; nothing will be judged", soft_wrap=True)
+    if plan_only:
+        return 0
+    run_id, begin = str(uuid.uuid4()), time.monotonic()
+    limits = {"max_tokens": max_tokens, "max_usd": max_usd}
+    try:
+        with ProgressBars(ERR) as bars, listening(bars):
+            run_index(
+                name,
+                run_id,
+                {key: limit for key, limit in limits.items() if limit is not None},
+                job="evaluate",
+                resources={"scope": {"sample": sample}} if sample else None,
+            )
+    except GraphragError:
+        if (used := usage_line(name, run_id)) and not as_json:
+            OUT.print(used, soft_wrap=True)
+        raise
+    return _summarise(name, run_id, time.monotonic() - begin, as_json=as_json)
+
+
+def _summarise(name: str, run_id: str, seconds: float, *, as_json: bool) -> int:
+    warehouse = Warehouse()
+    settings = CorpusStore().settings(name)
+    verdicts = warehouse.read(tables.VERDICTS, name)
+    costs = warehouse.read(tables.CONDITION_COSTS, name)
+    questions = warehouse.read(tables.QUESTIONS, name).height
+    judged = not warehouse.read(tables.JUDGEMENTS, name).is_empty()
+    told = headline(verdicts, questions=questions, judged=judged, baseline=settings.evaluation.baseline)
+    page = report_folder(warehouse, name) / "report.html"
+    missing = _missing(warehouse, name)
+    if as_json:
+        print_json(
+            {
+                "corpus": name,
+                "run_id": run_id,
+                "seconds": round(seconds, 3),
+                "headline": told,
+                "verdicts": verdicts.to_dicts(),
+                "costs": costs.to_dicts(),
+                "usage": usage_rows(name, run_id),
+                "report": str(page),
+                "missing": missing,
+            }
+        )
+        return INCOMPLETE if missing else 0
+    OUT.print(f"\n[bold]{escape(told)}[/]\n", soft_wrap=True)
+    for line in _main(verdicts)["statement"]:
+        OUT.print(f"  {escape(line)}", soft_wrap=True)
+    OUT.print(_cost_table(costs))
+    if used := usage_table(name, run_id):
+        OUT.print(used)
+    OUT.print(f"evaluated in {seconds:.1f} s; report: {page}", soft_wrap=True)
+    for line in missing:
+        OUT.print(f"[yellow]{escape(line)}[/]", soft_wrap=True)
+    return INCOMPLETE if missing else 0
+
+
+def _main(verdicts: pl.DataFrame) -> pl.DataFrame:
+    shown = [
+        name
+        for name in verdicts["measure"].unique(maintain_order=True)
+        if measure(name).kind == "judged" or name.replace("-lex", "") in _SHOWN
+    ]
+    return verdicts.filter(pl.col("measure").is_in(shown))
+
+
+def _missing(warehouse: Warehouse, name: str) -> list[str]:
+    unusable = warehouse.read(tables.JUDGEMENTS, name)["problem"].is_not_null().sum()
+    failed = (warehouse.read(tables.ANSWER_SENTENCES, name)["state"] == "failed").sum()
+    problems = warehouse.read(tables.ANSWERS, name)["problems"].is_not_null().sum()
+    counted = {
+        "judgements count as ties for want of a usable reply: see evaluation.judgements": unusable,
+        "sentences could not be taken apart: see evaluation.answer_sentences": failed,
+        "answers lack partial answers for want of usable replies: see answers.answers": problems,
+    }
+    return [f"{int(count):,} {what}" for what, count in counted.items() if count]
+
+
+def _cost_table(costs: pl.DataFrame) -> RichTable:
+    table = RichTable(title="what an answer takes", title_justify="left")
+    columns = ("answers", "refused", "context_rows", "context_tokens", "calls", "usd", "seconds")
+    table.add_column("way")
+    for column in columns:
+        table.add_column(column.replace("_", " "), justify="right")
+    for row in costs.iter_rows(named=True):
+        table.add_row(row["condition"], *(_cell(row[column]) for column in columns))
+    return table
+
+
+def _cell(value: float | None) -> str:
+    if value is None:
+        return "?"
+    return f"{value:,.0f}" if value == round(value) or abs(value) >= 100 else f"{value:,.3g}"
+
+
+def write_report(name: str, out: Path | None) -> None:
+    """Make the HTML report of the last evaluation anew, and print where it is.
+
+    Args:
+        name: the corpus.
+        out: where to put a copy, None for none.
+
+    Raises:
+        WarehouseError: the corpus has not been evaluated.
+    """
+    warehouse = Warehouse()
+    if warehouse.read_if_present(tables.VERDICTS, name) is None:
+        raise WarehouseError(
+            f"corpus {name!r} has not been evaluated: run 'graphrag-dagster evaluate {name}'"
+        )
+    from graphrag_dagster.resources.evaluation_report import make_report
+
+    made = make_report(warehouse, CorpusStore(), name)
+    if out is not None:
+        out.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(made.page, out)
+    OUT.print(f"report: {out or made.page}", soft_wrap=True)
+    for figure in made.pictures:
+        OUT.print(f"figure: {figure}", soft_wrap=True)
+
+
+def run_study(name: str, study: str, *, max_tokens: int | None, max_usd: float | None, as_json: bool) -> None:
+    """Run a study for a corpus, and print its table.
+
+    Args:
+        name: the corpus.
+        study: ``gleanings`` or ``windows``.
+        max_tokens: most tokens that the run may use.
+        max_usd: most US dollars that the run may spend.
+        as_json: print JSON.
+
+    Raises:
+        GraphragError: what is wrong, and the mend.
+    """
+    limits = {"max_tokens": max_tokens, "max_usd": max_usd}
+    with ProgressBars(ERR) as bars, listening(bars):
+        run_index(
+            name,
+            limits={key: limit for key, limit in limits.items() if limit is not None},
+            job=_STUDIES[study],
+        )
+    made = Warehouse().read(_STUDY_TABLES[study], name)
+    if as_json:
+        print_json({"corpus": name, "study": study, "rows": made.to_dicts()})
+        return
+    table = RichTable(title=f"{escape(name)}: {study}", title_justify="left")
+    for column in made.columns:
+        table.add_column(column.replace("_", " "))
+    for row in made.iter_rows():
+        table.add_row(*(_cell(value) if isinstance(value, float | int) else str(value) for value in row))
+    OUT.print(table)
+    if study == "windows" and made.is_empty():
+        OUT.print("no model judged, so there are no win rates; the answers are in studies.window_answers")

@@ -1,0 +1,112 @@
+"""What an evaluation will ask of models, told before anything is sent."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from graphrag_dagster.core.accounting.planning import Estimate, Range, around, exactly
+
+#: Tokens of prompts without their material, and of replies, as they are expected.
+_ANSWER, _MAP_REPLY, _VERDICT, _SENTENCE = 450.0, 350.0, 120.0, 25.0
+_JUDGE_PROMPT, _CLAIM_PROMPT, _QUALITY_PROMPT, _WRITER_PROMPT = 700, 650, 600, 500
+_SENTENCES = 14.0
+#: Calls that take one sentence apart: the later two only where it holds a claim.
+_STAGES = Range(1.0, 2.3, 3.0)
+#: Calls that measure one answer against a reference: statements of two texts, and verdicts.
+_METRIC_CALLS = 6
+
+
+@dataclass(frozen=True, slots=True)
+class WaySize:
+    """What one question asks in one way of answering: calls, and tokens sent."""
+
+    calls: Range
+    input_tokens: Range
+
+
+@dataclass(frozen=True, slots=True)
+class EvaluationSize:
+    """What decides how much an evaluation asks. Engines that are no model have None for a name.
+
+    ``sentences`` and ``answer_tokens``: of an average answer where there are any, else None.
+    """
+
+    questions: int
+    written: bool
+    personas: int
+    tasks: int
+    ways: Mapping[str, WaySize]
+    sampled: int
+    criteria: int
+    replicates: int
+    with_reference: int
+    families: int
+    writer: str | None
+    answerer: str | None
+    judge: str | None
+    sentences: float | None = None
+    answer_tokens: float | None = None
+
+
+def plan_evaluation(size: EvaluationSize) -> list[Estimate]:
+    """Return the estimates of writing questions, answering, judging, taking apart and measuring.
+
+    The number of judgements is exact: pairs × questions × criteria × replicates (spec_graphrag §9).
+    """
+    made = []
+    if size.writer and size.written:
+        calls = exactly(1 + size.personas + size.personas * size.tasks)
+        made.append(
+            Estimate(
+                "questions",
+                "write_questions",
+                size.writer,
+                calls,
+                calls * _WRITER_PROMPT,
+                around(250.0, known=False) * calls,
+            )
+        )
+    if size.answerer:
+        made += [_way(name, way, size) for name, way in size.ways.items()]
+    if size.judge:
+        made += [_judging(size, size.judge), _claims(size, size.judge)]
+        if size.with_reference and size.families:
+            made.append(_quality(size, size.judge))
+    return made
+
+
+def _way(name: str, way: WaySize, size: EvaluationSize) -> Estimate:
+    calls = way.calls * size.questions
+    replies = around(_MAP_REPLY, known=False) * calls
+    return Estimate(
+        f"answers {name}", "answer", size.answerer or "", calls, way.input_tokens * size.questions, replies
+    )
+
+
+def _judging(size: EvaluationSize, model: str) -> Estimate:
+    count = len(size.ways)
+    calls = exactly(count * (count - 1) // 2 * size.sampled * size.criteria * size.replicates)
+    sent = _answer_tokens(size) * 2 + exactly(_JUDGE_PROMPT)
+    return Estimate(
+        "judgements", "judge_answers", model, calls, calls * sent, calls * around(_VERDICT, known=False)
+    )
+
+
+def _claims(size: EvaluationSize, model: str) -> Estimate:
+    each = around(_SENTENCES, known=False) if size.sentences is None else around(size.sentences, known=True)
+    calls = each * _STAGES * (len(size.ways) * size.sampled)
+    shown = exactly(_CLAIM_PROMPT + 8 * _SENTENCE)
+    return Estimate(
+        "claims", "answer_claims", model, calls, calls * shown, calls * around(2 * _SENTENCE, known=False)
+    )
+
+
+def _quality(size: EvaluationSize, model: str) -> Estimate:
+    calls = exactly(len(size.ways) * size.with_reference * _METRIC_CALLS) * Range(1.0, 1.0, 2.0)
+    sent = _answer_tokens(size) + Range(_QUALITY_PROMPT, 4000.0, 8000.0)
+    return Estimate("quality", "quality", model, calls, calls * sent, calls * around(300.0, known=False))
+
+
+def _answer_tokens(size: EvaluationSize) -> Range:
+    if size.answer_tokens is None:
+        return around(_ANSWER, known=False)
+    return around(size.answer_tokens, known=True)

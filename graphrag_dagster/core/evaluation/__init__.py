@@ -1,0 +1,1 @@
+"""Questions, judging, measures of claims, and the statistics of comparisons."""

@@ -1,0 +1,61 @@
+"""Confidence intervals of means by the percentile bootstrap."""
+
+from dataclasses import dataclass
+from math import fsum
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+RESAMPLES = 2000
+LEVEL = 0.95
+SEED = 0
+_DRAWS_AT_ONCE = 1_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class MeanInterval:
+    """A mean of ``n`` values and the bounds of its confidence interval, in the unit of the values."""
+
+    n: int
+    mean: float
+    low: float
+    high: float
+
+
+def mean_interval(
+    values: ArrayLike, *, level: float = LEVEL, resamples: int = RESAMPLES, seed: int = SEED
+) -> MeanInterval | None:
+    """Return the percentile bootstrap interval of the mean; the order of the values does not matter.
+
+    Args:
+        values: shape [n], finite.
+        level: coverage, between 0 and 1.
+        resamples: how many samples of n values to draw with replacement.
+        seed: of the generator; equal arguments give equal bounds.
+
+    Returns:
+        None without values; where all values are equal both bounds are that value.
+
+    Raises:
+        ValueError: a value is not finite, the shape is not [n], or an option is out of range.
+    """
+    if not 0 < level < 1 or resamples < 1:
+        raise ValueError(f"level {level} must lie between 0 and 1, resamples {resamples} must be positive")
+    array = np.asarray(values, dtype=np.float64)
+    if array.ndim != 1 or not np.isfinite(array).all():
+        raise ValueError(f"finite values of shape [n] are wanted, not {array.shape}: {array}")
+    if not len(array):
+        return None
+    # Resampling picks by position, so only sorted values make the bounds independent of the order given.
+    array = np.sort(array)
+    if array[0] == array[-1]:
+        return MeanInterval(len(array), float(array[0]), float(array[0]), float(array[0]))
+    generator = np.random.default_rng(seed)
+    means = np.empty(resamples)
+    block = max(1, _DRAWS_AT_ONCE // len(array))
+    for start in range(0, resamples, block):
+        rows = min(block, resamples - start)
+        drawn = generator.integers(0, len(array), (rows, len(array)))
+        means[start : start + rows] = array[drawn].mean(axis=1)
+    low, high = np.quantile(means, [(1 - level) / 2, (1 + level) / 2])
+    return MeanInterval(len(array), fsum(array) / len(array), float(low), float(high))

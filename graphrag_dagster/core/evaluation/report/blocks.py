@@ -1,0 +1,126 @@
+"""The parts of the results, each with its tables and figures, or the reason why there are none."""
+
+from dataclasses import dataclass
+
+from graphrag_dagster.core.evaluation.report.check_tables import (
+    alignment_table,
+    bias_table,
+    quality_reasons,
+    quality_table,
+)
+from graphrag_dagster.core.evaluation.report.content import Figure, ReportData, rows_of
+from graphrag_dagster.core.evaluation.report.measures import measure
+from graphrag_dagster.core.evaluation.report.result_tables import (
+    all_tests_table,
+    judged_table,
+    measure_table,
+    win_rate_grids,
+)
+from graphrag_dagster.core.evaluation.report.tables import TableView, table
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """A part of the results; ``missing`` says why it has no tables."""
+
+    title: str
+    intro: str
+    tables: tuple[TableView, ...]
+    missing: str
+    figures: tuple[Figure, ...] = ()
+    grid: bool = False
+
+
+def figures_of(data: ReportData, *beginnings: str) -> tuple[Figure, ...]:
+    """Return the figures whose names begin so."""
+    return tuple(one for one in data.figures if one.name.startswith(beginnings))
+
+
+def blocks(data: ReportData) -> list[Block]:
+    """Return the parts of the results, in reading order."""
+    nobody = (
+        "No model judged the answers, so there is nothing here."
+        if data.judge_model is None
+        else "There are no judgements; make the table evaluation.judgements."
+    )
+    grids = tuple(win_rate_grids(data))
+    placed = ("win_rates", "measures", "cost")
+    rest = tuple(one for one in data.figures if not one.name.startswith(placed))
+    return [
+        Block(
+            "What the judge prefers",
+            "Two answers to a question, side by side, without their names: which is better by this "
+            "criterion?",
+            _there(judged_table(data)),
+            nobody,
+            figures_of(data, "win_rates"),
+        ),
+        *([Block("Every way against every other", "", grids, "", grid=True)] if grids else []),
+        *_counted(data),
+        *_checks(data, nobody),
+        *([Block("Further figures", "", (), "", rest)] if rest else []),
+        Block(
+            "All verdicts and tests", "", _there(_sentences(data), all_tests_table(data)), "No test was made."
+        ),
+    ]
+
+
+def _counted(data: ReportData) -> list[Block]:
+    proxy = data.claim_engine != "llm"
+    counted = "claims-lex and clusters-lex (extractive)" if proxy else "Claims and clusters"
+    against = f"mean over the questions, 95 % interval, and corrected p against {data.baseline}"
+    return [
+        Block(
+            "What was counted in the answers",
+            "",
+            _there(
+                measure_table(data, ("claims",), f"{counted}: {against}", inclusive=False),
+                measure_table(data, ("form",), f"Length, support and refusals: {against}", inclusive=False),
+                measure_table(data, ("read", "other"), f"Context and others: {against}", inclusive=False),
+                measure_table(
+                    data,
+                    ("claims",),
+                    "Clusters where what lies at the very distance is merged too",
+                    inclusive=True,
+                ),
+            ),
+            "No measure of the answers was made; make the table evaluation.condition_means.",
+            figures_of(data, "measures"),
+        ),
+        Block(
+            "Quality of answers and context",
+            "Formulas of the family that heads each row; a metric is shown under the name of its own "
+            "formula only.",
+            _there(quality_table(data), quality_reasons(data)),
+            "No quality metric was measured: relevancy, faithfulness, recall and precision need a model "
+            "that judges.",
+        ),
+    ]
+
+
+def _checks(data: ReportData, nobody: str) -> list[Block]:
+    return [
+        Block(
+            "Do judge and claims agree?",
+            "Where the judge has a favourite; a tie of the claims counts as disagreement.",
+            _there(alignment_table(data)),
+            nobody
+            if data.judge_model is None
+            else "No alignment was measured: it needs claims and judgements.",
+        ),
+        Block("Does the place in the prompt matter?", "", _there(bias_table(data)), nobody),
+    ]
+
+
+def _sentences(data: ReportData) -> TableView | None:
+    rows = sorted(
+        rows_of(data.verdicts),
+        key=lambda row: (measure(row["measure"]).order, list(data.conditions).index(row["condition"])),
+    )
+    header = ("Way of answering", "measure", "verdict")
+    said = [[row["condition"], measure(row["measure"]).label, row["statement"]] for row in rows]
+    return table("All verdicts as sentences", header, said, folded=True, wordy=True)
+
+
+def _there(*tables: TableView | None) -> tuple[TableView, ...]:
+    return tuple(one for one in tables if one is not None)

@@ -1,0 +1,104 @@
+"""What the measures and the ways of answering are called, and which way of a measure is better."""
+
+import re
+from dataclasses import dataclass
+from typing import Literal
+
+from graphrag_dagster.core.language.judging import CRITERIA
+
+#: ``judged`` by a model; ``claims`` counted in answers; ``form`` of answers; what they ``read``; ``quality``.
+Kind = Literal["judged", "claims", "form", "read", "quality", "other"]
+KINDS: tuple[Kind, ...] = ("judged", "claims", "form", "quality", "read", "other")
+#: The criterion that the paper has as a control: short answers win it.
+CONTROL = "directness"
+
+_CLUSTERS = re.compile(r"clusters(?P<lex>-lex)? (?P<distance>[\d.]+)(?P<inclusive> inclusive)?")
+_COUNTS: dict[str, tuple[Kind, str, str]] = {
+    "claims": ("claims", "states", "claims"),
+    "claims-lex": ("claims", "states", "claim-like clauses (claims-lex)"),
+    "words": ("form", "writes", "words"),
+    "statements": ("form", "writes", "sentences"),
+    "unsupported statements": ("form", "writes", "sentences without support in the documents"),
+    "context units": ("read", "reads", "rows of context"),
+    "context tokens": ("read", "reads", "tokens of context"),
+}
+_LOWER = {"unsupported statements", "refusals", "context units", "context tokens"}
+#: More of these is neither better nor worse.
+_NEUTRAL = {"words", "statements"}
+_FAMILIES = ("deepeval", "ragas", "lexical")
+_LEVEL = re.compile(r"C\d+")
+_WITH_GRAPH = {"auto", "global", "dynamic", "local", "drift"}
+_READS = {
+    "TS": "all source texts, summarised chunk by chunk (map and reduce)",
+    "SS": "the source texts nearest to the question, by vectors",
+    "basic": "the source texts nearest to the question",
+    "auto": "what the question seems to need: surroundings of entities, or reports",
+    "global": "all community reports of a level",
+    "dynamic": "the community reports that have to do with the question, from the roots down",
+    "local": "the surroundings in the graph of what the question names",
+    "drift": "community reports first, then the surroundings that follow-up questions name",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Measure:
+    """How a measure is spoken of.
+
+    ``label`` heads its row; a count has a ``verb`` and a ``noun`` for sentences, other measures have ''.
+    ``sign`` is 1 where more is better, -1 where less is, 0 where neither is; ``proxy``: the extractive
+    engine counts something of its own in place of the paper's measure, and the label says so.
+    """
+
+    name: str
+    kind: Kind
+    label: str
+    verb: str = ""
+    noun: str = ""
+    sign: int = 1
+    proxy: bool = False
+    inclusive: bool = False
+
+    @property
+    def order(self) -> tuple[int, int, bool, str]:
+        """Where it stands among measures: by kind, criteria as the paper has them, counts as declared."""
+        known = [*CRITERIA, *_COUNTS]
+        place = known.index(self.name) if self.name in known else len(known)
+        return KINDS.index(self.kind), place, self.inclusive, self.name
+
+
+def measure(name: str) -> Measure:
+    """Return how the measure of this name is spoken of; an unknown one goes by its name."""
+    if name in CRITERIA:
+        return Measure(name, "judged", name)
+    if name in _COUNTS:
+        kind, verb, noun = _COUNTS[name]
+        sign = -1 if name in _LOWER else 0 if name in _NEUTRAL else 1
+        return Measure(name, kind, f"{noun} per answer", verb, noun, sign, name.endswith("-lex"))
+    if name == "refusals":
+        return Measure(name, "form", "share of questions refused", sign=-1)
+    if found := _CLUSTERS.fullmatch(name):
+        return _clusters(name, found["distance"], bool(found["lex"]), bool(found["inclusive"]))
+    if name.split(" ")[0] in _FAMILIES:
+        return Measure(name, "quality", name.replace("_", " "))
+    return Measure(name, "other", name.replace("_", " "), proxy=name.endswith("-lex"))
+
+
+def _clusters(name: str, distance: str, proxy: bool, inclusive: bool) -> Measure:
+    of = "claim-like clauses (clusters-lex)" if proxy else "claims"
+    bound = f"{distance}, bound included" if inclusive else distance
+    noun = f"clusters of {of} at distance {bound}"
+    return Measure(name, "claims", f"{noun}, per answer", "has", noun, 1, proxy, inclusive)
+
+
+def uses_graph(condition: str) -> bool:
+    """Whether a way of answering reads the graph or its reports."""
+    return condition in _WITH_GRAPH or _LEVEL.fullmatch(condition) is not None
+
+
+def reads(condition: str) -> str:
+    """Return in plain words what a way of answering reads."""
+    if condition == "C0":
+        return "all community reports of the coarsest level"
+    if _LEVEL.fullmatch(condition):
+        return f"all community reports of level {condition[1:]}, finer than C0"
+    return _READS.get(condition, condition)

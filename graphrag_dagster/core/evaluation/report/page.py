@@ -1,0 +1,132 @@
+"""The report as one HTML page that needs no network, no scripts and no other file."""
+
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+
+import polars as pl
+from jinja2 import Environment, StrictUndefined, Template
+from markupsafe import Markup
+
+from graphrag_dagster.core.evaluation.report.blocks import blocks, figures_of
+from graphrag_dagster.core.evaluation.report.caveats import caveats, questions_compared
+from graphrag_dagster.core.evaluation.report.check_tables import cost_table
+from graphrag_dagster.core.evaluation.report.content import ReportData, rows_of
+from graphrag_dagster.core.evaluation.report.examples import examples
+from graphrag_dagster.core.evaluation.report.markup import clean, image, tied
+from graphrag_dagster.core.evaluation.report.measures import measure, reads, uses_graph
+from graphrag_dagster.core.evaluation.report.summary import summary
+from graphrag_dagster.core.evaluation.report.tables import TableView, table
+from graphrag_dagster.core.evaluation.verdict import verdicts
+
+_TEMPLATE = Path(__file__).with_name("page.html.j2")
+_ENGINES = {
+    "extractive": "the extractive engine: sentences of the documents, chosen by rule, no model",
+    "llm": "a language model",
+}
+
+
+def render(data: ReportData) -> str:
+    """Return the report as HTML; the same data give the same text.
+
+    Whatever texts the data hold, they are escaped: see :mod:`.markup`. Figures are images with an address
+    that holds them, so that they cannot share ids nor run anything. Verdicts that are not given follow from
+    the tests.
+    """
+    if data.verdicts is None and data.significance is not None:
+        data = replace(data, verdicts=verdicts(data.significance, data.conditions, data.baseline))
+    return _template().render(
+        data=data,
+        summary=summary(data),
+        compared=questions_compared(data),
+        judged=data.judge_model is not None,
+        engine_label=lambda engine: _ENGINES.get(engine, engine),
+        ways=_ways(data),
+        questions=_questions(data),
+        method=_method(data),
+        blocks=blocks(data),
+        examples=examples(data),
+        cost=cost_table(data),
+        cost_figures=figures_of(data, "cost"),
+        caveats=caveats(data),
+        settings=table(
+            "Settings that decide these results",
+            ("Setting", "value"),
+            ([key, str(value)] for key, value in data.settings.items()),
+            wordy=True,
+        ),
+        makers=table(
+            "Who did what", ("Step", "by"), (list(one) for one in data.created_by.items()), wordy=True
+        ),
+    )
+
+
+@cache
+def _template() -> Template:
+    environment = Environment(
+        autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True, finalize=_shown
+    )
+    environment.filters["image"] = image
+    environment.filters["tied"] = tied
+    return environment.from_string(_TEMPLATE.read_text(encoding="utf-8"))
+
+
+def _shown(value: object) -> object:
+    """What a template shows of a value: clean text, and markup as it is."""
+    if isinstance(value, Markup):
+        return value
+    return clean(value) if isinstance(value, str) else "" if value is None else value
+
+
+def _ways(data: ReportData) -> TableView | None:
+    return table(
+        "The ways of answering",
+        ("Name", "reads", "uses the graph"),
+        (
+            [
+                one,
+                reads(one),
+                f"{'yes' if uses_graph(one) else 'no'}{'; baseline' if one == data.baseline else ''}",
+            ]
+            for one in data.conditions
+        ),
+        wordy=True,
+    )
+
+
+def _questions(data: ReportData) -> dict[str, object]:
+    """Counts by origin, the people, and five questions spread over the list."""
+    rows = sorted(rows_of(data.questions), key=lambda row: row["position"])
+    names = {"settings": "from corpus.yaml", "file": "from a file", "written": "written from the description"}
+    origins = [
+        f"{number:,} {names[origin]}"
+        for origin in names
+        if (number := sum(row["origin"] == origin for row in rows))
+    ]
+    places = sorted({at * (len(rows) - 1) // 4 for at in range(5)}) if rows else []
+    people = sorted(rows_of(data.personas), key=lambda row: row["position"])
+    return {
+        "asked": len(rows),
+        "origins": origins,
+        "people": [(one["name"], one["description"]) for one in people],
+        "sample": [rows[at]["question"] for at in places],
+    }
+
+
+def _method(data: ReportData) -> dict[str, object]:
+    """What was measured, so that only that is explained."""
+    names = [] if data.condition_means is None else sorted(set(data.condition_means["measure"]))
+    spoken = [measure(name) for name in names]
+    replicates = 0
+    if data.comparisons is not None and data.comparisons.height:
+        replicates = data.comparisons.select(pl.col("replicates").max()).item()
+    normality = [row for row in rows_of(data.condition_means) if row["shapiro_p"] is not None]
+    families = [] if data.quality_scores is None else sorted(set(data.quality_scores["family"]))
+    return {
+        "replicates": replicates,
+        "claims": any(one.kind == "claims" for one in spoken),
+        "proxy": data.claim_engine != "llm" or any(one.proxy for one in spoken),
+        "families": families,
+        "metrics": [one for one in families if one != "lexical"],
+        "normality": (len(normality), sum(row["shapiro_p"] < 0.05 for row in normality)),
+    }

@@ -1,0 +1,104 @@
+"""The first section of the report: the answer, and the few numbers it rests on."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from graphrag_dagster.core.evaluation.report.caveats import questions_compared
+from graphrag_dagster.core.evaluation.report.content import ReportData, rows_of
+from graphrag_dagster.core.evaluation.report.contrasts import Contrast
+from graphrag_dagster.core.evaluation.report.measures import measure, uses_graph
+from graphrag_dagster.core.evaluation.report.numbers import counted, money, p_value, percent, plain, signed
+from graphrag_dagster.core.evaluation.report.tables import tests
+from graphrag_dagster.core.evaluation.verdict import best_with_graph, headline, main_measure
+
+_TOLD = ("judged", "claims", "form")
+
+
+@dataclass(frozen=True, slots=True)
+class Tile:
+    """A key figure: the number, what it is, and what it rests on."""
+
+    value: str
+    label: str
+    note: str
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """The headline, tiles, and the sentences on ``best``, the way with the graph that came out best."""
+
+    headline: str
+    tiles: tuple[Tile, ...]
+    best: str | None
+    statements: tuple[str, ...]
+
+
+def summary(data: ReportData) -> Summary:
+    """Return the first section."""
+    best = None if data.verdicts is None else best_with_graph(data.verdicts)
+    text = headline(
+        data.verdicts,
+        questions=questions_compared(data),
+        judged=data.judge_model is not None,
+        baseline=data.baseline,
+    )
+    own = sorted(
+        (row for row in rows_of(data.verdicts) if row["condition"] == best),
+        key=lambda row: measure(row["measure"]).order,
+    )
+    told = tuple(row["statement"] for row in own if _is_told(row))
+    return Summary(text, tuple(_tiles(data, best)), best, told)
+
+
+def _is_told(row: dict[str, Any]) -> bool:
+    spoken = measure(row["measure"])
+    return spoken.kind in _TOLD and not spoken.inclusive
+
+
+def _tiles(data: ReportData, best: str | None) -> Iterator[Tile]:
+    asked = 0 if data.questions is None else data.questions.height
+    compared = questions_compared(data)
+    ways = counted(len(data.conditions), "way of answering", "ways of answering")
+    yield Tile(f"{compared:,}", "questions compared", f"of {asked:,} asked, in {ways}")
+    if best is None or data.verdicts is None:
+        return
+    found = [one for one in tests(data) if one.condition == best and not measure(one.measure).inclusive]
+    for one in [one for one in found if measure(one.measure).kind in ("judged", "claims")][:2]:
+        yield _difference(one, data.baseline)
+    main = main_measure(data.verdicts)
+    graph = [row for row in rows_of(data.verdicts) if row["measure"] == main and uses_graph(row["condition"])]
+    better = sum(row["outcome"] == "better" for row in graph)
+    ahead = "preferred to" if main and measure(main).kind == "judged" else "ahead of"
+    yield Tile(
+        f"{better} of {len(graph)}",
+        f"ways with the graph {ahead} {data.baseline}",
+        f"by {measure(main).label if main else ''}, at corrected p < .05",
+    )
+    yield from _cost(data, best)
+
+
+def _difference(one: Contrast, baseline: str) -> Tile:
+    spoken = measure(one.measure)
+    tested = f"{p_value(one.p_holm)}; {one.outcome}"
+    if spoken.kind == "judged":
+        bounds = one.win_rate_interval
+        note = f"95 % interval {percent(bounds[0], 0)} to {percent(bounds[1], 0)}; " if bounds else ""
+        label = f"of comparisons on {one.measure} won by {one.condition} over {baseline}"
+        return Tile(percent(one.mean, 0), label, note + p_value(one.p_holm))
+    note = f"95 % interval {plain(one.interval[0])} to {plain(one.interval[1])}; " if one.interval else ""
+    if one.outcome != "no difference":
+        tested = p_value(one.p_holm)
+    return Tile(signed(one.difference), f"{spoken.label}: {one.condition} against {baseline}", note + tested)
+
+
+def _cost(data: ReportData, best: str) -> Iterator[Tile]:
+    costs = {row["condition"]: row for row in rows_of(data.condition_costs)}
+    if best not in costs or data.baseline not in costs or not costs[data.baseline]["context_tokens"]:
+        return
+    own, base = costs[best], costs[data.baseline]
+    note = f"{plain(own['context_tokens'])} against {plain(base['context_tokens'])} tokens of context"
+    if own["usd"] is not None and base["usd"] is not None:
+        note += f"; {money(own['usd'])} against {money(base['usd'])} an answer"
+    times = own["context_tokens"] / base["context_tokens"]
+    yield Tile(f"{plain(times)} ×", f"as much read by {best} as by {data.baseline} for an answer", note)

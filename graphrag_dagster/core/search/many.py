@@ -1,0 +1,40 @@
+"""Many questions, several at the same time."""
+
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+
+from graphrag_dagster.core.progress import quietly, stage
+from graphrag_dagster.core.search.answer import Answer
+from graphrag_dagster.core.search.searcher import Engines, Searcher
+
+
+def answer_all(
+    searcher: Searcher, engines: Engines, asked: Sequence[tuple[int, str, str]], at_once: int
+) -> Iterator[Answer]:
+    """Yield the answers in the order of the questions.
+
+    Most ways of answering make one call after the other: asked one by one, they would leave an endpoint idle.
+
+    Args:
+        searcher: answers; several threads may ask it.
+        engines: who does the language tasks.
+        asked: position, question and method.
+        at_once: questions under way at the same time.
+
+    Raises:
+        GraphragError: of the first question that cannot be answered; those not yet begun are not asked.
+    """
+
+    def answer(question: str, method: str) -> Answer:
+        with quietly():
+            return searcher.answer(question, engines, method=method)
+
+    with stage("Answering questions", len(asked)) as running, ThreadPoolExecutor(at_once) as pool:
+        pending = [pool.submit(answer, question, method) for _, question, method in asked]
+        try:
+            for future in pending:
+                yield future.result()
+                running.advance()
+        finally:
+            for future in pending:
+                future.cancel()

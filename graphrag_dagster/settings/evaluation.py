@@ -1,0 +1,121 @@
+"""The sections ``questions``, ``evaluation`` and ``studies``: what is asked, and how answers are compared."""
+
+from typing import Annotated, Literal
+
+from pydantic import Field, field_validator
+
+from graphrag_dagster.settings.section import EngineName, Method, PositiveInt, Section
+
+Criterion = Literal["comprehensiveness", "diversity", "empowerment", "directness"]
+Family = Literal["deepeval", "ragas"]
+Threshold = Annotated[float, Field(gt=0, le=1)]
+
+
+def _conditions() -> list[Method]:
+    return ["C0", "C1", "C2", "C3", "TS", "SS"]
+
+
+def _criteria() -> list[Criterion]:
+    return ["comprehensiveness", "diversity", "empowerment", "directness"]
+
+
+def _families() -> list[Family]:
+    return ["deepeval"]
+
+
+class QuestionSettings(Section):
+    """The corpus's list of questions, and the ways in which they are answered."""
+
+    ask: list[str] = Field(default_factory=list, description="the questions")
+    file: str | None = Field(
+        None,
+        description="file beside corpus.yaml with further questions: one a line, or a CSV with a column "
+        "question and, where right answers are known, a column reference; it is no document of the corpus",
+    )
+    methods: list[Method] = Field(
+        default_factory=_conditions,
+        min_length=1,
+        description="conditions and ways of answering, each for every question",
+    )
+    write: Literal["when_none", "always", "never"] = Field(
+        "when_none",
+        description="write questions from the corpus's description: where the corpus has none of its own, in "
+        "addition, or never",
+    )
+    engine: EngineName | None = Field(None, description="who writes them; default: the corpus's engine")
+    personas: PositiveInt = Field(5, description="invented people who use the corpus")
+    tasks: PositiveInt = Field(5, description="tasks of each")
+    per_task: PositiveInt = Field(5, description="questions for each task")
+    oversample: Literal[1, 2] = Field(
+        1, description="2: write twice as many for each task and keep those that differ most"
+    )
+    sampled_units: PositiveInt = Field(
+        20, description="text units that a missing description of the corpus is made from"
+    )
+
+    @field_validator("methods")
+    @classmethod
+    def _once_each(cls, methods: list[Method]) -> list[Method]:
+        return list(dict.fromkeys(methods))
+
+
+class EvaluationSettings(Section):
+    """Comparing the answers."""
+
+    engine: EngineName | None = Field(
+        None,
+        description="who judges and takes answers apart; default: the corpus's engine. Without a model "
+        "nothing is judged",
+    )
+    criteria: list[Criterion] = Field(
+        default_factory=_criteria,
+        description="by what a judge compares answers",
+    )
+    replicates: PositiveInt = Field(5, description="verdicts on each pair of answers and criterion")
+    sample: PositiveInt | None = Field(
+        None, description="questions that are judged and whose answers are taken apart; default: all"
+    )
+    baseline: Method = Field("SS", description="what the other ways of answering are compared with")
+    preceding: Annotated[int, Field(ge=0)] = Field(
+        5, description="sentences before one that are shown when claims are taken from it"
+    )
+    following: Annotated[int, Field(ge=0)] = Field(
+        5, description="sentences after one that are shown when it is decided whether it has claims"
+    )
+    thresholds: list[Threshold] = Field(
+        default_factory=lambda: [0.5, 0.6, 0.7, 0.8],
+        min_length=1,
+        description="distances at which the claims of an answer are clustered",
+    )
+    metrics: list[Family] = Field(
+        default_factory=_families,
+        description="formulas of relevancy, faithfulness, recall and precision, measured where a model "
+        "judges; empty: none",
+    )
+    resamples: PositiveInt = Field(2000, description="resamples of the bootstrap intervals")
+    seed: Annotated[int, Field(ge=0)] = Field(86, description="seed of the bootstrap")
+
+    @field_validator("thresholds")
+    @classmethod
+    def _rising(cls, thresholds: list[float]) -> list[float]:
+        return sorted(set(thresholds))
+
+
+class StudySettings(Section):
+    """Studies of settings, on a sample of the corpus."""
+
+    chunk_sizes: list[PositiveInt] = Field(
+        default_factory=lambda: [600, 1200, 2400],
+        min_length=1,
+        description="tokens of the text units compared",
+    )
+    gleanings: Annotated[int, Field(ge=0, le=10)] = Field(3, description="most continuations compared")
+    sampled_tokens: PositiveInt = Field(
+        100_000, description="tokens of the documents that are extracted from; whole documents, at least one"
+    )
+    windows: list[PositiveInt] = Field(
+        default_factory=lambda: [8000, 16000, 32000, 64000],
+        min_length=2,
+        description="tokens of the contexts compared",
+    )
+    questions: PositiveInt = Field(25, description="questions that are answered with each context")

@@ -1,0 +1,161 @@
+"""What a table is: columns, types, key, meaning, and the validation that follows from them."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+
+import polars as pl
+
+from graphrag_dagster.core.errors import WarehouseError
+
+SPANS = 'STRUCT("start" INTEGER, "end" INTEGER)[]'
+VECTOR = "FLOAT[n]"
+
+_POLARS_TYPES: Mapping[str, pl.DataType] = MappingProxyType(
+    {
+        "VARCHAR": pl.String(),
+        "INTEGER": pl.Int32(),
+        "BIGINT": pl.Int64(),
+        "DOUBLE": pl.Float64(),
+        "BOOLEAN": pl.Boolean(),
+        "VARCHAR[]": pl.List(pl.String()),
+        SPANS: pl.List(pl.Struct({"start": pl.Int32(), "end": pl.Int32()})),
+    }
+)
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column: DuckDB type, meaning, and what must hold of it.
+
+    ``values`` closes the set of allowed values; ``references`` names ``schema.table.column`` where each
+    non-null value must exist.
+    """
+
+    name: str
+    type: str
+    meaning: str
+    nullable: bool = False
+    values: tuple[str, ...] = ()
+    references: str | None = None
+
+    def polars_type(self) -> pl.DataType | None:
+        """The Polars type, or None for vectors, whose length the frame decides."""
+        return None if self.type == VECTOR else _POLARS_TYPES[self.type]
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table: asset key ``[schema, name]`` is the DuckDB table ``schema.name``."""
+
+    schema: str
+    name: str
+    group: str
+    meaning: str
+    key: tuple[str, ...]
+    columns: tuple[Column, ...]
+    sql: bool = False
+
+    @property
+    def full_name(self) -> str:
+        """``schema.name``."""
+        return f"{self.schema}.{self.name}"
+
+    @property
+    def asset_key(self) -> list[str]:
+        """The Dagster asset key as a list of path parts."""
+        return [self.schema, self.name]
+
+    def column(self, name: str) -> Column:
+        """Return the column of that name.
+
+        Raises:
+            WarehouseError: there is none.
+        """
+        for column in self.columns:
+            if column.name == name:
+                return column
+        raise WarehouseError(f"{self.full_name} has no column {name!r}; it has {self.column_names}")
+
+    @property
+    def column_names(self) -> list[str]:
+        """The columns in order, without ``corpus``."""
+        return [column.name for column in self.columns]
+
+    def empty(self) -> pl.DataFrame:
+        """A frame with the declared columns and no rows (vectors as lists)."""
+        return pl.DataFrame(schema={c.name: c.polars_type() or pl.List(pl.Float32) for c in self.columns})
+
+    def frame(self, rows: list[dict[str, object]]) -> pl.DataFrame:
+        """Build a frame of the declared types from rows, sorted by the key."""
+        schema = {c.name: c.polars_type() or pl.List(pl.Float32) for c in self.columns}
+        return pl.DataFrame(rows, schema=schema, orient="row").sort(self.key)
+
+    def validated(self, frame: pl.DataFrame) -> pl.DataFrame:
+        """Return the frame with columns in declared order and types, sorted by the key.
+
+        Raises:
+            WarehouseError: a column is missing, unknown, of another type, null where it may not be, outside
+                its allowed values, or the key is not unique; names table, column and an example row.
+        """
+        self._check_names(frame)
+        ordered = self._cast(frame.select(self.column_names))
+        for column in self.columns:
+            self._check_column(ordered, column)
+        if ordered.select(pl.struct(self.key).is_duplicated().any()).item():
+            twice = ordered.filter(pl.struct(self.key).is_duplicated()).select(self.key).row(0, named=True)
+            raise WarehouseError(f"{self.full_name}: the key {self.key} is not unique, e.g. {twice}")
+        return ordered.sort(self.key)
+
+    def _check_names(self, frame: pl.DataFrame) -> None:
+        missing = [name for name in self.column_names if name not in frame.columns]
+        unknown = [name for name in frame.columns if name not in self.column_names]
+        if missing or unknown:
+            raise WarehouseError(
+                f"{self.full_name}: columns missing {missing}, unknown {unknown}; declared in graphrag_dagster/tables are "
+                f"{self.column_names}"
+            )
+
+    def _cast(self, frame: pl.DataFrame) -> pl.DataFrame:
+        for column in self.columns:
+            wanted, found = column.polars_type(), frame.schema[column.name]
+            if wanted is None:
+                if not isinstance(found, pl.Array | pl.List):
+                    raise WarehouseError(f"{self.full_name}.{column.name}: a vector is wanted, not {found}")
+            elif found != wanted:
+                try:
+                    frame = frame.with_columns(pl.col(column.name).cast(wanted, strict=True))
+                except (pl.exceptions.PolarsError, TypeError) as error:
+                    raise WarehouseError(
+                        f"{self.full_name}.{column.name}: {found} cannot become {column.type}: {error}"
+                    ) from error
+        return frame
+
+    def _check_column(self, frame: pl.DataFrame, column: Column) -> None:
+        values = frame[column.name]
+        if not column.nullable and values.null_count():
+            row = frame.filter(pl.col(column.name).is_null()).select(self.key).row(0, named=True)
+            raise WarehouseError(f"{self.full_name}.{column.name} is null in {row}; it may not be")
+        if column.values:
+            wrong = values.drop_nulls().filter(~values.drop_nulls().is_in(list(column.values)))
+            if len(wrong):
+                raise WarehouseError(
+                    f"{self.full_name}.{column.name}: {wrong[0]!r} is not one of {', '.join(column.values)}"
+                )
+
+
+def column(
+    name: str,
+    type_: str,
+    meaning: str,
+    *,
+    nullable: bool = False,
+    values: tuple[str, ...] = (),
+    ref: str | None = None,
+) -> Column:
+    """Declare a column; ``ref`` is the ``schema.table.column`` that it refers to."""
+    return Column(name, type_, meaning, nullable, values, ref)
+
+
+ENGINES = ("extractive", "llm")
+ENGINE = column("engine", "VARCHAR", "Which implementation made the row", values=ENGINES)

@@ -1,0 +1,450 @@
+"""The tables of an index, from files to embeddings."""
+
+from graphrag_dagster.tables.declaration import ENGINE, ENGINES, SPANS, VECTOR, Table, column
+
+_UNIT = column("text_unit_id", "VARCHAR", "Text unit it came from", ref="corpus.text_chunks.text_unit_id")
+_ROUND = column("round", "INTEGER", "0 for the first reply, 1… for gleanings")
+_HUMAN = column("human_readable_id", "INTEGER", "Small number for citations, 0…")
+
+FILES = Table(
+    "corpus",
+    "files",
+    "corpus",
+    "Every file found below the corpus folder and what became of it",
+    ("path",),
+    (
+        column("path", "VARCHAR", "Path below the corpus folder, with forward slashes"),
+        column(
+            "status",
+            "VARCHAR",
+            "What became of the file",
+            values=("read", "duplicate", "empty", "unsupported", "refused", "failed"),
+        ),
+        column("reason", "VARCHAR", "Why it was not read, or what was odd about it", nullable=True),
+        column("duplicate_of", "VARCHAR", "Path of the file with the same content", nullable=True),
+        column("format", "VARCHAR", "Reader that fits the file, e.g. txt, md, pdf", nullable=True),
+        column("encoding", "VARCHAR", "Text encoding it was read with", nullable=True),
+        column("bytes", "BIGINT", "Size of the file"),
+        column("sha256", "VARCHAR", "Hash of the content; null for refused files", nullable=True),
+        column("documents", "INTEGER", "Documents read from it"),
+    ),
+)
+
+DOCUMENTS = Table(
+    "corpus",
+    "documents",
+    "corpus",
+    "One row per document: a file, or one row of a table-like file",
+    ("document_id",),
+    (
+        column("document_id", "VARCHAR", "Hash of the content"),
+        _HUMAN,
+        column("path", "VARCHAR", "File it was read from", ref="corpus.files.path"),
+        column("row", "INTEGER", "Row in a table-like file, 0…", nullable=True),
+        column("source_id", "VARCHAR", "Id given by the file", nullable=True),
+        column("title", "VARCHAR", "Title given by the file, else its first heading, else the file's name"),
+        column("text", "VARCHAR", "The document's text"),
+        column("characters", "INTEGER", "Length of the text in characters"),
+        column("date", "VARCHAR", "Date as the file gives it", nullable=True),
+        column("metadata", "VARCHAR", "Other columns or properties, as a JSON object"),
+    ),
+)
+
+TEXT_CHUNKS = Table(
+    "corpus",
+    "text_chunks",
+    "corpus",
+    "Text units: windows of a document's text (paper §3.1.1)",
+    ("text_unit_id",),
+    (
+        column("text_unit_id", "VARCHAR", "Hash of document, position and text"),
+        _HUMAN,
+        column("document_id", "VARCHAR", "Document it was cut from", ref="corpus.documents.document_id"),
+        column("position", "INTEGER", "Place among the units of its document, 0…"),
+        column("start_char", "INTEGER", "First character in the document's text"),
+        column("end_char", "INTEGER", "One past the last character"),
+        column("text", "VARCHAR", "The document's text between the two"),
+        column("tokens", "INTEGER", "Length in tokens of the encoding"),
+        column("encoding", "VARCHAR", "Tokenizer, e.g. cl100k_base"),
+        column("strategy", "VARCHAR", "How it was cut", values=("tokens", "sentences", "none")),
+    ),
+)
+
+GLEANED_ENTITIES = Table(
+    "extraction",
+    "gleaned_entities",
+    "extraction",
+    "Entity instances: one row per entity record per text unit and round (paper §3.1.2)",
+    ("instance_id",),
+    (
+        column("instance_id", "VARCHAR", "Hash of unit, round and place in the reply"),
+        _UNIT,
+        _ROUND,
+        column("position", "INTEGER", "Place of the record in its unit, 0…"),
+        column("name", "VARCHAR", "Normalised name, the merge key"),
+        column("surface", "VARCHAR", "Name as written"),
+        column("type", "VARCHAR", "Entity type, upper case"),
+        column("description", "VARCHAR", "What the unit says of it"),
+        column("spans", SPANS, "Where the name stands in the unit's text"),
+        ENGINE,
+    ),
+)
+
+GLEANED_RELATIONSHIPS = Table(
+    "extraction",
+    "gleaned_relationships",
+    "extraction",
+    "Relationship instances: one row per relation record per text unit and round (paper §3.1.2)",
+    ("instance_id",),
+    (
+        column("instance_id", "VARCHAR", "Hash of unit, round and place in the reply"),
+        _UNIT,
+        _ROUND,
+        column("position", "INTEGER", "Place of the record in its unit, 0…"),
+        column("source", "VARCHAR", "Normalised name of one end, as the record has it"),
+        column("target", "VARCHAR", "Normalised name of the other end"),
+        column("description", "VARCHAR", "How they are related"),
+        column("strength", "DOUBLE", "Strength given by the model, else 1"),
+        column("basis", "VARCHAR", "What it rests on", values=("model", "verb", "co_occurrence")),
+        column("spans", SPANS, "Where the supporting sentence stands in the unit's text"),
+        ENGINE,
+    ),
+)
+
+CLAIMS = Table(
+    "extraction",
+    "claims",
+    "extraction",
+    "Claims about entities (paper §3.1.2); empty unless claims are enabled",
+    ("claim_id",),
+    (
+        column("claim_id", "VARCHAR", "Hash of unit, round and place in the reply"),
+        _HUMAN,
+        _UNIT,
+        _ROUND,
+        column("position", "INTEGER", "Place of the record in its unit, 0…"),
+        column("subject", "VARCHAR", "Normalised name of the entity it is about"),
+        column("object", "VARCHAR", "Normalised name of the other entity", nullable=True),
+        column("type", "VARCHAR", "Kind of claim, upper case"),
+        column("status", "VARCHAR", "Whether the text holds it true", values=("TRUE", "FALSE", "SUSPECTED")),
+        column("description", "VARCHAR", "The claim"),
+        column("start_date", "VARCHAR", "From when, ISO 8601", nullable=True),
+        column("end_date", "VARCHAR", "Until when, ISO 8601", nullable=True),
+        column("spans", SPANS, "Where the quoted text stands in the unit's text"),
+        ENGINE,
+    ),
+)
+
+UNIT_LEDGER = Table(
+    "extraction",
+    "unit_ledger",
+    "extraction",
+    "What became of every text unit: exactly one state each",
+    ("text_unit_id",),
+    (
+        _UNIT,
+        column(
+            "state",
+            "VARCHAR",
+            "How extraction ended",
+            values=("extracted", "empty", "repaired", "quarantined"),
+        ),
+        column("reason", "VARCHAR", "Why it is empty or quarantined", nullable=True),
+        column("rounds", "INTEGER", "Replies used: 1 + gleanings"),
+        column("entities", "INTEGER", "Entity records kept"),
+        column("relationships", "INTEGER", "Relationship records kept"),
+        column("claims", "INTEGER", "Claims kept"),
+        column("repaired", "INTEGER", "Records mended"),
+        column("quarantined", "INTEGER", "Records and replies put aside"),
+        column("calls", "INTEGER", "Model calls"),
+        column("input_tokens", "BIGINT", "Tokens sent"),
+        column("output_tokens", "BIGINT", "Tokens received"),
+        ENGINE,
+    ),
+)
+
+QUARANTINE = Table(
+    "extraction",
+    "quarantine",
+    "extraction",
+    "Replies and records that could not be used, whole, each with its reason",
+    ("quarantine_id",),
+    (
+        column("quarantine_id", "VARCHAR", "Hash of unit, round and place"),
+        _UNIT,
+        _ROUND,
+        column("position", "INTEGER", "Place among what the unit put aside, 0…"),
+        column("kind", "VARCHAR", "What was put aside", values=("reply", "entity", "relationship", "claim")),
+        column("reason", "VARCHAR", "Why"),
+        column("raw", "VARCHAR", "The reply or record as it came"),
+        column("prompt", "VARCHAR", "The prompt of a reply", nullable=True),
+        ENGINE,
+    ),
+)
+
+ENTITY_GROUPS = Table(
+    "staging",
+    "entity_groups",
+    "graph",
+    "Entity instances grouped by normalised name, type by majority, descriptions not yet merged",
+    ("name",),
+    (
+        column("name", "VARCHAR", "Normalised name"),
+        column("title", "VARCHAR", "Most frequent spelling"),
+        column("type", "VARCHAR", "Most frequent type; a tie goes to the one seen first"),
+        column("descriptions", "VARCHAR[]", "Distinct descriptions in order of first appearance"),
+        column("text_unit_ids", "VARCHAR[]", "Units that mention it, in order of the corpus"),
+        column("frequency", "INTEGER", "Number of those units"),
+        column("instances", "INTEGER", "Number of entity records"),
+    ),
+    sql=True,
+)
+
+RELATIONSHIP_GROUPS = Table(
+    "staging",
+    "relationship_groups",
+    "graph",
+    "Relationship instances grouped by unordered pair of names, without self-loops",
+    ("source", "target"),
+    (
+        column("source", "VARCHAR", "The smaller of the two names"),
+        column("target", "VARCHAR", "The larger of the two names"),
+        column("descriptions", "VARCHAR[]", "Distinct descriptions in order of first appearance"),
+        column("text_unit_ids", "VARCHAR[]", "Units that state it, in order of the corpus"),
+        column("instances", "INTEGER", "Number of relation records, both directions"),
+        column("strength", "DOUBLE", "Sum of the strengths"),
+    ),
+    sql=True,
+)
+
+ENTITIES = Table(
+    "graph",
+    "entities",
+    "graph",
+    "Nodes of the merged graph (paper §3.1.3)",
+    ("entity_id",),
+    (
+        column("entity_id", "VARCHAR", "Hash of the normalised name"),
+        _HUMAN,
+        column("name", "VARCHAR", "Normalised name"),
+        column("title", "VARCHAR", "Most frequent spelling"),
+        column("type", "VARCHAR", "Type by majority"),
+        column("description", "VARCHAR", "Merged description"),
+        column(
+            "description_engine",
+            "VARCHAR",
+            "Who merged it: as_is for one distinct description",
+            values=("as_is", *ENGINES),
+        ),
+        column("description_problem", "VARCHAR", "Why a model's reply was not used", nullable=True),
+        column("text_unit_ids", "VARCHAR[]", "Units that mention it"),
+        column("frequency", "INTEGER", "Number of those units"),
+        column("instances", "INTEGER", "Number of entity records"),
+        column("degree", "INTEGER", "Number of distinct neighbours"),
+    ),
+)
+
+RELATIONSHIPS = Table(
+    "graph",
+    "relationships",
+    "graph",
+    "Undirected edges of the merged graph (paper §3.1.3)",
+    ("relationship_id",),
+    (
+        column("relationship_id", "VARCHAR", "Hash of the two names in order"),
+        _HUMAN,
+        column("source", "VARCHAR", "The smaller of the two names", ref="graph.entities.name"),
+        column("target", "VARCHAR", "The larger of the two names", ref="graph.entities.name"),
+        column("source_id", "VARCHAR", "Entity id of source", ref="graph.entities.entity_id"),
+        column("target_id", "VARCHAR", "Entity id of target", ref="graph.entities.entity_id"),
+        column("description", "VARCHAR", "Merged description"),
+        column(
+            "description_engine",
+            "VARCHAR",
+            "Who merged it: as_is for one distinct description",
+            values=("as_is", *ENGINES),
+        ),
+        column("description_problem", "VARCHAR", "Why a model's reply was not used", nullable=True),
+        column("weight", "DOUBLE", "Number of relation records, or sum of strengths by setting"),
+        column("instances", "INTEGER", "Number of relation records"),
+        column("combined_degree", "INTEGER", "Sum of the degrees of both ends"),
+        column("text_unit_ids", "VARCHAR[]", "Units that state it"),
+    ),
+)
+
+COMMUNITIES = Table(
+    "graph",
+    "communities",
+    "communities",
+    "Communities of the hierarchical Leiden clustering (paper §3.1.4)",
+    ("community_id",),
+    (
+        column("community_id", "VARCHAR", "Hash of level and members"),
+        _HUMAN,
+        column("level", "INTEGER", "0 = root communities"),
+        column(
+            "parent_id",
+            "VARCHAR",
+            "Community it was split from; null at level 0",
+            nullable=True,
+            ref="graph.communities.community_id",
+        ),
+        column("is_leaf", "BOOLEAN", "Not split further"),
+        column("size", "INTEGER", "Number of member entities"),
+        column("internal_edges", "INTEGER", "Edges with both ends inside"),
+        column("summed_degree", "INTEGER", "Sum of the members' degrees in the whole graph"),
+    ),
+)
+
+COMMUNITY_MEMBERS = Table(
+    "graph",
+    "community_members",
+    "communities",
+    "Which entities belong to which community, at every level it exists on",
+    ("community_id", "entity_id"),
+    (
+        column("community_id", "VARCHAR", "Community", ref="graph.communities.community_id"),
+        column("entity_id", "VARCHAR", "Member", ref="graph.entities.entity_id"),
+        column("level", "INTEGER", "Level of the community"),
+    ),
+)
+
+COMMUNITY_LEVELS = Table(
+    "graph",
+    "community_levels",
+    "communities",
+    "C0, C1, …: at each level a partition of the clustered entities, leaves projected downwards (paper §4.1.2)",
+    ("level", "entity_id"),
+    (
+        column("level", "INTEGER", "k of Ck: 0 … max(3, deepest level)"),
+        column("entity_id", "VARCHAR", "Clustered entity", ref="graph.entities.entity_id"),
+        column("community_id", "VARCHAR", "Its community at Ck", ref="graph.communities.community_id"),
+        column("projected", "BOOLEAN", "The community is a leaf of a higher level"),
+    ),
+    sql=True,
+)
+
+COMMUNITY_REPORTS = Table(
+    "reports",
+    "community_reports",
+    "reports",
+    "One report per community (paper §3.1.5)",
+    ("report_id",),
+    (
+        column("report_id", "VARCHAR", "The community's id", ref="graph.communities.community_id"),
+        _HUMAN,
+        column("level", "INTEGER", "Level of the community"),
+        column("title", "VARCHAR", "Names the subject"),
+        column("summary", "VARCHAR", "The gist"),
+        column("rating", "DOUBLE", "Importance, 0–10"),
+        column("rating_explanation", "VARCHAR", "What the rating rests on"),
+        column("content", "VARCHAR", "The whole report as Markdown"),
+        column("tokens", "INTEGER", "Tokens of the content"),
+        ENGINE,
+        column(
+            "problem", "VARCHAR", "Why a model's report was replaced by the extractive one", nullable=True
+        ),
+    ),
+)
+
+REPORT_FINDINGS = Table(
+    "reports",
+    "report_findings",
+    "reports",
+    "The findings of each report",
+    ("report_id", "position"),
+    (
+        column("report_id", "VARCHAR", "Report", ref="reports.community_reports.report_id"),
+        column("position", "INTEGER", "Place in the report, 0…"),
+        column("summary", "VARCHAR", "Headline"),
+        column("explanation", "VARCHAR", "The finding, with its citations"),
+    ),
+)
+
+REPORT_REFERENCES = Table(
+    "reports",
+    "report_references",
+    "reports",
+    "What each report and finding cites, each id checked against the context it was written from",
+    ("report_id", "finding", "position"),
+    (
+        column("report_id", "VARCHAR", "Report", ref="reports.community_reports.report_id"),
+        column("finding", "INTEGER", "Place of the finding, 0…; -1 for the summary"),
+        column("position", "INTEGER", "Place among the references of the finding, 0…"),
+        column(
+            "kind",
+            "VARCHAR",
+            "What is cited",
+            values=("entity", "relationship", "claim", "report", "text_unit"),
+        ),
+        column(
+            "record_id", "VARCHAR", "Id of the cited row; null when the citation was invalid", nullable=True
+        ),
+        column("cited_as", "VARCHAR", "Id as it stood in the reply"),
+        column("valid", "BOOLEAN", "The id was in the context"),
+        column("start_char", "INTEGER", "Quoted text in the unit: first character", nullable=True),
+        column("end_char", "INTEGER", "One past its last character", nullable=True),
+    ),
+)
+
+REPORT_CONTEXTS = Table(
+    "reports",
+    "report_contexts",
+    "reports",
+    "The packed context each report was written from (paper §3.1.5)",
+    ("report_id",),
+    (
+        column("report_id", "VARCHAR", "Report", ref="graph.communities.community_id"),
+        column("context", "VARCHAR", "The rendered context"),
+        column("tokens", "INTEGER", "Tokens of the whole rendered string"),
+        column("entities", "INTEGER", "Entity rows in it"),
+        column("relationships", "INTEGER", "Relationship rows in it"),
+        column("claims", "INTEGER", "Claim rows in it"),
+        column("reports", "INTEGER", "Sub-community reports substituted for their elements"),
+        column("complete", "BOOLEAN", "Nothing was left out"),
+    ),
+)
+
+
+def _embeddings(name: str, key: str, ref: str, meaning: str) -> Table:
+    return Table(
+        "embeddings",
+        name,
+        "embeddings",
+        meaning,
+        (key,),
+        (
+            column(key, "VARCHAR", "What was embedded", ref=ref),
+            column("text_hash", "VARCHAR", "Hash of the embedded text"),
+            column("embedder", "VARCHAR", "Embedder that made the vector"),
+            column("vector", VECTOR, "Unit-length vector"),
+        ),
+    )
+
+
+TEXT_UNIT_EMBEDDINGS = _embeddings(
+    "text_units", "text_unit_id", "corpus.text_chunks.text_unit_id", "Vectors of the text units' texts"
+)
+ENTITY_EMBEDDINGS = _embeddings(
+    "entities", "entity_id", "graph.entities.entity_id", "Vectors of the entities' titles and descriptions"
+)
+REPORT_EMBEDDINGS = _embeddings(
+    "community_reports",
+    "report_id",
+    "reports.community_reports.report_id",
+    "Vectors of the reports' contents",
+)
+
+CORPUS_SUMMARY = Table(
+    "marts",
+    "corpus_summary",
+    "marts",
+    "Counts of everything made and of everything put aside: one row per measure",
+    ("area", "measure"),
+    (
+        column("area", "VARCHAR", "Stage that is counted"),
+        column("measure", "VARCHAR", "What is counted"),
+        column("value", "DOUBLE", "The count, or a share between 0 and 1"),
+    ),
+    sql=True,
+)

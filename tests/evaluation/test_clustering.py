@@ -1,0 +1,164 @@
+import random
+from collections.abc import Sequence
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from graphrag_dagster.core.evaluation.clustering import THRESHOLDS, ClaimClusters, cluster
+from graphrag_dagster.core.evaluation.deduplication import distinct
+from graphrag_dagster.core.evaluation.rouge import distances, tokens
+
+# spec_graphrag §13.5: distances .25, .5, .5, 1.
+EXAMPLE = ["a b c d", "a b c e", "a b f g", "h i j k"]
+FINE = tuple(n / 20 for n in range(1, 21))
+
+claim_texts = st.lists(
+    st.lists(st.sampled_from(["a", "B", "c", "d", "e", "-"]), max_size=7).map(" ".join), max_size=12
+)
+
+
+def counts(clusters: ClaimClusters, thresholds: Sequence[float], inclusive: bool) -> list[int]:
+    return [clusters.at(threshold, inclusive=inclusive).count for threshold in thresholds]
+
+
+@pytest.mark.parametrize(
+    ("threshold", "strict", "inclusive"),
+    [(0.25, 4, 3), (0.5, 3, 2), (0.6, 2, 2), (1.0, 2, 1)],
+)
+def test_example_of_the_spec(threshold: float, strict: int, inclusive: int) -> None:
+    found = cluster(EXAMPLE, [threshold])
+    assert found.at(threshold).count == strict
+    assert found.at(threshold, inclusive=True).count == inclusive
+
+
+def test_labels_are_numbered_by_first_claim() -> None:
+    claims = ["h i j k", "a b f g", "a b c d", "h i j k", "a b c e"]
+    found = cluster(claims)
+    assert found.at(0.5).labels == (0, 1, 2, 0, 2)
+    assert found.at(0.5, inclusive=True).labels == (0, 1, 1, 0, 1)
+
+
+def test_complete_not_single_linkage() -> None:
+    # Neighbours are 1/4 apart, the ends of the chain 3/4.
+    chain = ["a b c d", "b c d e", "c d e f", "d e f g"]
+    assert cluster(chain, [0.6]).at(0.6).count == 2
+
+
+@pytest.mark.parametrize(
+    ("words", "same", "threshold"),
+    [(5, 2, 0.6), (10, 4, 0.6), (5, 1, 0.8), (10, 3, 0.7), (30, 12, 0.6), (45, 18, 0.6), (10, 5, 0.5)],
+)
+def test_the_boundary_is_exact(words: int, same: int, threshold: float) -> None:
+    one = [f"w{n}" for n in range(words)]
+    other = one[:same] + [f"v{n}" for n in range(words - same)]
+    found = cluster([" ".join(one), " ".join(other)], [threshold])
+    assert found.at(threshold).count == 2
+    assert found.at(threshold, inclusive=True).count == 1
+
+
+@pytest.mark.parametrize("claims", [[], ["one claim"], ["?"]])
+def test_fewer_than_two_claims(claims: list[str]) -> None:
+    for partition in cluster(claims).partitions:
+        assert partition.count == len(claims)
+        assert len(partition.labels) == len(claims)
+
+
+def test_claims_without_words_are_listed_and_one_cluster() -> None:
+    found = cluster(["a b", "Ελλάδα", "日本", "c d"])
+    assert found.wordless == (1, 2)
+    assert found.at(0.8).labels == (0, 1, 1, 2)
+
+
+@pytest.mark.parametrize("threshold", [0, -0.1, 1.01, float("nan")])
+def test_thresholds_out_of_range(threshold: float) -> None:
+    with pytest.raises(ValueError, match="threshold"):
+        cluster(EXAMPLE, [threshold])
+
+
+def test_a_threshold_that_was_not_asked_for() -> None:
+    with pytest.raises(KeyError):
+        cluster(EXAMPLE).at(0.9)
+
+
+def test_defaults_are_those_of_the_paper() -> None:
+    assert [(p.threshold, p.inclusive) for p in cluster(EXAMPLE).partitions] == [
+        (threshold, inclusive) for threshold in THRESHOLDS for inclusive in (False, True)
+    ]
+
+
+@given(claim_texts)
+def test_counts_fall_with_the_threshold_and_strict_is_never_less(claims: list[str]) -> None:
+    found = cluster(claims, FINE)
+    strict, inclusive = (counts(found, FINE, rule) for rule in (False, True))
+    for each in (strict, inclusive):
+        assert all(count <= len(claims) for count in each)
+        assert each == sorted(each, reverse=True)
+    assert all(more >= fewer for more, fewer in zip(strict, inclusive, strict=True))
+
+
+@given(claim_texts, st.randoms(use_true_random=False))
+def test_partition_does_not_depend_on_the_order_of_claims(claims: list[str], rng: random.Random) -> None:
+    order = list(range(len(claims)))
+    rng.shuffle(order)
+    before = cluster(claims, FINE)
+    after = cluster([claims[i] for i in order], FINE)
+    for one, other in zip(before.partitions, after.partitions, strict=True):
+        moved = [one.labels[i] for i in order]
+        assert len(set(zip(moved, other.labels, strict=True))) == one.count == other.count
+
+
+@given(claim_texts, st.lists(st.integers(0, 11), max_size=4))
+def test_repeated_claims_change_nothing(claims: list[str], repeats: list[int]) -> None:
+    repeated = claims + [f" {claims[i].upper()} ." for i in repeats if i < len(claims)]
+    kept = distinct(repeated)
+    assert kept == distinct(claims)
+    more, fewer = cluster(repeated, FINE), cluster([repeated[i] for i in kept], FINE)
+    for rule in (False, True):
+        assert counts(more, FINE, rule) == counts(fewer, FINE, rule)
+
+
+@given(claim_texts)
+def test_no_cluster_is_wider_than_the_threshold(claims: list[str]) -> None:
+    found = cluster(claims, FINE)
+    apart = distances([tokens(claim) for claim in claims]).tolist()
+    pairs = [(i, j) for i in range(len(claims)) for j in range(i + 1, len(claims))]
+    for partition in found.partitions:
+        widest = max(
+            (d for (i, j), d in zip(pairs, apart, strict=True) if partition.labels[i] == partition.labels[j]),
+            default=0,
+        )
+        assert widest <= partition.threshold if partition.inclusive else widest < partition.threshold
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_strict_partitions_are_those_of_scikit_learn(seed: int) -> None:
+    sklearn = pytest.importorskip("sklearn.cluster")
+    claims = tie_free_claims(random.Random(seed))
+    square = np.zeros((len(claims), len(claims)))
+    square[np.triu_indices(len(claims), 1)] = distances([tokens(claim) for claim in claims])
+    square += square.T
+    found = cluster(claims, FINE)
+    for threshold in FINE:
+        theirs = sklearn.AgglomerativeClustering(
+            n_clusters=None, linkage="complete", metric="precomputed", distance_threshold=threshold
+        ).fit_predict(square)
+        ours = found.at(threshold).labels
+        assert (
+            len(set(zip(ours, theirs.tolist(), strict=True))) == len(set(theirs)) == found.at(threshold).count
+        )
+
+
+def tie_free_claims(rng: random.Random) -> list[str]:
+    """Random claims no two pairs of which are the same distance apart."""
+    claims: list[str] = []
+    for _ in range(3_000):
+        words = rng.choices("abcdefg", k=rng.randint(20, 60))
+        apart = distances([tokens(claim) for claim in [*claims, " ".join(words)]])
+        if len(set(apart.tolist())) == len(apart):
+            claims.append(" ".join(words))
+        if len(claims) == 10:
+            break
+    assert len(claims) > 5
+    return claims

@@ -1,0 +1,238 @@
+import json
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from graphrag_dagster import tables
+from graphrag_dagster.cli import main
+from graphrag_dagster.cli.indexing import run_index
+from graphrag_dagster.core.evaluation.votes import majority, score
+from graphrag_dagster.definitions import defs
+from graphrag_dagster.resources.integrity import violations
+from graphrag_dagster.resources.warehouse import Warehouse
+from support.corpora import write_corpus
+from support.endpoint import ScriptedEndpoint
+from support.scripted_judges import first_judge, judging_reply
+from support.scripted_replies import name_pattern_script
+
+EXTRACTIVE = """
+questions: {methods: [C0, C1, SS], personas: 2, tasks: 2, per_task: 2}
+studies: {chunk_sizes: [40, 80], windows: [300, 600], questions: 3}
+"""
+JUDGED = """
+questions: {{methods: [C0, SS, local], engine: llm, personas: 2, tasks: 1, per_task: 1, write: always,
+             file: asked.csv, ask: ["Who met Selma Dray?"]}}
+search: {{engine: llm}}
+evaluation: {{engine: llm, replicates: 3, criteria: [comprehensiveness, directness], metrics: [deepeval, ragas]}}
+studies: {{windows: [400, 800], questions: 2}}
+model: {{base_url: "{url}", name: scripted, retries: 1, tasks: {{judge: {{name: judge}}}}}}
+"""
+ASKED = 'question,reference\n"Who led the Dockers Union?","Hanna Quill led the Dockers Union."\n'
+EVALUATION = [table for table in tables.ALL_TABLES if table.schema in {"questions", "answers", "evaluation"}]
+
+
+def run(monkeypatch: pytest.MonkeyPatch, *arguments: str, code: int = 0) -> None:
+    monkeypatch.setattr(sys, "argv", ["graphrag-dagster", *arguments])
+    with pytest.raises(SystemExit) as ended:
+        main()
+    assert (ended.value.code or 0) == code
+
+
+def read(table: tables.Table) -> pl.DataFrame:
+    return Warehouse().read(table, "coast")
+
+
+@pytest.fixture
+def endpoint() -> Iterator[ScriptedEndpoint]:
+    with ScriptedEndpoint(models=("scripted", "judge")) as server:
+        yield server
+
+
+def prepare(home: Path, settings: str) -> None:
+    folder = write_corpus(home / "corpora", settings=settings)
+    (folder / "asked.csv").write_text(ASKED, encoding="utf-8")
+    run_index("coast")
+
+
+def all_tables_hold() -> None:
+    with Warehouse().reading("coast") as reader:
+        for table in EVALUATION:
+            assert violations(reader, table) == [], table.full_name
+
+
+def test_without_a_model_counts_have_names_of_their_own_and_nothing_is_judged(
+    home: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    prepare(home, EXTRACTIVE)
+    run(monkeypatch, "evaluate", "coast", "--json")
+    told = json.loads(capsys.readouterr().out)
+    assert told["headline"].startswith("Not known: no model has judged")
+    assert read(tables.QUESTIONS)["origin"].to_list() == ["written"] * 8
+    assert read(tables.ANSWERS).height == 24
+    assert read(tables.JUDGEMENTS).is_empty()
+    assert read(tables.WIN_RATES).is_empty()
+    names = set(read(tables.CONDITION_MEANS)["measure"])
+    assert {"claims-lex", "clusters-lex 0.5", "words"} <= names
+    assert not {name for name in names if name in {"claims", "comprehensiveness"} or "clusters 0" in name}
+    sentences, claims = read(tables.ANSWER_SENTENCES), read(tables.ANSWER_CLAIMS)
+    assert sentences["claims"].sum() == claims.height > 0
+    assert set(sentences["answer_id"]) == set(read(tables.ANSWERS)["answer_id"])
+    all_tables_hold()
+    page = Path(told["report"]).read_text(encoding="utf-8")
+    assert "no model has judged" in page
+    assert "claims-lex" in page
+    before = {table.full_name: read(table) for table in EVALUATION}
+    run(monkeypatch, "evaluate", "coast", "--json")
+    capsys.readouterr()
+    for name, frame in before.items():
+        assert read(tables.table(name)).equals(frame), name
+    run(monkeypatch, "report", "coast", "--out", str(home / "copy" / "page.html"))
+    assert (home / "copy" / "page.html").read_text(encoding="utf-8") == page
+    assert (Path(told["report"]).parent / "measures.png").read_bytes()[:4] == b"\x89PNG"
+
+
+def test_a_judge_that_likes_length_gives_the_win_to_the_longer_answers(
+    home: Path,
+    endpoint: ScriptedEndpoint,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    prepare(home, JUDGED.format(url=endpoint.url))
+    run(monkeypatch, "evaluate", "coast", "--plan", "--json")
+    stages = {one["stage"]: one for one in json.loads(capsys.readouterr().out)["stages"]}
+    assert not endpoint.requests
+    assert stages["judgements"]["calls"]["expected"] == 3 * 4 * 2 * 3
+    run(monkeypatch, "evaluate", "coast", "--json")
+    told = json.loads(capsys.readouterr().out)
+    assert told["missing"] == []
+    judged = read(tables.JUDGEMENTS)
+    asked = [one for one in endpoint.chats if one.task == "judge_answers"]
+    assert judged.height == 72
+    assert len(asked) == judged["model"].is_not_null().sum() > 0
+    assert {one.body["model"] for one in asked} == {"judge"}
+    for key, group in judged.group_by("question_id", "condition_a", "condition_b", "criterion"):
+        votes = ["tie" if winner is None else "a" if winner == key[1] else "b" for winner in group["winner"]]
+        found = read(tables.COMPARISONS).filter(
+            (pl.col("question_id") == key[0])
+            & (pl.col("condition_a") == key[1])
+            & (pl.col("condition_b") == key[2])
+            & (pl.col("criterion") == key[3])
+        )
+        label = {"a": key[1], "b": key[2], "tie": None}[majority(votes)]
+        assert found.select("score_a", "label").row(0) == (score(votes), label)
+    rates = read(tables.WIN_RATES)
+    mirrored = rates.join(
+        rates,
+        left_on=["criterion", "condition", "opponent"],
+        right_on=["criterion", "opponent", "condition"],
+    )
+    assert ((mirrored["win_rate"] + mirrored["win_rate_right"]) == 100).all()
+    lengths = dict(
+        read(tables.ANSWER_MEASURES)
+        .filter(pl.col("measure") == "words")
+        .group_by("condition")
+        .agg(pl.col("value").sum())
+        .iter_rows()
+    )
+    best = max(lengths, key=lambda name: lengths[name])
+    assert rates.filter(pl.col("condition") == best)["win_rate"].min() >= 50
+    assert "claims" in set(read(tables.CONDITION_MEANS)["measure"])
+    quality = read(tables.QUALITY_SCORES)
+    assert set(quality["family"]) == {"deepeval", "ragas", "lexical"}
+    assert quality.filter(pl.col("value").is_null())["reason"].null_count() == 0
+    assert not quality["value"].drop_nulls().is_nan().any()
+    assert quality["answer_id"].n_unique() == 3
+    assert read(tables.CONDITION_COSTS)["input_tokens"].min() > 0
+    all_tables_hold()
+    paid = len(endpoint.requests)
+    before = {table.full_name: read(table) for table in EVALUATION}
+    run(monkeypatch, "evaluate", "coast", "--json")
+    assert len(endpoint.requests) == paid
+    for name, frame in before.items():
+        assert read(tables.table(name)).equals(frame), name
+
+
+def test_a_judge_that_takes_the_first_is_found_out(
+    home: Path, endpoint: ScriptedEndpoint, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def script(body: dict[str, object]) -> object:
+        return first_judge(body) if body["model"] == "judge" else name_pattern_script(body)
+
+    endpoint.script = script
+    settings = JUDGED.format(url=endpoint.url).replace("metrics: [deepeval, ragas]", "metrics: []")
+    prepare(home, settings.replace("replicates: 3", "replicates: 4"))
+    run(monkeypatch, "evaluate", "coast", "--sample", "3")
+    judged = read(tables.JUDGEMENTS)
+    assert judged["question_id"].n_unique() == 3
+    bias = read(tables.POSITION_BIAS).filter(pl.col("criterion") == "all").row(0, named=True)
+    assert bias["share"] == 1.0
+    assert bias["p"] < 0.001
+    decided = judged.filter(pl.col("winner").is_not_null())
+    assert (decided["winner"] == decided["first"]).all()
+    assert set(read(tables.WIN_RATES)["win_rate"]) == {50.0}
+    assert not read(tables.SIGNIFICANCE).filter(pl.col("measure") == "directness")["significant"].any()
+    assert set(read(tables.VERDICTS).filter(pl.col("measure") == "directness")["outcome"]) == {
+        "no difference"
+    }
+
+
+def test_verdicts_that_cannot_be_used_are_ties_and_told(
+    home: Path,
+    endpoint: ScriptedEndpoint,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    def script(body: dict[str, object]) -> object:
+        return "I would rather not." if judging_reply(body) else name_pattern_script(body)
+
+    endpoint.script = script
+    settings = JUDGED.format(url=endpoint.url).replace("metrics: [deepeval, ragas]", "metrics: []")
+    prepare(
+        home,
+        settings.replace("replicates: 3", "replicates: 1").replace(
+            "methods: [C0, SS, local]", "methods: [C0, SS]"
+        ),
+    )
+    run(monkeypatch, "evaluate", "coast", "--json", code=3)
+    told = json.loads(capsys.readouterr().out)
+    judged = read(tables.JUDGEMENTS)
+    lost = judged.filter(pl.col("problem").is_not_null())
+    assert lost.height > 0
+    assert lost["winner"].null_count() == lost.height
+    assert any("judgements count as ties" in line for line in told["missing"])
+
+
+def test_the_studies_compare_chunk_sizes_and_windows(
+    home: Path,
+    endpoint: ScriptedEndpoint,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    prepare(home, EXTRACTIVE)
+    run(monkeypatch, "study", "coast", "gleanings", "--json")
+    rows = json.loads(capsys.readouterr().out)["rows"]
+    assert [(row["chunk_size"], row["gleanings"]) for row in rows] == [(40, 0), (80, 0)]
+    run(monkeypatch, "study", "coast", "windows")
+    assert "no model judged" in capsys.readouterr().out
+    assert read(tables.WINDOW_ANSWERS).height == 6
+    model = f'\nmodel: {{base_url: "{endpoint.url}", name: scripted}}\nengine: llm\n'
+    settings = EXTRACTIVE.replace("questions: 3", "questions: 3, gleanings: 2") + model
+    (home / "corpora" / "coast" / "corpus.yaml").write_text(settings, encoding="utf-8")
+    run(monkeypatch, "study", "coast", "gleanings", "--json")
+    counts = read(tables.EXTRACTION_COUNTS)
+    assert counts.height == 2 * 2 * 3
+    for _, line in counts.sort("gleanings").group_by("chunk_size", "mode"):
+        assert line["entities"].is_sorted()
+    run(monkeypatch, "study", "coast", "windows", "--json")
+    rates = read(tables.WINDOW_WIN_RATES)
+    assert set(rates["window"]) == {"300", "600"}
+    for _, both in rates.group_by("criterion"):
+        assert both["win_rate"].sum() == pytest.approx(100)
+
+
+def test_the_job_makes_all_of_it() -> None:
+    made = {key.path[0] for key in defs.resolve_job_def("evaluate").asset_layer.executable_asset_keys}
+    assert made == {"questions", "answers", "evaluation", "usage"}
