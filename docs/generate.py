@@ -4,7 +4,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 from types import UnionType
-from typing import Literal, Union, get_args, get_origin
+from typing import Annotated, Literal, Union, get_args, get_origin
 
 from pydantic import BaseModel
 from pydantic_core import PydanticUndefined
@@ -104,6 +104,8 @@ def _type(annotation: object) -> str:
         return " or ".join(_type(part) for part in get_args(annotation) if part is not type(None))
     if get_origin(annotation) in (list, tuple):
         return f"list of {_type(get_args(annotation)[0])}"
+    if get_origin(annotation) is Annotated:
+        return _type(get_args(annotation)[0])
     if get_origin(annotation) is dict:
         return "mapping"
     return {"str": "text", "int": "whole number", "float": "number", "bool": "true or false"}.get(

@@ -23,6 +23,17 @@ from graphrag_dagster.tables import (
     Table,
 )
 
+_DECIDING = {
+    "base_url",
+    "name",
+    "temperature",
+    "top_p",
+    "seed",
+    "reasoning",
+    "extra_body",
+    "replies",
+    "namespace",
+}
 _TABLES = (ANSWERS, ANSWER_COSTS, ANSWER_CONTEXTS, ANSWER_CITATIONS)
 
 
@@ -94,5 +105,9 @@ def _joined(table: Table, known: pl.DataFrame | None, kept: list[str], made: pl.
 
 def options_hash(settings: CorpusSettings) -> str:
     """Hash of the settings that decide an answer."""
-    told = settings.model_dump_json(include={"engine", "search", "embeddings", "model", "text_units"})
-    return stable_id("options", told, code_version("core/search", "core/language", "prompts"))
+    told = settings.model_dump_json(include={"engine", "search", "embeddings", "text_units"})
+    # The judge rates reports for dynamic search; other tasks have no part in answers.
+    models = [
+        settings.model.for_task(task).model_dump_json(include=_DECIDING) for task in ("answer", "judge")
+    ]
+    return stable_id("options", told, *models, code_version("core/search", "core/language", "prompts"))

@@ -18,7 +18,7 @@ from graphrag_dagster.cli.progress import ProgressBars
 from graphrag_dagster.cli.spending import usage_line, usage_rows, usage_table
 from graphrag_dagster.core.errors import GraphragError, WarehouseError
 from graphrag_dagster.core.evaluation.report.measures import measure
-from graphrag_dagster.core.evaluation.verdict import headline
+from graphrag_dagster.core.evaluation.verdict import headline, main_measure
 from graphrag_dagster.core.progress import listening
 from graphrag_dagster.resources.corpora import CorpusStore
 from graphrag_dagster.resources.evaluation_report import report_folder
@@ -93,9 +93,13 @@ def _summarise(name: str, run_id: str, seconds: float, *, as_json: bool) -> int:
     settings = CorpusStore().settings(name)
     verdicts = warehouse.read(tables.VERDICTS, name)
     costs = warehouse.read(tables.CONDITION_COSTS, name)
-    questions = warehouse.read(tables.QUESTIONS, name).height
+    tested = warehouse.read(tables.SIGNIFICANCE, name)
+    main = main_measure(verdicts)
+    questions = tested.filter(pl.col("measure") == main)["questions"].max() if main else 0
     judged = not warehouse.read(tables.JUDGEMENTS, name).is_empty()
-    told = headline(verdicts, questions=questions, judged=judged, baseline=settings.evaluation.baseline)
+    told = headline(
+        verdicts, questions=int(str(questions or 0)), judged=judged, baseline=settings.evaluation.baseline
+    )
     page = report_folder(warehouse, name) / "report.html"
     missing = _missing(warehouse, name)
     if as_json:

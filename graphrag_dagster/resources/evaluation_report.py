@@ -78,7 +78,7 @@ def make_report(warehouse: Warehouse, corpora: CorpusStore, corpus: str) -> Made
     page = folder / PAGE
     _replace(page, render(data).encode())
     for other in folder.iterdir():
-        if other not in {page, *pictures}:
+        if other.is_file() and other not in {page, *pictures}:
             other.unlink()
     return MadeReport(page, tuple(pictures), tuple(figures))
 

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import polars as pl
 
 from graphrag_dagster.core.evaluation.report.content import ReportData, rows_of
-from graphrag_dagster.core.evaluation.report.measures import measure
+from graphrag_dagster.core.evaluation.report.measures import KINDS, measure
 from graphrag_dagster.core.evaluation.report.numbers import ALPHA, counted, listed, p_value, share
 from graphrag_dagster.core.evaluation.report.tables import tests
 from graphrag_dagster.core.evaluation.verdict import ENOUGH_QUESTIONS
@@ -15,11 +15,15 @@ _FAIR_AGREEMENT = 0.65
 
 
 def questions_compared(data: ReportData) -> int:
-    """Return on how many questions the tests rest: the most of any of them, without tests all questions."""
+    """Return on how many questions the verdict rests, without tests how many there are.
+
+    A sample is judged and taken apart, while other counts, such as that of words, are of all answers.
+    """
     found = tests(data)
-    if found:
-        return max(one.questions for one in found)
-    return 0 if data.questions is None else data.questions.height
+    if not found:
+        return 0 if data.questions is None else data.questions.height
+    first = KINDS.index(min((measure(one.measure).kind for one in found), key=KINDS.index))
+    return max(one.questions for one in found if KINDS.index(measure(one.measure).kind) == first)
 
 
 def caveats(data: ReportData) -> list[tuple[str, str]]:
