@@ -64,6 +64,8 @@ def settings_reference() -> str:
         "| `GRAPHRAG_DAGSTER_CORPORA` | the corpora root | `corpora` in the home |",
         "| `GRAPHRAG_DAGSTER_WAREHOUSE` | path of a corpus's DuckDB file, with `{corpus}` | `warehouse/{corpus}.duckdb` in the home |",
         "| `DAGSTER_HOME` | the Dagster instance | `.dagster_home` in the home |",
+        "| `GRAPHRAG_DAGSTER_CACHE` | the file of remembered replies | `cache/replies.sqlite` in the home |",
+        "| `GRAPHRAG_DAGSTER_EXECUTOR` | `in_process`, `multiprocess`, `ray` or `k8s` | `in_process` |",
         "| `OPENAI_BASE_URL` | model endpoint where the corpus names none | OpenAI's |",
         "| `OPENAI_API_KEY` | its key, or the variable that `model.api_key_variable` names | none |",
         "",

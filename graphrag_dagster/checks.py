@@ -29,6 +29,7 @@ from graphrag_dagster.core.graph.levels import check_partition
 from graphrag_dagster.partitions import CORPUS
 from graphrag_dagster.resources.corpora import CorpusStore
 from graphrag_dagster.resources.integrity import violations
+from graphrag_dagster.resources.shrinkage import shrinkage
 from graphrag_dagster.resources.warehouse import Reader, Warehouse
 from graphrag_dagster.settings import CorpusSettings
 from graphrag_dagster.tables import Table
@@ -39,10 +40,11 @@ _DECLARED = "Keys are unique, nothing is null that may not be, every reference r
 
 @dataclass(frozen=True, slots=True)
 class _Place:
-    """What is checked: the tables of a corpus, beside its settings."""
+    """What is checked: the tables of a corpus, beside its settings and what of it is published."""
 
     reader: Reader
     settings: CorpusSettings
+    warehouse: Warehouse
 
     def read(self, table: Table) -> pl.DataFrame:
         return self.reader.read(table)
@@ -117,6 +119,11 @@ def _edges_are_simple(of: _Place) -> list[str]:
     return [f"{s} — {t} (weight {w})" for s, t, w in wrong["source", "target", "weight"].rows()]
 
 
+def _graph_has_not_shrunk(of: _Place) -> list[str]:
+    most = of.settings.graph.shrink_guard
+    return [] if most >= 1 else shrinkage(of.warehouse, of.reader, most)
+
+
 def _levels_are_partitions(of: _Place) -> list[str]:
     return check_partition(of.read(tables.COMMUNITY_LEVELS), of.read(tables.COMMUNITY_MEMBERS))
 
@@ -154,6 +161,13 @@ _CHECKS = [
         "No text unit is quarantined for want of a usable reply; a warning, run again to retry",
         _no_unit_is_quarantined,
         blocking=False,
+    ),
+    _Check(
+        tables.ENTITIES,
+        "graph_has_not_shrunk",
+        "The graph has not lost more of its published entities than graph.shrink_guard allows, beyond what "
+        "went with its documents",
+        _graph_has_not_shrunk,
     ),
     _Check(
         tables.RELATIONSHIPS,
@@ -195,7 +209,7 @@ def _step(made: AssetsDefinition) -> AssetChecksDefinition:
         context: AssetCheckExecutionContext, warehouse: Warehouse, corpora: CorpusStore
     ) -> Iterator[AssetCheckResult]:
         with warehouse.reading(context.partition_key) as reader:
-            place = _Place(reader, corpora.settings(context.partition_key))
+            place = _Place(reader, corpora.settings(context.partition_key), warehouse)
             results = [
                 check.result(place)
                 for key, check in checks.items()

@@ -1,11 +1,13 @@
 """The code location: gathers assets, checks, jobs, sensors and resources. No logic."""
 
-from dagster import Definitions, in_process_executor
+from dagster import Definitions
 
 from graphrag_dagster.assets import ASSETS
-from graphrag_dagster.automation import SENSORS
+from graphrag_dagster.automation import SCHEDULES, SENSORS
 from graphrag_dagster.checks import CHECKS
+from graphrag_dagster.executors import chosen_executor
 from graphrag_dagster.jobs import JOBS
+from graphrag_dagster.resources.clustering import ClusteringStart
 from graphrag_dagster.resources.corpora import CorpusStore
 from graphrag_dagster.resources.io_manager import WarehouseIOManager
 from graphrag_dagster.resources.language import Language
@@ -18,13 +20,15 @@ defs = Definitions(
     assets=ASSETS,
     asset_checks=CHECKS,
     jobs=JOBS,
+    schedules=SCHEDULES,
     sensors=SENSORS,
     resources={
         "corpora": CorpusStore(),
         "warehouse": _warehouse,
         "io_manager": WarehouseIOManager(warehouse=_warehouse),
+        "clustering": ClusteringStart.configure_at_launch(),
         "scope": EvaluationScope.configure_at_launch(),
         "language": Language.configure_at_launch(),
     },
-    executor=in_process_executor,
+    executor=chosen_executor(),
 )

@@ -2,44 +2,51 @@
 
 from dagster import AssetSelection, define_asset_job
 
+from graphrag_dagster.conditions import COMPLETE, ON_REQUEST
 from graphrag_dagster.partitions import CORPUS
 
 _PUBLISHED = AssetSelection.keys(["marts", "published_snapshot"])
+_RESULTS = AssetSelection.keys(["marts", "published_results"])
 
 INDEX = define_asset_job(
     "index",
-    selection=AssetSelection.all() - AssetSelection.groups("questions", "answers", "evaluation", "studies"),
+    selection=AssetSelection.all() - AssetSelection.groups(*ON_REQUEST) - _RESULTS,
+    tags=COMPLETE,
     partitions_def=CORPUS,
     description="From the corpus folder to graph, communities, reports and embeddings",
 )
 EMBED = define_asset_job(
     "embed",
     selection=AssetSelection.groups("embeddings") | _PUBLISHED,
+    tags=COMPLETE,
     partitions_def=CORPUS,
     description="Embed text units, entities and reports again, for instance after a change of embedder",
 )
 ANSWER = define_asset_job(
     "answer",
-    selection=AssetSelection.groups("questions", "answers", "usage"),
+    selection=AssetSelection.groups("questions", "answers", "usage") | _RESULTS,
     partitions_def=CORPUS,
     description="Answer the corpus's questions in the chosen ways; what is still good is kept",
 )
 EVALUATE = define_asset_job(
     "evaluate",
-    selection=AssetSelection.groups("questions", "answers", "evaluation", "usage"),
+    selection=AssetSelection.groups("questions", "answers", "evaluation", "usage") | _RESULTS,
     partitions_def=CORPUS,
     description="Whether the graph helps on this corpus: questions, answers in the chosen ways, judgements, "
     "claims, statistics, report",
 )
 STUDY_EXTRACTION = define_asset_job(
     "study_extraction",
-    selection=AssetSelection.keys(["studies", "extraction_counts"]) | AssetSelection.groups("usage"),
+    selection=AssetSelection.keys(["studies", "extraction_counts"])
+    | AssetSelection.groups("usage")
+    | _RESULTS,
     partitions_def=CORPUS,
     description="Entity records by chunk size and number of gleanings",
 )
 STUDY_WINDOWS = define_asset_job(
     "study_windows",
     selection=AssetSelection.groups("questions", "usage")
+    | _RESULTS
     | AssetSelection.keys(
         ["studies", "window_answers"], ["studies", "window_judgements"], ["studies", "window_win_rates"]
     ),

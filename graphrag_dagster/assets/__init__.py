@@ -12,7 +12,7 @@ from graphrag_dagster.assets.evaluation import answer_claims, diversity_clusters
 from graphrag_dagster.assets.evaluation_report import evaluation_report
 from graphrag_dagster.assets.extraction import extraction
 from graphrag_dagster.assets.graph import entities, relationships
-from graphrag_dagster.assets.publishing import published_snapshot
+from graphrag_dagster.assets.publishing import published_results, published_snapshot
 from graphrag_dagster.assets.questions import questions, written_questions
 from graphrag_dagster.assets.reports import reports
 from graphrag_dagster.assets.sql_models import SQL_ASSETS
@@ -44,6 +44,7 @@ ASSETS: Sequence[AssetsDefinition] = (
     extraction_study,
     window_answers,
     window_judgements,
+    published_results,
     model_usage,
     *SQL_ASSETS,
 )

@@ -18,6 +18,8 @@ from graphrag_dagster.assets.plots import histogram
 from graphrag_dagster.core.corpus.documents import require_documents
 from graphrag_dagster.core.corpus.text_units import cut
 from graphrag_dagster.resources.corpora import CorpusStore
+from graphrag_dagster.resources.residue import note_gone
+from graphrag_dagster.resources.warehouse import Warehouse
 from graphrag_dagster.tables import DOCUMENTS, FILES, TEXT_CHUNKS
 
 _READING = ("core/corpus",)
@@ -27,11 +29,16 @@ _READING = ("core/corpus",)
     (FILES, DOCUMENTS),
     *_READING,
 )
-def corpus_documents(context: AssetExecutionContext, corpora: CorpusStore) -> Iterator[Output[pl.DataFrame]]:
+def corpus_documents(
+    context: AssetExecutionContext, corpora: CorpusStore, warehouse: Warehouse
+) -> Iterator[Output[pl.DataFrame]]:
     """Every file of the corpus folder and what became of it, and the documents read."""
-    contents = corpora.read(context.partition_key)
+    corpus = context.partition_key
+    contents = corpora.read(corpus)
+    note_gone(warehouse, corpus, contents.documents)
     yield output(FILES, contents.files, **counts(contents.files, "status"))
-    require_documents(contents, corpora.folder(context.partition_key))
+    if not warehouse.exists(DOCUMENTS, corpus):
+        require_documents(contents, corpora.folder(corpus))
     characters = contents.documents["characters"]
     yield output(
         DOCUMENTS,

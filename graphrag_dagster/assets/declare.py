@@ -1,6 +1,7 @@
-"""How a declared table becomes an asset: key, group, column schema, code version, metadata."""
+"""How a declared table becomes an asset: key, group, column schema, versions, condition, hooks, metadata."""
 
 import hashlib
+import io
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import wraps
 from inspect import isgeneratorfunction
@@ -14,6 +15,7 @@ from dagster import (
     AssetKey,
     AssetOut,
     AssetsDefinition,
+    DataVersion,
     MaterializeResult,
     MetadataValue,
     Output,
@@ -25,8 +27,12 @@ from dagster import (
     multi_asset,
 )
 
+from graphrag_dagster.assets.retrying import retry_of
+from graphrag_dagster.conditions import condition_of
+from graphrag_dagster.core.errors import EndpointError
+from graphrag_dagster.hooks import HOOKS
 from graphrag_dagster.partitions import CORPUS
-from graphrag_dagster.tables import Table
+from graphrag_dagster.tables import VECTOR, Table
 
 _PACKAGE = Path(__file__).parent.parent
 _SAMPLE_ROWS = 5
@@ -73,7 +79,9 @@ def table_asset(table: Table, **options: Any) -> Callable[[Callable[..., Any]], 
     """Decorate the function that makes a table, partitioned by corpus; ``options`` are those of ``asset``."""
 
     def decorate(function: Callable[..., Any]) -> AssetsDefinition:
-        made: AssetsDefinition = asset(**_declared(table), partitions_def=CORPUS, **options)(timed(function))
+        made: AssetsDefinition = asset(**_declared(table), hooks=HOOKS, partitions_def=CORPUS, **options)(
+            timed(function, table)
+        )
         return made
 
     return decorate
@@ -96,34 +104,66 @@ def table_assets(
     }
 
     def decorate(function: Callable[..., Any]) -> AssetsDefinition:
-        made: AssetsDefinition = multi_asset(outs=outs, partitions_def=CORPUS, **options)(timed(function))
+        made: AssetsDefinition = multi_asset(outs=outs, hooks=HOOKS, partitions_def=CORPUS, **options)(
+            timed(function, *tables)
+        )
         return made
 
     return decorate
 
 
-def timed(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Add to every result of a function or generator the seconds since its call, as metadata."""
+def timed(function: Callable[..., Any], *tables: Table) -> Callable[..., Any]:
+    """Add to every result of a function or generator its seconds, and its data version where it is a table.
+
+    An endpoint that does not answer makes the step wait and try again
+    (:func:`graphrag_dagster.assets.retrying.retry_of`).
+    """
 
     @wraps(function)
     def run(*arguments: Any, **named: Any) -> Any:
         begin = monotonic()
-        return _with_seconds(function(*arguments, **named), begin)
+        try:
+            return _completed(function(*arguments, **named), begin, tables)
+        except EndpointError as error:
+            if (retry := retry_of(error)) is None:
+                raise
+            raise retry from error
 
     @wraps(function)
     def generate(*arguments: Any, **named: Any) -> Iterator[Any]:
         begin = monotonic()
-        for made in function(*arguments, **named):
-            yield _with_seconds(made, begin)
+        try:
+            for made in function(*arguments, **named):
+                yield _completed(made, begin, tables)
+        except EndpointError as error:
+            if (retry := retry_of(error)) is None:
+                raise
+            raise retry from error
 
     # Dagster reads off the function itself whether it gives one result or several.
     return generate if isgeneratorfunction(function) else run
+
+
+def data_version(table: Table, frame: pl.DataFrame) -> DataVersion:
+    """Hash of a frame's content: the same for the same rows, whatever the order of rows and columns."""
+    vectors = [column.name for column in table.columns if column.type == VECTOR]
+    content = frame.sort([key for key in table.key if key in frame.columns])
+    names = sorted(name for name in frame.columns if name not in vectors)
+    digest = hashlib.sha256(repr(names).encode())
+    lines = io.BytesIO()
+    content.select(names).write_ndjson(lines)
+    digest.update(lines.getbuffer())
+    for vector in vectors:
+        if vector in frame.columns and frame.height:
+            digest.update(content[vector].explode().to_numpy().tobytes())
+    return DataVersion(digest.hexdigest()[:32])
 
 
 def _declared(table: Table) -> dict[str, Any]:
     return {
         "key": key_of(table),
         "group_name": table.group,
+        "automation_condition": condition_of(table.group),
         "kinds": {"duckdb", "sql"} if table.sql else {"duckdb", "polars"},
         "metadata": {
             "dagster/column_schema": column_schema(table),
@@ -132,11 +172,17 @@ def _declared(table: Table) -> dict[str, Any]:
     }
 
 
-def _with_seconds(made: Any, begin: float) -> Any:
-    metadata = {**(made.metadata or {}), "seconds": round(monotonic() - begin, 3)}
+def _completed(made: Any, begin: float, tables: Sequence[Table]) -> Any:
     if isinstance(made, MaterializeResult):
-        return made._replace(metadata=metadata)
-    return made.with_metadata(metadata)
+        return made._replace(metadata={**(made.metadata or {}), "seconds": round(monotonic() - begin, 3)})
+    by_name = {table.name: table for table in tables} if len(tables) > 1 else {made.output_name: tables[0]}
+    version = data_version(by_name[made.output_name], made.value)
+    return Output(
+        made.value,
+        output_name=made.output_name,
+        metadata={**(made.metadata or {}), "seconds": round(monotonic() - begin, 3)},
+        data_version=version,
+    )
 
 
 def output(table: Table, frame: pl.DataFrame, **metadata: Any) -> Output[pl.DataFrame]:

@@ -5,6 +5,7 @@ from dagster import AssetExecutionContext, AssetsDefinition, Output
 
 from graphrag_dagster.assets.declare import code_version, describe, ins_of, table_asset
 from graphrag_dagster.core.embedding import embed_rows
+from graphrag_dagster.core.reports.references import without_citations
 from graphrag_dagster.resources.corpora import CorpusStore
 from graphrag_dagster.resources.language import Language
 from graphrag_dagster.resources.warehouse import Warehouse
@@ -19,7 +20,7 @@ from graphrag_dagster.tables import (
 )
 
 
-def _embeddings(table: Table, source: Table, text: pl.Expr) -> AssetsDefinition:
+def _embeddings(table: Table, source: Table, text: pl.Expr, *places: str) -> AssetsDefinition:
     key = table.key[0]
 
     @table_asset(
@@ -27,7 +28,7 @@ def _embeddings(table: Table, source: Table, text: pl.Expr) -> AssetsDefinition:
         description=table.meaning + " (one call per distinct text and embedder)",
         ins=ins_of(rows=source),
         pool="llm",
-        code_version=code_version("core/embedding.py", "core/language/embedders.py"),
+        code_version=code_version("core/embedding.py", "core/language/embedders.py", *places),
     )
     def embeddings(
         context: AssetExecutionContext,
@@ -44,7 +45,9 @@ def _embeddings(table: Table, source: Table, text: pl.Expr) -> AssetsDefinition:
         )
         embedder = session.embedder()
         known = warehouse.read_if_present(table, context.partition_key)
-        frame = embed_rows(rows[key], rows.select(text.alias("text"))["text"], embedder, known)
+        texts = rows.select(text.alias("text"))["text"]
+        frame = embed_rows(rows[key], texts, embedder, known)
+        session.still_uses(texts.to_list())
         reused = 0 if known is None else known.filter(pl.col("embedder") == embedder.name).height
         return Output(
             frame,
@@ -61,4 +64,11 @@ def _embeddings(table: Table, source: Table, text: pl.Expr) -> AssetsDefinition:
 
 text_unit_embeddings = _embeddings(TEXT_UNIT_EMBEDDINGS, TEXT_CHUNKS, pl.col("text"))
 entity_embeddings = _embeddings(ENTITY_EMBEDDINGS, ENTITIES, pl.format("{}: {}", "title", "description"))
-report_embeddings = _embeddings(REPORT_EMBEDDINGS, COMMUNITY_REPORTS, pl.col("content"))
+# The numbers in citations change with every new entity, and mean nothing to a vector.
+report_embeddings = _embeddings(
+    REPORT_EMBEDDINGS,
+    COMMUNITY_REPORTS,
+    pl.col("content").map_elements(without_citations, pl.String),
+    "core/reports/references.py",
+    "core/reports/citations.py",
+)

@@ -14,6 +14,7 @@ from graphrag_dagster.assets.declare import (
     table_asset,
     table_assets,
 )
+from graphrag_dagster.assets.publishing import published_snapshot
 from graphrag_dagster.core.evaluation.judging import sample
 from graphrag_dagster.resources.corpora import CorpusStore
 from graphrag_dagster.resources.language import Language
@@ -144,6 +145,7 @@ def diversity_clusters(
     "core/language",
     "prompts",
     ins=ins_of(ANSWERS, ANSWER_CONTEXTS, QUESTIONS),
+    deps=[published_snapshot],
     pool="llm",
 )
 def quality(

@@ -1,19 +1,23 @@
 """The evaluation as a page that a person reads."""
 
-from dagster import AssetExecutionContext, AssetKey, MaterializeResult, MetadataValue, asset
+from hashlib import sha256
+
+from dagster import AssetExecutionContext, AssetKey, DataVersion, MaterializeResult, MetadataValue, asset
 
 from graphrag_dagster.assets.declare import code_version, key_of, timed
+from graphrag_dagster.hooks import HOOKS
 from graphrag_dagster.partitions import CORPUS
 from graphrag_dagster.resources.corpora import CorpusStore
+from graphrag_dagster.resources.evaluation_report import SHOWN
 from graphrag_dagster.resources.warehouse import Warehouse
-from graphrag_dagster.tables import CONDITION_COSTS, QUALITY_SCORES, VERDICTS, WIN_RATES
 
 
 @asset(
     key=AssetKey(["evaluation", "report"]),
     group_name="evaluation",
     kinds={"html"},
-    deps=[key_of(table) for table in (VERDICTS, WIN_RATES, CONDITION_COSTS, QUALITY_SCORES)],
+    hooks=HOOKS,
+    deps=[key_of(table) for table in SHOWN],
     partitions_def=CORPUS,
     code_version=code_version(
         "core/evaluation/figures", "core/evaluation/report", "resources/evaluation_report.py"
@@ -36,5 +40,6 @@ def evaluation_report(
                 figure.name: MetadataValue.md(f"![{figure.alt}]({image(figure.svg)})")
                 for figure in made.figures
             },
-        }
+        },
+        data_version=DataVersion(sha256(made.page.read_bytes()).hexdigest()[:32]),
     )

@@ -9,7 +9,7 @@ from dagster import (
     TableColumnLineage,
 )
 
-from graphrag_dagster.assets.declare import describe, key_of, table_asset
+from graphrag_dagster.assets.declare import data_version, describe, key_of, table_asset
 from graphrag_dagster.dbt_like_sql.loader import SqlModel, load_models
 from graphrag_dagster.resources.warehouse import Warehouse
 from graphrag_dagster.tables import table
@@ -45,7 +45,8 @@ def _asset_of(model: SqlModel) -> AssetsDefinition:
                 **describe(rows),
                 "dagster/column_lineage": _lineage(model),
                 "query": MetadataValue.md(f"```sql\n{model.query}\n```"),
-            }
+            },
+            data_version=data_version(model.table, rows),
         )
 
     return sql_model

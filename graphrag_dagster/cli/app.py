@@ -75,6 +75,9 @@ def index(
     ],
     max_usd: MaxUsd = None,
     max_tokens: MaxTokens = None,
+    cold: Annotated[
+        bool, typer.Option("--cold", help="Find the communities from nothing, with new ids.")
+    ] = False,
     as_json: Json = False,
 ) -> None:
     """Index a corpus: graph, communities, reports and embeddings.
@@ -84,7 +87,7 @@ def index(
     """
     from graphrag_dagster.cli.indexing import index_corpus
 
-    code = index_corpus(target, max_tokens=max_tokens, max_usd=max_usd, as_json=as_json)
+    code = index_corpus(target, max_tokens=max_tokens, max_usd=max_usd, cold=cold, as_json=as_json)
     if code:
         raise typer.Exit(code)
 
@@ -304,6 +307,105 @@ def export(
     from graphrag_dagster.cli.caching import export as export_replies
 
     export_replies(file, corpus)
+
+
+@app.command()
+def why(
+    name: Name,
+    kind: Annotated[
+        str,
+        typer.Argument(help="entity, relationship, report, claim or answer.", show_default=False),
+    ],
+    row: Annotated[
+        str,
+        typer.Argument(
+            help="Its id, the beginning of that, its human_readable_id, or what it is called.",
+            metavar="ID",
+            show_default=False,
+        ),
+    ],
+    everything: Annotated[bool, typer.Option("--all", help="Leave nothing out.")] = False,
+    as_json: Json = False,
+) -> None:
+    """Show what a row was made from, down to the words of the documents."""
+    from graphrag_dagster.cli.lineage import show_why
+
+    show_why(name, kind, row, everything=everything, as_json=as_json)
+
+
+@app.command()
+def impact(
+    name: Name,
+    document: Annotated[str, typer.Argument(help="Path, id or title of a document.", show_default=False)],
+    everything: Annotated[bool, typer.Option("--all", help="Print all rows.")] = False,
+    as_json: Json = False,
+) -> None:
+    """Show what would go and what would change without a document."""
+    from graphrag_dagster.cli.lineage import show_impact
+
+    show_impact(name, document, everything=everything, as_json=as_json)
+
+
+@app.command()
+def snapshots(name: Name, as_json: Json = False) -> None:
+    """List the published snapshots of a corpus that are kept; what is read is the current one."""
+    from graphrag_dagster.cli.publishing import show_snapshots
+
+    show_snapshots(name, as_json=as_json)
+
+
+@app.command()
+def rollback(
+    name: Name,
+    version: Annotated[
+        str | None,
+        typer.Argument(help="Version of a kept snapshot; default: the one before.", show_default=False),
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Have readers read an older snapshot again, until the next index publishes the newest."""
+    from graphrag_dagster.cli.publishing import roll_back
+
+    roll_back(name, version, as_json=as_json)
+
+
+@app.command()
+def delete(
+    name: Name,
+    yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
+    as_json: Json = False,
+) -> None:
+    """Delete all that was made of a corpus: tables, snapshots, report, replies, runs. Its folder stays."""
+    from graphrag_dagster.cli.removing import delete_corpus
+
+    delete_corpus(name, yes=yes, as_json=as_json)
+
+
+@app.command()
+def purge(
+    name: Name,
+    keep_last: Annotated[
+        bool,
+        typer.Option("--keep-last", help="Keep the newest successful run of the index, and what came after."),
+    ] = False,
+    as_json: Json = False,
+) -> None:
+    """Delete what Dagster keeps of a corpus's runs: records, events, logs; samples of rows are among them."""
+    from graphrag_dagster.cli.removing import purge_corpus
+
+    purge_corpus(name, keep_last=keep_last, as_json=as_json)
+
+
+@app.command()
+def status(name: Name, as_json: Json = False) -> None:
+    """Show what changed since a corpus was published, what is to be redone, and its price.
+
+    Exit codes: 0 up to date; 1 an error; 6 something is to be done.
+    """
+    from graphrag_dagster.cli.status import show_status
+
+    if code := show_status(name, as_json=as_json):
+        raise typer.Exit(code)
 
 
 @app.command()

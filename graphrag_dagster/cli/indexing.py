@@ -9,11 +9,13 @@ from pathlib import Path
 from dagster import DagsterError, DagsterInstance, ExecuteInProcessResult
 from rich.markup import escape
 
+from graphrag_dagster.assets.retrying import RETRIES_TAG
 from graphrag_dagster.cli.console import ERR, OUT, print_json
+from graphrag_dagster.cli.failing import failed_checks
 from graphrag_dagster.cli.progress import ProgressBars
 from graphrag_dagster.cli.showing import summary_table
 from graphrag_dagster.cli.spending import shortfall, usage_line, usage_rows, usage_table
-from graphrag_dagster.core.errors import CorpusError, GraphragError
+from graphrag_dagster.core.errors import CorpusError, GraphragError, WarehouseError
 from graphrag_dagster.core.progress import listening
 from graphrag_dagster.partitions import CORPUS
 from graphrag_dagster.resources.corpora import CorpusStore
@@ -29,7 +31,12 @@ _QUIET = {"loggers": {"console": {"config": {"log_level": "CRITICAL"}}}}
 
 
 def index_corpus(
-    target: str, *, max_tokens: int | None = None, max_usd: float | None = None, as_json: bool
+    target: str,
+    *,
+    max_tokens: int | None = None,
+    max_usd: float | None = None,
+    cold: bool = False,
+    as_json: bool,
 ) -> int:
     """Index the corpus of that name, or the folder at that path, and print what came of it.
 
@@ -37,6 +44,7 @@ def index_corpus(
         target: a name or a path.
         max_tokens: most tokens that the run may use.
         max_usd: most US dollars that the run may spend.
+        cold: find the communities from nothing.
         as_json: print JSON.
 
     Returns:
@@ -52,7 +60,12 @@ def index_corpus(
     limits = {"max_tokens": max_tokens, "max_usd": max_usd}
     try:
         with ProgressBars(ERR) as bars, listening(bars):
-            run_index(name, run_id, {key: limit for key, limit in limits.items() if limit is not None})
+            run_index(
+                name,
+                run_id,
+                {key: limit for key, limit in limits.items() if limit is not None},
+                resources={"clustering": {"cold": True}} if cold else None,
+            )
     except GraphragError:
         if (used := usage_line(name, run_id)) and not as_json:
             OUT.print(used, soft_wrap=True)
@@ -114,6 +127,7 @@ def run_index(
                 partition_key=name,
                 instance=dagster_instance,
                 run_id=run_id,
+                tags={RETRIES_TAG: "0"},
                 run_config={
                     **_QUIET,
                     "resources": {
@@ -123,6 +137,8 @@ def run_index(
                 },
             )
         except DagsterError as error:
+            if "blocking asset check" in str(error) and (failed := failed_checks(dagster_instance, name)):
+                raise WarehouseError(failed) from error
             raise _mendable(error) from error
 
 

@@ -8,6 +8,7 @@ from rich.table import Table as RichTable
 
 from graphrag_dagster.cli.console import OUT, print_json
 from graphrag_dagster.core.errors import QuestionError
+from graphrag_dagster.resources.published import reading
 from graphrag_dagster.resources.warehouse import Warehouse
 
 _SHUT_IN = {
@@ -39,8 +40,9 @@ def run_sql(name: str, query: str, *, csv: Path | None, as_json: bool) -> None:
 
 
 def select(warehouse: Warehouse, name: str, query: str) -> pl.DataFrame:
-    """Return the rows of one reading statement; see :func:`run_sql`."""
-    with warehouse.connect(name, read_only=True, config=_SHUT_IN) as connection:
+    """Return the rows of one reading statement over the current snapshot; see :func:`run_sql`."""
+    with reading(warehouse, name, _SHUT_IN) as (reader, _):
+        connection = reader.connection
         try:
             statements = connection.extract_statements(query)
             if len(statements) != 1 or statements[0].type not in _ALLOWED:

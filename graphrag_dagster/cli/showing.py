@@ -11,7 +11,8 @@ from graphrag_dagster.cli.console import OUT, number, print_json
 from graphrag_dagster.core.errors import QuestionError
 from graphrag_dagster.core.search.levels import level_of
 from graphrag_dagster.resources.corpora import CorpusStore
-from graphrag_dagster.resources.warehouse import Warehouse
+from graphrag_dagster.resources.published import published, reading
+from graphrag_dagster.resources.warehouse import Reader, Warehouse
 
 _MOST_COMMUNITIES = 10
 
@@ -23,10 +24,10 @@ def show_corpus(name: str, reports: int, level: str, *, as_json: bool) -> None:
         QuestionError: there is no such level.
         WarehouseError: the corpus has not been indexed.
     """
-    warehouse = Warehouse()
-    summary = warehouse.read(tables.CORPUS_SUMMARY, name)
-    communities = communities_of(warehouse, name, level_of(level))
-    quarantine = warehouse.read(tables.QUARANTINE, name)
+    with reading(Warehouse(), name) as (reader, _):
+        summary = reader.read(tables.CORPUS_SUMMARY)
+        communities = communities_of(reader, level_of(level))
+        quarantine = reader.read(tables.QUARANTINE)
     if as_json:
         print_json(
             {
@@ -47,19 +48,19 @@ def show_corpus(name: str, reports: int, level: str, *, as_json: bool) -> None:
         OUT.print(Markdown(content))
 
 
-def communities_of(warehouse: Warehouse, name: str, level: int) -> pl.DataFrame:
+def communities_of(reader: Reader, level: int) -> pl.DataFrame:
     """The communities of ``C<level>`` with their reports, biggest first.
 
     Raises:
         QuestionError: there is no such level; names those there are.
     """
-    levels = warehouse.read(tables.COMMUNITY_LEVELS, name)
+    levels = reader.read(tables.COMMUNITY_LEVELS)
     known = sorted(levels["level"].unique())
     if level not in known and known:
         raise QuestionError(f"no level C{level}; there are {', '.join(f'C{k}' for k in known)}")
     ids = levels.filter(pl.col("level") == level).select("community_id").unique()
-    communities = warehouse.read(tables.COMMUNITIES, name).join(ids, on="community_id")
-    reports = warehouse.read(tables.COMMUNITY_REPORTS, name).select(
+    communities = reader.read(tables.COMMUNITIES).join(ids, on="community_id")
+    reports = reader.read(tables.COMMUNITY_REPORTS).select(
         "report_id", "title", "summary", "rating", "content", "engine"
     )
     return communities.join(reports, left_on="community_id", right_on="report_id", how="left").sort(
@@ -105,7 +106,10 @@ def list_corpora(*, as_json: bool) -> None:
 
 
 def _listed(store: CorpusStore, warehouse: Warehouse, name: str) -> dict[str, Any]:
-    summary = warehouse.read_if_present(tables.CORPUS_SUMMARY, name)
+    summary = None
+    if warehouse.file(name).is_file() or published(warehouse, name):
+        with reading(warehouse, name) as (reader, _):
+            summary = reader.read_if_present(tables.CORPUS_SUMMARY)
     made = {} if summary is None else {m: v for _, m, v in summary.rows()}
     reports = sum(v for m, v in made.items() if m.startswith("reports by "))
     return {

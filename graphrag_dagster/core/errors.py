@@ -30,5 +30,9 @@ class EndpointError(GraphragError):
     """A model endpoint that cannot be reached or refuses the request."""
 
 
+class EndpointDown(EndpointError):
+    """A model endpoint that does not answer now: nothing is wrong with the request, and later it may."""
+
+
 class QuestionError(GraphragError):
     """A question, or an option of it such as the level, that cannot be answered."""

@@ -9,6 +9,7 @@ from dagster import ConfigurableResource
 
 from graphrag_dagster.core.corpus.columns import ColumnNames
 from graphrag_dagster.core.corpus.documents import CorpusContents, read_corpus
+from graphrag_dagster.core.corpus.hashing import hash_files
 from graphrag_dagster.core.errors import CorpusError
 from graphrag_dagster.resources.home import corpora_root
 from graphrag_dagster.settings import CorpusSettings, load_settings
@@ -37,6 +38,12 @@ def check_name(name: str) -> str:
             f"{name!r} cannot name a corpus: it is the name of a schema in its tables; rename it"
         )
     return name
+
+
+def ignored(settings: CorpusSettings) -> list[str]:
+    """Glob patterns of the files that are no part of a corpus: what its settings name, and its questions."""
+    asked = settings.questions.file
+    return [*settings.files.ignore, *([glob.escape(asked)] if asked else [])]
 
 
 class CorpusStore(ConfigurableResource[None]):
@@ -98,15 +105,24 @@ class CorpusStore(ConfigurableResource[None]):
             SettingsError: its settings cannot be used.
         """
         settings = self.settings(name)
-        asked = settings.questions.file
         return read_corpus(
             self.folder(name),
             columns={
                 pattern: ColumnNames(**given.model_dump()) for pattern, given in settings.tables.items()
             },
             max_bytes=settings.files.max_bytes,
-            ignore=[*settings.files.ignore, *([glob.escape(asked)] if asked else [])],
+            ignore=ignored(settings),
         )
+
+    def hashes(self, name: str) -> dict[str, str | None]:
+        """Return the hash of every file that :meth:`read` would read, by path; see :func:`hash_files`.
+
+        Raises:
+            CorpusError: there is no such corpus.
+            SettingsError: its settings cannot be used.
+        """
+        settings = self.settings(name)
+        return hash_files(self.folder(name), max_bytes=settings.files.max_bytes, ignore=ignored(settings))
 
     def register(self, folder: Path) -> str:
         """Make a folder known as a corpus under its own name, and return that name.
@@ -133,6 +149,10 @@ class CorpusStore(ConfigurableResource[None]):
         partial.write_text(f"{target}\n", encoding="utf-8")
         partial.replace(pointer)
         return name
+
+    def forget(self, name: str) -> None:
+        """Undo :meth:`register`: delete the pointer file, if there is one; the folder stays."""
+        (self.path / f"{check_name(name)}{_POINTER}").unlink(missing_ok=True)
 
     def _inside_root(self, folder: Path) -> bool:
         return folder.resolve().parent == self.path.resolve()

@@ -17,7 +17,8 @@ from graphrag_dagster.settings.model import TaskName
 from graphrag_dagster.tables import Table
 
 PAGE = "report.html"
-_SHOWN = (
+#: What the page tells of.
+_TOLD = (
     tables.QUESTIONS,
     tables.PERSONAS,
     tables.ANSWERS,
@@ -32,6 +33,16 @@ _SHOWN = (
     tables.COMPARISONS,
     tables.JUDGEMENTS,
     tables.QUALITY_SCORES,
+)
+#: What a report is made from: what it tells, and what its figures draw.
+SHOWN = (
+    *_TOLD,
+    tables.CORPUS_DESCRIPTIONS,
+    tables.ENTITIES,
+    tables.RELATIONSHIPS,
+    tables.COMMUNITY_LEVELS,
+    tables.EXTRACTION_COUNTS,
+    tables.WINDOW_WIN_RATES,
 )
 _STEPS: tuple[tuple[str, Stage, TaskName], ...] = (
     ("graph", "extraction", "extract"),
@@ -125,7 +136,7 @@ def _figures(reader: Reader, settings: CorpusSettings) -> list[Figure]:
 
 
 def _data(reader: Reader, settings: CorpusSettings, corpus: str, figures: Sequence[Figure]) -> ReportData:
-    frames = {table.name: reader.read_if_present(table) for table in _SHOWN}
+    frames = {table.name: reader.read_if_present(table) for table in _TOLD}
     described = reader.read_if_present(tables.CORPUS_DESCRIPTIONS)
     about = settings.description
     if about is None and described is not None and len(described):

@@ -26,7 +26,7 @@ from graphrag_dagster.resources.corpora import CorpusStore
 from graphrag_dagster.resources.language import Language
 from graphrag_dagster.resources.published import published
 from graphrag_dagster.resources.session import Session
-from graphrag_dagster.resources.snapshot import open_snapshot
+from graphrag_dagster.resources.snapshot import open_published
 from graphrag_dagster.resources.warehouse import Warehouse
 from graphrag_dagster.settings import CorpusSettings
 
@@ -99,8 +99,9 @@ class Index:
         """
         warehouse = warehouse or Warehouse()
         settings = (corpora or CorpusStore()).settings(name)
-        version = _version(warehouse, name)
-        index = open_snapshot(warehouse, name)
+        unpublished = _unpublished(warehouse, name)
+        index, found = open_published(warehouse, name)
+        version = found.index if found else unpublished
         count = get_tokenizer(settings.text_units.encoding).count
         searcher = Searcher(index, options_of(settings), count, Support(shared_static()))
         return cls(name, searcher, settings, version)
@@ -113,12 +114,14 @@ class Index:
 
     @staticmethod
     def published_version(name: str) -> str:
-        """Return what changes when a newer index is published.
+        """Return what changes when another index is published; an evaluation of the same changes nothing.
 
         Raises:
             WarehouseError: what was published is damaged.
         """
-        return _version(Warehouse(), name)
+        warehouse = Warehouse()
+        found = published(warehouse, name)
+        return found.index if found else _unpublished(warehouse, name)
 
     def ask(
         self,
@@ -195,9 +198,7 @@ class Index:
         )
 
 
-def _version(warehouse: Warehouse, name: str) -> str:
-    if made := published(warehouse, name):
-        return made.version
+def _unpublished(warehouse: Warehouse, name: str) -> str:
     file = warehouse.file(name)
     return f"{_UNPUBLISHED}-{file.stat().st_mtime_ns if file.is_file() else 0}"
 

@@ -68,7 +68,9 @@ def plan_corpus(name: str) -> Plan:
 
 def _units(store: CorpusStore, name: str) -> pl.DataFrame:
     contents = store.read(name)
-    require_documents(contents, store.folder(name))
+    # A corpus that had documents may have lost them all.
+    if not Warehouse().exists(tables.DOCUMENTS, name):
+        require_documents(contents, store.folder(name))
     return cut(contents.documents, **store.settings(name).text_units.model_dump())
 
 

@@ -22,6 +22,7 @@ from graphrag_dagster.core.language.tasks import (
 )
 from graphrag_dagster.resources.memory.abilities import AbilityStore
 from graphrag_dagster.resources.memory.account import Account, Till, price_of
+from graphrag_dagster.resources.memory.replies import vector_key
 from graphrag_dagster.settings import CorpusSettings
 from graphrag_dagster.settings.model import TaskName
 
@@ -242,6 +243,14 @@ class Session:
         return RememberingEmbedder(
             lambda arrived: OpenAIEmbedder(model, settings, arrived=arrived), settings, self._account
         )
+
+    def still_uses(self, texts: Sequence[str]) -> None:
+        """Note that the vectors of these texts are in use, also where none was asked for."""
+        own = self._settings.embeddings
+        if own.embedder == "endpoint" and own.model:
+            namespace = self._settings.model.for_task("embed").namespace
+            keys = [vector_key(own.model, namespace, text) for text in dict.fromkeys(texts)]
+            self._account.replies.touch(keys, self._account.user)
 
     def _chat(self, task: TaskName, *, waited_for: bool | None = None) -> "ChatModel":
         """The model of a task; ``waited_for``: someone waits for it, so that it is never sent as a batch."""

@@ -1,35 +1,42 @@
 """The index of a corpus as the ways of answering see it."""
 
-from collections.abc import Iterator
-from contextlib import contextmanager
-
-import duckdb
 import polars as pl
 
 from graphrag_dagster import tables
-from graphrag_dagster.core.errors import WarehouseError
 from graphrag_dagster.core.search.index import IndexSnapshot
-from graphrag_dagster.resources.published import Published, published
-from graphrag_dagster.resources.warehouse import Reader, Warehouse
+from graphrag_dagster.resources.published import Published, reading
+from graphrag_dagster.resources.warehouse import Warehouse
 from graphrag_dagster.tables import Table
 
 
 def open_snapshot(warehouse: Warehouse, corpus: str) -> IndexSnapshot:
-    """Read the tables a search needs: those published last, else those of the warehouse.
+    """Read the tables a search needs: those of the current snapshot, else those of the warehouse.
+
+    Raises:
+        WarehouseError: see :func:`open_published`.
+    """
+    return open_published(warehouse, corpus)[0]
+
+
+def open_published(warehouse: Warehouse, corpus: str) -> tuple[IndexSnapshot, Published | None]:
+    """Read the tables a search needs as :func:`open_snapshot` does, and say where they are from.
 
     Tables of the graph and the reports that were never made are empty; vectors and claims are None then.
+
+    Returns:
+        the tables, and the snapshot they were read from, None for the warehouse.
 
     Raises:
         WarehouseError: the corpus has not been indexed, or was by a version with other columns; names what
             to run.
     """
-    with _reader(warehouse, corpus) as reader:
+    with reading(warehouse, corpus) as (reader, found):
 
         def rows(table: Table) -> pl.DataFrame:
             made = reader.read_if_present(table)
             return table.empty() if made is None else made
 
-        return IndexSnapshot(
+        index = IndexSnapshot(
             documents=reader.read(tables.DOCUMENTS),
             text_chunks=reader.read(tables.TEXT_CHUNKS),
             entities=rows(tables.ENTITIES),
@@ -45,33 +52,4 @@ def open_snapshot(warehouse: Warehouse, corpus: str) -> IndexSnapshot:
             entity_vectors=reader.read_if_present(tables.ENTITY_EMBEDDINGS),
             report_vectors=reader.read_if_present(tables.REPORT_EMBEDDINGS),
         )
-
-
-@contextmanager
-def _reader(warehouse: Warehouse, corpus: str) -> Iterator[Reader]:
-    made = published(warehouse, corpus)
-    if made is None:
-        with warehouse.reading(corpus) as reader:
-            yield reader
-        return
-    with _opened(warehouse, corpus, made) as connection:
-        yield Reader(connection, corpus)
-
-
-@contextmanager
-def _opened(warehouse: Warehouse, corpus: str, made: Published) -> Iterator[duckdb.DuckDBPyConnection]:
-    while True:
-        try:
-            connection = duckdb.connect(str(made.file), read_only=True)
-            break
-        except duckdb.Error as error:
-            newer = published(warehouse, corpus)
-            # Deleted between the look and the opening: a newer copy has taken its place.
-            if newer is None or newer.version == made.version:
-                raise WarehouseError(
-                    f"the published index {made.file} cannot be read ({str(error).splitlines()[0]}); run "
-                    f"'graphrag-dagster index {corpus}'"
-                ) from error
-            made = newer
-    with connection:
-        yield connection
+    return index, found

@@ -3,7 +3,7 @@
 import random
 import re
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
@@ -15,6 +15,7 @@ import polars as pl
 from dagster import ConfigurableResource
 
 from graphrag_dagster.core.errors import WarehouseError
+from graphrag_dagster.resources import migrations
 from graphrag_dagster.resources.corpora import check_name
 from graphrag_dagster.resources.home import warehouse_template
 from graphrag_dagster.tables import VECTOR, Column, Table
@@ -28,9 +29,10 @@ def _quoted(identifier: str) -> str:
     return '"' + identifier.replace('"', '""') + '"'
 
 
-def qualified(table: Table) -> str:
-    """The table's name as SQL."""
-    return f"{_quoted(table.schema)}.{_quoted(table.name)}"
+def qualified(table: Table, database: str | None = None) -> str:
+    """The table's name as SQL, in an attached database if one is named."""
+    where = "" if database is None else f"{_quoted(database)}."
+    return f"{where}{_quoted(table.schema)}.{_quoted(table.name)}"
 
 
 class Warehouse(ConfigurableResource[None]):
@@ -70,23 +72,38 @@ class Warehouse(ConfigurableResource[None]):
     def connect(
         self, corpus: str, *, read_only: bool = False, config: dict[str, Any] | None = None
     ) -> Iterator[duckdb.DuckDBPyConnection]:
-        """Open the corpus's file for the length of the block.
+        """Open the corpus's file for the length of the block; to be written, it is brought up to date.
 
         Raises:
-            WarehouseError: there is no such file to read, another process holds it, or it is no DuckDB file.
+            WarehouseError: there is no such file to read, another process holds it, it is no DuckDB file, or
+                a newer version made it.
         """
-        file = self.file(corpus)
-        if read_only and not file.is_file():
-            raise WarehouseError(
-                f"corpus {corpus!r} has not been indexed: {file} does not exist; run "
-                f"'graphrag-dagster index' for it first"
-            )
+        file = self._made(corpus) if read_only else self.file(corpus)
         file.parent.mkdir(parents=True, exist_ok=True)
-        connection = self._open(file, read_only, {**_CONFIG, **(config or {})})
+        options = {**_CONFIG, **(config or {})}
+        connection = self._patiently(
+            file,
+            lambda: duckdb.connect(str(file), read_only=read_only, config=options),
+            lambda opened: opened.close(),
+        )
         try:
+            (migrations.check if read_only else migrations.upgrade)(connection, file)
             yield connection
         finally:
             connection.close()
+
+    def attach(self, connection: duckdb.DuckDBPyConnection, corpus: str, alias: str) -> None:
+        """Attach the corpus's file to an open connection, to be read; waits as :meth:`connect` does.
+
+        Raises:
+            WarehouseError: as :meth:`connect`.
+        """
+        file = self._made(corpus)
+        self._patiently(
+            file,
+            lambda: connection.execute(attaching(file, alias, read_only=True)),
+            lambda opened: opened.execute(f"detach {_quoted(alias)}"),
+        )
 
     def exists(self, table: Table, corpus: str) -> bool:
         """Whether the corpus's file has the table."""
@@ -151,15 +168,29 @@ class Warehouse(ConfigurableResource[None]):
         self.write(table, corpus, result)
         return result
 
-    def _open(self, file: Path, read_only: bool, config: dict[str, Any]) -> duckdb.DuckDBPyConnection:
+    def _made(self, corpus: str) -> Path:
+        file = self.file(corpus)
+        if not file.is_file():
+            raise WarehouseError(
+                f"corpus {corpus!r} has not been indexed: {file} does not exist; run "
+                f"'graphrag-dagster index' for it first"
+            )
+        return file
+
+    def _patiently(
+        self,
+        file: Path,
+        opening: Callable[[], duckdb.DuckDBPyConnection],
+        undoing: Callable[[duckdb.DuckDBPyConnection], object],
+    ) -> duckdb.DuckDBPyConnection:
         deadline = time.monotonic() + self.lock_timeout_seconds
         while True:
+            before = _identity(file)
             try:
-                return duckdb.connect(str(file), read_only=read_only, config=config)
+                opened = opening()
             except duckdb.Error as error:
                 text = str(error)
-                busy = "lock" in text.lower() or "different configuration" in text
-                if not busy:
+                if not is_busy(error):
                     raise WarehouseError(
                         f"{file} cannot be opened as a DuckDB file: {text.splitlines()[0]}; move it away to "
                         "have it made anew"
@@ -167,6 +198,23 @@ class Warehouse(ConfigurableResource[None]):
                 if time.monotonic() >= deadline:
                     raise WarehouseError(_held(file, text, self.lock_timeout_seconds)) from error
                 time.sleep(random.uniform(*_WAITS))  # noqa: S311
+                continue
+            if before is None or before == _identity(file):
+                return opened
+            # Another file took its place after this one was found and before it was locked.
+            undoing(opened)
+
+
+def attaching(file: Path, alias: str, *, read_only: bool) -> str:
+    """The statement that attaches a DuckDB file to a connection."""
+    quoted = str(file).replace("'", "''")
+    return f"attach '{quoted}' as {_quoted(alias)}{' (read_only)' if read_only else ''}"
+
+
+def is_busy(error: duckdb.Error) -> bool:
+    """Whether a file cannot be opened only because someone has it open, in this process or another."""
+    text = str(error)
+    return "lock" in text.lower() or "different configuration" in text or "already attached" in text
 
 
 @dataclass(frozen=True, slots=True)
@@ -212,6 +260,14 @@ class Reader:
     def _not_made(self, table: Table, what: str) -> WarehouseError:
         where = "/".join(table.asset_key)
         return WarehouseError(f"{table.full_name} {what} for corpus {self.corpus!r}; materialise {where}")
+
+
+def _identity(file: Path) -> tuple[int, int] | None:
+    try:
+        told = file.stat()
+    except FileNotFoundError:
+        return None
+    return told.st_dev, told.st_ino
 
 
 def _held(file: Path, message: str, seconds: float) -> str:

@@ -14,6 +14,8 @@ from pydantic import BaseModel, Field, ValidationError, model_validator
 from graphrag_dagster.core.errors import SettingsError
 from graphrag_dagster.settings.evaluation import EvaluationSettings, QuestionSettings, StudySettings
 from graphrag_dagster.settings.model import ModelSettings, TaskModelSettings
+from graphrag_dagster.settings.publishing import PublishingSettings
+from graphrag_dagster.settings.schedule import ScheduleSettings
 from graphrag_dagster.settings.section import EngineName, Method, PositiveInt, Section
 
 FILE_NAME = "corpus.yaml"
@@ -114,6 +116,12 @@ class GraphSettings(Section):
     )
     max_input_tokens: PositiveInt = Field(4000, description="descriptions sent to the model in one call")
 
+    shrink_guard: Annotated[float, Field(ge=0, le=1)] = Field(
+        0.3,
+        description="a run that loses a larger share of the published entities than this, beyond the share "
+        "of text units whose documents are gone, stops before it publishes; 1 switches this off",
+    )
+
     @property
     def joined_up_to(self) -> int:
         """Most tokens of several descriptions that no model merges; 0 in the paper's profile."""
@@ -132,6 +140,14 @@ class CommunitySettings(Section):
     seed: Annotated[int, Field(ge=0)] = Field(0xDEADBEEF, description="seed of the random numbers")
     resolution: Annotated[float, Field(gt=0)] = Field(1.0, description="resolution of modularity")
     randomness: Annotated[float, Field(gt=0)] = Field(0.001, description="randomness of the refinement")
+    start: Literal["warm", "cold"] = Field(
+        "warm", description="begin from the communities of the run before and keep their ids, or from nothing"
+    )
+    drift: Annotated[float, Field(ge=0, le=1)] = Field(
+        0.2,
+        description="share of edges new or gone since the last cold start from which the next is cold; "
+        "0: always cold",
+    )
 
 
 class ReportSettings(Section):
@@ -226,6 +242,8 @@ class CorpusSettings(Section):
     questions: QuestionSettings = Field(default_factory=QuestionSettings)
     evaluation: EvaluationSettings = Field(default_factory=EvaluationSettings)
     studies: StudySettings = Field(default_factory=StudySettings)
+    publishing: PublishingSettings = Field(default_factory=PublishingSettings)
+    schedule: ScheduleSettings = Field(default_factory=ScheduleSettings)
     model: ModelSettings = Field(default_factory=ModelSettings)
 
     def engine_of(self, stage: Stage) -> EngineName:

@@ -182,6 +182,18 @@ QUARANTINE = Table(
     ),
 )
 
+EXTRACTION_STATE = Table(
+    "extraction",
+    "extraction_state",
+    "extraction",
+    "What decided the extraction: where it is the same again, unchanged text units are not extracted anew",
+    ("part",),
+    (
+        column("part", "VARCHAR", "Code, engine, setting or library"),
+        column("value", "VARCHAR", "Its version, hash or value"),
+    ),
+)
+
 ENTITY_GROUPS = Table(
     "staging",
     "entity_groups",
@@ -279,7 +291,11 @@ COMMUNITIES = Table(
     "Communities of the hierarchical Leiden clustering (paper §3.1.4)",
     ("community_id",),
     (
-        column("community_id", "VARCHAR", "Hash of level and members"),
+        column(
+            "community_id",
+            "VARCHAR",
+            "Hash of level and members; kept while most members stay, until a cold start",
+        ),
         _HUMAN,
         column("level", "INTEGER", "0 = root communities"),
         column(
@@ -307,6 +323,40 @@ COMMUNITY_MEMBERS = Table(
         column("entity_id", "VARCHAR", "Member", ref="graph.entities.entity_id"),
         column("level", "INTEGER", "Level of the community"),
     ),
+)
+
+CLUSTERING_STATE = Table(
+    "graph",
+    "clustering_state",
+    "communities",
+    "How the communities were found, and how far the graph has gone since the last cold start: one row",
+    ("clustering",),
+    (
+        column("clustering", "VARCHAR", "What was clustered", values=("communities",)),
+        column(
+            "start",
+            "VARCHAR",
+            "From nothing, or from the communities before",
+            values=("cold", "warm"),
+        ),
+        column("edges", "BIGINT", "Relationships of the graph"),
+        column("cold_edges", "BIGINT", "Relationships that the graph had at the last cold start"),
+        column("changed", "DOUBLE", "New or gone since then, as a share of all that were or are"),
+        column("modularity", "DOUBLE", "Modularity of level 0"),
+        column("cold_modularity", "DOUBLE", "Modularity of level 0 at the last cold start"),
+        column("rules", "VARCHAR", "Hash of the settings and the code"),
+        column("edges_hash", "VARCHAR", "Hash of the relationships with their weights"),
+        column("communities_hash", "VARCHAR", "Hash of the communities and members: these belong together"),
+    ),
+)
+
+COLD_START_EDGES = Table(
+    "graph",
+    "cold_start_edges",
+    "communities",
+    "Relationships of the last cold start that have been in the graph ever since",
+    ("relationship_id",),
+    (column("relationship_id", "VARCHAR", "Relationship", ref="graph.relationships.relationship_id"),),
 )
 
 COMMUNITY_LEVELS = Table(

@@ -14,7 +14,7 @@ from support.corpora import write_corpus
 
 @pytest.fixture
 def warehouse(home: Path) -> Warehouse:
-    write_corpus(home / "corpora")
+    write_corpus(home / "corpora", settings="publishing: {keep: 1}\n")
     run_index("coast")
     return Warehouse()
 

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from pydantic import BaseModel
 
-from graphrag_dagster.core.errors import EndpointError
+from graphrag_dagster.core.errors import EndpointDown, EndpointError
 from graphrag_dagster.core.language.llm.chat import CallFailed, ChatReply, ChatRequest, Message
 from graphrag_dagster.core.language.llm.loop import run_one
 from graphrag_dagster.core.language.llm.schemas import ClaimsShape, GraphShape
@@ -150,7 +150,7 @@ def test_an_endpoint_that_always_fails_ends_the_run(model_of: Callable[..., Any]
             with pytest.raises(EndpointError) as raised:
                 ask(model)
             kinds.append(type(raised.value))
-    assert kinds == [CallFailed] * 7 + [EndpointError]
+    assert kinds == [CallFailed] * 7 + [EndpointDown]
 
 
 @pytest.mark.parametrize(

@@ -8,11 +8,9 @@ import dagster as dg
 import pytest
 
 from graphrag_dagster import tables
-from graphrag_dagster.automation import new_corpora
 from graphrag_dagster.cli.indexing import run_index
-from graphrag_dagster.core.errors import CorpusError
+from graphrag_dagster.core.errors import SettingsError
 from graphrag_dagster.definitions import defs
-from graphrag_dagster.resources.corpora import CorpusStore
 from graphrag_dagster.resources.warehouse import Warehouse
 from support.corpora import DOCUMENTS, write_corpus
 from support.tables_of import EVALUATING, contents
@@ -30,6 +28,7 @@ def test_definitions_hold_every_declared_table_as_an_asset() -> None:
     keys = {".".join(key.path) for key in graph.get_all_asset_keys()}
     assert keys == {table.full_name for table in tables.ALL_TABLES} | {
         "marts.published_snapshot",
+        "marts.published_results",
         "evaluation.report",
     }
     for table in tables.ALL_TABLES:
@@ -67,7 +66,7 @@ def test_a_run_makes_every_table_and_every_check_passes(indexed: Path) -> None:
     assert len(made) == len(indexed_tables) + 1
     shown = [metadata for metadata in made if "version" not in metadata]
     assert all({"dagster/row_count", "sample", "seconds"} <= metadata.keys() for metadata in shown)
-    assert len(evaluations) == len(indexed_tables) + 7
+    assert len(evaluations) == len(indexed_tables) + 8
     assert all(evaluation.passed for evaluation in evaluations)
 
 
@@ -107,16 +106,10 @@ def test_the_dagster_command_gives_the_tables_of_the_command_line(indexed: Path)
 
 def test_a_failed_asset_leaves_the_previous_rows_in_place(indexed: Path) -> None:
     first = contents(Warehouse(), "coast")
-    for path in DOCUMENTS:
-        (indexed / "corpora" / "coast" / path).write_text("", encoding="utf-8")
-    with pytest.raises(CorpusError, match="coast"):
+    (indexed / "corpora" / "coast" / "corpus.yaml").write_text("text_units: {encoding: morse}")
+    with pytest.raises(SettingsError, match="morse"):
         run_index("coast")
-    after = contents(Warehouse(), "coast")
-    changed = {name for name in first if first[name] != after[name]}
-    assert changed == {"corpus.files"}
-    assert {row[2] for row in after["corpus.files"]} == {"empty", "duplicate"} or {
-        row[2] for row in after["corpus.files"]
-    } == {"empty"}
+    assert contents(Warehouse(), "coast") == first
 
 
 def test_a_new_embedder_re_embeds_and_changes_nothing_else(indexed: Path) -> None:
@@ -141,18 +134,3 @@ def test_corpora_do_not_touch_each_other(indexed: Path) -> None:
     assert {row[0] for rows in contents(Warehouse(), "second shore").values() for row in rows} == {
         "second shore"
     }
-
-
-def test_the_sensor_adds_a_partition_and_requests_its_run(home: Path) -> None:
-    write_corpus(home / "corpora")
-    with (
-        dg.DagsterInstance.ephemeral() as instance,
-        dg.build_sensor_context(instance=instance, resources={"corpora": CorpusStore()}) as context,
-    ):
-        found = new_corpora(context)
-        assert [request.partition_key for request in found.run_requests] == ["coast"]
-        assert list(found.dynamic_partitions_requests[0].partition_keys) == ["coast"]
-        instance.add_dynamic_partitions("corpus", ["coast"])
-        found = new_corpora(context)
-        assert not found.run_requests
-        assert found.skip_reason.skip_message == "no new corpus folder"

@@ -7,8 +7,8 @@ from typing import Any, Literal, get_args
 
 from pydantic import BaseModel, ConfigDict
 
-from graphrag_dagster.core.errors import EndpointError
-from graphrag_dagster.core.language.llm.chat import CallFailed, ChatRequest, Message
+from graphrag_dagster.core.errors import EndpointDown, EndpointError
+from graphrag_dagster.core.language.llm.chat import CallFailed, ChatRequest, Message, Refused
 from graphrag_dagster.core.language.llm.replies import NotUsable, read_typed, visible
 from graphrag_dagster.resources.endpoint.abilities import Abilities, abilities_of, set_abilities
 from graphrag_dagster.resources.endpoint.chat import Answered, OpenAIChatModel
@@ -36,13 +36,15 @@ class _Peel(BaseModel):
 class Attempt:
     """A typed question: the way in which JSON was asked for, and what is wrong with what came.
 
-    ``problem`` is None for usable data; ``empty``: a reply came that holds nothing.
+    ``problem`` is None for usable data; ``empty``: a reply came that holds nothing; ``failed``: none came;
+    ``down``: that may pass.
     """
 
     way: Way
     problem: str | None
     empty: bool = False
     failed: bool = False
+    down: bool = False
 
 
 async def checkup(model: OpenAIChatModel, known: AbilityStore) -> Abilities:
@@ -68,10 +70,13 @@ async def checkup(model: OpenAIChatModel, known: AbilityStore) -> Abilities:
         attempts = await find_way(model)
     except EndpointError as error:
         set_abilities(url, model.name, before)
-        raise EndpointError(f"{error}{await _other_models(model)}") from None
+        down = isinstance(error, EndpointDown | CallFailed) and not isinstance(error, Refused)
+        kind = EndpointDown if down else EndpointError
+        raise kind(f"{error}{await _other_models(model)}") from None
     if attempts[-1].problem is not None and not _enough_for_tuples(model, attempts):
         set_abilities(url, model.name, before)
-        raise EndpointError(f"{hopeless(model, attempts)}{await _other_models(model)}")
+        kind = EndpointDown if all(one.down for one in attempts) else EndpointError
+        raise kind(f"{hopeless(model, attempts)}{await _other_models(model)}")
     found = abilities_of(url, model.name)
     known.put(shown, model.name, found)
     return found
@@ -157,7 +162,8 @@ async def _attempt(model: OpenAIChatModel, way: Way) -> Attempt:
         if time.monotonic() - begun >= model.settings.timeout_seconds:
             raise
         # Some servers fail on a schema instead of refusing it.
-        return Attempt(abilities_of(url, model.name).format, str(failure), failed=True)
+        down = not isinstance(failure, Refused)
+        return Attempt(abilities_of(url, model.name).format, str(failure), failed=True, down=down)
     way = abilities_of(url, model.name).format
     return Attempt(way, _problem(answered, _Peel), not visible(answered.reply.text))
 

@@ -11,7 +11,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from graphrag_dagster.core.errors import EndpointError
+from graphrag_dagster.core.errors import EndpointDown, EndpointError
 from graphrag_dagster.core.language.llm.chat import CallFailed, Refused
 from graphrag_dagster.resources.endpoint.address import Address
 from graphrag_dagster.resources.endpoint.limits import Limits
@@ -156,7 +156,7 @@ class Connection:
         """Busy is no failure, but an endpoint that answers nobody for long is of no use now."""
         since = max(begun, self._answered_at or 0.0)
         if time.monotonic() - since > _PATIENCE:
-            raise EndpointError(
+            raise EndpointDown(
                 f"{trouble.error}; it has answered nothing for {_PATIENCE / 60:.0f} minutes. "
                 "Nothing that was done is lost: run again when it is less busy"
             )
@@ -165,7 +165,7 @@ class Connection:
         if isinstance(trouble.error, CallFailed) and not isinstance(trouble.error, Refused):
             self._failures += 1
             if self._failures >= _HOPELESS:
-                return EndpointError(
+                return EndpointDown(
                     f"{self._failures} calls in a row failed; the last: {trouble.error}. "
                     "Nothing that was done is lost: run again when the endpoint works"
                 )

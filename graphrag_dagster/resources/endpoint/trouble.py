@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from graphrag_dagster.core.errors import EndpointError
+from graphrag_dagster.core.errors import EndpointDown, EndpointError
 from graphrag_dagster.core.language.llm.chat import CallFailed, Refused
 from graphrag_dagster.resources.endpoint.address import BASE_URL, Address
 from graphrag_dagster.resources.endpoint.limits import LONGEST_WAIT, duration, retry_after
@@ -85,7 +85,7 @@ class Troubles:
         if _never_connected(error):
             mend = "SSL_CERT_FILE" if "CERTIFICATE_VERIFY" in detail else f"model.base_url or {BASE_URL}"
             text = f"cannot reach {self._shown}: {detail}; set {mend}"
-            return Trouble(EndpointError(text), again=answered_before)
+            return Trouble(EndpointDown(text), again=answered_before)
         return Trouble(CallFailed(f"the connection to {self._shown} broke: {detail}"), again=True)
 
     def _status(self, error: Any, what: str) -> Trouble:

@@ -40,9 +40,13 @@ class Account:
         return {(t, m): use for (asset, t, m), use in booked.items() if asset == self.user.asset}
 
     def finish(self) -> ModelUse:
-        """Note that the asset is made, and return what it used in this run."""
+        """Note that the asset is made, and return what it used in this run.
+
+        An asset that has used nothing, but did in an earlier run, is noted too: else what it no longer needs,
+        perhaps of documents that are gone, would count as used for ever.
+        """
         used = self.used
-        if used:
+        if used or self.replies.used_by(self.user):
             self.replies.finish(self.user, self._begun)
         return sum(used.values(), ModelUse())
 

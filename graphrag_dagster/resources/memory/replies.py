@@ -142,6 +142,19 @@ class Replies:
             connection.executemany("insert into vectors values (?,?,?,?,?) on conflict do nothing", rows)
             _use(connection, vectors, user)
 
+    def touch(self, keys: Sequence[bytes], user: User) -> None:
+        """Note that what there is under these keys is in use, though nobody asks for it."""
+        known = self.has(keys)
+        if known:
+            with self._database.writing() as connection:
+                _use(connection, sorted(known), user)
+
+    def used_by(self, user: User) -> bool:
+        """Whether the asset has used anything in any run."""
+        query = "select 1 from uses where corpus = ? and asset = ? limit 1"
+        with self._database.reading() as connection:
+            return connection.execute(query, (user.corpus, user.asset)).fetchone() is not None
+
     def finish(self, user: User, begun: float) -> None:
         """Note that an asset was made from ``begun`` on: what it has not used since then is stale."""
         with self._database.writing() as connection:

@@ -1,7 +1,7 @@
 """What people do with the remembered replies: look, prune, export."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,6 +13,18 @@ _STALE = (
 )
 _BY_TASK = ("task", "model", "replies", "input_tokens", "output_tokens", "bytes")
 _EXPORTED = "key, task, model, text, finish_reason, note, input_tokens, cached_input_tokens, output_tokens"
+
+
+def _forget_others(connection: Any, corpus: str, assets: Collection[str]) -> None:
+    marks = ", ".join("?" * len(assets))
+    for table in ("uses", "finished"):
+        connection.execute(
+            f"delete from {table} where corpus = ? and asset not in ({marks})",  # noqa: S608
+            (corpus, *sorted(assets)),
+        )
+    connection.execute(
+        "delete from batch_lines where batch in (select id from batches where corpus = ?)", (corpus,)
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +66,9 @@ class Upkeep:
             ],
         }
 
-    def prune(self, corpus: str, *, everything: bool = False) -> Pruned:
+    def prune(
+        self, corpus: str, *, everything: bool = False, assets: Collection[str] | None = None
+    ) -> Pruned:
         """Forget what a corpus no longer uses: what the last finished run of each of its assets did not use.
 
         Answers to questions go too, since they may speak of documents that are gone, and so do replies of
@@ -64,10 +78,15 @@ class Upkeep:
         Args:
             corpus: its name.
             everything: forget all that only this corpus uses, and its accounts.
+            assets: those that are made from the documents there are now, so that nothing waits for a batch
+                any more: what others of the corpus have used goes, and so do the results of batches under
+                way, which may yet tell of documents that are gone. Default: whatever was finished counts.
         """
         which = "corpus = :corpus" if everything else _STALE
         with self._database.writing() as connection:
             connection.execute(f"delete from uses where {which}", {"corpus": corpus})  # noqa: S608
+            if assets is not None:
+                _forget_others(connection, corpus, assets)
             counts = [
                 connection.execute(
                     f"delete from {table} where key not in (select key from uses)"  # noqa: S608

@@ -1,43 +1,13 @@
-"""What happens by itself."""
+"""Batches of a model provider: their corpora go on when they are done."""
 
-from collections.abc import Sequence
-
-from dagster import (
-    DefaultSensorStatus,
-    RunRequest,
-    SensorEvaluationContext,
-    SensorResult,
-    sensor,
-)
+from dagster import DefaultSensorStatus, RunRequest, SensorEvaluationContext, SensorResult, sensor
 
 from graphrag_dagster.core.ids import stable_id
 from graphrag_dagster.jobs import INDEX
 from graphrag_dagster.partitions import CORPUS
 from graphrag_dagster.resources.batch_refresh import finished
-from graphrag_dagster.resources.corpora import CorpusStore
 from graphrag_dagster.resources.home import memory_file
 from graphrag_dagster.resources.memory.database import database_at
-
-
-def _index_requests(names: Sequence[str]) -> list[RunRequest]:
-    return [RunRequest(run_key=f"new-corpus-{name}", partition_key=name) for name in names]
-
-
-@sensor(
-    job=INDEX,
-    minimum_interval_seconds=30,
-    default_status=DefaultSensorStatus.STOPPED,
-    description="Adds a partition for every new corpus folder and requests its index",
-)
-def new_corpora(context: SensorEvaluationContext, corpora: CorpusStore) -> SensorResult:
-    """Compare the folders below the corpora root with the partitions there are."""
-    known = set(context.instance.get_dynamic_partitions(str(CORPUS.name)))
-    new = [name for name in corpora.names() if name not in known]
-    return SensorResult(
-        run_requests=_index_requests(new),
-        dynamic_partitions_requests=[CORPUS.build_add_request(new)] if new else [],
-        skip_reason=None if new else "no new corpus folder",
-    )
 
 
 @sensor(
@@ -60,6 +30,3 @@ def finished_batches(context: SensorEvaluationContext) -> SensorResult:
     return SensorResult(
         run_requests=requests, skip_reason=None if requests else "no corpus can go on after a batch"
     )
-
-
-SENSORS = [new_corpora, finished_batches]

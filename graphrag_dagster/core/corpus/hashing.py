@@ -1,0 +1,29 @@
+"""What the files of a corpus folder hold, without reading them as documents."""
+
+import hashlib
+from collections.abc import Sequence
+from pathlib import Path
+
+from graphrag_dagster.core.corpus.files import FoundFile, discover
+
+
+def hash_files(folder: Path, *, max_bytes: int, ignore: Sequence[str] = ()) -> dict[str, str | None]:
+    """Return path → SHA-256 of the content of every file below the folder, sorted by path.
+
+    None for a file that must not or cannot be read. Which files there are: :func:`.files.discover`.
+
+    Raises:
+        CorpusError: the folder does not exist, is not a folder, or cannot be listed.
+    """
+    return {
+        file.path: None if file.problem else _hash_of(file)
+        for file in discover(folder, max_bytes=max_bytes, ignore=ignore)
+    }
+
+
+def _hash_of(file: FoundFile) -> str | None:
+    try:
+        with file.location.open("rb") as stream:
+            return hashlib.file_digest(stream, "sha256").hexdigest()
+    except OSError:
+        return None

@@ -1,0 +1,136 @@
+"""From an answer to what its statements cite, and to the words of that."""
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import polars as pl
+
+from graphrag_dagster.core.lineage.instances import quoted
+from graphrag_dagster.core.lineage.places import Unit, units_of
+from graphrag_dagster.core.lineage.rows import Rows
+from graphrag_dagster.core.lineage.steps import Step
+
+_MARKS = re.compile(r"(?:\s*\[\d+(?:,\s*\d+)*\])+")
+_HEADING = re.compile(r"(?:#{1,6}\s.*|\*\*[^*]*\*\*:?)\Z")
+_NUMBER = re.compile(r"\d+")
+_NAMED = {
+    "entity": ("graph.entities", "entity_id", pl.col("title")),
+    "relationship": ("graph.relationships", "relationship_id", pl.format("{} – {}", "source", "target")),
+    "claim": ("extraction.claims", "claim_id", pl.col("description")),
+    "report": ("reports.community_reports", "report_id", pl.col("title")),
+}
+
+
+def answer_step(rows: Rows, answer_id: str, most: int | None) -> Step:
+    """Return an answer with its statements, what each cites, and the words of the documents.
+
+    Args:
+        rows: the tables.
+        answer_id: the answer.
+        most: most rows shown of its context; None for all.
+    """
+    (found,) = rows.of("answers.answers", "answer_id", [answer_id]).iter_rows(named=True)
+    citations = rows.of("answers.answer_citations", "answer_id", [answer_id]).sort("number")
+    cited = _Cited(rows, citations)
+    facts = ("question", "method", "way", "level", "engine", "refused", "snapshot", "unsupported")
+    statements = [
+        Step("statement", f"{answer_id}:{place}", text, facts={"cites": numbers}, steps=cited.steps(numbers))
+        for place, (text, numbers) in enumerate(passages(found["text"]))
+    ]
+    return Step(
+        "answer",
+        answer_id,
+        found["question"],
+        found["text"],
+        {name: found[name] for name in facts if found[name] is not None},
+        steps=(_context(rows, answer_id, most), *statements),
+    )
+
+
+def passages(text: str) -> Iterator[tuple[str, tuple[int, ...]]]:
+    """Yield what an answer says with the numbers of the marks that hold for it; none for what cites nothing.
+
+    A mark holds for what stands between it and the mark before, inside a paragraph.
+    """
+    end = 0
+    for found in _MARKS.finditer(text):
+        before, _, last = text[end : found.start()].rpartition("\n\n")
+        if _says(before):
+            yield _folded(before), ()
+        if _says(last):
+            yield _folded(last), tuple(sorted(set(map(int, _NUMBER.findall(found[0])))))
+        end = found.end()
+    if _says(text[end:]):
+        yield _folded(text[end:]), ()
+
+
+def _context(rows: Rows, answer_id: str, most: int | None) -> Step:
+    shown = rows.of("answers.answer_contexts", "answer_id", [answer_id]).sort(~pl.col("used"), "position")
+    kept = shown if most is None else shown.head(most)
+    return Step(
+        "context",
+        answer_id,
+        "what was shown to the answerer",
+        facts={"rows": len(shown)},
+        steps=tuple(
+            Step(row["kind"], row["record_id"], row["title"], facts={"used": row["used"]})
+            for row in kept.iter_rows(named=True)
+        ),
+        left_out=len(shown) - len(kept),
+    )
+
+
+class _Cited:
+    """The citations of an answer, by number."""
+
+    def __init__(self, rows: Rows, citations: pl.DataFrame) -> None:
+        self._rows = {row["number"]: row for row in citations.iter_rows(named=True)}
+        named = pl.concat(
+            [
+                citations.select("kind", id="record_id"),
+                citations.select(kind="via_kind", id="via_id").drop_nulls(),
+            ]
+        )
+        self._titles: dict[str, str] = {}
+        for kind, (table, key, title) in _NAMED.items():
+            ids = named.filter(pl.col("kind") == kind)["id"].unique()
+            columns = [key, *title.meta.root_names()]
+            self._titles |= dict(rows.of(table, key, ids, columns).select(key, label=title).iter_rows())
+        self._units = units_of(rows, citations["text_unit_id"].drop_nulls().unique())
+
+    def steps(self, numbers: tuple[int, ...]) -> tuple[Step, ...]:
+        return tuple(self._step(self._rows[number]) for number in numbers if number in self._rows)
+
+    def _step(self, row: Mapping[str, Any]) -> Step:
+        below = _quotation(row, self._units)
+        if below and row["via_kind"] and row["via_id"] != row["record_id"]:
+            title = self._titles.get(row["via_id"], "")
+            below = Step(row["via_kind"], row["via_id"], title, steps=(below,))
+        if below and row["finding"] is not None:
+            kind = "summary" if row["finding"] < 0 else "finding"
+            title = kind if row["finding"] < 0 else f"finding {row['finding'] + 1}"
+            below = Step(kind, f"{row['record_id']}:{row['finding']}", title, steps=(below,))
+        facts = {"number": row["number"]}
+        if row["similarity"] is not None:
+            facts["similarity"] = row["similarity"]
+        unit = self._units.get(row["record_id"])
+        title = unit.path if unit else self._titles.get(row["record_id"], "")
+        return Step(row["kind"], row["record_id"], title, facts=facts, steps=(below,) if below else ())
+
+
+def _quotation(row: Mapping[str, Any], units: Mapping[str, Unit]) -> Step | None:
+    unit = units.get(row["text_unit_id"] or "")
+    if unit is None:
+        return None
+    return quoted(units, unit.id, row["start_char"] - unit.start, row["end_char"] - unit.start)
+
+
+def _says(text: str) -> bool:
+    said = [one for one in text.split("\n\n") if not _HEADING.match(one.strip())]
+    return any(character.isalnum() for one in said for character in one)
+
+
+def _folded(text: str) -> str:
+    # A mark may stand before the stop of its sentence.
+    return " ".join(text.split()).lstrip(".,;:!? ")

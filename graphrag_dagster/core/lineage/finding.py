@@ -1,0 +1,82 @@
+"""From what a person calls a row to its id."""
+
+import polars as pl
+
+from graphrag_dagster.core.errors import QuestionError
+from graphrag_dagster.core.extraction.names import normalise
+
+_NEAR, _LEAST_PREFIX = 5, 4
+
+
+def find(kind: str, candidates: pl.DataFrame, asked: str) -> list[str]:
+    """Return the ids of the rows that are meant, in the order of the candidates.
+
+    The first of these that fits anything counts: the id; the small number; a name or the label, whatever its
+    case; the beginning of the id, from four characters on, which only one row may have.
+
+    Args:
+        kind: what the rows are, for the errors.
+        candidates: ``id``, ``number`` (may be null), ``label``, and ``name`` (may be null).
+        asked: what the person wrote.
+
+    Raises:
+        QuestionError: nothing fits, or only the beginning of several ids; names what comes near.
+    """
+    wanted = asked.strip()
+    lowered = wanted.lower()
+    ways = [pl.col("id") == wanted]
+    if wanted.isascii() and wanted.isdigit() and len(wanted) < 10:
+        ways.append(pl.col("number") == int(wanted))
+    ways.append(
+        (pl.col("label").str.to_lowercase() == lowered)
+        | (pl.col("name").str.to_lowercase() == lowered)
+        | (pl.col("name") == normalise(wanted))
+    )
+    for way in ways:
+        found: list[str] = candidates.filter(way.fill_null(value=False))["id"].to_list()
+        if found:
+            return found
+    if len(wanted) >= _LEAST_PREFIX:
+        begins = candidates.filter(pl.col("id").str.starts_with(lowered))
+        if len(begins):
+            return [_only(kind, begins, asked)]
+    raise QuestionError(_unknown(kind, candidates, wanted))
+
+
+def find_one(kind: str, candidates: pl.DataFrame, asked: str) -> str:
+    """Return the id of the one row that is meant; see :func:`find`.
+
+    Raises:
+        QuestionError: nothing fits, or more than one does; names what comes near, or what fits.
+    """
+    found = find(kind, candidates, asked)
+    return _only(kind, candidates.filter(pl.col("id").is_in(found)), asked)
+
+
+def _only(kind: str, fits: pl.DataFrame, asked: str) -> str:
+    if len(fits) == 1:
+        return str(fits["id"][0])
+    raise QuestionError(
+        f"{asked!r} fits {len(fits)} rows; give the id of one {kind}: {_listed(fits.head(_NEAR))}"
+        + ("" if len(fits) <= _NEAR else f", and {len(fits) - _NEAR} more")
+    )
+
+
+def _unknown(kind: str, candidates: pl.DataFrame, wanted: str) -> str:
+    if candidates.is_empty():
+        return f"no {kind} {wanted!r}: there is none at all in this corpus"
+    from rapidfuzz import process, utils
+
+    labels = candidates["label"].to_list()
+    near = process.extract(wanted, labels, limit=_NEAR, processor=utils.default_process)
+    places = [place for _, score, place in near if score > 0] or list(range(min(_NEAR, len(labels))))
+    return f"no {kind} {wanted!r}; near are {_listed(candidates[places])}"
+
+
+def _listed(rows: pl.DataFrame) -> str:
+    return ", ".join(f"{_cut(label)!r} ({one})" for one, label in rows.select("id", "label").iter_rows())
+
+
+def _cut(text: str, length: int = 70) -> str:
+    folded = " ".join(text.split())
+    return folded if len(folded) <= length else folded[: length - 1] + "…"

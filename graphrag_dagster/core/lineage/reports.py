@@ -1,0 +1,137 @@
+"""From a report to the rows it was written from, what it cites, and the words of these."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import polars as pl
+
+from graphrag_dagster.core.lineage.contexts import Shown, shown_in
+from graphrag_dagster.core.lineage.instances import Instances, quoted
+from graphrag_dagster.core.lineage.places import units_of
+from graphrag_dagster.core.lineage.rows import Rows
+from graphrag_dagster.core.lineage.steps import Step
+
+_CITED_INSTANCES = 2
+_KINDS = ("entity", "relationship", "claim", "report", "text_unit")
+
+
+class Reports:
+    """Looks up reports with what lies below them.
+
+    Args:
+        rows: the tables.
+        most: most rows of one sort below a row; None for all.
+    """
+
+    def __init__(self, rows: Rows, most: int | None) -> None:
+        self._rows = rows
+        self._most = most
+        self._instances = Instances(rows, None if most is None else min(most, _CITED_INSTANCES))
+
+    def report(self, report_id: str) -> Step:
+        """Return a report with its context and with what it cites, down to the words."""
+        (found,) = self._rows.of("reports.community_reports", "report_id", [report_id]).iter_rows(named=True)
+        contexts = self._rows.of("reports.report_contexts", "report_id", [report_id])
+        context = [self._context(row) for row in contexts.iter_rows(named=True)]
+        facts = ("human_readable_id", "level", "rating", "tokens", "engine", "problem")
+        return Step(
+            "report",
+            report_id,
+            found["title"],
+            facts={name: found[name] for name in facts if found[name] is not None},
+            steps=(*context, *self._parts([report_id], self._most)[report_id]),
+        )
+
+    def cited(self, ids: Iterable[str]) -> dict[str, Step]:
+        """Return reports that something cites, each with the words that it quotes."""
+        found = self._rows.of("reports.community_reports", "report_id", ids)
+        least = None if self._most is None else min(self._most, _CITED_INSTANCES)
+        parts = self._parts(found["report_id"].to_list(), least)
+        return {
+            identity: Step("report", identity, title, facts={"level": level}, steps=parts[identity])
+            for identity, title, level in found.select("report_id", "title", "level").iter_rows()
+        }
+
+    def _context(self, row: Mapping[str, Any]) -> Step:
+        shown = shown_in(self._rows, row["report_id"], row["context"])
+        facts = ("tokens", "complete", "entities", "relationships", "claims", "reports")
+        kept = [one for kind in _KINDS for one in self._cut([s for s in shown if s.row.kind == kind])]
+        return Step(
+            "context",
+            row["report_id"],
+            "what it was written from",
+            facts={name: row[name] for name in facts},
+            steps=tuple(_shown_step(one) for one in kept),
+            left_out=len(shown) - len(kept),
+        )
+
+    def _cut(self, shown: list[Shown]) -> list[Shown]:
+        return shown[: self._most]
+
+    def _parts(self, ids: Sequence[str], most: int | None) -> dict[str, tuple[Step, ...]]:
+        """The summary and the findings of reports, each with what it cites."""
+        references = self._rows.of("reports.report_references", "report_id", ids).sort(
+            "report_id", "finding", "position"
+        )
+        kept = references
+        if most is not None:
+            kept = references.group_by("report_id", "finding", "kind", maintain_order=True).head(most)
+        below = self._cited_steps(kept)
+        counted = references.group_by("report_id", "finding").len().rows()
+        totals = {(report, finding): number for report, finding, number in counted}
+        written = self._written(ids)
+        made: dict[str, tuple[Step, ...]] = {}
+        for report_id in ids:
+            made[report_id] = tuple(
+                Step(
+                    "summary" if finding < 0 else "finding",
+                    f"{report_id}:{finding}",
+                    title,
+                    text,
+                    steps=tuple(below.get((report_id, finding), ())),
+                    left_out=totals.get((report_id, finding), 0) - len(below.get((report_id, finding), ())),
+                )
+                for finding, title, text in written[report_id]
+            )
+        return made
+
+    def _written(self, ids: Sequence[str]) -> dict[str, list[tuple[int, str, str]]]:
+        summaries = self._rows.of("reports.community_reports", "report_id", ids, ("report_id", "summary"))
+        findings = self._rows.of("reports.report_findings", "report_id", ids).sort("report_id", "position")
+        made = {report: [(-1, "summary", text)] for report, text in summaries.iter_rows()}
+        for report, position, title, text in findings.select(
+            "report_id", "position", "summary", "explanation"
+        ).iter_rows():
+            made[report].append((position, title, text))
+        return made
+
+    def _cited_steps(self, references: pl.DataFrame) -> dict[tuple[str, int], list[Step]]:
+        valid = references.filter("valid")
+        ids = {
+            kind: valid.filter(pl.col("kind") == kind)["record_id"].unique(maintain_order=True)
+            for kind in _KINDS
+        }
+        records: dict[str, Mapping[str, Step]] = {
+            "entity": self._instances.entities(ids["entity"]),
+            "relationship": self._instances.relationships(ids["relationship"]),
+            "claim": self._instances.claims(ids["claim"]),
+            "report": self.cited(ids["report"]) if len(ids["report"]) else {},
+        }
+        units = units_of(self._rows, ids["text_unit"])
+        made: dict[tuple[str, int], list[Step]] = {}
+        for row in references.iter_rows(named=True):
+            kind, identity = row["kind"], row["record_id"]
+            step = None
+            if row["valid"] and kind == "text_unit":
+                step = quoted(units, identity, row["start_char"], row["end_char"])
+            elif row["valid"]:
+                step = records[kind].get(identity)
+            made.setdefault((row["report_id"], row["finding"]), []).append(
+                step or Step(kind, identity or "", row["cited_as"], facts={"valid": False})
+            )
+        return made
+
+
+def _shown_step(shown: Shown) -> Step:
+    row = shown.row
+    return Step(row.kind, shown.record_id or "", row.title, facts={"number": row.number})

@@ -1,0 +1,89 @@
+"""Why a row is there: the way from it down to the words of the documents."""
+
+from collections.abc import Iterable, Mapping
+from typing import Any, Literal, get_args
+
+import polars as pl
+
+from graphrag_dagster.core.lineage.answers import answer_step
+from graphrag_dagster.core.lineage.finding import find_one
+from graphrag_dagster.core.lineage.instances import Instances
+from graphrag_dagster.core.lineage.reports import Reports
+from graphrag_dagster.core.lineage.rows import Rows
+from graphrag_dagster.core.lineage.steps import Step
+
+WhyKind = Literal["entity", "relationship", "report", "claim", "answer"]
+WHY_KINDS: tuple[WhyKind, ...] = get_args(WhyKind)
+
+_NOTHING = pl.lit(None, pl.String)
+_NUMBER = pl.col("human_readable_id")
+_CANDIDATES: Mapping[WhyKind, tuple[str, Mapping[str, pl.Expr]]] = {
+    "entity": (
+        "graph.entities",
+        {"id": pl.col("entity_id"), "number": _NUMBER, "label": pl.col("title"), "name": pl.col("name")},
+    ),
+    "relationship": (
+        "graph.relationships",
+        {
+            "id": pl.col("relationship_id"),
+            "number": _NUMBER,
+            "label": pl.format("{} – {}", "source", "target"),
+            "name": pl.format("{} – {}", "target", "source"),
+        },
+    ),
+    "report": (
+        "reports.community_reports",
+        {"id": pl.col("report_id"), "number": _NUMBER, "label": pl.col("title"), "name": _NOTHING},
+    ),
+    "claim": (
+        "extraction.claims",
+        {"id": pl.col("claim_id"), "number": _NUMBER, "label": pl.col("description"), "name": _NOTHING},
+    ),
+    "answer": (
+        "answers.answers",
+        {
+            "id": pl.col("answer_id"),
+            "number": pl.lit(None, pl.Int32),
+            "label": pl.format("{}: {}", "method", "question"),
+            "name": pl.col("question"),
+        },
+    ),
+}
+
+
+def why(rows: Rows, kind: WhyKind, asked: str, most: int | None = 5) -> Step:
+    """Return a row with everything it was made from, down to characters of documents.
+
+    Args:
+        rows: the tables.
+        kind: what the row is.
+        asked: its id, the beginning of that, its ``human_readable_id``, or what it is called: the name or
+            title of an entity, ``SOURCE – TARGET`` of a relationship, the title of a report, the words of a
+            claim, the question of an answer.
+        most: most rows of one sort below a row; None for all. Entities and relationships that a report or an
+            answer cites show fewer.
+
+    Raises:
+        QuestionError: no row fits, or more than one; names near ones.
+    """
+    identity = find_one(kind, _candidates(rows, kind), asked)
+    instances = Instances(rows, most)
+    if kind == "entity":
+        return instances.entities([identity])[identity]
+    if kind == "relationship":
+        return instances.relationships([identity])[identity]
+    if kind == "claim":
+        return instances.claims([identity])[identity]
+    if kind == "report":
+        return Reports(rows, most).report(identity)
+    return answer_step(rows, identity, most)
+
+
+def _candidates(rows: Rows, kind: WhyKind) -> pl.DataFrame:
+    table, columns = _CANDIDATES[kind]
+    needed = _names(columns.values())
+    return rows.all(table, needed).select(**columns)
+
+
+def _names(expressions: Iterable[pl.Expr]) -> list[Any]:
+    return sorted({name for expression in expressions for name in expression.meta.root_names()})

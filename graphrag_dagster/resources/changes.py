@@ -1,0 +1,229 @@
+"""What changed in a corpus since it was last published, and what catching up takes."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any, Literal
+
+from dagster import DagsterEventType, DagsterInstance, DagsterRunStatus, RunRecord, RunsFilter
+
+from graphrag_dagster.core.corpus.affected import (
+    ASKED,
+    following,
+    stages_of_prompts,
+    stages_of_settings,
+)
+from graphrag_dagster.core.corpus.changes import Change, FileChanges, compare_files, compare_values, flattened
+from graphrag_dagster.resources.corpora import CorpusStore
+from graphrag_dagster.resources.home import dagster_home
+from graphrag_dagster.resources.published import Origin, Published, published
+from graphrag_dagster.resources.warehouse import Warehouse
+from graphrag_dagster.settings import CorpusSettings
+
+_MOST_RUNS = 20
+_INDEXING = ("index", "embed", "__ASSET_JOB")
+_ENDED = (DagsterRunStatus.FAILURE, DagsterRunStatus.CANCELED, DagsterRunStatus.CANCELING)
+
+
+@dataclass(frozen=True, slots=True)
+class Code:
+    """Version of the code that makes an asset, and the stage the asset belongs to."""
+
+    version: str
+    stage: str
+
+
+@dataclass(frozen=True, slots=True)
+class Unfinished:
+    """A run that began after the last publication and has not published.
+
+    ``state``: it failed, or it runs, or was killed so that nobody noted its end. ``begun``: UTC, ISO 8601.
+    """
+
+    run_id: str
+    state: Literal["failed", "running or killed"]
+    begun: str
+    step: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Status:
+    """What differs from the published state.
+
+    Attributes:
+        corpus: its name.
+        snapshot: the published state; None where there is none, and then everything is to be done.
+        files: changed files.
+        settings: changed keys.
+        prompts: names of changed prompts.
+        models: changed models by task.
+        code: changed code by asset.
+        package: versions of this package then and now where they differ.
+        redo: stages of the index that are to be made again, in the order of the work.
+        asked: stages with jobs of their own that are concerned.
+        unfinished: a run that ended half-way.
+        reads: files there are now.
+        asks_models: whether a stage of the index asks a model.
+    """
+
+    corpus: str
+    snapshot: Published | None
+    files: FileChanges
+    settings: tuple[Change, ...] = ()
+    prompts: tuple[str, ...] = ()
+    models: tuple[Change, ...] = ()
+    code: tuple[str, ...] = ()
+    package: Change | None = None
+    redo: tuple[str, ...] = ()
+    asked: tuple[str, ...] = ()
+    unfinished: Unfinished | None = None
+    reads: int = 0
+    asks_models: bool = False
+
+    @property
+    def up_to_date(self) -> bool:
+        """Whether nothing is to be done."""
+        return self.snapshot is not None and not self.redo and not self.unfinished
+
+
+def status_of(name: str, code: Mapping[str, Code]) -> Status:
+    """Compare a corpus with its published state; files are hashed, not parsed.
+
+    Args:
+        name: the corpus.
+        code: the code as it is now, by asset key ``schema/table``.
+
+    Raises:
+        GraphragError: the corpus or its settings cannot be used, or the published state is damaged.
+    """
+    store, warehouse = CorpusStore(), Warehouse()
+    settings = store.settings(name)
+    hashes = store.hashes(name)
+    snapshot = published(warehouse, name)
+    unfinished = _unfinished(name, snapshot)
+    if snapshot is None:
+        every = tuple(following(["corpus"]))
+        files = compare_files({}, hashes)
+        return Status(
+            name,
+            None,
+            files,
+            redo=every,
+            unfinished=unfinished,
+            reads=len(hashes),
+            asks_models=_asks_models(settings),
+        )
+    before = _files_of(snapshot)
+    if before is not None and _refused_before(before, hashes):
+        hashes = dict(store.read(name).files.select("path", "sha256").iter_rows())
+    files = FileChanges(unchanged=len(hashes)) if before is None else compare_files(before, hashes)
+    return _compared(name, settings, snapshot, files, code, unfinished, len(hashes))
+
+
+def _compared(
+    name: str,
+    settings: CorpusSettings,
+    snapshot: Published,
+    files: FileChanges,
+    code: Mapping[str, Code],
+    unfinished: Unfinished | None,
+    reads: int,
+) -> Status:
+    then: Mapping[str, Any] = snapshot.manifest
+    now = Origin(settings).told(None)
+    old, new = _settings(then, now["settings"]), flattened(now["settings"])
+    changed = compare_values(old, new)
+    prompts = [one.key for one in _common(then, "prompts", now["prompts"])]
+    models = [one for one in _common(then, "models", now["models"]) if one.key != "embedder"]
+    made_by = [one.key for one in _common(then, "code", {key: one.version for key, one in code.items()})]
+    stages = stages_of_settings(changed, old, new) | stages_of_prompts(prompts, new)
+    stages |= {code[key].stage for key in made_by}
+    if files:
+        stages.add("corpus")
+    redo = following(stages)
+    asked = [stage for stage in ASKED if stage in stages]
+    package = compare_values({"package": then.get("package", now["package"])}, {"package": now["package"]})
+    return Status(
+        name,
+        snapshot,
+        files,
+        tuple(changed),
+        tuple(prompts),
+        tuple(models),
+        tuple(made_by),
+        package[0] if package else None,
+        tuple(redo),
+        tuple(asked),
+        unfinished,
+        reads,
+        _asks_models(settings),
+    )
+
+
+def _asks_models(settings: CorpusSettings) -> bool:
+    engines = {settings.engine_of("extraction"), settings.engine_of("graph"), settings.engine_of("reports")}
+    if settings.claims.enabled:
+        engines.add(settings.engine_of("claims"))
+    return "llm" in engines or settings.embeddings.embedder == "endpoint"
+
+
+def _settings(manifest: Mapping[str, Any], now: Mapping[str, Any]) -> dict[str, Any]:
+    """Settings at the time; a key that there was not yet had what is its default now."""
+    if "settings" not in manifest:
+        return flattened(now)
+    return flattened(CorpusSettings().model_dump(mode="json")) | flattened(manifest["settings"])
+
+
+def _common(manifest: Mapping[str, Any], part: str, now: Mapping[str, Any]) -> list[Change]:
+    """What differs of the keys that both know: what is new to this package is no change of the corpus."""
+    before = manifest.get(part, {})
+    both = before.keys() & now.keys()
+    return compare_values({key: before[key] for key in both}, {key: now[key] for key in both})
+
+
+def _files_of(snapshot: Published) -> dict[str, str | None] | None:
+    files = snapshot.manifest.get("files")
+    return None if files is None else {file["path"]: file.get("sha256") for file in files}
+
+
+def _refused_before(before: Mapping[str, str | None], now: Mapping[str, str | None]) -> bool:
+    """Whether a file that no reader took then has a hash now: only reading tells whether it is taken now."""
+    return any(content and before.get(path, content) is None for path, content in now.items())
+
+
+def _unfinished(name: str, snapshot: Published | None) -> Unfinished | None:
+    record = _last_index(name)
+    if record is None or record.dagster_run.status == DagsterRunStatus.SUCCESS:
+        return None
+    begun = datetime.fromtimestamp(record.start_time or record.create_timestamp.timestamp(), UTC)
+    if snapshot and begun <= _time(snapshot.published):
+        return None
+    run = record.dagster_run
+    failed = run.status in _ENDED
+    return Unfinished(
+        run.run_id,
+        "failed" if failed else "running or killed",
+        begun.isoformat(timespec="seconds"),
+        _failed_step(run.run_id) if failed else None,
+    )
+
+
+def _last_index(name: str) -> RunRecord | None:
+    if not (dagster_home() / "dagster.yaml").is_file():
+        return None
+    with DagsterInstance.from_config(str(dagster_home())) as instance:
+        records = instance.get_run_records(
+            RunsFilter(tags={"dagster/partition": name}), limit=_MOST_RUNS, order_by="id", ascending=False
+        )
+    return next((record for record in records if record.dagster_run.job_name in _INDEXING), None)
+
+
+def _failed_step(run_id: str) -> str | None:
+    with DagsterInstance.from_config(str(dagster_home())) as instance:
+        failures = instance.get_records_for_run(run_id, of_type=DagsterEventType.STEP_FAILURE).records
+    return failures[0].event_log_entry.step_key if failures else None
+
+
+def _time(iso: str) -> datetime:
+    time = datetime.fromisoformat(iso)
+    return time if time.tzinfo else time.replace(tzinfo=UTC)

@@ -1,0 +1,99 @@
+"""A corpus's DuckDB file written anew, without the bytes of what was deleted from it.
+
+DuckDB frees the blocks of deleted rows but leaves their bytes in the file until something else is written
+there. So all tables are copied into a file beside it, which then takes its place.
+"""
+
+import os
+import shutil
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+import duckdb
+
+from graphrag_dagster.core.errors import WarehouseError
+from graphrag_dagster.resources.warehouse import Warehouse
+
+# Another configuration than that of all other connections keeps those of this process out, as the lock of the
+# file keeps other processes out.
+_ALONE = {"custom_user_agent": "compaction"}
+# A name that no corpus can have, since a database is called by the name of its file.
+_COPY = '"compacted:copy"'
+
+
+@dataclass(frozen=True, slots=True)
+class Compacted:
+    """Sizes of the file in bytes."""
+
+    before: int
+    after: int
+
+
+def compact(warehouse: Warehouse, corpus: str) -> Compacted:
+    """Write the corpus's file anew with all that is in it and nothing that was deleted.
+
+    The file is locked all the while. The new one takes its place in one step before the lock is let go; who
+    waited for the lock opens by path, and gets the new one (:meth:`Warehouse._open`). Killed at any moment,
+    either file is there whole, and what is left of the other is removed by the next compaction.
+
+    Raises:
+        WarehouseError: there is no such file, another process holds it, or it cannot be written anew.
+    """
+    file = warehouse.file(corpus).resolve()
+    if not file.is_file():
+        raise WarehouseError(f"corpus {corpus!r} has no tables: {file} does not exist")
+    with warehouse.connect(corpus, config=_ALONE) as connection:
+        remove_leftovers(file)
+        making = _beside(file)
+        before = file.stat().st_size
+        try:
+            _copy(connection, file, making)
+            shutil.copymode(file, making)
+            making.replace(file)
+        except (duckdb.Error, OSError) as error:
+            raise WarehouseError(
+                f"{file} cannot be written anew: {str(error).splitlines()[0]}; see that its disk has room "
+                "for it twice, and run again"
+            ) from error
+        finally:
+            with suppress(OSError):
+                making.unlink(missing_ok=True)
+        _sync(file.parent)
+        return Compacted(before, file.stat().st_size)
+
+
+def remove_leftovers(file: Path) -> None:
+    """Remove what a killed process left beside a DuckDB file; to be called while its lock is held."""
+    making = _beside(file)
+    for left in (making, making.with_name(making.name + ".wal")):
+        left.unlink(missing_ok=True)
+    for spilled in (file, making):
+        shutil.rmtree(spilled.with_name(spilled.name + ".tmp"), ignore_errors=True)
+
+
+def _beside(file: Path) -> Path:
+    return file.with_name(f".{file.name}.compacting")
+
+
+def _copy(connection: duckdb.DuckDBPyConnection, file: Path, making: Path) -> None:
+    connection.execute("force checkpoint")
+    log = file.with_name(file.name + ".wal")
+    if log.is_file() and log.stat().st_size:
+        # It would be played back into the new file.
+        raise WarehouseError(f"{log} is in use; end what else uses {file}, and run again")
+    row = connection.execute("select current_database()").fetchone()
+    name, place = str((row or ("",))[0]).replace('"', '""'), str(making).replace("'", "''")
+    connection.execute(f"attach '{place}' as {_COPY}")
+    connection.execute(f'copy from database "{name}" to {_COPY}')
+    connection.execute(f"detach {_COPY}")
+
+
+def _sync(folder: Path) -> None:
+    """Have the new name of the file written to the disk, where the system lets a folder be opened."""
+    with suppress(OSError):
+        opened = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(opened)
+        finally:
+            os.close(opened)

@@ -1,0 +1,95 @@
+"""Working files of older versions are brought up to date, step by step, when they are opened to write.
+
+The number of a file's format is in its table ``meta.format``; files made before that are of format 0. A
+change of the declared tables needs a step here only where rows must change: columns that are new are added
+when their table is written. A step may meet a file that has gone through it, so it must do no harm twice. It
+is written in plain SQL, since the declarations go on changing and a step must not.
+"""
+
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+
+import duckdb
+
+from graphrag_dagster.core.errors import WarehouseError
+
+_Step = Callable[[duckdb.DuckDBPyConnection], None]
+
+
+def upgrade(connection: duckdb.DuckDBPyConnection, file: Path) -> None:
+    """Bring an open, writable file to the current format, all steps in one transaction.
+
+    Raises:
+        WarehouseError: the file is of a newer format, or a step failed; the file is as it was.
+    """
+    found = check(connection, file)
+    if found == FORMAT:
+        return
+    try:
+        connection.begin()
+        for step in _STEPS[found:]:
+            step(connection)
+        mark(connection)
+        connection.commit()
+    except duckdb.Error as error:
+        # Where DuckDB has rolled back by itself, as when the disk is full, there is nothing left to do.
+        with suppress(duckdb.Error):
+            connection.rollback()
+        raise WarehouseError(
+            f"{file} cannot be brought from format {found} to {FORMAT}: {str(error).splitlines()[0]}; it is "
+            "as it was. Make room or mend its rights, or move it away and index the corpus again"
+        ) from error
+
+
+def check(connection: duckdb.DuckDBPyConnection, file: Path) -> int:
+    """Return the format of an open file.
+
+    Raises:
+        WarehouseError: the format is newer than this version knows.
+    """
+    found = _format_of(connection)
+    if found > FORMAT:
+        raise WarehouseError(
+            f"{file} was made by a newer version of graphrag-dagster (format {found}, this version knows "
+            f"{FORMAT}); upgrade this installation, or restore a back-up made before the upgrade"
+        )
+    return found
+
+
+def mark(connection: duckdb.DuckDBPyConnection) -> None:
+    """Write down that a file is of the current format, inside the caller's transaction if there is one."""
+    connection.execute("create schema if not exists meta")
+    connection.execute("create or replace table meta.format as select ?::INTEGER as version", [FORMAT])
+
+
+def _format_of(connection: duckdb.DuckDBPyConnection) -> int:
+    try:
+        row = connection.execute("select version from meta.format").fetchone()
+    except duckdb.CatalogException:
+        return 0
+    return int(row[0]) if row else 0
+
+
+def _questions_of_old_answers(connection: duckdb.DuckDBPyConnection) -> None:
+    """0 → 1: answers have questions in a table of their own; before, all were from corpus.yaml."""
+    try:
+        connection.execute("describe answers.answers")
+    except duckdb.CatalogException:
+        return
+    connection.execute("create schema if not exists questions")
+    connection.execute(
+        "create table if not exists questions.questions (corpus VARCHAR, question_id VARCHAR, "
+        "position INTEGER, question VARCHAR, origin VARCHAR, reference VARCHAR)"
+    )
+    connection.execute(
+        "insert into questions.questions (corpus, question_id, position, question, origin) "
+        "select corpus, question_id, min(position), min(question), 'settings' from answers.answers "
+        "anti join questions.questions using (corpus, question_id) group by corpus, question_id"
+    )
+
+
+_STEPS: tuple[_Step, ...] = (_questions_of_old_answers,)
+
+#: What this version writes: the number of steps there have been.
+FORMAT = len(_STEPS)

@@ -1,0 +1,247 @@
+"""What a snapshot is made of: the tables of the warehouse and of the snapshot before, hashed and copied."""
+
+import hashlib
+from collections.abc import Collection, Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import duckdb
+
+from graphrag_dagster import tables
+from graphrag_dagster.core.errors import WarehouseError
+from graphrag_dagster.resources.published.manifest import Published
+from graphrag_dagster.resources.published.origin import Accounts
+from graphrag_dagster.resources.published.reading import unlocked_copy
+from graphrag_dagster.resources.warehouse import Warehouse, attaching, is_busy, qualified
+from graphrag_dagster.tables import Table
+
+#: What a search reads.
+SEARCHED = (
+    tables.DOCUMENTS,
+    tables.TEXT_CHUNKS,
+    tables.ENTITIES,
+    tables.RELATIONSHIPS,
+    tables.COMMUNITIES,
+    tables.COMMUNITY_MEMBERS,
+    tables.COMMUNITY_LEVELS,
+    tables.CLAIMS,
+    tables.COMMUNITY_REPORTS,
+    tables.REPORT_FINDINGS,
+    tables.REPORT_REFERENCES,
+    tables.TEXT_UNIT_EMBEDDINGS,
+    tables.ENTITY_EMBEDDINGS,
+    tables.REPORT_EMBEDDINGS,
+)
+#: What was found out with an index, by runs of their own.
+RESULTS = tuple(
+    table for table in tables.ALL_TABLES if table.group in {"questions", "answers", "evaluation", "studies"}
+)
+#: What is told of a document beside its text, of which the id is a hash.
+_TOLD = {"document_id", "source_id", "title", "date", "metadata"}
+_WORKING, _STANDING, _MAKING = "working", "standing", "making"
+# One thread takes a row group at a time; without a limit, what was read stays in memory.
+_CONFIG: dict[str, Any] = {"python_enable_replacements": False, "threads": 1, "memory_limit": "1GB"}
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A table as it goes into a snapshot: from which file, with which columns, rows and hash of them."""
+
+    table: Table
+    source: str
+    columns: tuple[str, ...]
+    rows: int
+    hash: tuple[int | None, int | None]
+
+
+class Contents:
+    """The tables that a snapshot of a corpus is to have, over a connection to the files they come from.
+
+    Args:
+        connection: with the working file attached, and the snapshot before if there is one.
+        corpus: the corpus.
+        fresh: tables that are taken from the working file whatever the snapshot before has.
+        standing: whether there is a snapshot before.
+    """
+
+    def __init__(
+        self, connection: duckdb.DuckDBPyConnection, corpus: str, fresh: Collection[Table], standing: bool
+    ) -> None:
+        self._connection = connection
+        self._corpus = corpus
+        # An index with documents that are gone stays published until a newer one is whole; what was made
+        # with it does not outlive it.
+        lasting = standing and not self._documents_are_gone()
+
+        def source(table: Table) -> str:
+            stays = lasting if table in RESULTS else standing
+            return _STANDING if stays and table not in fresh else _WORKING
+
+        found = (
+            self._part(table, source(table)) for table in tables.ALL_TABLES if table not in tables.ACCOUNTS
+        )
+        self.parts = [part for part in found if part is not None]
+
+    def version(self, of: Collection[Table] = tables.ALL_TABLES) -> str:
+        """Return a hash of the tables' rows, whatever their order."""
+        told = [(p.table.full_name, p.columns, p.rows, p.hash) for p in self.parts if p.table in of]
+        return hashlib.sha256(repr(told).encode()).hexdigest()[:16]
+
+    def counts(self) -> dict[str, int]:
+        """Return the rows of each table but the accounts, by its full name."""
+        return {part.table.full_name: part.rows for part in self.parts}
+
+    def files(self) -> list[dict[str, Any]]:
+        """Return path, hash and number of documents of every file of the corpus, by path."""
+        rows = self._rows(tables.FILES, "path, sha256, documents", "path")
+        return [{"path": path, "sha256": sha256, "documents": made} for path, sha256, made in rows]
+
+    def embedder(self) -> str | None:
+        """Return what made the vectors of the text units; None where there are none."""
+        rows = self._rows(tables.TEXT_UNIT_EMBEDDINGS, "any_value(embedder)", "1")
+        return rows[0][0] if rows else None
+
+    def copy(self, file: Path, accounts: Accounts | None) -> dict[str, int]:
+        """Write all tables into a new DuckDB file; returns the rows of the accounts by table.
+
+        Raises:
+            duckdb.Error: it cannot be written.
+        """
+        run = self._connection.execute
+        run(attaching(file, _MAKING, read_only=False))
+        try:
+            run("begin")
+            for part in self.parts:
+                self._copy(part)
+            counted = self._copy_accounts() if accounts is None else self._make_accounts(accounts)
+            run("commit")
+            # What closing a file does by itself, it does without saying where it fails.
+            run(f"checkpoint {_MAKING}")
+        except BaseException:
+            self._connection.close()
+            raise
+        run(f"detach {_MAKING}")
+        return counted
+
+    def _copy(self, part: Part) -> None:
+        self._connection.execute(f'create schema if not exists {_MAKING}."{part.table.schema}"')
+        names = ", ".join(f'"{name}"' for name in ("corpus", *part.columns))
+        self._connection.execute(
+            f"create table {qualified(part.table, _MAKING)} as select {names} "  # noqa: S608
+            f"from {qualified(part.table, part.source)} where corpus = ?",
+            [self._corpus],
+        )
+
+    def _copy_accounts(self) -> dict[str, int]:
+        found = [self._part(table, _WORKING) for table in tables.ACCOUNTS]
+        parts = [part for part in found if part is not None]
+        for part in parts:
+            self._copy(part)
+        return {part.table.full_name: part.rows for part in parts}
+
+    def _make_accounts(self, accounts: Accounts) -> dict[str, int]:
+        run = self._connection.execute
+        single, summed = tables.MODEL_USAGE, tables.RUN_USAGE
+        for table in (single, summed):
+            columns = ", ".join(f'"{column.name}" {column.type}' for column in table.columns)
+            run(f'create schema if not exists {_MAKING}."{table.schema}"')
+            run(f"create table {qualified(table, _MAKING)} (corpus VARCHAR, {columns})")
+        names = ", ".join(f'"{name}"' for name in single.column_names)
+        self._connection.register("accounts", accounts.model_usage.to_arrow())
+        run(
+            f"insert into {qualified(single, _MAKING)} select ?, {names} from accounts",  # noqa: S608
+            [self._corpus],
+        )
+        self._connection.unregister("accounts")
+        run(f"use {_MAKING}")
+        made = f"insert into {qualified(summed, _MAKING)} select ?, * from ({accounts.run_usage})"  # noqa: S608
+        run(made, [self._corpus])
+        run("use memory")
+        rows = run(f"select count(*) from {qualified(summed, _MAKING)}").fetchone()  # noqa: S608
+        return {single.full_name: accounts.model_usage.height, summed.full_name: rows[0] if rows else 0}
+
+    def _documents_are_gone(self) -> bool:
+        """Whether the snapshot before has documents that the warehouse no longer has as they were."""
+        both = [self._columns(tables.DOCUMENTS, source) for source in (_STANDING, _WORKING)]
+        if not all(_TOLD.issubset(columns) for columns in both):
+            return True
+        names = ", ".join(sorted(_TOLD))
+        found = self._connection.execute(
+            f"select {names} from {qualified(tables.DOCUMENTS, _STANDING)} where corpus = ? except "  # noqa: S608
+            f"select {names} from {qualified(tables.DOCUMENTS, _WORKING)} where corpus = ? limit 1",
+            [self._corpus, self._corpus],
+        ).fetchone()
+        return found is not None
+
+    def _part(self, table: Table, source: str) -> Part | None:
+        present = self._columns(table, source)
+        if not present:
+            return None
+        columns = tuple(name for name in table.column_names if name in present)
+        names = ", ".join(f'"{name}"' for name in columns)
+        # Two sums of one hash: what one of them does not see, the other does.
+        row = self._connection.execute(
+            "select count(*), bit_xor(h), sum(h::hugeint) from "  # noqa: S608
+            f"(select hash({names}) as h from {qualified(table, source)} where corpus = ?)",
+            [self._corpus],
+        ).fetchone()
+        rows, mixed, summed = row or (0, None, None)
+        return Part(table, source, columns, rows, (mixed, summed))
+
+    def _columns(self, table: Table, source: str) -> Collection[str]:
+        try:
+            rows = self._connection.execute(f"describe {qualified(table, source)}").fetchall()
+        except duckdb.CatalogException:
+            return ()
+        return {name for name, *_ in rows}
+
+    def _rows(self, table: Table, columns: str, order: str) -> list[Any]:
+        for part in self.parts:
+            if part.table == table and part.rows:
+                query = (
+                    f"select {columns} from {qualified(table, part.source)} where corpus = ? order by {order}"  # noqa: S608
+                )
+                return self._connection.execute(query, [self._corpus]).fetchall()
+        return []
+
+
+@contextmanager
+def contents(
+    warehouse: Warehouse, corpus: str, fresh: Collection[Table], before: Published | None, spill: Path
+) -> Iterator[Contents]:
+    """Open the files that a snapshot is made from.
+
+    Args:
+        warehouse: with the working file.
+        corpus: the corpus.
+        fresh: tables that are taken from the working file; the others are those of the snapshot before, so
+            that nothing half made is published beside them. All are taken from the working file where there
+            is none before, and what was made with an index that has documents that are gone.
+        before: the current snapshot, None where there is none.
+        spill: folder for what does not fit into memory.
+
+    Raises:
+        WarehouseError: the working file or the snapshot before cannot be read.
+    """
+    config = {**_CONFIG, "temp_directory": str(spill)}
+    with ExitStack() as stack:
+        connection = stack.enter_context(duckdb.connect(":memory:", config=config))
+        warehouse.attach(connection, corpus, _WORKING)
+        if before is not None:
+            _attach_standing(connection, before, stack)
+        yield Contents(connection, corpus, fresh, before is not None)
+
+
+def _attach_standing(connection: duckdb.DuckDBPyConnection, before: Published, stack: ExitStack) -> None:
+    try:
+        connection.execute(attaching(before.file, _STANDING, read_only=True))
+    except duckdb.Error as error:
+        if not is_busy(error):
+            raise WarehouseError(
+                f"the published index {before.file} cannot be read ({str(error).splitlines()[0]}); delete it "
+                "and run again"
+            ) from error
+        copy = unlocked_copy(before, stack)
+        connection.execute(attaching(copy, _STANDING, read_only=True))

@@ -1,0 +1,69 @@
+"""What a manifest tells of how the tables were made."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import polars as pl
+
+from graphrag_dagster import __version__
+from graphrag_dagster.prompts import all_prompts
+from graphrag_dagster.settings import CorpusSettings, Stage
+from graphrag_dagster.settings.model import TaskName
+
+_STAGES: Mapping[TaskName, tuple[Stage, ...]] = {
+    "extract": ("extraction", "claims"),
+    "summarise": ("graph",),
+    "report": ("reports",),
+    "answer": ("search", "questions"),
+    "judge": ("search", "evaluation"),
+}
+_NO_MODEL = "extractive"
+
+
+@dataclass(frozen=True, slots=True)
+class Accounts:
+    """The accounts of a corpus as they are now.
+
+    Attributes:
+        model_usage: rows of ``usage.model_usage``.
+        run_usage: the query that makes ``usage.run_usage`` of them.
+    """
+
+    model_usage: pl.DataFrame
+    run_usage: str
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """Who publishes, and what the tables were made with.
+
+    Attributes:
+        settings: of the corpus.
+        run_id: the Dagster run.
+        code: asset key ``schema/table`` → version of the code that made the table.
+        accounts: default: those of the warehouse.
+    """
+
+    settings: CorpusSettings = field(default_factory=CorpusSettings)
+    run_id: str | None = None
+    code: Mapping[str, str] = field(default_factory=dict)
+    accounts: Accounts | None = None
+
+    def told(self, embedder: str | None) -> dict[str, Any]:
+        """Return what the manifest says of it; ``embedder`` is what made the vectors, if there are any."""
+        return {
+            "package": __version__,
+            "code": dict(sorted(self.code.items())),
+            "settings": self.settings.model_dump(mode="json"),
+            "prompts": {name: prompt.hash for name, prompt in all_prompts().items()},
+            "models": {
+                **{task: self._model(task) for task in _STAGES},
+                "embedder": embedder or self.settings.embeddings.embedder,
+            },
+        }
+
+    def _model(self, task: TaskName) -> str:
+        if any(self.settings.engine_of(stage) == "llm" for stage in _STAGES[task]):
+            return self.settings.model.for_task(task).name
+        return _NO_MODEL

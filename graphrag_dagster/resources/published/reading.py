@@ -1,0 +1,91 @@
+"""Reading a corpus without touching what a run works on."""
+
+import hashlib
+import shutil
+import tempfile
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import Any
+
+import duckdb
+
+from graphrag_dagster.core.errors import WarehouseError
+from graphrag_dagster.resources.published.manifest import Published, published
+from graphrag_dagster.resources.warehouse import Reader, Warehouse, is_busy
+
+_CONFIG: dict[str, Any] = {"python_enable_replacements": False}
+
+
+@contextmanager
+def reading(
+    warehouse: Warehouse, corpus: str, config: Mapping[str, Any] | None = None
+) -> Iterator[tuple[Reader, Published | None]]:
+    """Open a corpus's current snapshot, else, where nothing was published yet, the warehouse's own file.
+
+    Args:
+        warehouse: where the tables are.
+        corpus: the corpus.
+        config: further configuration of the DuckDB connection.
+
+    Returns:
+        a reader of the tables, and the snapshot that is read, None for the warehouse's own file.
+
+    Raises:
+        WarehouseError: the corpus has not been indexed, or what was published cannot be read.
+    """
+    options = {**_CONFIG, **(config or {})}
+    with ExitStack() as stack:
+        opened = _opened(warehouse, corpus, options, stack)
+        if opened is None:
+            connection = stack.enter_context(warehouse.connect(corpus, read_only=True, config=options))
+            yield Reader(connection, corpus), None
+        else:
+            yield Reader(opened[0], corpus), opened[1]
+
+
+def _opened(
+    warehouse: Warehouse, corpus: str, options: dict[str, Any], stack: ExitStack
+) -> tuple[duckdb.DuckDBPyConnection, Published] | None:
+    found = published(warehouse, corpus)
+    while found is not None:
+        try:
+            return stack.enter_context(_connected(found.file, options)), found
+        except duckdb.Error as error:
+            if is_busy(error):
+                copy = unlocked_copy(found, stack)
+                return stack.enter_context(_connected(copy, options)), found
+            newer = published(warehouse, corpus)
+            # Deleted between the look and the opening: a newer snapshot has taken its place.
+            if newer is None or newer.version == found.version:
+                raise WarehouseError(
+                    f"the published index {found.file} cannot be read ({str(error).splitlines()[0]}); run "
+                    f"'graphrag-dagster index {corpus}'"
+                ) from error
+            found = newer
+    return None
+
+
+def _connected(file: Path, options: dict[str, Any]) -> duckdb.DuckDBPyConnection:
+    return duckdb.connect(str(file), read_only=True, config=options)
+
+
+def unlocked_copy(found: Published, stack: ExitStack) -> Path:
+    """Copy a snapshot that someone with the right to do so has opened for writing, which locks it.
+
+    Args:
+        found: the snapshot.
+        stack: deletes the copy in the end.
+
+    Raises:
+        WarehouseError: it is no longer what was published.
+    """
+    folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="graphrag_dagster_")))
+    copy = Path(shutil.copyfile(found.file, folder / found.file.name))
+    with copy.open("rb") as file:
+        if hashlib.file_digest(file, "sha256").hexdigest() != found.manifest["hash"]:
+            raise WarehouseError(
+                f"{found.file} has been written to since it was published, and is open for writing; close it "
+                "there, delete it and publish again. Open published files with: duckdb -readonly"
+            )
+    return copy

@@ -1,0 +1,175 @@
+import os
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import dagster as dg
+import pytest
+
+from graphrag_dagster.automation import corpora_sensor
+from graphrag_dagster.automation.watch import GONE_TICKS, Memory
+from graphrag_dagster.core.errors import GraphragError
+from graphrag_dagster.hooks import PARTITION_TAG
+from graphrag_dagster.resources.corpora import CorpusStore
+from graphrag_dagster.resources.warehouse import Warehouse
+from graphrag_dagster.resources.watching import cheap_fingerprint, content_fingerprint
+from support.corpora import write_corpus
+
+
+class Watch:
+    """The sensor, tick by tick, as the daemon would let it tick: partitions and cursor are kept."""
+
+    def __init__(self, instance: dg.DagsterInstance) -> None:
+        self.instance = instance
+        self.cursor: str | None = None
+        self.keys: list[str] = []
+
+    def tick(self) -> list[str]:
+        with dg.build_sensor_context(
+            instance=self.instance,
+            cursor=self.cursor,
+            resources={"corpora": CorpusStore(), "warehouse": Warehouse()},
+        ) as context:
+            found = corpora_sensor(context)
+        assert isinstance(found, dg.SensorResult)
+        self.cursor = found.cursor
+        for request in found.dynamic_partitions_requests or ():
+            if isinstance(request, dg.AddDynamicPartitionsRequest):
+                self.instance.add_dynamic_partitions("corpus", list(request.partition_keys))
+            else:
+                for name in request.partition_keys:
+                    self.instance.delete_dynamic_partition("corpus", name)
+        self.keys += [str(request.run_key) for request in found.run_requests or ()]
+        return [str(request.partition_key) for request in found.run_requests or ()]
+
+    def partitions(self) -> list[str]:
+        return list(self.instance.get_dynamic_partitions("corpus"))
+
+
+@pytest.fixture
+def watch(home: Path) -> Iterator[Watch]:
+    with dg.DagsterInstance.ephemeral() as instance:
+        yield Watch(instance)
+
+
+def settle(watch: Watch) -> None:
+    assert [watch.tick(), watch.tick()][0] == []
+    assert watch.tick() == []
+    watch.keys.clear()
+
+
+def test_a_new_folder_counts_once_it_stays_the_same(watch: Watch, home: Path) -> None:
+    assert watch.tick() == []
+    folder = write_corpus(home / "corpora")
+    assert watch.tick() == []
+    (folder / "late.txt").write_text("Still being copied.", encoding="utf-8")
+    assert watch.tick() == []
+    assert watch.partitions() == []
+    assert watch.tick() == ["coast"]
+    assert watch.partitions() == ["coast"]
+    assert watch.tick() == []
+
+
+def test_a_change_is_requested_once_and_going_back_is_a_change_too(watch: Watch, home: Path) -> None:
+    folder = write_corpus(home / "corpora")
+    settle(watch)
+    letter = folder / "institute" / "letter.txt"
+    text, times = letter.read_text(encoding="utf-8"), letter.stat()
+    letter.write_text("Piet Lund wrote nothing.", encoding="utf-8")
+    assert [watch.tick(), watch.tick(), watch.tick()] == [[], ["coast"], []]
+    letter.write_text(text, encoding="utf-8")
+    os.utime(letter, ns=(times.st_atime_ns, times.st_mtime_ns))
+    assert [watch.tick(), watch.tick(), watch.tick()] == [[], ["coast"], []]
+    (folder / "corpus.yaml").write_text("text_units: {size: 300}", encoding="utf-8")
+    assert [watch.tick(), watch.tick(), watch.tick()] == [[], ["coast"], []]
+    letter.unlink()
+    assert [watch.tick(), watch.tick(), watch.tick()] == [[], ["coast"], []]
+    assert len(set(watch.keys)) == 4
+
+
+def test_a_touched_file_is_no_change(watch: Watch, home: Path) -> None:
+    folder = write_corpus(home / "corpora")
+    settle(watch)
+    os.utime(folder / "news" / "strike.md", (1, 1))
+    (folder / ".hidden").write_text("x", encoding="utf-8")
+    (folder / "news" / "~$strike.docx").write_text("x", encoding="utf-8")
+    assert [watch.tick(), watch.tick(), watch.tick()] == [[], [], []]
+
+
+def test_a_change_waits_for_the_run_that_is_under_way(watch: Watch, home: Path) -> None:
+    folder = write_corpus(home / "corpora")
+    settle(watch)
+    run = watch.instance.create_run_for_job(
+        dg.job(name="index")(lambda: None),
+        tags={PARTITION_TAG: "coast"},
+        status=dg.DagsterRunStatus.STARTED,
+    )
+    (folder / "new.txt").write_text("A new document.", encoding="utf-8")
+    assert [watch.tick(), watch.tick(), watch.tick()] == [[], [], []]
+    watch.instance.report_run_canceled(run)
+    assert watch.tick() == ["coast"]
+
+
+def test_a_removed_folder_takes_its_partition_along_later_and_nothing_else(
+    watch: Watch, home: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    folder = write_corpus(home / "corpora")
+    settle(watch)
+    made = Warehouse().file("coast")
+    made.parent.mkdir(parents=True, exist_ok=True)
+    made.write_bytes(b"kept")
+    shutil.move(folder, home / "elsewhere")
+    for _ in range(GONE_TICKS - 1):
+        assert watch.tick() == []
+        assert watch.partitions() == ["coast"]
+    assert watch.tick() == []
+    assert watch.partitions() == []
+    assert made.read_bytes() == b"kept"
+    shutil.move(home / "elsewhere", folder)
+    assert [watch.tick(), watch.tick()] == [[], ["coast"]]
+
+
+def test_a_root_or_a_folder_that_is_not_mounted_removes_nothing(watch: Watch, home: Path) -> None:
+    write_corpus(home / "corpora")
+    far = write_corpus(home / "far", "shore")
+    CorpusStore().register(far)
+    settle(watch)
+    shutil.move(far, home / "unmounted shore")
+    assert [watch.tick() for _ in range(GONE_TICKS + 1)] == [[]] * (GONE_TICKS + 1)
+    shutil.move(home / "corpora", home / "unmounted")
+    assert [watch.tick() for _ in range(GONE_TICKS + 1)] == [[]] * (GONE_TICKS + 1)
+    assert sorted(watch.partitions()) == ["coast", "shore"]
+
+
+def test_a_lost_cursor_requests_only_what_is_not_published(watch: Watch, home: Path) -> None:
+    from graphrag_dagster.cli.indexing import run_index
+
+    write_corpus(home / "corpora")
+    write_corpus(home / "corpora", "shore")
+    run_index("coast")
+    watch.instance.add_dynamic_partitions("corpus", ["coast", "shore"])
+    assert [watch.tick(), watch.tick(), watch.tick()] == [[], ["shore"], []]
+
+
+def test_what_is_no_cursor_is_as_good_as_none() -> None:
+    for cursor in (None, "", "no JSON", "[]", '{"coast": 3}', '{"coast": [1, 2, 3, 4, 5, 6, 7]}'):
+        assert Memory.read(cursor) == Memory()
+    memory = Memory()
+    memory.observe({"coast": "a"})
+    assert Memory.read(memory.written()) == memory
+
+
+def test_fingerprints_tell_names_from_contents(tmp_path: Path) -> None:
+    one, two = tmp_path / "one", tmp_path / "two"
+    for folder, name in ((one, "a.txt"), (two, "b.txt")):
+        folder.mkdir()
+        (folder / name).write_text("text", encoding="utf-8")
+        os.utime(folder / name, (1, 1))
+    assert cheap_fingerprint(one) != cheap_fingerprint(two)
+    assert content_fingerprint(one) != content_fingerprint(two)
+    (two / "b.txt").rename(two / "a.txt")
+    assert cheap_fingerprint(one) == cheap_fingerprint(two)
+    (two / "a.txt").write_text("TEXT", encoding="utf-8")
+    assert content_fingerprint(one) != content_fingerprint(two)
+    with pytest.raises((OSError, GraphragError)):
+        cheap_fingerprint(tmp_path / "none")

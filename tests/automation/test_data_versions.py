@@ -1,0 +1,72 @@
+import random
+from pathlib import Path
+
+import dagster as dg
+import polars as pl
+from hypothesis import given
+from hypothesis import strategies as st
+
+from graphrag_dagster import tables
+from graphrag_dagster.assets.declare import data_version
+from graphrag_dagster.cli.indexing import run_index
+from graphrag_dagster.definitions import defs
+from support.corpora import write_corpus
+
+TABLE = tables.TEXT_UNIT_EMBEDDINGS
+DATA_VERSION = "dagster/data_version"
+
+
+def unit(identity: str, text: str) -> dict[str, object]:
+    return {
+        "text_unit_id": identity, "human_readable_id": 1, "document_id": "d", "position": 0, "start_char": 0,
+        "end_char": len(text), "text": text, "tokens": 3, "encoding": "cl100k_base", "strategy": "tokens",
+    }  # fmt: skip
+
+
+@given(st.dictionaries(st.text(min_size=1), st.text(), max_size=8), st.randoms())
+def test_the_order_of_rows_and_columns_is_nothing_and_the_content_is_all(
+    texts: dict[str, str], chance: random.Random
+) -> None:
+    table = tables.TEXT_CHUNKS
+    rows = [unit(identity, text) for identity, text in texts.items()]
+    first = data_version(table, table.frame(rows))
+    columns = list(table.column_names)
+    chance.shuffle(rows)
+    chance.shuffle(columns)
+    shuffled = pl.DataFrame(rows, schema=table.empty().schema) if rows else table.empty()
+    assert data_version(table, shuffled.select(columns)) == first
+    if rows:
+        rows[0]["text"] = f"{rows[0]['text']}."
+        assert data_version(table, table.frame(rows)) != first
+
+
+def test_a_vector_counts() -> None:
+    key = TABLE.key[0]
+
+    def version(*numbers: float) -> dg.DataVersion:
+        vector = pl.Series("vector", [list(numbers)], dtype=pl.Array(pl.Float32, len(numbers)))
+        return data_version(TABLE, pl.DataFrame({key: ["u"], "embedder": ["static"]}).with_columns(vector))
+
+    assert version(0.1, 0.2) == version(0.1, 0.2)
+    assert version(0.1, 0.2) != version(0.1, 0.3)
+
+
+def test_every_asset_of_an_index_has_one_and_a_second_run_the_same(home: Path) -> None:
+    write_corpus(home / "corpora")
+
+    def versions() -> dict[str, str]:
+        run_index("coast")
+        with dg.DagsterInstance.from_config(str(home / ".dagster_home")) as instance:
+            events = {
+                key: instance.get_latest_materialization_event(key)
+                for key in defs.resolve_job_def("index").asset_layer.executable_asset_keys
+            }
+        return {
+            key.to_user_string(): event.asset_materialization.tags[DATA_VERSION]
+            for key, event in events.items()
+        }
+
+    accounts = {"/".join(table.asset_key) for table in tables.ACCOUNTS}
+    first, second = versions(), versions()
+    assert {key for key in first if first[key] != second[key]} <= accounts
+    assert len(set(first.values())) > len(first) - len(accounts) - 4

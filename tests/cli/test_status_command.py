@@ -1,0 +1,194 @@
+"""``status``: what changed since a corpus was published."""
+
+import json
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from graphrag_dagster.resources.warehouse import Warehouse
+from support.corpora import write_corpus
+
+Run = Callable[..., tuple[int, str, str]]
+
+
+@pytest.fixture(scope="module")
+def published_home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("published")
+    write_corpus(folder / "corpora")
+    patch = pytest.MonkeyPatch()
+    patch.setenv("GRAPHRAG_DAGSTER_HOME", str(folder))
+    patch.setenv("DAGSTER_HOME", str(folder / ".dagster_home"))
+    from graphrag_dagster.cli.indexing import run_index
+
+    run_index("coast")
+    patch.undo()
+    return folder
+
+
+@pytest.fixture
+def coast(published_home: Path, home: Path) -> Path:
+    """The folder of a corpus that is indexed and unchanged."""
+    shutil.copytree(published_home, home, dirs_exist_ok=True)
+    return home / "corpora" / "coast"
+
+
+def status(run: Run, expected: int = 6) -> dict[str, Any]:
+    code, out, err = run("status", "coast", "--json")
+    assert code == expected, out + err
+    found: dict[str, Any] = json.loads(out)
+    assert found["up_to_date"] == (code == 0)
+    return found
+
+
+def manifest_of(home: Path) -> Path:
+    folder = home / "warehouse" / "published" / "coast"
+    version = json.loads((folder / "current.json").read_text())["version"]
+    return folder / f"{version}.json"
+
+
+def alter(home: Path, **changed: Any) -> None:
+    """Make the manifest tell of another past."""
+    place = manifest_of(home)
+    manifest = json.loads(place.read_text())
+    for key, value in changed.items():
+        if value is None:
+            manifest.pop(key)
+        else:
+            manifest[key] = {**manifest[key], **value} if isinstance(value, dict) else value
+    place.chmod(0o644)
+    place.write_text(json.dumps(manifest))
+
+
+def test_an_unchanged_corpus_is_up_to_date(run: Run, coast: Path) -> None:
+    found = status(run, 0)
+    assert found["files"] == {
+        "added": [], "edited": [], "renamed": [], "removed": [], "unchanged": 4, "now": 4
+    }  # fmt: skip
+    assert (found["settings"], found["code"], found["redo"], found["plan"]) == ([], [], [], None)
+    code, out, _ = run("status", "coast")
+    assert code == 0
+    assert "up to date" in out
+    assert "to catch up" not in out
+
+
+def test_a_corpus_that_was_never_published_is_to_be_done_whole(run: Run, home: Path) -> None:
+    write_corpus(home / "corpora")
+    found = status(run)
+    assert found["version"] is None
+    assert found["redo"][0] == "corpus"
+    code, out, _ = run("status", "coast")
+    assert code == 6
+    assert "never published; 4 files" in out
+    assert "graphrag-dagster index coast" in out
+
+
+def test_an_unknown_corpus_is_an_error(run: Run, home: Path) -> None:
+    code, _, err = run("status", "nowhere")
+    assert code == 1
+    assert "nowhere" in err
+
+
+def test_changed_files_are_told_by_what_became_of_them(run: Run, coast: Path) -> None:
+    (coast / "new [1].txt").write_text("Piet Lund left Wavecrest Energy.", encoding="utf-8")
+    (coast / "news" / "merger.txt").rename(coast / "merger 1998.txt")
+    (coast / "news" / "strike.md").unlink()
+    (coast / "institute" / "letter.txt").write_text("Piet Lund wrote a letter.", encoding="utf-8")
+    found = status(run)
+    assert found["files"] == {
+        "added": ["new [1].txt"],
+        "edited": ["institute/letter.txt"],
+        "renamed": [["news/merger.txt", "merger 1998.txt"]],
+        "removed": ["news/strike.md"],
+        "unchanged": 1,
+        "now": 4,
+    }
+    assert found["redo"][0] == "corpus"
+    assert found["plan"] is None
+    _, out, _ = run("status", "coast")
+    for words in ("new [1].txt", "news/merger.txt → merger 1998.txt", "it takes time only"):
+        assert words in out
+
+
+def test_many_files_are_shown_in_part(run: Run, coast: Path) -> None:
+    for number in range(30):
+        (coast / f"more {number:02}.txt").write_text(f"Text number {number}.", encoding="utf-8")
+    _, out, _ = run("status", "coast")
+    assert "and 18 more" in out
+    assert len(status(run)["files"]["added"]) == 30
+
+
+def test_settings_that_change_no_result_are_told_but_nothing_is_to_be_done(run: Run, coast: Path) -> None:
+    (coast / "corpus.yaml").write_text("extraction: {processes: 1}\nsearch: {level: 2}\n", encoding="utf-8")
+    found = status(run, 0)
+    assert {one["key"]: (one["before"], one["now"]) for one in found["settings"]} == {
+        "extraction.processes": (0, 1),
+        "search.level": (1, 2),
+    }
+    assert (found["redo"], found["asked"]) == ([], ["answers"])
+
+
+def test_a_model_has_its_price(run: Run, coast: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_BASE_URL", "http://127.0.0.1:9/v1")
+    (coast / "corpus.yaml").write_text(
+        "reports: {engine: llm}\nmodel: {name: some-model, prices: {input: 1, output: 2}}\n", encoding="utf-8"
+    )
+    found = status(run)
+    assert found["redo"] == ["reports", "embeddings", "marts"]
+    assert {"key": "report", "before": "extractive", "now": "some-model"} in found["models"]
+    assert [stage["stage"] for stage in found["plan"]["stages"]] == ["reports"]
+    assert found["plan"]["usd"]["expected"] > 0
+    _, out, _ = run("status", "coast")
+    assert "price of catching up" in out
+
+
+def test_changed_code_prompts_and_package_are_told(run: Run, home: Path, coast: Path) -> None:
+    alter(
+        home,
+        code={"graph/entities": "older", "answers/answers": "older"},
+        prompts={"community_report_system": "older", "a_prompt_of_old": "older"},
+        package="0.0.1",
+    )
+    found = status(run)
+    assert set(found["code"]) - {"answers/answers"} == {"graph/entities"}
+    assert found["prompts"] == ["community_report_system"]
+    assert found["package"]["before"] == "0.0.1"
+    assert found["redo"][0] == "graph"
+
+
+def test_a_manifest_that_tells_less_is_believed_as_far_as_it_goes(run: Run, home: Path, coast: Path) -> None:
+    alter(home, code=None, prompts=None, package=None, models=None, settings=None, files=None)
+    found = status(run, 0)
+    assert found["package"] is None
+
+
+def test_a_file_that_no_reader_took_is_no_change(run: Run, home: Path, coast: Path) -> None:
+    (coast / "broken.docx").write_bytes(b"PK\x03\x04 no archive")
+    from graphrag_dagster.cli.indexing import run_index
+
+    run_index("coast")
+    assert status(run, 0)["files"]["now"] == 5
+    files = json.loads(manifest_of(home).read_text())["files"]
+    for file in files:
+        file["sha256"] = None if file["path"] == "broken.docx" else file["sha256"]
+    alter(home, files=files)
+    assert status(run)["files"]["edited"] == ["broken.docx"]
+
+
+def test_a_run_that_failed_half_way_is_told(run: Run, coast: Path) -> None:
+    (coast / "corpus.yaml").write_text("extraction: {pipeline: no_such_pipeline}\n", encoding="utf-8")
+    code, _, err = run("index", "coast")
+    assert code == 1
+    assert "no_such_pipeline" in err
+    found = status(run)
+    assert found["unfinished"]["state"] == "failed"
+    assert "gleaned_entities" in found["unfinished"]["step"] or "extraction" in found["unfinished"]["step"]
+    _, out, _ = run("status", "coast")
+    assert "ended half-way" in out
+    (coast / "corpus.yaml").unlink()
+    assert status(run)["redo"] == []
+    assert run("index", "coast")[0] == 0
+    assert status(run, 0)["unfinished"] is None
+    assert Warehouse().file("coast").is_file()

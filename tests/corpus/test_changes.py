@@ -1,0 +1,152 @@
+"""What differs between two states of a corpus, and which stages that concerns."""
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from graphrag_dagster.core.corpus.affected import INDEXED, following, stages_of_prompts, stages_of_settings
+from graphrag_dagster.core.corpus.changes import Change, compare_files, compare_values, flattened
+from graphrag_dagster.core.corpus.documents import read_corpus
+from graphrag_dagster.core.corpus.hashing import hash_files
+from graphrag_dagster.prompts import all_prompts
+from graphrag_dagster.settings import CorpusSettings, parse_settings
+
+folders = st.dictionaries(
+    st.text("abc/", min_size=1, max_size=3), st.none() | st.sampled_from("xyz"), max_size=8
+)
+
+
+@given(folders, folders)
+def test_every_path_is_told_once_on_either_side(
+    before: dict[str, str | None], now: dict[str, str | None]
+) -> None:
+    found = compare_files(before, now)
+    old, new = [path for path, _ in found.renamed], [path for _, path in found.renamed]
+    same = [path for path in before if path in now and before[path] == now[path]]
+    assert sorted([*found.removed, *old, *found.edited, *same]) == sorted(before)
+    assert sorted([*found.added, *new, *found.edited, *same]) == sorted(now)
+    assert found.unchanged == len(same)
+    assert all(before[a] == now[b] is not None for a, b in found.renamed)
+    assert bool(found) == (before != now)
+    assert not {before[path] for path in found.removed} & {now[path] for path in found.added} - {None}
+
+
+@given(folders, folders)
+def test_the_way_back_is_the_mirror_image(before: dict[str, str | None], now: dict[str, str | None]) -> None:
+    there, back = compare_files(before, now), compare_files(now, before)
+    assert there.edited == back.edited
+    assert len(there.renamed) == len(back.renamed)
+    assert len(there.added) == len(back.removed)
+    assert len(there.removed) == len(back.added)
+
+
+def test_a_moved_file_is_renamed_and_a_copy_is_added() -> None:
+    before = {"a.txt": "1", "b.txt": "2", "c.txt": "3", "d.txt": None}
+    now = {"a.txt": "1", "a copy.txt": "1", "moved/b.txt": "2", "c.txt": "4", "e.txt": None}
+    found = compare_files(before, now)
+    assert found.added == ("a copy.txt", "e.txt")
+    assert found.renamed == (("b.txt", "moved/b.txt"),)
+    assert found.edited == ("c.txt",)
+    assert found.removed == ("d.txt",)
+    assert (found.unchanged, len(found)) == (1, 5)
+
+
+def test_nested_values_are_compared_by_dotted_keys() -> None:
+    before = flattened({"a": {"b": 1, "c": {}}, "l": [1, 2]})
+    assert before == {"a.b": 1, "l": [1, 2]}
+    now = flattened({"a": {"b": 1, "c": {"d": True}}, "l": [2]})
+    assert compare_values(before, now) == [Change("a.c.d", None, True), Change("l", [1, 2], [2])]
+
+
+def test_hashes_are_those_of_reading(tmp_path: Path) -> None:
+    (tmp_path / "sub").mkdir()
+    (tmp_path / "a.txt").write_text("Anna met Bert.")
+    (tmp_path / "sub" / "copy.txt").write_text("Anna met Bert.")
+    (tmp_path / "b.bin").write_bytes(b"\0\1")
+    (tmp_path / "big.txt").write_text("x" * 2000)
+    (tmp_path / "draft.txt").write_text("not yet")
+    (tmp_path / "corpus.yaml").write_text("engine: extractive")
+    (tmp_path / "gone").symlink_to(tmp_path / "nowhere")
+    read = read_corpus(tmp_path, max_bytes=1000, ignore=["draft*"]).files
+    assert hash_files(tmp_path, max_bytes=1000, ignore=["draft*"]) == dict(
+        read.select("path", "sha256").iter_rows()
+    )
+
+
+def stages(content: dict[str, object], base: dict[str, object] | None = None) -> set[str]:
+    before = flattened(parse_settings(base or {}, "corpus.yaml").model_dump(mode="json"))
+    now = flattened(parse_settings({**(base or {}), **content}, "corpus.yaml").model_dump(mode="json"))
+    changes = compare_values(before, now)
+    assert changes
+    return stages_of_settings(changes, before, now)
+
+
+LLM = {"engine": "llm"}
+
+
+@pytest.mark.parametrize(
+    ("content", "base", "expected"),
+    [
+        ({"text_units": {"size": 300}}, {}, {"corpus"}),
+        ({"files": {"ignore": ["*.log"]}}, {}, {"corpus"}),
+        ({"claims": {"enabled": True}}, {}, {"extraction"}),
+        ({"extraction": {"processes": 3}}, {}, set()),
+        ({"extraction": {"entity_types": ["ship"]}}, {}, set()),
+        ({"extraction": {"entity_types": ["ship"]}}, LLM, {"extraction"}),
+        ({"extraction": {"gleaning": {"rounds": 0}}}, LLM, {"extraction"}),
+        ({"extraction": {"pipeline": "other"}}, LLM, set()),
+        ({"extraction": {"pipeline": "other"}}, {}, {"extraction"}),
+        ({"graph": {"max_input_tokens": 100}}, {}, set()),
+        ({"graph": {"weight": "strength_sum"}}, {}, {"graph"}),
+        ({"communities": {"seed": 1}}, {}, {"communities"}),
+        ({"reports": {"context_tokens": 500}}, {}, {"reports"}),
+        ({"embeddings": {"embedder": "endpoint", "model": "m"}}, {}, {"embeddings"}),
+        ({"search": {"level": 2}}, {}, {"answers"}),
+        ({"description": "harbour news"}, {}, {"questions"}),
+        ({"engine": "llm"}, {}, {"extraction", "graph", "reports", "questions", "answers", "evaluation"}),
+        ({"reports": {"engine": "llm"}}, {}, {"reports"}),
+        ({"reports": {"engine": "extractive"}}, {}, set()),
+        ({"model": {"name": "other"}}, {}, set()),
+        ({"model": {"name": "other"}}, {"reports": {"engine": "llm"}}, {"reports"}),
+        ({"model": {"concurrency": 2, "timeout_seconds": 3}}, LLM, set()),
+        ({"model": {"tasks": {"report": {"name": "other"}}}}, LLM, {"reports"}),
+        ({"model": {"tasks": {"report": {"concurrency": 1}}}}, LLM, set()),
+        ({"model": {"namespace": "b"}}, {"embeddings": {"embedder": "endpoint"}}, {"embeddings"}),
+    ],
+)
+def test_a_setting_concerns_the_stages_that_read_it(
+    content: dict[str, object], base: dict[str, object], expected: set[str]
+) -> None:
+    assert stages(content, base) == expected
+
+
+def test_prompts_concern_the_stages_that_send_them() -> None:
+    def of(name: str, settings: dict[str, object]) -> set[str]:
+        return stages_of_prompts([name], flattened(parse_settings(settings, "x").model_dump(mode="json")))
+
+    assert of("extract_graph_system", {}) == set()
+    assert of("extract_graph_system", LLM) == {"extraction"}
+    assert of("extract_claims_system", LLM) == set()
+    assert of("extract_claims_system", {**LLM, "claims": {"enabled": True}}) == {"extraction"}
+    assert of("claims_decompose_user", LLM) == {"evaluation"}
+    assert of("global_map_system", {"search": {"engine": "llm"}}) == {"answers"}
+    assert of("retry", {"reports": {"engine": "llm"}}) == {"reports"}
+    assert all(of(name, LLM) or name.startswith(("claims_", "extract_claims")) for name in all_prompts())
+
+
+def test_what_follows_a_stage_is_the_rest_of_the_index() -> None:
+    assert following([]) == []
+    assert following(["answers"]) == []
+    assert following(["reports", "graph"]) == list(INDEXED[2:])
+
+
+def test_every_setting_is_placed() -> None:
+    """A new section must say which stage it concerns, or that it concerns none."""
+    placed = {
+        *("files", "tables", "text_units", "extraction", "claims", "graph", "communities", "reports"),
+        *("embeddings", "search", "questions", "evaluation", "studies", "model", "description", "engine"),
+    }
+    none = {"publishing", "schedule"}
+    assert set(CorpusSettings.model_fields) <= placed | none

@@ -1,0 +1,153 @@
+"""Lineage of an indexed corpus, checked against the documents and against a run without one of them."""
+
+import json
+import sys
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from graphrag_dagster import tables
+from graphrag_dagster.cli import main
+from graphrag_dagster.cli.answering import answer_corpus
+from graphrag_dagster.cli.indexing import run_index
+from graphrag_dagster.resources.lineage import impact, why
+from graphrag_dagster.resources.warehouse import Warehouse
+from support.corpora import write_corpus
+
+
+@pytest.mark.parametrize("path", ["news/merger.txt", "institute/report.txt"])
+def test_impact_is_what_a_run_without_the_document_gives(home: Path, path: str) -> None:
+    folder = write_corpus(home / "corpora")
+    run_index("coast")
+    warehouse = Warehouse()
+    before = {
+        t: warehouse.read(t, "coast") for t in (tables.TEXT_CHUNKS, tables.ENTITIES, tables.RELATIONSHIPS)
+    }
+    found = impact(warehouse, "coast", path)
+    (folder / path).unlink()
+    run_index("coast")
+    after = {table: warehouse.read(table, "coast") for table in before}
+
+    def lost(table: tables.Table) -> set[str]:
+        key = table.key[0]
+        return set(before[table][key]) - set(after[table][key])
+
+    assert lost(tables.TEXT_CHUNKS) == set(found.text_units["text_unit_id"])
+    assert lost(tables.ENTITIES) == set(found.entities.filter("gone")["entity_id"])
+    assert lost(tables.RELATIONSHIPS) == set(found.relationships.filter("gone")["relationship_id"])
+    assert all(set(after[table][table.key[0]]) <= set(before[table][table.key[0]]) for table in before)
+    for table, frame, columns in (
+        (tables.ENTITIES, found.entities, ("frequency", "instances")),
+        (tables.RELATIONSHIPS, found.relationships, ("weight", "instances")),
+    ):
+        key = table.key[0]
+        predicted = frame.filter(~pl.col("gone")).select(
+            key, *(pl.col(f"{c}_after").alias(c) for c in columns if f"{c}_after" in frame.columns)
+        )
+        same = [column for column in predicted.columns if column != key]
+        real = after[table].select(key, *same).join(predicted.select(key), on=key, how="semi").sort(key)
+        assert real.rows() == predicted.sort(key).rows()
+        untouched = (
+            before[table].join(frame, on=key, how="anti").select(key, *columns, "description").sort(key)
+        )
+        kept = after[table].join(frame, on=key, how="anti").select(key, *columns, "description").sort(key)
+        assert untouched.rows() == kept.rows()
+        # Where the descriptions of the instances stay, so does the merged one.
+        steady = frame.filter(~pl.col("gone") & ~pl.col("description_changes")).select(key)
+        one, other = (
+            t.join(steady, on=key).select(key, "description").sort(key) for t in (before[table], after[table])
+        )
+        assert one.rows() == other.rows()
+
+
+@pytest.fixture(scope="module")
+def answered(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    home = tmp_path_factory.mktemp("answered")
+    write_corpus(
+        home / "corpora",
+        settings='questions:\n  ask: ["Who led the Dockers Union?"]\n  methods: [C1, SS, local]\n  write: never\n',
+    )
+    with pytest.MonkeyPatch.context() as patch:
+        enter(patch, home)
+        run_index("coast")
+        answer_corpus("coast", max_tokens=None, max_usd=None, as_json=True)
+    return home
+
+
+def enter(patch: pytest.MonkeyPatch, home: Path) -> None:
+    for variable in (
+        "GRAPHRAG_DAGSTER_CORPORA",
+        "GRAPHRAG_DAGSTER_WAREHOUSE",
+        "OPENAI_API_KEY",
+        "OPENAI_BASE_URL",
+    ):
+        patch.delenv(variable, raising=False)
+    patch.setenv("GRAPHRAG_DAGSTER_HOME", str(home))
+    patch.setenv("DAGSTER_HOME", str(home / ".dagster_home"))
+    patch.chdir(home)
+
+
+def test_every_word_shown_is_the_documents(answered: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    enter(monkeypatch, answered)
+    warehouse = Warehouse()
+    documents = dict(warehouse.read(tables.DOCUMENTS, "coast").select("document_id", "text").iter_rows())
+    for kind, table in (
+        ("entity", tables.ENTITIES),
+        ("relationship", tables.RELATIONSHIPS),
+        ("report", tables.COMMUNITY_REPORTS),
+        ("answer", tables.ANSWERS),
+    ):
+        rows = warehouse.read(table, "coast")
+        assert rows.height
+        for row in rows.iter_rows(named=True):
+            step = why(warehouse, "coast", kind, row[table.key[0]], None)
+            words = list(step.all_words())
+            assert words
+            for one in words:
+                text = documents[one.document_id]
+                assert text[one.start_char : one.end_char] == one.quotation
+                assert text[one.sentence_start : one.sentence_end] == one.sentence
+                assert one.quotation in one.sentence
+            if kind == "entity":
+                assert {w.text_unit_id for w in words} == set(row["text_unit_ids"])
+                assert len(step.steps) == row["instances"]
+            if kind == "report":
+                shown = step.steps[0]
+                assert len(shown.steps) == sum(
+                    shown.facts[sort] for sort in ("entities", "relationships", "claims", "reports")
+                )
+                assert all(below.id for below in shown.steps)
+
+
+def test_the_commands_print_and_give_json(
+    answered: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    enter(monkeypatch, answered)
+
+    def run(*arguments: str) -> tuple[int, str, str]:
+        monkeypatch.setattr(sys, "argv", ["graphrag-dagster", *arguments])
+        capsys.readouterr()
+        code = 0
+        try:
+            main()
+        except SystemExit as ended:
+            code = ended.code if isinstance(ended.code, int) else int(ended.code is not None)
+        captured = capsys.readouterr()
+        return code, captured.out, captured.err
+
+    code, out, _ = run("why", "coast", "entity", "tallow marine")
+    assert code == 0
+    assert "Orrin Vask founded Tallow Marine" in " ".join(out.replace("│", " ").split())
+    shown = json.loads(run("why", "coast", "report", "0", "--all", "--json")[1])
+    assert shown["kind"] == "report"
+    code, out, _ = run("impact", "coast", "news/strike.md")
+    assert code == 0
+    assert "entities that go" in out
+    found = json.loads(run("impact", "coast", "news/strike.md", "--json")[1])
+    assert found["counts"]["text_units_gone"] == 1
+    assert found["counts"]["answers_citing"] == sum(row["citations"] > 0 for row in found["answers"]) > 0
+    code, _, err = run("why", "coast", "entity", "Tallow Marin")
+    assert (code, "near are 'Tallow Marine'" in err, "Traceback" in err) == (1, True, False)
+    code, _, err = run("why", "coast", "person", "Tallow Marine")
+    assert (code, "choose entity, relationship, report, claim, answer" in err) == (1, True)

@@ -1,0 +1,285 @@
+"""Two documents by hand: what every row rests on, and what would go without one of them."""
+
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from graphrag_dagster import tables
+from graphrag_dagster.core.errors import QuestionError, WarehouseError
+from graphrag_dagster.core.lineage.steps import Step
+from graphrag_dagster.resources.lineage import impact, why
+from graphrag_dagster.resources.warehouse import Warehouse
+
+ONE = "Ann met Bob. Bob saw Cy."
+TWO = "Ann thanked Bob."
+_FILL = {"VARCHAR": "", "INTEGER": 0, "BIGINT": 0, "DOUBLE": 0.0, "BOOLEAN": False}
+
+
+def spans(text: str, *words: str) -> list[dict[str, int]]:
+    return [{"start": text.index(word), "end": text.index(word) + len(word)} for word in words]
+
+
+def mention(unit: str, place: int, name: str, said: str) -> dict[str, object]:
+    text = ONE if unit == "u1" else TWO
+    return {
+        "instance_id": f"{unit}-{place}", "text_unit_id": unit, "position": place, "name": name.upper(),
+        "surface": name, "type": "PERSON", "description": said, "spans": spans(text, name),
+        "engine": "llm",
+    }  # fmt: skip
+
+
+def statement(
+    unit: str, place: int, source: str, target: str, said: str, sentence: str | None
+) -> dict[str, object]:
+    text = ONE if unit == "u1" else TWO
+    return {
+        "instance_id": f"{unit}-r{place}", "text_unit_id": unit, "position": place, "source": source,
+        "target": target, "description": said, "strength": 1.0, "basis": "model", "engine": "llm",
+        "spans": spans(text, sentence) if sentence else [],
+    }  # fmt: skip
+
+
+def entity(number: int, name: str, units: list[str], degree: int) -> dict[str, object]:
+    return {
+        "entity_id": f"e{number}{name.lower()}", "human_readable_id": number, "name": name.upper(), "title": name,
+        "type": "PERSON", "description": f"all of {name}", "description_engine": "llm", "text_unit_ids": units,
+        "frequency": len(units), "instances": len(units), "degree": degree,
+    }  # fmt: skip
+
+
+def edge(number: int, source: str, target: str, weight: int, units: list[str]) -> dict[str, object]:
+    ids = {"ANN": "e0ann", "BOB": "e1bob", "CY": "e2cy"}
+    return {
+        "relationship_id": f"r{number}", "human_readable_id": number, "source": source, "target": target,
+        "source_id": ids[source], "target_id": ids[target], "description": f"{source} and {target}",
+        "description_engine": "llm", "weight": weight, "instances": weight, "text_unit_ids": units,
+    }  # fmt: skip
+
+
+CONTEXT = (
+    "-----Entities-----\nid,name,description\n1,Ann,all of Ann\n2,Bob,all of Bob\n3,Cy,all of Cy\n"
+    "-----Relationships-----\nid,source,target,description,combined_degree\n"
+    "1,Ann,Bob,ANN and BOB,3\n2,Bob,Cy,BOB and CY,3\n"
+)
+ROWS: dict[tables.Table, list[dict[str, object]]] = {
+    tables.FILES: [
+        {"path": "a/one.txt", "status": "read"},
+        {"path": "a/two.txt", "status": "read"},
+        {"path": "b/copy.txt", "status": "duplicate", "duplicate_of": "a/one.txt"},
+    ],
+    tables.DOCUMENTS: [
+        {"document_id": "d1abc", "human_readable_id": 0, "path": "a/one.txt", "title": "One", "text": "## " + ONE},
+        {"document_id": "d2abc", "human_readable_id": 1, "path": "a/two.txt", "title": "Two", "text": TWO},
+    ],
+    tables.TEXT_CHUNKS: [
+        {"text_unit_id": "u1", "human_readable_id": 0, "document_id": "d1abc", "start_char": 3,
+         "end_char": 3 + len(ONE), "text": ONE, "strategy": "tokens"},
+        {"text_unit_id": "u2", "human_readable_id": 1, "document_id": "d2abc", "end_char": len(TWO), "text": TWO,
+         "strategy": "tokens"},
+    ],
+    tables.GLEANED_ENTITIES: [
+        mention("u1", 0, "Ann", "met Bob"), mention("u1", 1, "Bob", "saw Cy"), mention("u1", 2, "Cy", "was seen"),
+        mention("u2", 0, "Ann", "met Bob"), mention("u2", 1, "Bob", "was thanked"),
+    ],
+    tables.GLEANED_RELATIONSHIPS: [
+        statement("u1", 0, "ANN", "BOB", "they met", "Ann met Bob."),
+        statement("u1", 1, "BOB", "CY", "one saw the other", None),
+        statement("u2", 0, "BOB", "ANN", "she thanked him", "Ann thanked Bob."),
+    ],
+    tables.CLAIMS: [
+        {"claim_id": "c1", "text_unit_id": "u1", "subject": "BOB", "object": "CY", "type": "SIGHT",
+         "status": "TRUE", "description": "Bob saw Cy", "spans": spans(ONE, "saw Cy"), "engine": "llm"},
+    ],
+    tables.ENTITIES: [
+        entity(0, "Ann", ["u1", "u2"], 1), entity(1, "Bob", ["u1", "u2"], 2), entity(2, "Cy", ["u1"], 1)
+    ],
+    tables.RELATIONSHIPS: [edge(0, "ANN", "BOB", 2, ["u1", "u2"]), edge(1, "BOB", "CY", 1, ["u1"])],
+    tables.COMMUNITIES: [{"community_id": "k1", "size": 3}],
+    tables.COMMUNITY_MEMBERS: [{"community_id": "k1", "entity_id": one} for one in ("e0ann", "e1bob", "e2cy")],
+    tables.COMMUNITY_REPORTS: [
+        {"report_id": "k1", "title": "Three people", "summary": "They met.", "content": "# Three people",
+         "engine": "llm"}
+    ],
+    tables.REPORT_FINDINGS: [{"report_id": "k1", "position": 0, "summary": "Sight", "explanation": "Bob saw."}],
+    tables.REPORT_REFERENCES: [
+        {"report_id": "k1", "finding": -1, "position": 0, "kind": "relationship", "record_id": "r0",
+         "cited_as": "1", "valid": True},
+        {"report_id": "k1", "finding": 0, "position": 0, "kind": "text_unit", "record_id": "u1", "cited_as": "u1",
+         "valid": True, "start_char": 13, "end_char": 24},
+        {"report_id": "k1", "finding": 0, "position": 1, "kind": "entity", "cited_as": "9", "valid": False},
+    ],
+    tables.REPORT_CONTEXTS: [{"report_id": "k1", "context": CONTEXT, "complete": True}],
+    tables.ANSWERS: [
+        {"answer_id": "a1", "question": "Who saw Cy?", "method": "local", "engine": "llm",
+         "text": "# Sight\n\nIt is said. Bob saw Cy [1]. Nobody knows more."},
+    ],
+    tables.ANSWER_CONTEXTS: [
+        {"answer_id": "a1", "position": 0, "kind": "entity", "record_id": "e1bob", "title": "Bob", "used": True},
+        {"answer_id": "a1", "position": 1, "kind": "source", "record_id": "u2", "title": "Two"},
+    ],
+    tables.ANSWER_CITATIONS: [
+        {"answer_id": "a1", "number": 1, "kind": "report", "record_id": "k1", "finding": 0,
+         "via_kind": "relationship", "via_id": "r1", "text_unit_id": "u1", "document_id": "d1abc",
+         "start_char": 16, "end_char": 27, "quotation": "Bob saw Cy.", "similarity": 1.0},
+    ],
+}  # fmt: skip
+
+
+@pytest.fixture
+def warehouse(tmp_path: Path) -> Warehouse:
+    made = Warehouse(path=str(tmp_path / "{corpus}.duckdb"))
+    for table, rows in ROWS.items():
+        blank = {c.name: None if c.nullable else _FILL.get(c.type, []) for c in table.columns}
+        frame = table.frame([blank | row for row in rows])
+        made.write(table, "people", _allowed(table, frame))
+    return made
+
+
+def _allowed(table: tables.Table, frame: pl.DataFrame) -> pl.DataFrame:
+    """Columns with a closed set of values take one of these where the test leaves them open."""
+    open_ = [c for c in table.columns if c.values and not c.nullable]
+    return frame.with_columns(
+        pl.when(pl.col(c.name) == "").then(pl.lit(c.values[0])).otherwise(c.name).alias(c.name) for c in open_
+    )
+
+
+def quotations(step: Step) -> list[tuple[str, int, int, str, str]]:
+    return [(w.path, w.start_char, w.end_char, w.quotation, w.sentence) for w in step.all_words()]
+
+
+def test_an_entity_leads_to_the_sentences_that_name_it(warehouse: Warehouse) -> None:
+    step = why(warehouse, "people", "entity", "bob")
+    assert (step.id, step.left_out) == ("e1bob", 0)
+    assert [below.text for below in step.steps] == ["saw Cy", "was thanked"]
+    assert quotations(step) == [
+        ("a/one.txt", 11, 14, "Bob", "Ann met Bob."),
+        ("a/two.txt", 12, 15, "Bob", "Ann thanked Bob."),
+    ]
+    cut = why(warehouse, "people", "entity", "bob", most=1)
+    assert ([below.id for below in cut.steps], cut.left_out) == (["u1-1"], 1)
+
+
+def test_a_relationship_leads_to_both_directions(warehouse: Warehouse) -> None:
+    step = why(warehouse, "people", "relationship", "bob – ann")
+    assert [(below.title, below.text) for below in step.steps] == [
+        ("ANN – BOB", "they met"),
+        ("BOB – ANN", "she thanked him"),
+    ]
+    assert [words[3] for words in quotations(step)] == ["Ann met Bob.", "Ann thanked Bob."]
+
+
+def test_a_record_without_words_shows_the_sentences_that_name_both_ends(warehouse: Warehouse) -> None:
+    # Only the first "Bob" has a span, which stands in another sentence than "Cy": the unit is shown whole.
+    (words,) = why(warehouse, "people", "relationship", "1").all_words()
+    assert (words.quotation, words.exact) == (ONE, False)
+    gleaned = warehouse.read(tables.GLEANED_ENTITIES, "people")
+    moved = pl.when(pl.col("instance_id") == "u1-1").then(
+        pl.lit([{"start": 13, "end": 16}], gleaned.schema["spans"])
+    )
+    warehouse.write(tables.GLEANED_ENTITIES, "people", gleaned.with_columns(spans=moved.otherwise("spans")))
+    (words,) = why(warehouse, "people", "relationship", "1").all_words()
+    assert (words.start_char, words.end_char, words.quotation) == (16, 27, "Bob saw Cy.")
+    assert not words.exact
+
+
+def test_a_claim_leads_to_its_words(warehouse: Warehouse) -> None:
+    step = why(warehouse, "people", "claim", "Bob saw Cy")
+    assert quotations(step) == [("a/one.txt", 20, 26, "saw Cy", "Bob saw Cy.")]
+
+
+def test_a_report_leads_to_its_context_and_to_what_its_findings_cite(warehouse: Warehouse) -> None:
+    context, summary, finding = why(warehouse, "people", "report", "Three people").steps
+    assert [(row.kind, row.id) for row in context.steps] == [
+        ("entity", "e0ann"), ("entity", "e1bob"), ("entity", "e2cy"), ("relationship", "r0"), ("relationship", "r1"),
+    ]  # fmt: skip
+    assert [step.id for step in summary.steps] == ["r0"]
+    assert [words[3] for words in quotations(summary)] == ["Ann met Bob.", "Ann thanked Bob."]
+    quoted, invalid = finding.steps
+    assert quotations(quoted) == [("a/one.txt", 16, 27, "Bob saw Cy.", "Bob saw Cy.")]
+    assert (invalid.id, invalid.facts) == ("", {"valid": False})
+
+
+def test_an_answer_leads_from_each_statement_to_the_words(warehouse: Warehouse) -> None:
+    context, cited, uncited = why(warehouse, "people", "answer", "Who saw Cy?").steps
+    assert [row.id for row in context.steps] == ["e1bob", "u2"]
+    assert (cited.title, uncited.title) == ("It is said. Bob saw Cy", "Nobody knows more.")
+    (report,) = cited.steps
+    (finding,) = report.steps
+    (relationship,) = finding.steps
+    (unit,) = relationship.steps
+    assert [(s.kind, s.id) for s in (report, finding, relationship, unit)] == [
+        ("report", "k1"), ("finding", "k1:0"), ("relationship", "r1"), ("text_unit", "u1")
+    ]  # fmt: skip
+    assert quotations(unit) == [("a/one.txt", 16, 27, "Bob saw Cy.", "Bob saw Cy.")]
+    assert uncited.steps == ()
+
+
+def test_what_would_go_without_the_first_document(warehouse: Warehouse) -> None:
+    found = impact(warehouse, "people", "a/one.txt")
+    assert found.copies == ["b/copy.txt"]
+    assert found.text_units["text_unit_id"].to_list() == ["u1"]
+    shown = ("entity_id", "gone", "frequency_after", "instances_after", "descriptions", "description_changes",
+             "redescribed")  # fmt: skip
+    assert found.entities.select(shown).rows() == [
+        ("e2cy", True, 0, 0, 0, True, False),
+        ("e0ann", False, 1, 1, 1, False, False),
+        ("e1bob", False, 1, 1, 1, True, False),
+    ]
+    assert found.relationships.select("relationship_id", "gone", "weight", "weight_after").rows() == [
+        ("r1", True, 1.0, 0.0),
+        ("r0", False, 2.0, 1.0),
+    ]
+    assert found.claims["claim_id"].to_list() == ["c1"]
+    assert found.communities.select("community_id", "size", "size_after").rows() == [("k1", 3, 2)]
+    counted = ("report_id", "entities", "relationships", "claims", "degrees", "reports", "holds")
+    assert found.reports.select(counted).rows() == [("k1", 3, 2, 1, 0, 0, True)]
+    assert found.answers.select("answer_id", "citations", "shown").rows() == [("a1", 1, 1)]
+    assert found.counts() == {
+        "text_units_gone": 1, "entities_gone": 1, "entities_less": 2, "relationships_gone": 1,
+        "relationships_less": 1, "claims_gone": 1, "communities_less": 1, "reports_holding": 1,
+        "answers_citing": 1, "descriptions_again": 0, "reports_again": 1,
+    }  # fmt: skip
+
+
+def test_what_would_go_without_the_second_document(warehouse: Warehouse) -> None:
+    found = impact(warehouse, "people", "Two")
+    assert found.entities.select("entity_id", "gone").rows() == [("e0ann", False), ("e1bob", False)]
+    assert found.relationships.select("relationship_id", "weight_after").rows() == [("r0", 1.0)]
+    assert found.claims.is_empty()
+    assert found.communities.is_empty()
+    assert found.answers.select("citations", "shown").rows() == [(0, 2)]
+
+
+def test_contexts_that_leave_rows_out_are_read(warehouse: Warehouse) -> None:
+    only_ann = "-----Entities-----\nid,name,description\n1,Ann,all of Ann\n"
+    whole = warehouse.read(tables.REPORT_CONTEXTS, "people")
+    for context, counts in ((only_ann, [(1, 0, 0)]), (only_ann.replace("Ann", "Dora"), [])):
+        cut = whole.with_columns(context=pl.lit(context), complete=pl.lit(value=False))
+        warehouse.write(tables.REPORT_CONTEXTS, "people", cut)
+        found = impact(warehouse, "people", "d1abc").reports
+        assert found.select("entities", "relationships", "claims").rows() == counts
+
+
+@pytest.mark.parametrize("asked", ["e1bob", "1", "BOB", " bob ", "e1bo"])
+def test_a_row_is_found_by_id_number_name_or_beginning(warehouse: Warehouse, asked: str) -> None:
+    assert why(warehouse, "people", "entity", asked).id == "e1bob"
+
+
+def test_unknown_and_ambiguous_ids_name_near_ones(warehouse: Warehouse) -> None:
+    with pytest.raises(QuestionError, match=r"no entity 'bobb'; near are 'Bob' \(e1bob\)"):
+        why(warehouse, "people", "entity", "bobb")
+    with pytest.raises(QuestionError, match="no document 'three.txt'; near are 'a/"):
+        impact(warehouse, "people", "three.txt")
+    documents = warehouse.read(tables.DOCUMENTS, "people").with_columns(
+        document_id=pl.col("document_id").replace({"d1abc": "dddd1", "d2abc": "dddd2"}), title=pl.lit("Same")
+    )
+    warehouse.write(tables.DOCUMENTS, "people", documents)
+    with pytest.raises(QuestionError, match="'dddd' fits 2 rows; give the id of one document"):
+        impact(warehouse, "people", "dddd")
+    assert impact(warehouse, "people", "Same").documents["document_id"].to_list() == ["dddd1", "dddd2"]
+    warehouse.write(tables.CLAIMS, "people", tables.CLAIMS.empty())
+    with pytest.raises(QuestionError, match="there is none at all"):
+        why(warehouse, "people", "claim", "c1")
+    with pytest.raises(WarehouseError, match="has not been indexed"):
+        impact(warehouse, "nowhere", "x")

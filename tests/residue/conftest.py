@@ -1,0 +1,79 @@
+import os
+import shutil
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from graphrag_dagster.cli.indexing import run_index
+from graphrag_dagster.resources.memory.database import database_at
+from support.corpora import write_corpus
+from support.endpoint import ScriptedEndpoint
+from support.gone import SECRET
+
+SETTINGS = {
+    "extractive": "questions: {methods: [C0, SS], personas: 1, tasks: 1, per_task: 2}\n",
+    "llm": """
+engine: llm
+claims: {enabled: true}
+text_units: {strategy: sentences, size: 40, overlap: 0}
+embeddings: {embedder: endpoint, model: scripted-embedding}
+questions: {methods: [C0, SS], personas: 1, tasks: 1, per_task: 2,
+             ask: ["Who paid Selma Dray?"], write: always}
+evaluation: {replicates: 1, criteria: [comprehensiveness, directness]}
+model: {base_url: "URL", name: scripted, retries: 1, tasks: {judge: {name: judge}}}
+""",
+}
+VARIABLES = ("GRAPHRAG_DAGSTER_CORPORA", "GRAPHRAG_DAGSTER_WAREHOUSE", "OPENAI_API_KEY", "OPENAI_BASE_URL")
+Enter = Callable[[str], Path]
+
+
+@pytest.fixture(scope="session")
+def endpoint() -> Iterator[ScriptedEndpoint]:
+    with ScriptedEndpoint(models=("scripted", "judge")) as server:
+        yield server
+
+
+@pytest.fixture(scope="session")
+def evaluated(tmp_path_factory: pytest.TempPathFactory, endpoint: ScriptedEndpoint) -> Callable[[str], Path]:
+    """Homes whose corpus ``coast`` holds a secret document and has been indexed, answered and evaluated."""
+    made: dict[str, Path] = {}
+
+    def home_of(engine: str) -> Path:
+        if engine not in made:
+            home = made[engine] = tmp_path_factory.mktemp(engine)
+            folder = write_corpus(home / "corpora", settings=SETTINGS[engine].replace("URL", endpoint.url))
+            for path, text in SECRET.items():
+                (folder / path).parent.mkdir(parents=True, exist_ok=True)
+                (folder / path).write_text(text, encoding="utf-8")
+            with pytest.MonkeyPatch.context() as patch:
+                enter_home(patch, home)
+                run_index("coast")
+                run_index("coast", job="evaluate")
+                database_at(home / "cache" / "replies.sqlite").close()
+        return made[engine]
+
+    return home_of
+
+
+@pytest.fixture
+def enter(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, evaluated: Callable[[str], Path]) -> Enter:
+    """Work in a copy of an evaluated home."""
+
+    def copy(engine: str) -> Path:
+        home = tmp_path / "home"
+        shutil.copytree(evaluated(engine), home)
+        enter_home(monkeypatch, home)
+        return home
+
+    return copy
+
+
+def enter_home(patch: pytest.MonkeyPatch, home: Path) -> None:
+    for variable in VARIABLES:
+        patch.delenv(variable, raising=False)
+    patch.setenv("GRAPHRAG_DAGSTER_HOME", str(home))
+    patch.setenv("DAGSTER_HOME", str(home / ".dagster_home"))
+    patch.setenv("GRAPHRAG_DAGSTER_CACHE", str(home / "cache" / "replies.sqlite"))
+    patch.chdir(home)
+    os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")

@@ -1,0 +1,196 @@
+"""After a document is gone and the run has ended, a search of the raw bytes finds nothing of it."""
+
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from graphrag_dagster import tables
+from graphrag_dagster.cli.indexing import instance, run_index
+from graphrag_dagster.core.errors import CorpusError
+from graphrag_dagster.resources.dagster_history import purge_history
+from graphrag_dagster.resources.published import published
+from graphrag_dagster.resources.residue import erase, gone_documents, note_file
+from graphrag_dagster.resources.warehouse import Warehouse
+from support.endpoint import ScriptedEndpoint
+from support.gone import erase_and_publish, index_unpublished, traces
+
+Enter = Callable[[str], Path]
+RESULTS = ("questions", "answers", "evaluation", "studies")
+
+
+def results() -> list[str]:
+    """Tables that were made from an index by other jobs, and are there."""
+    warehouse = Warehouse()
+    return [
+        one.full_name for one in tables.ALL_TABLES if one.group in RESULTS and warehouse.exists(one, "coast")
+    ]
+
+
+def purge() -> None:
+    with instance() as dagster_instance:
+        purge_history(dagster_instance, "coast")
+
+
+@pytest.mark.parametrize("engine", ["extractive", "llm"])
+def test_a_removed_document_leaves_no_byte(enter: Enter, endpoint: ScriptedEndpoint, engine: str) -> None:
+    home = enter(engine)
+    before = traces(home)
+    assert any(path.startswith("warehouse/coast.duckdb") for path in before)
+    assert any(path.startswith("warehouse/published/") for path in before)
+    assert any(path.startswith(".dagster_home/") for path in before)
+    assert any(path.startswith("cache/") for path in before) == (engine == "llm")
+    assert results()
+    shutil.rmtree(home / "corpora" / "coast" / "secret")
+    run_index("coast")
+    left = {path: found for path, found in traces(home).items() if not path.startswith(".dagster_home")}
+    assert left == {}, left
+    purge()
+    assert traces(home) == {}
+    assert results() == []
+    assert not (home / "warehouse" / "reports" / "coast").exists()
+    assert published(Warehouse(), "coast") is not None
+    paid = len(endpoint.requests)
+    run_index("coast")
+    assert len(endpoint.requests) == paid
+
+
+def test_an_edited_document_leaves_no_byte_of_what_was_edited_out(enter: Enter) -> None:
+    home = enter("extractive")
+    (home / "corpora/coast/secret/dossier.txt").rename(home / "corpora/coast/secret/open.txt")
+    (home / "corpora/coast/secret/open.txt").write_text("Selma Dray met Hanna Quill in Port Ellery.")
+    run_index("coast")
+    purge()
+    assert traces(home) == {}
+
+
+@pytest.mark.parametrize("engine", ["extractive", "llm"])
+def test_the_last_documents_leave_no_byte(enter: Enter, endpoint: ScriptedEndpoint, engine: str) -> None:
+    home = enter(engine)
+    for folder in ("secret", "news", "institute"):
+        shutil.rmtree(home / "corpora" / "coast" / folder)
+    run_index("coast")
+    purge()
+    assert traces(home) == {}
+    for table in (tables.DOCUMENTS, tables.ENTITIES, tables.COMMUNITY_REPORTS, tables.ENTITY_EMBEDDINGS):
+        assert Warehouse().read(table, "coast").height == 0
+    run_index("coast")
+    paid = len(endpoint.requests)
+    run_index("coast")
+    assert len(endpoint.requests) == paid
+
+
+def test_a_corpus_that_never_had_documents_stays_an_error(home: Path) -> None:
+    (home / "corpora" / "empty").mkdir()
+    for _ in range(2):
+        with pytest.raises(CorpusError, match="holds no files"):
+            run_index("empty")
+
+
+def test_nothing_is_erased_while_nothing_is_gone(enter: Enter) -> None:
+    home = enter("extractive")
+    (home / "corpora/coast/secret/dossier.txt").rename(home / "corpora/coast/dossier.txt")
+    (home / "corpora/coast/more.txt").write_text("Piet Lund met Hanna Quill in Port Ellery.")
+    made = results()
+    run_index("coast")
+    assert erase(Warehouse(), "coast") is None
+    assert results() == made
+    assert (home / "warehouse" / "reports" / "coast").exists()
+    assert not note_file(Warehouse(), "coast").exists()
+
+
+def test_documents_that_no_snapshot_has_are_known_to_be_gone(enter: Enter) -> None:
+    home = enter("extractive")
+    shutil.rmtree(home / "warehouse" / "published")
+    shutil.rmtree(home / "corpora" / "coast" / "secret")
+    index_unpublished()
+    assert note_file(Warehouse(), "coast").exists()
+    assert len(gone_documents(Warehouse(), "coast")) == 1
+    erase_and_publish()
+    assert not note_file(Warehouse(), "coast").exists()
+    assert not traces(home / "warehouse")
+    assert gone_documents(Warehouse(), "coast") == set()
+
+
+def _step(home: Path, code: str) -> subprocess.Popen[bytes]:
+    paths = [str(Path(__file__).parents[1]), str(Path(__file__).parents[2]), os.environ.get("PYTHONPATH", "")]
+    return subprocess.Popen(
+        [sys.executable, "-c", f"from support.gone import *\n{code}"],
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, paths))},
+        cwd=home,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+
+
+def _kill_when(process: subprocess.Popen[bytes], moment: Callable[[], bool], seconds: float = 60.0) -> bool:
+    """Kill a process at a moment; gives whether it was still running then."""
+    until = time.monotonic() + seconds
+    while process.poll() is None and not moment() and time.monotonic() < until:
+        time.sleep(0.0005)
+    process.send_signal(signal.SIGKILL)
+    return process.wait() == -signal.SIGKILL
+
+
+def test_a_run_killed_once_the_documents_are_replaced_is_completed_by_the_next(enter: Enter) -> None:
+    home = enter("llm")
+    shutil.rmtree(home / "corpora" / "coast" / "secret")
+    note = note_file(Warehouse(), "coast")
+    _kill_when(
+        _step(home, "from graphrag_dagster.cli.indexing import run_index\nrun_index('coast')"), note.exists
+    )
+    assert note.exists()
+    assert traces(home / "warehouse")
+    run_index("coast")
+    purge()
+    assert traces(home) == {}
+
+
+def test_erasing_killed_at_any_moment_is_completed_by_the_next(enter: Enter) -> None:
+    home = enter("llm")
+    shutil.rmtree(home / "corpora" / "coast" / "secret")
+    index_unpublished()
+    wanted = {
+        one: Warehouse().read(one, "coast") for one in (tables.DOCUMENTS, tables.ENTITIES, tables.CLAIMS)
+    }
+    warehouse, reports = home / "warehouse", home / "warehouse" / "reports" / "coast"
+    older = set((warehouse / "published" / "coast").glob("*.duckdb"))
+    moments: list[Callable[[], bool]] = [
+        lambda: not results_in(warehouse / "coast.duckdb", older),
+        (warehouse / ".coast.duckdb.compacting").exists,
+        lambda: not reports.exists(),
+        lambda: not all(one.exists() for one in older),
+    ]
+    killed = 0
+    for moment in moments:
+        killed += _kill_when(_step(home, "erase_and_publish()"), moment)
+        for table, frame in wanted.items():
+            assert Warehouse().read(table, "coast").equals(frame)
+    assert killed >= 2
+    erase_and_publish()
+    purge()
+    assert traces(home) == {}
+    assert sorted(one.name for one in warehouse.iterdir()) == ["coast.duckdb", "published", "reports"]
+
+
+def results_in(file: Path, older: set[Path]) -> bool:
+    """Whether the work on the file has not begun: its log is written when tables are dropped."""
+    return not file.with_name(file.name + ".wal").exists() and all(one.exists() for one in older)
+
+
+def test_older_snapshots_with_the_same_documents_stay(enter: Enter) -> None:
+    home = enter("extractive")
+    before = published(Warehouse(), "coast")
+    (home / "corpora/coast/more.txt").write_text("Piet Lund met Hanna Quill in Port Ellery.")
+    run_index("coast")
+    now = published(Warehouse(), "coast")
+    assert before is not None
+    assert now is not None
+    assert now.version != before.version
+    assert before.file.exists()

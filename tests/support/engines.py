@@ -1,0 +1,84 @@
+"""Runs of the definitions as Dagster starts them: in processes of their own, recorded in a stored instance."""
+
+import os
+import subprocess
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+from dagster import DagsterInstance
+
+from graphrag_dagster.executors import EXECUTOR
+from graphrag_dagster.partitions import CORPUS
+from graphrag_dagster.resources.warehouse import Reader, Warehouse, qualified
+from graphrag_dagster.tables import ALL_TABLES
+from support.corpora import write_corpus
+
+#: Two steps that build upon each other, the first a multi-asset; with their checks four steps.
+SOME = "corpus/files,corpus/documents,corpus/text_chunks"
+REPOSITORY = Path(__file__).parents[2]
+
+Tables = dict[tuple[str, str], list[tuple[object, ...]]]
+
+
+class Place:
+    """Corpora, warehouse and instance below one folder."""
+
+    def __init__(self, folder: Path, names: tuple[str, ...]) -> None:
+        self.folder = folder
+        self.names = names
+        self.dagster_home = folder / ".dagster_home"
+        self.dagster_home.mkdir(parents=True)
+        (self.dagster_home / "dagster.yaml").write_text("telemetry: {enabled: false}\n", encoding="utf-8")
+        for name in names:
+            write_corpus(folder / "corpora", name)
+
+    def register(self, environment: Mapping[str, str] | None = None) -> None:
+        """Make a partition of every corpus."""
+        with pytest.MonkeyPatch.context() as patch:
+            for name, value in (environment or {}).items():
+                patch.setenv(name, value)
+            with DagsterInstance.from_config(str(self.dagster_home)) as instance:
+                instance.add_dynamic_partitions(str(CORPUS.name), list(self.names))
+
+    def run_all(self, executor: str, environment: Mapping[str, str] | None = None) -> None:
+        """Materialise some assets of every corpus, all corpora at once."""
+        own = {
+            "GRAPHRAG_DAGSTER_HOME": str(self.folder),
+            "DAGSTER_HOME": str(self.dagster_home),
+            EXECUTOR: executor,
+        }
+        command = [Path(sys.executable).with_name("dagster"), "asset", "materialize"]
+        command += ["-m", "graphrag_dagster.definitions", "--select", SOME, "--partition"]
+        runs = [
+            subprocess.Popen(
+                [*command, name],
+                cwd=self.folder,
+                env=os.environ | own | dict(environment or {}),
+                stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT,
+                text=True,
+            )
+            for name in self.names
+        ]
+        told = [run.communicate(timeout=900)[0] for run in runs]
+        for run, output in zip(runs, told, strict=True):
+            assert run.returncode == 0, output[-3000:]
+
+    def tables(self) -> Tables:
+        """All rows of all tables that were made, by corpus and table, as they are stored."""
+        warehouse = Warehouse(path=str(self.folder / "warehouse" / "{corpus}.duckdb"))
+        found: Tables = {}
+        for name in self.names:
+            with warehouse.reading(name) as reader:
+                found |= {
+                    (name, table.full_name): _rows(reader, qualified(table))
+                    for table in ALL_TABLES
+                    if reader.has(table)
+                }
+        return found
+
+
+def _rows(reader: Reader, table: str) -> list[tuple[object, ...]]:
+    return reader.connection.execute(f"from {table}").fetchall()

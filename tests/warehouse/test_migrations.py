@@ -1,0 +1,159 @@
+"""Working files as older versions left them, written by hand."""
+
+from pathlib import Path
+
+import duckdb
+import pytest
+
+from graphrag_dagster import tables
+from graphrag_dagster.cli.indexing import run_index
+from graphrag_dagster.core.errors import WarehouseError
+from graphrag_dagster.core.ids import stable_id
+from graphrag_dagster.resources import migrations
+from graphrag_dagster.resources.integrity import violations
+from graphrag_dagster.resources.warehouse import Warehouse
+from support.corpora import write_corpus
+from support.tables_of import contents
+
+THE_STRIKE = stable_id("question", "Who led the strike?")
+
+FIRST_VERSION = """
+create schema graph;
+create table graph.community_members (corpus VARCHAR, community_id VARCHAR, entity_id VARCHAR, level INTEGER);
+insert into graph.community_members values ('coast', 'c', 'e', 0);
+"""
+
+BEFORE_THERE_WERE_QUESTIONS = f"""
+create schema answers;
+create table answers.answers (
+    corpus VARCHAR, answer_id VARCHAR, question_id VARCHAR, position INTEGER, question VARCHAR, method VARCHAR,
+    way VARCHAR, level INTEGER, text VARCHAR, engine VARCHAR, refused BOOLEAN, why VARCHAR, statements INTEGER,
+    unsupported INTEGER, calls INTEGER, dropped INTEGER, removed_citations INTEGER, problems VARCHAR,
+    context_rows INTEGER, context_tokens INTEGER, snapshot VARCHAR, options VARCHAR);
+insert into answers.answers
+select 'coast', way, '{THE_STRIKE}', 0, 'Who led the strike?', way, way, null, 'Hanna Quill.', 'extractive', false, null,
+    1, 0, 1, 0, 0, null, 3, 90, 'aaaa', 'bbbb'
+from (values ('local'), ('basic')) ways(way);
+"""
+
+
+@pytest.fixture
+def warehouse(tmp_path: Path) -> Warehouse:
+    return Warehouse(path=str(tmp_path / "{corpus}.duckdb"), lock_timeout_seconds=0.5)
+
+
+def old_file(warehouse: Warehouse, *statements: str) -> Path:
+    with duckdb.connect(str(warehouse.file("coast"))) as connection:
+        for statement in statements:
+            connection.execute(statement)
+    return warehouse.file("coast")
+
+
+def format_of(file: Path) -> int | None:
+    with duckdb.connect(str(file), read_only=True) as connection:
+        try:
+            return connection.execute("from meta.format").fetchall()[0][0]
+        except duckdb.CatalogException:
+            return None
+
+
+def test_a_new_file_is_of_the_current_format(warehouse: Warehouse) -> None:
+    with warehouse.connect("coast"):
+        pass
+    assert format_of(warehouse.file("coast")) == migrations.FORMAT
+
+
+def test_an_old_file_can_be_read_and_stays_as_it_is(warehouse: Warehouse) -> None:
+    file = old_file(warehouse, FIRST_VERSION)
+    before = file.read_bytes()
+    assert warehouse.read(tables.COMMUNITY_MEMBERS, "coast").rows() == [("c", "e", 0)]
+    assert file.read_bytes() == before
+
+
+def test_the_first_write_upgrades_and_keeps_the_rows(warehouse: Warehouse) -> None:
+    file = old_file(warehouse, FIRST_VERSION)
+    with warehouse.connect("coast") as connection:
+        assert connection.execute("from graph.community_members").fetchall() == [("coast", "c", "e", 0)]
+    assert format_of(file) == migrations.FORMAT
+
+
+def test_answers_from_before_there_were_questions_get_theirs(warehouse: Warehouse) -> None:
+    old_file(warehouse, BEFORE_THERE_WERE_QUESTIONS)
+    with warehouse.connect("coast"):
+        pass
+    assert warehouse.read(tables.QUESTIONS, "coast").rows() == [
+        (THE_STRIKE, 0, "Who led the strike?", "settings", None)
+    ]
+    assert warehouse.read(tables.ANSWERS, "coast").height == 2
+    with warehouse.reading("coast") as reader:
+        assert violations(reader, tables.ANSWERS) == violations(reader, tables.QUESTIONS) == []
+
+
+def test_questions_that_are_there_stay_as_they_are(warehouse: Warehouse) -> None:
+    old_file(warehouse, BEFORE_THERE_WERE_QUESTIONS)
+    asked = tables.QUESTIONS.frame(
+        [
+            {"question_id": THE_STRIKE, "position": 4, "question": "Who led the strike?"}
+            | {"origin": "file", "reference": "Hanna Quill"}
+        ]
+    )
+    warehouse.write(tables.QUESTIONS, "coast", asked)
+    with duckdb.connect(str(warehouse.file("coast"))) as connection:
+        connection.execute("drop table meta.format")
+    with warehouse.connect("coast"):
+        pass
+    assert warehouse.read(tables.QUESTIONS, "coast").equals(asked)
+
+
+def test_a_failed_step_leaves_the_file_as_it_was(
+    warehouse: Warehouse, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = old_file(warehouse, BEFORE_THERE_WERE_QUESTIONS)
+
+    def fails(connection: duckdb.DuckDBPyConnection) -> None:
+        connection.execute("select * from no_such_table")
+
+    steps = (*migrations._STEPS, fails)
+    with monkeypatch.context() as changed:
+        changed.setattr(migrations, "_STEPS", steps)
+        changed.setattr(migrations, "FORMAT", len(steps))
+        with pytest.raises(WarehouseError, match=f"from format 0 to {len(steps)}.*no_such_table.*as it was"):
+            warehouse.write(tables.COMMUNITY_MEMBERS, "coast", tables.COMMUNITY_MEMBERS.empty())
+    assert format_of(file) is None
+    assert warehouse.read_if_present(tables.QUESTIONS, "coast") is None
+
+
+@pytest.mark.parametrize("read_only", [True, False])
+def test_a_newer_file_is_refused(warehouse: Warehouse, read_only: bool) -> None:
+    file = old_file(
+        warehouse,
+        f"create schema meta; create table meta.format as select {migrations.FORMAT + 1} as version",
+    )
+    with (
+        pytest.raises(WarehouseError, match="newer version of graphrag-dagster"),
+        warehouse.connect("coast", read_only=read_only),
+    ):
+        pytest.fail("it was opened")
+    assert format_of(file) == migrations.FORMAT + 1
+
+
+def test_an_index_goes_on_from_an_old_file(home: Path) -> None:
+    write_corpus(home / "corpora")
+    run_index("coast")
+    warehouse = Warehouse()
+    made = contents(warehouse, "coast")
+    with duckdb.connect(str(warehouse.file("coast"))) as connection:
+        connection.execute("drop schema meta cascade")
+        # As it was before reports told why a model's was replaced.
+        connection.execute("alter table reports.community_reports drop column problem")
+        connection.execute(BEFORE_THERE_WERE_QUESTIONS)
+    with pytest.raises(WarehouseError, match="'problem'.*materialise reports/community_reports"):
+        warehouse.read(tables.COMMUNITY_REPORTS, "coast")
+    run_index("coast")
+    assert format_of(warehouse.file("coast")) == migrations.FORMAT
+    again = contents(warehouse, "coast")
+    moved = "reports.community_reports"
+    assert {name: rows for name, rows in again.items() if name != moved} == {
+        name: rows for name, rows in made.items() if name != moved
+    }
+    assert warehouse.read(tables.COMMUNITY_REPORTS, "coast").height == len(made[moved])
