@@ -24,7 +24,7 @@ from typing import Any
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT / "tests"))
 
-from support.serve import ServedEndpoint  # noqa: E402
+from support.serve import ServedEndpoint
 
 PASSAGES = ROOT.parent / "shared" / "data" / "hipporag" / "2wikimultihopqa_corpus.json"
 SECONDS, SECONDS_PER_TOKEN = 0.2, 0.002

@@ -37,9 +37,9 @@ INDEX = """
 import sys, time
 if __name__ == "__main__":
     from dagster import DagsterEventType
-    from graphrag_dagster.cli.indexing import run_index
+    from graphrag_dagster.cli.running import run_job
     begin = time.monotonic()
-    result = run_index("measured")
+    result = run_job("measured")
     print(f"total {time.monotonic() - begin:.2f}")
     for event in result.get_step_success_events():
         kind = "check" if "check" in event.step_key or "declared" in event.step_key else "step"

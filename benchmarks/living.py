@@ -33,9 +33,9 @@ from typing import Any
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT / "tests"))
 
-import duckdb  # noqa: E402
+import duckdb
 
-from support.serve import ServedEndpoint  # noqa: E402
+from support.serve import ServedEndpoint
 
 BIN = Path(sys.executable).parent
 PODCAST = ROOT.parent / "shared" / "data" / "podcast" / "transcripts.zip"

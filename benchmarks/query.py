@@ -29,19 +29,19 @@ import polars as pl
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT / "tests"))
 
-from random_graph import random_graph  # noqa: E402
+from random_graph import random_graph
 
-from graphrag_dagster import Index, tables  # noqa: E402
-from graphrag_dagster.cli.indexing import run_index  # noqa: E402
-from graphrag_dagster.core.corpus.tokens import get_tokenizer  # noqa: E402
-from graphrag_dagster.core.language.embedders import StaticEmbedder  # noqa: E402
-from graphrag_dagster.core.search.global_search import chunks_of  # noqa: E402
-from graphrag_dagster.core.search.index import IndexSnapshot  # noqa: E402
-from graphrag_dagster.core.search.local import Ranked, Shares, local_context  # noqa: E402
-from graphrag_dagster.core.search.retrieval.retriever import Retriever  # noqa: E402
-from graphrag_dagster.resources.published import publish  # noqa: E402
-from graphrag_dagster.resources.warehouse import Warehouse  # noqa: E402
-from support.serve import ServedEndpoint  # noqa: E402
+from graphrag_dagster import Index, tables
+from graphrag_dagster.cli.running import run_job
+from graphrag_dagster.core.corpus.tokens import get_tokenizer
+from graphrag_dagster.core.language.embedders import StaticEmbedder
+from graphrag_dagster.core.search.global_search import chunks_of
+from graphrag_dagster.core.search.index import IndexSnapshot
+from graphrag_dagster.core.search.local import Ranked, Shares, local_context
+from graphrag_dagster.core.search.retrieval.retriever import Retriever
+from graphrag_dagster.resources.published import publish
+from graphrag_dagster.resources.warehouse import Warehouse
+from support.serve import ServedEndpoint
 
 PODCAST = ROOT.parent / "shared" / "data" / "podcast"
 COMMAND = str(Path(sys.executable).parent / "graphrag-dagster")
@@ -73,7 +73,7 @@ def conditions(given: Path | None) -> None:
             folder.mkdir(parents=True, exist_ok=True)
             zipfile.ZipFile(PODCAST / "transcripts.zip").extractall(folder)
             (folder / "corpus.yaml").write_text("text_units: {strategy: none}\n", encoding="utf-8")
-            run_index("podcast")
+            run_job("podcast")
         index = Index.open("podcast")
         table_2(index.searcher.index)
         with (PODCAST / "questions.csv").open(encoding="utf-8-sig", newline="") as file:
@@ -171,7 +171,7 @@ def small_index(home: Path, url: str, reports: int, **model: object) -> None:
     (folder / "a.txt").write_text(
         "Orrin Vask founded Tallow Marine. Selma Dray met Orrin Vask.", encoding="utf-8"
     )
-    run_index("bench")
+    run_job("bench")
     given = {"search": {"engine": "llm"}, "model": {"base_url": url, "name": "gpt-4.1-mini", **model}}
     (folder / "corpus.yaml").write_text(json.dumps(given), encoding="utf-8")
     made = random_graph(reports * 5)

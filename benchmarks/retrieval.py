@@ -95,10 +95,10 @@ def index(name: str, home: Path) -> None:
         "tables: {passages.jsonl: {title: title, text: text}}\n"
         f"text_units: {{strategy: none}}\nextraction: {{processes: {os.cpu_count() or 1}}}\n"
     )
-    from graphrag_dagster.cli.indexing import run_index
+    from graphrag_dagster.cli.running import run_job
 
     begin = time.monotonic()
-    run_index("measured")
+    run_job("measured")
     print(f"indexed {len(rows):,} passages in {time.monotonic() - begin:.0f} s")
     (home / "indexed").touch()
 

@@ -3,11 +3,9 @@
 import polars as pl
 from rich.table import Table as RichTable
 
-from graphrag_dagster.cli.console import ERR, OUT, number, print_json
-from graphrag_dagster.cli.indexing import run_index
-from graphrag_dagster.cli.progress import ProgressBars
+from graphrag_dagster.cli.console import OUT, number, print_json
+from graphrag_dagster.cli.running import Budget, run_watched
 from graphrag_dagster.core.errors import SettingsError
-from graphrag_dagster.core.progress import listening
 from graphrag_dagster.resources.corpora import CorpusStore
 from graphrag_dagster.resources.questions import questions_of
 from graphrag_dagster.resources.warehouse import Warehouse
@@ -30,7 +28,7 @@ def require_questions(store: CorpusStore, name: str) -> None:
         )
 
 
-def answer_corpus(name: str, *, max_tokens: int | None, max_usd: float | None, as_json: bool) -> None:
+def answer_corpus(name: str, budget: Budget, *, as_json: bool) -> None:
     """Answer the corpus's questions, and print how many were answered in each way.
 
     Raises:
@@ -39,11 +37,7 @@ def answer_corpus(name: str, *, max_tokens: int | None, max_usd: float | None, a
     """
     store, warehouse = CorpusStore(), Warehouse()
     require_questions(store, name)
-    limits = {"max_tokens": max_tokens, "max_usd": max_usd}
-    with ProgressBars(ERR) as bars, listening(bars):
-        run_index(
-            name, limits={key: limit for key, limit in limits.items() if limit is not None}, job="answer"
-        )
+    run_watched(name, "answer", budget, as_json=as_json)
     made = (
         warehouse.read(ANSWERS, name)
         .group_by("method")

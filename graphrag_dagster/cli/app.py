@@ -86,8 +86,9 @@ def index(
     limit of tokens or money; 5 waits for a batch.
     """
     from graphrag_dagster.cli.indexing import index_corpus
+    from graphrag_dagster.cli.running import Budget
 
-    code = index_corpus(target, max_tokens=max_tokens, max_usd=max_usd, cold=cold, as_json=as_json)
+    code = index_corpus(target, budget=Budget(max_tokens, max_usd), cold=cold, as_json=as_json)
     if code:
         raise typer.Exit(code)
 
@@ -153,8 +154,9 @@ def answer(
 ) -> None:
     """Answer the corpus's questions in the ways that corpus.yaml names; what is still good is kept."""
     from graphrag_dagster.cli.answering import answer_corpus
+    from graphrag_dagster.cli.running import Budget
 
-    answer_corpus(name, max_tokens=max_tokens, max_usd=max_usd, as_json=as_json)
+    answer_corpus(name, Budget(max_tokens, max_usd), as_json=as_json)
 
 
 @app.command()
@@ -176,9 +178,10 @@ def evaluate(
     is missing; 4 stopped before a limit of tokens or money; 5 waits for a batch.
     """
     from graphrag_dagster.cli.evaluating import evaluate_corpus
+    from graphrag_dagster.cli.running import Budget
 
     code = evaluate_corpus(
-        name, sample=sample, max_tokens=max_tokens, max_usd=max_usd, plan_only=plan_only, as_json=as_json
+        name, sample=sample, budget=Budget(max_tokens, max_usd), plan_only=plan_only, as_json=as_json
     )
     if code:
         raise typer.Exit(code)
@@ -220,8 +223,9 @@ def study(
 ) -> None:
     """Study what a setting does, on a sample of the corpus."""
     from graphrag_dagster.cli.evaluating import run_study
+    from graphrag_dagster.cli.running import Budget
 
-    run_study(name, kind.value, max_tokens=max_tokens, max_usd=max_usd, as_json=as_json)
+    run_study(name, kind.value, Budget(max_tokens, max_usd), as_json=as_json)
 
 
 @app.command()

@@ -1,8 +1,6 @@
 """``graphrag-dagster evaluate``, ``report`` and ``study``."""
 
 import shutil
-import time
-import uuid
 from pathlib import Path
 
 import polars as pl
@@ -11,15 +9,13 @@ from rich.table import Table as RichTable
 
 from graphrag_dagster import tables
 from graphrag_dagster.cli.answering import require_questions
-from graphrag_dagster.cli.console import ERR, OUT, print_json
-from graphrag_dagster.cli.indexing import INCOMPLETE, run_index
+from graphrag_dagster.cli.console import OUT, print_json
 from graphrag_dagster.cli.planning import plan_json, print_estimates
-from graphrag_dagster.cli.progress import ProgressBars
-from graphrag_dagster.cli.spending import usage_line, usage_rows, usage_table
-from graphrag_dagster.core.errors import GraphragError, WarehouseError
+from graphrag_dagster.cli.running import INCOMPLETE, Budget, Ran, run_watched
+from graphrag_dagster.cli.spending import usage_rows, usage_table
+from graphrag_dagster.core.errors import WarehouseError
 from graphrag_dagster.core.evaluation.report.measures import measure
 from graphrag_dagster.core.evaluation.verdict import headline, main_measure
-from graphrag_dagster.core.progress import listening
 from graphrag_dagster.resources.corpora import CorpusStore
 from graphrag_dagster.resources.evaluation_report import report_folder
 from graphrag_dagster.resources.planning_evaluation import plan_evaluation_of
@@ -36,8 +32,7 @@ def evaluate_corpus(
     name: str,
     *,
     sample: int | None,
-    max_tokens: int | None,
-    max_usd: float | None,
+    budget: Budget,
     plan_only: bool,
     as_json: bool,
 ) -> int:
@@ -46,8 +41,7 @@ def evaluate_corpus(
     Args:
         name: the corpus.
         sample: questions that are judged and taken apart; None for what the settings say.
-        max_tokens: most tokens that the run may use.
-        max_usd: most US dollars that the run may spend.
+        budget: what the run may use.
         plan_only: print what would be asked of models, and ask nothing.
         as_json: print JSON.
 
@@ -70,25 +64,13 @@ def evaluate_corpus(
             OUT.print(f"{escape(name)}: no model is asked; nothing will be judged", soft_wrap=True)
     if plan_only:
         return 0
-    run_id, begin = str(uuid.uuid4()), time.monotonic()
-    limits = {"max_tokens": max_tokens, "max_usd": max_usd}
-    try:
-        with ProgressBars(ERR) as bars, listening(bars):
-            run_index(
-                name,
-                run_id,
-                {key: limit for key, limit in limits.items() if limit is not None},
-                job="evaluate",
-                resources={"scope": {"sample": sample}} if sample else None,
-            )
-    except GraphragError:
-        if (used := usage_line(name, run_id)) and not as_json:
-            OUT.print(used, soft_wrap=True)
-        raise
-    return _summarise(name, run_id, time.monotonic() - begin, as_json=as_json)
+    ran = run_watched(
+        name, "evaluate", budget, resources={"scope": {"sample": sample}} if sample else None, as_json=as_json
+    )
+    return _summarise(name, ran, as_json=as_json)
 
 
-def _summarise(name: str, run_id: str, seconds: float, *, as_json: bool) -> int:
+def _summarise(name: str, ran: Ran, *, as_json: bool) -> int:
     warehouse = Warehouse()
     settings = CorpusStore().settings(name)
     verdicts = warehouse.read(tables.VERDICTS, name)
@@ -106,12 +88,12 @@ def _summarise(name: str, run_id: str, seconds: float, *, as_json: bool) -> int:
         print_json(
             {
                 "corpus": name,
-                "run_id": run_id,
-                "seconds": round(seconds, 3),
+                "run_id": ran.run_id,
+                "seconds": round(ran.seconds, 3),
                 "headline": told,
                 "verdicts": verdicts.to_dicts(),
                 "costs": costs.to_dicts(),
-                "usage": usage_rows(name, run_id),
+                "usage": usage_rows(name, ran.run_id),
                 "report": str(page),
                 "missing": missing,
             }
@@ -121,9 +103,9 @@ def _summarise(name: str, run_id: str, seconds: float, *, as_json: bool) -> int:
     for line in _main(verdicts)["statement"]:
         OUT.print(f"  {escape(line)}", soft_wrap=True)
     OUT.print(_cost_table(costs))
-    if used := usage_table(name, run_id):
+    if used := usage_table(name, ran.run_id):
         OUT.print(used)
-    OUT.print(f"evaluated in {seconds:.1f} s; report: {page}", soft_wrap=True)
+    OUT.print(f"evaluated in {ran.seconds:.1f} s; report: {page}", soft_wrap=True)
     for line in missing:
         OUT.print(f"[yellow]{escape(line)}[/]", soft_wrap=True)
     return INCOMPLETE if missing else 0
@@ -193,26 +175,19 @@ def write_report(name: str, out: Path | None) -> None:
         OUT.print(f"figure: {figure}", soft_wrap=True)
 
 
-def run_study(name: str, study: str, *, max_tokens: int | None, max_usd: float | None, as_json: bool) -> None:
+def run_study(name: str, study: str, budget: Budget, *, as_json: bool) -> None:
     """Run a study for a corpus, and print its table.
 
     Args:
         name: the corpus.
         study: ``gleanings`` or ``windows``.
-        max_tokens: most tokens that the run may use.
-        max_usd: most US dollars that the run may spend.
+        budget: what the run may use.
         as_json: print JSON.
 
     Raises:
         GraphragError: what is wrong, and the mend.
     """
-    limits = {"max_tokens": max_tokens, "max_usd": max_usd}
-    with ProgressBars(ERR) as bars, listening(bars):
-        run_index(
-            name,
-            limits={key: limit for key, limit in limits.items() if limit is not None},
-            job=_STUDIES[study],
-        )
+    run_watched(name, _STUDIES[study], budget, as_json=as_json)
     made = Warehouse().read(_STUDY_TABLES[study], name)
     if as_json:
         print_json({"corpus": name, "study": study, "rows": made.to_dicts()})

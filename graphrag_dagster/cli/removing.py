@@ -6,7 +6,7 @@ import typer
 from rich.markup import escape
 
 from graphrag_dagster.cli.console import OUT, print_json
-from graphrag_dagster.cli.indexing import instance
+from graphrag_dagster.cli.running import instance
 from graphrag_dagster.core.errors import CorpusError
 from graphrag_dagster.partitions import CORPUS
 from graphrag_dagster.resources.corpora import CorpusStore, check_name

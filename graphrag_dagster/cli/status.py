@@ -51,7 +51,7 @@ def _code() -> dict[str, Code]:
 
 
 def _plan(status: Status) -> tuple[Plan | None, str | None]:
-    if not (status.redo and status.reads and status.asks_models):
+    if not (status.redo and status.files.now and status.asks_models):
         return None, None
     try:
         return plan_corpus(status.corpus), None
@@ -85,7 +85,7 @@ def _print(status: Status, plan: Plan | None, problem: str | None) -> None:
 
 def _state(status: Status) -> str:
     if status.snapshot is None:
-        return f"never published; {number(status.reads)} files"
+        return f"never published; {number(status.files.now)} files"
     since = f"published {status.snapshot.published[:16].replace('T', ' ')} UTC ({status.snapshot.version})"
     if status.up_to_date:
         return f"[green]up to date[/], {since}"
@@ -151,7 +151,7 @@ def _json(status: Status, plan: Plan | None, problem: str | None) -> dict[str, A
         "up_to_date": status.up_to_date,
         "version": snapshot.version if snapshot else None,
         "published": snapshot.published if snapshot else None,
-        "files": asdict(status.files) | {"now": status.reads},
+        "files": asdict(status.files) | {"now": status.files.now},
         "settings": [asdict(change) for change in status.settings],
         "models": [asdict(change) for change in status.models],
         "prompts": status.prompts,

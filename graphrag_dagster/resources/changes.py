@@ -13,8 +13,9 @@ from graphrag_dagster.core.corpus.affected import (
     stages_of_prompts,
     stages_of_settings,
 )
-from graphrag_dagster.core.corpus.changes import Change, FileChanges, compare_files, compare_values, flattened
+from graphrag_dagster.core.corpus.changes import Change, FileChanges, compare_values, flattened
 from graphrag_dagster.resources.corpora import CorpusStore
+from graphrag_dagster.resources.differences import changed_files, changed_settings, settings_then
 from graphrag_dagster.resources.home import dagster_home
 from graphrag_dagster.resources.published import Origin, Published, published
 from graphrag_dagster.resources.warehouse import Warehouse
@@ -62,7 +63,6 @@ class Status:
         redo: stages of the index that are to be made again, in the order of the work.
         asked: stages with jobs of their own that are concerned.
         unfinished: a run that ended half-way.
-        reads: files there are now.
         asks_models: whether a stage of the index asks a model.
     """
 
@@ -77,7 +77,6 @@ class Status:
     redo: tuple[str, ...] = ()
     asked: tuple[str, ...] = ()
     unfinished: Unfinished | None = None
-    reads: int = 0
     asks_models: bool = False
 
     @property
@@ -98,26 +97,19 @@ def status_of(name: str, code: Mapping[str, Code]) -> Status:
     """
     store, warehouse = CorpusStore(), Warehouse()
     settings = store.settings(name)
-    hashes = store.hashes(name)
     snapshot = published(warehouse, name)
+    files = changed_files(store, name, snapshot)
     unfinished = _unfinished(name, snapshot)
     if snapshot is None:
-        every = tuple(following(["corpus"]))
-        files = compare_files({}, hashes)
         return Status(
             name,
             None,
             files,
-            redo=every,
+            redo=tuple(following(["corpus"])),
             unfinished=unfinished,
-            reads=len(hashes),
             asks_models=_asks_models(settings),
         )
-    before = _files_of(snapshot)
-    if before is not None and _refused_before(before, hashes):
-        hashes = dict(store.read(name).files.select("path", "sha256").iter_rows())
-    files = FileChanges(unchanged=len(hashes)) if before is None else compare_files(before, hashes)
-    return _compared(name, settings, snapshot, files, code, unfinished, len(hashes))
+    return _compared(name, settings, snapshot, files, code, unfinished)
 
 
 def _compared(
@@ -127,12 +119,11 @@ def _compared(
     files: FileChanges,
     code: Mapping[str, Code],
     unfinished: Unfinished | None,
-    reads: int,
 ) -> Status:
     then: Mapping[str, Any] = snapshot.manifest
     now = Origin(settings).told(None)
-    old, new = _settings(then, now["settings"]), flattened(now["settings"])
-    changed = compare_values(old, new)
+    old, new = settings_then(settings, then), flattened(now["settings"])
+    changed = changed_settings(settings, snapshot)
     prompts = [one.key for one in _common(then, "prompts", now["prompts"])]
     models = [one for one in _common(then, "models", now["models"]) if one.key != "embedder"]
     made_by = [one.key for one in _common(then, "code", {key: one.version for key, one in code.items()})]
@@ -155,7 +146,6 @@ def _compared(
         tuple(redo),
         tuple(asked),
         unfinished,
-        reads,
         _asks_models(settings),
     )
 
@@ -167,28 +157,11 @@ def _asks_models(settings: CorpusSettings) -> bool:
     return "llm" in engines or settings.embeddings.embedder == "endpoint"
 
 
-def _settings(manifest: Mapping[str, Any], now: Mapping[str, Any]) -> dict[str, Any]:
-    """Settings at the time; a key that there was not yet had what is its default now."""
-    if "settings" not in manifest:
-        return flattened(now)
-    return flattened(CorpusSettings().model_dump(mode="json")) | flattened(manifest["settings"])
-
-
 def _common(manifest: Mapping[str, Any], part: str, now: Mapping[str, Any]) -> list[Change]:
     """What differs of the keys that both know: what is new to this package is no change of the corpus."""
     before = manifest.get(part, {})
     both = before.keys() & now.keys()
     return compare_values({key: before[key] for key in both}, {key: now[key] for key in both})
-
-
-def _files_of(snapshot: Published) -> dict[str, str | None] | None:
-    files = snapshot.manifest.get("files")
-    return None if files is None else {file["path"]: file.get("sha256") for file in files}
-
-
-def _refused_before(before: Mapping[str, str | None], now: Mapping[str, str | None]) -> bool:
-    """Whether a file that no reader took then has a hash now: only reading tells whether it is taken now."""
-    return any(content and before.get(path, content) is None for path, content in now.items())
 
 
 def _unfinished(name: str, snapshot: Published | None) -> Unfinished | None:

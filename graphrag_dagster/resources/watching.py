@@ -5,13 +5,11 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
-from graphrag_dagster.core.corpus.files import discover
-from graphrag_dagster.resources.corpora import CorpusStore, ignored
+from graphrag_dagster.resources.corpora import CorpusStore
+from graphrag_dagster.resources.differences import changed_files, changed_settings
 from graphrag_dagster.resources.published import published
 from graphrag_dagster.resources.warehouse import Warehouse
-from graphrag_dagster.settings import CorpusSettings
 
-_BLOCK = 1 << 20
 _NO_PART = (".", "~$")
 _LEFTOVERS = ("~", ".swp", ".swo")
 
@@ -40,16 +38,9 @@ def content_fingerprint(folder: Path) -> str:
     digest = hashlib.sha256()
     for path, entry in _files(folder):
         digest.update(path.encode("utf-8", "surrogateescape") + b"\0")
-        digest.update(_hash_of(Path(entry.path)))
+        with Path(entry.path).open("rb") as file:
+            digest.update(hashlib.file_digest(file, "sha256").digest())
     return digest.hexdigest()[:16]
-
-
-def _hash_of(path: Path) -> bytes:
-    digest = hashlib.sha256()
-    with path.open("rb") as file:
-        while block := file.read(_BLOCK):
-            digest.update(block)
-    return digest.digest()
 
 
 def _files(folder: Path) -> Iterator[tuple[str, os.DirEntry[str]]]:
@@ -80,19 +71,7 @@ def changed_since_published(corpora: CorpusStore, warehouse: Warehouse, corpus: 
         SettingsError: its settings cannot be used.
         WarehouseError: the manifest of the snapshot is damaged.
     """
-    current = published(warehouse, corpus)
-    if current is None:
+    snapshot = published(warehouse, corpus)
+    if snapshot is None or changed_settings(corpora.settings(corpus), snapshot):
         return True
-    settings = corpora.settings(corpus)
-    if current.manifest.get("settings") != settings.model_dump(mode="json"):
-        return True
-    then = {(one["path"], one["sha256"]) for one in current.manifest.get("files", []) if one["sha256"]}
-    return then != set(_hashes(corpora, corpus, settings))
-
-
-def _hashes(corpora: CorpusStore, corpus: str, settings: CorpusSettings) -> Iterator[tuple[str, str]]:
-    for file in discover(
-        corpora.folder(corpus), max_bytes=settings.files.max_bytes, ignore=ignored(settings)
-    ):
-        if file.problem is None:
-            yield file.path, _hash_of(file.location).hex()
+    return bool(changed_files(corpora, corpus, snapshot))

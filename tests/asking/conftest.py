@@ -3,7 +3,7 @@ from pathlib import Path
 import pytest
 
 from graphrag_dagster import Index
-from graphrag_dagster.cli.indexing import run_index
+from graphrag_dagster.cli.running import run_job
 from support.corpora import write_corpus
 
 VARIABLES = ("GRAPHRAG_DAGSTER_CORPORA", "GRAPHRAG_DAGSTER_WAREHOUSE", "OPENAI_API_KEY", "OPENAI_BASE_URL")
@@ -16,7 +16,7 @@ def coast(tmp_path_factory: pytest.TempPathFactory) -> Path:
     write_corpus(home / "corpora")
     with pytest.MonkeyPatch.context() as patch:
         enter(patch, home)
-        run_index("coast")
+        run_job("coast")
     return home
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from graphrag_dagster import tables
 from graphrag_dagster.cli import main
-from graphrag_dagster.cli.indexing import instance, run_index
+from graphrag_dagster.cli.running import instance, run_job
 from graphrag_dagster.core.errors import SettingsError
 from graphrag_dagster.definitions import defs
 from graphrag_dagster.resources.integrity import violations
@@ -39,7 +39,7 @@ def test_questions_are_answered_in_every_way_and_kept_while_nothing_changes(
 ) -> None:
     folder = write_corpus(home / "corpora", settings=SETTINGS)
     (folder / "questions.csv").write_text('id,question\n1,"Who met\nSelma Dray?"\n2,\n', encoding="utf-8")
-    run_index("coast")
+    run_job("coast")
     warehouse = Warehouse()
     assert "questions.csv" not in warehouse.read(tables.DOCUMENTS, "coast")["path"].to_list()
     assert answer_all()["kept"] == 0
@@ -65,7 +65,7 @@ def test_questions_are_answered_in_every_way_and_kept_while_nothing_changes(
     assert answer_all()["kept"] == 9
     assert warehouse.read(tables.ANSWERS, "coast").equals(made)
     (folder / "news" / "strike.md").unlink()
-    run_index("coast")
+    run_job("coast")
     assert answer_all()["kept"] == 0
     assert "Quill" not in " ".join(warehouse.read(tables.ANSWER_CITATIONS, "coast")["quotation"])
 
@@ -74,7 +74,7 @@ def test_a_corpus_without_questions_has_empty_tables_and_the_command_says_so(
     home: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     write_corpus(home / "corpora", settings="questions: {write: never}")
-    run_index("coast")
+    run_job("coast")
     monkeypatch.setattr(sys, "argv", ["graphrag-dagster", "answer", "coast"])
     with pytest.raises(SystemExit, match="1"):
         main()

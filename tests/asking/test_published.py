@@ -5,7 +5,7 @@ import duckdb
 import pytest
 
 from graphrag_dagster import Index, tables
-from graphrag_dagster.cli.indexing import run_index
+from graphrag_dagster.cli.running import run_job
 from graphrag_dagster.core.errors import QuestionError, WarehouseError
 from graphrag_dagster.resources.published import publish, published
 from graphrag_dagster.resources.warehouse import Warehouse
@@ -15,7 +15,7 @@ from support.corpora import write_corpus
 @pytest.fixture
 def warehouse(home: Path) -> Warehouse:
     write_corpus(home / "corpora", settings="publishing: {keep: 1}\n")
-    run_index("coast")
+    run_job("coast")
     return Warehouse()
 
 
@@ -36,7 +36,7 @@ def test_a_newer_index_takes_the_place_of_the_older_which_is_deleted(
     assert publish(warehouse, "coast") == (before, False)
     opened = Index.open("coast")
     (home / "corpora" / "coast" / "news" / "strike.md").unlink()
-    run_index("coast")
+    run_job("coast")
     after = published(warehouse, "coast")
     assert after is not None
     assert after.version != before.version
@@ -82,7 +82,7 @@ def test_a_damaged_pointer_names_the_mend(warehouse: Warehouse) -> None:
 
 def test_without_reports_local_and_basic_work_and_global_says_what_is_missing(home: Path) -> None:
     write_corpus(home / "corpora")
-    run_index("coast")
+    run_job("coast")
     whole = Warehouse()
     with duckdb.connect(str(whole.file("coast"))) as connection:
         for table in ("community_reports", "report_findings", "report_references", "report_contexts"):
@@ -101,7 +101,7 @@ def test_documents_larger_than_the_context_are_cut_for_every_way(home: Path) -> 
     )
     long = "Hanna Quill led the Dockers Union. " + "The tide rose and fell again that day. " * 200
     (folder / "news" / "strike.md").write_text(long, encoding="utf-8")
-    run_index("coast")
+    run_job("coast")
     index = Index.open("coast")
     for method in ("local", "basic", "SS", "TS", "drift"):
         answer = index.ask("Who led the Dockers Union?", method=method)

@@ -6,7 +6,7 @@ from dagster._core.definitions.automation_tick_evaluation_context import (
 )
 from dagster._core.definitions.events import AssetKeyPartitionKey
 
-from graphrag_dagster.cli.indexing import instance as make_instance
+from graphrag_dagster.cli.running import instance as make_instance
 from graphrag_dagster.definitions import defs
 from graphrag_dagster.resources.warehouse import Warehouse
 from support.corpora import write_corpus

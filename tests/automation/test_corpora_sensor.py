@@ -142,11 +142,11 @@ def test_a_root_or_a_folder_that_is_not_mounted_removes_nothing(watch: Watch, ho
 
 
 def test_a_lost_cursor_requests_only_what_is_not_published(watch: Watch, home: Path) -> None:
-    from graphrag_dagster.cli.indexing import run_index
+    from graphrag_dagster.cli.running import run_job
 
     write_corpus(home / "corpora")
     write_corpus(home / "corpora", "shore")
-    run_index("coast")
+    run_job("coast")
     watch.instance.add_dynamic_partitions("corpus", ["coast", "shore"])
     assert [watch.tick(), watch.tick(), watch.tick()] == [[], ["shore"], []]
 

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from graphrag_dagster import tables
 from graphrag_dagster.assets.declare import data_version
-from graphrag_dagster.cli.indexing import run_index
+from graphrag_dagster.cli.running import run_job
 from graphrag_dagster.definitions import defs
 from support.corpora import write_corpus
 
@@ -55,7 +55,7 @@ def test_every_asset_of_an_index_has_one_and_a_second_run_the_same(home: Path) -
     write_corpus(home / "corpora")
 
     def versions() -> dict[str, str]:
-        run_index("coast")
+        run_job("coast")
         with dg.DagsterInstance.from_config(str(home / ".dagster_home")) as instance:
             events = {
                 key: instance.get_latest_materialization_event(key)

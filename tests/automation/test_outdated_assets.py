@@ -6,7 +6,7 @@ import pytest
 
 from graphrag_dagster.assets import ASSETS
 from graphrag_dagster.automation import SENSORS
-from graphrag_dagster.cli.indexing import run_index
+from graphrag_dagster.cli.running import run_job
 from graphrag_dagster.conditions import ON_REQUEST
 from graphrag_dagster.definitions import defs
 from support.corpora import write_corpus
@@ -38,7 +38,7 @@ class Ticks:
 @pytest.fixture
 def instance(home: Path) -> Iterator[dg.DagsterInstance]:
     write_corpus(home / "corpora")
-    run_index("coast")
+    run_job("coast")
     with dg.DagsterInstance.from_config(str(home / ".dagster_home")) as made:
         yield made
 
@@ -72,12 +72,12 @@ def test_unchanged_data_is_left_alone_and_what_changed_is_made_with_all_that_rea
     instance: dg.DagsterInstance, home: Path
 ) -> None:
     write_corpus(home / "corpora", "shore")
-    run_index("shore")
+    run_job("shore")
     ticks = Ticks(instance)
     assert ticks.next() == {}
     assert ticks.next() == {}
 
-    run_index("coast")
+    run_job("coast")
     materialise(instance, "shore", DOCUMENTS, dg.AssetKey(["corpus", "files"]))
     assert ticks.next() == {}
 
@@ -93,7 +93,7 @@ def test_unchanged_data_is_left_alone_and_what_changed_is_made_with_all_that_rea
     assert ticks.next() == {}
 
     document.write_text(document.read_text(encoding="utf-8") + " Selma Dray left.", "utf-8")
-    run_index("coast")
+    run_job("coast")
     assert ticks.next() == {}
 
 

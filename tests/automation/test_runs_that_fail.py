@@ -8,8 +8,8 @@ import pytest
 
 from graphrag_dagster import hooks
 from graphrag_dagster.assets import retrying
-from graphrag_dagster.cli.indexing import instance as make_instance
-from graphrag_dagster.cli.indexing import run_index
+from graphrag_dagster.cli.running import instance as make_instance
+from graphrag_dagster.cli.running import run_job
 from graphrag_dagster.core.errors import EndpointDown, EndpointError
 from graphrag_dagster.definitions import defs
 from graphrag_dagster.hooks import CALLS_TAG, CORPUS_TAG, TOKENS_TAG, USD_TAG, StepFailure, on_failure
@@ -137,5 +137,5 @@ def test_an_outage_is_waited_for_and_what_needs_a_person_is_not(
             assert sum(event.is_step_up_for_retry for event in result.all_events) == retries
             assert failures.pop().step == "extraction"
             with pytest.raises(kind, match=str(status)):
-                run_index("coast")
+                run_job("coast")
             failures.clear()

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from graphrag_dagster.automation import nightly
 from graphrag_dagster.automation.schedules import scheduled
-from graphrag_dagster.cli.indexing import instance as make_instance
-from graphrag_dagster.cli.indexing import run_index
+from graphrag_dagster.cli.running import instance as make_instance
+from graphrag_dagster.cli.running import run_job
 from graphrag_dagster.core.errors import SettingsError
 from graphrag_dagster.resources.corpora import CorpusStore
 from graphrag_dagster.resources.warehouse import Warehouse
@@ -107,7 +107,7 @@ def test_usual_schedules_are_accepted(cron: str) -> None:
 def test_the_night_is_for_what_has_changed_since_it_was_published(home: Path) -> None:
     folder = write_corpus(home / "corpora")
     write_corpus(home / "corpora", "shore")
-    run_index("coast")
+    run_job("coast")
     with make_instance() as instance:
         instance.add_dynamic_partitions("corpus", ["coast", "shore"])
 

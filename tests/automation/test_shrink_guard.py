@@ -6,7 +6,7 @@ import polars as pl
 import pytest
 
 from graphrag_dagster import tables
-from graphrag_dagster.cli.indexing import run_index
+from graphrag_dagster.cli.running import run_job
 from graphrag_dagster.core.errors import WarehouseError
 from graphrag_dagster.resources.published import publish, published
 from graphrag_dagster.resources.shrinkage import shrinkage
@@ -99,7 +99,7 @@ def test_a_run_that_loses_its_entities_publishes_nothing_until_it_is_meant(home:
               ("Harlow", "Quist", "Dunmore", "Seland", "Varga", "Brandt")]  # fmt: skip
     text = " ".join(f"{one} met {other} in Oslo." for one, other in pairwise(people))
     (folder / "people.txt").write_text(text, encoding="utf-8")
-    run_index("coast")
+    run_job("coast")
     before = published(Warehouse(), "coast")
     assert before is not None
     assert before.rows("graph.entities") > 20
@@ -111,10 +111,10 @@ def test_a_run_that_loses_its_entities_publishes_nothing_until_it_is_meant(home:
         settings = f"extraction: {{engine: llm}}\nmodel: {{base_url: '{server.url}', name: scripted}}\n"
         (folder / "corpus.yaml").write_text(settings, encoding="utf-8")
         with pytest.raises(WarehouseError, match="graph.shrink_guard"):
-            run_index("coast")
+            run_job("coast")
         assert published(Warehouse(), "coast") == before
         (folder / "corpus.yaml").write_text(f"{settings}graph: {{shrink_guard: 1}}", encoding="utf-8")
-        run_index("coast")
+        run_job("coast")
     after = published(Warehouse(), "coast")
     assert after is not None
     assert after.rows("graph.entities") == 0

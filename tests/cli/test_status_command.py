@@ -21,9 +21,9 @@ def published_home(tmp_path_factory: pytest.TempPathFactory) -> Path:
     patch = pytest.MonkeyPatch()
     patch.setenv("GRAPHRAG_DAGSTER_HOME", str(folder))
     patch.setenv("DAGSTER_HOME", str(folder / ".dagster_home"))
-    from graphrag_dagster.cli.indexing import run_index
+    from graphrag_dagster.cli.running import run_job
 
-    run_index("coast")
+    run_job("coast")
     patch.undo()
     return folder
 
@@ -166,9 +166,9 @@ def test_a_manifest_that_tells_less_is_believed_as_far_as_it_goes(run: Run, home
 
 def test_a_file_that_no_reader_took_is_no_change(run: Run, home: Path, coast: Path) -> None:
     (coast / "broken.docx").write_bytes(b"PK\x03\x04 no archive")
-    from graphrag_dagster.cli.indexing import run_index
+    from graphrag_dagster.cli.running import run_job
 
-    run_index("coast")
+    run_job("coast")
     assert status(run, 0)["files"]["now"] == 5
     files = json.loads(manifest_of(home).read_text())["files"]
     for file in files:

@@ -8,7 +8,7 @@ import pytest
 
 from graphrag_dagster import tables
 from graphrag_dagster.cli import main
-from graphrag_dagster.cli.indexing import run_index
+from graphrag_dagster.cli.running import run_job
 from graphrag_dagster.core.evaluation.votes import majority, score
 from graphrag_dagster.definitions import defs
 from graphrag_dagster.resources.integrity import violations
@@ -54,7 +54,7 @@ def endpoint() -> Iterator[ScriptedEndpoint]:
 def prepare(home: Path, settings: str) -> None:
     folder = write_corpus(home / "corpora", settings=settings)
     (folder / "asked.csv").write_text(ASKED, encoding="utf-8")
-    run_index("coast")
+    run_job("coast")
 
 
 def all_tables_hold() -> None:

@@ -10,7 +10,7 @@ import pytest
 from graphrag_dagster import tables
 from graphrag_dagster.cli import main
 from graphrag_dagster.cli.answering import answer_corpus
-from graphrag_dagster.cli.indexing import run_index
+from graphrag_dagster.cli.running import run_job
 from graphrag_dagster.resources.lineage import impact, why
 from graphrag_dagster.resources.warehouse import Warehouse
 from support.corpora import write_corpus
@@ -19,14 +19,14 @@ from support.corpora import write_corpus
 @pytest.mark.parametrize("path", ["news/merger.txt", "institute/report.txt"])
 def test_impact_is_what_a_run_without_the_document_gives(home: Path, path: str) -> None:
     folder = write_corpus(home / "corpora")
-    run_index("coast")
+    run_job("coast")
     warehouse = Warehouse()
     before = {
         t: warehouse.read(t, "coast") for t in (tables.TEXT_CHUNKS, tables.ENTITIES, tables.RELATIONSHIPS)
     }
     found = impact(warehouse, "coast", path)
     (folder / path).unlink()
-    run_index("coast")
+    run_job("coast")
     after = {table: warehouse.read(table, "coast") for table in before}
 
     def lost(table: tables.Table) -> set[str]:
@@ -70,7 +70,7 @@ def answered(tmp_path_factory: pytest.TempPathFactory) -> Path:
     )
     with pytest.MonkeyPatch.context() as patch:
         enter(patch, home)
-        run_index("coast")
+        run_job("coast")
         answer_corpus("coast", max_tokens=None, max_usd=None, as_json=True)
     return home
 

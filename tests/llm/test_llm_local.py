@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from graphrag_dagster import Index
-from graphrag_dagster.cli.indexing import run_index
+from graphrag_dagster.cli.running import run_job
 from graphrag_dagster.core.errors import EndpointError, EngineError
 from graphrag_dagster.core.search.question import REFUSAL
 from support.corpora import write_corpus
@@ -50,7 +50,7 @@ def asked(home: Path) -> Callable[..., Any]:
     """Indexes the corpus without a model and asks it with one; keywords are those of the endpoint."""
     folder = write_corpus(home / "corpora")
     (folder / "news" / "evil.txt").write_text(f"Hanna Quill met Orrin Vask. {INJECTION}", encoding="utf-8")
-    run_index("coast")
+    run_job("coast")
 
     def ask(text: Callable[[dict[str, Any]], str], faults: Any = (), **options: Any) -> Any:
         with ScriptedEndpoint(answering(text), faults=faults) as endpoint:
@@ -128,7 +128,7 @@ def test_a_conversation_reaches_the_model_as_data(asked: Callable[..., Any]) -> 
 @pytest.mark.parametrize("method", ["global", "dynamic", "local", "drift", "basic", "C0", "TS", "SS"])
 def test_every_way_works_with_a_model(home: Path, method: str) -> None:
     folder = write_corpus(home / "corpora")
-    run_index("coast")
+    run_job("coast")
     with ScriptedEndpoint(name_pattern_script) as endpoint:
         (folder / "corpus.yaml").write_text(SETTINGS.format(url=endpoint.url), encoding="utf-8")
         answer = Index.open("coast").ask("Who met Orrin Vask?", method=method)

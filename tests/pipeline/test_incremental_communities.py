@@ -6,7 +6,7 @@ from typer.testing import CliRunner
 
 from graphrag_dagster import tables
 from graphrag_dagster.cli.app import app
-from graphrag_dagster.cli.indexing import run_index
+from graphrag_dagster.cli.running import run_job
 from graphrag_dagster.resources.warehouse import Warehouse
 from support.corpora import write_corpus
 from support.tables_of import contents
@@ -21,7 +21,7 @@ NEWS = (
 def folder(home: Path) -> Path:
     """A corpus that has been indexed once."""
     made = write_corpus(home / "corpora", settings="communities: {max_cluster_size: 4, drift: 0.9}")
-    run_index("coast")
+    run_job("coast")
     return made
 
 
@@ -45,19 +45,19 @@ def add(folder: Path) -> Path:
 
 def test_an_unchanged_corpus_gives_identical_tables_and_torn_ones_are_mended(folder: Path) -> None:
     first = contents(Warehouse(), "coast")
-    run_index("coast")
+    run_job("coast")
     assert contents(Warehouse(), "coast") == first
     assert state()["start"] == "cold"
     torn = communities().with_columns(size=pl.col("size") + 1)
     Warehouse().write(tables.COMMUNITIES, "coast", torn)
-    run_index("coast")
+    run_job("coast")
     assert contents(Warehouse(), "coast") == first
 
 
 def test_what_a_new_document_does_not_touch_stays_until_a_cold_start_is_asked_for(folder: Path) -> None:
     before, contexts = communities(), Warehouse().read(tables.REPORT_CONTEXTS, "coast")
     add(folder)
-    run_index("coast")
+    run_job("coast")
     after, grown = communities(), contents(Warehouse(), "coast")
     assert state()["start"] == "warm"
     assert 0 < float(str(state()["changed"])) < 0.9
@@ -72,7 +72,7 @@ def test_what_a_new_document_does_not_touch_stays_until_a_cold_start_is_asked_fo
     assert result.exit_code == 0, result.output
     forced = contents(Warehouse(), "coast")
     Warehouse().file("coast").unlink()
-    run_index("coast")
+    run_job("coast")
     assert contents(Warehouse(), "coast") == forced
     differing = {name for name in forced if grown[name] != forced[name]}
     of_communities = {table.full_name for table in tables.ALL_TABLES if table.group == "communities"}
@@ -83,26 +83,26 @@ def test_what_a_new_document_does_not_touch_stays_until_a_cold_start_is_asked_fo
 def test_drift_bounds_how_far_warm_starts_lead(folder: Path) -> None:
     set_communities(folder, "drift: 0.01")
     add(folder)
-    run_index("coast")
+    run_job("coast")
     assert (state()["start"], state()["changed"]) == ("cold", 0)
 
 
 def test_with_cold_starts_added_then_deleted_is_never_added(home: Path) -> None:
     folder = write_corpus(home / "corpora", settings="communities: {max_cluster_size: 4, start: cold}")
-    run_index("coast")
+    run_job("coast")
     never = contents(Warehouse(), "coast")
     added = add(folder)
-    run_index("coast")
+    run_job("coast")
     assert contents(Warehouse(), "coast") != never
     added.unlink()
-    run_index("coast")
+    run_job("coast")
     assert contents(Warehouse(), "coast") == never
 
 
 def test_nothing_of_a_deleted_document_stays_in_the_state(folder: Path) -> None:
     before = set(Warehouse().read(tables.RELATIONSHIPS, "coast")["relationship_id"])
     (folder / "institute" / "letter.txt").unlink()
-    run_index("coast")
+    run_job("coast")
     assert state()["start"] == "warm"
     left = set(Warehouse().read(tables.RELATIONSHIPS, "coast")["relationship_id"])
     assert before - left

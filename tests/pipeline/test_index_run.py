@@ -8,7 +8,7 @@ import dagster as dg
 import pytest
 
 from graphrag_dagster import tables
-from graphrag_dagster.cli.indexing import run_index
+from graphrag_dagster.cli.running import run_job
 from graphrag_dagster.core.errors import SettingsError
 from graphrag_dagster.definitions import defs
 from graphrag_dagster.resources.warehouse import Warehouse
@@ -19,7 +19,7 @@ from support.tables_of import EVALUATING, contents
 @pytest.fixture
 def indexed(home: Path) -> Path:
     write_corpus(home / "corpora")
-    run_index("coast")
+    run_job("coast")
     return home
 
 
@@ -72,7 +72,7 @@ def test_a_run_makes_every_table_and_every_check_passes(indexed: Path) -> None:
 
 def test_two_runs_and_a_shuffled_folder_give_the_same_bytes(indexed: Path, tmp_path: Path) -> None:
     first = contents(Warehouse(), "coast")
-    run_index("coast")
+    run_job("coast")
     assert contents(Warehouse(), "coast") == first
     paths = list(DOCUMENTS)
     random.Random(3).shuffle(paths)
@@ -83,7 +83,7 @@ def test_two_runs_and_a_shuffled_folder_give_the_same_bytes(indexed: Path, tmp_p
     os.environ["GRAPHRAG_DAGSTER_CORPORA"] = str(other.parent)
     try:
         Warehouse().file("coast").unlink()
-        run_index("coast")
+        run_job("coast")
     finally:
         del os.environ["GRAPHRAG_DAGSTER_CORPORA"]
     assert contents(Warehouse(), "coast") == first
@@ -108,7 +108,7 @@ def test_a_failed_asset_leaves_the_previous_rows_in_place(indexed: Path) -> None
     first = contents(Warehouse(), "coast")
     (indexed / "corpora" / "coast" / "corpus.yaml").write_text("text_units: {encoding: morse}")
     with pytest.raises(SettingsError, match="morse"):
-        run_index("coast")
+        run_job("coast")
     assert contents(Warehouse(), "coast") == first
 
 
@@ -129,7 +129,7 @@ def test_corpora_do_not_touch_each_other(indexed: Path) -> None:
     write_corpus(
         indexed / "corpora", "second shore", "text_units: {strategy: sentences, size: 40, overlap: 0}"
     )
-    run_index("second shore")
+    run_job("second shore")
     assert contents(Warehouse(), "coast") == first
     assert {row[0] for rows in contents(Warehouse(), "second shore").values() for row in rows} == {
         "second shore"

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from graphrag_dagster import tables
-from graphrag_dagster.cli.indexing import run_index
+from graphrag_dagster.cli.running import run_job
 from graphrag_dagster.core.corpus.tokens import get_tokenizer
 from graphrag_dagster.core.errors import EndpointError
 from graphrag_dagster.core.search.global_search import global_search
@@ -42,7 +42,7 @@ def test_a_model_does_every_task_and_every_check_passes(
     home: Path, endpoint: ScriptedEndpoint, replies: str
 ) -> None:
     prepare(home, endpoint, replies)
-    run_index("coast")
+    run_job("coast")
     warehouse = Warehouse()
     ledger = warehouse.read(tables.UNIT_LEDGER, "coast")
     assert set(ledger["state"]) <= {"extracted", "repaired", "empty"}
@@ -55,7 +55,7 @@ def test_a_model_does_every_task_and_every_check_passes(
     references = warehouse.read(tables.REPORT_REFERENCES, "coast")
     assert references["valid"].sum() > 0
     first, paid = contents(warehouse, "coast"), len(endpoint.requests)
-    run_index("coast")
+    run_job("coast")
     assert contents(warehouse, "coast") == first
     assert len(endpoint.requests) == paid
     runs = warehouse.read(tables.RUN_USAGE, "coast").sort("begun")
@@ -66,7 +66,7 @@ def test_a_model_does_every_task_and_every_check_passes(
 
 def test_a_question_is_answered_with_citations_that_resolve(home: Path, endpoint: ScriptedEndpoint) -> None:
     prepare(home, endpoint)
-    run_index("coast")
+    run_job("coast")
     settings = CorpusStore().settings("coast")
     session = Language(max_tokens=None, max_usd=None).session(
         settings, corpus="coast", asset="ask", run_id="question"
@@ -90,7 +90,7 @@ def test_garbage_is_quarantined_with_prompt_and_reply_and_the_run_ends(home: Pat
 
     with ScriptedEndpoint(poet) as server:
         prepare(home, server)
-        run_index("coast")
+        run_job("coast")
     warehouse = Warehouse()
     ledger = warehouse.read(tables.UNIT_LEDGER, "coast")
     assert set(ledger["state"]) == {"quarantined"}
@@ -106,7 +106,7 @@ def test_an_endpoint_that_gives_no_json_is_refused_before_anything_is_spent(home
     with ScriptedEndpoint(lambda body: "I would rather write a poem.") as server:
         prepare(home, server)
         with pytest.raises(EndpointError, match="JSON"):
-            run_index("coast")
+            run_job("coast")
         assert not any("<source_text>" in str(one.body) for one in server.chats)
 
 
@@ -114,7 +114,7 @@ def test_an_unreachable_endpoint_is_named_and_nothing_is_overwritten(
     home: Path, endpoint: ScriptedEndpoint, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     prepare(home, endpoint)
-    run_index("coast")
+    run_job("coast")
     first = contents(Warehouse(), "coast")
     monkeypatch.setenv("OPENAI_API_KEY", "sk-very-secret")
     folder = home / "corpora" / "coast"
@@ -126,7 +126,7 @@ def test_an_unreachable_endpoint_is_named_and_nothing_is_overwritten(
         encoding="utf-8",
     )
     with pytest.raises(EndpointError, match="127.0.0.1:9") as caught:
-        run_index("coast")
+        run_job("coast")
     assert "sk-very-secret" not in str(caught.value)
     assert contents(Warehouse(), "coast") == first
     logs = b"".join(path.read_bytes() for path in (home / ".dagster_home").rglob("*") if path.is_file())
@@ -137,7 +137,7 @@ def test_faults_on_the_way_change_nothing_in_the_result(
     home: Path, endpoint: ScriptedEndpoint, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     prepare(home, endpoint)
-    run_index("coast")
+    run_job("coast")
     first = contents(Warehouse(), "coast")
 
     seen: set[str] = set()
@@ -153,6 +153,6 @@ def test_faults_on_the_way_change_nothing_in_the_result(
     with ScriptedEndpoint(faults=first_time) as server:
         prepare(home, server)
         monkeypatch.setenv("GRAPHRAG_DAGSTER_CACHE", str(home / "nothing remembered.sqlite"))
-        run_index("coast")
+        run_job("coast")
     assert len(server.requests) > len(seen)
     assert contents(Warehouse(), "coast") == first

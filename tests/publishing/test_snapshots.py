@@ -18,9 +18,9 @@ import polars as pl
 import pytest
 
 from graphrag_dagster import Index, tables
-from graphrag_dagster.cli.indexing import run_index
 from graphrag_dagster.cli.publishing import roll_back, show_snapshots
 from graphrag_dagster.cli.querying import select
+from graphrag_dagster.cli.running import run_job
 from graphrag_dagster.cli.showing import show_corpus
 from graphrag_dagster.core.accounting.use import ModelUse
 from graphrag_dagster.core.errors import WarehouseError
@@ -57,7 +57,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
         enter(patch, folder)
         use = ModelUse(calls=2, input_tokens=30, output_tokens=4, usd=0.5)
         UsageLog(database_at(memory_file())).add(User("coast", "ask", "question"), "answer", "m", use)
-        run_index("coast")
+        run_job("coast")
     return folder
 
 
@@ -192,7 +192,7 @@ def test_results_are_published_beside_the_same_index_and_never_make_answers_stal
     warehouse: Warehouse,
 ) -> None:
     before = current(warehouse)
-    run_index("coast", job="answer")
+    run_job("coast", job="answer")
     after = current(warehouse)
     assert after.version != before.version
     assert after.index == before.index == Index.open("coast").version
@@ -200,7 +200,7 @@ def test_results_are_published_beside_the_same_index_and_never_make_answers_stal
     assert set(asked["snapshot"]) == {after.index}
     read = select(warehouse, "coast", "select text from answers.answers")
     assert read["text"].to_list() == asked["text"].to_list()
-    assert run_index("coast", job="answer").success
+    assert run_job("coast", job="answer").success
     assert current(warehouse) == after
     for name in ("answer", "evaluate", "study_extraction", "study_windows"):
         job = defs.resolve_job_def(name)
@@ -297,7 +297,7 @@ def test_a_shell_open_on_a_snapshot_and_a_run_do_not_wait_for_each_other(
     count = "print(c.execute('select count(*) from corpus.documents').fetchone()[0], flush=True)"
     with process(HOLD.format("pass", f"sys.stdin.readline(); {count}"), str(before.file), "r") as shell:
         (home / "corpora" / "coast" / "news" / "strike.md").unlink()
-        run_index("coast")
+        run_job("coast")
         after = current(warehouse)
         assert after.version != before.version
         assert not before.file.exists()

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from graphrag_dagster.cli.indexing import run_index
+from graphrag_dagster.cli.running import run_job
 from graphrag_dagster.resources.memory.database import database_at
 from support.corpora import write_corpus
 from support.endpoint import ScriptedEndpoint
@@ -48,8 +48,8 @@ def evaluated(tmp_path_factory: pytest.TempPathFactory, endpoint: ScriptedEndpoi
                 (folder / path).write_text(text, encoding="utf-8")
             with pytest.MonkeyPatch.context() as patch:
                 enter_home(patch, home)
-                run_index("coast")
-                run_index("coast", job="evaluate")
+                run_job("coast")
+                run_job("coast", job="evaluate")
                 database_at(home / "cache" / "replies.sqlite").close()
         return made[engine]
 

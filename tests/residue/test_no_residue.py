@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from graphrag_dagster import tables
-from graphrag_dagster.cli.indexing import instance, run_index
+from graphrag_dagster.cli.running import instance, run_job
 from graphrag_dagster.core.errors import CorpusError
 from graphrag_dagster.resources.dagster_history import purge_history
 from graphrag_dagster.resources.published import published
@@ -48,7 +48,7 @@ def test_a_removed_document_leaves_no_byte(enter: Enter, endpoint: ScriptedEndpo
     assert any(path.startswith("cache/") for path in before) == (engine == "llm")
     assert results()
     shutil.rmtree(home / "corpora" / "coast" / "secret")
-    run_index("coast")
+    run_job("coast")
     left = {path: found for path, found in traces(home).items() if not path.startswith(".dagster_home")}
     assert left == {}, left
     purge()
@@ -57,7 +57,7 @@ def test_a_removed_document_leaves_no_byte(enter: Enter, endpoint: ScriptedEndpo
     assert not (home / "warehouse" / "reports" / "coast").exists()
     assert published(Warehouse(), "coast") is not None
     paid = len(endpoint.requests)
-    run_index("coast")
+    run_job("coast")
     assert len(endpoint.requests) == paid
 
 
@@ -65,7 +65,7 @@ def test_an_edited_document_leaves_no_byte_of_what_was_edited_out(enter: Enter) 
     home = enter("extractive")
     (home / "corpora/coast/secret/dossier.txt").rename(home / "corpora/coast/secret/open.txt")
     (home / "corpora/coast/secret/open.txt").write_text("Selma Dray met Hanna Quill in Port Ellery.")
-    run_index("coast")
+    run_job("coast")
     purge()
     assert traces(home) == {}
 
@@ -75,14 +75,14 @@ def test_the_last_documents_leave_no_byte(enter: Enter, endpoint: ScriptedEndpoi
     home = enter(engine)
     for folder in ("secret", "news", "institute"):
         shutil.rmtree(home / "corpora" / "coast" / folder)
-    run_index("coast")
+    run_job("coast")
     purge()
     assert traces(home) == {}
     for table in (tables.DOCUMENTS, tables.ENTITIES, tables.COMMUNITY_REPORTS, tables.ENTITY_EMBEDDINGS):
         assert Warehouse().read(table, "coast").height == 0
-    run_index("coast")
+    run_job("coast")
     paid = len(endpoint.requests)
-    run_index("coast")
+    run_job("coast")
     assert len(endpoint.requests) == paid
 
 
@@ -90,7 +90,7 @@ def test_a_corpus_that_never_had_documents_stays_an_error(home: Path) -> None:
     (home / "corpora" / "empty").mkdir()
     for _ in range(2):
         with pytest.raises(CorpusError, match="holds no files"):
-            run_index("empty")
+            run_job("empty")
 
 
 def test_nothing_is_erased_while_nothing_is_gone(enter: Enter) -> None:
@@ -98,7 +98,7 @@ def test_nothing_is_erased_while_nothing_is_gone(enter: Enter) -> None:
     (home / "corpora/coast/secret/dossier.txt").rename(home / "corpora/coast/dossier.txt")
     (home / "corpora/coast/more.txt").write_text("Piet Lund met Hanna Quill in Port Ellery.")
     made = results()
-    run_index("coast")
+    run_job("coast")
     assert erase(Warehouse(), "coast") is None
     assert results() == made
     assert (home / "warehouse" / "reports" / "coast").exists()
@@ -142,12 +142,10 @@ def test_a_run_killed_once_the_documents_are_replaced_is_completed_by_the_next(e
     home = enter("llm")
     shutil.rmtree(home / "corpora" / "coast" / "secret")
     note = note_file(Warehouse(), "coast")
-    _kill_when(
-        _step(home, "from graphrag_dagster.cli.indexing import run_index\nrun_index('coast')"), note.exists
-    )
+    _kill_when(_step(home, "from graphrag_dagster.cli.running import run_job\nrun_job('coast')"), note.exists)
     assert note.exists()
     assert traces(home / "warehouse")
-    run_index("coast")
+    run_job("coast")
     purge()
     assert traces(home) == {}
 
@@ -188,7 +186,7 @@ def test_older_snapshots_with_the_same_documents_stay(enter: Enter) -> None:
     home = enter("extractive")
     before = published(Warehouse(), "coast")
     (home / "corpora/coast/more.txt").write_text("Piet Lund met Hanna Quill in Port Ellery.")
-    run_index("coast")
+    run_job("coast")
     now = published(Warehouse(), "coast")
     assert before is not None
     assert now is not None

@@ -11,7 +11,7 @@ import pytest
 
 from graphrag_dagster import tables
 from graphrag_dagster.cli import main
-from graphrag_dagster.cli.indexing import instance, run_index
+from graphrag_dagster.cli.running import instance, run_job
 from graphrag_dagster.partitions import CORPUS
 from graphrag_dagster.resources.dagster_history import runs_of
 from graphrag_dagster.resources.warehouse import Warehouse
@@ -46,7 +46,7 @@ def test_a_corpus_goes_whole_and_its_folder_and_other_corpora_stay(
     other.mkdir()
     (other / "one.txt").write_text("Ada Brack met Otto Finn in Mirefield. Otto Finn runs the Mirefield Mill.")
     (other / "corpus.yaml").write_text((home / "corpora/coast/corpus.yaml").read_text())
-    run_index("moor")
+    run_job("moor")
     documents = sorted((home / "corpora").rglob("*"))
     code, out, _ = command("delete", "coast", "--yes", "--json")
     told = json.loads(out)
@@ -79,7 +79,7 @@ def test_what_dagster_keeps_goes_but_for_the_last_index(
 ) -> None:
     home = enter("extractive")
     shutil.rmtree(home / "corpora" / "coast" / "secret")
-    run_index("coast")
+    run_job("coast")
     assert set(traces(home))
     assert all(path.startswith(".dagster_home") for path in traces(home))
     code, out, _ = command("purge", "coast", "--keep-last", "--json")

@@ -24,9 +24,9 @@ def coast_home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     patch = pytest.MonkeyPatch()
     patch.setenv("GRAPHRAG_DAGSTER_HOME", str(folder))
     patch.setenv("DAGSTER_HOME", str(folder / ".dagster_home"))
-    from graphrag_dagster.cli.indexing import run_index
+    from graphrag_dagster.cli.running import run_job
 
-    run_index("coast")
+    run_job("coast")
     patch.undo()
     return folder
 

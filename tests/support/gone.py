@@ -4,7 +4,7 @@ from pathlib import Path
 
 from dagster import AssetKey
 
-from graphrag_dagster.cli.indexing import instance
+from graphrag_dagster.cli.running import instance
 from graphrag_dagster.definitions import defs
 from graphrag_dagster.resources.published import publish
 from graphrag_dagster.resources.residue import clear_older, erase

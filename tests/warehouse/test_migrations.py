@@ -6,7 +6,7 @@ import duckdb
 import pytest
 
 from graphrag_dagster import tables
-from graphrag_dagster.cli.indexing import run_index
+from graphrag_dagster.cli.running import run_job
 from graphrag_dagster.core.errors import WarehouseError
 from graphrag_dagster.core.ids import stable_id
 from graphrag_dagster.resources import migrations
@@ -139,7 +139,7 @@ def test_a_newer_file_is_refused(warehouse: Warehouse, read_only: bool) -> None:
 
 def test_an_index_goes_on_from_an_old_file(home: Path) -> None:
     write_corpus(home / "corpora")
-    run_index("coast")
+    run_job("coast")
     warehouse = Warehouse()
     made = contents(warehouse, "coast")
     with duckdb.connect(str(warehouse.file("coast"))) as connection:
@@ -149,7 +149,7 @@ def test_an_index_goes_on_from_an_old_file(home: Path) -> None:
         connection.execute(BEFORE_THERE_WERE_QUESTIONS)
     with pytest.raises(WarehouseError, match="'problem'.*materialise reports/community_reports"):
         warehouse.read(tables.COMMUNITY_REPORTS, "coast")
-    run_index("coast")
+    run_job("coast")
     assert format_of(warehouse.file("coast")) == migrations.FORMAT
     again = contents(warehouse, "coast")
     moved = "reports.community_reports"

@@ -20,6 +20,11 @@ class FileChanges:
         """How many files changed."""
         return len(self.added) + len(self.edited) + len(self.renamed) + len(self.removed)
 
+    @property
+    def now(self) -> int:
+        """How many files there are now."""
+        return len(self.added) + len(self.edited) + len(self.renamed) + self.unchanged
+
 
 @dataclass(frozen=True, slots=True)
 class Change:
