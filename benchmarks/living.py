@@ -5,11 +5,12 @@
     python benchmarks/living.py accidents [--rounds 10]
 
 ``catch_up``: a corpus without a tenth of its documents is indexed through a scripted endpoint that answers
-at once (``tests/support/serve.py``), then the tenth is added, a document removed, a sentence edited. Each
-step is told beside a cold rebuild of the same documents with an empty memory. ``backfill``: so many small
-corpora with the multiprocess executor, several runs at a time, while another process keeps a published file
-open. ``accidents``: ``kill -9`` of runs at random moments and a disk that is full; after each the published
-snapshot is read, and in the end the index is completed.
+after half a second (``tests/support/serve.py``), then the tenth is added, a document removed, a sentence
+edited. Each step is told beside a cold rebuild of the same documents with an empty memory. A report stayed
+where its text did, but for the numbers of what it cites: they are those of rows, and a new row shifts them.
+``backfill``: so many small corpora with the multiprocess executor, several runs at a time, while another
+process keeps a published file open. ``accidents``: ``kill -9`` of runs at random moments and a disk that is
+full; after each the published snapshot is read, and in the end the index is completed.
 """
 
 import argparse
@@ -34,11 +35,15 @@ ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT / "tests"))
 
 import duckdb
+from dagster import DagsterInstance
 
+from graphrag_dagster.executors import EXECUTOR
+from graphrag_dagster.partitions import CORPUS
 from support.serve import ServedEndpoint
 
 BIN = Path(sys.executable).parent
 PODCAST = ROOT.parent / "shared" / "data" / "podcast" / "transcripts.zip"
+CITATION = re.compile(r" ?\[Data: [^\]]*\]")
 EXTRACTION = ("extract_graph", "glean_check", "glean_continue")
 
 
@@ -96,9 +101,8 @@ def index(home: Path, name: str, server: ServedEndpoint, *options: str) -> Step:
     seconds = time.monotonic() - begin
     with duckdb.connect(str(published(home, name)), read_only=True) as database:
         units = {row[0] for row in database.execute("select text_unit_id from corpus.text_chunks").fetchall()}
-        reports = dict(
-            database.execute("select report_id, content from reports.community_reports").fetchall()
-        )
+        told = database.execute("select report_id, content from reports.community_reports").fetchall()
+        reports = {report: CITATION.sub("", content) for report, content in told}
     return Step(seconds, server.tally()["calls"], units, reports)
 
 
@@ -125,6 +129,21 @@ def settings(folder: Path, url: str) -> None:
     (folder / "corpus.yaml").write_text(json.dumps(content), encoding="utf-8")
 
 
+def of_middling_size(files: list[Path]) -> list[Path]:
+    """Two plain texts of a size that is common in the corpus."""
+    texts = [path for path in files if path.suffix in {".txt", ".md"} and decodes(path)]
+    texts.sort(key=lambda path: (path.stat().st_size, path))
+    middle = len(texts) // 2
+    return texts[middle : middle + 2]
+
+
+def decodes(path: Path) -> bool:
+    try:
+        return bool(path.read_text(encoding="utf-8"))
+    except UnicodeDecodeError:
+        return False
+
+
 def told(what: str, before: Step, now: Step, cold: Step) -> None:
     new = len(now.units - before.units) / len(now.units)
     stayed = sum(before.reports.get(key) == text for key, text in now.reports.items())
@@ -137,11 +156,11 @@ def told(what: str, before: Step, now: Step, cold: Step) -> None:
     print(f"  communities whose id stayed {known / len(now.reports):.1%}, ", end="")
     print(f"whose id and report stayed {stayed / len(now.reports):.1%}")
     print(f"  calls in all {sum(now.calls.values()):,} against {sum(cold.calls.values()):,}; ", end="")
-    print(f"seconds {now.seconds:.1f} against {cold.seconds:.1f}")
+    print(f"seconds {now.seconds:.1f} against {cold.seconds:.1f}", flush=True)
 
 
 def catch_up(kind: str) -> None:
-    with tempfile.TemporaryDirectory() as scratch, ServedEndpoint(script="wordy") as server:
+    with tempfile.TemporaryDirectory() as scratch, ServedEndpoint(seconds=0.5, script="wordy") as server:
         home = Path(scratch) / "warm"
         folder = home / "corpora" / "living"
         files = documents(kind, folder)
@@ -166,10 +185,10 @@ def catch_up(kind: str) -> None:
         told("+10 % documents", base, more, cold(1))
         again = index(home, "living", server)
         print(f"\nunchanged: {sum(again.calls.values())} calls, {again.seconds:.1f} s")
-        files[3].unlink()
+        gone, edited = of_middling_size(files)
+        gone.unlink()
         fewer = index(home, "living", server)
         told("-1 document", again, fewer, cold(2))
-        edited = next(path for path in files[4:] if path.suffix in {".txt", ".md"})
         text = edited.read_text(encoding="utf-8")
         ends = [match.end() for match in re.finditer(r"\. ", text)]
         place = ends[len(ends) // 2]
@@ -204,6 +223,8 @@ def backfill(count: int, at_once: int = 4) -> None:
                 (folder / f"{part}.txt").write_text(SMALL.format(n=number * 3 + part), encoding="utf-8")
         if command(home, "index", names[0], "--json").returncode:
             sys.exit("the first index failed")
+        with DagsterInstance.from_config(str(home / ".dagster_home")) as instance:
+            instance.add_dynamic_partitions(str(CORPUS.name), names)
         reader = subprocess.Popen(
             [sys.executable, "-c", HOLD, str(published(home, names[0]))],
             stdin=subprocess.PIPE,
@@ -213,12 +234,15 @@ def backfill(count: int, at_once: int = 4) -> None:
         assert reader.stdout is not None
         reader.stdout.readline()
         begin = time.monotonic()
-        script = ROOT / "benchmarks" / "backfill_run.py"
 
         def one(name: str) -> tuple[str, int, str]:
             done = subprocess.run(
-                [sys.executable, str(script), name],
-                env=environment(home),
+                [
+                    *(str(BIN / "dagster"), "job", "execute", "-m", "graphrag_dagster.definitions"),
+                    *("-j", "index", "--tags", json.dumps({"dagster/partition": name})),
+                ],
+                env=environment(home, **{EXECUTOR: "multiprocess"}),
+                cwd=home,
                 capture_output=True,
                 text=True,
                 check=False,

@@ -7,11 +7,17 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
+sys.path.insert(0, str(Path(__file__).parent))
+
+from graphrag_dagster.cli import main
+from support.commands import Run
+from support.corpora import write_corpus
+from support.homes import copy_home, enter_home
+
 # How long an example takes is a matter of the machine.
 settings.register_profile("untimed", deadline=None)
 settings.load_profile("untimed")
 os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
-sys.path.insert(0, str(Path(__file__).parent))
 
 REPOSITORY = Path(__file__).parent.parent
 SHARED = REPOSITORY.parent / "shared"
@@ -31,15 +37,42 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """An empty working folder: corpora, warehouse and Dagster instance of one test."""
     folder = tmp_path / "home"
     (folder / "corpora").mkdir(parents=True)
-    for variable in (
-        "GRAPHRAG_DAGSTER_CORPORA",
-        "GRAPHRAG_DAGSTER_WAREHOUSE",
-        "OPENAI_API_KEY",
-        "OPENAI_BASE_URL",
-        "GRAPHRAG_DAGSTER_TOKEN",
-    ):
-        monkeypatch.delenv(variable, raising=False)
-    monkeypatch.setenv("GRAPHRAG_DAGSTER_HOME", str(folder))
-    monkeypatch.setenv("DAGSTER_HOME", str(folder / ".dagster_home"))
-    monkeypatch.chdir(folder)
+    return enter_home(monkeypatch, folder)
+
+
+@pytest.fixture(scope="session")
+def indexed_home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A home whose corpus ``coast`` is indexed without a model; not to be changed."""
+    from graphrag_dagster.cli.running import run_job
+
+    folder = tmp_path_factory.mktemp("indexed")
+    write_corpus(folder / "corpora")
+    with pytest.MonkeyPatch.context() as patch:
+        enter_home(patch, folder)
+        run_job("coast")
     return folder
+
+
+@pytest.fixture
+def coast(indexed_home: Path, home: Path) -> Path:
+    """The folder of the corpus ``coast`` in a home of its own, indexed without a model."""
+    copy_home(indexed_home, home)
+    return home / "corpora" / "coast"
+
+
+@pytest.fixture
+def run(home: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
+    """Run the command line in this process; gives exit code, output and errors."""
+
+    def command(*arguments: str) -> tuple[int, str, str]:
+        monkeypatch.setattr(sys, "argv", ["graphrag-dagster", *arguments])
+        capsys.readouterr()
+        try:
+            main()
+            code = 0
+        except SystemExit as ended:
+            code = ended.code if isinstance(ended.code, int) else int(ended.code is not None)
+        captured = capsys.readouterr()
+        return code, captured.out, captured.err
+
+    return command

@@ -1,5 +1,4 @@
 import json
-import sys
 from pathlib import Path
 
 import dagster as dg
@@ -7,7 +6,6 @@ import polars as pl
 import pytest
 
 from graphrag_dagster import tables
-from graphrag_dagster.cli import main
 from graphrag_dagster.cli.running import instance, run_job
 from graphrag_dagster.core.errors import SettingsError
 from graphrag_dagster.definitions import defs
@@ -15,6 +13,7 @@ from graphrag_dagster.resources.integrity import violations
 from graphrag_dagster.resources.questions import questions_of
 from graphrag_dagster.resources.warehouse import Warehouse
 from graphrag_dagster.settings.evaluation import QuestionSettings
+from support.commands import Run
 from support.corpora import write_corpus
 
 SETTINGS = """
@@ -34,9 +33,7 @@ def answer_all() -> dict[str, object]:
         return {name: value.value for name, value in made.metadata.items()}
 
 
-def test_questions_are_answered_in_every_way_and_kept_while_nothing_changes(
-    home: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_questions_are_answered_in_every_way_and_kept_while_nothing_changes(home: Path, run: Run) -> None:
     folder = write_corpus(home / "corpora", settings=SETTINGS)
     (folder / "questions.csv").write_text('id,question\n1,"Who met\nSelma Dray?"\n2,\n', encoding="utf-8")
     run_job("coast")
@@ -57,10 +54,9 @@ def test_questions_are_answered_in_every_way_and_kept_while_nothing_changes(
     for row in cited.iter_rows(named=True):
         assert documents[row["document_id"]][row["start_char"] : row["end_char"]] == row["quotation"]
 
-    monkeypatch.setattr(sys, "argv", ["graphrag-dagster", "answer", "coast", "--json"])
-    with pytest.raises(SystemExit, match="0"):
-        main()
-    counted = json.loads(capsys.readouterr().out)["answers"]
+    code, out, _ = run("answer", "coast", "--json")
+    assert code == 0
+    counted = json.loads(out)["answers"]
     assert {row["method"]: row["answers"] for row in counted} == {"C1": 3, "SS": 3, "auto": 3}
     assert answer_all()["kept"] == 9
     assert warehouse.read(tables.ANSWERS, "coast").equals(made)
@@ -70,15 +66,10 @@ def test_questions_are_answered_in_every_way_and_kept_while_nothing_changes(
     assert "Quill" not in " ".join(warehouse.read(tables.ANSWER_CITATIONS, "coast")["quotation"])
 
 
-def test_a_corpus_without_questions_has_empty_tables_and_the_command_says_so(
-    home: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    write_corpus(home / "corpora", settings="questions: {write: never}")
-    run_job("coast")
-    monkeypatch.setattr(sys, "argv", ["graphrag-dagster", "answer", "coast"])
-    with pytest.raises(SystemExit, match="1"):
-        main()
-    assert "has no questions" in capsys.readouterr().err
+def test_a_corpus_without_questions_has_empty_tables_and_the_command_says_so(coast: Path, run: Run) -> None:
+    (coast / "corpus.yaml").write_text("questions: {write: never}", encoding="utf-8")
+    code, _, err = run("answer", "coast")
+    assert (code, "has no questions" in err) == (1, True)
     answer_all()
     assert Warehouse().read(tables.ANSWERS, "coast").is_empty()
 

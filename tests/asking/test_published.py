@@ -13,9 +13,8 @@ from support.corpora import write_corpus
 
 
 @pytest.fixture
-def warehouse(home: Path) -> Warehouse:
-    write_corpus(home / "corpora", settings="publishing: {keep: 1}\n")
-    run_job("coast")
+def warehouse(coast: Path) -> Warehouse:
+    (coast / "corpus.yaml").write_text("publishing: {keep: 1}\n", encoding="utf-8")
     return Warehouse()
 
 
@@ -80,9 +79,8 @@ def test_a_damaged_pointer_names_the_mend(warehouse: Warehouse) -> None:
         Index.open("coast")
 
 
-def test_without_reports_local_and_basic_work_and_global_says_what_is_missing(home: Path) -> None:
-    write_corpus(home / "corpora")
-    run_job("coast")
+@pytest.mark.usefixtures("coast")
+def test_without_reports_local_and_basic_work_and_global_says_what_is_missing() -> None:
     whole = Warehouse()
     with duckdb.connect(str(whole.file("coast"))) as connection:
         for table in ("community_reports", "report_findings", "report_references", "report_contexts"):

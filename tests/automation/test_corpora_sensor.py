@@ -141,12 +141,8 @@ def test_a_root_or_a_folder_that_is_not_mounted_removes_nothing(watch: Watch, ho
     assert sorted(watch.partitions()) == ["coast", "shore"]
 
 
-def test_a_lost_cursor_requests_only_what_is_not_published(watch: Watch, home: Path) -> None:
-    from graphrag_dagster.cli.running import run_job
-
-    write_corpus(home / "corpora")
+def test_a_lost_cursor_requests_only_what_is_not_published(coast: Path, watch: Watch, home: Path) -> None:
     write_corpus(home / "corpora", "shore")
-    run_job("coast")
     watch.instance.add_dynamic_partitions("corpus", ["coast", "shore"])
     assert [watch.tick(), watch.tick(), watch.tick()] == [[], ["shore"], []]
 

@@ -36,9 +36,7 @@ class Ticks:
 
 
 @pytest.fixture
-def instance(home: Path) -> Iterator[dg.DagsterInstance]:
-    write_corpus(home / "corpora")
-    run_job("coast")
+def instance(coast: Path, home: Path) -> Iterator[dg.DagsterInstance]:
     with dg.DagsterInstance.from_config(str(home / ".dagster_home")) as made:
         yield made
 

@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 from graphrag_dagster.automation import nightly
 from graphrag_dagster.automation.schedules import scheduled
 from graphrag_dagster.cli.running import instance as make_instance
-from graphrag_dagster.cli.running import run_job
 from graphrag_dagster.core.errors import SettingsError
 from graphrag_dagster.resources.corpora import CorpusStore
 from graphrag_dagster.resources.warehouse import Warehouse
@@ -26,7 +25,7 @@ def vienna(day: int, hour: int, minute: int = 0, month: int = 3) -> float:
 
 
 def test_a_corpus_is_due_once_by_the_clock_of_its_time_zone(home: Path) -> None:
-    folder = write_corpus(home / "corpora", settings='schedule: {cron: "0 3 * * *", timezone: Europe/Vienna}')
+    coast = write_corpus(home / "corpora", settings='schedule: {cron: "0 3 * * *", timezone: Europe/Vienna}')
     write_corpus(home / "corpora", "shore")
     write_corpus(home / "corpora", "broken", settings="schedule: {cron: tomorrow}")
     with dg.DagsterInstance.ephemeral() as instance:
@@ -51,10 +50,10 @@ def test_a_corpus_is_due_once_by_the_clock_of_its_time_zone(home: Path) -> None:
         # Nobody looked for three nights.
         assert at(vienna(1, 12, month=4)) == ["coast"]
         assert at(vienna(1, 13, month=4)) == []
-        (folder / "corpus.yaml").write_text('schedule: {cron: "30 13 * * *", timezone: Europe/Vienna}')
+        (coast / "corpus.yaml").write_text('schedule: {cron: "30 13 * * *", timezone: Europe/Vienna}')
         assert at(vienna(1, 13, 5, month=4)) == []
         assert at(vienna(1, 13, 30, month=4)) == ["coast"]
-        (folder / "corpus.yaml").write_text("engine: extractive")
+        (coast / "corpus.yaml").write_text("engine: extractive")
         assert at(vienna(2, 13, 31, month=4)) == []
         assert at(vienna(3, 13, 31, month=4)) == []
 
@@ -104,10 +103,8 @@ def test_usual_schedules_are_accepted(cron: str) -> None:
     assert parse_settings({"schedule": {"cron": cron}}, "corpus.yaml").schedule.cron == cron
 
 
-def test_the_night_is_for_what_has_changed_since_it_was_published(home: Path) -> None:
-    folder = write_corpus(home / "corpora")
+def test_the_night_is_for_what_has_changed_since_it_was_published(coast: Path, home: Path) -> None:
     write_corpus(home / "corpora", "shore")
-    run_job("coast")
     with make_instance() as instance:
         instance.add_dynamic_partitions("corpus", ["coast", "shore"])
 
@@ -119,8 +116,8 @@ def test_the_night_is_for_what_has_changed_since_it_was_published(home: Path) ->
             return [request.partition_key for request in found]
 
         assert requested() == ["shore"]
-        (folder / "corpus.yaml").write_text("reports: {context_tokens: 4000}", encoding="utf-8")
+        (coast / "corpus.yaml").write_text("reports: {context_tokens: 4000}", encoding="utf-8")
         assert requested() == ["coast", "shore"]
-        (folder / "corpus.yaml").unlink()
-        (folder / "notes.txt").write_text("Hanna Quill met Ilse Maro.", encoding="utf-8")
+        (coast / "corpus.yaml").unlink()
+        (coast / "notes.txt").write_text("Hanna Quill met Ilse Maro.", encoding="utf-8")
         assert requested() == ["coast", "shore"]

@@ -2,35 +2,19 @@ import json
 import subprocess
 import sys
 import time
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from graphrag_dagster.resources.warehouse import Warehouse
+from support.commands import Run
 from support.corpora import write_corpus
-
-Run = Callable[..., tuple[int, str, str]]
-
-
-@pytest.fixture(scope="module")
-def indexed_home(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("indexed")
-    write_corpus(folder / "corpora")
-    patch = pytest.MonkeyPatch()
-    patch.setenv("GRAPHRAG_DAGSTER_HOME", str(folder))
-    patch.setenv("DAGSTER_HOME", str(folder / ".dagster_home"))
-    from graphrag_dagster.cli.running import run_job
-
-    run_job("coast")
-    patch.undo()
-    return folder
+from support.homes import enter_home
 
 
 @pytest.fixture
 def indexed(indexed_home: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> Run:
-    monkeypatch.setenv("GRAPHRAG_DAGSTER_HOME", str(indexed_home))
-    monkeypatch.setenv("DAGSTER_HOME", str(indexed_home / ".dagster_home"))
+    enter_home(monkeypatch, indexed_home)
     return run
 
 

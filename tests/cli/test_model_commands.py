@@ -1,5 +1,5 @@
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -10,11 +10,10 @@ from dagster import DagsterInstance, SensorResult, build_sensor_context
 from graphrag_dagster import tables
 from graphrag_dagster.automation import finished_batches
 from graphrag_dagster.resources.warehouse import Warehouse
+from support.commands import Run
 from support.corpora import write_corpus
 from support.endpoint import Scripted, ScriptedEndpoint, name_pattern_script
 from support.tables_of import contents
-
-Run = Callable[..., tuple[int, str, str]]
 
 SETTINGS = """
 engine: llm

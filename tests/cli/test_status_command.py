@@ -1,38 +1,14 @@
 """``status``: what changed since a corpus was published."""
 
 import json
-import shutil
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from graphrag_dagster.resources.warehouse import Warehouse
+from support.commands import Run
 from support.corpora import write_corpus
-
-Run = Callable[..., tuple[int, str, str]]
-
-
-@pytest.fixture(scope="module")
-def published_home(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("published")
-    write_corpus(folder / "corpora")
-    patch = pytest.MonkeyPatch()
-    patch.setenv("GRAPHRAG_DAGSTER_HOME", str(folder))
-    patch.setenv("DAGSTER_HOME", str(folder / ".dagster_home"))
-    from graphrag_dagster.cli.running import run_job
-
-    run_job("coast")
-    patch.undo()
-    return folder
-
-
-@pytest.fixture
-def coast(published_home: Path, home: Path) -> Path:
-    """The folder of a corpus that is indexed and unchanged."""
-    shutil.copytree(published_home, home, dirs_exist_ok=True)
-    return home / "corpora" / "coast"
 
 
 def status(run: Run, expected: int = 6) -> dict[str, Any]:

@@ -1,5 +1,4 @@
 import json
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -7,13 +6,11 @@ import polars as pl
 import pytest
 
 from graphrag_dagster import tables
-from graphrag_dagster.cli import main
-from graphrag_dagster.cli.running import run_job
 from graphrag_dagster.core.evaluation.votes import majority, score
 from graphrag_dagster.definitions import defs
 from graphrag_dagster.resources.integrity import violations
 from graphrag_dagster.resources.warehouse import Warehouse
-from support.corpora import write_corpus
+from support.commands import Run
 from support.endpoint import ScriptedEndpoint
 from support.scripted_judges import first_judge, judging_reply
 from support.scripted_replies import name_pattern_script
@@ -34,13 +31,6 @@ ASKED = 'question,reference\n"Who led the Dockers Union?","Hanna Quill led the D
 EVALUATION = [table for table in tables.ALL_TABLES if table.schema in {"questions", "answers", "evaluation"}]
 
 
-def run(monkeypatch: pytest.MonkeyPatch, *arguments: str, code: int = 0) -> None:
-    monkeypatch.setattr(sys, "argv", ["graphrag-dagster", *arguments])
-    with pytest.raises(SystemExit) as ended:
-        main()
-    assert (ended.value.code or 0) == code
-
-
 def read(table: tables.Table) -> pl.DataFrame:
     return Warehouse().read(table, "coast")
 
@@ -51,10 +41,16 @@ def endpoint() -> Iterator[ScriptedEndpoint]:
         yield server
 
 
-def prepare(home: Path, settings: str) -> None:
-    folder = write_corpus(home / "corpora", settings=settings)
-    (folder / "asked.csv").write_text(ASKED, encoding="utf-8")
-    run_job("coast")
+def prepare(coast: Path, settings: str) -> None:
+    (coast / "corpus.yaml").write_text(settings, encoding="utf-8")
+    (coast / "asked.csv").write_text(ASKED, encoding="utf-8")
+
+
+def done(run: Run, *arguments: str, code: int = 0) -> str:
+    """Run a command that ends so; gives what it printed."""
+    ended, out, err = run(*arguments)
+    assert ended == code, out + err
+    return out
 
 
 def all_tables_hold() -> None:
@@ -64,11 +60,10 @@ def all_tables_hold() -> None:
 
 
 def test_without_a_model_counts_have_names_of_their_own_and_nothing_is_judged(
-    home: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    coast: Path, home: Path, run: Run
 ) -> None:
-    prepare(home, EXTRACTIVE)
-    run(monkeypatch, "evaluate", "coast", "--json")
-    told = json.loads(capsys.readouterr().out)
+    prepare(coast, EXTRACTIVE)
+    told = json.loads(done(run, "evaluate", "coast", "--json"))
     assert told["headline"].startswith("Not known: no model has judged")
     assert read(tables.QUESTIONS)["origin"].to_list() == ["written"] * 8
     assert read(tables.ANSWERS).height == 24
@@ -85,28 +80,24 @@ def test_without_a_model_counts_have_names_of_their_own_and_nothing_is_judged(
     assert "no model has judged" in page
     assert "claims-lex" in page
     before = {table.full_name: read(table) for table in EVALUATION}
-    run(monkeypatch, "evaluate", "coast", "--json")
-    capsys.readouterr()
+    done(run, "evaluate", "coast", "--json")
     for name, frame in before.items():
         assert read(tables.table(name)).equals(frame), name
-    run(monkeypatch, "report", "coast", "--out", str(home / "copy" / "page.html"))
+    done(run, "report", "coast", "--out", str(home / "copy" / "page.html"))
     assert (home / "copy" / "page.html").read_text(encoding="utf-8") == page
     assert (Path(told["report"]).parent / "measures.png").read_bytes()[:4] == b"\x89PNG"
 
 
 def test_a_judge_that_likes_length_gives_the_win_to_the_longer_answers(
-    home: Path,
-    endpoint: ScriptedEndpoint,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
+    coast: Path, endpoint: ScriptedEndpoint, run: Run
 ) -> None:
-    prepare(home, JUDGED.format(url=endpoint.url))
-    run(monkeypatch, "evaluate", "coast", "--plan", "--json")
-    stages = {one["stage"]: one for one in json.loads(capsys.readouterr().out)["stages"]}
+    prepare(coast, JUDGED.format(url=endpoint.url))
+    stages = {
+        one["stage"]: one for one in json.loads(done(run, "evaluate", "coast", "--plan", "--json"))["stages"]
+    }
     assert not endpoint.requests
     assert stages["judgements"]["calls"]["expected"] == 3 * 4 * 2 * 3
-    run(monkeypatch, "evaluate", "coast", "--json")
-    told = json.loads(capsys.readouterr().out)
+    told = json.loads(done(run, "evaluate", "coast", "--json"))
     assert told["missing"] == []
     judged = read(tables.JUDGEMENTS)
     asked = [one for one in endpoint.chats if one.task == "judge_answers"]
@@ -149,22 +140,20 @@ def test_a_judge_that_likes_length_gives_the_win_to_the_longer_answers(
     all_tables_hold()
     paid = len(endpoint.requests)
     before = {table.full_name: read(table) for table in EVALUATION}
-    run(monkeypatch, "evaluate", "coast", "--json")
+    done(run, "evaluate", "coast", "--json")
     assert len(endpoint.requests) == paid
     for name, frame in before.items():
         assert read(tables.table(name)).equals(frame), name
 
 
-def test_a_judge_that_takes_the_first_is_found_out(
-    home: Path, endpoint: ScriptedEndpoint, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_judge_that_takes_the_first_is_found_out(coast: Path, endpoint: ScriptedEndpoint, run: Run) -> None:
     def script(body: dict[str, object]) -> object:
         return first_judge(body) if body["model"] == "judge" else name_pattern_script(body)
 
     endpoint.script = script
     settings = JUDGED.format(url=endpoint.url).replace("metrics: [deepeval, ragas]", "metrics: []")
-    prepare(home, settings.replace("replicates: 3", "replicates: 4"))
-    run(monkeypatch, "evaluate", "coast", "--sample", "3")
+    prepare(coast, settings.replace("replicates: 3", "replicates: 4"))
+    done(run, "evaluate", "coast", "--sample", "3")
     judged = read(tables.JUDGEMENTS)
     assert judged["question_id"].n_unique() == 3
     bias = read(tables.POSITION_BIAS).filter(pl.col("criterion") == "all").row(0, named=True)
@@ -180,10 +169,7 @@ def test_a_judge_that_takes_the_first_is_found_out(
 
 
 def test_verdicts_that_cannot_be_used_are_ties_and_told(
-    home: Path,
-    endpoint: ScriptedEndpoint,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
+    coast: Path, endpoint: ScriptedEndpoint, run: Run
 ) -> None:
     def script(body: dict[str, object]) -> object:
         return "I would rather not." if judging_reply(body) else name_pattern_script(body)
@@ -191,13 +177,12 @@ def test_verdicts_that_cannot_be_used_are_ties_and_told(
     endpoint.script = script
     settings = JUDGED.format(url=endpoint.url).replace("metrics: [deepeval, ragas]", "metrics: []")
     prepare(
-        home,
+        coast,
         settings.replace("replicates: 3", "replicates: 1").replace(
             "methods: [C0, SS, local]", "methods: [C0, SS]"
         ),
     )
-    run(monkeypatch, "evaluate", "coast", "--json", code=3)
-    told = json.loads(capsys.readouterr().out)
+    told = json.loads(done(run, "evaluate", "coast", "--json", code=3))
     judged = read(tables.JUDGEMENTS)
     lost = judged.filter(pl.col("problem").is_not_null())
     assert lost.height > 0
@@ -206,27 +191,22 @@ def test_verdicts_that_cannot_be_used_are_ties_and_told(
 
 
 def test_the_studies_compare_chunk_sizes_and_windows(
-    home: Path,
-    endpoint: ScriptedEndpoint,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
+    coast: Path, endpoint: ScriptedEndpoint, run: Run
 ) -> None:
-    prepare(home, EXTRACTIVE)
-    run(monkeypatch, "study", "coast", "gleanings", "--json")
-    rows = json.loads(capsys.readouterr().out)["rows"]
+    prepare(coast, EXTRACTIVE)
+    rows = json.loads(done(run, "study", "coast", "gleanings", "--json"))["rows"]
     assert [(row["chunk_size"], row["gleanings"]) for row in rows] == [(40, 0), (80, 0)]
-    run(monkeypatch, "study", "coast", "windows")
-    assert "no model judged" in capsys.readouterr().out
+    assert "no model judged" in done(run, "study", "coast", "windows")
     assert read(tables.WINDOW_ANSWERS).height == 6
     model = f'\nmodel: {{base_url: "{endpoint.url}", name: scripted}}\nengine: llm\n'
     settings = EXTRACTIVE.replace("questions: 3", "questions: 3, gleanings: 2") + model
-    (home / "corpora" / "coast" / "corpus.yaml").write_text(settings, encoding="utf-8")
-    run(monkeypatch, "study", "coast", "gleanings", "--json")
+    (coast / "corpus.yaml").write_text(settings, encoding="utf-8")
+    done(run, "study", "coast", "gleanings", "--json")
     counts = read(tables.EXTRACTION_COUNTS)
     assert counts.height == 2 * 2 * 3
     for _, line in counts.sort("gleanings").group_by("chunk_size", "mode"):
         assert line["entities"].is_sorted()
-    run(monkeypatch, "study", "coast", "windows", "--json")
+    done(run, "study", "coast", "windows", "--json")
     rates = read(tables.WINDOW_WIN_RATES)
     assert set(rates["window"]) == {"300", "600"}
     for _, both in rates.group_by("criterion"):

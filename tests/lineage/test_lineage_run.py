@@ -1,31 +1,28 @@
 """Lineage of an indexed corpus, checked against the documents and against a run without one of them."""
 
 import json
-import sys
 from pathlib import Path
 
 import polars as pl
 import pytest
 
 from graphrag_dagster import tables
-from graphrag_dagster.cli import main
 from graphrag_dagster.cli.answering import answer_corpus
-from graphrag_dagster.cli.running import run_job
+from graphrag_dagster.cli.running import Budget, run_job
 from graphrag_dagster.resources.lineage import impact, why
 from graphrag_dagster.resources.warehouse import Warehouse
-from support.corpora import write_corpus
+from support.commands import Run
+from support.homes import copy_home, enter_home
 
 
 @pytest.mark.parametrize("path", ["news/merger.txt", "institute/report.txt"])
-def test_impact_is_what_a_run_without_the_document_gives(home: Path, path: str) -> None:
-    folder = write_corpus(home / "corpora")
-    run_job("coast")
+def test_impact_is_what_a_run_without_the_document_gives(coast: Path, path: str) -> None:
     warehouse = Warehouse()
     before = {
         t: warehouse.read(t, "coast") for t in (tables.TEXT_CHUNKS, tables.ENTITIES, tables.RELATIONSHIPS)
     }
     found = impact(warehouse, "coast", path)
-    (folder / path).unlink()
+    (coast / path).unlink()
     run_job("coast")
     after = {table: warehouse.read(table, "coast") for table in before}
 
@@ -62,34 +59,20 @@ def test_impact_is_what_a_run_without_the_document_gives(home: Path, path: str) 
 
 
 @pytest.fixture(scope="module")
-def answered(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    home = tmp_path_factory.mktemp("answered")
-    write_corpus(
-        home / "corpora",
-        settings='questions:\n  ask: ["Who led the Dockers Union?"]\n  methods: [C1, SS, local]\n  write: never\n',
+def answered(tmp_path_factory: pytest.TempPathFactory, indexed_home: Path) -> Path:
+    home = copy_home(indexed_home, tmp_path_factory.mktemp("answered"))
+    (home / "corpora" / "coast" / "corpus.yaml").write_text(
+        'questions:\n  ask: ["Who led the Dockers Union?"]\n  methods: [C1, SS, local]\n  write: never\n',
+        encoding="utf-8",
     )
     with pytest.MonkeyPatch.context() as patch:
-        enter(patch, home)
-        run_job("coast")
-        answer_corpus("coast", max_tokens=None, max_usd=None, as_json=True)
+        enter_home(patch, home)
+        answer_corpus("coast", Budget(), as_json=True)
     return home
 
 
-def enter(patch: pytest.MonkeyPatch, home: Path) -> None:
-    for variable in (
-        "GRAPHRAG_DAGSTER_CORPORA",
-        "GRAPHRAG_DAGSTER_WAREHOUSE",
-        "OPENAI_API_KEY",
-        "OPENAI_BASE_URL",
-    ):
-        patch.delenv(variable, raising=False)
-    patch.setenv("GRAPHRAG_DAGSTER_HOME", str(home))
-    patch.setenv("DAGSTER_HOME", str(home / ".dagster_home"))
-    patch.chdir(home)
-
-
 def test_every_word_shown_is_the_documents(answered: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    enter(monkeypatch, answered)
+    enter_home(monkeypatch, answered)
     warehouse = Warehouse()
     documents = dict(warehouse.read(tables.DOCUMENTS, "coast").select("document_id", "text").iter_rows())
     for kind, table in (
@@ -120,21 +103,8 @@ def test_every_word_shown_is_the_documents(answered: Path, monkeypatch: pytest.M
                 assert all(below.id for below in shown.steps)
 
 
-def test_the_commands_print_and_give_json(
-    answered: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    enter(monkeypatch, answered)
-
-    def run(*arguments: str) -> tuple[int, str, str]:
-        monkeypatch.setattr(sys, "argv", ["graphrag-dagster", *arguments])
-        capsys.readouterr()
-        code = 0
-        try:
-            main()
-        except SystemExit as ended:
-            code = ended.code if isinstance(ended.code, int) else int(ended.code is not None)
-        captured = capsys.readouterr()
-        return code, captured.out, captured.err
+def test_the_commands_print_and_give_json(answered: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    enter_home(monkeypatch, answered)
 
     code, out, _ = run("why", "coast", "entity", "tallow marine")
     assert code == 0

@@ -17,9 +17,7 @@ from support.tables_of import EVALUATING, contents
 
 
 @pytest.fixture
-def indexed(home: Path) -> Path:
-    write_corpus(home / "corpora")
-    run_job("coast")
+def indexed(coast: Path, home: Path) -> Path:
     return home
 
 

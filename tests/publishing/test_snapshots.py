@@ -2,7 +2,6 @@ import hashlib
 import json
 import random
 import resource
-import shutil
 import signal
 import subprocess
 import sys
@@ -43,6 +42,7 @@ from graphrag_dagster.resources.published import (
 from graphrag_dagster.resources.warehouse import Warehouse, qualified
 from graphrag_dagster.settings import CorpusSettings
 from support.corpora import write_corpus
+from support.homes import copy_home, enter_home
 
 INDEX = tuple(table for table in tables.ALL_TABLES if table not in {*RESULTS, *tables.ACCOUNTS})
 QUESTIONS = "questions: {ask: ['Who led the Dockers Union?'], methods: [basic], write: never}\n"
@@ -54,7 +54,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("snapshots") / "home"
     write_corpus(folder / "corpora", settings=QUESTIONS)
     with pytest.MonkeyPatch.context() as patch:
-        enter(patch, folder)
+        enter_home(patch, folder)
         use = ModelUse(calls=2, input_tokens=30, output_tokens=4, usd=0.5)
         UsageLog(database_at(memory_file())).add(User("coast", "ask", "question"), "answer", "m", use)
         run_job("coast")
@@ -62,16 +62,10 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def warehouse(made: Path, home: Path, monkeypatch: pytest.MonkeyPatch) -> Warehouse:
+def warehouse(made: Path, home: Path) -> Warehouse:
     """A copy of a home with an indexed corpus."""
-    shutil.copytree(made, home, dirs_exist_ok=True)
-    enter(monkeypatch, home)
+    copy_home(made, home)
     return Warehouse(lock_timeout_seconds=20)
-
-
-def enter(patch: pytest.MonkeyPatch, home: Path) -> None:
-    patch.setenv("GRAPHRAG_DAGSTER_HOME", str(home))
-    patch.setenv("DAGSTER_HOME", str(home / ".dagster_home"))
 
 
 def current(warehouse: Warehouse) -> Published:

@@ -1,5 +1,3 @@
-import os
-import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -10,6 +8,7 @@ from graphrag_dagster.resources.memory.database import database_at
 from support.corpora import write_corpus
 from support.endpoint import ScriptedEndpoint
 from support.gone import SECRET
+from support.homes import copy_home, enter_home
 
 SETTINGS = {
     "extractive": "questions: {methods: [C0, SS], personas: 1, tasks: 1, per_task: 2}\n",
@@ -24,7 +23,6 @@ evaluation: {replicates: 1, criteria: [comprehensiveness, directness]}
 model: {base_url: "URL", name: scripted, retries: 1, tasks: {judge: {name: judge}}}
 """,
 }
-VARIABLES = ("GRAPHRAG_DAGSTER_CORPORA", "GRAPHRAG_DAGSTER_WAREHOUSE", "OPENAI_API_KEY", "OPENAI_BASE_URL")
 Enter = Callable[[str], Path]
 
 
@@ -57,23 +55,10 @@ def evaluated(tmp_path_factory: pytest.TempPathFactory, endpoint: ScriptedEndpoi
 
 
 @pytest.fixture
-def enter(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, evaluated: Callable[[str], Path]) -> Enter:
+def enter(home: Path, evaluated: Callable[[str], Path]) -> Enter:
     """Work in a copy of an evaluated home."""
 
     def copy(engine: str) -> Path:
-        home = tmp_path / "home"
-        shutil.copytree(evaluated(engine), home)
-        enter_home(monkeypatch, home)
-        return home
+        return copy_home(evaluated(engine), home)
 
     return copy
-
-
-def enter_home(patch: pytest.MonkeyPatch, home: Path) -> None:
-    for variable in VARIABLES:
-        patch.delenv(variable, raising=False)
-    patch.setenv("GRAPHRAG_DAGSTER_HOME", str(home))
-    patch.setenv("DAGSTER_HOME", str(home / ".dagster_home"))
-    patch.setenv("GRAPHRAG_DAGSTER_CACHE", str(home / "cache" / "replies.sqlite"))
-    patch.chdir(home)
-    os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")

@@ -2,7 +2,6 @@
 
 import json
 import shutil
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -10,37 +9,17 @@ import dagster as dg
 import pytest
 
 from graphrag_dagster import tables
-from graphrag_dagster.cli import main
 from graphrag_dagster.cli.running import instance, run_job
 from graphrag_dagster.partitions import CORPUS
 from graphrag_dagster.resources.dagster_history import runs_of
 from graphrag_dagster.resources.warehouse import Warehouse
+from support.commands import Run
 from support.gone import traces
 
 Enter = Callable[[str], Path]
 
 
-@pytest.fixture
-def command(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> Callable[..., tuple[int, str, str]]:
-    def run(*arguments: str) -> tuple[int, str, str]:
-        monkeypatch.setattr(sys, "argv", ["graphrag-dagster", *arguments])
-        capsys.readouterr()
-        try:
-            main()
-            code = 0
-        except SystemExit as ended:
-            code = ended.code if isinstance(ended.code, int) else int(ended.code is not None)
-        captured = capsys.readouterr()
-        return code, captured.out, captured.err
-
-    return run
-
-
-def test_a_corpus_goes_whole_and_its_folder_and_other_corpora_stay(
-    enter: Enter, command: Callable[..., tuple[int, str, str]]
-) -> None:
+def test_a_corpus_goes_whole_and_its_folder_and_other_corpora_stay(enter: Enter, run: Run) -> None:
     home = enter("llm")
     other = home / "corpora" / "moor"
     other.mkdir()
@@ -48,7 +27,7 @@ def test_a_corpus_goes_whole_and_its_folder_and_other_corpora_stay(
     (other / "corpus.yaml").write_text((home / "corpora/coast/corpus.yaml").read_text())
     run_job("moor")
     documents = sorted((home / "corpora").rglob("*"))
-    code, out, _ = command("delete", "coast", "--yes", "--json")
+    code, out, _ = run("delete", "coast", "--yes", "--json")
     told = json.loads(out)
     assert code == 0
     assert told["runs"] == 2
@@ -69,47 +48,43 @@ def test_a_corpus_goes_whole_and_its_folder_and_other_corpora_stay(
         assert event.asset_materialization.partition == "moor"
     assert Warehouse().read(tables.DOCUMENTS, "moor").height == 1
     shutil.rmtree(home / "corpora" / "coast")
-    code, _, err = command("delete", "coast", "--yes")
+    code, _, err = run("delete", "coast", "--yes")
     assert code == 1
     assert "nothing was made of a corpus 'coast'" in err
 
 
-def test_what_dagster_keeps_goes_but_for_the_last_index(
-    enter: Enter, command: Callable[..., tuple[int, str, str]]
-) -> None:
+def test_what_dagster_keeps_goes_but_for_the_last_index(enter: Enter, run: Run) -> None:
     home = enter("extractive")
     shutil.rmtree(home / "corpora" / "coast" / "secret")
     run_job("coast")
     assert set(traces(home))
     assert all(path.startswith(".dagster_home") for path in traces(home))
-    code, out, _ = command("purge", "coast", "--keep-last", "--json")
+    code, out, _ = run("purge", "coast", "--keep-last", "--json")
     told = json.loads(out)
     assert code == 0
     assert (told["runs"], told["kept"]) == (2, 1)
     assert told["after"] < told["before"]
     assert traces(home) == {}
     with instance() as dagster_instance:
-        (run,) = runs_of(dagster_instance, "coast")
-        assert run.job_name == "index"
+        (left,) = runs_of(dagster_instance, "coast")
+        assert left.job_name == "index"
         key = dg.AssetKey(tables.DOCUMENTS.asset_key)
         assert dagster_instance.get_materialized_partitions(key) == {"coast"}
         assert dagster_instance.get_latest_materialization_event(key) is not None
-    code, out, _ = command("purge", "coast")
+    code, out, _ = run("purge", "coast")
     assert "deleted 1 runs" in out
 
 
-def test_nothing_goes_unless_someone_agrees(
-    home: Path, command: Callable[..., tuple[int, str, str]], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_nothing_goes_unless_someone_agrees(home: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     (home / "corpora" / "moor").mkdir()
     with Warehouse().connect("moor") as connection:
         connection.execute("create table main.notes as select 1 as x")
     monkeypatch.setattr("typer.confirm", lambda *_, **__: False)
-    code, _, err = command("delete", "moor")
+    code, _, err = run("delete", "moor")
     assert code == 1
     assert "nothing was deleted" in err
     assert Warehouse().file("moor").is_file()
     (home / "warehouse" / "moor.duckdb").write_bytes(b"torn")
-    assert command("delete", "moor", "--yes")[0] == 0
+    assert run("delete", "moor", "--yes")[0] == 0
     assert not Warehouse().file("moor").exists()
     assert (home / "corpora" / "moor").is_dir()

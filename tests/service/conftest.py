@@ -5,6 +5,7 @@ import pytest
 from served import FaultyLibrary
 
 from support.corpora import write_corpus
+from support.homes import copy_home, enter_home
 
 
 @pytest.fixture
@@ -16,25 +17,14 @@ def library() -> Iterator[FaultyLibrary]:
 
 
 @pytest.fixture(scope="session")
-def coast_home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+def coast_home(tmp_path_factory: pytest.TempPathFactory, indexed_home: Path) -> Path:
     """A home with the tiny corpus ``coast`` indexed by the extractive engine, and ``bare`` not indexed."""
-    folder = tmp_path_factory.mktemp("served")
-    write_corpus(folder / "corpora")
+    folder = copy_home(indexed_home, tmp_path_factory.mktemp("served"))
     write_corpus(folder / "corpora", "bare")
-    patch = pytest.MonkeyPatch()
-    patch.setenv("GRAPHRAG_DAGSTER_HOME", str(folder))
-    patch.setenv("DAGSTER_HOME", str(folder / ".dagster_home"))
-    from graphrag_dagster.cli.running import run_job
-
-    run_job("coast")
-    patch.undo()
     return folder
 
 
 @pytest.fixture
 def coast(coast_home: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The indexed home, in the environment."""
-    monkeypatch.setenv("GRAPHRAG_DAGSTER_HOME", str(coast_home))
-    monkeypatch.setenv("DAGSTER_HOME", str(coast_home / ".dagster_home"))
-    monkeypatch.chdir(coast_home)
-    return coast_home
+    return enter_home(monkeypatch, coast_home)

@@ -12,7 +12,6 @@ from graphrag_dagster.core.ids import stable_id
 from graphrag_dagster.resources import migrations
 from graphrag_dagster.resources.integrity import violations
 from graphrag_dagster.resources.warehouse import Warehouse
-from support.corpora import write_corpus
 from support.tables_of import contents
 
 THE_STRIKE = stable_id("question", "Who led the strike?")
@@ -137,9 +136,8 @@ def test_a_newer_file_is_refused(warehouse: Warehouse, read_only: bool) -> None:
     assert format_of(file) == migrations.FORMAT + 1
 
 
-def test_an_index_goes_on_from_an_old_file(home: Path) -> None:
-    write_corpus(home / "corpora")
-    run_job("coast")
+@pytest.mark.usefixtures("coast")
+def test_an_index_goes_on_from_an_old_file() -> None:
     warehouse = Warehouse()
     made = contents(warehouse, "coast")
     with duckdb.connect(str(warehouse.file("coast"))) as connection:
