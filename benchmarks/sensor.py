@@ -1,17 +1,26 @@
-"""Seconds of a tick with many corpora: folders, clock, and the condition of all index assets.
+"""Seconds of a tick, and of what the UI asks for, with many corpora.
 
     python benchmarks/sensor.py [--corpora 1000]
 
-Nothing has changed between the measured ticks. Folders hold five files each.
+The ticks are of the sensors of folders and clock, and of the condition of all index assets. Nothing has
+changed between the measured ticks; folders hold five files each. Then three assets of every corpus are
+reported as made, and Dagster's web server is asked what the pages of the UI ask: how far all assets are,
+which partitions of one are there, and the partitions that a job can be launched for.
 """
 
 import argparse
+import json
 import logging
 import os
+import socket
+import subprocess
+import sys
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from urllib.request import Request, urlopen
 
 import dagster as dg
 from dagster._core.definitions.asset_daemon_cursor import AssetDaemonCursor
@@ -24,6 +33,36 @@ from graphrag_dagster.resources.corpora import CorpusStore
 from graphrag_dagster.resources.warehouse import Warehouse
 
 FILES = 5
+JSON = {"Content-Type": "application/json"}
+INSTANCE = "telemetry: {enabled: false}\nnux: {enabled: false}\n"
+MADE = (["corpus", "documents"], ["graph", "entities"], ["marts", "published_snapshot"])
+STATES = """
+partitionStats { numMaterialized numFailed numMaterializing numPartitions }
+assetMaterializations(limit: 1) { timestamp }
+"""
+PARTITIONS = """
+... on AssetNode {
+  partitionKeyConnection(limit: 100) { results }
+  partitionKeysByDimension { name partitionKeys }
+  assetPartitionStatuses {
+    ... on DefaultPartitionStatuses { materializedPartitions unmaterializedPartitions }
+  }
+}
+"""
+JOB = """
+{ repositoryName: "__repository__", repositoryLocationName: "graphrag_dagster.definitions" }
+"""
+#: What pages of the UI show, and what they ask the server for that.
+PAGES = {
+    "all assets": f"{{ assetNodes {{ assetKey {{ path }} {STATES} }} }}",
+    "partitions of an asset": f"""
+        {{ assetNodeOrError(assetKey: {{path: ["graph", "entities"]}}) {{ {PARTITIONS} }} }}""",
+    "partitions of the job index": f"""
+        {{ partitionSetsOrError(repositorySelector: {JOB}, pipelineName: "index") {{
+           ... on PartitionSets {{ results {{ name partitionsOrError {{
+               ... on Partitions {{ results {{ name }} }} }} }} }} }} }}""",
+    "overview of runs": "{ runsOrError(limit: 25) { ... on Runs { results { runId status } } } }",
+}
 
 
 def make(root: Path, corpora: int) -> list[str]:
@@ -78,6 +117,62 @@ def ticks(name: str, tick: Callable[..., object], instance: dg.DagsterInstance) 
     )
 
 
+def report(instance: dg.DagsterInstance, names: list[str]) -> None:
+    for name in names:
+        for path in MADE:
+            event = dg.AssetMaterialization(asset_key=dg.AssetKey(path), partition=name)
+            instance.report_runless_asset_event(event)
+
+
+@contextmanager
+def web_server(home: Path) -> Iterator[str]:
+    """Dagster's web server on these definitions; gives its address."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    command = [str(Path(sys.executable).with_name("dagster-webserver")), "-h", "127.0.0.1", "-p", str(port)]
+    server = subprocess.Popen(
+        [*command, "-m", "graphrag_dagster.definitions"],
+        env=os.environ | {"DAGSTER_HOME": str(home)},
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    address, begin = f"http://127.0.0.1:{port}", time.perf_counter()
+    try:
+        while True:
+            try:
+                urlopen(f"{address}/server_info").read()
+                break
+            except OSError:
+                if server.poll() is not None or time.perf_counter() - begin > 120:
+                    sys.exit("the web server does not start")
+                time.sleep(0.1)
+        print(f"web server: started in {time.perf_counter() - begin:.1f} s")
+        yield address
+    finally:
+        server.terminate()
+        server.wait()
+
+
+def pages(address: str) -> None:
+    for name, query in PAGES.items():
+        seconds = []
+        for _ in range(4):
+            asked = Request(
+                f"{address}/graphql",
+                json.dumps({"query": query}).encode(),
+                {"Content-Type": "application/json"},
+            )
+            begin = time.perf_counter()
+            with urlopen(asked) as answer:
+                body = answer.read()
+            seconds.append(time.perf_counter() - begin)
+            if b'"errors"' in body:
+                sys.exit(f"{name}: {body[:1000].decode()}")
+        again = f"{min(seconds[1:]):.2f}–{max(seconds[1:]):.2f} s"
+        print(f"{name}: first {seconds[0]:.2f} s, again {again}, {len(body) / 1000:,.0f} kB")
+
+
 def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--corpora", type=int, default=1000)
@@ -87,13 +182,18 @@ def main() -> None:
         names = make(Path(folder) / "corpora", asked.corpora)
         home = Path(folder) / "dagster"
         home.mkdir()
-        with dg.DagsterInstance.local_temp(str(home)) as instance:
+        (home / "dagster.yaml").write_text(INSTANCE, encoding="utf-8")
+        with dg.DagsterInstance.from_config(str(home)) as instance:
             begin = time.perf_counter()
             instance.add_dynamic_partitions("corpus", names)
             print(f"{asked.corpora} partitions added in {time.perf_counter() - begin:.2f} s")
             ticks("corpora", folders, instance)
             ticks("scheduled_corpora", clock, instance)
             ticks("outdated_assets", condition, instance)
+            report(instance, names)
+            ticks("outdated_assets, three assets made", condition, instance)
+        with web_server(home) as address:
+            pages(address)
 
 
 if __name__ == "__main__":

@@ -15,11 +15,12 @@ import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import get_args
 
 import polars as pl
 from leiden import planted
 
-from graphrag_dagster.core.graph.clustering import Clustering, cluster
+from graphrag_dagster.core.graph.clustering import Clustering, Start, cluster
 from graphrag_dagster.core.graph.matching import matched
 from graphrag_dagster.core.ids import stable_id
 
@@ -96,9 +97,9 @@ def members(frame: pl.DataFrame) -> pl.DataFrame:
 def compare(name: str, before: pl.DataFrame, after: pl.DataFrame) -> None:
     """Print a line per way of starting."""
     base, _ = cluster(before, None)
-    for start in ("warm", "cold"):
+    for start in get_args(Start):
         began = time.perf_counter()
-        made, begun = cluster(after, base, start=start, drift=1.0)  # type: ignore[arg-type]
+        made, begun = cluster(after, base, start=start, drift=1.0)
         seconds = time.perf_counter() - began
         ids, exact, nodes = stayed(base, made)
         quality, changed = made.state.item(0, "modularity"), made.state.item(0, "changed")

@@ -94,7 +94,7 @@ def _rows(model: type[BaseModel], prefix: str) -> Iterator[str]:
             yield f"| **`{prefix}{name}`** | section | | {(annotation.__doc__ or '').strip()} |"
             yield from _rows(annotation, f"{prefix}{name}.")
             continue
-        default = field.default_factory() if field.default_factory else field.default  # type: ignore[call-arg]
+        default = field.get_default(call_default_factory=True, validated_data={})
         shown = "" if default in (PydanticUndefined, None) else f"`{default}`"
         yield f"| `{prefix}{name}` | {_type(annotation)} | {shown} | {field.description} |"
 

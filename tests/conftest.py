@@ -12,7 +12,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 from graphrag_dagster.cli import main
 from support.commands import Run
 from support.corpora import write_corpus
-from support.homes import copy_home, enter_home
+from support.homes import copy_home, enter_home, shared_home
 
 # How long an example takes is a matter of the machine.
 settings.register_profile("untimed", deadline=None)
@@ -45,12 +45,11 @@ def indexed_home(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A home whose corpus ``coast`` is indexed without a model; not to be changed."""
     from graphrag_dagster.cli.running import run_job
 
-    folder = tmp_path_factory.mktemp("indexed")
-    write_corpus(folder / "corpora")
-    with pytest.MonkeyPatch.context() as patch:
-        enter_home(patch, folder)
+    def fill(folder: Path) -> None:
+        write_corpus(folder / "corpora")
         run_job("coast")
-    return folder
+
+    return shared_home(tmp_path_factory, "coast", fill)
 
 
 @pytest.fixture

@@ -4,7 +4,6 @@ DuckDB frees the blocks of deleted rows but leaves their bytes in the file until
 there. So all tables are copied into a file beside it, which then takes its place.
 """
 
-import os
 import shutil
 from contextlib import suppress
 from dataclasses import dataclass
@@ -13,6 +12,7 @@ from pathlib import Path
 import duckdb
 
 from graphrag_dagster.core.errors import WarehouseError
+from graphrag_dagster.resources.durable import sync_folder
 from graphrag_dagster.resources.warehouse import Warehouse
 
 # Another configuration than that of all other connections keeps those of this process out, as the lock of the
@@ -59,7 +59,7 @@ def compact(warehouse: Warehouse, corpus: str) -> Compacted:
         finally:
             with suppress(OSError):
                 making.unlink(missing_ok=True)
-        _sync(file.parent)
+        sync_folder(file.parent)
         return Compacted(before, file.stat().st_size)
 
 
@@ -87,13 +87,3 @@ def _copy(connection: duckdb.DuckDBPyConnection, file: Path, making: Path) -> No
     connection.execute(f"attach '{place}' as {_COPY}")
     connection.execute(f'copy from database "{name}" to {_COPY}')
     connection.execute(f"detach {_COPY}")
-
-
-def _sync(folder: Path) -> None:
-    """Have the new name of the file written to the disk, where the system lets a folder be opened."""
-    with suppress(OSError):
-        opened = os.open(folder, os.O_RDONLY)
-        try:
-            os.fsync(opened)
-        finally:
-            os.close(opened)

@@ -10,6 +10,7 @@ from graphrag_dagster.resources.compaction import remove_leftovers
 from graphrag_dagster.resources.home import memory_file
 from graphrag_dagster.resources.memory.database import database_at
 from graphrag_dagster.resources.memory.upkeep import Pruned, Upkeep
+from graphrag_dagster.resources.published.manifest import folder_of
 from graphrag_dagster.resources.residue import note_file
 from graphrag_dagster.resources.warehouse import Warehouse
 
@@ -29,7 +30,7 @@ def made_of(warehouse: Warehouse, corpus: str) -> list[Path]:
         file,
         file.with_name(file.name + ".wal"),
         file.parent / "reports" / corpus,
-        file.parent / "published" / corpus,
+        folder_of(warehouse, corpus),
         note_file(warehouse, corpus),
     ]
     return [place for place in places if place.exists()]

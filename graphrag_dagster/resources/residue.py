@@ -11,13 +11,11 @@ that was killed is completed by the next one:
 """
 
 import json
-import os
 import shutil
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
-from uuid import uuid4
 
 import duckdb
 import polars as pl
@@ -26,9 +24,11 @@ from graphrag_dagster import tables
 from graphrag_dagster.core.errors import WarehouseError
 from graphrag_dagster.core.ids import stable_id
 from graphrag_dagster.resources.compaction import Compacted, compact
+from graphrag_dagster.resources.durable import write_durably
 from graphrag_dagster.resources.home import memory_file
 from graphrag_dagster.resources.memory.database import database_at
 from graphrag_dagster.resources.memory.upkeep import Pruned, Upkeep
+from graphrag_dagster.resources.published.manifest import folder_of
 from graphrag_dagster.resources.warehouse import Warehouse
 
 #: Groups of tables that other jobs than ``index`` make, from the index there was then.
@@ -85,7 +85,7 @@ def note_gone(warehouse: Warehouse, corpus: str, documents: pl.DataFrame) -> Non
     gone = _identities(before) - _identities(documents)
     noted = _noted(warehouse, corpus)
     if gone - noted:
-        _write(note_file(warehouse, corpus), json.dumps({"gone": sorted(gone | noted)}))
+        write_durably(note_file(warehouse, corpus), json.dumps({"gone": sorted(gone | noted)}))
 
 
 def gone_documents(warehouse: Warehouse, corpus: str) -> set[str]:
@@ -214,17 +214,13 @@ def _held_by(file: Path) -> set[str] | None:
     return _identities(frame) if isinstance(frame, pl.DataFrame) else None
 
 
-def _published(warehouse: Warehouse, corpus: str) -> Path:
-    return warehouse.file(corpus).parent / "published" / corpus
-
-
 def _reports(warehouse: Warehouse, corpus: str) -> Path:
     return warehouse.file(corpus).parent / "reports" / corpus
 
 
 def _snapshots(warehouse: Warehouse, corpus: str) -> Iterable[Path]:
     return sorted(
-        file for file in _published(warehouse, corpus).glob("*.duckdb") if not file.name.startswith(".")
+        file for file in folder_of(warehouse, corpus).glob("*.duckdb") if not file.name.startswith(".")
     )
 
 
@@ -243,18 +239,6 @@ def _noted(warehouse: Warehouse, corpus: str) -> set[str]:
     except (ValueError, KeyError, TypeError):
         # It was written all the same: something is gone.
         return {"unreadable note"}
-
-
-def _write(file: Path, text: str) -> None:
-    making = file.with_name(f"{file.name}.{uuid4().hex}")
-    try:
-        with making.open("w", encoding="utf-8") as stream:
-            stream.write(text)
-            stream.flush()
-            os.fsync(stream.fileno())
-        making.replace(file)
-    finally:
-        making.unlink(missing_ok=True)
 
 
 def _remove(path: Path) -> None:

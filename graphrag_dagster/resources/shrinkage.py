@@ -1,9 +1,7 @@
 """Whether a rebuilt graph has lost entities that its documents do not explain."""
 
-import duckdb
-
 from graphrag_dagster import tables
-from graphrag_dagster.resources.published import published
+from graphrag_dagster.resources.published import published, reading
 from graphrag_dagster.resources.warehouse import Reader, Warehouse, qualified
 from graphrag_dagster.tables import Table
 
@@ -28,14 +26,14 @@ def shrinkage(warehouse: Warehouse, reader: Reader, most: float) -> list[str]:
     current = published(warehouse, reader.corpus)
     if current is None:
         return []
-    with duckdb.connect(str(current.file), read_only=True) as before:
-        entities = _count(before, tables.ENTITIES, reader.corpus)
-        documents = before.execute(
+    with reading(warehouse, reader.corpus) as (before, _):
+        entities = _count(before, tables.ENTITIES)
+        documents = before.connection.execute(
             f"select document_id, count(*) from {qualified(tables.TEXT_CHUNKS)} "  # noqa: S608
             "where corpus = ? group by document_id",
             [reader.corpus],
         ).fetchall()
-    left = _count(reader.connection, tables.ENTITIES, reader.corpus)
+    left = _count(reader, tables.ENTITIES)
     kept = set(reader.read(tables.DOCUMENTS)["document_id"])
     units = sum(count for _, count in documents)
     gone = sum(count for document, count in documents if document not in kept) / units if units else 0.0
@@ -50,9 +48,9 @@ def shrinkage(warehouse: Warehouse, reader: Reader, most: float) -> list[str]:
     ]
 
 
-def _count(connection: duckdb.DuckDBPyConnection, table: Table, corpus: str) -> int:
-    found = connection.execute(
+def _count(reader: Reader, table: Table) -> int:
+    found = reader.connection.execute(
         f"select count(*) from {qualified(table)} where corpus = ?",  # noqa: S608
-        [corpus],
+        [reader.corpus],
     ).fetchone()
     return int(found[0]) if found else 0

@@ -13,6 +13,7 @@ from graphrag_dagster.core.errors import EndpointError, EngineError
 from graphrag_dagster.core.search.question import REFUSAL
 from support.corpora import write_corpus
 from support.endpoint import Fault, Scripted, ScriptedEndpoint, name_pattern_script
+from support.homes import copy_home, enter_home
 
 QUESTION = "Who led the Dockers Union?"
 SETTINGS = """
@@ -45,12 +46,22 @@ def answering(text: Callable[[dict[str, Any]], str]) -> Callable[[dict[str, Any]
     return script
 
 
-@pytest.fixture
-def asked(home: Path) -> Callable[..., Any]:
-    """Indexes the corpus without a model and asks it with one; keywords are those of the endpoint."""
-    folder = write_corpus(home / "corpora")
+@pytest.fixture(scope="module")
+def evil_home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A home indexed without a model, with a document that gives orders."""
+    made = tmp_path_factory.mktemp("evil")
+    folder = write_corpus(made / "corpora")
     (folder / "news" / "evil.txt").write_text(f"Hanna Quill met Orrin Vask. {INJECTION}", encoding="utf-8")
-    run_job("coast")
+    with pytest.MonkeyPatch.context() as patch:
+        enter_home(patch, made)
+        run_job("coast")
+    return made
+
+
+@pytest.fixture
+def asked(evil_home: Path, home: Path) -> Callable[..., Any]:
+    """Asks the corpus with a model; keywords are those of the endpoint."""
+    folder = copy_home(evil_home, home) / "corpora" / "coast"
 
     def ask(text: Callable[[dict[str, Any]], str], faults: Any = (), **options: Any) -> Any:
         with ScriptedEndpoint(answering(text), faults=faults) as endpoint:
@@ -126,11 +137,9 @@ def test_a_conversation_reaches_the_model_as_data(asked: Callable[..., Any]) -> 
 
 
 @pytest.mark.parametrize("method", ["global", "dynamic", "local", "drift", "basic", "C0", "TS", "SS"])
-def test_every_way_works_with_a_model(home: Path, method: str) -> None:
-    folder = write_corpus(home / "corpora")
-    run_job("coast")
+def test_every_way_works_with_a_model(coast: Path, method: str) -> None:
     with ScriptedEndpoint(name_pattern_script) as endpoint:
-        (folder / "corpus.yaml").write_text(SETTINGS.format(url=endpoint.url), encoding="utf-8")
+        (coast / "corpus.yaml").write_text(SETTINGS.format(url=endpoint.url), encoding="utf-8")
         answer = Index.open("coast").ask("Who met Orrin Vask?", method=method)
     assert answer.engine == "llm"
     assert answer.sources

@@ -9,6 +9,7 @@ from graphrag_dagster.cli.app import app
 from graphrag_dagster.cli.running import run_job
 from graphrag_dagster.resources.warehouse import Warehouse
 from support.corpora import write_corpus
+from support.homes import copy_home, shared_home
 from support.tables_of import contents
 
 NEWS = (
@@ -18,11 +19,15 @@ NEWS = (
 
 
 @pytest.fixture
-def folder(home: Path) -> Path:
+def folder(home: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A corpus that has been indexed once."""
-    made = write_corpus(home / "corpora", settings="communities: {max_cluster_size: 4, drift: 0.9}")
-    run_job("coast")
-    return made
+
+    def fill(made: Path) -> None:
+        write_corpus(made / "corpora", settings="communities: {max_cluster_size: 4, drift: 0.9}")
+        run_job("coast")
+
+    copy_home(shared_home(tmp_path_factory, "small clusters", fill), home)
+    return home / "corpora" / "coast"
 
 
 def communities() -> pl.DataFrame:
@@ -87,9 +92,8 @@ def test_drift_bounds_how_far_warm_starts_lead(folder: Path) -> None:
     assert (state()["start"], state()["changed"]) == ("cold", 0)
 
 
-def test_with_cold_starts_added_then_deleted_is_never_added(home: Path) -> None:
-    folder = write_corpus(home / "corpora", settings="communities: {max_cluster_size: 4, start: cold}")
-    run_job("coast")
+def test_with_cold_starts_added_then_deleted_is_never_added(folder: Path) -> None:
+    set_communities(folder, "start: cold")
     never = contents(Warehouse(), "coast")
     added = add(folder)
     run_job("coast")

@@ -8,7 +8,7 @@ from graphrag_dagster.resources.memory.database import database_at
 from support.corpora import write_corpus
 from support.endpoint import ScriptedEndpoint
 from support.gone import SECRET
-from support.homes import copy_home, enter_home
+from support.homes import copy_home, shared_home
 
 SETTINGS = {
     "extractive": "questions: {methods: [C0, SS], personas: 1, tasks: 1, per_task: 2}\n",
@@ -35,30 +35,34 @@ def endpoint() -> Iterator[ScriptedEndpoint]:
 @pytest.fixture(scope="session")
 def evaluated(tmp_path_factory: pytest.TempPathFactory, endpoint: ScriptedEndpoint) -> Callable[[str], Path]:
     """Homes whose corpus ``coast`` holds a secret document and has been indexed, answered and evaluated."""
-    made: dict[str, Path] = {}
 
     def home_of(engine: str) -> Path:
-        if engine not in made:
-            home = made[engine] = tmp_path_factory.mktemp(engine)
-            folder = write_corpus(home / "corpora", settings=SETTINGS[engine].replace("URL", endpoint.url))
+        def fill(home: Path) -> None:
+            folder = write_corpus(home / "corpora", settings=settings_of(engine, endpoint))
             for path, text in SECRET.items():
                 (folder / path).parent.mkdir(parents=True, exist_ok=True)
                 (folder / path).write_text(text, encoding="utf-8")
-            with pytest.MonkeyPatch.context() as patch:
-                enter_home(patch, home)
-                run_job("coast")
-                run_job("coast", job="evaluate")
-                database_at(home / "cache" / "replies.sqlite").close()
-        return made[engine]
+            run_job("coast")
+            run_job("coast", "evaluate")
+            database_at(home / "cache" / "replies.sqlite").close()
+
+        return shared_home(tmp_path_factory, f"evaluated {engine}", fill)
 
     return home_of
 
 
 @pytest.fixture
-def enter(home: Path, evaluated: Callable[[str], Path]) -> Enter:
+def enter(home: Path, evaluated: Callable[[str], Path], endpoint: ScriptedEndpoint) -> Enter:
     """Work in a copy of an evaluated home."""
 
     def copy(engine: str) -> Path:
-        return copy_home(evaluated(engine), home)
+        copy_home(evaluated(engine), home)
+        # Another process, with another endpoint, may have made it.
+        (home / "corpora" / "coast" / "corpus.yaml").write_text(settings_of(engine, endpoint))
+        return home
 
     return copy
+
+
+def settings_of(engine: str, endpoint: ScriptedEndpoint) -> str:
+    return SETTINGS[engine].replace("URL", endpoint.url)

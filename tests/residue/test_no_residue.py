@@ -56,9 +56,10 @@ def test_a_removed_document_leaves_no_byte(enter: Enter, endpoint: ScriptedEndpo
     assert results() == []
     assert not (home / "warehouse" / "reports" / "coast").exists()
     assert published(Warehouse(), "coast") is not None
-    paid = len(endpoint.requests)
-    run_job("coast")
-    assert len(endpoint.requests) == paid
+    if engine == "llm":
+        paid = len(endpoint.requests)
+        run_job("coast")
+        assert len(endpoint.requests) == paid
 
 
 def test_an_edited_document_leaves_no_byte_of_what_was_edited_out(enter: Enter) -> None:
@@ -81,9 +82,10 @@ def test_the_last_documents_leave_no_byte(enter: Enter, endpoint: ScriptedEndpoi
     for table in (tables.DOCUMENTS, tables.ENTITIES, tables.COMMUNITY_REPORTS, tables.ENTITY_EMBEDDINGS):
         assert Warehouse().read(table, "coast").height == 0
     run_job("coast")
-    paid = len(endpoint.requests)
-    run_job("coast")
-    assert len(endpoint.requests) == paid
+    if engine == "llm":
+        paid = len(endpoint.requests)
+        run_job("coast")
+        assert len(endpoint.requests) == paid
 
 
 def test_a_corpus_that_never_had_documents_stays_an_error(home: Path) -> None:

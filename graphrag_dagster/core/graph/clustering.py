@@ -77,7 +77,7 @@ def cluster(
     previous: Clustering | None,
     *,
     profile: Profile = "default",
-    options: LeidenOptions = LeidenOptions(),  # noqa: B008
+    options: LeidenOptions | None = None,
     start: Start = "warm",
     drift: float = 0.2,
     code: str = "",
@@ -97,7 +97,7 @@ def cluster(
         relationships: rows of ``graph.relationships``.
         previous: the clustering before, None for the first.
         profile: which edges are clustered, see :func:`.leiden.hierarchical_communities`.
-        options: how Leiden runs.
+        options: how Leiden runs; default: as :class:`.leiden.LeidenOptions` has it.
         start: ``cold`` always begins from nothing.
         drift: share of changed edges from which the clustering begins from nothing; 0: always.
         code: version of the code that clusters.
@@ -105,6 +105,7 @@ def cluster(
     Raises:
         GraphragError: see :func:`.leiden.hierarchical_communities`.
     """
+    options = options or LeidenOptions()
     graph = _graph(relationships, profile, stable_id(profile, options, code, version("graspologic-native")))
     usable = previous is not None and _belongs_together(previous)
     if previous is None or not usable:

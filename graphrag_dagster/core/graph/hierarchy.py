@@ -87,7 +87,7 @@ def _numbers(ids: list[str], previous: Hierarchy | None) -> list[int]:
 
 def _internal_edges(graph: Network, memberships: pl.DataFrame) -> pl.DataFrame:
     """Return how many edges have both ends in each ``cluster`` that has any."""
-    clusters = int(memberships["cluster"].cast(pl.Int64).max() or 0) + 1  # type: ignore[arg-type]
+    clusters = int(memberships["cluster"].to_numpy().max(initial=0)) + 1
     counted = np.zeros(clusters, dtype=np.int64)
     for _, of_level in memberships.group_by("level"):
         cluster = np.full(len(graph.names), -1, dtype=np.int64)

@@ -15,6 +15,7 @@ import duckdb
 from filelock import FileLock, Timeout
 
 from graphrag_dagster.core.errors import WarehouseError
+from graphrag_dagster.resources.durable import write_durably
 from graphrag_dagster.resources.published.contents import SEARCHED, Contents, contents
 from graphrag_dagster.resources.published.manifest import (
     DATA,
@@ -183,26 +184,7 @@ def _point(folder: Path, version: str) -> None:
 
 
 def _write_json(place: Path, content: Mapping[str, Any]) -> None:
-    making = place.with_name(f".{uuid4().hex}.tmp")
-    try:
-        with making.open("w", encoding="utf-8") as file:
-            json.dump(content, file, ensure_ascii=False, indent=1)
-            file.flush()
-            os.fsync(file.fileno())
-        making.replace(place)
-    finally:
-        making.unlink(missing_ok=True)
-    _sync(place.parent)
-
-
-def _sync(folder: Path) -> None:
-    # Elsewhere a folder cannot be opened.
-    if os.name == "posix":
-        handle = os.open(folder, os.O_RDONLY)
-        try:
-            os.fsync(handle)
-        finally:
-            os.close(handle)
+    write_durably(place, json.dumps(content, ensure_ascii=False, indent=1))
 
 
 def _tidy(folder: Path, corpus: str) -> None:
