@@ -1,7 +1,6 @@
 """What replies about one sentence of an answer hold: a verdict with the sentence that is left, or claims."""
 
-import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, Literal
@@ -9,6 +8,7 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, field_validator, model_validator
 
 from graphrag_dagster.core.evaluation.sentences import without_citations
+from graphrag_dagster.core.language.llm.examples import WorkedExample
 from graphrag_dagster.core.language.llm.replies import NotUsable, read_typed
 
 _SELECTIONS: Mapping[str, str] = MappingProxyType(
@@ -18,7 +18,6 @@ _DISAMBIGUATIONS: Mapping[str, str] = MappingProxyType(
     {"clear": "same", "resolved": "new", "resolve": "new", "ambiguous": "none", "unclear": "none"}
 )
 _CLAIM_NAMES = ("claim", "text", "statement", "sentence")
-_STRING = re.compile(r'"((?:[^"\\]|\\.){20,400})"')
 _MOST_REASON = 300
 
 
@@ -57,25 +56,6 @@ class Verdict:
     text: str
     reason: str
     changed: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class Examples:
-    """The sentences of a prompt's worked example, which small models at times copy."""
-
-    sentences: frozenset[str]
-
-    @classmethod
-    def of(cls, system_prompt: str) -> "Examples":
-        """Take the strings of the reply at the end of a system prompt."""
-        reply = system_prompt.rpartition("Reply:\n")[2]
-        return cls(frozenset(map(_folded, _STRING.findall(reply))))
-
-    def refuse(self, texts: Iterable[str], sentence: str) -> None:
-        """Raise NotUsable where one of the texts is the example's and not the sentence itself."""
-        copied = [text for text in texts if _folded(text) in self.sentences - {_folded(sentence)}]
-        if copied:
-            raise NotUsable(f"{copied[0]!r} is copied from the example; speak of the sentence that is given")
 
 
 class _Reply(BaseModel):
@@ -120,21 +100,21 @@ def _claim(one: Any) -> Any:
     return next((lower[name] for name in _CLAIM_NAMES if name in lower), None)
 
 
-def read_selection(text: str, sentence: str, examples: Examples) -> tuple[Verdict, bool]:
+def read_selection(text: str, sentence: str, example: WorkedExample) -> tuple[Verdict, bool]:
     """Return what selection left of a sentence, and whether the reply was mended.
 
     Raises:
         NotUsable: no verdict of those asked for, a rewritten sentence is missing or the example's.
     """
-    return _read_verdict(text, sentence, examples, _SELECTIONS)
+    return _read_verdict(text, sentence, example, _SELECTIONS)
 
 
-def read_disambiguation(text: str, sentence: str, examples: Examples) -> tuple[Verdict, bool]:
+def read_disambiguation(text: str, sentence: str, example: WorkedExample) -> tuple[Verdict, bool]:
     """Return what disambiguation made of a sentence; raises as :func:`read_selection` does."""
-    return _read_verdict(text, sentence, examples, _DISAMBIGUATIONS)
+    return _read_verdict(text, sentence, example, _DISAMBIGUATIONS)
 
 
-def read_claims(text: str, sentence: str, examples: Examples) -> tuple[tuple[str, ...], bool]:
+def read_claims(text: str, sentence: str, example: WorkedExample) -> tuple[tuple[str, ...], bool]:
     """Return the claims without citations, each once, and whether the reply was mended.
 
     Raises:
@@ -145,12 +125,12 @@ def read_claims(text: str, sentence: str, examples: Examples) -> tuple[tuple[str
     reply, repaired = read_typed(whole, _Claims)
     tidied = [" ".join(without_citations(one).split()) for one in reply.claims]
     claims = tuple({_folded(one): one for one in reversed(tidied) if one}.values())[::-1]
-    examples.refuse(claims, sentence)
+    example.refuse_copies(claims, sentence)
     return claims, repaired
 
 
 def _read_verdict(
-    text: str, sentence: str, examples: Examples, meanings: Mapping[str, str]
+    text: str, sentence: str, example: WorkedExample, meanings: Mapping[str, str]
 ) -> tuple[Verdict, bool]:
     reply, repaired = read_typed(text, _Reply)
     meaning = meanings.get(reply.verdict.strip("\"'. ").lower())
@@ -165,7 +145,7 @@ def _read_verdict(
         return Verdict(sentence, reason), repaired
     if not reply.sentence:
         raise NotUsable(f'the verdict is {reply.verdict!r}, but the "sentence" is empty')
-    examples.refuse([reply.sentence], sentence)
+    example.refuse_copies([reply.sentence], sentence)
     return Verdict(reply.sentence, reason or reply.verdict.lower(), changed=True), repaired
 
 

@@ -19,13 +19,13 @@ from graphrag_dagster.core.language.llm.chat import ChatModel, ChatRequest, Mess
 from graphrag_dagster.core.language.llm.claim_replies import (
     AtomicClaimsShape,
     DisambiguationShape,
-    Examples,
     SelectionShape,
     read_claims,
     read_disambiguation,
     read_selection,
 )
 from graphrag_dagster.core.language.llm.data import enclose
+from graphrag_dagster.core.language.llm.examples import WorkedExample
 from graphrag_dagster.core.language.llm.loop import run_in_order
 from graphrag_dagster.core.language.llm.prompts_port import PromptSource
 from graphrag_dagster.core.language.tasks import Engine, Usage
@@ -152,7 +152,7 @@ class _Step(Generic[T]):
         name: str,
         context: tuple[int, int],
         shape: type[BaseModel],
-        read: Callable[[str, str, Examples], tuple[T, bool]],
+        read: Callable[[str, str, WorkedExample], tuple[T, bool]],
         max_tokens: int,
     ) -> None:
         self._model = model
@@ -160,7 +160,7 @@ class _Step(Generic[T]):
         self._system = prompts.load(f"{name}_system").render()
         self._user = prompts.load(f"{name}_user")
         self._retry = prompts.load("retry")
-        self._examples = Examples.of(self._system)
+        self._example = WorkedExample.of(self._system)
         self._context = context
         self._shape = shape
         self._read = read
@@ -183,7 +183,7 @@ class _Step(Generic[T]):
         request = ChatRequest(self._name, messages, self._max_tokens, self._shape)
         try:
             asked = await ask(
-                self._model, request, lambda text: self._read(text, sentence, self._examples), self._retry
+                self._model, request, lambda text: self._read(text, sentence, self._example), self._retry
             )
         except UnusableReply as lost:
             account.usage += lost.usage

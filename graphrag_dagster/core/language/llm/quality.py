@@ -6,10 +6,10 @@ from typing import TypeVar
 from graphrag_dagster.core.language.llm.asking import Asked, UnusableReply, ask
 from graphrag_dagster.core.language.llm.chat import ChatModel, ChatRequest, Message
 from graphrag_dagster.core.language.llm.data import enclose
+from graphrag_dagster.core.language.llm.examples import WorkedExample
 from graphrag_dagster.core.language.llm.loop import run_in_order
 from graphrag_dagster.core.language.llm.prompts_port import PromptSource
 from graphrag_dagster.core.language.llm.quality_replies import (
-    Example,
     GeneratedShape,
     StatementsShape,
     TernaryVerdictsShape,
@@ -133,7 +133,7 @@ class LlmQualityJudge:
         said: Callable[[T], tuple[str, ...]],
     ) -> Asked[T]:
         system, user = request.messages
-        example = Example.of(system.content)
+        example = WorkedExample.of(system.content)
 
         def own(text: str) -> tuple[T, bool]:
             value, repaired = read(text)

@@ -1,8 +1,6 @@
 """Statements, verdicts and questions in replies: their shapes, and a reader that is more tolerant."""
 
 import re
-from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, RootModel
@@ -31,7 +29,6 @@ _WORDS: dict[str, Verdict] = {
     "not sure": "idk",
     "unclear": "idk",
 }
-_STRING = re.compile(r'"([^"]+)"')
 _NUMBER = re.compile(r"(?:(?:statement|passage|item|number|no\.?)\s*)?#?(\d+)[.:)]?", re.IGNORECASE)
 
 
@@ -86,32 +83,6 @@ class GeneratedShape(BaseModel):
 
 
 _Json = RootModel[Any]
-
-
-@dataclass(frozen=True, slots=True)
-class Example:
-    """The sentences of the reply that a prompt shows as its example; small models at times copy them."""
-
-    sentences: frozenset[str]
-
-    @classmethod
-    def of(cls, system_prompt: str) -> "Example":
-        """Take the strings of more than one word from the JSON at the end of a system prompt."""
-        found = _STRING.findall(system_prompt.rpartition("Reply:\n")[2])
-        return cls(frozenset(_folded(one) for one in found if " " in one))
-
-    def refuse_copies(self, said: Iterable[str], text: str = "") -> None:
-        """Check that nothing that is said comes from the example, unless it stands in the text too.
-
-        Raises:
-            NotUsable: something does.
-        """
-        shown = _folded(text)
-        for one in said:
-            if (folded := _folded(one)) in self.sentences and folded not in shown:
-                raise NotUsable(
-                    f"{one!r} is copied from the example; speak of what stands in the data instead"
-                )
 
 
 def read_statements(text: str) -> tuple[tuple[str, ...], bool]:
@@ -171,10 +142,6 @@ def read_questions(text: str, count: int) -> tuple[tuple[tuple[str, ...], bool],
     if len(questions) < count and evades == "no":
         raise NotUsable(f'"questions" must be a list of {count} questions, not of {len(questions)}')
     return (questions, evades == "yes"), repaired
-
-
-def _folded(text: str) -> str:
-    return " ".join(text.casefold().split()).rstrip(".?!")
 
 
 def _read(text: str) -> tuple[Any, bool]:
