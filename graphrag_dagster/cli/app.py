@@ -78,9 +78,10 @@ def index(
     cold: Annotated[
         bool, typer.Option("--cold", help="Find the communities from nothing, with new ids.")
     ] = False,
+    again: Annotated[bool, typer.Option("--again", help="Run even where nothing has changed.")] = False,
     as_json: Json = False,
 ) -> None:
-    """Index a corpus: graph, communities, reports and embeddings.
+    """Index a corpus: graph, communities, reports and embeddings; nothing is run where nothing has changed.
 
     Exit codes: 0 done; 1 an error; 3 done, but something a model was to give is missing; 4 stopped before a
     limit of tokens or money; 5 waits for a batch.
@@ -88,7 +89,7 @@ def index(
     from graphrag_dagster.cli.indexing import index_corpus
     from graphrag_dagster.cli.running import Budget
 
-    code = index_corpus(target, budget=Budget(max_tokens, max_usd), cold=cold, as_json=as_json)
+    code = index_corpus(target, budget=Budget(max_tokens, max_usd), cold=cold, again=again, as_json=as_json)
     if code:
         raise typer.Exit(code)
 

@@ -9,8 +9,12 @@ from graphrag_dagster.cli.console import OUT, print_json
 from graphrag_dagster.cli.running import INCOMPLETE, Budget, Ran, run_watched
 from graphrag_dagster.cli.showing import summary_table
 from graphrag_dagster.cli.spending import shortfall, usage_rows, usage_table
+from graphrag_dagster.cli.status import code_now
 from graphrag_dagster.core.errors import CorpusError
+from graphrag_dagster.resources.changes import status_of
 from graphrag_dagster.resources.corpora import CorpusStore
+from graphrag_dagster.resources.published import published
+from graphrag_dagster.resources.residue import gone_documents, note_file
 from graphrag_dagster.resources.warehouse import Warehouse
 from graphrag_dagster.tables import CORPUS_SUMMARY
 
@@ -20,14 +24,18 @@ def index_corpus(
     *,
     budget: Budget | None = None,
     cold: bool = False,
+    again: bool = False,
     as_json: bool,
 ) -> int:
     """Index the corpus of that name, or the folder at that path, and print what came of it.
+
+    Where nothing differs from what is published, and nothing is missing there, nothing is run.
 
     Args:
         target: a name or a path.
         budget: what the run may use; default: no limit.
         cold: find the communities from nothing.
+        again: run even where nothing has changed.
         as_json: print JSON.
 
     Returns:
@@ -39,6 +47,8 @@ def index_corpus(
     store = CorpusStore()
     name = resolve(store, target)
     store.settings(name)
+    if not (cold or again) and (since := published_as_it_is(name)):
+        return summarise(name, Ran(None, 0.0), since=since, as_json=as_json)
     ran = run_watched(
         name,
         "index",
@@ -63,8 +73,31 @@ def resolve(store: CorpusStore, target: str) -> str:
     return target
 
 
-def summarise(name: str, ran: Ran, *, as_json: bool) -> int:
+def published_as_it_is(name: str) -> str | None:
+    """Return when the corpus was published as it would be now; None where a run has something to do.
+
+    Raises:
+        GraphragError: the corpus or its settings cannot be used, or the published state is damaged.
+    """
+    warehouse = Warehouse()
+    if not warehouse.file(name).is_file() or published(warehouse, name) is None:
+        return None
+    status = status_of(name, code_now())
+    if not status.unchanged or not status.snapshot or gone_documents(warehouse, name):
+        return None
+    if note_file(warehouse, name).exists() or shortfall(warehouse, name):
+        return None
+    return status.snapshot.published[:16].replace("T", " ")
+
+
+def summarise(name: str, ran: Ran, *, since: str | None = None, as_json: bool) -> int:
     """Print the counts of a finished run, what it used, what is missing, and where its results are.
+
+    Args:
+        name: the corpus.
+        ran: the run.
+        since: when it was published, where nothing was run.
+        as_json: print JSON.
 
     Returns:
         the exit code: 0, or 3 where something is missing.
@@ -80,15 +113,20 @@ def summarise(name: str, ran: Ran, *, as_json: bool) -> int:
                 "seconds": round(ran.seconds, 3),
                 "warehouse": str(warehouse.file(name)),
                 "summary": summary.to_dicts(),
+                "up_to_date": since is not None,
                 "usage": usage_rows(name, ran.run_id),
                 "missing": missing,
             }
         )
     else:
-        OUT.print(summary_table(f"{name}: indexed in {ran.seconds:.1f} s", summary))
+        told = f"up to date since {since} UTC" if since else f"indexed in {ran.seconds:.1f} s"
+        OUT.print(summary_table(f"{name}: {told}", summary))
         if used := usage_table(name, ran.run_id):
             OUT.print(used)
         OUT.print(f"tables: {warehouse.file(name)}", soft_wrap=True)
+        if since:
+            command = f"graphrag-dagster index {escape(name)} --again"
+            OUT.print(f"nothing has changed; to run all the same: {command}", soft_wrap=True)
         for line in missing:
             OUT.print(f"[yellow]{escape(line)}[/]", soft_wrap=True)
         if missing:

@@ -42,9 +42,9 @@ class Budget:
 
 @dataclass(frozen=True, slots=True)
 class Ran:
-    """A finished run and the seconds it took."""
+    """A finished run and the seconds it took; ``run_id`` is None where none was needed."""
 
-    run_id: str
+    run_id: str | None
     seconds: float
 
 

@@ -18,9 +18,9 @@ _NAMES = ("asset", "task", "model")
 _COUNTS = ("calls", "cached", "retries", "tokens in", "tokens out", "US$", "seconds")
 
 
-def _used(corpus: str, run_id: str) -> dict[tuple[str, str, str], ModelUse]:
+def _used(corpus: str, run_id: str | None) -> dict[tuple[str, str, str], ModelUse]:
     path = memory_file()
-    return UsageLog(database_at(path)).by_task(corpus, run_id) if path.exists() else {}
+    return UsageLog(database_at(path)).by_task(corpus, run_id) if run_id and path.exists() else {}
 
 
 def money(use: ModelUse) -> str:
@@ -28,7 +28,7 @@ def money(use: ModelUse) -> str:
     return "?" if use.money is None else f"{use.usd:.4f}"
 
 
-def usage_rows(corpus: str, run_id: str) -> list[dict[str, Any]]:
+def usage_rows(corpus: str, run_id: str | None) -> list[dict[str, Any]]:
     """What a run used, by asset, task and model."""
     return [
         {
@@ -49,7 +49,7 @@ def usage_rows(corpus: str, run_id: str) -> list[dict[str, Any]]:
     ]
 
 
-def usage_table(corpus: str, run_id: str) -> RichTable | None:
+def usage_table(corpus: str, run_id: str | None) -> RichTable | None:
     """The account of a run; None where no model was asked."""
     used = _used(corpus, run_id)
     if not used:

@@ -30,7 +30,7 @@ def show_status(name: str, *, as_json: bool) -> int:
     Raises:
         GraphragError: what is wrong, and the mend.
     """
-    status = status_of(name, _code())
+    status = status_of(name, code_now())
     plan, problem = _plan(status)
     if as_json:
         print_json(_json(status, plan, problem))
@@ -39,7 +39,8 @@ def show_status(name: str, *, as_json: bool) -> int:
     return 0 if status.up_to_date else TO_DO
 
 
-def _code() -> dict[str, Code]:
+def code_now() -> dict[str, Code]:
+    """Return the version of the code that makes each asset, and its stage, by asset key."""
     from graphrag_dagster.assets import ASSETS
 
     return {
@@ -108,6 +109,9 @@ def _rows(status: Status) -> Iterator[tuple[str, str]]:
     yield from _titled("models", (f"{c.key}: {_value(c.before)} → {_value(c.now)}" for c in status.models))
     yield from _titled("prompts", map(escape, status.prompts))
     yield from _titled("code", map(escape, status.code))
+    yield from _titled(
+        "packages", (f"{c.key}: {_value(c.before)} → {_value(c.now)}" for c in status.libraries)
+    )
     if status.package:
         yield "package", f"{_value(status.package.before)} → {_value(status.package.now)}"
 
@@ -156,6 +160,7 @@ def _json(status: Status, plan: Plan | None, problem: str | None) -> dict[str, A
         "models": [asdict(change) for change in status.models],
         "prompts": status.prompts,
         "code": status.code,
+        "libraries": [asdict(change) for change in status.libraries],
         "package": asdict(status.package) if status.package else None,
         "redo": status.redo,
         "asked": status.asked,

@@ -1,7 +1,7 @@
 """What changed in a corpus since it was last published, and what catching up takes."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any, Literal
 
@@ -10,6 +10,7 @@ from dagster import DagsterEventType, DagsterInstance, DagsterRunStatus, RunReco
 from graphrag_dagster.core.corpus.affected import (
     ASKED,
     following,
+    stages_of_libraries,
     stages_of_prompts,
     stages_of_settings,
 )
@@ -17,7 +18,7 @@ from graphrag_dagster.core.corpus.changes import Change, FileChanges, compare_va
 from graphrag_dagster.resources.corpora import CorpusStore
 from graphrag_dagster.resources.differences import changed_files, changed_settings, settings_then
 from graphrag_dagster.resources.home import dagster_home
-from graphrag_dagster.resources.published import Origin, Published, published
+from graphrag_dagster.resources.published import Origin, Published, published, snapshots
 from graphrag_dagster.resources.warehouse import Warehouse
 from graphrag_dagster.settings import CorpusSettings
 
@@ -59,11 +60,13 @@ class Status:
         prompts: names of changed prompts.
         models: changed models by task.
         code: changed code by asset.
+        libraries: changed versions of packages that decide results.
         package: versions of this package then and now where they differ.
         redo: stages of the index that are to be made again, in the order of the work.
         asked: stages with jobs of their own that are concerned.
         unfinished: a run that ended half-way.
         asks_models: whether a stage of the index asks a model.
+        newest: whether the current snapshot was published last; after a rollback it was not.
     """
 
     corpus: str
@@ -73,16 +76,24 @@ class Status:
     prompts: tuple[str, ...] = ()
     models: tuple[Change, ...] = ()
     code: tuple[str, ...] = ()
+    libraries: tuple[Change, ...] = ()
     package: Change | None = None
     redo: tuple[str, ...] = ()
     asked: tuple[str, ...] = ()
     unfinished: Unfinished | None = None
     asks_models: bool = False
+    newest: bool = True
 
     @property
     def up_to_date(self) -> bool:
         """Whether nothing is to be done."""
         return self.snapshot is not None and not self.redo and not self.unfinished
+
+    @property
+    def unchanged(self) -> bool:
+        """Whether nothing at all differs, and the published state is the newest there is."""
+        differing = (self.files, self.settings, self.models, self.prompts, self.code, self.libraries)
+        return self.up_to_date and self.newest and not any(differing) and self.package is None
 
 
 def status_of(name: str, code: Mapping[str, Code]) -> Status:
@@ -109,7 +120,8 @@ def status_of(name: str, code: Mapping[str, Code]) -> Status:
             unfinished=unfinished,
             asks_models=_asks_models(settings),
         )
-    return _compared(name, settings, snapshot, files, code, unfinished)
+    newest = snapshots(warehouse, name)[0].version == snapshot.version
+    return replace(_compared(name, settings, snapshot, files, code, unfinished), newest=newest)
 
 
 def _compared(
@@ -128,7 +140,9 @@ def _compared(
     models = [one for one in _common(then, "models", now["models"]) if one.key != "embedder"]
     made_by = [one.key for one in _common(then, "code", {key: one.version for key, one in code.items()})]
     stages = stages_of_settings(changed, old, new) | stages_of_prompts(prompts, new)
+    libraries = _common(then, "libraries", now["libraries"])
     stages |= {code[key].stage for key in made_by}
+    stages |= stages_of_libraries((one.key for one in libraries), new)
     if files:
         stages.add("corpus")
     redo = following(stages)
@@ -142,6 +156,7 @@ def _compared(
         tuple(prompts),
         tuple(models),
         tuple(made_by),
+        tuple(libraries),
         package[0] if package else None,
         tuple(redo),
         tuple(asked),

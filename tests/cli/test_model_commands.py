@@ -48,7 +48,7 @@ def test_the_summary_shows_what_was_asked_and_paid(run: Run, endpoint: ScriptedE
         assert row["usd"] == pytest.approx(
             (2 * row["input_tokens"] + 8 * row["output_tokens"]) / 1e6, abs=1e-6
         )
-    code, out, _ = run("index", "coast")
+    code, out, _ = run("index", "coast", "--again")
     assert code == 0
     assert "asked of models in this run" in out
 
@@ -136,7 +136,7 @@ def test_pruning_leaves_no_text_of_a_deleted_document(
     assert code == 0, err
     assert json.loads(out)["replies"] == 0, "the run itself forgot what came from the document"
     assert b"Piet Lund" not in b"".join(file.read_bytes() for file in cache.iterdir())
-    run("index", "coast")
+    run("index", "coast", "--again")
     assert len(endpoint.requests) == paid, "what is in use stays"
     assert contents(Warehouse(), "coast") == first
 

@@ -1,11 +1,20 @@
 """``status``: what changed since a corpus was published."""
 
 import json
+from collections.abc import Callable
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+import polars as pl
 import pytest
 
+from graphrag_dagster import tables
+from graphrag_dagster.cli.indexing import published_as_it_is
+from graphrag_dagster.cli.running import instance
+from graphrag_dagster.resources.corpora import CorpusStore
+from graphrag_dagster.resources.published import Origin, publish, published, rollback
+from graphrag_dagster.resources.residue import note_file
 from graphrag_dagster.resources.warehouse import Warehouse
 from support.commands import Run
 from support.corpora import write_corpus
@@ -132,6 +141,71 @@ def test_changed_code_prompts_and_package_are_told(run: Run, home: Path, coast: 
     assert found["prompts"] == ["community_report_system"]
     assert found["package"]["before"] == "0.0.1"
     assert found["redo"][0] == "graph"
+
+
+def test_packages_that_decide_results_are_told(run: Run, home: Path, coast: Path) -> None:
+    alter(home, libraries={"spacy": "2.0", "a_package_of_old": "1"})
+    found = status(run)
+    assert [one["key"] for one in found["libraries"]] == ["spacy"]
+    assert found["redo"][0] == "extraction"
+    alter(home, libraries={"spacy": version("spacy"), "graspologic-native": "0.1"})
+    assert status(run)["redo"][0] == "communities"
+
+
+@pytest.mark.usefixtures("coast")
+def test_an_index_of_what_is_published_runs_nothing(run: Run) -> None:
+    with instance() as dagster_instance:
+        before = dagster_instance.get_runs_count()
+    code, out, err = run("index", "coast", "--json")
+    told = json.loads(out)
+    assert (code, told["up_to_date"], told["run_id"]) == (0, True, None), err
+    assert {row["measure"] for row in told["summary"]} >= {"documents"}
+    assert "nothing has changed" in run("index", "coast")[1]
+    with instance() as dagster_instance:
+        assert dagster_instance.get_runs_count() == before
+
+
+def another_setting(coast: Path) -> None:
+    (coast / "corpus.yaml").write_text("publishing: {keep: 2}", encoding="utf-8")
+
+
+def no_working_file(coast: Path) -> None:
+    Warehouse().file("coast").unlink()
+
+
+def gone_but_not_erased(coast: Path) -> None:
+    note_file(Warehouse(), "coast").write_text('{"gone": ["some document"]}')
+
+
+def torn_snapshot(coast: Path) -> None:
+    current = published(Warehouse(), "coast")
+    assert current is not None
+    current.file.unlink()
+
+
+def gone_back(coast: Path) -> None:
+    warehouse = Warehouse()
+    frame = warehouse.read(tables.ENTITIES, "coast")
+    warehouse.write(tables.ENTITIES, "coast", frame.with_columns(title=pl.lit("X")))
+    publish(warehouse, "coast", Origin(CorpusStore().settings("coast")))
+    rollback(warehouse, "coast")
+
+
+def lost_unit(coast: Path) -> None:
+    warehouse = Warehouse()
+    ledger = warehouse.read(tables.UNIT_LEDGER, "coast")
+    warehouse.write(
+        tables.UNIT_LEDGER, "coast", ledger.with_columns(state=pl.lit("quarantined"), engine=pl.lit("llm"))
+    )
+
+
+@pytest.mark.parametrize(
+    "change", [another_setting, no_working_file, gone_but_not_erased, torn_snapshot, gone_back, lost_unit]
+)
+def test_an_index_runs_where_anything_is_to_be_done(coast: Path, change: Callable[[Path], None]) -> None:
+    assert published_as_it_is("coast")
+    change(coast)
+    assert published_as_it_is("coast") is None
 
 
 def test_a_manifest_that_tells_less_is_believed_as_far_as_it_goes(run: Run, home: Path, coast: Path) -> None:

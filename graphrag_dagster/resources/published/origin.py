@@ -1,12 +1,15 @@
 """What a manifest tells of how the tables were made."""
 
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
+from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 import polars as pl
 
 from graphrag_dagster import __version__
+from graphrag_dagster.core.corpus.affected import LIBRARIES
 from graphrag_dagster.prompts import all_prompts
 from graphrag_dagster.settings import CorpusSettings, Stage
 from graphrag_dagster.settings.model import TaskName
@@ -55,6 +58,7 @@ class Origin:
         return {
             "package": __version__,
             "code": dict(sorted(self.code.items())),
+            "libraries": self._libraries(),
             "settings": self.settings.model_dump(mode="json"),
             "prompts": {name: prompt.hash for name, prompt in all_prompts().items()},
             "models": {
@@ -62,6 +66,15 @@ class Origin:
                 "embedder": embedder or self.settings.embeddings.embedder,
             },
         }
+
+    def _libraries(self) -> dict[str, str]:
+        names = {name for of_stage in LIBRARIES.values() for name in of_stage}
+        installed = {}
+        for name in sorted({*names, self.settings.extraction.pipeline}):
+            # Not every one is installed, and a pipeline may be a folder.
+            with suppress(PackageNotFoundError, ValueError):
+                installed[name] = version(name)
+        return installed
 
     def _model(self, task: TaskName) -> str:
         if any(self.settings.engine_of(stage) == "llm" for stage in _STAGES[task]):
