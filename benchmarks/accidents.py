@@ -99,6 +99,7 @@ def kill_session(leader: int) -> None:
                     os.kill(int(entry.name), signal.SIGKILL)
 
 
+@contextlib.contextmanager
 def dagster_dev(home: Path) -> Iterator[tuple[int, str]]:
     """``dagster dev`` with its daemon on these definitions; gives its process and its address."""
     with socket.socket() as free:

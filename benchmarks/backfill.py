@@ -80,11 +80,8 @@ def backfill(count: int, at_once: int, executor: str) -> None:
         states = {published(home, name).stem for name in names}
         told_by_reader, _ = reader.communicate("go\n")
         print(f"{count} corpora, executor {executor}, {at_once} runs at a time: {seconds:.0f} s")
-        print(
-            f"failed {len(failed)}, lock errors {locks}; the corpora hold the same texts, and their tables have ",
-            end="",
-        )
-        print(f"{len(states)} content{'s' * (len(states) > 1)} (by hash)")
+        print(f"failed {len(failed)}, lock errors {locks}; ", end="")
+        print(f"all corpora hold the same texts, and of their states {len(states)} differ by hash (1: none)")
         print(f"the reader that held {names[0]}'s published file throughout counts {told_by_reader.strip()}")
         for name, text in failed:
             print(name, text)
