@@ -3,10 +3,12 @@
 import os
 import time
 import uuid
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 from dagster import DagsterError, DagsterInstance, ExecuteInProcessResult
+from sqlalchemy.exc import SQLAlchemyError
 
 from graphrag_dagster.assets.retrying import RETRIES_TAG
 from graphrag_dagster.cli.console import ERR, OUT
@@ -102,7 +104,7 @@ def run_job(
     from graphrag_dagster.definitions import defs
 
     config = {"language": (budget or Budget()).config(), **(resources or {})}
-    with instance() as dagster_instance:
+    with _storage_told(), instance() as dagster_instance:
         dagster_instance.add_dynamic_partitions(str(CORPUS.name), [name])
         try:
             return defs.resolve_job_def(job).execute_in_process(
@@ -119,6 +121,19 @@ def run_job(
             if "blocking asset check" in str(error) and (failed := failed_checks(dagster_instance, name)):
                 raise WarehouseError(failed) from error
             raise _mendable(error) from error
+
+
+@contextmanager
+def _storage_told() -> Iterator[None]:
+    """Name the place where Dagster cannot write down what happens, as on a disk that is full."""
+    try:
+        yield
+    except SQLAlchemyError as error:
+        why = str(getattr(error, "orig", None) or error).splitlines()[0]
+        raise GraphragError(
+            f"Dagster's records in {dagster_home()} cannot be written or read ({why}); make room or mend "
+            "them, and run again"
+        ) from error
 
 
 def instance() -> DagsterInstance:

@@ -4,7 +4,7 @@ import random
 import re
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -142,18 +142,22 @@ class Warehouse(ConfigurableResource[None]):
         """Replace the corpus's rows by the frame's, all or nothing; returns their number.
 
         Raises:
-            WarehouseError: the frame does not fit the declaration, or the file is held by another process.
+            WarehouseError: the frame does not fit the declaration, the file is held by another process, or
+                it cannot be written, for instance because the disk is full; then it is as it was.
         """
         incoming = table.validated(frame)
         names = ", ".join(_quoted(name) for name in table.column_names)
-        with self.connect(corpus) as connection, _transaction(connection):
-            connection.register("incoming", incoming.to_arrow())
-            _prepare(connection, table, corpus, _vector_lengths(table, incoming))
-            connection.execute(
-                f"insert into {qualified(table)} (corpus, {names}) select ?, {names} from incoming",  # noqa: S608
-                [corpus],
-            )
-            connection.unregister("incoming")
+        try:
+            with self.connect(corpus) as connection, _transaction(connection):
+                connection.register("incoming", incoming.to_arrow())
+                _prepare(connection, table, corpus, _vector_lengths(table, incoming))
+                connection.execute(
+                    f"insert into {qualified(table)} (corpus, {names}) select ?, {names} from incoming",  # noqa: S608
+                    [corpus],
+                )
+                connection.unregister("incoming")
+        except (duckdb.IOException, duckdb.TransactionException) as error:
+            raise _unwritable(self.file(corpus), table, error) from error
         return incoming.height
 
     def write_query(self, table: Table, corpus: str, query: str) -> pl.DataFrame:
@@ -276,13 +280,22 @@ def _held(file: Path, message: str, seconds: float) -> str:
     return f"{file} is held by {who}; waited {seconds:.0f} s. Close it there and try again"
 
 
+def _unwritable(file: Path, table: Table, error: duckdb.Error) -> WarehouseError:
+    return WarehouseError(
+        f"{table.full_name} cannot be written to {file} ({str(error).splitlines()[0]}); what was there "
+        "stays. Make room or mend it, and run again"
+    )
+
+
 @contextmanager
 def _transaction(connection: duckdb.DuckDBPyConnection) -> Iterator[None]:
     connection.execute("begin")
     try:
         yield
     except BaseException:
-        connection.execute("rollback")
+        # Where DuckDB has rolled back by itself, as when the disk is full, there is nothing left to do.
+        with suppress(duckdb.TransactionException):
+            connection.execute("rollback")
         raise
     connection.execute("commit")
 

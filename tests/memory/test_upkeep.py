@@ -17,6 +17,7 @@ from graphrag_dagster.resources.memory.account import Account
 from graphrag_dagster.resources.memory.database import Database, MemoryFileError, database_at
 from graphrag_dagster.resources.memory.replies import User
 from graphrag_dagster.resources.memory.upkeep import Pruned, Upkeep
+from support.disks import files_of_at_most
 
 
 def key(name: str) -> bytes:
@@ -246,3 +247,16 @@ def test_what_fails_half_way_leaves_nothing(memory: Any) -> None:
     assert memory.count("uses") == 0
     keep(memory, "one", User("c", "a", "r1"))
     assert memory.count("uses") == 1
+
+
+def test_a_full_disk_is_told_and_what_is_remembered_stays(memory: Any) -> None:
+    def store(size: int) -> None:
+        with memory.database.writing() as connection:
+            connection.execute("insert into uses values (?, 'c', ?, 'r', 0)", (key(str(size)), "x" * size))
+
+    store(1)
+    with files_of_at_most(300_000), pytest.raises(MemoryFileError, match=r"replies\.db cannot be written"):
+        store(1_000_000)
+    assert memory.count("uses") == 1
+    store(1_000_000)
+    assert memory.count("uses") == 2

@@ -1,7 +1,6 @@
 import hashlib
 import json
 import random
-import resource
 import signal
 import subprocess
 import sys
@@ -42,6 +41,7 @@ from graphrag_dagster.resources.published import (
 from graphrag_dagster.resources.warehouse import Warehouse, qualified
 from graphrag_dagster.settings import CorpusSettings
 from support.corpora import write_corpus
+from support.disks import files_of_at_most
 from support.homes import copy_home, enter_home
 
 INDEX = tuple(table for table in tables.ALL_TABLES if table not in {*RESULTS, *tables.ACCOUNTS})
@@ -381,13 +381,11 @@ def test_a_publisher_killed_at_any_moment_leaves_a_whole_snapshot(warehouse: War
 def test_a_full_disk_leaves_what_was_published(warehouse: Warehouse) -> None:
     before = current(warehouse)
     retitle(warehouse, "A")
-    limit = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (200_000, limit[1]))
-    try:
-        with pytest.raises(WarehouseError, match="nothing could be published in .* stays"):
-            publish(warehouse, "coast")
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, limit)
+    with (
+        files_of_at_most(200_000),
+        pytest.raises(WarehouseError, match="nothing could be published in .* stays"),
+    ):
+        publish(warehouse, "coast")
     assert current(warehouse) == before
     assert whole(before)
     assert entities(publish(warehouse, "coast")[0].file) == {"A"}

@@ -11,6 +11,7 @@ from graphrag_dagster import tables
 from graphrag_dagster.core.errors import CorpusError, WarehouseError
 from graphrag_dagster.resources.integrity import violations
 from graphrag_dagster.resources.warehouse import Warehouse
+from support.disks import files_of_at_most
 
 
 @pytest.fixture
@@ -79,6 +80,18 @@ def test_a_write_that_fails_leaves_the_rows_in_place(warehouse: Warehouse) -> No
     with pytest.raises(Exception, match="CHECK constraint failed"):
         warehouse.write(tables.COMMUNITY_MEMBERS, "a", members(("b", "y", 0), ("b", "z", 9)))
     assert warehouse.read(tables.COMMUNITY_MEMBERS, "a").equals(tables.COMMUNITY_MEMBERS.validated(good))
+
+
+def test_a_full_disk_leaves_the_rows_and_is_told(warehouse: Warehouse) -> None:
+    warehouse.write(tables.COMMUNITY_MEMBERS, "a", members(("b", "x", 0)))
+    many = [(f"community {number}", f"entity {number * 7919 % 100_003}", 0) for number in range(100_000)]
+    with (
+        files_of_at_most(100_000),
+        pytest.raises(WarehouseError, match=r"community_members cannot be written to .*a\.duckdb.*Make room"),
+    ):
+        warehouse.write(tables.COMMUNITY_MEMBERS, "a", members(*many))
+    assert warehouse.read(tables.COMMUNITY_MEMBERS, "a").rows() == [("b", "x", 0)]
+    assert warehouse.write(tables.COMMUNITY_MEMBERS, "a", members(*many)) == len(many)
 
 
 def test_a_new_column_is_added_and_a_new_vector_length_accepted(warehouse: Warehouse) -> None:

@@ -13,6 +13,7 @@ from graphrag_dagster.core.errors import GraphragError
 
 _VERSION = 1
 _BUSY_MS = 60_000
+_NO_ROOM = (sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR)
 _SCHEMA = """
 create table replies (
     key blob primary key, task text not null, model text not null, text text not null,
@@ -94,16 +95,22 @@ class Database:
 
     @contextmanager
     def writing(self) -> Iterator[sqlite3.Connection]:
-        """Write in one transaction: all of it, or nothing."""
-        with self._lock:
+        """Write in one transaction: all of it, or nothing.
+
+        Raises:
+            MemoryFileError: the disk is full, or fails.
+        """
+        with self._lock, self._room_needed():
             # Taken at the beginning: a reader that turned writer could be refused.
             self._connection.execute("begin immediate")
             try:
                 yield self._connection
+                self._connection.execute("commit")
             except BaseException:
-                self._connection.execute("rollback")
+                # On a disk that is full SQLite has rolled back by itself.
+                if self._connection.in_transaction:
+                    self._connection.execute("rollback")
                 raise
-            self._connection.execute("commit")
 
     def shrink(self) -> None:
         """Give back the room of what was deleted, so that no trace of it is left in the files.
@@ -111,7 +118,7 @@ class Database:
         Raises:
             MemoryFileError: another process reads the file for so long that traces are left.
         """
-        with self._lock:
+        with self._lock, self._room_needed():
             self._connection.execute("vacuum")
             busy = self._connection.execute("pragma wal_checkpoint(truncate)").fetchone()[0]
         if busy:
@@ -124,6 +131,17 @@ class Database:
         """Close the file."""
         with self._lock:
             self._connection.close()
+
+    @contextmanager
+    def _room_needed(self) -> Iterator[None]:
+        try:
+            yield
+        except sqlite3.OperationalError as error:
+            if error.sqlite_errorcode & 0xFF not in _NO_ROOM:
+                raise
+            raise MemoryFileError(
+                f"{self.path} cannot be written ({error}); what is remembered stays. Make room, and run again"
+            ) from error
 
     def _log_ahead(self) -> None:
         """Switch to WAL; while another process does so SQLite refuses at once, whatever its time-out."""
