@@ -42,7 +42,6 @@ assetMaterializations(limit: 1) { timestamp }
 """
 PARTITIONS = """
 ... on AssetNode {
-  partitionKeyConnection(limit: 100) { results }
   partitionKeysByDimension { name partitionKeys }
   assetPartitionStatuses {
     ... on DefaultPartitionStatuses { materializedPartitions unmaterializedPartitions }
