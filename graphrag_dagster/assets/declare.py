@@ -2,6 +2,7 @@
 
 import hashlib
 import io
+import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import wraps
 from inspect import isgeneratorfunction
@@ -15,6 +16,7 @@ from dagster import (
     AssetKey,
     AssetOut,
     AssetsDefinition,
+    BetaWarning,
     DataVersion,
     MaterializeResult,
     MetadataValue,
@@ -33,6 +35,9 @@ from graphrag_dagster.core.errors import EndpointError
 from graphrag_dagster.hooks import HOOKS
 from graphrag_dagster.partitions import CORPUS
 from graphrag_dagster.tables import VECTOR, Table
+
+# Dagster 1.13 is pinned, and who runs an index can do nothing about what its authors call beta.
+warnings.filterwarnings("ignore", category=BetaWarning, module=r"graphrag_dagster\.assets\.declare")
 
 _PACKAGE = Path(__file__).parent.parent
 _SAMPLE_ROWS = 5
