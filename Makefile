@@ -41,7 +41,7 @@ ui: install ## start the Dagster UI on http://127.0.0.1:3000
 	DAGSTER_HOME=$(CURDIR)/.dagster_home $(BIN)/dagster dev --host 127.0.0.1 --port 3000 -w workspace.yaml
 
 test: install ## run the tests
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -n auto --dist loadfile
 
 lint: install ## check style and formatting
 	$(BIN)/ruff check .
@@ -62,4 +62,4 @@ lock: install ## bring requirements.lock up to date
 	    --group dev pyproject.toml --output-file requirements.lock
 
 clean: ## remove everything that can be made again
-	rm -rf $(VENV) .venv-extra .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache warehouse .dagster_home corpora
+	rm -rf $(VENV) .venv-extra .venv-engines .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache warehouse .dagster_home corpora

@@ -15,7 +15,6 @@ import os
 import random
 import shutil
 import signal
-import socket
 import subprocess
 import sys
 import tempfile
@@ -26,10 +25,10 @@ from urllib.request import Request, urlopen
 
 import duckdb
 from homes import BIN, command, documents, environment, index, plain_texts, published, settings
+from servers import MODULE, started
 
 from support.serve import ServedEndpoint
 
-MODULE = "graphrag_dagster.definitions"
 LAUNCH = """
 mutation ($selector: JobOrPipelineSelector!, $tags: [ExecutionTag!]!) {
   launchRun(executionParams: {
@@ -102,27 +101,8 @@ def kill_session(leader: int) -> None:
 @contextlib.contextmanager
 def dagster_dev(home: Path) -> Iterator[tuple[int, str]]:
     """``dagster dev`` with its daemon on these definitions; gives its process and its address."""
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    dev = subprocess.Popen(
-        [str(BIN / "dagster"), "dev", "-h", "127.0.0.1", "-p", str(port), "-m", MODULE],
-        env=environment(home),
-        cwd=home,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-        start_new_session=True,
-    )
-    address, deadline = f"http://127.0.0.1:{port}", time.monotonic() + 120
+    dev, address = started([str(BIN / "dagster"), "dev"], environment(home), home)
     try:
-        while True:
-            try:
-                urlopen(f"{address}/server_info").read()
-                break
-            except OSError:
-                if dev.poll() is not None or time.monotonic() > deadline:
-                    sys.exit("dagster dev does not start")
-                time.sleep(0.2)
         yield dev.pid, address
     finally:
         kill_session(dev.pid)

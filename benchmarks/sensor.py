@@ -12,8 +12,6 @@ import argparse
 import json
 import logging
 import os
-import socket
-import subprocess
 import sys
 import tempfile
 import time
@@ -25,6 +23,7 @@ from urllib.request import Request, urlopen
 import dagster as dg
 from dagster._core.definitions.asset_daemon_cursor import AssetDaemonCursor
 from dagster._core.definitions.automation_tick_evaluation_context import AutomationTickEvaluationContext
+from servers import MODULE, started
 
 from graphrag_dagster.automation import corpora_sensor
 from graphrag_dagster.automation.schedules import scheduled
@@ -48,9 +47,7 @@ PARTITIONS = """
   }
 }
 """
-JOB = """
-{ repositoryName: "__repository__", repositoryLocationName: "graphrag_dagster.definitions" }
-"""
+JOB = f'{{ repositoryName: "__repository__", repositoryLocationName: "{MODULE}" }}'
 #: What pages of the UI show, and what they ask the server for that.
 PAGES = {
     "all assets": f"{{ assetNodes {{ assetKey {{ path }} {STATES} }} }}",
@@ -126,26 +123,10 @@ def report(instance: dg.DagsterInstance, names: list[str]) -> None:
 @contextmanager
 def web_server(home: Path) -> Iterator[str]:
     """Dagster's web server on these definitions; gives its address."""
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    command = [str(Path(sys.executable).with_name("dagster-webserver")), "-h", "127.0.0.1", "-p", str(port)]
-    server = subprocess.Popen(
-        [*command, "-m", "graphrag_dagster.definitions"],
-        env=os.environ | {"DAGSTER_HOME": str(home)},
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-    )
-    address, begin = f"http://127.0.0.1:{port}", time.perf_counter()
+    program = str(Path(sys.executable).with_name("dagster-webserver"))
+    begin = time.perf_counter()
+    server, address = started([program], os.environ | {"DAGSTER_HOME": str(home)}, home)
     try:
-        while True:
-            try:
-                urlopen(f"{address}/server_info").read()
-                break
-            except OSError:
-                if server.poll() is not None or time.perf_counter() - begin > 120:
-                    sys.exit("the web server does not start")
-                time.sleep(0.1)
         print(f"web server: started in {time.perf_counter() - begin:.1f} s")
         yield address
     finally:
