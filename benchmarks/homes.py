@@ -17,22 +17,31 @@ sys.path.insert(0, str(ROOT / "tests"))
 
 import duckdb
 
+from graphrag_dagster import tables as declared
 from support.serve import ServedEndpoint
 
 BIN = Path(sys.executable).parent
 PODCAST = ROOT.parent / "shared" / "data" / "podcast" / "transcripts.zip"
 CITATION = re.compile(r" ?\[Data: [^\]]*\]")
+#: Tables of the index, without the accounts.
+INDEXED = tuple(
+    table
+    for table in declared.ALL_TABLES
+    if table not in declared.ACCOUNTS and table.group not in {"questions", "answers", "evaluation", "studies"}
+)
 EXTRACTION = ("extract_graph", "glean_check", "glean_continue")
 
 
 @dataclass
 class Step:
-    """One index: seconds, calls by task, and the tables that came of it."""
+    """One index: seconds, calls by task, and what came of it."""
 
     seconds: float
     calls: dict[str, int]
     units: set[str]
     reports: dict[str, str]
+    tables: dict[str, tuple[object, ...]]
+    modularity: float
 
     @property
     def extraction(self) -> int:
@@ -81,7 +90,15 @@ def index(home: Path, name: str, server: ServedEndpoint, *options: str) -> Step:
         units = {row[0] for row in database.execute("select text_unit_id from corpus.text_chunks").fetchall()}
         told = database.execute("select report_id, content from reports.community_reports").fetchall()
         reports = {report: CITATION.sub("", content) for report, content in told}
-    return Step(seconds, server.tally()["calls"], units, reports)
+        tables = {table.full_name: hashed(database, table.full_name) for table in INDEXED}
+        measured = database.execute("select modularity from graph.clustering_state").fetchone()
+    return Step(seconds, server.tally()["calls"], units, reports, tables, measured[0])
+
+
+def hashed(database: duckdb.DuckDBPyConnection, table: str) -> tuple[object, ...]:
+    """Number of rows, and two sums of their hashes, whatever their order."""
+    query = f"select count(*), bit_xor(hash(t)), sum(hash(t)::hugeint) from {table} t"
+    return database.execute(query).fetchone() or ()
 
 
 def documents(kind: str, folder: Path) -> list[Path]:

@@ -37,6 +37,12 @@ def told(what: str, before: Step, now: Step, cold: Step) -> None:
     print(f"  reports written {now.written:,} of {len(now.reports):,} ({now.written / len(now.reports):.1%})")
     print(f"  communities whose id stayed {known / len(now.reports):.1%}, ", end="")
     print(f"whose id and report stayed {stayed / len(now.reports):.1%}")
+    differing = [table for table, rows in now.tables.items() if cold.tables[table] != rows]
+    print(
+        f"  {len(now.tables) - len(differing)} of {len(now.tables)} tables equal the cold rebuild's; not ",
+        end="",
+    )
+    print(f"{', '.join(differing) or 'one differs'}; modularity {now.modularity / cold.modularity:.4f} of it")
     print(f"  calls in all {sum(now.calls.values()):,} against {sum(cold.calls.values()):,}; ", end="")
     print(f"seconds {now.seconds:.1f} against {cold.seconds:.1f}", flush=True)
 

@@ -14,7 +14,7 @@ MODULE = "graphrag_dagster.definitions"
 def started(
     program: Sequence[str], environment: Mapping[str, str], folder: Path
 ) -> tuple[subprocess.Popen[bytes], str]:
-    """Start a server on the definitions, in a session of its own; gives it and its address when it answers."""
+    """Start a server in a session of its own; gives it, once it answers, with its address."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
