@@ -10,7 +10,7 @@ from graphrag_dagster.cli.running import INCOMPLETE, Budget, Ran, run_watched
 from graphrag_dagster.cli.showing import summary_table
 from graphrag_dagster.cli.spending import shortfall, usage_rows, usage_table
 from graphrag_dagster.cli.status import code_now
-from graphrag_dagster.core.errors import CorpusError
+from graphrag_dagster.core.errors import CorpusError, WarehouseError
 from graphrag_dagster.resources.changes import status_of
 from graphrag_dagster.resources.corpora import CorpusStore
 from graphrag_dagster.resources.published import published
@@ -76,16 +76,24 @@ def resolve(store: CorpusStore, target: str) -> str:
 def published_as_it_is(name: str) -> str | None:
     """Return when the corpus was published as it would be now; None where a run has something to do.
 
+    A run has to mend what is damaged, too.
+
     Raises:
-        GraphragError: the corpus or its settings cannot be used, or the published state is damaged.
+        CorpusError: there is no such corpus.
+        SettingsError: its settings cannot be used.
     """
     warehouse = Warehouse()
-    if not warehouse.file(name).is_file() or published(warehouse, name) is None:
-        return None
-    status = status_of(name, code_now())
-    if not status.unchanged or not status.snapshot or gone_documents(warehouse, name):
-        return None
-    if note_file(warehouse, name).exists() or shortfall(warehouse, name):
+    try:
+        if not warehouse.file(name).is_file() or published(warehouse, name) is None:
+            return None
+        status = status_of(name, code_now())
+        if not status.unchanged or not status.snapshot or not status.snapshot.intact():
+            return None
+        if note_file(warehouse, name).exists() or gone_documents(warehouse, name):
+            return None
+        if shortfall(warehouse, name):
+            return None
+    except WarehouseError:
         return None
     return status.snapshot.published[:16].replace("T", " ")
 

@@ -183,6 +183,19 @@ def torn_snapshot(coast: Path) -> None:
     current.file.unlink()
 
 
+def damaged_snapshot(coast: Path) -> None:
+    current = published(Warehouse(), "coast")
+    assert current is not None
+    current.file.chmod(0o644)
+    with current.file.open("r+b") as file:
+        file.seek(20_000)
+        file.write(b"damaged")
+
+
+def damaged_pointer(coast: Path) -> None:
+    (manifest_of(coast.parent.parent).parent / "current.json").write_text("{")
+
+
 def gone_back(coast: Path) -> None:
     warehouse = Warehouse()
     frame = warehouse.read(tables.ENTITIES, "coast")
@@ -200,7 +213,17 @@ def lost_unit(coast: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "change", [another_setting, no_working_file, gone_but_not_erased, torn_snapshot, gone_back, lost_unit]
+    "change",
+    [
+        another_setting,
+        no_working_file,
+        gone_but_not_erased,
+        torn_snapshot,
+        damaged_snapshot,
+        damaged_pointer,
+        gone_back,
+        lost_unit,
+    ],
 )
 def test_an_index_runs_where_anything_is_to_be_done(coast: Path, change: Callable[[Path], None]) -> None:
     assert published_as_it_is("coast")

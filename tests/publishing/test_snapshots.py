@@ -393,6 +393,19 @@ def test_a_full_disk_leaves_what_was_published(warehouse: Warehouse) -> None:
     assert names <= {".lock"}
 
 
+def test_a_snapshot_that_was_written_to_is_made_anew(warehouse: Warehouse) -> None:
+    before = current(warehouse)
+    before.file.chmod(0o644)
+    with duckdb.connect(str(before.file)) as connection:
+        connection.execute("create table main.notes as select 1 as x")
+    assert not before.intact()
+    made, changed = publish(warehouse, "coast")
+    assert (made.version, changed) == (before.version, False)
+    assert made.intact()
+    with duckdb.connect(str(made.file), read_only=True) as connection:
+        assert not connection.execute("select * from duckdb_tables() where table_name = 'notes'").fetchall()
+
+
 def test_publications_at_the_same_time_follow_each_other(warehouse: Warehouse) -> None:
     retitle(warehouse, "A")
     made: list[tuple[Published, bool]] = []

@@ -1,5 +1,6 @@
 """Which snapshots there are, and what they say of themselves."""
 
+import hashlib
 import json
 import re
 from collections.abc import Mapping
@@ -38,6 +39,15 @@ class Published:
     def published(self) -> str:
         """When it became current, UTC in ISO 8601; these sort as texts."""
         return str(self.manifest["published"])
+
+    def intact(self, copy: Path | None = None) -> bool:
+        """Whether the file, or a copy of it, is byte for byte what was published; reads all of it.
+
+        Raises:
+            OSError: it cannot be read.
+        """
+        with (copy or self.file).open("rb") as file:
+            return bool(hashlib.file_digest(file, "sha256").hexdigest() == self.manifest["hash"])
 
     def rows(self, table: str) -> int:
         """How many rows a table has, by its full name; 0 where it is not there."""

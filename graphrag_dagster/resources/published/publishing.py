@@ -132,6 +132,8 @@ def _made(
     with contents(warehouse, corpus, fresh, before, spill) as found:
         version = found.version()
         kept = snapshot_at(folder, version, corpus)
+        if kept is not None and not kept.intact():
+            kept = None
         told = {**origin.told(found.embedder()), "files": found.files()}
         if kept is None:
             new = {"format": FORMAT, "corpus": corpus, "version": version, "index": found.version(SEARCHED)}

@@ -1,6 +1,5 @@
 """Reading a corpus without touching what a run works on."""
 
-import hashlib
 import shutil
 import tempfile
 from collections.abc import Iterator, Mapping
@@ -82,10 +81,9 @@ def unlocked_copy(found: Published, stack: ExitStack) -> Path:
     """
     folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="graphrag_dagster_")))
     copy = Path(shutil.copyfile(found.file, folder / found.file.name))
-    with copy.open("rb") as file:
-        if hashlib.file_digest(file, "sha256").hexdigest() != found.manifest["hash"]:
-            raise WarehouseError(
-                f"{found.file} has been written to since it was published, and is open for writing; close it "
-                "there, delete it and publish again. Open published files with: duckdb -readonly"
-            )
+    if not found.intact(copy):
+        raise WarehouseError(
+            f"{found.file} has been written to since it was published, and is open for writing; close it "
+            "there, delete it and publish again. Open published files with: duckdb -readonly"
+        )
     return copy
