@@ -33,20 +33,21 @@ def show_snapshots(name: str, *, as_json: bool) -> None:
     if as_json:
         print_json({"corpus": name, "snapshots": rows})
         return
-    table = RichTable(title=f"{escape(name)}: published snapshots", title_justify="left")
-    for column in ("", "version", "published", "run", *_COUNTED, "MB"):
-        table.add_column(column, justify="right" if column in {*_COUNTED, "MB"} else "left")
+    table = RichTable(box=None, padding=(0, 1, 0, 0))
+    for column in ("", "version", "published, UTC", "run", *_COUNTED, "MB"):
+        # What rollback is to be told must be whole however narrow the terminal is.
+        table.add_column(column, justify="right" if column in {*_COUNTED, "MB"} else "left", no_wrap=True)
     for row in rows:
         table.add_row(
-            "current" if row["current"] else "",
+            "*" if row["current"] else "",
             row["version"],
-            f"{row['published'][:19]}Z",
+            row["published"][:16].replace("T", " "),
             (row["run"] or "")[:8],
             *(number(row[column]) for column in _COUNTED),
             f"{row['bytes'] / 1e6:,.1f}",
         )
     OUT.print(table)
-    OUT.print(f"files: {kept[0].file.parent}", soft_wrap=True)
+    OUT.print(f"* is read. Files: {kept[0].file.parent}", soft_wrap=True)
 
 
 def roll_back(name: str, version: str | None, *, as_json: bool) -> None:

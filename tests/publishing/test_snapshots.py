@@ -270,7 +270,7 @@ def test_rollback_goes_back_until_the_next_publication(
     ]
     assert rows[0]["documents"] == 4
     show_snapshots("coast", as_json=False)
-    assert "current" in capsys.readouterr().out
+    assert "is read" in capsys.readouterr().out
     with pytest.raises(WarehouseError, match="nothing of corpus 'inland'"):
         show_snapshots("inland", as_json=False)
 
