@@ -2,10 +2,16 @@
 
 import os
 import sys
+from collections.abc import Callable, Iterator
+from functools import lru_cache
 from pathlib import Path
+from typing import Any
 
 import pytest
+from dagster._core.storage.event_log.sqlite import sqlite_event_log
+from dagster._core.storage.runs.sqlite import sqlite_run_storage
 from hypothesis import settings
+from sqlalchemy.engine import Engine
 
 sys.path.insert(0, str(Path(__file__).parent))
 
@@ -21,6 +27,32 @@ os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
 
 REPOSITORY = Path(__file__).parent.parent
 SHARED = REPOSITORY.parent / "shared"
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _engines_are_kept() -> Iterator[None]:
+    """Keep the SQLAlchemy engines of Dagster's SQLite storage.
+
+    Dagster makes a new one for every statement, so that every statement is compiled anew: a sixth of a run.
+    """
+    with pytest.MonkeyPatch.context() as patch:
+        for storage in (sqlite_event_log, sqlite_run_storage):
+            patch.setattr(storage, "create_engine", keeping(storage.create_engine))
+        yield
+
+
+def keeping(make: Callable[..., Engine]) -> Callable[..., Engine]:
+    options: dict[str, Any] = {}
+
+    @lru_cache(maxsize=8)
+    def engine_at(address: str) -> Engine:
+        return make(address, **options)
+
+    def engine(address: str, **given: Any) -> Engine:
+        options.update(given)
+        return engine_at(address)
+
+    return engine
 
 
 @pytest.fixture
