@@ -41,6 +41,7 @@ warnings.filterwarnings("ignore", category=BetaWarning, module=r"graphrag_dagste
 
 _PACKAGE = Path(__file__).parent.parent
 _SAMPLE_ROWS = 5
+_HASHED_ROWS = 500
 _CELL = 60
 
 
@@ -155,12 +156,15 @@ def data_version(table: Table, frame: pl.DataFrame) -> DataVersion:
     content = frame.sort([key for key in table.key if key in frame.columns])
     names = sorted(name for name in frame.columns if name not in vectors)
     digest = hashlib.sha256(repr(names).encode())
-    lines = io.BytesIO()
-    content.select(names).write_ndjson(lines)
-    digest.update(lines.getbuffer())
+    # In slices: the lines of a whole table take more memory than the table.
+    for rows in content.select(names).iter_slices(_HASHED_ROWS):
+        lines = io.BytesIO()
+        rows.write_ndjson(lines)
+        digest.update(lines.getbuffer())
     for vector in vectors:
-        if vector in frame.columns and frame.height:
-            digest.update(content[vector].explode().to_numpy().tobytes())
+        if vector in frame.columns:
+            for rows in content.select(vector).iter_slices(_HASHED_ROWS):
+                digest.update(rows[vector].explode().to_numpy().tobytes())
     return DataVersion(digest.hexdigest()[:32])
 
 
