@@ -178,7 +178,7 @@ def _event_storage(instance: DagsterInstance) -> object:
 
 
 def _inner(storage: object) -> object:
-    """The storage itself, where an instance has both behind one."""
+    """The storage itself, where an instance has both behind one; Dagster has no public way to it."""
     from dagster._core.storage.legacy_storage import LegacyEventLogStorage, LegacyRunStorage
 
     if isinstance(storage, LegacyEventLogStorage):

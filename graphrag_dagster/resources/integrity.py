@@ -28,7 +28,7 @@ def violations(reader: Reader, table: Table) -> list[str]:
 def _keys(connection: duckdb.DuckDBPyConnection, table: Table, corpus: str) -> list[str]:
     keys = ", ".join(f'"{key}"' for key in table.key)
     row = connection.execute(
-        f"select count(*) from (select 1 from {qualified(table)} where corpus = ? "  # noqa: S608
+        f"select count(*) from (select 1 from {qualified(table)} where corpus = ? "
         f"group by {keys} having count(*) > 1)",
         [corpus],
     ).fetchone()
@@ -39,7 +39,7 @@ def _counted(
     connection: duckdb.DuckDBPyConnection, table: Table, corpus: str, condition: str, problem: str
 ) -> list[str]:
     row = connection.execute(
-        f"select count(*) from {qualified(table)} where corpus = ? and {condition}",  # noqa: S608
+        f"select count(*) from {qualified(table)} where corpus = ? and {condition}",
         [corpus],
     ).fetchone()
     return [f"{problem} in {row[0]} rows"] if row and row[0] else []
@@ -50,6 +50,6 @@ def _dangling(
 ) -> list[str]:
     target_name, _, key = reference.rpartition(".")
     target = tables.table(target_name)
-    known = f'select "{key}" from {qualified(target)} where corpus = {qualified(table)}.corpus'  # noqa: S608
+    known = f'select "{key}" from {qualified(target)} where corpus = {qualified(table)}.corpus'
     condition = f'"{column}" is not null and "{column}" not in ({known})'
     return _counted(connection, table, corpus, condition, f"{column} does not stand in {reference}")

@@ -79,7 +79,7 @@ class TableRows:
             return self._empty(table, columns)
         self.reader.connection.register("wanted", wanted.to_arrow())
         try:
-            return self._select(table, columns, f'and "{column}" in (select value from wanted)')  # noqa: S608
+            return self._select(table, columns, f'and "{column}" in (select value from wanted)')
         finally:
             self.reader.connection.unregister("wanted")
 
@@ -89,7 +89,7 @@ class TableRows:
         if not self.reader.has(declared):
             return 0
         found = self.reader.connection.execute(
-            f"select count(*) from {qualified(declared)} where corpus = ?",  # noqa: S608
+            f"select count(*) from {qualified(declared)} where corpus = ?",
             [self.reader.corpus],
         ).fetchone()
         return int(found[0]) if found else 0
@@ -102,7 +102,7 @@ class TableRows:
         keys = ", ".join(f'"{key}"' for key in declared.key)
         try:
             result = self.reader.connection.execute(
-                f"select {names} from {qualified(declared)} where corpus = ? {condition} order by {keys}",  # noqa: S608
+                f"select {names} from {qualified(declared)} where corpus = ? {condition} order by {keys}",
                 [self.reader.corpus],
             )
         except duckdb.BinderException as error:

@@ -29,7 +29,7 @@ def shrinkage(warehouse: Warehouse, reader: Reader, most: float) -> list[str]:
     with reading(warehouse, reader.corpus) as (before, _):
         entities = _count(before, tables.ENTITIES)
         documents = before.connection.execute(
-            f"select document_id, count(*) from {qualified(tables.TEXT_CHUNKS)} "  # noqa: S608
+            f"select document_id, count(*) from {qualified(tables.TEXT_CHUNKS)} "
             "where corpus = ? group by document_id",
             [reader.corpus],
         ).fetchall()
@@ -50,7 +50,7 @@ def shrinkage(warehouse: Warehouse, reader: Reader, most: float) -> list[str]:
 
 def _count(reader: Reader, table: Table) -> int:
     found = reader.connection.execute(
-        f"select count(*) from {qualified(table)} where corpus = ?",  # noqa: S608
+        f"select count(*) from {qualified(table)} where corpus = ?",
         [reader.corpus],
     ).fetchone()
     return int(found[0]) if found else 0

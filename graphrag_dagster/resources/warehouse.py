@@ -152,7 +152,7 @@ class Warehouse(ConfigurableResource[None]):
                 connection.register("incoming", incoming.to_arrow())
                 _prepare(connection, table, corpus, _vector_lengths(table, incoming))
                 connection.execute(
-                    f"insert into {qualified(table)} (corpus, {names}) select ?, {names} from incoming",  # noqa: S608
+                    f"insert into {qualified(table)} (corpus, {names}) select ?, {names} from incoming",
                     [corpus],
                 )
                 connection.unregister("incoming")
@@ -253,7 +253,7 @@ class Reader:
         names = ", ".join(_quoted(name) for name in table.column_names)
         keys = ", ".join(_quoted(key) for key in table.key)
         rows = self.connection.execute(
-            f"select {names} from {qualified(table)} where corpus = ? order by {keys}",  # noqa: S608
+            f"select {names} from {qualified(table)} where corpus = ? order by {keys}",
             [self.corpus],
         ).to_arrow_table()
         frame = pl.from_arrow(rows)
@@ -343,7 +343,7 @@ def _prepare(
         return
     for name in wanted.keys() - present.keys():
         connection.execute(f"alter table {qualified(table)} add column {_quoted(name)} {wanted[name]}")
-    connection.execute(f"delete from {qualified(table)} where corpus = ?", [corpus])  # noqa: S608
+    connection.execute(f"delete from {qualified(table)} where corpus = ?", [corpus])
 
 
 @cache
@@ -356,7 +356,7 @@ def _normal_type(wanted: str) -> str:
 
 def _drop(connection: duckdb.DuckDBPyConnection, table: Table, corpus: str, retyped: list[str]) -> None:
     others = connection.execute(
-        f"select count(*) from {qualified(table)} where corpus <> ?",  # noqa: S608
+        f"select count(*) from {qualified(table)} where corpus <> ?",
         [corpus],
     ).fetchone()
     if others and others[0]:

@@ -9,10 +9,11 @@ import pytest
 
 from graphrag_dagster import tables
 from graphrag_dagster.cli.running import run_job
-from graphrag_dagster.core.errors import SettingsError
+from graphrag_dagster.core.errors import GraphragError, SettingsError
 from graphrag_dagster.definitions import defs
 from graphrag_dagster.resources.warehouse import Warehouse
 from support.corpora import DOCUMENTS, write_corpus
+from support.disks import files_of_at_most
 from support.tables_of import EVALUATING, contents
 
 
@@ -108,6 +109,14 @@ def test_a_failed_asset_leaves_the_previous_rows_in_place(indexed: Path) -> None
     with pytest.raises(SettingsError, match="morse"):
         run_job("coast")
     assert contents(Warehouse(), "coast") == first
+
+
+@pytest.mark.usefixtures("indexed")
+def test_records_of_dagster_that_cannot_be_written_are_named() -> None:
+    before = contents(Warehouse(), "coast")
+    with files_of_at_most(60_000), pytest.raises(GraphragError, match=r"Dagster's records in .*make room"):
+        run_job("coast")
+    assert contents(Warehouse(), "coast") == before
 
 
 def test_a_new_embedder_re_embeds_and_changes_nothing_else(indexed: Path) -> None:

@@ -15,7 +15,7 @@ _SMALL = frozenset(
     """
     a an and as at but by for from he her his i if in it its no not of on or she so that the their then there
     these they this to was we what when where which who with you after before each every some many
-    """.split()  # noqa: SIM905
+    """.split()  # noqa: SIM905 - a list of words reads better without quotes.
 )
 
 #: Tokens of a reply for each name, and for each pair of names side by side, in a text; JSON takes more signs.

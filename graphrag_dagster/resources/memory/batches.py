@@ -73,7 +73,7 @@ class BatchStore:
         values = [getattr(batch, name) for name in names]
         with self._database.writing() as connection:
             connection.execute(
-                f"insert into batches ({_COLUMNS}, abilities) "  # noqa: S608
+                f"insert into batches ({_COLUMNS}, abilities) "
                 f"values ({', '.join('?' * len(names))}, ?) on conflict do nothing",
                 (*values, json.dumps(asdict(abilities))),
             )
@@ -85,7 +85,7 @@ class BatchStore:
 
     def batches(self, corpus: str | None = None, *, open_only: bool = False) -> list[Batch]:
         """Return the batches of a corpus, or of all, the oldest first."""
-        query = f"select {_COLUMNS} from batches where (? is null or corpus = ?)"  # noqa: S608
+        query = f"select {_COLUMNS} from batches where (? is null or corpus = ?)"
         query += " and closed is null" if open_only else ""
         with self._database.reading() as connection:
             rows = connection.execute(f"{query} order by created, id", (corpus, corpus)).fetchall()
@@ -173,7 +173,7 @@ class BatchStore:
         """Return the oldest batch whose problem was not told yet, None where there is none; told from now."""
         with self._database.writing() as connection:
             row = connection.execute(
-                f"select {_COLUMNS} from batches where corpus = ? and asset = ? "  # noqa: S608
+                f"select {_COLUMNS} from batches where corpus = ? and asset = ? "
                 "and closed is not null and problem is not null and told = 0 order by created, id",
                 (corpus, asset),
             ).fetchone()
@@ -215,7 +215,7 @@ class BatchStore:
         for start in range(0, len(keys), _SOME):
             some = keys[start : start + _SOME]
             query = (
-                "select key, batch, status from batch_lines join batches on batch = id "  # noqa: S608
+                "select key, batch, status from batch_lines join batches on batch = id "
                 f"where key in ({','.join('?' * len(some))}) and {chosen}"
             )
             with self._database.reading() as connection:
@@ -230,13 +230,13 @@ def _keep(connection: Any, result: LineResult) -> None:
     if result.failed:
         vain = json.dumps({"refused": False, "text": result.failed})
         connection.execute(
-            "update batch_lines set failures = failures + 1, "  # noqa: S608
+            "update batch_lines set failures = failures + 1, "
             f"error = case when failures + 1 >= ? then ? end {unsettled}",
             (_MOST_FAILURES, vain, result.key),
         )
     else:
         connection.execute(
-            f"update batch_lines set answer = ?, error = ? {unsettled}",  # noqa: S608
+            f"update batch_lines set answer = ?, error = ? {unsettled}",
             (answer, error, result.key),
         )
 

@@ -93,7 +93,7 @@ class Replies:
             for some in _slices(keys):
                 marks = ",".join("?" * len(some))
                 for table in ("replies", "vectors"):
-                    query = f"select key from {table} where key in ({marks})"  # noqa: S608
+                    query = f"select key from {table} where key in ({marks})"
                     found.update(key for (key,) in connection.execute(query, some))
         return found
 
@@ -124,7 +124,7 @@ class Replies:
         with self._database.reading() as connection:
             for some in _slices(keys):
                 marks = ",".join("?" * len(some))
-                query = f"select key, vector from vectors where key in ({marks})"  # noqa: S608
+                query = f"select key, vector from vectors where key in ({marks})"
                 for key, vector in connection.execute(query, some):
                     found[key] = np.frombuffer(vector, dtype="<f4")
         if found:

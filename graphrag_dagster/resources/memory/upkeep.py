@@ -19,7 +19,7 @@ def _forget_others(connection: Any, corpus: str, assets: Collection[str]) -> Non
     marks = ", ".join("?" * len(assets))
     for table in ("uses", "finished"):
         connection.execute(
-            f"delete from {table} where corpus = ? and asset not in ({marks})",  # noqa: S608
+            f"delete from {table} where corpus = ? and asset not in ({marks})",
             (corpus, *sorted(assets)),
         )
     connection.execute(
@@ -84,13 +84,11 @@ class Upkeep:
         """
         which = "corpus = :corpus" if everything else _STALE
         with self._database.writing() as connection:
-            connection.execute(f"delete from uses where {which}", {"corpus": corpus})  # noqa: S608
+            connection.execute(f"delete from uses where {which}", {"corpus": corpus})
             if assets is not None:
                 _forget_others(connection, corpus, assets)
             counts = [
-                connection.execute(
-                    f"delete from {table} where key not in (select key from uses)"  # noqa: S608
-                ).rowcount
+                connection.execute(f"delete from {table} where key not in (select key from uses)").rowcount
                 for table in ("replies", "vectors")
             ]
             connection.execute(
@@ -100,7 +98,7 @@ class Upkeep:
             )
             if everything:
                 for table in ("finished", "usage", "batches"):
-                    connection.execute(f"delete from {table} where corpus = ?", (corpus,))  # noqa: S608
+                    connection.execute(f"delete from {table} where corpus = ?", (corpus,))
                 connection.execute("delete from batch_lines where batch not in (select id from batches)")
             kept = connection.execute("select count(*) from uses where corpus = ?", (corpus,)).fetchone()[0]
         self._database.shrink()
@@ -114,7 +112,7 @@ class Upkeep:
         """
         chosen = "where key in (select key from uses where corpus = ?)" if corpus else ""
         query = (
-            f"select {_EXPORTED}, seconds, datetime(created, 'unixepoch') from replies {chosen} "  # noqa: S608
+            f"select {_EXPORTED}, seconds, datetime(created, 'unixepoch') from replies {chosen} "
             "order by task, key"
         )
         columns = (*_EXPORTED.split(", "), "seconds", "created")

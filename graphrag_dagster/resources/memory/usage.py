@@ -16,7 +16,7 @@ _SUMS = ", ".join(f"{name} = {name} + excluded.{name}" for name in USE_FIELDS)
 _NAMES = ", ".join((*_KEY, "begun", *USE_FIELDS))
 _MARKS = ", ".join("?" * (len(_KEY) + 1 + len(USE_FIELDS)))
 _INSERT = (
-    f"insert into usage ({_NAMES}) values ({_MARKS}) "  # noqa: S608
+    f"insert into usage ({_NAMES}) values ({_MARKS}) "
     f"on conflict (corpus, run_id, asset, task, model) do update set {_SUMS}"
 )
 
@@ -52,14 +52,14 @@ class UsageLog:
     def table(self, corpus: str) -> pl.DataFrame:
         """Return all accounts of a corpus as rows of ``usage.model_usage``."""
         names = ("run_id", "asset", "task", "model", "begun", *USE_FIELDS)
-        query = f"select {', '.join(names)} from usage where corpus = ?"  # noqa: S608
+        query = f"select {', '.join(names)} from usage where corpus = ?"
         with self._database.reading() as connection:
             rows = connection.execute(query, (corpus,)).fetchall()
         return MODEL_USAGE.frame([_row(dict(zip(names, row, strict=True))) for row in rows])
 
     def _rows(self, corpus: str, run_id: str) -> list[tuple[tuple[str, str, str], ModelUse]]:
         query = (
-            f"select asset, task, model, {', '.join(USE_FIELDS)} from usage "  # noqa: S608
+            f"select asset, task, model, {', '.join(USE_FIELDS)} from usage "
             "where corpus = ? and run_id = ? order by begun, asset, task, model"
         )
         with self._database.reading() as connection:

@@ -129,7 +129,7 @@ class Contents:
         self._connection.execute(f'create schema if not exists {_MAKING}."{part.table.schema}"')
         names = ", ".join(f'"{name}"' for name in ("corpus", *part.columns))
         self._connection.execute(
-            f"create table {qualified(part.table, _MAKING)} as select {names} "  # noqa: S608
+            f"create table {qualified(part.table, _MAKING)} as select {names} "
             f"from {qualified(part.table, part.source)} where corpus = ?",
             [self._corpus],
         )
@@ -151,15 +151,15 @@ class Contents:
         names = ", ".join(f'"{name}"' for name in single.column_names)
         self._connection.register("accounts", accounts.model_usage.to_arrow())
         run(
-            f"insert into {qualified(single, _MAKING)} select ?, {names} from accounts",  # noqa: S608
+            f"insert into {qualified(single, _MAKING)} select ?, {names} from accounts",
             [self._corpus],
         )
         self._connection.unregister("accounts")
         run(f"use {_MAKING}")
-        made = f"insert into {qualified(summed, _MAKING)} select ?, * from ({accounts.run_usage})"  # noqa: S608
+        made = f"insert into {qualified(summed, _MAKING)} select ?, * from ({accounts.run_usage})"
         run(made, [self._corpus])
         run("use memory")
-        rows = run(f"select count(*) from {qualified(summed, _MAKING)}").fetchone()  # noqa: S608
+        rows = run(f"select count(*) from {qualified(summed, _MAKING)}").fetchone()
         return {single.full_name: accounts.model_usage.height, summed.full_name: rows[0] if rows else 0}
 
     def _documents_are_gone(self) -> bool:
@@ -169,7 +169,7 @@ class Contents:
             return True
         names = ", ".join(sorted(_TOLD))
         found = self._connection.execute(
-            f"select {names} from {qualified(tables.DOCUMENTS, _STANDING)} where corpus = ? except "  # noqa: S608
+            f"select {names} from {qualified(tables.DOCUMENTS, _STANDING)} where corpus = ? except "
             f"select {names} from {qualified(tables.DOCUMENTS, _WORKING)} where corpus = ? limit 1",
             [self._corpus, self._corpus],
         ).fetchone()
@@ -183,7 +183,7 @@ class Contents:
         names = ", ".join(f'"{name}"' for name in columns)
         # Two sums of one hash: what one of them does not see, the other does.
         row = self._connection.execute(
-            "select count(*), bit_xor(h), sum(h::hugeint) from "  # noqa: S608
+            "select count(*), bit_xor(h), sum(h::hugeint) from "
             f"(select hash({names}) as h from {qualified(table, source)} where corpus = ?)",
             [self._corpus],
         ).fetchone()
@@ -201,7 +201,7 @@ class Contents:
         for part in self.parts:
             if part.table == table and part.rows:
                 query = (
-                    f"select {columns} from {qualified(table, part.source)} where corpus = ? order by {order}"  # noqa: S608
+                    f"select {columns} from {qualified(table, part.source)} where corpus = ? order by {order}"
                 )
                 return self._connection.execute(query, [self._corpus]).fetchall()
         return []

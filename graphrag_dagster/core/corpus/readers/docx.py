@@ -22,7 +22,7 @@ def read_docx(data: bytes, _source: Source) -> Reading:
     """
     if data.startswith(b"\xd0\xcf\x11\xe0"):
         raise UnreadableError("an old .doc file or protected by a password; save it as .docx without one")
-    import mammoth  # type: ignore[import-untyped, unused-ignore]
+    import mammoth
 
     properties = _properties(data)
     try:

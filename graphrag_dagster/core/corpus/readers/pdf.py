@@ -22,7 +22,7 @@ def read_pdf(data: bytes, _source: Source) -> Reading:
     Raises:
         UnreadableError: damaged, or protected by a password.
     """
-    import pypdfium2  # type: ignore[import-untyped, unused-ignore]
+    import pypdfium2
 
     with _PDFIUM:
         try:

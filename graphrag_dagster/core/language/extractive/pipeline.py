@@ -116,6 +116,7 @@ def _add(nlp: "Language", tokens: Tokens, text: str, offset: int, starts: list[i
     opening = [place == 0 or sentences[place - 1] != number for place, number in enumerate(sentences)]
     if begins:
         flags = np.where(opening, 1, -1).astype(np.int64).astype(np.uint64)
+        # The stubs of spaCy know lists of attributes as one integer only.
         doc.from_array([SENT_START], flags)  # type: ignore[arg-type]
     doc = nlp(doc)
     base, number = len(tokens), max(tokens.names, default=-1) + 1
