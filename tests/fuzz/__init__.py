@@ -1,0 +1,1 @@
+"""Hostile inputs by the thousand: generators with a seed, and what must hold of each."""
