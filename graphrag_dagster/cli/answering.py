@@ -1,6 +1,7 @@
 """``graphrag-dagster answer``: the Dagster job ``answer``, run in this process."""
 
 import polars as pl
+from rich.markup import escape
 from rich.table import Table as RichTable
 
 from graphrag_dagster.cli.console import OUT, number, print_json
@@ -58,4 +59,4 @@ def answer_corpus(name: str, budget: Budget, *, as_json: bool) -> None:
     for row in made.iter_rows(named=True):
         table.add_row(row["method"], *(number(row[column]) for column in _COUNTED))
     OUT.print(table)
-    OUT.print(f"tables: answers.* in {warehouse.file(name)}", soft_wrap=True)
+    OUT.print(f"tables: answers.* in {escape(str(warehouse.file(name)))}", soft_wrap=True)

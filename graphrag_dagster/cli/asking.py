@@ -6,7 +6,7 @@ from pathlib import Path
 from rich.markup import escape
 from rich.tree import Tree
 
-from graphrag_dagster.cli.console import ERR, OUT, print_json
+from graphrag_dagster.cli.console import ERR, OUT, markdown, print_json
 from graphrag_dagster.cli.progress import ProgressBars
 from graphrag_dagster.core.progress import listening
 from graphrag_dagster.core.search.answer import Answer, Source
@@ -53,10 +53,8 @@ class _Stream:
 
 
 def _print(answer: Answer, *, streamed: bool) -> None:
-    from rich.markdown import Markdown
-
     OUT.print("\n" if streamed else "")
-    OUT.print(Markdown(answer.text))
+    OUT.print(markdown(answer.text))
     OUT.print()
     for source in answer.sources:
         OUT.print(_named(source), soft_wrap=True)

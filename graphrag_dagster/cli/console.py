@@ -1,17 +1,65 @@
 """How the command line prints."""
 
-import json
-from typing import Any
+import sys
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
 
-from rich.console import Console
+from rich.console import Console, ConsoleOptions, RenderableType
+from rich.errors import MarkupError
+from rich.segment import Segment
+from rich.text import Text
 
-OUT = Console(highlight=False)
-ERR = Console(stderr=True, highlight=False)
+from graphrag_dagster.core.visible import json_text, visible
+
+if TYPE_CHECKING:
+    from rich.markdown import Markdown
+
+
+class SafeConsole(Console):
+    """Prints what comes from documents, models and file names without obeying it.
+
+    Whatever is printed passes here: control characters are spelt out (:func:`visible`), nothing becomes a
+    link, names such as ``:warning:`` stay as they are, and markup that does not add up is shown as text.
+    """
+
+    def __init__(self, *, stderr: bool = False) -> None:
+        super().__init__(stderr=stderr, highlight=False, emoji=False)
+
+    def render_str(self, text: str, **options: Any) -> Text:
+        """Read a string's markup."""
+        try:
+            return super().render_str(visible(text), **options)
+        except MarkupError:
+            return super().render_str(visible(text), **{**options, "markup": False})
+
+    def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterable[Segment]:
+        """Render anything into segments."""
+        for text, style, control in super().render(renderable, options):
+            if control:
+                yield Segment(text, style, control)
+            else:
+                yield Segment(visible(text), style.update_link() if style and style.link else style)
+
+
+OUT = SafeConsole()
+ERR = SafeConsole(stderr=True)
+
+
+def markdown(text: str) -> "Markdown":
+    """Return a text of Markdown as it is printed: the address of a link stands beside its words."""
+    from rich.markdown import Markdown
+
+    return Markdown(visible(text), hyperlinks=False)
 
 
 def print_json(value: Any) -> None:
     """Print a JSON document to standard output, unwrapped and uncoloured."""
-    OUT.print(json.dumps(value, indent=2, ensure_ascii=False, default=str), soft_wrap=True, markup=False)
+    OUT.print(json_text(value), soft_wrap=True, markup=False)
+
+
+def print_error(text: str) -> None:
+    """Print why a command ended to standard error, as one line where the text is one, uncoloured."""
+    sys.stderr.write(f"error: {visible(text)}\n")
 
 
 def number(value: float) -> str:

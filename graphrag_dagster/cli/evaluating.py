@@ -105,7 +105,7 @@ def _summarise(name: str, ran: Ran, *, as_json: bool) -> int:
     OUT.print(_cost_table(costs))
     if used := usage_table(name, ran.run_id):
         OUT.print(used)
-    OUT.print(f"evaluated in {ran.seconds:.1f} s; report: {page}", soft_wrap=True)
+    OUT.print(f"evaluated in {ran.seconds:.1f} s; report: {escape(str(page))}", soft_wrap=True)
     for line in missing:
         OUT.print(f"[yellow]{escape(line)}[/]", soft_wrap=True)
     return INCOMPLETE if missing else 0
@@ -170,9 +170,9 @@ def write_report(name: str, out: Path | None) -> None:
     if out is not None:
         out.parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(made.page, out)
-    OUT.print(f"report: {out or made.page}", soft_wrap=True)
+    OUT.print(f"report: {escape(str(out or made.page))}", soft_wrap=True)
     for figure in made.pictures:
-        OUT.print(f"figure: {figure}", soft_wrap=True)
+        OUT.print(f"figure: {escape(str(figure))}", soft_wrap=True)
 
 
 def run_study(name: str, study: str, budget: Budget, *, as_json: bool) -> None:
@@ -196,7 +196,9 @@ def run_study(name: str, study: str, budget: Budget, *, as_json: bool) -> None:
     for column in made.columns:
         table.add_column(column.replace("_", " "))
     for row in made.iter_rows():
-        table.add_row(*(_cell(value) if isinstance(value, float | int) else str(value) for value in row))
+        table.add_row(
+            *(_cell(value) if isinstance(value, float | int) else escape(str(value)) for value in row)
+        )
     OUT.print(table)
     if study == "windows" and made.is_empty():
         OUT.print("no model judged, so there are no win rates; the answers are in studies.window_answers")

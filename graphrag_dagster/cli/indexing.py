@@ -131,7 +131,7 @@ def summarise(name: str, ran: Ran, *, since: str | None = None, as_json: bool) -
         OUT.print(summary_table(f"{name}: {told}", summary))
         if used := usage_table(name, ran.run_id):
             OUT.print(used)
-        OUT.print(f"tables: {warehouse.file(name)}", soft_wrap=True)
+        OUT.print(f"tables: {escape(str(warehouse.file(name)))}", soft_wrap=True)
         if since:
             command = f"graphrag-dagster index {escape(name)} --again"
             OUT.print(f"nothing has changed; to run all the same: {command}", soft_wrap=True)

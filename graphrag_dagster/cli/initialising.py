@@ -33,6 +33,5 @@ def init_corpus(name: str) -> None:
         raise CorpusError(f"{path} exists already; it is left as it is")
     folder.mkdir(parents=True, exist_ok=True)
     path.write_text(_TEMPLATE, encoding="utf-8")
-    OUT.print(
-        f"made {path}\nput documents into {folder}, then: graphrag-dagster index {name}", soft_wrap=True
-    )
+    told = f"made {path}\nput documents into {folder}, then: graphrag-dagster index {name}"
+    OUT.print(told, soft_wrap=True, markup=False)

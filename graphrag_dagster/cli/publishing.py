@@ -47,7 +47,7 @@ def show_snapshots(name: str, *, as_json: bool) -> None:
             f"{row['bytes'] / 1e6:,.1f}",
         )
     OUT.print(table)
-    OUT.print(f"* is read. Files: {kept[0].file.parent}", soft_wrap=True)
+    OUT.print(f"* is read. Files: {escape(str(kept[0].file.parent))}", soft_wrap=True)
 
 
 def roll_back(name: str, version: str | None, *, as_json: bool) -> None:

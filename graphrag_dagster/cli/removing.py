@@ -5,7 +5,7 @@ from dataclasses import asdict
 import typer
 from rich.markup import escape
 
-from graphrag_dagster.cli.console import OUT, print_json
+from graphrag_dagster.cli.console import ERR, OUT, print_json
 from graphrag_dagster.cli.running import instance
 from graphrag_dagster.core.errors import CorpusError
 from graphrag_dagster.partitions import CORPUS
@@ -85,7 +85,7 @@ def purge_corpus(name: str, *, keep_last: bool, as_json: bool) -> None:
 
 def _agree(name: str, paths: list[str], runs: int) -> None:
     for path in paths:
-        typer.echo(f"  {path}", err=True)
+        ERR.print(f"  {path}", soft_wrap=True, markup=False)
     asked = f"Delete all this, the remembered replies and accounts of {name}, and {runs} runs of Dagster?"
     if not typer.confirm(asked, err=True):
         raise CorpusError("nothing was deleted; --yes deletes without asking")

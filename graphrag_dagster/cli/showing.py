@@ -7,7 +7,7 @@ from rich.markup import escape
 from rich.table import Table as RichTable
 
 from graphrag_dagster import tables
-from graphrag_dagster.cli.console import OUT, number, print_json
+from graphrag_dagster.cli.console import OUT, markdown, number, print_json
 from graphrag_dagster.core.errors import QuestionError
 from graphrag_dagster.core.search.levels import level_of
 from graphrag_dagster.resources.corpora import CorpusStore
@@ -38,14 +38,12 @@ def show_corpus(name: str, reports: int, level: str, *, as_json: bool) -> None:
             }
         )
         return
-    from rich.markdown import Markdown
-
     OUT.print(summary_table(name, summary))
     _print_quarantine(quarantine)
     OUT.print(_community_table(communities.head(_MOST_COMMUNITIES), level))
     for content in communities["content"].head(reports):
         OUT.print()
-        OUT.print(Markdown(content))
+        OUT.print(markdown(content))
 
 
 def communities_of(reader: Reader, level: int) -> pl.DataFrame:
