@@ -7,6 +7,7 @@ from graphrag_dagster.core.corpus.changes import Change, FileChanges, compare_fi
 from graphrag_dagster.resources.corpora import CorpusStore
 from graphrag_dagster.resources.published import Published
 from graphrag_dagster.settings import CorpusSettings
+from graphrag_dagster.settings.credentials import redacted
 
 
 def changed_files(store: CorpusStore, name: str, snapshot: Published | None) -> FileChanges:
@@ -50,4 +51,5 @@ def settings_then(settings: CorpusSettings, manifest: Mapping[str, Any]) -> dict
     """
     if "settings" not in manifest:
         return flattened(settings.model_dump(mode="json"))
-    return flattened(CorpusSettings().model_dump(mode="json")) | flattened(manifest["settings"])
+    then = {key: redacted(key, value) for key, value in flattened(manifest["settings"]).items()}
+    return flattened(CorpusSettings().model_dump(mode="json")) | then

@@ -12,6 +12,13 @@ import yaml
 from pydantic import BaseModel, Field, ValidationError, model_validator
 
 from graphrag_dagster.core.errors import SettingsError
+from graphrag_dagster.settings.credentials import (
+    CREDENTIAL,
+    KEYS_STAND,
+    looks_like_a_key,
+    names_a_key,
+    shown,
+)
 from graphrag_dagster.settings.evaluation import EvaluationSettings, QuestionSettings, StudySettings
 from graphrag_dagster.settings.model import ModelSettings, TaskModelSettings
 from graphrag_dagster.settings.publishing import PublishingSettings
@@ -264,7 +271,7 @@ def load_settings(folder: Path) -> CorpusSettings:
     try:
         content = yaml.safe_load(path.read_text(encoding="utf-8-sig"))
     except (yaml.YAMLError, UnicodeDecodeError) as error:
-        raise SettingsError(f"{path} is not valid YAML: {error}") from error
+        raise SettingsError(f"{path} is not valid YAML: {_told(error)}") from None
     return parse_settings(content or {}, str(path))
 
 
@@ -280,16 +287,31 @@ def parse_settings(content: object, source: str) -> CorpusSettings:
         return CorpusSettings.model_validate(content)
     except ValidationError as error:
         problems = "; ".join(_problem(detail) for detail in error.errors())
-        raise SettingsError(f"{source}: {problems}") from error
+        # The error itself holds what was found, which may be a credential.
+        raise SettingsError(f"{source}: {problems}") from None
 
 
 def _problem(detail: Mapping[str, Any]) -> str:
-    key = ".".join(str(part) for part in detail["loc"]) or "settings"
+    parts = [str(part) for part in detail["loc"]]
+    key = ".".join("…" if looks_like_a_key(part) else part for part in parts) or "settings"
+    if detail["type"] == "extra_forbidden" and "model" in parts and names_a_key(parts[-1]):
+        return f"{key} is not a setting; {KEYS_STAND}"
     if detail["type"] == "extra_forbidden":
         return f"{key} is not a setting; allowed here: {', '.join(_allowed(detail['loc'][:-1]))}"
-    if detail["type"] == "literal_error":
-        return f"{key} is {detail['input']!r}; allowed: {detail['ctx']['expected']}"
-    return f"{key}: {detail['msg']} (found {detail['input']!r})"
+    if detail["type"] == CREDENTIAL:
+        return f"{key} {detail['msg']}"
+    found = shown(detail["input"], sensitive="model" in detail["loc"])
+    if detail["type"] == "literal_error" and found:
+        return f"{key} is {found}; allowed: {detail['ctx']['expected']}"
+    return f"{key}: {detail['msg']}" + (f" (found {found})" if found else "")
+
+
+def _told(error: yaml.YAMLError | UnicodeDecodeError) -> str:
+    """What is wrong and where, without the line itself, which may hold a credential."""
+    if isinstance(error, yaml.MarkedYAMLError) and error.problem_mark:
+        mark = error.problem_mark
+        return f"{error.problem}, line {mark.line + 1}, column {mark.column + 1}"
+    return str(error)
 
 
 def _allowed(location: tuple[str | int, ...]) -> list[str]:

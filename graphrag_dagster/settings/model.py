@@ -1,15 +1,15 @@
 """The section ``model``: the endpoint, and what single tasks have otherwise."""
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
+from graphrag_dagster.settings.credentials import BaseUrl, Body, PlainText, VariableName
 from graphrag_dagster.settings.section import PositiveInt, Section
 
 TaskName = Literal["extract", "summarise", "report", "answer", "judge", "embed"]
 Reasoning = Literal["off", "low", "medium", "high", "default"]
 
-_VARIABLE = r"^[A-Za-z_][A-Za-z0-9_]*$"
 _LONGEST_REPLY: dict[TaskName, int] = {
     "extract": 4000,
     "summarise": 1500,
@@ -33,15 +33,15 @@ class PriceSettings(Section):
 class TaskModelSettings(Section):
     """What one task has otherwise than the others."""
 
-    base_url: str | None = Field(None, description="OpenAI-compatible base URL")
-    api_key_variable: str | None = Field(None, pattern=_VARIABLE, description="variable that holds the key")
-    name: str | None = Field(None, description="chat model")
+    base_url: BaseUrl | None = Field(None, description="OpenAI-compatible base URL")
+    api_key_variable: VariableName | None = Field(None, description="variable that holds the key")
+    name: PlainText | None = Field(None, description="chat model")
     temperature: Annotated[float, Field(ge=0, le=2)] | None = Field(None, description="sampling temperature")
     top_p: Annotated[float, Field(gt=0, le=1)] | None = Field(None, description="nucleus sampling")
     seed: int | None = Field(None, description="seed of the sampling")
     max_output_tokens: PositiveInt | None = Field(None, description="longest reply")
     reasoning: Reasoning | None = Field(None, description="hidden reasoning")
-    extra_body: dict[str, Any] | None = Field(None, description="further keys of every request, as they are")
+    extra_body: Body | None = Field(None, description="further keys of every request, as they are")
     concurrency: PositiveInt | None = Field(None, description="calls in flight")
     requests_per_minute: PositiveInt | None = Field(None, description="most requests a minute")
     tokens_per_minute: PositiveInt | None = Field(None, description="most tokens a minute")
@@ -52,13 +52,11 @@ class TaskModelSettings(Section):
 class ModelSettings(Section):
     """The model endpoint as this corpus uses it. Keys come from the environment only."""
 
-    base_url: str | None = Field(
+    base_url: BaseUrl | None = Field(
         None, description="OpenAI-compatible base URL; default: the variable OPENAI_BASE_URL, else OpenAI's"
     )
-    api_key_variable: str = Field(
-        "OPENAI_API_KEY", pattern=_VARIABLE, description="variable that holds the key"
-    )
-    name: str = Field("gpt-4.1-mini", description="chat model")
+    api_key_variable: VariableName = Field("OPENAI_API_KEY", description="variable that holds the key")
+    name: PlainText = Field("gpt-4.1-mini", description="chat model")
     temperature: Annotated[float, Field(ge=0, le=2)] = Field(0.0, description="sampling temperature")
     top_p: Annotated[float, Field(gt=0, le=1)] | None = Field(
         None, description="nucleus sampling; default: the endpoint's"
@@ -72,9 +70,7 @@ class ModelSettings(Section):
     reasoning: Reasoning = Field(
         "off", description="hidden reasoning: switched off where the endpoint can, an effort, or its default"
     )
-    extra_body: dict[str, Any] = Field(
-        default_factory=dict, description="further keys of every request, as they are"
-    )
+    extra_body: Body = Field(default_factory=dict, description="further keys of every request, as they are")
     replies: Literal["json_schema", "tuples"] = Field(
         "json_schema", description="typed replies by JSON schema, or the paper's delimited tuples"
     )
@@ -94,7 +90,7 @@ class ModelSettings(Section):
     batch: bool = Field(
         False, description="send requests through the provider's Batch API: half the price, within a day"
     )
-    namespace: str = Field(
+    namespace: PlainText = Field(
         "",
         max_length=100,
         description="remembered replies of one namespace are never used in another; change it when another "

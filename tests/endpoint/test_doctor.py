@@ -386,12 +386,12 @@ def test_the_command_tells_the_verdict_and_no_secret(
 ) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
     with ScriptedEndpoint(models=["gpt-4.1-mini"], obey_limit=True) as endpoint:
-        corpus(home, endpoint.url.replace("http://", "http://user:pass-word@"))
+        corpus(home, endpoint.url)
         assert doctor("letters", as_json=False) == 0
         told = capsys.readouterr()
         assert "ready" in told.out
         assert endpoint.url in told.out
-        monkeypatch.setenv("OPENAI_BASE_URL", endpoint.url)
+        monkeypatch.setenv("OPENAI_BASE_URL", endpoint.url.replace("http://", "http://user:pass-word@"))
         assert doctor(None, as_json=True) == 0
         listed = json.loads(capsys.readouterr().out)
         assert (listed["corpus"], listed["verdict"]) == (None, "ready")

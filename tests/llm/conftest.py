@@ -16,10 +16,10 @@ def _no_key(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def model_of() -> Callable[..., OpenAIChatModel]:
-    """Makes the chat model of a scripted endpoint; keywords are model settings."""
+    """Makes the chat model of a scripted endpoint, or of that in the environment; keywords are model settings."""
 
-    def make(endpoint: ScriptedEndpoint | str, **settings: Any) -> OpenAIChatModel:
-        url = endpoint if isinstance(endpoint, str) else endpoint.url
+    def make(endpoint: ScriptedEndpoint | str | None, **settings: Any) -> OpenAIChatModel:
+        url = endpoint.url if isinstance(endpoint, ScriptedEndpoint) else endpoint
         chosen = {"name": "gpt-4.1-mini", "retries": 2, "timeout_seconds": 10.0, **settings}
         return OpenAIChatModel(ModelSettings(base_url=url, **chosen), first_wait=0.01)
 

@@ -1,5 +1,6 @@
 """Certificates, proxies and keys: what the environment says of the way to the endpoint."""
 
+import base64
 import http.client
 import logging
 import ssl
@@ -10,7 +11,7 @@ from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
+from urllib.parse import quote_plus, urlsplit
 
 import pytest
 import trustme
@@ -18,6 +19,8 @@ import trustme
 from graphrag_dagster.core.errors import EndpointError
 from graphrag_dagster.core.language.llm.chat import CallFailed, ChatRequest, Message
 from graphrag_dagster.core.language.llm.loop import run_one
+from graphrag_dagster.resources.endpoint.batches import BatchApi
+from graphrag_dagster.resources.endpoint.checkup import listed_models
 from graphrag_dagster.resources.endpoint.embeddings import OpenAIEmbedder
 from graphrag_dagster.settings.model import ModelSettings
 from support.endpoint import Fault, ScriptedEndpoint
@@ -179,3 +182,81 @@ def test_no_error_and_no_log_shows_the_key(
     assert shown not in caplog.text
     for thing in (chat, embedder, chat.connection, chat.settings):
         assert shown not in repr(thing) + repr(getattr(thing, "__dict__", ""))
+
+
+PROMPT = "A sentence of a document that is nobody else's business."
+
+
+@pytest.mark.parametrize("status", [301, 302, 307, 308])
+@pytest.mark.parametrize("kind", ["chat", "stream", "embed", "models", "upload", "batches"])
+def test_no_redirect_is_followed(
+    model_of: Callable[..., Any], monkeypatch: pytest.MonkeyPatch, status: int, kind: str
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    with ScriptedEndpoint(lambda _: "hi") as elsewhere:
+        there = elsewhere.url.replace("http://", f"http://me:{KEY}@") + f"/chat/completions?token={KEY}"
+        moved = Fault(status, headers={"Location": there})
+        with ScriptedEndpoint(faults=lambda *_: moved) as endpoint:
+            chat = model_of(endpoint)
+            settings = ModelSettings(base_url=endpoint.url)
+            batches = BatchApi(settings, first_wait=0.01)
+            ways: dict[str, Callable[[], object]] = {
+                "chat": lambda: ask(chat),
+                "stream": lambda: ask(chat, listen=lambda _: None),
+                "embed": lambda: OpenAIEmbedder("e", settings).embed([PROMPT]),
+                "models": lambda: run_one(listed_models(chat.connection)),
+                "upload": lambda: run_one(batches.create(PROMPT.encode(), {})),
+                "batches": lambda: run_one(batches.latest()),
+            }
+            with pytest.raises(EndpointError, match="Redirects are not followed") as raised:
+                ways[kind]()
+        assert elsewhere.requests == []
+    told = str(raised.value)
+    assert elsewhere.url.removesuffix("/v1") in told
+    assert "set model.base_url" in told
+    assert KEY not in told
+    assert "token" not in told
+
+
+def test_a_user_in_the_variable_is_sent_and_not_shown(
+    model_of: Callable[..., Any], monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.DEBUG)
+    with ScriptedEndpoint(lambda _: "hi") as endpoint:
+        url = endpoint.url.replace("http://", "http://reader:pass%3Aword%2F42@") + "?api-version=7"
+        monkeypatch.setenv("OPENAI_BASE_URL", url)
+        model = model_of(None)
+        assert ask(model) == "hi"
+        (sent,) = endpoint.requests
+    headers = {name.lower(): value for name, value in sent.headers.items()}
+    assert base64.b64decode(headers["authorization"].removeprefix("Basic ")) == b"reader:pass:word/42"
+    assert sent.path == "/v1/chat/completions?api-version=7"
+    assert model.connection.shown_url == f"{endpoint.url}?api-version=7"
+    assert "word" not in caplog.text + repr(model)
+
+
+def test_a_key_in_the_query_of_the_variable_is_refused(
+    model_of: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENAI_BASE_URL", f"http://127.0.0.1:9/v1?api_key={KEY}")
+    with pytest.raises(EndpointError, match=r"\$OPENAI_BASE_URL holds a key \(api_key\)") as raised:
+        ask(model_of(None))
+    assert KEY not in str(raised.value)
+
+
+@pytest.mark.parametrize(
+    "form",
+    [
+        KEY,
+        quote_plus(KEY),
+        base64.b64encode(KEY.encode()).decode().rstrip("="),
+        base64.b64encode(f"reader:{KEY}".encode()).decode().rstrip("="),
+    ],
+)
+def test_a_key_that_comes_back_is_taken_out_in_any_form(
+    model_of: Callable[..., Any], monkeypatch: pytest.MonkeyPatch, form: str
+) -> None:
+    with ScriptedEndpoint(lambda _: f"you are {form}") as endpoint:
+        monkeypatch.setenv("OPENAI_API_KEY", KEY)
+        monkeypatch.setenv("OPENAI_BASE_URL", endpoint.url.replace("http://", f"http://reader:{KEY}@"))
+        assert ask(model_of(None)) == "you are ***"

@@ -68,7 +68,7 @@ def read_result(line: Mapping[str, Any]) -> LineResult | None:
     return LineResult(key, refused=reason) if refused else LineResult(key, failed=reason)
 
 
-def json_object(raw: bytes) -> dict[str, Any]:
+def json_object(raw: str) -> dict[str, Any]:
     """Return the JSON object of a line, an empty one where it is none."""
     try:
         line = json.loads(raw)

@@ -143,17 +143,17 @@ class BatchApi:
         Raises:
             EndpointError: the endpoint cannot be asked.
         """
-        content = b""
+        content = ""
 
         async def download(client: "AsyncOpenAI") -> Sent:
             nonlocal content
             response = await client.files.with_raw_response.content(file)
-            content = response.content
+            content = self._often.without_key(response.content.decode(errors="replace"))
             return "{}", response.headers
 
         await self._call(self._often, download)
         # Not splitlines(): replies hold separators that JSON does not escape.
-        return [line for raw in content.split(b"\n") if (line := json_object(raw))]
+        return [line for raw in content.split("\n") if (line := json_object(raw))]
 
     async def _call(
         self, connection: Connection, send: Callable[["AsyncOpenAI"], Awaitable[Sent]]

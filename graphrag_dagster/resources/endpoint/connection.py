@@ -83,7 +83,11 @@ class Connection:
     @property
     def shown_url(self) -> str:
         """The base URL without credentials."""
-        return self._address.shown
+        return self._address.url
+
+    def without_key(self, answer: str) -> str:
+        """An answer of the endpoint's as it may be kept: a key that it repeats is taken out."""
+        return self._address.without_key(answer)
 
     async def call(self, send: Send, what: str, tokens: int = 0) -> Arrived:
         """Return the JSON object that the endpoint answers.
@@ -142,7 +146,7 @@ class Connection:
             # Made here and raised elsewhere, so that no traceback leads back to the request and its headers.
             return self._troubles.of_error(error, what, answered_before=self._answered_at is not None)
         limits.learn(headers)
-        return self._troubles.parsed(text)
+        return self._troubles.parsed(self.without_key(text))
 
     async def _pause(self, limits: Limits, trouble: Trouble, attempt: int) -> None:
         if trouble.wait is not None:
@@ -180,7 +184,7 @@ class Connection:
         Raises:
             EndpointError: there is no usable key, or the environment names no usable proxy or certificates.
         """
-        from openai import AsyncOpenAI
+        from openai import AsyncOpenAI, DefaultAsyncHttpxClient
 
         self._address.key()
         clients, where = self._state().clients, (self.url, self._address.variable, self._timeout)
@@ -189,8 +193,18 @@ class Connection:
             async def key() -> str:
                 return self._address.key()
 
+            way = self._address.way()
             try:
-                made = AsyncOpenAI(base_url=self.url, api_key=key, timeout=self._timeout, max_retries=0)
+                made = AsyncOpenAI(
+                    base_url=way.base_url,
+                    default_query=way.query,
+                    default_headers=way.headers,
+                    api_key=key,
+                    timeout=self._timeout,
+                    max_retries=0,
+                    # Texts go to the endpoint that was named, and to no other that it names.
+                    http_client=DefaultAsyncHttpxClient(timeout=self._timeout, follow_redirects=False),
+                )
             except Exception as error:
                 told = self._address.clean(str(error))
                 raise EndpointError(

@@ -4,6 +4,7 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
+from urllib.parse import urljoin, urlsplit
 
 from graphrag_dagster.core.errors import EndpointDown, EndpointError
 from graphrag_dagster.core.language.llm.chat import CallFailed, Refused
@@ -41,7 +42,7 @@ class Troubles:
 
     @property
     def _shown(self) -> str:
-        return self._address.shown
+        return self._address.url
 
     def parsed(self, text: str) -> dict[str, Any] | Trouble:
         """Return the JSON object of an answer, or what is wrong with it."""
@@ -90,6 +91,8 @@ class Troubles:
 
     def _status(self, error: Any, what: str) -> Trouble:
         status: int = error.status_code
+        if 300 <= status < 400:
+            return Trouble(self._redirect(status, error.response.headers.get("location") or ""))
         said = self._clean(_message(error)) or "no reason given"
         if status in {401, 403}:
             text = f"{self._shown} refuses the key in ${self._address.variable} ({status}): {said}"
@@ -106,6 +109,18 @@ class Troubles:
             failed = CallFailed(f"{self._shown} answered {status}: {said}")
             return Trouble(failed, wait is None or wait <= LONGEST_WAIT, wait)
         return Trouble(Refused(f"{self._shown} refused the request ({status}): {said}"))
+
+    def _redirect(self, status: int, location: str) -> EndpointError:
+        try:
+            parts = urlsplit(urljoin(self._shown, location))
+            # The path may hold a token.
+            place = f"{parts.scheme}://{parts.hostname}" + (f":{parts.port}" if parts.port else "")
+        except ValueError:
+            place = "another place"
+        return EndpointError(
+            f"{self._shown} redirects to {self._clean(place)} ({status}). Redirects are not followed, lest "
+            f"texts go elsewhere: set model.base_url or {BASE_URL} to the address that answers"
+        )
 
     def _too_many(self, said: str, headers: Mapping[str, str]) -> Trouble:
         wait = retry_after(headers)

@@ -1,0 +1,146 @@
+"""Credentials come from the environment: what looks like one in a settings file is refused, never shown."""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Annotated, Any
+from urllib.parse import parse_qsl, urlsplit
+
+from pydantic import AfterValidator
+from pydantic_core import PydanticCustomError
+
+#: Type of the errors whose input is a credential.
+CREDENTIAL = "credential"
+
+_KEY = re.compile(
+    r"\b(?:sk|pk|rk|gsk|xai|nvapi|pplx|hf|ghp|glpat|github_pat)[-_](?:(?=\S*\d)[\w-]{12,}|[\w-]{30,})"
+    r"|\bAKIA[A-Z0-9]{16}|\bAIza[\w-]{30,}|\beyJ[\w-]+\.eyJ[\w-]+|\b(?:Bearer|Basic) +\S{8,}"
+)
+_VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+_LONGEST_WORD, _LONGEST_MIXED = 20, 11
+_NAMES = frozenset(
+    {"key", "token", "auth", "secret", "sig", "signature", "passwd", "pwd", "password", "authorization"}
+)
+_ENDS = (
+    *("apikey", "accesskey", "privatekey", "subscriptionkey", "accesstoken", "authtoken", "bearertoken"),
+    *("secret", "password", "authorization", "credentials"),
+)
+#: The mend for a key in a settings file.
+KEYS_STAND = "put the key into an environment variable, and its name into model.api_key_variable"
+
+
+def looks_like_a_key(text: str) -> bool:
+    """Whether a text holds what looks like a provider's key or a token."""
+    return bool(_KEY.search(text))
+
+
+def names_a_key(name: str) -> bool:
+    """Whether what is called so, in a body or the query of a URL, is a credential."""
+    plain = re.sub(r"[^a-z]", "", name.lower())
+    return plain in _NAMES or plain.endswith(_ENDS)
+
+
+def wrong_with_url(url: str) -> str | None:
+    """Return what is wrong with the base URL of an endpoint, without a word of it; None where nothing is.
+
+    A user and a password are not looked for.
+    """
+    try:
+        parts = urlsplit(url)
+        usable = parts.scheme in {"http", "https"} and bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        usable = False
+    if not usable or not url.isprintable() or " " in url:
+        return "is no URL that begins with http:// or https:// and a host"
+    keys = [name for name, _ in parse_qsl(parts.query, keep_blank_values=True) if names_a_key(name)]
+    if keys or looks_like_a_key(f"{parts.hostname}{parts.path}?{parts.query}#{parts.fragment}"):
+        where = f" ({keys[0][:40]})" if keys and not looks_like_a_key(keys[0]) else ""
+        return f"holds a key{where}, which everybody on the way would see; {KEYS_STAND}"
+    return None
+
+
+def shown(value: object, *, sensitive: bool) -> str | None:
+    """Return a value of a settings file as an error may show it, None where it may not.
+
+    Args:
+        value: the value.
+        sensitive: it stands where credentials are usual; mappings and lists are not shown.
+    """
+    if isinstance(value, str):
+        hidden = looks_like_a_key(value) or (sensitive and "://" in value)
+        return None if hidden else repr(value)
+    holds_more = isinstance(value, Mapping | Sequence | set)
+    return None if holds_more and (sensitive or looks_like_a_key(repr(value))) else repr(value)
+
+
+def redacted(key: str, value: object) -> object:
+    """Return a setting as it may be shown, where a file of an earlier version may hold a credential.
+
+    Args:
+        key: of the setting, joined by dots.
+        value: its value.
+    """
+    if not isinstance(value, str) or not key.startswith("model."):
+        return value
+    if looks_like_a_key(value) or names_a_key(key.rpartition(".")[2]):
+        return "***"
+    unsafe = "://" in value and ("@" in value or wrong_with_url(value))
+    return f"{value.partition('://')[0]}://***" if unsafe else value
+
+
+def _url(url: str) -> str:
+    problem = wrong_with_url(url)
+    if problem is None and "@" in urlsplit(url).netloc:
+        problem = f"holds a user or a password; {KEYS_STAND}, or the whole URL into OPENAI_BASE_URL"
+    if problem:
+        raise PydanticCustomError(CREDENTIAL, "{problem}", {"problem": problem})
+    return url
+
+
+def _variable(name: str) -> str:
+    words = name.split("_")
+    mixed = (word for word in words if re.search(r"\d", word) and re.search(r"[A-Za-z]", word))
+    random = any(len(word) > _LONGEST_WORD for word in words) or any(
+        len(word) > _LONGEST_MIXED for word in mixed
+    )
+    if not _VARIABLE.fullmatch(name) or looks_like_a_key(name) or random:
+        raise PydanticCustomError(
+            CREDENTIAL,
+            "is no name of an environment variable, such as OPENAI_API_KEY; keys stand in the environment, "
+            "never in a file",
+        )
+    return name
+
+
+def _body(body: dict[str, Any]) -> dict[str, Any]:
+    if found := next(_keys_in(body), None):
+        raise PydanticCustomError(CREDENTIAL, "{found} looks like a key; " + KEYS_STAND, {"found": found})
+    return body
+
+
+def _keys_in(value: object, path: str = "") -> Iterator[str]:
+    if isinstance(value, str) and looks_like_a_key(value):
+        yield path or "a text"
+    elif isinstance(value, Mapping):
+        for name, inner in value.items():
+            place = f"{path}.{name}".lstrip(".")
+            if isinstance(inner, str) and inner and names_a_key(str(name)):
+                yield place
+            elif looks_like_a_key(str(name)):
+                yield "one of its keys"
+            else:
+                yield from _keys_in(inner, place)
+    elif isinstance(value, list | tuple | set):
+        for inner in value:
+            yield from _keys_in(inner, path)
+
+
+def _plain(text: str) -> str:
+    if looks_like_a_key(text):
+        raise PydanticCustomError(CREDENTIAL, "looks like a key; " + KEYS_STAND)
+    return text
+
+
+BaseUrl = Annotated[str, AfterValidator(_url)]
+VariableName = Annotated[str, AfterValidator(_variable)]
+Body = Annotated[dict[str, Any], AfterValidator(_body)]
+PlainText = Annotated[str, AfterValidator(_plain)]
