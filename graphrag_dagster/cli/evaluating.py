@@ -12,6 +12,7 @@ from graphrag_dagster.cli.answering import require_questions
 from graphrag_dagster.cli.console import OUT, print_json
 from graphrag_dagster.cli.planning import plan_json, print_estimates
 from graphrag_dagster.cli.running import INCOMPLETE, Budget, Ran, run_watched
+from graphrag_dagster.cli.showing import sizes_table
 from graphrag_dagster.cli.spending import usage_rows, usage_table
 from graphrag_dagster.core.errors import WarehouseError
 from graphrag_dagster.core.evaluation.report.measures import measure
@@ -75,6 +76,7 @@ def _summarise(name: str, ran: Ran, *, as_json: bool) -> int:
     settings = CorpusStore().settings(name)
     verdicts = warehouse.read(tables.VERDICTS, name)
     costs = warehouse.read(tables.CONDITION_COSTS, name)
+    sizes = warehouse.read_if_present(tables.CONTEXT_SIZES, name)
     tested = warehouse.read(tables.SIGNIFICANCE, name)
     main = main_measure(verdicts)
     questions = tested.filter(pl.col("measure") == main)["questions"].max() if main else 0
@@ -93,6 +95,7 @@ def _summarise(name: str, ran: Ran, *, as_json: bool) -> int:
                 "headline": told,
                 "verdicts": verdicts.to_dicts(),
                 "costs": costs.to_dicts(),
+                "context_sizes": [] if sizes is None else sizes.to_dicts(),
                 "usage": usage_rows(name, ran.run_id),
                 "report": str(page),
                 "missing": missing,
@@ -103,6 +106,8 @@ def _summarise(name: str, ran: Ran, *, as_json: bool) -> int:
     for line in _main(verdicts)["statement"]:
         OUT.print(f"  {escape(line)}", soft_wrap=True)
     OUT.print(_cost_table(costs))
+    if sizes is not None:
+        OUT.print(sizes_table(sizes))
     if used := usage_table(name, ran.run_id):
         OUT.print(used)
     OUT.print(f"evaluated in {ran.seconds:.1f} s; report: {escape(str(page))}", soft_wrap=True)

@@ -26,6 +26,7 @@ def show_corpus(name: str, reports: int, level: str, *, as_json: bool) -> None:
     """
     with reading(Warehouse(), name) as (reader, _):
         summary = reader.read(tables.CORPUS_SUMMARY)
+        sizes = reader.read_if_present(tables.CONTEXT_SIZES)
         communities = communities_of(reader, level_of(level))
         quarantine = reader.read(tables.QUARANTINE)
     if as_json:
@@ -33,12 +34,15 @@ def show_corpus(name: str, reports: int, level: str, *, as_json: bool) -> None:
             {
                 "corpus": name,
                 "summary": summary.to_dicts(),
+                "context_sizes": [] if sizes is None else sizes.to_dicts(),
                 "quarantine": quarantine.drop("prompt").to_dicts(),
                 "communities": communities.to_dicts(),
             }
         )
         return
     OUT.print(summary_table(name, summary))
+    if sizes is not None:
+        OUT.print(sizes_table(sizes))
     _print_quarantine(quarantine)
     OUT.print(_community_table(communities.head(_MOST_COMMUNITIES), level))
     for content in communities["content"].head(reports):
@@ -75,6 +79,16 @@ def summary_table(title: str, summary: pl.DataFrame) -> RichTable:
     for area, measure, value in summary.rows():
         put_aside = "quarantined" in measure or measure in {"failed", "refused", "unsupported"}
         table.add_row(area, measure, number(value), style="yellow" if put_aside and value else None)
+    return table
+
+
+def sizes_table(sizes: pl.DataFrame) -> RichTable:
+    """The rows of ``marts.context_sizes``, the paper's Table 2."""
+    table = RichTable(title="what the conditions read for one question", title_justify="left")
+    for column in ("condition", "units", "tokens", "% of TS"):
+        table.add_column(column, justify="left" if column == "condition" else "right")
+    for condition, units, tokens, percent in sizes.iter_rows():
+        table.add_row(condition, f"{units:,}", f"{tokens:,}", "–" if percent is None else f"{percent:.1f}")
     return table
 
 

@@ -30,6 +30,7 @@ _TOLD = (
     tables.ALIGNMENT,
     tables.VERDICTS,
     tables.CONDITION_COSTS,
+    tables.CONTEXT_SIZES,
     tables.COMPARISONS,
     tables.JUDGEMENTS,
     tables.QUALITY_SCORES,

@@ -89,7 +89,15 @@ def _questions_of_old_answers(connection: duckdb.DuckDBPyConnection) -> None:
     )
 
 
-_STEPS: tuple[_Step, ...] = (_questions_of_old_answers,)
+def _distinct_entities_of_old_studies(connection: duckdb.DuckDBPyConnection) -> None:
+    """1 → 2: studies count distinct entities too; of those made before it is not known."""
+    with suppress(duckdb.CatalogException):
+        connection.execute(
+            "alter table studies.extraction_counts add column if not exists distinct_entities INTEGER"
+        )
+
+
+_STEPS: tuple[_Step, ...] = (_questions_of_old_answers, _distinct_entities_of_old_studies)
 
 #: What this version writes: the number of steps there have been.
 FORMAT = len(_STEPS)

@@ -498,3 +498,19 @@ CORPUS_SUMMARY = Table(
     ),
     sql=True,
 )
+
+CONTEXT_SIZES = Table(
+    "marts",
+    "context_sizes",
+    "marts",
+    "What each condition reads for a question: units, their tokens, and the share of the source texts "
+    "(paper Table 2)",
+    ("condition",),
+    (
+        column("condition", "VARCHAR", "C0, C1, …: the reports of a level; TS: the text units"),
+        column("units", "INTEGER", "Community reports, or text units"),
+        column("tokens", "BIGINT", "Tokens of their raw texts, without what a prompt puts around them"),
+        column("percent_of_ts", "DOUBLE", "100 times tokens over those of TS; null without", nullable=True),
+    ),
+    sql=True,
+)

@@ -61,6 +61,7 @@ def test_show_prints_counts_communities_and_a_report(indexed: Run) -> None:
     code, out, _ = indexed("show", "coast", "--json")
     shown = json.loads(out)
     assert shown["communities"][0]["content"].startswith("# ")
+    assert shown["context_sizes"][-1]["condition"] == "TS"
 
 
 def test_corpora_are_listed(indexed: Run) -> None:

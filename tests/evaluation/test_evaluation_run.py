@@ -72,6 +72,9 @@ def test_without_a_model_counts_have_names_of_their_own_and_nothing_is_judged(
     names = set(read(tables.CONDITION_MEANS)["measure"])
     assert {"claims-lex", "clusters-lex 0.5", "words"} <= names
     assert not {name for name in names if name in {"claims", "comprehensiveness"} or "clusters 0" in name}
+    sizes = {row["condition"]: row for row in told["context_sizes"]}
+    assert sizes["TS"]["units"] == read(tables.TEXT_CHUNKS).height
+    assert sizes["C0"]["units"] == read(tables.COMMUNITIES).filter(pl.col("level") == 0).height
     sentences, claims = read(tables.ANSWER_SENTENCES), read(tables.ANSWER_CLAIMS)
     assert sentences["claims"].sum() == claims.height > 0
     assert set(sentences["answer_id"]) == set(read(tables.ANSWERS)["answer_id"])
@@ -206,6 +209,8 @@ def test_the_studies_compare_chunk_sizes_and_windows(
     assert counts.height == 2 * 2 * 3
     for _, line in counts.sort("gleanings").group_by("chunk_size", "mode"):
         assert line["entities"].is_sorted()
+        assert (line["distinct_entities"] <= line["entities"]).all()
+    assert (counts["distinct_entities"] < counts["entities"]).any()
     done(run, "study", "coast", "windows", "--json")
     rates = read(tables.WINDOW_WIN_RATES)
     assert set(rates["window"]) == {"300", "600"}

@@ -20,6 +20,7 @@ from graphrag_dagster.core.evaluation.figures.layout import _repulsion, communit
 from graphrag_dagster.core.evaluation.figures.measures import measure_bars
 from graphrag_dagster.core.evaluation.figures.win_rates import win_rate_maps
 from graphrag_dagster.core.evaluation.figures.windows import window_bars
+from graphrag_dagster.core.evaluation.winners import overall_winners
 
 CONDITIONS = ["C0", "C1", "TS", "SS"]
 SVG = "{http://www.w3.org/2000/svg}"
@@ -114,6 +115,36 @@ def test_win_rates_of_both_directions_stand_in_the_cells() -> None:
     assert "TS 67, C0 61, SS 22" in figure.alt
 
 
+def bold(figure: Figure) -> list[str]:
+    return [
+        text.text or ""
+        for text in parsed(figure).iter(f"{SVG}text")
+        if "font-weight: 700" in text.get("style", "")
+    ]
+
+
+def test_bold_is_the_overall_winner_and_a_star_what_is_significant() -> None:
+    tested = significance(("diversity", "C0", "SS", True))
+    figure = drawn(win_rate_maps(win_rates(RATES), tested, CONDITIONS))
+    assert bold(figure) == ["TS", "50", "83", "Diversity"]
+    assert "Bold is the overall winner" in figure.caption
+    even = dict.fromkeys(RATES, 50.0)
+    assert bold(drawn(win_rate_maps(win_rates(even), tested, CONDITIONS))) == ["Diversity"]
+
+
+def test_the_winners_are_those_of_the_papers_matrix() -> None:
+    podcast = {
+        ("SS", "TS"): 17, ("SS", "C0"): 28, ("SS", "C1"): 25, ("SS", "C2"): 22, ("SS", "C3"): 21,
+        ("TS", "C0"): 50, ("TS", "C1"): 48, ("TS", "C2"): 43, ("TS", "C3"): 44, ("C0", "C1"): 53,
+        ("C0", "C2"): 50, ("C0", "C3"): 49, ("C1", "C2"): 52, ("C1", "C3"): 50, ("C2", "C3"): 52,
+    }  # fmt: skip
+    rates = win_rates({pair: float(rate) for pair, rate in podcast.items()})
+    order = ["C0", "C1", "C2", "C3", "TS", "SS"]
+    assert overall_winners(rates, "diversity", order) == ["C2"]
+    assert overall_winners(rates, "diversity", ["C0", "TS"]) == []
+    assert overall_winners(rates, "directness", order) == []
+
+
 def test_criteria_have_the_papers_order_and_missing_pairs_are_dashes() -> None:
     criteria = ("novelty", "directness", "comprehensiveness")
     rates = {pair: rate for pair, rate in RATES.items() if pair != ("C0", "TS")}
@@ -179,26 +210,52 @@ def test_no_bars_of_one_condition() -> None:
     assert measure_bars(MEANS, significance(), [], CONDITIONS, "SS") is None
 
 
-def counts(points: dict[tuple[int, int], int]) -> pl.DataFrame:
-    rows = [(size, gleanings, entities) for (size, gleanings), entities in points.items()]
-    schema = {"chunk_size": pl.Int32, "gleanings": pl.Int32, "entities": pl.Int32}
+def counts(points: dict[tuple[int, str, int], tuple[int, int | None]]) -> pl.DataFrame:
+    rows = [(*key, *found) for key, found in points.items()]
+    schema = {
+        "chunk_size": pl.Int32,
+        "mode": pl.String,
+        "gleanings": pl.Int32,
+        "entities": pl.Int32,
+        "distinct_entities": pl.Int32,
+    }
     return pl.DataFrame(rows, schema=schema, orient="row")
 
 
-def test_gleanings_are_lines_by_chunk_size() -> None:
-    points = {(600, 0): 15500, (600, 1): 22000, (2400, 0): 7900, (2400, 1): 14000, (2400, 2): 19500}
-    figure = drawn(gleaning_lines(counts(points)))
+GLEANED = {
+    (600, "checked", 0): (15500, 6100),
+    (600, "checked", 1): (22000, 7000),
+    (2400, "checked", 0): (7900, 4800),
+    (2400, "checked", 1): (14000, 6200),
+    (2400, "checked", 2): (19500, 6900),
+}
+
+
+def test_gleanings_are_lines_of_references_and_of_distinct_names_by_chunk_size() -> None:
+    figure = drawn(gleaning_lines(counts(GLEANED)))
     found = texts(figure)
-    assert [text for text in found if text.endswith(" tokens")] == ["600 tokens", "2,400 tokens"]
-    assert {"0", "1", "2", "gleanings", "entity records", "20k"} <= set(found)
-    assert "7,900 at 0, 14,000 at 1, 19,500 at 2" in figure.alt
-    assert figure == gleaning_lines(counts(points).reverse())
+    assert [text for text in found if text.endswith(" tokens")] == ["600 tokens", "2,400 tokens"] * 2
+    assert {"Entity references", "Distinct entities", "0", "1", "2", "gleanings", "20k"} <= set(found)
+    assert "7,900 references (4,800 distinct) at 0, 14,000 (6,200) at 1, 19,500 (6,900) at 2" in figure.alt
+    assert "dashed" not in figure.caption
+    assert figure == gleaning_lines(counts(GLEANED).reverse())
+
+
+def test_a_line_is_of_one_mode() -> None:
+    forced = {(size, "forced", last): (3 * n, m) for (size, _, last), (n, m) in GLEANED.items()}
+    figure = drawn(gleaning_lines(counts(GLEANED | forced)))
+    assert "Chunks of 600 tokens: 15,500 references (6,100 distinct) at 0, 22,000 (7,000) at 1." in figure.alt
+    assert "Chunks of 600 tokens, unasked: 46,500 references (6,100 distinct) at 0" in figure.alt
+    assert "dashed" in figure.caption
+    dashes = [line for line in parsed(figure).iter(f"{SVG}path") if "stroke-dasharray" in str(line.attrib)]
+    assert len(dashes) == 4
 
 
 def test_without_gleanings_there_is_a_bar_per_chunk_size() -> None:
-    figure = drawn(gleaning_lines(counts({(2400, 0): 7900, (600, 0): 15500})))
-    assert {"600 tokens", "2,400 tokens", "15,500", "7,900"} <= set(texts(figure))
-    assert "gleanings" not in texts(figure)
+    ungleaned = {(2400, "checked", 0): (7900, 4800), (600, "checked", 0): (15500, None)}
+    found = texts(drawn(gleaning_lines(counts(ungleaned))))
+    assert {"600 tokens", "2,400 tokens", "15,500", "7,900", "4,800", "–"} <= set(found)
+    assert "gleanings" not in found
     assert gleaning_lines(counts({})) is None
 
 

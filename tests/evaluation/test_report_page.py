@@ -314,6 +314,11 @@ def made(
         condition_means=pl.DataFrame(means, infer_schema_length=None),
         significance=tested,
         verdicts=verdicts(tested, CONDITIONS),
+        context_sizes=pl.DataFrame(
+            [("C0", 34, 26_657, 2.627), ("TS", 1_669, 1_014_611, 100.0)],
+            schema=["condition", "units", "tokens", "percent_of_ts"],
+            orient="row",
+        ),
         condition_costs=pl.DataFrame(costs, schema_overrides={"usd": pl.Float64}, infer_schema_length=None),
         **extra,
     )
@@ -351,6 +356,7 @@ FRAMES = (
     "alignment",
     "verdicts",
     "condition_costs",
+    "context_sizes",
     "comparisons",
     "judgements",
     "quality_scores",
@@ -362,6 +368,7 @@ def _declared(frame: str) -> list[str]:
         "personas": "questions.personas",
         "questions": "questions.questions",
         "answers": "answers.answers",
+        "context_sizes": "marts.context_sizes",
     }
     table = next(one for one in ALL_TABLES if one.full_name == names.get(frame, f"evaluation.{frame}"))
     return [column.name for column in table.columns]
@@ -459,6 +466,8 @@ def test_numbers_are_those_of_the_frames(judged: ReportData) -> None:
     assert costs["C2"][3] == "73,400 9.3 × SS"
     assert costs["C2"][7:] == ["$0.012", "31.5"]
     assert costs["TS"][7] == "–"
+    sizes = _cells(page, "What the conditions read")
+    assert sizes == {"units": ["34", "1,669"], "tokens": ["26,657", "1,014,611"], "% of TS": ["2.6", "100.0"]}
 
 
 def test_all_tests_are_there(judged: ReportData) -> None:

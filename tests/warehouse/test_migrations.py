@@ -76,6 +76,21 @@ def test_the_first_write_upgrades_and_keeps_the_rows(warehouse: Warehouse) -> No
     assert format_of(file) == migrations.FORMAT
 
 
+def test_studies_from_before_distinct_entities_were_counted_stay(warehouse: Warehouse) -> None:
+    columns = "chunk_size INTEGER, mode VARCHAR, gleanings INTEGER, text_units INTEGER, entities INTEGER"
+    more = "relationships INTEGER, quarantined INTEGER, engine VARCHAR"
+    old_file(
+        warehouse,
+        "create schema studies",
+        f"create table studies.extraction_counts (corpus VARCHAR, {columns}, {more})",
+        "insert into studies.extraction_counts values ('coast', 600, 'checked', 0, 2, 9, 4, 0, 'llm')",
+    )
+    with warehouse.connect("coast"):
+        pass
+    row = warehouse.read(tables.EXTRACTION_COUNTS, "coast").row(0, named=True)
+    assert (row["entities"], row["distinct_entities"]) == (9, None)
+
+
 def test_answers_from_before_there_were_questions_get_theirs(warehouse: Warehouse) -> None:
     old_file(warehouse, BEFORE_THERE_WERE_QUESTIONS)
     with warehouse.connect("coast"):

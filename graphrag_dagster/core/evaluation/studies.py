@@ -43,6 +43,7 @@ def extraction_counts(
 ) -> list[dict[str, Any]]:
     """Return the rows of ``studies.extraction_counts``: records by chunk size and number of gleanings.
 
+    Entities are counted twice: every record, which the paper calls entity references, and distinct names.
     One run with all gleanings gives every point of a line, since the runs share their first turns. An
     extractive extractor has no gleanings: there is one point for each size.
 
@@ -83,7 +84,8 @@ def extraction_counts(
 
 
 def _counted(found: Sequence[UnitExtraction], last: int) -> dict[str, int]:
+    names = {entity.name for unit in found for entity in unit.entities if entity.round <= last}
     return {
         name: sum(record.round <= last for unit in found for record in getattr(unit, name))
         for name in ("entities", "relationships", "quarantined")
-    }
+    } | {"distinct_entities": len(names)}

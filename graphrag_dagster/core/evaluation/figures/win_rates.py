@@ -1,6 +1,7 @@
 """Heat maps of win rates (paper Figure 2)."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -18,6 +19,7 @@ from graphrag_dagster.core.evaluation.figures.figure import (
     sentences,
     words,
 )
+from graphrag_dagster.core.evaluation.winners import overall_winners
 from graphrag_dagster.core.language.judging import CRITERIA
 
 if TYPE_CHECKING:
@@ -32,8 +34,18 @@ EVEN = 50.0
 _LEAST_RANGE = 20.0
 _CAPTION = (
     "Win rates in per cent of the condition of the row over that of the column, means over the questions; "
-    "50 is even. Bold with * is significant (Wilcoxon signed-rank, Holm-corrected, p < .05)."
+    "50 is even. Bold is the overall winner by a criterion, the row with the highest mean, as in the paper. "
+    "* is significant: Wilcoxon signed-rank, corrected by Holm within the criterion, p < .05."
 )
+
+
+@dataclass(frozen=True, slots=True)
+class Map:
+    """The map of one criterion: rates and marks of significance, shape [row, column]; winners by name."""
+
+    rates: Rates
+    marks: Marks
+    winners: Sequence[str]
 
 
 def win_rate_maps(
@@ -61,10 +73,17 @@ def win_rate_maps(
     shown = [condition for condition in dict.fromkeys(conditions) if condition in judged]
     present = set(rates["criterion"])
     criteria = [name for name in CRITERIA if name in present] + sorted(present - set(CRITERIA))
-    maps = {name: (_rates(rates, name, shown), _significant(significance, name, shown)) for name in criteria}
+    maps = {
+        name: Map(
+            _rates(rates, name, shown),
+            _significant(significance, name, shown),
+            overall_winners(rates, name, shown),
+        )
+        for name in criteria
+    }
     columns = 1 if len(criteria) == 1 else 2
     rows = -(-len(criteria) // columns)
-    missing = any(np.isnan(_off_diagonal(values)).any() for values, _ in maps.values())
+    missing = any(np.isnan(_off_diagonal(one.rates)).any() for one in maps.values())
     return drawn(
         lambda drawing: _draw(drawing, maps, shown, columns),
         height=0.7 + rows * (0.55 + min(2.95 if columns == 2 else 3.8, 0.52 * len(shown))),
@@ -99,36 +118,32 @@ def _off_diagonal(values: Rates) -> Rates:
     return values[~np.eye(len(values), dtype=np.bool_)]
 
 
-def _draw(
-    drawing: "Drawing", maps: dict[str, tuple[Rates, Marks]], shown: Sequence[str], columns: int
-) -> None:
+def _draw(drawing: "Drawing", maps: Mapping[str, Map], shown: Sequence[str], columns: int) -> None:
     from matplotlib import colormaps
     from matplotlib.colors import Normalize
 
-    furthest = max(float(np.nanmax(np.abs(values - EVEN))) for values, _ in maps.values())
+    furthest = max(float(np.nanmax(np.abs(one.rates - EVEN))) for one in maps.values())
     reach = min(EVEN, max(_LEAST_RANGE, 10 * float(np.ceil(furthest / 10))))
     # The ends of the map are too dark for text.
     hues = colormaps["RdBu"].resampled(256)
     scale = Normalize(EVEN - reach * 1.4, EVEN + reach * 1.4)
     axes = panels(drawing, len(maps), columns)
-    for axis, (criterion, (values, marks)) in zip(axes, maps.items(), strict=True):
-        _panel(axis, values, marks, shown, hues, scale)
+    for axis, (criterion, one) in zip(axes, maps.items(), strict=True):
+        _panel(axis, one, shown, hues, scale)
         axis.set_title(words(criterion), pad=8)
     _key(drawing, axes, hues, scale, reach)
 
 
-def _panel(
-    axis: "Axes", values: Rates, marks: Marks, shown: Sequence[str], hues: "Colormap", scale: "Normalize"
-) -> None:
+def _panel(axis: "Axes", drawn_map: Map, shown: Sequence[str], hues: "Colormap", scale: "Normalize") -> None:
     from matplotlib.patches import Rectangle
 
-    for row, column in np.ndindex(values.shape):
-        rate = values[row, column]
+    for row, column in np.ndindex(drawn_map.rates.shape):
+        rate = drawn_map.rates[row, column]
         colour = EMPTY if row == column or np.isnan(rate) else hues(scale(rate))
         axis.add_patch(Rectangle((column - 0.5, row - 0.5), 1, 1, facecolor=colour, edgecolor="white"))
         if row == column:
             continue
-        text = "–" if np.isnan(rate) else f"{rate:.0f}{'*' if marks[row, column] else ''}"
+        text = "–" if np.isnan(rate) else f"{rate:.0f}{'*' if drawn_map.marks[row, column] else ''}"
         axis.text(
             column,
             row,
@@ -136,7 +151,7 @@ def _panel(
             ha="center",
             va="center_baseline",
             fontsize=SMALL if len(shown) > 8 else 9.0,
-            fontweight="bold" if text.endswith("*") else "normal",
+            fontweight="bold" if shown[row] in drawn_map.winners else "normal",
             color=QUIET if np.isnan(rate) else _ink(colour),
         )
     long = max(map(len, shown)) * len(shown) > 34
@@ -149,6 +164,8 @@ def _panel(
         rotation_mode="anchor" if long else "default",
     )
     axis.set_yticks(range(len(shown)), shown)
+    for label in axis.get_yticklabels():
+        label.set_fontweight("bold" if label.get_text() in drawn_map.winners else "normal")
     axis.tick_params(length=0)
     axis.set(xlim=(-0.5, len(shown) - 0.5), ylim=(len(shown) - 0.5, -0.5), aspect="equal")
     axis.spines[:].set_visible(False)
@@ -179,12 +196,12 @@ def _key(
     bar.outline.set_visible(False)
 
 
-def _alt(maps: dict[str, tuple[Rates, Marks]], shown: Sequence[str]) -> str:
+def _alt(maps: Mapping[str, Map], shown: Sequence[str]) -> str:
     parts = []
-    for criterion, (values, _) in maps.items():
+    for criterion, one in maps.items():
         means = {
             condition: float(np.nanmean(row))
-            for condition, row in zip(shown, values, strict=True)
+            for condition, row in zip(shown, one.rates, strict=True)
             if not np.isnan(row).all()
         }
         ranked = ", ".join(f"{name} {mean:.0f}" for name, mean in sorted(means.items(), key=lambda m: -m[1]))

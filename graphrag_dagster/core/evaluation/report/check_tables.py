@@ -91,6 +91,25 @@ def cost_table(data: ReportData) -> TableView | None:
     )
 
 
+def sizes_table(data: ReportData) -> TableView | None:
+    """Return what each condition reads for a question, laid out as the paper's Table 2."""
+    rows = rows_of(data.context_sizes)
+    spoken = (("units", "{:,}"), ("tokens", "{:,}"), ("percent_of_ts", "{:.1f}"))
+    return table(
+        "What the conditions read for one question: reports of C0, C1, …, text units of TS",
+        ("", *(row["condition"] for row in rows)),
+        [
+            [
+                Cell("% of TS" if name == "percent_of_ts" else name),
+                *(Cell(NONE if row[name] is None else form.format(row[name])) for row in rows),
+            ]
+            for name, form in spoken
+        ]
+        if rows
+        else [],
+    )
+
+
 def quality_table(data: ReportData) -> TableView | None:
     """Return the means of the quality metrics over the answers that have a value."""
     if data.quality_scores is None or data.answers is None:

@@ -35,8 +35,8 @@ class Figure(Protocol):
 class ReportData:
     """An evaluation of a corpus.
 
-    Frames are the rows of the tables of the same name (schemas ``questions``, ``answers``, ``evaluation``),
-    in any order; one that is None or empty was not made, and its section says so.
+    Frames are the rows of the tables of the same name (schemas ``questions``, ``answers``, ``evaluation``,
+    ``marts``), in any order; one that is None or empty was not made, and its section says so.
 
     Args:
         corpus: its name.
@@ -78,6 +78,7 @@ class ReportData:
     alignment: pl.DataFrame | None = None
     verdicts: pl.DataFrame | None = None
     condition_costs: pl.DataFrame | None = None
+    context_sizes: pl.DataFrame | None = None
     comparisons: pl.DataFrame | None = None
     judgements: pl.DataFrame | None = None
     quality_scores: pl.DataFrame | None = None

@@ -10,7 +10,7 @@ from markupsafe import Markup
 
 from graphrag_dagster.core.evaluation.report.blocks import blocks, figures_of
 from graphrag_dagster.core.evaluation.report.caveats import caveats, questions_compared
-from graphrag_dagster.core.evaluation.report.check_tables import cost_table
+from graphrag_dagster.core.evaluation.report.check_tables import cost_table, sizes_table
 from graphrag_dagster.core.evaluation.report.content import ReportData, rows_of
 from graphrag_dagster.core.evaluation.report.examples import examples
 from graphrag_dagster.core.evaluation.report.markup import clean, image, tied
@@ -47,6 +47,7 @@ def render(data: ReportData) -> str:
         blocks=blocks(data),
         examples=examples(data),
         cost=cost_table(data),
+        sizes=sizes_table(data),
         cost_figures=figures_of(data, "cost"),
         caveats=caveats(data),
         settings=table(

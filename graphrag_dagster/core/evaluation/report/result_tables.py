@@ -15,6 +15,7 @@ from graphrag_dagster.core.evaluation.report.tables import (
     tests,
     tone_of,
 )
+from graphrag_dagster.core.evaluation.winners import overall_winners
 from graphrag_dagster.core.language.judging import CRITERIA
 
 Row = dict[str, Any]
@@ -107,9 +108,10 @@ def win_rate_grids(data: ReportData) -> list[TableView]:
     }
     grids = []
     for name in (one for one in CRITERIA if any(key[0] == one for key in rates)):
+        winners = [] if data.win_rates is None else overall_winners(data.win_rates, name, data.conditions)
         rows = [
             [
-                Cell(one),
+                Cell(one, ("overall winner",) if one in winners else ()),
                 *(
                     _grid_cell(rates.get((name, one, other)), (name, frozenset((one, other))) in differing)
                     for other in data.conditions
