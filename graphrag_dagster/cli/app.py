@@ -125,12 +125,24 @@ def ask(
     question: Annotated[str, typer.Argument(help="The question.", show_default=False)],
     method: Method = None,
     level: Level = None,
+    response_type: Annotated[
+        str | None,
+        typer.Option(help="Length and layout, such as 'single sentence'; default: the settings'."),
+    ] = None,
+    general_knowledge: Annotated[
+        bool | None,
+        typer.Option(
+            "--general-knowledge/--no-general-knowledge",
+            help="Let a model add what it knows of the world, marked; default: the settings'.",
+        ),
+    ] = None,
     as_json: Json = False,
 ) -> None:
     """Answer a question with numbered sources: file, characters and the words there."""
-    from graphrag_dagster.cli.asking import ask_corpus
+    from graphrag_dagster.cli.asking import Asked, ask_corpus
 
-    ask_corpus(name, question, method, level, as_json=as_json)
+    asked = Asked(question, method, level, response_type, general_knowledge)
+    ask_corpus(name, asked, as_json=as_json)
 
 
 @app.command()
@@ -141,9 +153,9 @@ def trace(
     level: Level = None,
 ) -> None:
     """Answer a question, and show the tree from each sentence down to the words it rests on."""
-    from graphrag_dagster.cli.asking import ask_corpus
+    from graphrag_dagster.cli.asking import Asked, ask_corpus
 
-    ask_corpus(name, question, method, level, as_json=False, tree=True)
+    ask_corpus(name, Asked(question, method, level), as_json=False, tree=True)
 
 
 @app.command()

@@ -1,6 +1,7 @@
 """``graphrag-dagster ask`` and ``trace``."""
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from rich.markup import escape
@@ -16,9 +17,18 @@ from graphrag_dagster.resources.index import Index
 _ROWS_SHOWN = 12
 
 
-def ask_corpus(
-    name: str, question: str, method: str | None, level: str | None, *, as_json: bool, tree: bool = False
-) -> None:
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A question, and what was said of how to answer it; None stands for the corpus's settings."""
+
+    question: str
+    method: str | None = None
+    level: str | None = None
+    response_type: str | None = None
+    general_knowledge: bool | None = None
+
+
+def ask_corpus(name: str, asked: Asked, *, as_json: bool, tree: bool = False) -> None:
     """Answer the question, and print the answer with its sources, as JSON, or as the tree of its making.
 
     A model's answer is printed as it comes where the output is a terminal.
@@ -26,11 +36,18 @@ def ask_corpus(
     Raises:
         GraphragError: what is wrong, and the mend.
     """
-    checked(question)
+    checked(asked.question)
     index = Index.open(name)
     stream = _Stream() if OUT.is_terminal and not as_json and not tree else None
     with ProgressBars(ERR) as bars, listening(bars):
-        answer = index.ask(question, method=method, level=level, listen=stream)
+        answer = index.ask(
+            asked.question,
+            method=asked.method,
+            level=asked.level,
+            response_type=asked.response_type,
+            general_knowledge=asked.general_knowledge,
+            listen=stream,
+        )
     if as_json:
         print_json(answer.to_dict())
     elif tree:
@@ -66,6 +83,12 @@ def _print(answer: Answer, *, streamed: bool) -> None:
         OUT.print(
             f"[yellow]{answer.unsupported} of {len(answer.statements)} statements rest on no words of the "
             "documents: see --json, statements[/]",
+            soft_wrap=True,
+        )
+    if answer.general:
+        OUT.print(
+            f"[yellow]{answer.general} of {len(answer.statements)} statements are the model's general "
+            "knowledge, marked \\[LLM: verify], and not from the documents[/]",
             soft_wrap=True,
         )
     if answer.why:

@@ -13,6 +13,7 @@ import polars as pl
 
 from graphrag_dagster.core.corpus.tokens import get_tokenizer
 from graphrag_dagster.core.errors import QuestionError
+from graphrag_dagster.core.language.answer_form import AnswerForm
 from graphrag_dagster.core.language.embedders import shared_static
 from graphrag_dagster.core.language.exploring import Explorer, ReportRater
 from graphrag_dagster.core.language.tasks import Answerer, Embedder, Turn
@@ -130,6 +131,8 @@ class Index:
         method: str | None = None,
         level: str | None = None,
         history: Sequence[tuple[str, str]] = (),
+        response_type: str | None = None,
+        general_knowledge: bool | None = None,
         listen: Callable[[str], None] | None = None,
     ) -> Answer:
         """Answer a question.
@@ -141,6 +144,10 @@ class Index:
                 global where a level is given.
             level: community level of global and dynamic, such as ``C1``; default: ``search.level``.
             history: questions and answers so far, oldest first.
+            response_type: length and layout of the answer in at most 200 characters, such as ``single
+                sentence``; default: ``search.response_type``.
+            general_knowledge: a model may add what it knows of the world, marked ``[LLM: verify]``;
+                default: ``search.general_knowledge``.
             listen: hears a model's answer as it comes.
 
         Raises:
@@ -148,10 +155,15 @@ class Index:
             EngineError: an engine cannot do what was asked.
             EndpointError: the model endpoint cannot be used.
         """
+        own = self._settings.search
+        form = AnswerForm.checked(
+            own.response_type if response_type is None else response_type,
+            own.general_knowledge if general_knowledge is None else general_knowledge,
+        )
         return self.searcher.answer(
             question,
-            SessionEngines(self._session(), listen),
-            method=method or ("global" if level else self._settings.search.method),
+            SessionEngines(self._session(), listen, form),
+            method=method or ("global" if level else own.method),
             level=None if level is None else level_of(level),
             history=[Turn(*turn) for turn in history],
         )
@@ -206,13 +218,19 @@ def _unpublished(warehouse: Warehouse, name: str) -> str:
 class SessionEngines:
     """The engines of a session, each made when it is first needed."""
 
-    def __init__(self, session: Session, listen: Callable[[str], None] | None = None) -> None:
+    def __init__(
+        self,
+        session: Session,
+        listen: Callable[[str], None] | None = None,
+        form: AnswerForm | None = None,
+    ) -> None:
         self._session = session
         self._listen = listen
+        self._form = form
 
     def answerer(self) -> Answerer:
         """Who answers."""
-        return self._session.answerer(self._listen)
+        return self._session.answerer(self._listen, self._form)
 
     def rater(self) -> ReportRater:
         """Who rates reports."""

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 from graphrag_dagster import prompts
 from graphrag_dagster.core.accounting.use import ModelUse
 from graphrag_dagster.core.errors import EngineError
+from graphrag_dagster.core.language.answer_form import AnswerForm
 from graphrag_dagster.core.language.decomposing import ClaimDecomposer
 from graphrag_dagster.core.language.exploring import Explorer, ReportRater
 from graphrag_dagster.core.language.judging import AnswerJudge
@@ -124,29 +125,42 @@ class Session:
             max_output_tokens=self._limit("report"),
         )
 
-    def answerer(self, listen: Callable[[str], None] | None = None) -> Answerer:
-        """Who answers questions; ``listen`` hears a model's answer as it comes."""
+    def answerer(
+        self, listen: Callable[[str], None] | None = None, form: AnswerForm | None = None
+    ) -> Answerer:
+        """Who answers questions.
+
+        Args:
+            listen: hears a model's answer as it comes.
+            form: what is wished of the answer; default: the settings'.
+
+        Raises:
+            EngineError: the settings or the form ask for what only a model can give.
+        """
+        own = self._settings.search
+        form = form or AnswerForm.checked(own.response_type, own.general_knowledge)
         if self._settings.engine_of("search") == "llm":
             from graphrag_dagster.core.language.llm.answers import LlmAnswerer
 
             return LlmAnswerer(
                 self._chat("answer"),
                 prompts,
-                unit=self._settings.search.unit,
+                unit=own.unit,
                 replies=self._settings.model.replies,
                 max_map_tokens=self._limit("answer") // 2,
                 max_reduce_tokens=self._limit("answer"),
+                form=form,
                 listen=listen,
             )
         from graphrag_dagster.core.language.embedders import shared_static
         from graphrag_dagster.core.language.extractive.answers import ExtractiveAnswerer
 
-        if self._settings.search.unit == "points":
+        if own.unit == "points":
             raise EngineError(
                 "search.unit is 'points', which only a model can give; set search.unit: answer, or "
                 "search.engine: llm"
             )
-        return ExtractiveAnswerer(shared_static())
+        return ExtractiveAnswerer(shared_static(), form)
 
     def rater(self) -> ReportRater:
         """Who rates reports by their relevance; a model of the task ``judge``, which may be a cheap one."""

@@ -23,13 +23,15 @@ _T = TypeVar("_T")
 class Question:
     """What is asked; ``history`` are earlier questions with their answers, oldest first.
 
-    ``method`` and ``level`` are those of the corpus's settings where they are None.
+    All but these are those of the corpus's settings where they are None.
     """
 
     text: str
     method: str | None = None
     level: str | None = None
     history: tuple[tuple[str, str], ...] = ()
+    response_type: str | None = None
+    general_knowledge: bool | None = None
 
 
 class AskDesk:
@@ -135,6 +137,8 @@ class Asking:
                 method=asked.method,
                 level=asked.level,
                 history=asked.history,
+                response_type=asked.response_type,
+                general_knowledge=asked.general_knowledge,
                 listen=self._tell,
             )
         except Exception as error:

@@ -42,7 +42,9 @@ def corpora_router(backend: Backend) -> APIRouter:
     async def ask(corpus: Corpus, body: AskBody, request: Request) -> Response:
         """Answer a question from a corpus, with sources."""
         history = tuple((turn.question, turn.answer) for turn in body.history)
-        question = Question(body.question, body.method, body.level, history)
+        question = Question(
+            body.question, body.method, body.level, history, body.response_type, body.general_knowledge
+        )
         asking = await unless_gone(request, backend.ask(corpus, question))
         if not body.stream:
             answer = await unless_gone(request, asking.answer())

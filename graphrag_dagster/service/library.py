@@ -25,6 +25,8 @@ class OpenIndex(Protocol):
         method: str | None = None,
         level: str | None = None,
         history: Sequence[tuple[str, str]] = (),
+        response_type: str | None = None,
+        general_knowledge: bool | None = None,
         listen: Callable[[str], None] | None = None,
     ) -> Answer:
         """Answer a question; ``history`` are earlier questions with their answers, oldest first."""

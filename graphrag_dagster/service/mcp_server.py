@@ -16,8 +16,10 @@ from graphrag_dagster.service.backend import Backend
 from graphrag_dagster.service.errors import refusal_of
 from graphrag_dagster.service.library import Library
 from graphrag_dagster.service.models import (
+    GENERAL_KNOWLEDGE,
     LEVELS,
     METHODS,
+    RESPONSE_TYPES,
     CorpusList,
     EntityList,
     ReportBody,
@@ -109,6 +111,8 @@ def make_server(backend: Backend) -> MCPServer:
         question: Annotated[str, Field(description="a question in plain words")],
         method: Annotated[str | None, Field(description=METHODS)] = None,
         level: Annotated[str | None, Field(description=LEVELS)] = None,
+        response_type: Annotated[str | None, Field(description=RESPONSE_TYPES)] = None,
+        general_knowledge: Annotated[bool | None, Field(description=GENERAL_KNOWLEDGE)] = None,
     ) -> CitedAnswer:
         """Answer a question from the documents of a corpus, with quoted sources.
 
@@ -117,7 +121,10 @@ def make_server(backend: Backend) -> MCPServer:
         """
 
         async def answer() -> CitedAnswer:
-            asking = await backend.ask(corpus, Question(question, method, level))
+            asked = Question(
+                question, method, level, response_type=response_type, general_knowledge=general_knowledge
+            )
+            asking = await backend.ask(corpus, asked)
             return CitedAnswer.of(await asking.answer())
 
         return await _told(answer())

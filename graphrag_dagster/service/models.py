@@ -4,6 +4,7 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, StringConstraints
 
+from graphrag_dagster.core.language.answer_form import LONGEST_RESPONSE_TYPE
 from graphrag_dagster.core.language.tasks import Engine, Usage
 from graphrag_dagster.core.search.answer import Answer, Call, ContextUse, Source, Statement
 
@@ -16,6 +17,14 @@ METHODS = (
 LEVELS = (
     "community level of global and dynamic, C0 (few broad communities) to C3 and deeper (many narrow ones); "
     "default: as the settings of the corpus say"
+)
+RESPONSE_TYPES = (
+    "length and layout of the answer, such as multiple paragraphs, single sentence or list of 3-7 points; at "
+    "most 200 characters; default: as the settings of the corpus say"
+)
+GENERAL_KNOWLEDGE = (
+    "a model may add what it knows of the world, each such sentence marked [LLM: verify]; default: as the "
+    "settings of the corpus say"
 )
 _METHOD_NAMES: list[JsonValue] = [
     None,
@@ -73,6 +82,10 @@ class AskBody(BaseModel):
     method: Text | None = Field(None, description=METHODS, json_schema_extra={"enum": _METHOD_NAMES})
     level: Text | None = Field(None, description=LEVELS, json_schema_extra={"examples": ["C1"]})
     history: list[Turn] = Field(default_factory=list, description="earlier turns, oldest first")
+    response_type: Text | None = Field(
+        None, description=RESPONSE_TYPES, json_schema_extra={"maxLength": LONGEST_RESPONSE_TYPE}
+    )
+    general_knowledge: Annotated[bool, Field(strict=True)] | None = Field(None, description=GENERAL_KNOWLEDGE)
     stream: Annotated[bool, Field(strict=True)] = Field(
         False, description="server-sent events: `delta` {text} …, then `answer`, or `error`"
     )
@@ -103,6 +116,7 @@ class AnswerBody(BaseModel):
     seconds: float | None
     calls: int
     unsupported: int
+    general: int
 
     @classmethod
     def of(cls, answer: Answer) -> "AnswerBody":

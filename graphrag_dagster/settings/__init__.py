@@ -12,6 +12,7 @@ import yaml
 from pydantic import BaseModel, Field, ValidationError, model_validator
 
 from graphrag_dagster.core.errors import SettingsError
+from graphrag_dagster.core.language.answer_form import LONGEST_RESPONSE_TYPE
 from graphrag_dagster.settings.credentials import (
     CREDENTIAL,
     KEYS_STAND,
@@ -224,6 +225,17 @@ class SearchSettings(Section):
     seed: Annotated[int, Field(ge=0)] = Field(86, description="seed of the shuffle of reports")
     unit: Literal["answer", "points"] = Field(
         "answer", description="what a map call is scored by: its whole answer, or each of its points"
+    )
+    response_type: Annotated[str, Field(max_length=LONGEST_RESPONSE_TYPE)] | None = Field(
+        None,
+        description="length and layout of answers in words, such as multiple paragraphs, single sentence or "
+        "list of 3-7 points; the extractive engine knows numbers of sentences or points only; default: as "
+        "the prompts say",
+    )
+    general_knowledge: bool = Field(
+        False,
+        description="a model may add what it knows of the world, each such sentence marked [LLM: verify]; "
+        "the extractive engine has no such knowledge and refuses",
     )
 
 

@@ -47,6 +47,16 @@ def test_an_answer_is_printed_with_its_sources(indexed: Run) -> None:
     assert "news/strike.md" in out
 
 
+@pytest.mark.parametrize("method", ["C1", "SS", "local"])
+def test_an_answer_has_as_many_sentences_as_were_asked_for(indexed: Run, method: str) -> None:
+    asked = ("ask", "coast", "Who led the Dockers Union?", "--method", method, "--json")
+    code, out, err = indexed(*asked, "--response-type", "single sentence")
+    assert code == 0, err
+    (statement,) = json.loads(out)["statements"]
+    assert "Hanna Quill" in statement["text"]
+    assert len(json.loads(indexed(*asked)[1])["statements"]) > 1
+
+
 def test_what_the_data_does_not_hold_is_refused(indexed: Run) -> None:
     code, out, _ = indexed("ask", "coast", "How do I bake sourdough bread?", "--json")
     assert code == 0
@@ -133,6 +143,15 @@ def test_sql_does_nothing_else(indexed: Run, query: str) -> None:
         (["ask", "coast", "Why?", "--level", "C9"], ["C9", "C0"]),
         (["ask", "coast", "Why?", "--level", "root"], ["'root' is no community level"]),
         (["ask", "coast", ""], ["question"]),
+        (
+            ["ask", "coast", "Why?", "--general-knowledge"],
+            ["knows nothing of the world", "search.engine: llm"],
+        ),
+        (["ask", "coast", "Why?", "--response-type", "x" * 201], ["201 characters; at most 200"]),
+        (
+            ["ask", "coast", "Why?", "--response-type", "one haiku"],
+            ["cannot give 'one haiku'", "a single sentence"],
+        ),
         (["ask", "coast", " \t?! "], ["question"]),
         (["ask", "co'ast", "Why?"], ["cannot name a corpus"]),
         (["show", "../coast"], ["cannot name a corpus"]),

@@ -26,7 +26,10 @@ def test_every_prompt_loads_with_the_hash_of_its_text() -> None:
     every = prompts.all_prompts()
     assert len({prompt.hash for prompt in every.values()}) == len(every) >= 20
     assert all(prompts.load(name) is prompt for name, prompt in every.items())
-    with pytest.raises(KeyError, match="no prompt 'nope'; there are claims_check"):
+    with pytest.raises(
+        KeyError,
+        match="no prompt 'nope'; there are answer_general_knowledge, answer_response_type, claims_check",
+    ):
         prompts.load("nope")
 
 

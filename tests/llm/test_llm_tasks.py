@@ -202,19 +202,26 @@ def test_what_a_partial_answer_invents_stays_for_the_search_to_count_and_remove(
 @pytest.mark.parametrize(
     ("options", "reply", "score", "text", "flagged"),
     [
-        ({}, '{"answer": "A", "score": "abc"}', 0, "A", True),
-        ({}, '{"answer": "A"}', 0, "A", True),
+        ({}, '{"answer": "A", "score": "abc"}', None, "A", True),
+        ({}, '{"answer": "A"}', None, "A", True),
         ({}, '{"answer": "", "score": 0}', 0, "", False),
         ({}, "nothing", 0, "", True),
         ({"replies": "tuples"}, "<ANSWERHELPFULNESS> 70 </ANSWERHELPFULNESS>\nA", 70, "A", False),
         ({"replies": "tuples"}, "<answer helpfulness>70\nA", 70, "A", False),
-        ({"replies": "tuples"}, "A", 0, "A", True),
+        ({"replies": "tuples"}, "A", None, "A", True),
         ({"unit": "points"}, '{"points": [{"description": "B", "score": 20}, {"description": "A", "score": 90}, {"description": "C", "score": 0}]}', 90, "- A\n- B", False),
+        ({"unit": "points"}, '{"points": [{"description": "B"}, {"description": "A", "score": 5}]}', 5, "- A", True),
+        ({"unit": "points"}, '{"points": [{"description": "B"}, {"description": "A", "score": 0}]}', None, "- B", True),
         ({"unit": "points"}, '{"points": []}', 0, "", False),
     ],
 )  # fmt: skip
 def test_every_form_of_partial_answer(
-    model_of: Callable[..., Any], options: dict[str, Any], reply: str, score: int, text: str, flagged: bool
+    model_of: Callable[..., Any],
+    options: dict[str, Any],
+    reply: str,
+    score: int | None,
+    text: str,
+    flagged: bool,
 ) -> None:
     with ScriptedEndpoint(lambda _: reply) as endpoint:
         for partial in mapped(model_of(endpoint), **options):

@@ -47,10 +47,13 @@ class FaultyIndex:
         method: str | None = None,
         level: str | None = None,
         history: Sequence[tuple[str, str]] = (),
+        response_type: str | None = None,
+        general_knowledge: bool | None = None,
         listen: Callable[[str], None] | None = None,
     ) -> Answer:
         plan = self.library
         plan.asked.append((question, method, level, tuple(history)))
+        plan.wished.append((response_type, general_knowledge))
         if not question.strip():
             raise QuestionError("ask a question with words in it")
         if level == "C9":
@@ -99,6 +102,7 @@ class FaultyLibrary:
     open_seconds: float = 0.0
     opened: list[str] = field(default_factory=list)
     asked: list[tuple[str, str | None, str | None, tuple[tuple[str, str], ...]]] = field(default_factory=list)
+    wished: list[tuple[str | None, bool | None]] = field(default_factory=list)
     running: int = 0
     gate: threading.Event = field(default_factory=threading.Event)
     between: threading.Event = field(default_factory=threading.Event)

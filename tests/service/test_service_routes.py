@@ -64,15 +64,17 @@ def test_a_real_corpus_is_asked_and_its_sources_are_read(coast: Path) -> None:
 
 
 def test_the_answer_is_told_whole() -> None:
-    told = {*(f.name for f in fields(Answer)), "calls", "unsupported"}
+    told = {*(f.name for f in fields(Answer)), "calls", "unsupported", "general"}
     assert set(AnswerBody.model_fields) == told
 
 
 def test_what_is_asked_reaches_the_index(client: TestClient, library: FaultyLibrary) -> None:
     history = [{"question": "Who struck?", "answer": "The dockers."}]
     body = {"question": "Who led them?", "method": "local", "level": "C0", "history": history}
+    body |= {"response_type": "single sentence", "general_knowledge": True}
     answer = client.post(ASK, json=body).raise_for_status().json()
     assert library.asked == [("Who led them?", "local", "C0", (("Who struck?", "The dockers."),))]
+    assert library.wished == [("single sentence", True)]
     assert answer["usage"] == {"calls": 2, "input_tokens": 70, "output_tokens": 9}
     assert answer["sources"][0]["path"] == "news/strike.md"
 

@@ -58,11 +58,14 @@ def test_tools_give_structured_results(library: FaultyLibrary) -> None:
     async def use(client: Client) -> None:
         listed = (await client.call_tool("list_corpora", {})).structured_content
         assert listed == {"corpora": [{"name": n, "version": "1"} for n in library.known]}
-        answer = (await client.call_tool("ask", {**QUESTION, "method": "local"})).structured_content
+        wishes = {"response_type": "list of 3 points", "general_knowledge": False}
+        asked = {**QUESTION, "method": "local", **wishes}
+        answer = (await client.call_tool("ask", asked)).structured_content
         assert answer is not None
         assert answer["text"] == TEXT
         assert answer["sources"][0]["text_unit_id"] == "u1"
         assert library.asked == [(QUESTION["question"], "local", None, ())]
+        assert library.wished == [("list of 3 points", False)]
         for tool, key in (("read_report", "report_id"), ("read_source", "text_unit_id")):
             value = {"report_id": "r1", "text_unit_id": "u1"}[key]
             read = (await client.call_tool(tool, {"corpus": "coast", key: value})).structured_content

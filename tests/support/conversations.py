@@ -14,6 +14,7 @@ _BY_SECTION = {
     "descriptions": "summarize_descriptions",
     "community": "community_report",
     "reports": "global_map",
+    "sources": "global_map",
     "partial_answers": "global_reduce",
 }
 _EVALUATING = (

@@ -84,8 +84,9 @@ def reply_in_style(body: dict[str, Any], style: Style) -> Scripted | str:
         return json.dumps({"description": joined[:1500]})
     if (community := section(asked.data, "community")) is not None:
         return _report(community)
-    if (reports := section(asked.data, "reports")) is not None:
-        return _partial(section(asked.data, "question") or "", reports, asked.system)
+    label = "Sources" if section(asked.data, "sources") is not None else "Reports"
+    if (rows := section(asked.data, label.lower())) is not None:
+        return _partial(section(asked.data, "question") or "", rows, label, asked.system)
     if (partials := section(asked.data, "partial_answers")) is not None:
         cited = " ".join(dict.fromkeys(_CITATION.findall(partials)))
         return f"## Answer\n\nThe reports speak of {', '.join(found_names(partials)[:8])}. {cited}".strip()
@@ -225,13 +226,13 @@ def _report(context: str) -> str:
     )
 
 
-def _partial(question: str, reports: str, system: str) -> str:
-    ids = _ROW.findall(reports)[:3]
+def _partial(question: str, rows: str, label: str, system: str) -> str:
+    ids = _ROW.findall(rows)[:3]
     asked = {word.lower() for word in re.findall(r"\w{4,}", question)}
-    known = {word.lower() for word in re.findall(r"\w{4,}", reports)}
+    known = {word.lower() for word in re.findall(r"\w{4,}", rows)}
     score = round(100 * len(asked & known) / max(len(asked), 1)) or 10
-    mark = f" [Data: Reports ({', '.join(ids)})]" if ids else ""
-    answer = f"These reports speak of {', '.join(found_names(reports)[:5])}{mark}."
+    mark = f" [Data: {label} ({', '.join(ids)})]" if ids else ""
+    answer = f"These {label.lower()} speak of {', '.join(found_names(rows)[:5])}{mark}."
     if '"points"' in system:
         return json.dumps({"points": [{"description": answer, "score": score}]})
     if "ANSWERHELPFULNESS" in system:

@@ -68,6 +68,7 @@ _PROMPTS: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("community_report", ("reports",)),
     ("describe_", ("questions",)),
     ("write_", ("questions",)),
+    ("answer_", ("search",)),
     ("global_", ("search",)),
     ("local_", ("search",)),
     ("drift_", ("search",)),

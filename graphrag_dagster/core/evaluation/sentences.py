@@ -8,7 +8,7 @@ from graphrag_dagster.core.language.citations import rewrite_citations
 
 _NUMBERED = re.compile(
     r"[ \t]*(?:\[\^?\d{1,4}(?:\s?[,;–-]\s?\^?\d{1,4}|,\s?\+more){0,40}\](?:\([^()\s]{1,2000}\))?"
-    r"|【\d{1,4}[^【】\n]{0,80}】)"
+    r"|【\d{1,4}[^【】\n]{0,80}】|\[LLM:\s?verify\])"
 )
 _LINK = re.compile(r'!?\[([^\[\]\n]{1,300})\]\([^()\s]{1,2000}(?:\s"[^"\n]{0,200}")?\)')
 _MARK = re.compile(r"(?:(?:[-+*•‣◦▪●–—>]|\(?\d{1,3}[.)]|\(?[a-z][.)])\s+)+")

@@ -315,14 +315,20 @@ class ContextUnit:
 
 @dataclass(frozen=True, slots=True)
 class PartialAnswer:
-    """A map answer with its helpfulness, 0–100 (paper §3.1.6). ``units`` are the ids it cites."""
+    """A map answer with its helpfulness, 0–100 (paper §3.1.6), None where the reply gave none.
+
+    ``units`` are the ids it cites, ``kind`` as what its rows are cited. ``general_knowledge``: sentences with
+    the mark of :mod:`graphrag_dagster.core.language.answer_form` are the model's own knowledge.
+    """
 
     text: str
-    score: int
+    score: int | None
     units: tuple[int, ...] = ()
     quotes: tuple[tuple[str, int, Quote | None], ...] = ()
     problem: str | None = None
     usage: Usage = field(default_factory=Usage)
+    kind: ContextKind = "report"
+    general_knowledge: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -330,12 +336,14 @@ class FinalAnswer:
     """A reduced answer; citations stand in the text as ``[Data: Reports (1, 2)]`` with local ids.
 
     ``quotes`` (extractive engine): sentence, id of the unit it was taken from, where its words stand.
+    ``general_knowledge``: as that of :class:`PartialAnswer`.
     """
 
     text: str
     engine: Engine
     quotes: tuple[tuple[str, int, Quote | None], ...] = ()
     usage: Usage = field(default_factory=Usage)
+    general_knowledge: bool = False
 
 
 @dataclass(frozen=True, slots=True)

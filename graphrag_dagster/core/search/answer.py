@@ -39,13 +39,15 @@ class Source:
 class Statement:
     """A sentence of an answer: the numbers of its sources, and how near it is to the nearest of them, 0–1.
 
-    ``supported``: it cites words of the documents that are near enough to what it says.
+    ``supported``: it cites words of the documents that are near enough to what it says. ``general``: it is
+    marked as a model's knowledge of the world, and neither supported nor unsupported.
     """
 
     text: str
     sources: tuple[int, ...]
     similarity: float
     supported: bool
+    general: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,8 +119,14 @@ class Answer:
     @property
     def unsupported(self) -> int:
         """How many statements have no support in the words they cite."""
-        return sum(not statement.supported for statement in self.statements)
+        return sum(not (statement.supported or statement.general) for statement in self.statements)
+
+    @property
+    def general(self) -> int:
+        """How many statements are marked as a model's knowledge of the world."""
+        return sum(statement.general for statement in self.statements)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the answer as values that JSON can hold."""
-        return {**asdict(self), "calls": self.calls, "unsupported": self.unsupported}
+        counted = {"calls": self.calls, "unsupported": self.unsupported, "general": self.general}
+        return {**asdict(self), **counted}

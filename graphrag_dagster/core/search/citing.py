@@ -12,6 +12,7 @@ from graphrag_dagster.core.search.context_units import ContextUnits, Evidence
 from graphrag_dagster.core.search.support import SUPPORTS, Support
 
 _MARK = re.compile(r"(?P<blank>\s*)(?P<mark>\[Data: [^\[\]]*\](?:[ \t]*\[Data: [^\[\]]*\])*)")
+_KNOWLEDGE = re.compile(r"\[LLM:\s?verify\]", re.IGNORECASE)
 _NUMBER = re.compile(r"\d+")
 _NO_STATEMENT = re.compile(r"(?:#{1,6}\s.*|\*\*[^*]*\*\*:?|[-*+•]|\d+[.)])\Z")
 #: Most quotations that stand for one cited row, and how near the second must be against the first.
@@ -36,7 +37,8 @@ def cite(
     A sentence that the answer quotes stands for itself. Any other citation of a row stands for those one or
     two of the words the row rests on that are nearest to what is cited for. A mark holds for the sentences
     between it and the mark before, inside a paragraph. Ids of rows that were not shown, and of anything else,
-    are taken out and counted; a statement without words of the documents near enough is not supported.
+    are taken out and counted; a statement without words of the documents near enough is not supported. Where
+    the answer may hold general knowledge, a sentence before the mark of that is neither.
 
     Args:
         final: the answer; it cites rows as ``[Data: Reports (1, 2)]``.
@@ -59,15 +61,39 @@ def cite(
         ]
         removed += len(_NUMBER.findall(found["mark"])) - len(cited)
         before, _, last = passage.rpartition("\n\n")
-        statements += [_unsupported(sentence) for sentence in _sentences(before)]
-        made = [sources.statement(sentence, cited) for sentence in _sentences(last)]
+        general, cited_for = _after_knowledge(last, final)
+        statements += [*_uncited(before, final), *general]
+        made = [sources.statement(sentence, cited) for sentence in _sentences(cited_for)]
         statements += made
         numbers = sorted({number for statement in made for number in statement.sources})
         marks = "".join(f"[{number}]" for number in numbers)
         parts += [passage, found["blank"] + marks if marks else ""]
         end = found.end()
-    statements += [_unsupported(sentence) for sentence in _sentences(text[end:])]
+    statements += _uncited(text[end:], final)
     return CitedText("".join([*parts, text[end:]]).strip(), sources.all(), tuple(statements), removed)
+
+
+def _uncited(passage: str, final: FinalAnswer) -> list[Statement]:
+    """The statements of a passage that cites nothing."""
+    general, rest = _after_knowledge(passage, final)
+    return [*general, *map(_unsupported, _sentences(rest))]
+
+
+def _after_knowledge(passage: str, final: FinalAnswer) -> tuple[list[Statement], str]:
+    """The statements up to the last mark of general knowledge, and what follows it.
+
+    A mark holds for the one sentence before it.
+    """
+    if not final.general_knowledge:
+        return [], passage
+    statements: list[Statement] = []
+    end = 0
+    for mark in _KNOWLEDGE.finditer(passage):
+        sentences = list(_sentences(passage[end : mark.start()]))
+        statements += map(_unsupported, sentences[:-1])
+        statements += [replace(_unsupported(one), general=True) for one in sentences[-1:]]
+        end = mark.end()
+    return statements, passage[end:]
 
 
 def _sentences(passage: str) -> Iterator[str]:

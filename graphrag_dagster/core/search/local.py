@@ -261,7 +261,7 @@ def _sources(index: IndexSnapshot, ids: Sequence[str]) -> Iterator[_Row]:
     for unit_id in ids:
         if unit_id in sources.number_of:
             number = sources.number_of[unit_id]
-            unit = replace(sources.all[number - 1], kind="source")
+            unit = sources.all[number - 1]
             yield _Row(unit, unit_id, (unit.title, unit.text), partial(sources.evidence, number))
 
 

@@ -13,6 +13,8 @@ from graphrag_dagster.core.search.context_units import ContextUnits
 from graphrag_dagster.core.search.question import REFUSAL
 from graphrag_dagster.core.search.support import Support
 
+_DIRECT = ("SS", "basic")
+
 
 def map_reduce(
     question: str,
@@ -30,7 +32,8 @@ def map_reduce(
 
     Partial answers with score 0 are dropped, the others taken in descending order while they fit, and joined.
     Where none is left the answer is a fixed refusal, without a reduce call. A single chunk whose rows were
-    chosen for the question (``method`` SS or basic) needs no joining: its partial answer is the answer.
+    chosen for the question (``method`` SS or basic) needs no joining: its partial answer is the answer,
+    unless it is blank or says of itself that it is of no help (score 0); one without a score counts.
 
     Args:
         question: as checked.
@@ -49,7 +52,12 @@ def map_reduce(
     """
     partials = _partials(answerer, question, chunks)
     cleaned, removed = _without_invented(partials, chunks)
-    kept = best_that_fit(cleaned, count, context_tokens)
+    direct = method in _DIRECT
+    kept = (
+        [one for one in cleaned if one.score != 0 and one.text.strip()]
+        if direct
+        else best_that_fit(cleaned, count, context_tokens)
+    )
     used = [number for number, partial in enumerate(cleaned) if any(partial is one for one in kept)]
     answer = Answer(
         question=question,
@@ -59,7 +67,7 @@ def map_reduce(
         engine=answerer.engine,
         refused=True,
         context=uses(chunks, units, used),
-        scores=tuple(map(score_of, partials)),
+        scores=tuple(score_of(one) for one in partials if not direct or one.score is not None),
         dropped=len(partials) - len(kept),
         removed_citations=removed,
         problems=tuple(partial.problem for partial in partials if partial.problem),
@@ -67,7 +75,7 @@ def map_reduce(
             Call(
                 "map",
                 f"chunk {number}",
-                score_of(partial),
+                None if direct and partial.score is None else score_of(partial),
                 sum(chunk.row_tokens),
                 number in used,
                 partial.problem,
@@ -78,8 +86,9 @@ def map_reduce(
     )
     if not kept:
         return answer
-    if method in {"SS", "basic"}:
-        final = FinalAnswer(kept[0].text, answerer.engine, kept[0].quotes)
+    if direct:
+        (only,) = kept
+        final = FinalAnswer(only.text, answerer.engine, only.quotes, general_knowledge=only.general_knowledge)
     else:
         final = answerer.reduce(question, kept)
         joined = Call("reduce", f"{len(kept)} partial answers", None, sum(count(one.text) for one in kept))
@@ -109,7 +118,7 @@ def finished(
 def score_of(partial: PartialAnswer) -> int:
     """Return the partial answer's score as a whole number from 0 to 100; 0 where there is none."""
     try:
-        return min(max(round(float(partial.score)), 0), 100)
+        return min(max(round(float(partial.score or 0)), 0), 100)
     except (TypeError, ValueError, OverflowError):
         return 0
 
@@ -170,7 +179,7 @@ def _without_invented(
     """Take citations of what a chunk does not hold out of its partial answer; count them."""
     cleaned, removed = [], 0
     for partial, chunk in zip(partials, chunks, strict=True):
-        known = {Citation("report", unit.id): unit.id for unit in chunk.units}
+        known = {Citation(unit.kind, unit.id): unit.id for unit in chunk.units}
         invented = sum(cited not in known for cited in parse_citations(partial.text))
         removed += invented
         text = rewrite_citations(partial.text, known) if invented else partial.text

@@ -11,8 +11,9 @@ from graphrag_dagster.core.search.naming import spans_of
 class SourceUnits:
     """All text units of a corpus as :class:`ContextUnit`, numbered 1…n in the order of the corpus.
 
-    They stand in the place of reports (spec_graphrag §7, TS and SS), and are cited like them: the same
-    prompts serve all conditions. The title of a unit is that of its document.
+    They stand in the place of reports (spec_graphrag §7, TS and SS): the same prompts serve all conditions,
+    but for the name that the rows have there (paper, Appendix E.4). The title of a unit is that of its
+    document.
     """
 
     def __init__(self, index: IndexSnapshot) -> None:
@@ -25,8 +26,8 @@ class SourceUnits:
         )
 
     def kind(self, _: int) -> ContextKind:
-        """Return as what the row is cited: in the place of a report."""
-        return "report"
+        """Return as what the row is cited: a source."""
+        return "source"
 
     def record_kind(self, _: int) -> ContextKind:
         """Return what the row's record is: a text unit."""
@@ -48,4 +49,4 @@ class SourceUnits:
     def _unit(self, number: int, unit_id: str) -> ContextUnit:
         place = self.index.places[unit_id]
         sentences = tuple((words, Quote(unit_id, span)) for span, words in spans_of(self.index, unit_id))
-        return ContextUnit(number, place.document_title, place.text, sentences)
+        return ContextUnit(number, place.document_title, place.text, sentences, "source")

@@ -4,6 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from graphrag_dagster.core.errors import EngineError
+from graphrag_dagster.core.language.answer_form import AnswerForm, most_sentences
 from graphrag_dagster.core.language.citations import LABELS, parse_citations
 from graphrag_dagster.core.language.extractive.quotable import readability
 from graphrag_dagster.core.language.extractive.relevance import Relevance, asks_for_overview, relevance
@@ -47,12 +49,27 @@ class ExtractiveAnswerer:
     (:mod:`graphrag_dagster.core.language.extractive.relevance`). A chunk's score is 100 times the mean
     percentile of its three most relevant sentences among the related sentences of all chunks; below 50, or
     without a related sentence, it is 0. Hence a question about something else is refused.
+
+    Args:
+        embedder: makes vectors of questions and sentences.
+        form: what is wished of the answer; of its response type only a number of sentences or points can be
+            met, which is then the most that are quoted.
+
+    Raises:
+        EngineError: the form asks for what quotations cannot give.
     """
 
     engine: Final[Engine] = "extractive"
 
-    def __init__(self, embedder: Embedder) -> None:
+    def __init__(self, embedder: Embedder, form: AnswerForm | None = None) -> None:
+        own = form or AnswerForm()
         self._embedder = embedder
+        self._most = _allowed_by(own.response_type) if own.response_type else None
+        if own.general_knowledge:
+            raise EngineError(
+                "the extractive engine quotes the documents and knows nothing of the world; leave general "
+                "knowledge out, or set search.engine: llm"
+            )
 
     def map(
         self,
@@ -82,7 +99,7 @@ class ExtractiveAnswerer:
             own.sort(key=lambda place: (-found.value[place], sentences[place].unit, sentences[place].place))
             top = [percentile[place] for place in own[:_TOP]]
             mean = float(sum(top)) / len(top) if top else 0.0
-            kept = _unrepeated([sentences[place] for place in own], len(rendered[number]) // 2)
+            kept = _unrepeated([sentences[place] for place in own], len(rendered[number]) // 2)[: self._most]
             answers.append(
                 PartialAnswer(
                     text=_text(kept, titles),
@@ -146,7 +163,18 @@ class ExtractiveAnswerer:
             others = (words(sentences[other].text) for other in chosen)
             return value[place] >= least and same < per_report and not repeats(words(own.text), others)
 
-        return diverse(value, found.vectors, _IN_ANSWER, _BALANCE, allowed)
+        return diverse(value, found.vectors, self._most or _IN_ANSWER, _BALANCE, allowed)
+
+
+def _allowed_by(response_type: str) -> int:
+    most = most_sentences(response_type, _IN_ANSWER)
+    if most is None:
+        raise EngineError(
+            f"the extractive engine quotes sentences and cannot give {response_type!r}; ask for a single "
+            f"sentence, for 2 to {_IN_ANSWER} sentences or a list of so many points, or for multiple "
+            "paragraphs, or set search.engine: llm"
+        )
+    return most
 
 
 def _unrepeated(sentences: Sequence[_Sentence], characters: int) -> list[_Sentence]:

@@ -48,7 +48,7 @@ class ExtractiveExplorer:
     def _explored(self, asked: Sequence[str], step: FollowUp, most: int) -> Exploration:
         [partial] = self._answerer.map(step.question, [step.rows], [step.rendered])
         follow_ups = tuple(about(asked[0], title) for title in self._subjects(asked, step.rows)[:most])
-        return Exploration(partial.text, partial.score, follow_ups, partial.quotes)
+        return Exploration(partial.text, partial.score or 0, follow_ups, partial.quotes)
 
     def _subjects(self, asked: Sequence[str], rows: Sequence[ContextUnit]) -> list[str]:
         """Return titles of rows that are related to the main question, the most relevant first."""

@@ -7,16 +7,24 @@ from typing import Any, Literal
 from pydantic import BaseModel, field_validator, model_validator
 
 from graphrag_dagster.core.errors import EngineError
+from graphrag_dagster.core.language.answer_form import AnswerForm
 from graphrag_dagster.core.language.citations import canonical_citations, parse_citations, rewrite_citations
+from graphrag_dagster.core.language.llm.answer_prompts import AnswerPrompts
 from graphrag_dagster.core.language.llm.asking import Asked, UnusableReply, ask
 from graphrag_dagster.core.language.llm.chat import ChatModel, ChatRequest, Listener, Message
-from graphrag_dagster.core.language.llm.data import enclose
 from graphrag_dagster.core.language.llm.extraction import Replies
 from graphrag_dagster.core.language.llm.loop import run_in_order, run_one
 from graphrag_dagster.core.language.llm.prompts_port import PromptSource
 from graphrag_dagster.core.language.llm.replies import NotUsable, read_typed
 from graphrag_dagster.core.language.llm.schemas import AnswerShape, PointsShape
-from graphrag_dagster.core.language.tasks import ContextUnit, Engine, FinalAnswer, PartialAnswer, Turn
+from graphrag_dagster.core.language.tasks import (
+    ContextKind,
+    ContextUnit,
+    Engine,
+    FinalAnswer,
+    PartialAnswer,
+    Turn,
+)
 
 Unit = Literal["answer", "points"]
 
@@ -73,14 +81,14 @@ class LlmAnswerer:
 
     Args:
         model: answers.
-        prompts: ``global_map_system`` (``…_points_system``, ``…_tagged_system``), ``global_map_user``,
-            ``global_reduce_system``, ``global_reduce_user``, ``local_search_system``, ``local_search_user``
-            and ``retry``.
+        prompts: those of :class:`~graphrag_dagster.core.language.llm.answer_prompts.AnswerPrompts`, and
+            ``retry``.
         replies: partial answers as JSON by schema, or the paper's tagged text.
         unit: what is scored: the whole partial answer, or each of its points; points come as one partial
             answer with their lines in descending score and the highest as its score.
         max_map_tokens: longest partial answer.
         max_reduce_tokens: longest answer.
+        form: what is wished of length, layout and general knowledge.
         listen: hears the text of the answer as it comes.
     """
 
@@ -95,18 +103,16 @@ class LlmAnswerer:
         unit: Unit = "answer",
         max_map_tokens: int = 2000,
         max_reduce_tokens: int = 4000,
+        form: AnswerForm | None = None,
         listen: Listener | None = None,
     ) -> None:
         self._model = model
         self._unit = unit
         self._tagged = replies == "tuples" and unit == "answer"
         kind = "_points" if unit == "points" else "_tagged" if self._tagged else ""
-        self._map_system = prompts.load(f"global_map{kind}_system").render()
-        self._map_user = prompts.load("global_map_user")
-        self._reduce_system = prompts.load("global_reduce_system").render()
-        self._reduce_user = prompts.load("global_reduce_user")
-        self._local_system = prompts.load("local_search_system").render()
-        self._local_user = prompts.load("local_search_user")
+        own = form or AnswerForm()
+        self._prompts = AnswerPrompts(prompts, kind, own)
+        self._knows = own.general_knowledge
         self._retry = prompts.load("retry")
         self._max_map_tokens = max_map_tokens
         self._max_reduce_tokens = max_reduce_tokens
@@ -117,7 +123,8 @@ class LlmAnswerer:
     ) -> list[PartialAnswer]:
         """Return one partial answer per chunk; citations of units that its chunk lacks are taken out.
 
-        A chunk without a usable reply gets score 0 and a ``problem``, and so does a reply without a score.
+        A chunk without a usable reply gets score 0 and a ``problem``, a reply without a score the score None
+        and a ``problem``.
 
         Raises:
             EndpointError: the endpoint cannot be used at all.
@@ -141,14 +148,8 @@ class LlmAnswerer:
             EngineError: no usable answer came.
             EndpointError: the endpoint cannot be used at all.
         """
-        listed = "\n\n".join(
-            f"Partial answer {number} (helpfulness {partial.score} of 100):\n{partial.text}"
-            for number, partial in enumerate(partials, start=1)
-        )
-        user = self._reduce_user.render(
-            question=enclose("question", question), partial_answers=enclose("partial_answers", listed)
-        )
-        request = self._request("global_reduce", self._reduce_system, user, self._max_reduce_tokens)
+        messages = self._prompts.reduce(question, partials)
+        request = self._request("global_reduce", messages, self._max_reduce_tokens)
         try:
             asked = run_one(
                 ask(self._model, request, lambda text: (text, False), self._retry, listen=self._listen)
@@ -160,7 +161,12 @@ class LlmAnswerer:
         text = canonical_citations(asked.value)
         known = {unit for partial in partials for unit in partial.units}
         mapping = {cited: cited.id if cited.id in known else 0 for cited in parse_citations(text)}
-        return FinalAnswer(rewrite_citations(text, mapping), self.engine, usage=asked.usage)
+        return FinalAnswer(
+            rewrite_citations(text, mapping),
+            self.engine,
+            usage=asked.usage,
+            general_knowledge=self._knows,
+        )
 
     def answer(
         self,
@@ -175,13 +181,8 @@ class LlmAnswerer:
             EngineError: no usable answer came.
             EndpointError: the endpoint cannot be used at all.
         """
-        told = "\n\n".join(f"Question: {turn.question}\nAnswer: {turn.answer}" for turn in history)
-        user = self._local_user.render(
-            material=enclose("material", rendered),
-            conversation=enclose("conversation", told or "(none)"),
-            question=enclose("question", question),
-        )
-        request = self._request("local_search", self._local_system, user, self._max_reduce_tokens)
+        messages = self._prompts.local(question, rendered, history)
+        request = self._request("local_search", messages, self._max_reduce_tokens)
         listen = _UnlessNothing(self._listen) if self._listen else None
         try:
             asked = run_one(ask(self._model, request, lambda text: (text, False), self._retry, listen=listen))
@@ -190,24 +191,28 @@ class LlmAnswerer:
                 f"the model gave no usable answer: {lost.reason}; ask again, or choose another model"
             ) from None
         text = canonical_citations(asked.value).strip()
-        return FinalAnswer("" if _NOTHING.fullmatch(text) else text, self.engine, usage=asked.usage)
+        return FinalAnswer(
+            "" if _NOTHING.fullmatch(text) else text,
+            self.engine,
+            usage=asked.usage,
+            general_knowledge=self._knows,
+        )
 
     async def _map(self, question: str, chunk: Sequence[ContextUnit], rendered: str) -> PartialAnswer:
-        user = self._map_user.render(
-            question=enclose("question", question), reports=enclose("reports", rendered)
-        )
-        request = self._request("global_map", self._map_system, user, self._max_map_tokens)
+        kind = chunk[0].kind if chunk else "report"
+        messages = self._prompts.map(question, rendered, kind)
+        request = self._request("global_map", messages, self._max_map_tokens)
         try:
             asked = await ask(self._model, request, self._read, self._retry)
         except UnusableReply as lost:
-            return PartialAnswer("", 0, problem=lost.reason, usage=lost.usage)
-        return self._partial(asked, [unit.id for unit in chunk])
+            return PartialAnswer("", 0, problem=lost.reason, usage=lost.usage, kind=kind)
+        return self._partial(asked, kind, [unit.id for unit in chunk])
 
-    def _request(self, task: str, system: str, user: str, limit: int) -> ChatRequest:
+    def _request(self, task: str, messages: tuple[Message, Message], limit: int) -> ChatRequest:
         schema = None
         if task == "global_map" and not self._tagged:
             schema = PointsShape if self._unit == "points" else AnswerShape
-        return ChatRequest(task, (Message("system", system), Message("user", user)), limit, schema)
+        return ChatRequest(task, messages, limit, schema)
 
     def _read(self, text: str) -> tuple[list[_Scored], bool]:
         if self._tagged:
@@ -220,20 +225,32 @@ class LlmAnswerer:
             raise NotUsable("the answer is empty")
         return [answer], repaired
 
-    def _partial(self, asked: Asked[list[_Scored]], known: Sequence[int]) -> PartialAnswer:
-        scored = [(read_score(part.score), part) for part in asked.value]
-        odd = [part.score for score, part in scored if score is None]
-        problem = f"no number in the score {odd[0]!r}; counted as 0" if odd else None
-        best = max((score or 0 for score, _ in scored), default=0)
+    def _partial(self, asked: Asked[list[_Scored]], kind: ContextKind, known: Sequence[int]) -> PartialAnswer:
+        scored = [(read_score(part.score), part.text) for part in asked.value]
+        odd = [part.score for part in asked.value if read_score(part.score) is None]
+        problem = f"no number in the score {odd[0]!r}" if odd else None
+        best = max((score for score, _ in scored if score), default=None if odd else 0)
         if self._unit == "points":
-            useful = sorted((p for p in scored if p[0]), key=lambda pair: -(pair[0] or 0))
-            text = "\n".join(f"- {part.text}" for _, part in useful)
+            useful = sorted((one for one in scored if (one[0] if best else one[0] is None)), key=_falling)
+            text = "\n".join(f"- {point}" for _, point in useful)
         else:
-            text = scored[0][1].text
+            text = scored[0][1]
         text = canonical_citations(text).strip()
-        cited = {citation.id for citation in parse_citations(text) if citation.kind == "report"}
+        cited = {citation.id for citation in parse_citations(text) if citation.kind == kind}
         units = tuple(sorted(cited.intersection(known)))
-        return PartialAnswer(text, best, units, problem=problem, usage=asked.usage)
+        return PartialAnswer(
+            text,
+            best,
+            units,
+            problem=problem,
+            usage=asked.usage,
+            kind=kind,
+            general_knowledge=self._knows,
+        )
+
+
+def _falling(scored: tuple[int | None, str]) -> int:
+    return -(scored[0] or 0)
 
 
 def _read_tagged(text: str) -> _Scored:

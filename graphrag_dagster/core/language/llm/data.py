@@ -12,9 +12,11 @@ TAGS = (
     "community",
     "question",
     "reports",
+    "sources",
     "partial_answers",
     "material",
     "conversation",
+    "response_type",
     "answer_1",
     "answer_2",
 )
