@@ -17,6 +17,11 @@ app = typer.Typer(
 Json = Annotated[bool, typer.Option("--json", help="Print JSON for scripts.")]
 Name = Annotated[str, typer.Argument(help="Name of the corpus.", show_default=False)]
 
+Target = Annotated[
+    str,
+    typer.Argument(help="Name of a corpus, or path of any folder.", metavar="NAME|PATH", show_default=False),
+]
+
 Method = Annotated[
     str | None,
     typer.Option(
@@ -67,12 +72,7 @@ def init(
 
 @app.command()
 def index(
-    target: Annotated[
-        str,
-        typer.Argument(
-            help="Name of a corpus, or path of any folder.", metavar="NAME|PATH", show_default=False
-        ),
-    ],
+    target: Target,
     max_usd: MaxUsd = None,
     max_tokens: MaxTokens = None,
     cold: Annotated[
@@ -96,27 +96,33 @@ def index(
 
 @app.command()
 def doctor(
-    name: Annotated[
-        str | None, typer.Argument(help="Corpus whose settings are used.", show_default=False)
+    target: Annotated[
+        str | None,
+        typer.Argument(
+            help="Corpus or folder whose settings are used; default: the endpoint at $OPENAI_BASE_URL.",
+            metavar="NAME|PATH",
+            show_default=False,
+        ),
     ] = None,
     as_json: Json = False,
 ) -> None:
     """Probe the model endpoint with a dozen tiny calls: what works, and what is done about what does not.
 
-    Exit codes: 0 the endpoint can be used; 1 it cannot.
+    Only endpoints that the corpus uses, or the variable names, are called. Exit codes: 0 the endpoint can be
+    used, or none is needed; 1 it cannot.
     """
     from graphrag_dagster.cli.doctoring import doctor as probe
 
-    if code := probe(name, as_json=as_json):
+    if code := probe(target, as_json=as_json):
         raise typer.Exit(code)
 
 
 @app.command()
-def plan(name: Name, as_json: Json = False) -> None:
+def plan(target: Target, as_json: Json = False) -> None:
     """Estimate calls, tokens and money of the next index, from the real text units; nothing is sent."""
     from graphrag_dagster.cli.planning import show_plan
 
-    show_plan(name, as_json=as_json)
+    show_plan(target, as_json=as_json)
 
 
 @app.command()
@@ -414,14 +420,14 @@ def purge(
 
 
 @app.command()
-def status(name: Name, as_json: Json = False) -> None:
+def status(target: Target, as_json: Json = False) -> None:
     """Show what changed since a corpus was published, what is to be redone, and its price.
 
     Exit codes: 0 up to date; 1 an error; 6 something is to be done.
     """
     from graphrag_dagster.cli.status import show_status
 
-    if code := show_status(name, as_json=as_json):
+    if code := show_status(target, as_json=as_json):
         raise typer.Exit(code)
 
 

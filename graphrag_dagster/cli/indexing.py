@@ -1,8 +1,5 @@
 """``graphrag-dagster index``: the Dagster job ``index``, run in this process."""
 
-import os
-from pathlib import Path
-
 from rich.markup import escape
 
 from graphrag_dagster.cli.console import OUT, print_json
@@ -10,7 +7,7 @@ from graphrag_dagster.cli.running import INCOMPLETE, Budget, Ran, run_watched
 from graphrag_dagster.cli.showing import summary_table
 from graphrag_dagster.cli.spending import shortfall, usage_rows, usage_table
 from graphrag_dagster.cli.status import code_now
-from graphrag_dagster.core.errors import CorpusError, WarehouseError
+from graphrag_dagster.core.errors import WarehouseError
 from graphrag_dagster.resources.changes import status_of
 from graphrag_dagster.resources.corpora import CorpusStore
 from graphrag_dagster.resources.published import published
@@ -45,7 +42,7 @@ def index_corpus(
         GraphragError: what is wrong, and the mend.
     """
     store = CorpusStore()
-    name = resolve(store, target)
+    name = store.resolve(target)
     store.settings(name)
     if not (cold or again) and (since := published_as_it_is(name)):
         return summarise(name, Ran(None, 0.0), since=since, as_json=as_json)
@@ -57,20 +54,6 @@ def index_corpus(
         as_json=as_json,
     )
     return summarise(name, ran, as_json=as_json)
-
-
-def resolve(store: CorpusStore, target: str) -> str:
-    """Return the name of the corpus that ``target`` names, or that lies in the folder it leads to."""
-    if target in store.names():
-        return target
-    if Path(target).is_dir() and (
-        os.sep in target or Path(target).resolve() != store.path.resolve() / target
-    ):
-        return store.register(Path(target))
-    if os.sep in target:
-        raise CorpusError(f"{target} is not a folder")
-    store.folder(target)
-    return target
 
 
 def published_as_it_is(name: str) -> str | None:

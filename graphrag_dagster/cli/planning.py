@@ -8,15 +8,17 @@ from rich.table import Table as RichTable
 from graphrag_dagster.cli.console import OUT, number, print_json
 from graphrag_dagster.core.accounting.planning import Estimate, Range
 from graphrag_dagster.core.accounting.prices import Price
+from graphrag_dagster.resources.corpora import CorpusStore
 from graphrag_dagster.resources.planning import Plan, plan_corpus
 
 
-def show_plan(name: str, *, as_json: bool) -> None:
-    """Print calls, tokens and money by stage: lowest, expected, highest.
+def show_plan(target: str, *, as_json: bool) -> None:
+    """Print calls, tokens and money by stage, of the corpus of that name or the folder at that path.
 
     Raises:
         GraphragError: what is wrong, and the mend.
     """
+    name = CorpusStore().resolve(target)
     plan = plan_corpus(name)
     if as_json:
         print_json(plan_json(plan))

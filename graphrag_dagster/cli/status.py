@@ -12,6 +12,7 @@ from graphrag_dagster.cli.planning import plan_json, print_estimates
 from graphrag_dagster.core.corpus.changes import FileChanges
 from graphrag_dagster.core.errors import GraphragError
 from graphrag_dagster.resources.changes import Code, Status, status_of
+from graphrag_dagster.resources.corpora import CorpusStore
 from graphrag_dagster.resources.planning import Plan, plan_corpus
 
 #: Exit code where something is to be done.
@@ -21,8 +22,8 @@ _MOST_SHOWN = 12
 _LONGEST_VALUE = 40
 
 
-def show_status(name: str, *, as_json: bool) -> int:
-    """Print what changed since the corpus was published, what is to be redone, and what that costs.
+def show_status(target: str, *, as_json: bool) -> int:
+    """Print what changed since a corpus was published, what is to be redone, and what that costs.
 
     Returns:
         the exit code: 0 where nothing is to be done, else 6.
@@ -30,7 +31,7 @@ def show_status(name: str, *, as_json: bool) -> int:
     Raises:
         GraphragError: what is wrong, and the mend.
     """
-    status = status_of(name, code_now())
+    status = status_of(CorpusStore().resolve(target), code_now())
     plan, problem = _plan(status)
     if as_json:
         print_json(_json(status, plan, problem))

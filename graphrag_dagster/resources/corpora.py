@@ -91,7 +91,10 @@ class CorpusStore(ConfigurableResource[None]):
                 f"{pointer} points to {target}, which is no folder; mend or delete {pointer.name}"
             )
         known = ", ".join(self.names()) or "none yet"
-        raise CorpusError(f"no corpus {name!r} below {self.path.resolve()}; there are: {known}")
+        raise CorpusError(
+            f"no corpus {name!r} below {self.path.resolve()}; there are: {known}. A folder elsewhere becomes "
+            "one with: graphrag-dagster index PATH"
+        )
 
     def settings(self, name: str) -> CorpusSettings:
         """Read the settings of a corpus; see :func:`graphrag_dagster.settings.load_settings`."""
@@ -149,6 +152,25 @@ class CorpusStore(ConfigurableResource[None]):
         partial.write_text(f"{target}\n", encoding="utf-8")
         partial.replace(pointer)
         return name
+
+    def resolve(self, target: str) -> str:
+        """Return the name of the corpus that ``target`` names, or that lies in the folder it leads to.
+
+        A folder that is no corpus yet is made known as :meth:`register` does.
+
+        Raises:
+            CorpusError: there is neither.
+        """
+        if target in self.names():
+            return target
+        folder = Path(target)
+        is_path = os.sep in target or target in {".", ".."}
+        if folder.is_dir() and (is_path or folder.resolve() != self.path.resolve() / target):
+            return self.register(folder)
+        if is_path:
+            raise CorpusError(f"{target} is not a folder")
+        self.folder(target)
+        return target
 
     def forget(self, name: str) -> None:
         """Undo :meth:`register`: delete the pointer file, if there is one; the folder stays."""

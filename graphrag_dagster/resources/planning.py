@@ -66,6 +66,18 @@ def plan_corpus(name: str) -> Plan:
     return _Planner(name, store.settings(name), _units(store, name)).plan()
 
 
+def largest_data(name: str) -> dict[TaskName, int]:
+    """Return the most tokens of data that a prompt of a task is given, with the corpus as it is.
+
+    Text units are counted; of what is made of them the most is taken that is to be expected.
+
+    Raises:
+        GraphragError: the corpus or its settings cannot be used, or it has no documents.
+    """
+    store = CorpusStore()
+    return _Planner(name, store.settings(name), _units(store, name)).largest_data()
+
+
 def _units(store: CorpusStore, name: str) -> pl.DataFrame:
     contents = store.read(name)
     # A corpus that had documents may have lost them all.
@@ -80,6 +92,7 @@ class _Planner:
         self._settings = settings
         self._texts: list[str] = units["text"].to_list()
         self._unit_tokens = int(units["tokens"].sum())
+        self._largest_unit = int(units["tokens"].cast(pl.Int64).max() or 0)  # type: ignore[arg-type]
         self._count = get_tokenizer(settings.text_units.encoding).count
         database = database_at(memory_file())
         self._replies = Replies(database)
@@ -102,6 +115,18 @@ class _Planner:
             {model: price for model, price in prices.items() if price},
             self._average("extract", "extract_graph") is not None,
         )
+
+    def largest_data(self) -> dict[TaskName, int]:
+        """See :func:`largest_data`."""
+        own = self._settings
+        elements = max((self._names + self._pairs) * _ELEMENT * 2, self._unit_tokens)
+        reports = int(self._communities().high * own.model.for_task("report").reply_limit)
+        return {
+            "extract": self._largest_unit,
+            "summarise": min(own.graph.max_input_tokens, elements),
+            "report": min(own.reports.context_tokens, elements),
+            "answer": min(own.search.context_tokens, self._unit_tokens + elements + reports),
+        }
 
     def _extraction(self) -> Estimate:
         settings = self._settings.model.for_task("extract")
@@ -129,15 +154,12 @@ class _Planner:
 
     def _reports(self) -> Estimate:
         settings = self._settings.model.for_task("report")
-        made = Warehouse().read_if_present(tables.COMMUNITIES, self._name)
-        communities = (
-            around(max(self._names * 0.25, 1), known=False) if made is None else exactly(float(made.height))
-        )
+        communities = self._communities()
         prompt = sum(
             self._count(prompts.load(name).text)
             for name in ("community_report_system", "community_report_user")
         )
-        elements = around(float((self._names + self._pairs) * _ELEMENT), known=made is not None)
+        elements = around(float((self._names + self._pairs) * _ELEMENT), known=communities.low == communities.high)
         calls, inputs, outputs = plan_reports(
             communities,
             prompt + _TEMPLATE,
@@ -146,6 +168,12 @@ class _Planner:
             self._average("report", "community_report"),
         )
         return Estimate("reports", "community_report", settings.name, calls, inputs, outputs)
+
+    def _communities(self) -> Range:
+        made = Warehouse().read_if_present(tables.COMMUNITIES, self._name)
+        if made is None:
+            return around(max(self._names * 0.25, 1), known=False)
+        return exactly(float(made.height))
 
     def _embeddings(self) -> Estimate:
         settings = self._settings.model.for_task("embed")

@@ -355,8 +355,8 @@ def test_each_distinct_model_is_probed_once() -> None:
         settings = settings_at(endpoint, model={"tasks": tasks}, search={"engine": "extractive"})
         labels = [one.endpoint for one in run_one(examine(settings)) if one.probe == "chat"]
     assert labels == [
-        f"gpt-4.1-mini at {endpoint.url} (extract, summarise)",
-        f"gpt-4o at {endpoint.url} (report)",
+        f"gpt-4.1-mini at {endpoint.url} (extract, summarise, judge)",
+        f"gpt-4o at {endpoint.url} (report, answer)",
     ]
 
 
@@ -374,10 +374,10 @@ def test_an_endpoint_that_is_not_there_skips_the_rest() -> None:
     assert verdict(list(findings.values())) == "hopeless"
 
 
-def corpus(home: Path, url: str) -> None:
+def corpus(home: Path, url: str, **settings: Any) -> None:
     folder = home / "corpora" / "letters"
-    folder.mkdir()
-    shown = {"engine": "llm", "model": {"base_url": url, "name": "gpt-4.1-mini"}}
+    folder.mkdir(exist_ok=True)
+    shown = {"engine": "llm", "model": {"base_url": url, "name": "gpt-4.1-mini"}, **settings}
     (folder / "corpus.yaml").write_text(json.dumps(shown), encoding="utf-8")
 
 
@@ -424,3 +424,41 @@ def test_what_the_doctor_found_spares_the_checkup(home: Path, store: AbilityStor
         before = len(endpoint.requests)
         known = run_one(checkup(model_at(endpoint), AbilityStore(database_at(memory_file()))))
         assert (known.format, len(endpoint.requests)) == ("json_object", before)
+
+
+@pytest.mark.parametrize("documents", [1, 800])
+def test_a_context_is_judged_by_the_units_there_are(
+    home: Path, capsys: pytest.CaptureFixture[str], documents: int
+) -> None:
+    with ScriptedEndpoint(context_tokens=6500, overflow="truncate", obey_limit=True) as endpoint:
+        corpus(home, endpoint.url, text_units={"strategy": "none"}, reports={"context_tokens": 500})
+        text = "Ann Lee wrote to the mayor of Dorn about the bridge. " * documents
+        (home / "corpora" / "letters" / "one.txt").write_text(text, encoding="utf-8")
+        code = doctor("letters", as_json=True)
+    findings = {one["probe"]: one for one in json.loads(capsys.readouterr().out)["findings"]}
+    told = findings["context length"]
+    if documents == 1:
+        assert (code, told["verdict"]) == (0, "works")
+        assert told["consequence"].startswith("enough for the documents there are")
+    else:
+        assert (code, told["verdict"]) == (1, "fails")
+        assert "another strategy than none" in told["consequence"]
+
+
+def test_nothing_is_probed_that_nothing_asks(
+    home: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    with pytest.raises(EndpointError, match="no endpoint is named"):
+        doctor(None, as_json=False)
+    with ScriptedEndpoint(models=["gpt-4.1-mini"], obey_limit=True) as endpoint:
+        monkeypatch.setenv("OPENAI_BASE_URL", endpoint.url)
+        corpus(home, endpoint.url, engine="extractive")
+        assert doctor("letters", as_json=False) == 0
+        assert "nothing asks a model" in capsys.readouterr().out
+        assert doctor("letters", as_json=True) == 0
+        assert json.loads(capsys.readouterr().out)["findings"] == []
+        assert endpoint.requests == []
+        corpus(home, endpoint.url, engine="extractive", embeddings={"embedder": "endpoint", "model": "v"})
+        assert doctor("letters", as_json=True) == 0
+        assert {one.path for one in endpoint.requests} == {"/v1/embeddings"}

@@ -4,7 +4,8 @@ import asyncio
 import math
 import secrets
 import time
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 
 from graphrag_dagster import prompts
 from graphrag_dagster.core.corpus.tokens import Tokenizer, get_tokenizer
@@ -41,7 +42,8 @@ _FILLER = (
 )
 _MEND = (
     "serve it with a larger context (Ollama num_ctx, llama.cpp --ctx-size, vLLM --max-model-len), or set "
-    "smaller text_units.size, reports.context_tokens, search.context_tokens and graph.max_input_tokens"
+    "smaller text_units.size (with another strategy than none), reports.context_tokens, "
+    "search.context_tokens and graph.max_input_tokens"
 )
 
 
@@ -69,11 +71,27 @@ class _Long:
 
 
 async def context_length(
-    model: OpenAIChatModel, settings: CorpusSettings, tasks: list[TaskName]
+    model: OpenAIChatModel,
+    settings: CorpusSettings,
+    tasks: list[TaskName],
+    data: Mapping[TaskName, int] | None = None,
 ) -> list[Finding]:
-    """Probe whether the longest prompts that the settings lead to arrive whole."""
+    """Probe whether the longest prompts arrive whole.
+
+    Args:
+        model: who is asked.
+        settings: of the corpus.
+        tasks: for which the model is used.
+        data: most tokens of data that the corpus as it is gives to a prompt of a task; default: as many as
+            the settings allow.
+    """
     tokenizer = get_tokenizer(settings.text_units.encoding)
-    needed = max(_longest(settings, task, tokenizer) for task in tasks) + _SPARE
+    allowed = {task: _allowed(settings, task) for task in tasks}
+    real = {task: (data or {}).get(task, allowed[task]) for task in tasks}
+    needed, largest = (
+        max(tokens + _system(task, tokenizer) for task, tokens in found.items()) + _SPARE
+        for found in (real, allowed)
+    )
     name = "context length"
     try:
         # A short prompt tells how the endpoint's tokens compare with ours.
@@ -83,7 +101,13 @@ async def context_length(
         return [Finding(name, "fails", f"{needed:,} tokens were refused: {refusal}", _MEND)]
     except CallFailed as failure:
         return [Finding(name, "fails", f"{needed:,} tokens got no reply: {failure}", _MEND)]
-    return [_judged(short, long)]
+    found = _judged(short, long)
+    if found.verdict == "works" and needed < largest:
+        told = (
+            f"enough for the documents there are; the settings allow up to {largest:,} where there are more"
+        )
+        found = replace(found, consequence="; ".join(filter(None, (told, found.consequence))))
+    return [found]
 
 
 def pace(model: OpenAIChatModel) -> list[Finding]:
@@ -124,15 +148,19 @@ async def throughput(model: OpenAIChatModel, longest_reply: int) -> list[Finding
     return [Finding(name, "works", found, f"makes up to {most} calls at once")]
 
 
-def _longest(settings: CorpusSettings, task: TaskName, tokenizer: Tokenizer) -> int:
+def _allowed(settings: CorpusSettings, task: TaskName) -> int:
     data = {
         "extract": settings.text_units.size,
         "summarise": settings.graph.max_input_tokens,
         "report": settings.reports.context_tokens,
         "answer": settings.search.context_tokens,
     }
-    system = _SYSTEM.get(task)
-    return data.get(task, 0) + (tokenizer.count(prompts.load(system).text) if system else 0)
+    return data.get(task, 0)
+
+
+def _system(task: TaskName, tokenizer: Tokenizer) -> int:
+    name = _SYSTEM.get(task)
+    return tokenizer.count(prompts.load(name).text) if name else 0
 
 
 async def _ask_long(model: OpenAIChatModel, tokenizer: Tokenizer, tokens: int) -> _Long:

@@ -1,7 +1,7 @@
 """The doctor: every model that the settings name is probed, at the price of a dozen or so small calls."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Literal
@@ -32,25 +32,34 @@ Probe = Callable[[], Awaitable[list[Finding]]]
 _NEEDED = frozenset({"reachable", "model", "chat", "JSON", "JSON in text", "context length", "embeddings"})
 _RETRIES = 1
 _CALLS_PER_PROBE = 4
-_TASKS: tuple[TaskName, ...] = ("extract", "summarise", "report", "answer")
+_TASKS: tuple[TaskName, ...] = ("extract", "summarise", "report", "answer", "judge")
 
 
-async def examine(settings: CorpusSettings) -> list[Finding]:
-    """Probe every distinct model that the settings use; what fails is a finding, never an error.
+async def examine(settings: CorpusSettings, data: Mapping[TaskName, int] | None = None) -> list[Finding]:
+    """Probe every distinct model that the settings use, and no other; what fails is a finding, no error.
 
-    Where no stage uses a model, the model is probed as if all did.
+    Args:
+        settings: of the corpus.
+        data: most tokens of data in a prompt of a task; see :func:`context_length`.
 
     Returns:
-        The findings, model by model; each names its endpoint.
+        The findings, model by model; each names its endpoint. None where nothing asks a model.
     """
+    if not asks_models(settings):
+        return []
     findings: list[Finding] = []
     for own, tasks in _models(settings):
         model = OpenAIChatModel(_impatient(own))
         label = f"{own.name} at {model.connection.shown_url} ({', '.join(tasks)})"
-        findings += _labelled(label, await _examined(model, settings, tasks))
+        findings += _labelled(label, await _examined(model, settings, tasks, data))
     own = _impatient(settings.model.for_task("embed"))
     vectors = await _guarded("embeddings", own, partial(_embeddings, settings, own))
     return findings + _labelled("vectors of text units, entities and reports", vectors)
+
+
+def asks_models(settings: CorpusSettings) -> bool:
+    """Whether anything that is done with a corpus of these settings asks a model at an endpoint."""
+    return bool(_tasks(settings)) or settings.embeddings.embedder == "endpoint"
 
 
 def verdict(findings: Sequence[Finding]) -> Verdict:
@@ -86,13 +95,18 @@ def _tasks(settings: CorpusSettings) -> list[TaskName]:
         or (settings.claims.enabled and settings.engine_of("claims") == "llm"),
         "summarise": settings.engine_of("graph") == "llm",
         "report": settings.engine_of("reports") == "llm",
-        "answer": settings.engine_of("search") == "llm",
+        "answer": "llm" in {settings.engine_of("search"), settings.engine_of("questions")},
+        "judge": "llm" in {settings.engine_of("search"), settings.engine_of("evaluation")},
     }
-    chosen = [task for task in _TASKS if used[task]] or list(_TASKS)
-    return [*chosen, "judge"] if "judge" in settings.model.tasks else chosen
+    return [task for task in _TASKS if used[task]]
 
 
-async def _examined(model: OpenAIChatModel, settings: CorpusSettings, tasks: list[TaskName]) -> list[Finding]:
+async def _examined(
+    model: OpenAIChatModel,
+    settings: CorpusSettings,
+    tasks: list[TaskName],
+    data: Mapping[TaskName, int] | None,
+) -> list[Finding]:
     set_abilities(model.connection.url, model.name, Abilities())
     longest_reply = max(settings.model.for_task(task).reply_limit for task in tasks)
 
@@ -105,7 +119,7 @@ async def _examined(model: OpenAIChatModel, settings: CorpusSettings, tasks: lis
         ("JSON", partial(json_ways, model)),
         ("logit_bias", partial(forced_token, model)),
         ("output limit", partial(output_limit, model)),
-        ("context length", partial(context_length, model, settings, tasks)),
+        ("context length", partial(context_length, model, settings, tasks, data)),
         ("throughput", partial(throughput, model, longest_reply)),
         ("rate limits", rates),
     ]
