@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from graphrag_dagster.core.language.ranks import cosines, unit_rows
 from graphrag_dagster.core.search.retrieval.lexical import LexicalIndex
 from graphrag_dagster.core.search.retrieval.ranking import TextRanker, first_places, ranked, z_scores
 from graphrag_dagster.core.search.retrieval.vectors import rows_of
@@ -118,3 +119,22 @@ def test_vectors_come_in_the_order_of_the_ids_and_zeros_where_missing():
     assert rows_of(["a"], None, "key") is None
     assert rows_of(["a"], frame.clear(), "key") is None
     assert rows_of([], frame, "key") is None
+
+
+@given(st.lists(st.floats(-1, 1, width=32), min_size=2, max_size=40), st.randoms(use_true_random=False))
+def test_a_cosine_does_not_depend_on_the_order_of_its_parts(parts, random):
+    order = list(range(len(parts)))
+    random.shuffle(order)
+    row = unit_rows(np.array([parts], dtype=np.float32))
+    assert cosines(row[:, order], row[0, order]).tolist() == cosines(row, row[0]).tolist()
+
+
+def test_vectors_are_brought_to_length_1_and_zeros_stay():
+    rows = unit_rows(np.array([[3, 4], [0, 0]]))
+    assert rows.dtype == np.float32
+    assert rows.tolist() == [pytest.approx([0.6, 0.8]), [0, 0]]
+
+
+def test_scores_that_differ_by_the_order_of_a_sum_are_equal_and_the_first_comes_first():
+    assert first_places(np.array([0.1 + 0.2 + 0.3, 0.3 + 0.2 + 0.1]) - 0.6).tolist() == [0, 1]
+    assert first_places(np.array([0.3 + 0.2 + 0.1, 0.1 + 0.2 + 0.3]), 1).tolist() == [0]

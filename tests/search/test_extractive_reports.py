@@ -1,11 +1,13 @@
 import re
 import time
 from dataclasses import replace
+from random import Random
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from graphrag_dagster.core.language.extractive.covering import Candidate, central, covering
 from graphrag_dagster.core.language.extractive.quotable import mark_before, readability
 from graphrag_dagster.core.language.extractive.reports import ExtractiveReportWriter
 from graphrag_dagster.core.language.extractive.similarity import rouge_l, stems, words
@@ -15,6 +17,7 @@ from graphrag_dagster.core.language.tasks import (
     ContextRelationship,
     ContextReport,
     Evidence,
+    Quote,
     ReportRequest,
     Span,
     WrittenReport,
@@ -159,6 +162,20 @@ def test_quotations_of_sub_reports_cite_them() -> None:
     assert (finding.summary, finding.explanation) == ("The crane", text)
     assert [(one.kind, one.id) for one in finding.citations] == [("report", 7)]
     assert finding.quotes
+
+
+@given(st.lists(st.integers(1, 400), min_size=3, max_size=8, unique=True), st.randoms(use_true_random=False))
+def test_of_sentences_about_the_same_members_the_first_is_chosen(degrees: list[int], random: Random) -> None:
+    members = tuple(ContextEntity(n, f"M{n}", "PERSON", "", degree) for n, degree in enumerate(degrees))
+    named = [list(range(len(degrees))) for _ in range(6)]
+    for order in named:
+        random.shuffle(order)
+    pool = [
+        Candidate(f"Sentence {n}.", (f"word{n}",), 1.0, n, Quote("u", Span(n, n + 1)), tuple(order), ())
+        for n, order in enumerate(named)
+    ]
+    one = request(entities=members, relationships=())
+    assert covering(one, pool, 1) == central(pool, members, 1) == pool[:1]
 
 
 def test_a_batch_gives_what_each_request_gives_alone_and_is_fast() -> None:

@@ -1,22 +1,31 @@
 """The contents of a corpus's DuckDB file, for comparison."""
 
+from collections.abc import Collection
+
 import duckdb
 
 from graphrag_dagster.resources.warehouse import Warehouse
-from graphrag_dagster.tables import ACCOUNTS, ALL_TABLES
+from graphrag_dagster.tables import ACCOUNTS, ALL_TABLES, ANSWER_COSTS
 
 #: Groups that other jobs than ``index`` make.
 EVALUATING = ("questions", "answers", "evaluation", "studies")
 
 
-def contents(warehouse: Warehouse, corpus: str) -> dict[str, list[tuple[object, ...]]]:
-    """Every row of every table that the job ``index`` makes, in stored order and with the column ``corpus``.
+def contents(
+    warehouse: Warehouse, corpus: str, without: Collection[str] = EVALUATING
+) -> dict[str, list[tuple[object, ...]]]:
+    """Every row of every table, in stored order and with the column ``corpus``.
 
-    Without the accounts of runs, in which every run differs.
+    Without the accounts of runs and answers, in which every run differs.
+
+    Args:
+        warehouse: holds the file.
+        corpus: whose tables are read.
+        without: groups left out, by default those that other jobs than ``index`` make.
     """
     with duckdb.connect(str(warehouse.file(corpus)), read_only=True) as connection:
         return {
             table.full_name: connection.execute(f'from "{table.schema}"."{table.name}"').fetchall()
             for table in ALL_TABLES
-            if table not in ACCOUNTS and table.group not in EVALUATING
+            if table not in (*ACCOUNTS, ANSWER_COSTS) and table.group not in without
         }

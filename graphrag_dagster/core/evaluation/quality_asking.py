@@ -22,6 +22,7 @@ from graphrag_dagster.core.language.quality import (
     VerdictRequest,
     VerdictsOf,
 )
+from graphrag_dagster.core.language.ranks import comparable
 from graphrag_dagster.core.language.tasks import Usage
 
 Metric = Literal["answer_relevancy", "faithfulness", "contextual_recall", "contextual_precision"]
@@ -149,7 +150,7 @@ def _question_basis(
 ) -> QuestionBasis:
     if made.problem is not None:
         return QuestionBasis(reason=f"the questions are not known: {made.problem}")
-    cosines = tuple(float(vectors[item.question] @ vectors[text]) for text in made.questions)
+    cosines = tuple(float(comparable(vectors[item.question] @ vectors[text])) for text in made.questions)
     return QuestionBasis(made.questions, cosines, made.noncommittal)
 
 

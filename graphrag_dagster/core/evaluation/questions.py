@@ -8,7 +8,6 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Generic, TypeAlias, TypeVar
 
-import numpy as np
 from numpy.typing import NDArray
 
 from graphrag_dagster.core.errors import EngineError, QuestionError
@@ -21,6 +20,7 @@ from graphrag_dagster.core.language.questioning import (
     QuestionWriter,
     TaskRequest,
 )
+from graphrag_dagster.core.language.ranks import cosines, unit_rows
 from graphrag_dagster.core.language.tasks import Engine, Usage
 from graphrag_dagster.core.search.question import checked
 
@@ -266,14 +266,12 @@ def _refuse_gaps(places: Sequence[_Place[T]], count: int, engine: Engine) -> Non
 def _choose(places: Sequence[_Place[str]], work: Sequence[PersonaTask], count: int, embed: Embed) -> None:
     """Leave in each place ``count`` questions, in the order they were written in."""
     texts = [task.text for task in work] + [text for place in places for text, _ in place.kept]
-    vectors: NDArray[np.float32] = np.asarray(embed(texts), dtype=np.float32)
-    lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
-    vectors = np.divide(vectors, lengths, out=np.zeros_like(vectors), where=lengths > 0)
+    vectors = unit_rows(embed(texts))
     start = len(work)
     for place, task in zip(places, vectors[:start], strict=True):
         own = vectors[start : start + len(place.kept)]
         start += len(place.kept)
-        chosen = diverse((own @ task).astype(np.float64), own, count, _BALANCE, lambda _at, _chosen: True)
+        chosen = diverse(cosines(own, task), own, count, _BALANCE, lambda _at, _chosen: True)
         place.kept = [place.kept[at] for at in sorted(chosen)]
 
 

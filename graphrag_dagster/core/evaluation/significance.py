@@ -134,7 +134,8 @@ def shapiro_wilk(values: ArrayLike) -> Normality:
     from scipy.stats import shapiro
 
     w, p = shapiro(array)
-    return Normality(n, float(w), float(p))
+    # Versions of SciPy agree in no more than these digits.
+    return Normality(n, float(f"{w:.6g}"), float(f"{p:.6g}"))
 
 
 def pairwise(

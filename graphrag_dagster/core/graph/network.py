@@ -1,6 +1,7 @@
 """The graph as clustering needs it: distinct undirected edges between numbered nodes."""
 
 from dataclasses import dataclass
+from math import fsum
 from typing import Literal
 
 import numpy as np
@@ -69,14 +70,14 @@ def modularity(graph: Network, cluster: NDArray[np.int64], resolution: float) ->
         cluster: for each node its cluster, ≥ 0; nodes without an edge do not count.
         resolution: factor of the expected weight.
     """
-    total = float(graph.weight.sum())
+    total = fsum(graph.weight)
     if not total:
         return 0.0
     clusters = int(cluster.max()) + 1
     one, other = cluster[graph.low], cluster[graph.high]
-    inside = float(graph.weight[one == other].sum())
+    inside = fsum(graph.weight[one == other])
     strength = np.bincount(one, graph.weight, clusters) + np.bincount(other, graph.weight, clusters)
-    return inside / total - resolution * float(((strength / (2 * total)) ** 2).sum())
+    return inside / total - resolution * fsum((strength / (2 * total)) ** 2)
 
 
 def _check(edges: pl.DataFrame) -> None:

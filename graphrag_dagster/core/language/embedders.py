@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphrag_dagster.core.errors import EngineError
+from graphrag_dagster.core.language.ranks import unit_rows
 from graphrag_dagster.core.language.tasks import Embedder
 
 Vectors = NDArray[np.float32]
@@ -210,9 +211,7 @@ def _each_once(texts: Sequence[str], width: int, embed: Callable[[list[str]], Ve
     distinct = list(dict.fromkeys(text for text in texts if text.strip()))
     rows = np.zeros((len(distinct) + 1, width), dtype=np.float32)
     if distinct:
-        rows[:-1] = embed(distinct)
-        norms = np.linalg.norm(rows, axis=1, keepdims=True)
-        np.divide(rows, norms, out=rows, where=norms > 0)
+        rows[:-1] = unit_rows(embed(distinct))
     places = {text: place for place, text in enumerate(distinct)}
     found: Vectors = rows[[places.get(text, len(distinct)) for text in texts]]
     return found

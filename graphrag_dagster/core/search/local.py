@@ -246,7 +246,7 @@ def _reports(index: IndexSnapshot, ids: Sequence[str]) -> Iterator[_Row]:
     deepest = of_entity.unique("entity_id", keep="first", maintain_order=True)
     weighed = (
         deepest.group_by("community_id")
-        .agg(score=(1.0 / (pl.col("rank") + 3.0)).sum())
+        .agg(score=(1.0 / (pl.col("rank") + 3.0)).sum().round(12))
         .join(index.reports, left_on="community_id", right_on="report_id")
         .sort(["score", "community_id"], descending=[True, False])
     )

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from graphrag_dagster.core.errors import QuestionError
 from graphrag_dagster.core.language.exploring import Explorer, ReportRater
+from graphrag_dagster.core.language.ranks import cosines
 from graphrag_dagster.core.language.tasks import Answerer, Embedder, Turn
 from graphrag_dagster.core.search.answer import Answer
 from graphrag_dagster.core.search.choosing import choose
@@ -23,6 +24,7 @@ from graphrag_dagster.core.search.index import IndexSnapshot
 from graphrag_dagster.core.search.levels import level_of
 from graphrag_dagster.core.search.local import LocalContext, Ranked, Shares, local_context, local_search
 from graphrag_dagster.core.search.question import checked
+from graphrag_dagster.core.search.retrieval.ranking import first_places
 from graphrag_dagster.core.search.retrieval.retriever import LocalRanking, Retriever
 from graphrag_dagster.core.search.support import Support
 from graphrag_dagster.core.search.vector_rag import vector_rag
@@ -289,9 +291,8 @@ class Searcher:
         vector, _, _ = self._vector(question, engines, "hybrid", needed=False)
         if vector is None or vectors["embedder"].unique().to_list() != [engines.embedder().name]:
             return ordered.to_list()[:_MOST_FOUND]
-        near = np.asarray(vectors["vector"].to_numpy()) @ vector
-        best = np.argsort(-near, kind="stable")[:_MOST_FOUND]
-        return [str(vectors["report_id"][int(place)]) for place in best]
+        near = cosines(vectors["vector"].to_numpy(), vector)
+        return [str(vectors["report_id"][int(place)]) for place in first_places(near, _MOST_FOUND)]
 
     def _vector(
         self, question: str, engines: Engines, mode: Mode, *, needed: bool

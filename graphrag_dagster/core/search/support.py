@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 from graphrag_dagster.core.language.extractive.similarity import stems, words
+from graphrag_dagster.core.language.ranks import cosines
 from graphrag_dagster.core.language.tasks import Embedder
 
 #: Least similarity from which words support a statement.
@@ -38,7 +39,7 @@ class Support:
         if self._embedder is None:
             return []
         vectors = self._embedder.embed([statement, *quotations])
-        return [max(float(cosine), 0.0) for cosine in vectors[1:] @ vectors[0]]
+        return [max(float(cosine), 0.0) for cosine in cosines(vectors[1:], vectors[0])]
 
 
 def _inside(said: Sequence[str], quoted: Sequence[str]) -> bool:

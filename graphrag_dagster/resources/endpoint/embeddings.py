@@ -12,6 +12,7 @@ from graphrag_dagster.core.accounting.budget import Amount
 from graphrag_dagster.core.errors import EndpointError
 from graphrag_dagster.core.language.llm.loop import run_in_order
 from graphrag_dagster.core.language.llm.replies import holdable
+from graphrag_dagster.core.language.ranks import unit_rows
 from graphrag_dagster.resources.endpoint.connection import Connection, Sent
 from graphrag_dagster.settings.model import ModelSettings
 
@@ -125,8 +126,7 @@ class OpenAIEmbedder:
                 f"{self.connection.shown_url} gave no {len(batch)} vectors of one length for as many texts; "
                 f"is {self.model} an embedding model?"
             )
-        norms = np.linalg.norm(matrix, axis=1, keepdims=True)
-        return (matrix / np.where(norms > 0, norms, 1.0)).astype(np.float32)
+        return unit_rows(matrix)
 
     def _check(self, batch: Sequence[str], vectors: NDArray[np.float32]) -> None:
         if self._dimension is None:

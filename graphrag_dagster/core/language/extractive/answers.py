@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import fsum
 from typing import Final
 
 from graphrag_dagster.core.errors import EngineError
@@ -10,6 +11,7 @@ from graphrag_dagster.core.language.citations import LABELS, parse_citations
 from graphrag_dagster.core.language.extractive.quotable import readability
 from graphrag_dagster.core.language.extractive.relevance import Relevance, asks_for_overview, relevance
 from graphrag_dagster.core.language.extractive.similarity import diverse, repeats, words
+from graphrag_dagster.core.language.ranks import comparable
 from graphrag_dagster.core.language.tasks import (
     ContextKind,
     ContextUnit,
@@ -98,7 +100,7 @@ class ExtractiveAnswerer:
             ]
             own.sort(key=lambda place: (-found.value[place], sentences[place].unit, sentences[place].place))
             top = [percentile[place] for place in own[:_TOP]]
-            mean = float(sum(top)) / len(top) if top else 0.0
+            mean = fsum(top) / len(top) if top else 0.0
             kept = _unrepeated([sentences[place] for place in own], len(rendered[number]) // 2)[: self._most]
             answers.append(
                 PartialAnswer(
@@ -153,7 +155,7 @@ class ExtractiveAnswerer:
 
     def _chosen(self, question: str, sentences: Sequence[_Sentence]) -> list[int]:
         found = self._relevance(question, sentences)
-        value = found.value * [0.4 + 0.6 * readability(one.text) for one in sentences]
+        value = comparable(found.value * [0.4 + 0.6 * readability(one.text) for one in sentences])
         share, per_report = _OVERVIEW if asks_for_overview(question) else _FOCUSED
         least = share * value.max(initial=0.0)
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from math import fsum, sqrt
 
 from graphrag_dagster.core.language.extractive.quotable import mark_before, readability, tidy
 from graphrag_dagster.core.language.extractive.similarity import repeats, words
@@ -57,7 +58,7 @@ def central(pool: Sequence[Candidate], ranked: Sequence[ContextEntity], most: in
         ranked: the members, highest degree first.
         most: how many.
     """
-    share = {entity.id: (1 + entity.degree) ** 0.5 for entity in ranked}
+    share = {entity.id: sqrt(1 + entity.degree) for entity in ranked}
     heads = {entity.id: entity.title.lower() for entity in ranked[:_CROWD]}
     waiting = list(pool)
     chosen: list[Candidate] = []
@@ -73,7 +74,7 @@ def central(pool: Sequence[Candidate], ranked: Sequence[ContextEntity], most: in
 
 
 def _importance(one: Candidate, share: Mapping[int, float], heads: Mapping[int, str]) -> float:
-    named = sum(share.get(entity, 0.0) for entity in one.entities) / _crowding(one)
+    named = fsum(share.get(entity, 0.0) for entity in one.entities) / _crowding(one)
     start = one.text[:_AT_START].lower()
     subject = any(title in start for entity, title in heads.items() if entity in one.entities)
     return (1.5 if subject else 1.0) * (named + 0.01)
@@ -91,7 +92,7 @@ def covering(
         told: sentences given elsewhere, which none is to repeat; what they state counts a third.
     """
     edges = {relationship.id: relationship.weight for relationship in request.relationships}
-    nodes = {entity.id: _NAMING * (1 + entity.degree) ** 0.5 for entity in request.entities}
+    nodes = {entity.id: _NAMING * sqrt(1 + entity.degree) for entity in request.entities}
     for edge in {edge for one in told for edge in one.relationships if edge in edges}:
         edges[edge] /= 3
     waiting = [one for one in pool if one.entities or one.relationships or request.reports]
@@ -109,9 +110,10 @@ def covering(
 
 
 def _gain(one: Candidate, edges: Mapping[int, float], nodes: Mapping[int, float]) -> float:
-    stated = sum(edges.get(edge, 0.0) for edge in one.relationships)
-    named = sum(nodes.get(node, 0.0) for node in one.entities)
-    return one.quality * (stated + named) / _crowding(one)
+    stated = [edges.get(edge, 0.0) for edge in one.relationships]
+    named = [nodes.get(node, 0.0) for node in one.entities]
+    # Exact: in another order, or on another Python, the same numbers give the same sum.
+    return one.quality * fsum(stated + named) / _crowding(one)
 
 
 def _crowding(one: Candidate) -> float:

@@ -1,6 +1,7 @@
 """Rating reports by the sentences they hold (spec_graphrag §12)."""
 
 from collections.abc import Sequence
+from math import fsum
 from typing import Final
 
 from graphrag_dagster.core.language.exploring import HIGHEST_RATING, BatchRatings, Rating
@@ -58,4 +59,4 @@ class ExtractiveReportRater:
 
 def _score(percentiles: Sequence[float]) -> int:
     best = sorted(percentiles, reverse=True)[:_TOP]
-    return 1 + round((HIGHEST_RATING - 1) * sum(best) / len(best)) if best else 0
+    return 1 + round((HIGHEST_RATING - 1) * fsum(best) / len(best)) if best else 0

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from graphrag_dagster.core.language.extractive.english import GENERAL, GENRES, THEMES
 from graphrag_dagster.core.language.extractive.similarity import stem, stems, words
+from graphrag_dagster.core.language.ranks import comparable, cosines
 from graphrag_dagster.core.language.tasks import Embedder
 
 Numbers = NDArray[np.float64]
@@ -88,8 +89,7 @@ def relevance(
     vectors = embedder.embed([" ".join(asked), *sentences])
     if not asked or (asks_for_overview(question) and _occurs(asked, sentences)):
         return _overview(vectors[1:], places, sizes)
-    cosine = np.asarray(vectors[1:] @ vectors[0], dtype=np.float64)
-    return _focused(question, asked, sentences, cosine, vectors[1:])
+    return _focused(question, asked, sentences, cosines(vectors[1:], vectors[0]), vectors[1:])
 
 
 def _occurs(asked: Sequence[str], sentences: Sequence[str]) -> bool:
@@ -98,12 +98,12 @@ def _occurs(asked: Sequence[str], sentences: Sequence[str]) -> bool:
 
 
 def _overview(vectors: NDArray[np.float32], places: Sequence[int], sizes: Sequence[int]) -> Relevance:
-    middle = vectors.mean(axis=0)
-    cosine = np.asarray(vectors @ middle, dtype=np.float64) / max(float(np.linalg.norm(middle)), 1e-9)
+    middle = vectors.mean(axis=0, dtype=np.float64)
+    cosine = cosines(vectors, middle / max(float(np.linalg.norm(middle)), 1e-9))
     size = np.asarray(sizes, dtype=np.float64)
     begins = np.where(np.asarray(places) < 2, 1.0, 0.6)
     value = cosine.clip(0) * begins * (0.5 + 0.5 * size / size.max())
-    return Relevance(value, np.ones(len(vectors), dtype=np.bool_), vectors)
+    return Relevance(comparable(value), np.ones(len(vectors), dtype=np.bool_), vectors)
 
 
 def _focused(
@@ -119,15 +119,15 @@ def _focused(
     often = Counter(one for found in held for one in found)
     weight = {
         one: (_NAME if one in names else 1.0) * math.log(1 + len(sentences) / (1 + often[one]))
-        for one in sorted(wanted)
+        for one in wanted
     }
-    whole = sum(weight.values())
-    shared = np.array([sum(weight[one] for one in sorted(found)) / whole for found in held])
+    whole = math.fsum(weight.values())
+    shared = np.array([math.fsum(weight[one] for one in found) / whole for found in held])
     unnamed = np.array([bool(names) and not names & found for found in held]) * _UNNAMED
     related = np.zeros(len(sentences), dtype=np.bool_)
     for least_cosine, least_share in _RELATED:
         related |= (cosine >= least_cosine + unnamed) & (shared >= least_share + unnamed)
     known = len(often) >= _IN_SCOPE * len(wanted) and (not names or any(often[name] for name in names))
-    if known and np.sort(cosine)[-_TOP:].mean() >= _NEAR:
+    if known and comparable(np.sort(cosine)[-_TOP:].mean()) >= _NEAR:
         related |= cosine >= _NEAR
-    return Relevance(cosine.clip(0) + _SHARED * shared, related, vectors)
+    return Relevance(comparable(cosine.clip(0) + _SHARED * shared), related, vectors)

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphrag_dagster.core.language.extractive.english import BASE_FORMS, STOP_WORDS
+from graphrag_dagster.core.language.ranks import comparable, cosines
 
 #: ROUGE-L F1 from which two sentences say the same (spec_graphrag §12).
 NEARLY_THE_SAME = 0.7
@@ -85,10 +86,10 @@ def diverse(
     open_ = np.ones(len(relevance), dtype=bool)
     chosen: list[int] = []
     while len(chosen) < most and open_.any():
-        value = np.where(open_, balance * relevance - (1 - balance) * likeness, -np.inf)
-        best = int(value.argmax())
+        value = comparable(balance * relevance - (1 - balance) * likeness)
+        best = int(np.where(open_, value, -np.inf).argmax())
         open_[best] = False
         if allowed(best, chosen):
             chosen.append(best)
-            likeness = np.maximum(likeness, vectors @ vectors[best])
+            likeness = np.maximum(likeness, cosines(vectors, vectors[best]))
     return chosen

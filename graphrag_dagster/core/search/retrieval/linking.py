@@ -3,6 +3,7 @@
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from math import fsum
 
 from graphrag_dagster.core.search.retrieval.words import WordRarity, Words, words, words_with_case
 
@@ -107,7 +108,7 @@ class NameLinker:
         return kept
 
     def _weight(self, found: Words, mention: Mention) -> float:
-        rarity = sum(self._rarity.of(word) for word in found.folded[mention.start : mention.end])
+        rarity = fsum(self._rarity.of(word) for word in found.folded[mention.start : mention.end])
         capitals = sum(word[:1].isupper() or word[:1].isdigit() for word in found.written)
         written = found.written[mention.start : mention.end]
         lower = capitals > 1 and not any(word[:1].isupper() or word[:1].isdigit() for word in written)
@@ -132,5 +133,5 @@ class NameLinker:
 
     def _covered(self, place: int, asked: set[str]) -> float:
         rarities = {word: self._rarity.of(word) for word in self._names[place]}
-        whole = sum(rarities.values())
-        return sum(value for word, value in rarities.items() if word in asked) / whole if whole else 0.0
+        whole = fsum(rarities.values())
+        return fsum(value for word, value in rarities.items() if word in asked) / whole if whole else 0.0

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from math import fsum
 
 import numpy as np
 import polars as pl
@@ -119,7 +120,7 @@ def _beginnings(
 
 
 def _rarity(names: Sequence[str], frequency: Places, units: int, rarity: WordRarity) -> Weights:
-    spelled = np.array([min(1.0, sum(map(rarity.of, words(name)))) for name in names], dtype=float)
+    spelled = np.array([min(1.0, fsum(map(rarity.of, words(name)))) for name in names], dtype=float)
     spread: Weights = np.log((units + 1) / (np.minimum(frequency, units) + 1)) / np.log(max(units, 1) + 1)
     return spelled * spread
 

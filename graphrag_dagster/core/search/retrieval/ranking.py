@@ -7,11 +7,11 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from graphrag_dagster.core.language.ranks import Scores, comparable, cosines
 from graphrag_dagster.core.search.retrieval.lexical import LexicalIndex
-from graphrag_dagster.core.search.retrieval.vectors import Vectors, cosines
+from graphrag_dagster.core.search.retrieval.vectors import Vectors
 
 Mode = Literal["hybrid", "vector", "lexical"]
-Scores = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +71,7 @@ def z_scores(values: Scores) -> Scores:
 
 def first_places(scores: Scores, most: int | None = None) -> NDArray[np.int64]:
     """Return the places of the highest scores in descending order, at most so many; equal ones by place."""
-    falling = -scores
+    falling = -comparable(scores)
     if most is None or most >= len(scores):
         return np.argsort(falling, kind="stable")
     if most == 0:

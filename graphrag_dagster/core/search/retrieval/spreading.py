@@ -5,10 +5,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from graphrag_dagster.core.language.ranks import Scores
 from graphrag_dagster.core.search.retrieval.linking import Link, NameLinker
 from graphrag_dagster.core.search.retrieval.lists import Places
 from graphrag_dagster.core.search.retrieval.names import NameGraph
-from graphrag_dagster.core.search.retrieval.ranking import Scores, first_places
+from graphrag_dagster.core.search.retrieval.ranking import first_places
 from graphrag_dagster.core.search.retrieval.words import words
 
 _NEGLIGIBLE = 0.01

@@ -1,4 +1,4 @@
-"""Meaning: exact cosine similarity."""
+"""Meaning: the vectors of rows."""
 
 from collections.abc import Sequence
 
@@ -7,14 +7,6 @@ import polars as pl
 from numpy.typing import NDArray
 
 Vectors = NDArray[np.float32]
-
-
-def cosines(vectors: Vectors, question_vector: NDArray[np.float32]) -> NDArray[np.float64]:
-    """Return the dot product of each unit row of vectors [n, d] with a unit vector [d].
-
-    A row of zeros, which stands for a blank text, gives 0.
-    """
-    return (vectors @ np.asarray(question_vector, dtype=np.float32)).astype(np.float64)
 
 
 def rows_of(ids: Sequence[str], frame: pl.DataFrame | None, key: str) -> Vectors | None:

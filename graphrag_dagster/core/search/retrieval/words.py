@@ -4,6 +4,7 @@ import re
 import unicodedata
 from collections.abc import Iterable
 from dataclasses import dataclass
+from math import log
 
 import numpy as np
 from numpy.typing import NDArray
@@ -74,7 +75,7 @@ class WordRarity:
         """Return the rarity of one folded word."""
         if not self._size:
             return 1.0
-        return float(np.log((self._size + 1) / (self._counts.get(word, 0) + 1)) / np.log(self._size + 1))
+        return log((self._size + 1) / (self._counts.get(word, 0) + 1)) / log(self._size + 1)
 
     def of_all(self, found: Iterable[str]) -> NDArray[np.float64]:
         """Return the rarity of each word, in order."""

@@ -1,0 +1,38 @@
+"""Numbers that decide a rank: the same on every Python, NumPy and processor.
+
+Built-in ``sum`` of floats is compensated from Python 3.12 on, and NumPy adds in the order that suits the
+processor. What is added here is added exactly or in double precision, and what is compared is rounded: values
+that differ by the order of their parts alone are equal, and a tie goes to what comes first.
+"""
+
+import numpy as np
+from numpy.typing import NDArray
+
+_DIGITS = 12
+_ROWS_AT_ONCE = 8192
+
+Scores = NDArray[np.float64]
+
+
+def comparable(scores: NDArray[np.floating]) -> Scores:
+    """Return scores rounded to 12 digits after the point, to be compared with each other."""
+    return np.asarray(scores, dtype=np.float64).round(_DIGITS)
+
+
+def cosines(vectors: NDArray[np.floating], other: NDArray[np.floating]) -> Scores:
+    """Return the dot product of each unit row of vectors [n, d] with a unit vector [d], comparable.
+
+    A row of zeros, which stands for a blank text, gives 0.
+    """
+    wanted = np.asarray(other, dtype=np.float64)
+    found = np.empty(len(vectors))
+    for start in range(0, len(vectors), _ROWS_AT_ONCE):
+        rows = vectors[start : start + _ROWS_AT_ONCE].astype(np.float64)
+        found[start : start + len(rows)] = rows @ wanted
+    return comparable(found)
+
+
+def unit_rows(vectors: NDArray[np.floating]) -> NDArray[np.float32]:
+    """Return vectors [n, d] brought to length 1; rows of zeros stay so."""
+    lengths = np.sqrt(np.square(vectors, dtype=np.float64).sum(axis=1, keepdims=True))
+    return (vectors / np.where(lengths > 0, lengths, 1.0)).astype(np.float32)
