@@ -110,6 +110,9 @@ def _type(annotation: object) -> str:
         return _type(get_args(annotation)[0])
     if get_origin(annotation) is dict:
         return "mapping"
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        inside = (f"{name}: {_type(field.annotation)}" for name, field in annotation.model_fields.items())
+        return f"{{{', '.join(inside)}}}"
     return {"str": "text", "int": "whole number", "float": "number", "bool": "true or false"}.get(
         getattr(annotation, "__name__", ""), str(annotation)
     )

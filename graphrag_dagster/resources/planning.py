@@ -133,7 +133,12 @@ class _Planner:
         own = self._settings.extraction
         model = OpenAIChatModel(settings)
         extractor = LlmGraphExtractor(
-            model, prompts, entity_types=own.entity_types, replies=settings.replies, logit_bias=False
+            model,
+            prompts,
+            entity_types=own.entity_types,
+            examples=own.examples,
+            replies=settings.replies,
+            logit_bias=False,
         )
         requests = [extractor.first_request(text) for text in self._texts]
         keys = [reply_key(settings, request) for request in requests]

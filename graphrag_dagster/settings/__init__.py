@@ -6,13 +6,14 @@ module.
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, get_args, get_origin
 
 import yaml
 from pydantic import BaseModel, Field, ValidationError, model_validator
 
 from graphrag_dagster.core.errors import SettingsError
 from graphrag_dagster.core.language.answer_form import LONGEST_RESPONSE_TYPE
+from graphrag_dagster.core.language.exemplars import MOST_EXAMPLES, ClaimExample, GraphExample, foreign_type
 from graphrag_dagster.settings.credentials import (
     CREDENTIAL,
     KEYS_STAND,
@@ -30,6 +31,10 @@ FILE_NAME = "corpus.yaml"
 
 Stage = Literal["extraction", "claims", "graph", "reports", "search", "questions", "evaluation"]
 Share = Annotated[float, Field(ge=0, lt=1)]
+_EXAMPLES = (
+    "worked examples of the corpus's own domain that a model is shown in place of the general one; the "
+    "extractive engine ignores them"
+)
 
 
 class TableColumns(Section):
@@ -86,6 +91,11 @@ class ExtractionSettings(Section):
         min_length=1,
         description="types the model is asked for",
     )
+    examples: list[GraphExample] = Field(
+        default_factory=list,
+        max_length=MOST_EXAMPLES,
+        description=_EXAMPLES,
+    )
     gleaning: GleaningSettings = Field(default_factory=GleaningSettings)
     dangling: Literal["quarantine", "create"] = Field(
         "quarantine", description="relations to names that are no entities: put aside, or create the entity"
@@ -94,6 +104,14 @@ class ExtractionSettings(Section):
     processes: Annotated[int, Field(ge=0)] = Field(
         0, description="processes of the extractive engine; 0 chooses by corpus size and processors"
     )
+
+    @model_validator(mode="after")
+    def _examples_are_of_the_types(self) -> "ExtractionSettings":
+        if found := foreign_type(self.examples, self.entity_types):
+            raise ValueError(
+                f"examples.{found}, which is none of entity_types: {', '.join(self.entity_types)}"
+            )
+        return self
 
 
 class ClaimSettings(Section):
@@ -104,6 +122,11 @@ class ClaimSettings(Section):
     description: str = Field(
         "Any claims or facts that could be relevant to information discovery.",
         description="which claims the model is asked for",
+    )
+    examples: list[ClaimExample] = Field(
+        default_factory=list,
+        max_length=MOST_EXAMPLES,
+        description=_EXAMPLES,
     )
 
 
@@ -333,7 +356,11 @@ def _allowed(location: tuple[str | int, ...]) -> list[str]:
             return sorted(TableColumns.model_fields)
         if part == "tasks":
             return sorted(TaskModelSettings.model_fields)
-        inner = model.model_fields[str(part)].annotation
+        # Of a list the location has the place of an element, whose keys are those of its model.
+        field = model.model_fields.get(str(part))
+        inner = field.annotation if field else None
+        while get_origin(inner) in (list, tuple, Annotated):
+            inner = get_args(inner)[0]
         if isinstance(inner, type) and issubclass(inner, BaseModel):
             model = inner
     return sorted(model.model_fields)

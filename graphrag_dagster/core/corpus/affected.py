@@ -31,9 +31,11 @@ _ENGINES = ("extraction", "claims", "graph", "reports", "search", "questions", "
 _NO_RESULT = ("extraction.processes", "graph.shrink_guard")
 _ONLY_OF = {
     "extraction.entity_types": ("extraction", "llm"),
+    "extraction.examples": ("extraction", "llm"),
     "extraction.gleaning": ("extraction", "llm"),
     "extraction.pipeline": ("extraction", "extractive"),
     "claims.description": ("claims", "llm"),
+    "claims.examples": ("claims", "llm"),
     "graph.max_description_words": ("graph", "extractive"),
     "graph.merge_above_tokens": ("graph", "llm"),
     "graph.max_input_tokens": ("graph", "llm"),

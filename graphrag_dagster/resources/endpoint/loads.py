@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from graphrag_dagster import prompts
 from graphrag_dagster.core.corpus.tokens import Tokenizer, get_tokenizer
 from graphrag_dagster.core.language.llm.chat import CallFailed, ChatReply, ChatRequest, Message, Refused
+from graphrag_dagster.core.language.llm.exemplars import with_graph_examples
 from graphrag_dagster.core.language.llm.replies import visible
 from graphrag_dagster.resources.endpoint.chat import OpenAIChatModel
 from graphrag_dagster.resources.endpoint.probes import Finding
@@ -89,7 +90,7 @@ async def context_length(
     allowed = {task: _allowed(settings, task) for task in tasks}
     real = {task: (data or {}).get(task, allowed[task]) for task in tasks}
     needed, largest = (
-        max(tokens + _system(task, tokenizer) for task, tokens in found.items()) + _SPARE
+        max(tokens + _system(settings, task, tokenizer) for task, tokens in found.items()) + _SPARE
         for found in (real, allowed)
     )
     name = "context length"
@@ -158,9 +159,14 @@ def _allowed(settings: CorpusSettings, task: TaskName) -> int:
     return data.get(task, 0)
 
 
-def _system(task: TaskName, tokenizer: Tokenizer) -> int:
+def _system(settings: CorpusSettings, task: TaskName, tokenizer: Tokenizer) -> int:
     name = _SYSTEM.get(task)
-    return tokenizer.count(prompts.load(name).text) if name else 0
+    system = prompts.load(name).text if name else ""
+    if task == "extract":
+        own = settings.extraction
+        tuples = settings.model.replies == "tuples"
+        system = with_graph_examples(system, own.examples, own.entity_types, tuples=tuples)
+    return tokenizer.count(system)
 
 
 async def _ask_long(model: OpenAIChatModel, tokenizer: Tokenizer, tokens: int) -> _Long:

@@ -3,9 +3,11 @@
 from collections.abc import Sequence
 from functools import partial
 
+from graphrag_dagster.core.language.exemplars import ClaimExample
 from graphrag_dagster.core.language.llm.chat import ChatModel, ChatRequest, Message
 from graphrag_dagster.core.language.llm.copies import Copies
 from graphrag_dagster.core.language.llm.data import enclose
+from graphrag_dagster.core.language.llm.exemplars import with_claim_examples
 from graphrag_dagster.core.language.llm.extraction import Replies
 from graphrag_dagster.core.language.llm.gleaning import Gleaner, Order
 from graphrag_dagster.core.language.llm.loop import run_largest_first
@@ -33,6 +35,7 @@ class LlmClaimExtractor:
         prompts: ``extract_claims[_tuples]_system``, ``extract_claims_user``, ``claims_continue``,
             ``claims_check`` and ``retry``.
         claim_description: which claims are asked for.
+        examples: of the corpus, shown in place of the prompt's own.
         gleaning_rounds: most continuations per unit.
         gleaning_order: see :mod:`.gleaning`.
         replies: JSON by schema, or delimited tuples.
@@ -50,6 +53,7 @@ class LlmClaimExtractor:
         prompts: PromptSource,
         *,
         claim_description: str,
+        examples: Sequence[ClaimExample] = (),
         gleaning_rounds: int = 1,
         gleaning_order: Order = "check_first",
         replies: Replies = "json_schema",
@@ -58,8 +62,9 @@ class LlmClaimExtractor:
         tokenizer_name: str | None = None,
     ) -> None:
         kind = "" if replies == "json_schema" else "_tuples"
+        own = prompts.load(f"extract_claims{kind}_system").render(description=claim_description)
         self._model = model
-        self._system = prompts.load(f"extract_claims{kind}_system").render(description=claim_description)
+        self._system = with_claim_examples(own, examples, tuples=bool(kind))
         self._user = prompts.load("extract_claims_user")
         self._schema = ClaimsShape if replies == "json_schema" else None
         self._max_tokens = max_output_tokens
@@ -67,7 +72,7 @@ class LlmClaimExtractor:
             model,
             _read_json if replies == "json_schema" else _read_tuples,
             join_json_replies if replies == "json_schema" else join_tuple_replies,
-            Copies.of(self._system),
+            Copies.of(self._system, (name for one in examples for name in one.names)),
             prompts.load("retry"),
             prompts.load("claims_continue"),
             YesNo(

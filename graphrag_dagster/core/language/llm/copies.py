@@ -1,6 +1,7 @@
 """What a model copied from its prompt instead of reading the text: the worked example, an empty template."""
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from graphrag_dagster.core.extraction.names import normalise
@@ -19,9 +20,14 @@ class Copies:
     names: frozenset[str]
 
     @classmethod
-    def of(cls, system_prompt: str) -> "Copies":
-        """Take the names from the example in a system prompt, JSON or delimited tuples."""
-        found = (*_IN_JSON.findall(system_prompt), *_IN_TUPLES.findall(system_prompt))
+    def of(cls, system_prompt: str, shown: Iterable[str] = ()) -> "Copies":
+        """Take the names from the example in a system prompt, JSON or delimited tuples.
+
+        Args:
+            system_prompt: with its example.
+            shown: names of the corpus's own examples.
+        """
+        found = (*_IN_JSON.findall(system_prompt), *_IN_TUPLES.findall(system_prompt), *shown)
         return cls(frozenset(map(normalise, found)))
 
     def put_aside(self, reply: RawReply, text: str) -> RawReply:

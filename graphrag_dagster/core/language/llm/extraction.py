@@ -3,9 +3,11 @@
 from collections.abc import Sequence
 from typing import Literal
 
+from graphrag_dagster.core.language.exemplars import GraphExample
 from graphrag_dagster.core.language.llm.chat import ChatModel, ChatRequest, Message
 from graphrag_dagster.core.language.llm.copies import Copies
 from graphrag_dagster.core.language.llm.data import enclose
+from graphrag_dagster.core.language.llm.exemplars import with_graph_examples
 from graphrag_dagster.core.language.llm.gleaning import Gleaner, Order
 from graphrag_dagster.core.language.llm.loop import run_largest_first
 from graphrag_dagster.core.language.llm.prompts_port import PromptSource
@@ -36,6 +38,7 @@ class LlmGraphExtractor:
         prompts: ``extract_graph[_tuples]_system``, ``extract_graph_user``, ``glean_continue``,
             ``glean_check`` and ``retry``.
         entity_types: types asked for.
+        examples: of the corpus, shown in place of the prompt's own.
         gleaning_rounds: most continuations per unit.
         gleaning_order: see :mod:`.gleaning`.
         replies: JSON by schema, or the paper's delimited tuples.
@@ -53,6 +56,7 @@ class LlmGraphExtractor:
         prompts: PromptSource,
         *,
         entity_types: Sequence[str],
+        examples: Sequence[GraphExample] = (),
         gleaning_rounds: int = 1,
         gleaning_order: Order = "check_first",
         replies: Replies = "json_schema",
@@ -61,8 +65,9 @@ class LlmGraphExtractor:
         tokenizer_name: str | None = None,
     ) -> None:
         kind = "" if replies == "json_schema" else "_tuples"
+        own = prompts.load(f"extract_graph{kind}_system").render()
         self._model = model
-        self._system = prompts.load(f"extract_graph{kind}_system").render()
+        self._system = with_graph_examples(own, examples, entity_types, tuples=bool(kind))
         self._user = prompts.load("extract_graph_user")
         self._types = ", ".join(entity_types)
         self._schema = GraphShape if replies == "json_schema" else None
@@ -71,7 +76,7 @@ class LlmGraphExtractor:
             model,
             read_graph_json if replies == "json_schema" else read_graph_tuples,
             join_json_replies if replies == "json_schema" else join_tuple_replies,
-            Copies.of(self._system),
+            Copies.of(self._system, (name for one in examples for name in one.names)),
             prompts.load("retry"),
             prompts.load("glean_continue"),
             YesNo(
