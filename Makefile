@@ -12,10 +12,8 @@ help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 14
 
 $(VENV)/.installed: requirements.lock pyproject.toml
-	$(PYTHON) -c 'import sys; sys.exit(None if sys.version_info >= (3, 11) else "Python 3.11 or newer is needed; set PYTHON=python3.11")'
-	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements.lock
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --editable .
+	@$(PYTHON) -c 'import sys; sys.exit(None if sys.version_info >= (3, 11) else "Python 3.11 or newer is needed; set PYTHON=python3.11")'
+	@$(PYTHON) .ci/environment.py $(VENV)
 	@touch $@
 
 install: $(VENV)/.installed ## make the virtual environment in .venv
@@ -59,7 +57,7 @@ docs: install ## write the generated pages of docs/
 lock: install ## bring requirements.lock up to date
 	$(BIN)/python -m pip install --quiet uv
 	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --no-emit-index-url --no-annotate \
-	    --group dev pyproject.toml --output-file requirements.lock
+	    --generate-hashes --group dev pyproject.toml --output-file requirements.lock
 
 clean: ## remove everything that can be made again
 	rm -rf $(VENV) .venv-extra .venv-engines .venv-other .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache warehouse .dagster_home corpora
