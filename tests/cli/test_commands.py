@@ -1,7 +1,6 @@
 import json
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -195,11 +194,9 @@ def test_a_folder_without_readable_documents_lists_why(run: Run, home: Path) -> 
     ]
 
 
-def test_help_answers_at_once_and_in_a_process_of_its_own() -> None:
+def test_help_imports_nothing_heavy() -> None:
     command = [Path(sys.executable).with_name("graphrag-dagster"), "--help"]
-    begin = time.monotonic()
     shown = subprocess.run(command, capture_output=True, text=True, check=True).stdout
-    assert time.monotonic() - begin < 10
     for name in ("init", "index", "ask", "show", "corpora", "sql"):
         assert name in shown
     code = (

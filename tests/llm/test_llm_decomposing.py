@@ -97,7 +97,7 @@ def test_each_step_sees_its_own_part_of_the_answer(model_of: ModelOf) -> None:
 
 def test_answers_keep_their_order_and_empty_ones_their_place(model_of: ModelOf) -> None:
     texts = ["", "A ship sank. Ann Lee led it.", "[1]", "# Only a heading", "The quay burnt.", ""]
-    with ScriptedEndpoint(script, seconds=0.02) as endpoint:
+    with ScriptedEndpoint(script, together=3) as endpoint:
         found = decompose(model_of(endpoint), *texts)
     assert [[one.sentence for one in answer] for answer in found] == [
         [],

@@ -200,7 +200,7 @@ def test_follow_ups_are_answered_side_by_side_in_their_order(model_of: Callable[
 
     asked = ["What happened?", "Q1?", "Q2?", "Q3?"]
     steps = [FollowUp(one, UNITS, f"Reports\nid|title|content\n1|{one}|x") for one in asked[1:]]
-    with ScriptedEndpoint(answer, seconds=0.1) as endpoint:
+    with ScriptedEndpoint(answer, together=3) as endpoint:
         made = LlmExplorer(model_of(endpoint), prompts).follow(asked, steps, 2)
     assert [one.text for one in made] == ["To Q1?", "", "To Q3?"]
     assert [bool(one.problem) for one in made] == [False, True, False]

@@ -255,7 +255,7 @@ def test_one_failing_call_costs_one_unit(model_of: Callable[..., Any]) -> None:
 
 def test_calls_overlap_up_to_the_limit_and_results_stay_in_order(model_of: Callable[..., Any]) -> None:
     texts = [f"Ann{'abcdefghij'[n]} Lee met Bo{'abcdefghij'[n]} Ray." for n in range(10)]
-    with ScriptedEndpoint(seconds=0.03) as endpoint:
+    with ScriptedEndpoint(together=3) as endpoint:
         units = extract(model_of(endpoint, concurrency=3), *texts)
     assert endpoint.max_in_flight == 3
     assert [unit.entities[0].surface for unit in units] == [text.split(" met")[0] for text in texts]

@@ -92,11 +92,11 @@ def test_verdicts_come_in_the_order_of_the_comparisons_and_replicates_are_calls_
         for n in range(9)
         for replicate in (0, 1)
     ]
-    with ScriptedEndpoint(longer_judge, seconds=0.02) as endpoint:
+    with ScriptedEndpoint(longer_judge, together=12) as endpoint:
         told = judge(model_of(endpoint), *asked)
     assert [one.winner for one in told] == [2, 2, 0, 0, 1, 1] * 3
     assert len(endpoint.chats) == 12
-    assert endpoint.max_in_flight > 2
+    assert endpoint.max_in_flight == 12
 
 
 def test_identical_answers_are_a_tie_without_a_call(model_of: Callable[..., Any]) -> None:

@@ -1,7 +1,6 @@
 """How many calls, and how fast: the window, the rates, what the endpoint says of itself."""
 
 import asyncio
-import time
 from collections.abc import Callable
 from typing import Any
 
@@ -15,6 +14,7 @@ from graphrag_dagster.core.language.llm.extraction import LlmGraphExtractor
 from graphrag_dagster.core.language.llm.loop import run_in_order, run_one
 from graphrag_dagster.core.language.tasks import TextUnit
 from graphrag_dagster.resources.endpoint.limits import LONGEST_WAIT, Limits, duration
+from support import virtual_time
 from support.endpoint import Fault, ScriptedEndpoint
 
 
@@ -26,18 +26,28 @@ def ask_many(model: Any, count: int, calls: int = 16) -> list[ChatReply]:
     return list(run_in_order(model.complete, [request(n) for n in range(count)], calls=calls))
 
 
-async def _many(limits: Limits, count: int, tokens: int, seconds: float = 0.0) -> list[float]:
+def clocked(most: int, **rates: int) -> tuple[Limits, Callable[[], float]]:
+    """Limits on the clock of the running loop, and that clock."""
+    clock = asyncio.get_running_loop().time
+    return Limits(most, clock=clock, **rates), clock
+
+
+def begun(count: int, *, each: int, **rates: int) -> list[float]:
     """When each of so many calls began, in seconds after the first."""
-    begun: list[float] = []
 
-    async def one() -> None:
-        ticket = await limits.enter(tokens)
-        begun.append(time.monotonic())
-        await asyncio.sleep(seconds)
-        limits.leave(ticket, tokens)
+    async def all_at_once() -> list[float]:
+        limits, clock = clocked(100, **rates)
+        moments: list[float] = []
 
-    await asyncio.gather(*(one() for _ in range(count)))
-    return [moment - begun[0] for moment in begun]
+        async def one() -> None:
+            ticket = await limits.enter(each)
+            moments.append(clock())
+            limits.leave(ticket, each)
+
+        await asyncio.gather(*(one() for _ in range(count)))
+        return [moment - moments[0] for moment in moments]
+
+    return virtual_time.run(all_at_once())
 
 
 def test_the_window_halves_once_for_calls_in_flight_together_and_opens_again() -> None:
@@ -108,36 +118,31 @@ def test_no_more_calls_than_the_window_and_none_is_forgotten(most: int, cancelle
 
 def test_requests_keep_to_their_rate() -> None:
     # Ten a second: one second's worth at once, then one each tenth.
-    begun = asyncio.run(_many(Limits(100, requests=600), 18, tokens=1))
-    assert begun[9] < 0.3
-    assert 0.7 < begun[17] < 1.6
-    for place in range(10, 18):
-        assert begun[place] >= (place - 9) * 0.1 - 0.02
+    expected = [max(0, place - 9) * 0.1 for place in range(18)]
+    assert begun(18, each=1, requests=600) == pytest.approx(expected)
 
 
 def test_tokens_keep_to_their_rate() -> None:
     # A hundred a second.
-    begun = asyncio.run(_many(Limits(100, tokens=6000), 9, tokens=20))
-    assert begun[4] < 0.3
-    assert 0.7 < begun[8] < 1.6
+    expected = [max(0, place - 4) * 0.2 for place in range(9)]
+    assert begun(9, each=20, tokens=6000) == pytest.approx(expected)
 
 
 def test_what_a_call_did_not_use_is_given_back_and_what_it_used_more_is_owed() -> None:
     async def run(used: int) -> float:
-        limits = Limits(100, tokens=6000)
+        limits, clock = clocked(100, tokens=6000)
         for _ in range(2):
             limits.leave(await limits.enter(50), used)
-        begin = time.monotonic()
+        begin = clock()
         await limits.enter(50)
-        return time.monotonic() - begin
+        return clock() - begin
 
-    assert asyncio.run(run(10)) < 0.1
-    assert 0.8 < asyncio.run(run(90)) < 1.8
+    assert virtual_time.run(run(10)) == pytest.approx(0, abs=1e-6)
+    assert virtual_time.run(run(90)) == pytest.approx(0.9)
 
 
 def test_a_call_of_more_tokens_than_a_second_holds_waits_for_a_full_one() -> None:
-    begun = asyncio.run(_many(Limits(100, tokens=6000), 2, tokens=150))
-    assert 1.3 < begun[1] < 2.2
+    assert begun(2, each=150, tokens=6000) == pytest.approx([0, 1.5])
 
 
 def test_what_comes_back_after_a_failure_goes_first() -> None:
@@ -224,17 +229,17 @@ def test_durations_are_read(text: str | None, seconds: float | None) -> None:
 
 def test_an_endpoint_with_nothing_left_is_left_alone_until_it_has_more() -> None:
     async def waited(headers: dict[str, str]) -> float:
-        limits = Limits(4)
+        limits, clock = clocked(4)
         limits.learn(headers)
-        begin = time.monotonic()
+        begin = clock()
         await asyncio.wait_for(limits.enter(1), 5)
-        return time.monotonic() - begin
+        return clock() - begin
 
     left, reset = "x-ratelimit-remaining-requests", "x-ratelimit-reset-requests"
-    assert 0.2 < asyncio.run(waited({left: "0", reset: "250ms"})) < 1
-    assert asyncio.run(waited({left: "3", reset: "250ms"})) < 0.1
+    assert virtual_time.run(waited({left: "0", reset: "250ms"})) == pytest.approx(0.25)
+    assert virtual_time.run(waited({left: "3", reset: "250ms"})) == pytest.approx(0, abs=1e-6)
     # What is longer than anybody waits, the endpoint itself is to say, so that a person hears of it.
-    assert asyncio.run(waited({left: "0", reset: f"{LONGEST_WAIT + 1:.0f}"})) < 0.1
+    assert virtual_time.run(waited({left: "0", reset: f"{LONGEST_WAIT + 1:.0f}"})) == pytest.approx(0, abs=1e-6)
 
 
 @pytest.mark.parametrize(("headers", "retry_after"), [(True, True), (False, False)])

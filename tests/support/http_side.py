@@ -57,6 +57,7 @@ class Handler(BaseHTTPRequestHandler):
             return
         logged = Logged(self.path, body, dict(self.headers.items()))
         fault = endpoint.begin(logged) or Fault()
+        endpoint.wait_for_others()
         try:
             self._answer(logged, fault, kind, content)
         except OSError:

@@ -9,7 +9,7 @@ import asyncio
 import re
 import time
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from email.utils import parsedate_to_datetime
 
@@ -33,12 +33,13 @@ class Ticket:
 
 
 class Bucket:
-    """A rate: ``per_minute`` units; None does not limit."""
+    """A rate: ``per_minute`` units; None does not limit. ``clock`` gives seconds."""
 
-    def __init__(self, per_minute: float | None = None) -> None:
+    def __init__(self, per_minute: float | None, clock: Callable[[], float]) -> None:
         self.per_minute = per_minute
         self._level = self._capacity()
-        self._at = time.monotonic()
+        self._clock = clock
+        self._at = clock()
 
     def limit(self, per_minute: float | None) -> None:
         """Change the rate; what is used up stays used up."""
@@ -63,7 +64,7 @@ class Bucket:
         return max((self.per_minute or 0.0) / 60.0 * _BURST, 1.0)
 
     def _refill(self) -> None:
-        now = time.monotonic()
+        now = self._clock()
         self._level = min(self._level + (now - self._at) * (self.per_minute or 0.0) / 60.0, self._capacity())
         self._at = now
 
@@ -73,16 +74,29 @@ class Limits:
 
     Used on one event loop. Callers enter in the order in which they come, one that comes back after a
     failure before all others.
+
+    Args:
+        concurrency: most calls in flight.
+        requests: a minute; None does not limit.
+        tokens: a minute; None does not limit.
+        clock: seconds, as the clock of the loop counts them.
     """
 
-    def __init__(self, concurrency: int, requests: int | None = None, tokens: int | None = None) -> None:
+    def __init__(
+        self,
+        concurrency: int,
+        requests: int | None = None,
+        tokens: int | None = None,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._clock = clock
         self._most = concurrency
         self._window = float(concurrency)
         self._last_cut = float(concurrency)
         self._cut_at = 0.0
         self._set = (requests, tokens)
-        self.requests = Bucket(requests)
-        self.tokens = Bucket(tokens)
+        self.requests = Bucket(requests, clock)
+        self.tokens = Bucket(tokens, clock)
         self.in_flight = 0
         self.too_many_calls = 0
         self._not_before = 0.0
@@ -115,9 +129,9 @@ class Limits:
             await place
         except asyncio.CancelledError:
             if place.done() and not place.cancelled():
-                self.leave(Ticket(tokens, time.monotonic()), used=0)
+                self.leave(Ticket(tokens, self._clock()), used=0)
             raise
-        return Ticket(tokens, time.monotonic())
+        return Ticket(tokens, self._clock())
 
     def leave(self, ticket: Ticket, used: int | None) -> None:
         """Give the place back, and settle the tokens: ``used`` of them, None where that is not known."""
@@ -138,14 +152,14 @@ class Limits:
         if ticket.begun >= self._cut_at:
             self._last_cut = self._window
             self._window = max(self._window / 2, 1.0)
-            self._cut_at = time.monotonic()
+            self._cut_at = self._clock()
         if wait is not None:
             self.pause(wait)
 
     def pause(self, seconds: float) -> None:
         """Begin no call for so long; a longer wait than any is for the next call to tell."""
         if seconds <= LONGEST_WAIT:
-            self._not_before = max(self._not_before, time.monotonic() + seconds)
+            self._not_before = max(self._not_before, self._clock() + seconds)
 
     def learn(self, headers: Mapping[str, str]) -> None:
         """Take over what the ``x-ratelimit-…`` headers say, where no setting says less."""
@@ -167,9 +181,7 @@ class Limits:
                 continue
             if self.in_flight >= self.window:
                 return
-            wait = max(
-                self._not_before - time.monotonic(), self.requests.wait(1), self.tokens.wait(tokens), 0.0
-            )
+            wait = max(self._not_before - self._clock(), self.requests.wait(1), self.tokens.wait(tokens), 0.0)
             if wait > 0:
                 self._wake_in(wait)
                 return
