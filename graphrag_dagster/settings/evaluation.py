@@ -4,7 +4,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, field_validator
 
-from graphrag_dagster.settings.section import EngineName, Method, PositiveInt, Section
+from graphrag_dagster.settings.section import EngineName, Method, PositiveInt, Section, Seed, path_below
 
 Criterion = Literal["comprehensiveness", "diversity", "empowerment", "directness"]
 Family = Literal["deepeval", "ragas"]
@@ -43,15 +43,22 @@ class QuestionSettings(Section):
         "addition, or never",
     )
     engine: EngineName | None = Field(None, description="who writes them; default: the corpus's engine")
-    personas: PositiveInt = Field(5, description="invented people who use the corpus")
-    tasks: PositiveInt = Field(5, description="tasks of each")
-    per_task: PositiveInt = Field(5, description="questions for each task")
+    personas: Annotated[PositiveInt, Field(le=1000)] = Field(
+        5, description="invented people who use the corpus"
+    )
+    tasks: Annotated[PositiveInt, Field(le=1000)] = Field(5, description="tasks of each")
+    per_task: Annotated[PositiveInt, Field(le=1000)] = Field(5, description="questions for each task")
     oversample: Literal[1, 2] = Field(
         1, description="2: write twice as many for each task and keep those that differ most"
     )
     sampled_units: PositiveInt = Field(
         20, description="text units that a missing description of the corpus is made from"
     )
+
+    @field_validator("file")
+    @classmethod
+    def _file_is_below(cls, file: str | None) -> str | None:
+        return None if file is None else path_below(file)
 
     @field_validator("methods")
     @classmethod
@@ -71,15 +78,17 @@ class EvaluationSettings(Section):
         default_factory=_criteria,
         description="by what a judge compares answers",
     )
-    replicates: PositiveInt = Field(5, description="verdicts on each pair of answers and criterion")
+    replicates: Annotated[PositiveInt, Field(le=1000)] = Field(
+        5, description="verdicts on each pair of answers and criterion"
+    )
     sample: PositiveInt | None = Field(
         None, description="questions that are judged and whose answers are taken apart; default: all"
     )
     baseline: Method = Field("SS", description="what the other ways of answering are compared with")
-    preceding: Annotated[int, Field(ge=0)] = Field(
+    preceding: Annotated[int, Field(ge=0, le=1000)] = Field(
         5, description="sentences before one that are shown when claims are taken from it"
     )
-    following: Annotated[int, Field(ge=0)] = Field(
+    following: Annotated[int, Field(ge=0, le=1000)] = Field(
         5, description="sentences after one that are shown when it is decided whether it has claims"
     )
     thresholds: list[Threshold] = Field(
@@ -92,8 +101,10 @@ class EvaluationSettings(Section):
         description="formulas of relevancy, faithfulness, recall and precision, measured where a model "
         "judges; empty: none",
     )
-    resamples: PositiveInt = Field(2000, description="resamples of the bootstrap intervals")
-    seed: Annotated[int, Field(ge=0)] = Field(86, description="seed of the bootstrap")
+    resamples: Annotated[PositiveInt, Field(le=100_000)] = Field(
+        2000, description="resamples of the bootstrap intervals"
+    )
+    seed: Seed = Field(86, description="seed of the bootstrap")
 
     @field_validator("thresholds")
     @classmethod

@@ -10,6 +10,9 @@ from graphrag_dagster.settings.section import PositiveInt, Section
 TaskName = Literal["extract", "summarise", "report", "answer", "judge", "embed"]
 Reasoning = Literal["off", "low", "medium", "high", "default"]
 
+Price = Annotated[float, Field(ge=0, le=1_000_000)]
+SamplingSeed = Annotated[int, Field(ge=-(2**63), lt=2**63)]
+
 _LONGEST_REPLY: dict[TaskName, int] = {
     "extract": 4000,
     "summarise": 1500,
@@ -23,9 +26,9 @@ _LONGEST_REPLY: dict[TaskName, int] = {
 class PriceSettings(Section):
     """US dollars per million tokens, for models whose price the price list does not know."""
 
-    input: Annotated[float, Field(ge=0)] = Field(description="prompt tokens")
-    output: Annotated[float, Field(ge=0)] = Field(0.0, description="tokens of the reply")
-    cached_input: Annotated[float, Field(ge=0)] | None = Field(
+    input: Price = Field(description="prompt tokens")
+    output: Price = Field(0.0, description="tokens of the reply")
+    cached_input: Price | None = Field(
         None, description="prompt tokens that the provider had in its cache; default: as other prompt tokens"
     )
 
@@ -38,14 +41,16 @@ class TaskModelSettings(Section):
     name: PlainText | None = Field(None, description="chat model")
     temperature: Annotated[float, Field(ge=0, le=2)] | None = Field(None, description="sampling temperature")
     top_p: Annotated[float, Field(gt=0, le=1)] | None = Field(None, description="nucleus sampling")
-    seed: int | None = Field(None, description="seed of the sampling")
+    seed: SamplingSeed | None = Field(None, description="seed of the sampling")
     max_output_tokens: PositiveInt | None = Field(None, description="longest reply")
     reasoning: Reasoning | None = Field(None, description="hidden reasoning")
     extra_body: Body | None = Field(None, description="further keys of every request, as they are")
     concurrency: PositiveInt | None = Field(None, description="calls in flight")
     requests_per_minute: PositiveInt | None = Field(None, description="most requests a minute")
     tokens_per_minute: PositiveInt | None = Field(None, description="most tokens a minute")
-    timeout_seconds: Annotated[float, Field(gt=0)] | None = Field(None, description="time-out of one call")
+    timeout_seconds: Annotated[float, Field(gt=0, le=86_400)] | None = Field(
+        None, description="time-out of one call"
+    )
     prices: PriceSettings | None = Field(None, description="prices per million tokens")
 
 
@@ -61,7 +66,7 @@ class ModelSettings(Section):
     top_p: Annotated[float, Field(gt=0, le=1)] | None = Field(
         None, description="nucleus sampling; default: the endpoint's"
     )
-    seed: int | None = Field(None, description="seed of the sampling, where the endpoint has one")
+    seed: SamplingSeed | None = Field(None, description="seed of the sampling, where the endpoint has one")
     max_output_tokens: PositiveInt | None = Field(
         None,
         description="longest reply; default: extract 4000, summarise 1500, report 2000, answer 4000, "
@@ -82,8 +87,12 @@ class ModelSettings(Section):
     tokens_per_minute: PositiveInt | None = Field(
         None, description="most tokens a minute; default: what the endpoint says, if it does"
     )
-    timeout_seconds: Annotated[float, Field(gt=0)] = Field(120.0, description="time-out of one call")
-    retries: Annotated[int, Field(ge=0)] = Field(5, description="retries of a call that failed in transit")
+    timeout_seconds: Annotated[float, Field(gt=0, le=86_400)] = Field(
+        120.0, description="time-out of one call"
+    )
+    retries: Annotated[int, Field(ge=0, le=100)] = Field(
+        5, description="retries of a call that failed in transit"
+    )
     prices: PriceSettings | None = Field(
         None, description="prices per million tokens; default: those of a price list"
     )

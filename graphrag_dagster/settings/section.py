@@ -1,15 +1,45 @@
 """What all sections of the settings share."""
 
-from typing import Annotated, Literal
+from pathlib import PurePosixPath, PureWindowsPath
+from typing import Annotated, Any, Literal, get_args
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, ValidationInfo, field_validator
 
 EngineName = Literal["extractive", "llm"]
 Method = Literal["auto", "global", "dynamic", "local", "drift", "basic", "C0", "C1", "C2", "C3", "TS", "SS"]
-PositiveInt = Annotated[int, Field(gt=0)]
+#: What is counted; beyond the limit a number is a slip of the finger.
+PositiveInt = Annotated[int, Field(gt=0, le=1_000_000_000)]
+#: What random numbers begin with.
+Seed = Annotated[int, Field(ge=0, lt=2**63)]
+
+
+def path_below(given: str) -> str:
+    """Return a path below the corpus folder, with forward slashes and without detours.
+
+    Raises:
+        ValueError: it is empty, absolute, or leads out of the folder.
+    """
+    path = PurePosixPath(given.replace("\\", "/"))
+    if not path.parts or path.is_absolute() or ".." in path.parts or PureWindowsPath(given).drive:
+        raise ValueError("should be a path below the corpus folder, such as questions.csv")
+    if "\0" in given:
+        raise ValueError("holds a NUL character, which no path has")
+    return str(path)
 
 
 class Section(BaseModel):
-    """A section: unknown keys are refused, values do not change, defaults are validated too."""
+    """A section: unknown keys are refused, values do not change, defaults are validated too.
 
-    model_config = ConfigDict(extra="forbid", frozen=True, validate_default=True)
+    Numbers are finite, and true and false are no numbers.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True, validate_default=True, allow_inf_nan=False)
+
+    @field_validator("*", mode="before")
+    @classmethod
+    def _truth_is_no_number(cls, value: Any, info: ValidationInfo) -> Any:
+        if isinstance(value, bool) and info.field_name is not None:
+            annotation = cls.model_fields[info.field_name].annotation
+            if annotation is not bool and bool not in get_args(annotation):
+                raise ValueError("true and false mean nothing here")
+        return value

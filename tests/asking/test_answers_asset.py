@@ -77,10 +77,14 @@ def test_a_corpus_without_questions_has_empty_tables_and_the_command_says_so(coa
 @pytest.mark.parametrize(
     ("name", "text", "problem"),
     [
-        ("../elsewhere.txt", None, "outside"),
-        ("none.csv", None, "cannot be read"),
+        ("none.csv", None, "cannot be read: No such file"),
         ("q.csv", b"a,b\n1,2\n", "no column 'question'"),
+        ("q.csv", b"", "is empty; its first row must name a column 'question'"),
+        ("q.csv", b'question\n"Who', "is no CSV: unexpected end of data"),
         ("q.txt", b"\xff\xfe\xfa", "UTF-8"),
+        ("q.txt", b"Who?\n\x1b[2J or what?", "question 2: the question holds control characters"),
+        ("q.csv", b"question\n" + b"x" * 5000, "question 1: the question has 5,000 characters"),
+        (".", None, "no ordinary file"),
     ],
 )
 def test_a_list_that_cannot_be_read_names_the_file(
@@ -89,7 +93,26 @@ def test_a_list_that_cannot_be_read_names_the_file(
     if text is not None:
         (tmp_path / name).write_bytes(text)
     with pytest.raises(SettingsError, match=problem):
-        questions_of(tmp_path, QuestionSettings(file=name))
+        questions_of(tmp_path, QuestionSettings.model_construct(file=name, ask=[]))
+
+
+def test_a_list_outside_of_the_folder_is_not_read(tmp_path: Path) -> None:
+    (tmp_path / "secret.txt").write_text("Who?")
+    folder = tmp_path / "corpus"
+    folder.mkdir()
+    (folder / "q.txt").symlink_to(tmp_path / "secret.txt")
+    with pytest.raises(SettingsError, match="outside"):
+        questions_of(folder, QuestionSettings(file="q.txt"))
+    (folder / "q.txt").unlink()
+    (folder / "q.txt").symlink_to(folder / "q.txt")
+    with pytest.raises(SettingsError, match="cannot be read"):
+        questions_of(folder, QuestionSettings(file="q.txt"))
+
+
+def test_the_right_answer_may_stand_in_the_first_column(tmp_path: Path) -> None:
+    (tmp_path / "q.csv").write_text("reference,question\nHanna,Who led?\n,Why?\nshort\n", encoding="utf-8")
+    (first, second) = questions_of(tmp_path, QuestionSettings(file="./q.csv"))
+    assert (first.text, first.reference, second.reference) == ("Who led?", "Hanna", None)
 
 
 def test_checks_cover_the_answers() -> None:

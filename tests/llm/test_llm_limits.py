@@ -239,7 +239,9 @@ def test_an_endpoint_with_nothing_left_is_left_alone_until_it_has_more() -> None
     assert virtual_time.run(waited({left: "0", reset: "250ms"})) == pytest.approx(0.25)
     assert virtual_time.run(waited({left: "3", reset: "250ms"})) == pytest.approx(0, abs=1e-6)
     # What is longer than anybody waits, the endpoint itself is to say, so that a person hears of it.
-    assert virtual_time.run(waited({left: "0", reset: f"{LONGEST_WAIT + 1:.0f}"})) == pytest.approx(0, abs=1e-6)
+    assert virtual_time.run(waited({left: "0", reset: f"{LONGEST_WAIT + 1:.0f}"})) == pytest.approx(
+        0, abs=1e-6
+    )
 
 
 @pytest.mark.parametrize(("headers", "retry_after"), [(True, True), (False, False)])

@@ -1,3 +1,4 @@
+import os
 from pathlib import Path
 from traceback import format_exception
 
@@ -34,6 +35,38 @@ def test_a_stage_may_have_its_own_engine() -> None:
         ("extraction: {gleaning: {rounds: many}}", ["extraction.gleaning.rounds", "integer"]),
         ("tables: {a.csv: {body: x}}", ["tables.a.csv.body is not a setting", "text"]),
         ("engine: gpt", ["engine is 'gpt'", "'extractive' or 'llm'"]),
+        ("model: {api_key_variable: 'sk-123 456'}", ["model.api_key_variable"]),
+        ("engine: llm\ntext_units:\n  sise: 3", ["line 3: text_units.sise", "did you mean size?"]),
+        ("model: {prices: {inptu: 1}}", ["model.prices.inptu is not a setting", "did you mean input?"]),
+        ("model: {tasks: {judge: {nam: x}}}", ["model.tasks.judge.nam", "did you mean name?"]),
+        ("model: {tasks: {jugde: {name: x}}}", ["model.tasks.jugde", "allowed: 'extract'"]),
+        ("text_units: [1]", ["text_units: should be a section, with keys below it (found a list)"]),
+        ("extraction: {entity_types: [no]}", ["extraction.entity_types.0: should be text", "(found false)"]),
+        ("reports: {context_tokens: true}", ["true and false mean nothing here"]),
+        ("a: 1\nb: 2\nc: 3\nd: 4\ne: 5", ["line 3: c", "and 2 more problems"]),
+        # YAML itself
+        ("a: [&x 1, *x]", ["line 1: *x repeats what stands elsewhere; write it out"]),
+        ("engine: llm\nengine: llm", ["line 2: engine is given twice, first in line 1"]),
+        ("yes: 1", ["line 1: the key yes is no text"]),
+        ("? [a]\n: b", ["a list or mapping is no text"]),
+        ("description: !!python/name:os.system x", ["the tag tag:yaml.org,2002:python/name:os.system"]),
+        ("description: !!binary aGk=", ["the tag tag:yaml.org,2002:binary"]),
+        ("description: !!int x", ["what is tagged !!int is none"]),
+        ('description: "a\\eb"', ["a text holds a control character"]),
+        ("description: a\x1bb", ["a character that no text has (line 1)"]),
+        ("a: 1\n---\nb: 2", ["a second document begins"]),
+        ("search: {shares: {claims: .nan}}", [".nan is no finite number"]),
+        ("model: {timeout_seconds: 1.0e+999}", ["is no finite number"]),
+        ("search: {seed: " + "9" * 5000 + "}", ["is too long"]),
+        ("search: {seed: 99999999999999999999}", ["search.seed"]),
+        ("extraction: " + "[" * 100_000, ["nested more than 20 levels deep"]),
+        ("a: " + "{b: " * 1000 + "}" * 1000, ["nested more than 20 levels deep"]),
+        ("tables:\n\tx: 1", ["not valid YAML", "line 2"]),
+        ("engine: " + "x" * 5000, ["engine is 'xxx", "…"]),
+        ("questions: {file: ../../etc/passwd}", ["questions.file: should be a path below the corpus folder"]),
+        ("questions: {file: /etc/passwd}", ["questions.file: should be a path below the corpus folder"]),
+        ("questions: {file: 'C:\\q.csv'}", ["questions.file: should be a path below the corpus folder"]),
+        ("extraction: {pipeline: ../model}", ["extraction.pipeline"]),
     ],
 )
 def test_a_broken_file_is_named_with_key_and_allowed_values(
@@ -44,6 +77,8 @@ def test_a_broken_file_is_named_with_key_and_allowed_values(
         load_settings(tmp_path)
     for word in [*words, "corpus.yaml"]:
         assert word in str(caught.value)
+    assert len(str(caught.value).removeprefix(str(tmp_path))) < 1000
+    assert "\n" not in str(caught.value)
 
 
 def test_bytes_that_are_no_text_are_refused(tmp_path: Path) -> None:
@@ -52,11 +87,76 @@ def test_bytes_that_are_no_text_are_refused(tmp_path: Path) -> None:
         load_settings(tmp_path)
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "model: sk-abcdef",
+        "model: {concurrency: sk-abcdef}",
+        "model: {base_url: [sk-abcdef]}",
+        "model: {extra_body: sk-abcdef}",
+        "model: {tasks: {judge: {reasoning: sk-abcdef}}}",
+        "model: {api_key: sk-abcdef}",
+        "search: {api_key: sk-abcdef}",
+        "api_key: sk-abcdef\napi_key: sk-abcdef",
+    ],
+)
+def test_what_may_be_a_credential_is_not_repeated(tmp_path: Path, text: str) -> None:
+    (tmp_path / "corpus.yaml").write_text(text, encoding="utf-8")
+    with pytest.raises(SettingsError) as caught:
+        load_settings(tmp_path)
+    assert "sk-abcdef" not in str(caught.value)
+
+
+def test_what_is_no_file_of_settings_is_named(tmp_path: Path) -> None:
+    path = tmp_path / "corpus.yaml"
+    path.mkdir()
+    with pytest.raises(SettingsError, match="corpus.yaml is a folder"):
+        load_settings(tmp_path)
+    path.rmdir()
+    os.mkfifo(path)
+    with pytest.raises(SettingsError, match="is no ordinary file"):
+        load_settings(tmp_path)
+    path.unlink()
+    path.symlink_to(tmp_path / "nowhere")
+    with pytest.raises(SettingsError, match="cannot be read: No such file"):
+        load_settings(tmp_path)
+    path.unlink()
+    with path.open("wb") as file:
+        file.truncate(100_000_000)
+    with pytest.raises(SettingsError, match="has 100,000,000 bytes"):
+        load_settings(tmp_path)
+    with pytest.raises(SettingsError, match="cannot be read: Not a directory"):
+        load_settings(path)
+
+
+def test_dates_are_texts_and_so_are_times(tmp_path: Path) -> None:
+    (tmp_path / "corpus.yaml").write_text(
+        "description: 2024-02-30\nquestions: {ask: [12:30, !!str 5, ! 6]}", encoding="utf-8"
+    )
+    settings = load_settings(tmp_path)
+    assert settings.description == "2024-02-30"
+    assert settings.questions.ask == ["12:30", "5", "6"]
+
+
+@pytest.mark.parametrize("content", ["false", "0", "''", "[]"])
+def test_what_is_empty_but_no_mapping_is_refused(tmp_path: Path, content: str) -> None:
+    (tmp_path / "corpus.yaml").write_text(content, encoding="utf-8")
+    with pytest.raises(SettingsError, match="must be a mapping"):
+        load_settings(tmp_path)
+
+
+def test_python_may_give_no_infinite_numbers_either() -> None:
+    for given in ({"communities": {"resolution": float("inf")}}, {"model": {"temperature": float("nan")}}):
+        with pytest.raises(SettingsError, match="finite number"):
+            parse_settings(given, "here")
+
+
 def test_an_empty_file_and_a_byte_order_mark_are_fine(tmp_path: Path) -> None:
     (tmp_path / "corpus.yaml").write_text("", encoding="utf-8")
     assert load_settings(tmp_path) == CorpusSettings()
-    (tmp_path / "corpus.yaml").write_text("engine: llm", encoding="utf-8-sig")
-    assert load_settings(tmp_path).engine == "llm"
+    for encoding in ("utf-8-sig", "utf-16"):
+        (tmp_path / "corpus.yaml").write_text("engine: llm", encoding=encoding)
+        assert load_settings(tmp_path).engine == "llm"
 
 
 CANARY = "sk-canary-4071-nobody-may-see-this"
@@ -99,7 +199,7 @@ CANARY = "sk-canary-4071-nobody-may-see-this"
         ("{temperature: KEY}", ["model.temperature"]),
         ("{reasoning: KEY}", ["model.reasoning"]),
         ("[KEY]", ["model: "]),
-        ("{extra_body: {api_key: KEY", ["not valid YAML", "line 1"]),
+        ("{extra_body: {api_key: KEY", ["not valid YAML", "line 2, column 1"]),
     ],
 )
 def test_a_credential_is_refused_and_not_repeated(tmp_path: Path, text: str, words: list[str]) -> None:

@@ -1,9 +1,13 @@
 """What may be asked."""
 
+import re
+
 from graphrag_dagster.core.errors import QuestionError
 
 REFUSAL = "The documents of this corpus do not hold an answer to this question."
 LONGEST_QUESTION = 4000
+
+_NO_TEXT = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff]")
 
 
 def checked(question: str) -> str:
@@ -19,6 +23,6 @@ def checked(question: str) -> str:
         raise QuestionError(
             f"the question has {len(asked):,} characters; at most {LONGEST_QUESTION:,} can be answered"
         )
-    if any(ord(character) < 32 and character not in "\t\n\r" for character in asked):
+    if _NO_TEXT.search(asked):
         raise QuestionError("the question holds control characters, as binary files do; ask in words")
     return asked
