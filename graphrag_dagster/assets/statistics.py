@@ -29,6 +29,7 @@ _TABLES = (POSITION_BIAS, CONDITION_MEANS, SIGNIFICANCE, ALIGNMENT, VERDICTS)
     "core/evaluation/statistics.py",
     "core/evaluation/significance.py",
     "core/evaluation/bootstrap.py",
+    "core/evaluation/statements.py",
     "core/evaluation/votes.py",
     "core/evaluation/judging.py",
     "core/evaluation/verdict.py",

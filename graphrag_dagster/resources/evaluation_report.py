@@ -155,6 +155,7 @@ def _data(reader: Reader, settings: CorpusSettings, corpus: str, figures: Sequen
             "text_units.size": settings.text_units.size,
             "evaluation.criteria": ", ".join(own.criteria),
             "evaluation.replicates": own.replicates,
+            "temperature of verdicts": model.verdict_temperature if judged else "none",
             "evaluation.sample": own.sample or "all",
             "evaluation.thresholds": ", ".join(map(str, own.thresholds)),
         },

@@ -97,7 +97,19 @@ def _distinct_entities_of_old_studies(connection: duckdb.DuckDBPyConnection) -> 
         )
 
 
-_STEPS: tuple[_Step, ...] = (_questions_of_old_answers, _distinct_entities_of_old_studies)
+def _ranks_of_old_tests(connection: duckdb.DuckDBPyConnection) -> None:
+    """2 → 3: the direction of the ranks stands beside each test; of those made before it is not known."""
+    with suppress(duckdb.CatalogException):
+        connection.execute(
+            "alter table evaluation.significance add column if not exists rank_biserial DOUBLE"
+        )
+
+
+_STEPS: tuple[_Step, ...] = (
+    _questions_of_old_answers,
+    _distinct_entities_of_old_studies,
+    _ranks_of_old_tests,
+)
 
 #: What this version writes: the number of steps there have been.
 FORMAT = len(_STEPS)

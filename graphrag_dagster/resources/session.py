@@ -202,7 +202,12 @@ class Session:
             return None
         from graphrag_dagster.core.language.llm.judging import LlmAnswerJudge
 
-        return LlmAnswerJudge(self._chat("judge", waited_for=False), prompts, max_tokens=self._limit("judge"))
+        return LlmAnswerJudge(
+            self._chat("judge", waited_for=False),
+            prompts,
+            max_tokens=self._limit("judge"),
+            temperature=self._settings.model.verdict_temperature,
+        )
 
     def claim_decomposer(self) -> ClaimDecomposer:
         """Who takes answers apart into claims."""

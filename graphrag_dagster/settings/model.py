@@ -21,6 +21,8 @@ _LONGEST_REPLY: dict[TaskName, int] = {
     "judge": 1000,
     "embed": 0,
 }
+#: At 0 most endpoints say the same again, and five verdicts are one; the paper's varied and were averaged.
+_VERDICTS_VARY = 0.7
 
 
 class PriceSettings(Section):
@@ -62,7 +64,11 @@ class ModelSettings(Section):
     )
     api_key_variable: VariableName = Field("OPENAI_API_KEY", description="variable that holds the key")
     name: PlainText = Field("gpt-4.1-mini", description="chat model")
-    temperature: Annotated[float, Field(ge=0, le=2)] = Field(0.0, description="sampling temperature")
+    temperature: Annotated[float, Field(ge=0, le=2)] = Field(
+        0.0,
+        description="sampling temperature; where neither it nor that of the task judge is given, a judge "
+        "compares answers at 0.7, so that its replicates differ",
+    )
     top_p: Annotated[float, Field(gt=0, le=1)] | None = Field(
         None, description="nucleus sampling; default: the endpoint's"
     )
@@ -123,6 +129,12 @@ class ModelSettings(Section):
         if merged.max_output_tokens is None:
             merged = merged.model_copy(update={"max_output_tokens": _LONGEST_REPLY[task]})
         return merged
+
+    @property
+    def verdict_temperature(self) -> float:
+        """Temperature at which answers are compared; what else the task ``judge`` does keeps its own."""
+        judge = self.for_task("judge")
+        return judge.temperature if "temperature" in judge.model_fields_set else _VERDICTS_VARY
 
     @property
     def reply_limit(self) -> int:

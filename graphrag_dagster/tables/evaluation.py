@@ -15,7 +15,12 @@ _CONDITION = column("condition", "VARCHAR", "Way of answering")
 
 def _interval(of: str) -> tuple[Column, Column]:
     return (
-        column("ci_low", "DOUBLE", f"Lower end of the 95 % bootstrap interval of {of}", nullable=True),
+        column(
+            "ci_low",
+            "DOUBLE",
+            f"Lower end of the 95 % bootstrap interval of {of}, not corrected; null where all values are equal",
+            nullable=True,
+        ),
         column("ci_high", "DOUBLE", "Its upper end", nullable=True),
     )
 
@@ -103,9 +108,9 @@ POSITION_BIAS = Table(
         column("unusable", "INTEGER", "Of the ties those for want of a usable reply"),
         column("first_wins", "INTEGER", "Won by the answer that was shown first"),
         column("share", "DOUBLE", "Of the verdicts that are no ties; null without any", nullable=True),
-        column("ci_low", "DOUBLE", "Lower end of the 95 % Wilson interval of the share", nullable=True),
+        column("ci_low", "DOUBLE", "Lower end of its 95 % interval by Clopper and Pearson", nullable=True),
         column("ci_high", "DOUBLE", "Its upper end", nullable=True),
-        column("p", "DOUBLE", "Two-sided, against one half", nullable=True),
+        column("p", "DOUBLE", "Exact binomial test, two-sided, against one half", nullable=True),
     ),
 )
 
@@ -245,9 +250,16 @@ SIGNIFICANCE = Table(
         column("difference", "DOUBLE", "mean_a minus mean_b"),
         *_interval("the difference"),
         column("z", "DOUBLE", "Normal approximation, from the smaller sum of ranks: never above 0"),
-        column("p", "DOUBLE", "Two-sided"),
-        column("p_holm", "DOUBLE", "Corrected within the pairs of the measure"),
+        column("p", "DOUBLE", "Two-sided; exact up to 25 questions with a difference, of z above"),
+        column("p_holm", "DOUBLE", "p corrected by Holm within the pairs of the measure"),
         column("significant", "BOOLEAN", "p_holm is below 0.05"),
+        column(
+            "rank_biserial",
+            "DOUBLE",
+            "Direction and size of what is tested: rank sums for minus against condition_a over their sum, "
+            "-1 to 1; null where an older version tested",
+            nullable=True,
+        ),
     ),
 )
 
@@ -279,9 +291,14 @@ VERDICTS = Table(
         _MEASURE,
         _CONDITION,
         column("baseline", "VARCHAR", "The way it is compared with"),
-        column("outcome", "VARCHAR", "What the test says", values=("better", "worse", "no difference")),
+        column(
+            "outcome",
+            "VARCHAR",
+            "What the corrected test says; mixed where ranks and means point in different directions",
+            values=("better", "worse", "mixed", "no difference"),
+        ),
         column("difference", "DOUBLE", "Its mean minus the baseline's"),
-        column("p_holm", "DOUBLE", "Of the test, corrected"),
+        column("p_holm", "DOUBLE", "Of Wilcoxon's test, corrected by Holm"),
         column("statement", "VARCHAR", "The same as a sentence"),
     ),
 )

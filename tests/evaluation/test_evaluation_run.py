@@ -107,6 +107,8 @@ def test_a_judge_that_likes_length_gives_the_win_to_the_longer_answers(
     assert judged.height == 72
     assert len(asked) == judged["model"].is_not_null().sum() > 0
     assert {one.body["model"] for one in asked} == {"judge"}
+    assert {one.body["temperature"] for one in asked} == {0.7}
+    assert {one.body["temperature"] for one in endpoint.chats if one.task != "judge_answers"} == {0.0}
     for key, group in judged.group_by("question_id", "condition_a", "condition_b", "criterion"):
         votes = ["tie" if winner is None else "a" if winner == key[1] else "b" for winner in group["winner"]]
         found = read(tables.COMPARISONS).filter(

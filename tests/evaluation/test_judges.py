@@ -24,6 +24,24 @@ ANSWERS = {
 }
 
 
+@pytest.mark.parametrize(
+    ("given", "verdicts", "others"),
+    [
+        ({}, 0.7, 0.0),
+        ({"temperature": 0}, 0.0, 0.0),
+        ({"temperature": 0.3}, 0.3, 0.3),
+        ({"tasks": {"judge": {"temperature": 1.0}}}, 1.0, 0.0),
+        ({"temperature": 0.3, "tasks": {"judge": {"name": "other"}}}, 0.3, 0.3),
+    ],
+)
+def test_verdicts_vary_unless_a_temperature_is_given(
+    given: dict[str, Any], verdicts: float, others: float
+) -> None:
+    settings = ModelSettings.model_validate(given)
+    assert settings.verdict_temperature == verdicts
+    assert settings.for_task("answer").temperature == others
+
+
 def run(
     monkeypatch: pytest.MonkeyPatch,
     script: Callable[[dict[str, Any]], Any],

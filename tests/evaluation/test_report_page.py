@@ -108,6 +108,7 @@ def _tests(measure: str, tests: Sequence[PairTest]) -> list[dict[str, object]]:
             "z": one.z,
             "p": one.p,
             "p_holm": one.p_holm,
+            "rank_biserial": one.rank_biserial,
             "significant": one.p_holm < 0.05,
         }
         for one in tests
@@ -690,6 +691,20 @@ def test_other_conditions_and_baseline() -> None:
     data = made(judged=True, questions=6)
     assert "Nothing can be said" in render(replace(data, baseline="basic", verdicts=None))
     assert "C0" in render(replace(data, conditions=("SS", "C0"), verdicts=None))
+
+
+def test_where_interval_and_test_disagree_it_is_marked_and_told(judged: ReportData) -> None:
+    assert judged.significance is not None
+    apart = replace(judged, significance=judged.significance.with_columns(p_holm=pl.lit(0.9)), verdicts=None)
+    assert "†" in _cells(render(apart), "Comparisons won against SS")["directness"][0]
+    told = section(render(apart), "caveats").get_text()
+    assert "Interval and test disagree" in told
+    assert "for the correction" in told
+    statements = section(render(apart), "answer").get_text()
+    assert "Wilcoxon p < .001, Holm-corrected p = .900" in statements
+    assert "not corrected for the number of pairs" in statements
+    together = replace(judged, significance=judged.significance.with_columns(ci_low=None, ci_high=None))
+    assert "Interval and test disagree" not in section(render(together), "caveats").get_text()
 
 
 def test_pairs_are_coloured_where_the_corrected_test_finds_a_difference(judged: ReportData) -> None:

@@ -1,7 +1,8 @@
 import importlib.util
 import math
+from dataclasses import replace
 from fractions import Fraction
-from itertools import combinations
+from itertools import combinations, product
 from pathlib import Path
 
 import numpy as np
@@ -12,6 +13,7 @@ from hypothesis.extra.numpy import arrays
 from scipy import stats
 
 from graphrag_dagster.core.evaluation.significance import (
+    EXACT,
     SignedRank,
     holm,
     pairwise,
@@ -73,7 +75,9 @@ def test_wilcoxon_by_hand() -> None:
     assert found.n == 5
     assert found.zeros == 1
     assert found.z == pytest.approx(-2 / math.sqrt(7.375))
-    assert found.p == pytest.approx(two_sided(found.z))
+    # A sum of 3 at most comes of six of sixteen ways to give the signs: none, each alone, both of 1.5.
+    assert found.p == 2 * 5 / 16
+    assert found.rank_biserial == pytest.approx((7 - 3) / 10)
 
 
 @pytest.mark.parametrize("values", [[], [3], [1, 2, 5]])
@@ -93,14 +97,32 @@ def test_wilcoxon_is_that_of_scipy(pair: np.ndarray) -> None:
     if found.zeros < found.n:
         theirs = stats.wilcoxon(*pair, zero_method="wilcox", correction=False, method="asymptotic")
         assert found.z == pytest.approx(-abs(theirs.zstatistic), abs=1e-12)
-        assert found.p == pytest.approx(theirs.pvalue, rel=1e-9)
+        if found.n - found.zeros > EXACT:
+            assert found.p == pytest.approx(theirs.pvalue, rel=1e-9)
+
+
+@given(st.lists(st.integers(-4, 4).filter(bool), min_size=1, max_size=10))
+def test_few_pairs_have_the_p_of_all_their_signs(differences: list[int]) -> None:
+    found = wilcoxon(differences, [0] * len(differences))
+    ranks = stats.rankdata(np.abs(differences))
+    sums = [sum(chosen) for chosen in product(*((0, rank) for rank in ranks))]
+    positive = ranks[np.array(differences) > 0].sum()
+    smaller = min(positive, ranks.sum() - positive)
+    assert found.p == pytest.approx(min(1, 2 * sum(one <= smaller for one in sums) / len(sums)))
+    assert found.rank_biserial == pytest.approx((2 * positive - ranks.sum()) / ranks.sum())
+
+
+def test_five_equal_differences_are_not_significant_and_six_are() -> None:
+    found = [wilcoxon([7] * count, [0] * count).p for count in (1, 5, 6, EXACT + 1)]
+    assert found[:3] == [1.0, 2 / 32, 2 / 64]
+    assert found[3] == pytest.approx(two_sided(math.sqrt(EXACT + 1)))
 
 
 @given(paired, st.randoms(use_true_random=False))
 def test_neither_sides_nor_order_nor_scale_matter(pair: np.ndarray, random) -> None:
     found = wilcoxon(*pair)
     order = random.sample(range(found.n), found.n)
-    assert wilcoxon(pair[1], pair[0]) == found
+    assert wilcoxon(pair[1], pair[0]) == replace(found, rank_biserial=-found.rank_biserial)
     assert wilcoxon(pair[0][order], pair[1][order]) == found
     assert wilcoxon(pair[0] * 0.1, pair[1] * 0.1) == found
     assert found.z <= 0

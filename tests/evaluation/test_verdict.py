@@ -25,6 +25,10 @@ def against(
     p_holm: float = 0.0004,
     interval: tuple[float, float] | None = None,
     mean_a: float | None = None,
+    *,
+    p: float | None = None,
+    ranks: float | None = None,
+    zeros: int = 3,
 ) -> dict[str, object]:
     """A row of evaluation.significance."""
     low, high = interval or (None, None)
@@ -34,21 +38,22 @@ def against(
         "condition_a": a,
         "condition_b": b,
         "questions": 125,
-        "zeros": 3,
+        "zeros": zeros,
         "mean_a": base,
         "mean_b": base - difference,
         "difference": difference,
         "ci_low": low,
         "ci_high": high,
         "z": -4.0,
-        "p": p_holm / 3,
+        "p": p_holm / 3 if p is None else p,
         "p_holm": p_holm,
         "significant": p_holm < 0.05,
+        "rank_biserial": ranks,
     }
 
 
 def frame(*rows: dict[str, object]) -> pl.DataFrame:
-    schema = {"ci_low": pl.Float64, "ci_high": pl.Float64}
+    schema = {"ci_low": pl.Float64, "ci_high": pl.Float64, "rank_biserial": pl.Float64}
     return pl.DataFrame(list(rows), schema_overrides=schema)
 
 
@@ -69,53 +74,53 @@ def test_rows_are_those_of_the_declared_table() -> None:
     [
         (
             against("claims", "C2", "SS", 6.1, interval=(4.0, 8.1)),
-            "C2 states 6.1 more claims per answer than SS (95 % interval 4.0 to 8.1; p < .001).",
+            "C2 states 6.1 more claims per answer than SS (95 % bootstrap interval 4.0 to 8.1; Wilcoxon p < .001, Holm-corrected p < .001).",
         ),
         (
             # The pair the other way round says the same.
             against("claims", "SS", "C2", -6.1, interval=(-8.1, -4.0)),
-            "C2 states 6.1 more claims per answer than SS (95 % interval 4.0 to 8.1; p < .001).",
+            "C2 states 6.1 more claims per answer than SS (95 % bootstrap interval 4.0 to 8.1; Wilcoxon p < .001, Holm-corrected p < .001).",
         ),
         (
             against("claims", "C2", "SS", -6.1, interval=(-8.1, -4.0)),
-            "C2 states 6.1 fewer claims per answer than SS (95 % interval 4.0 to 8.1; p < .001).",
+            "C2 states 6.1 fewer claims per answer than SS (95 % bootstrap interval 4.0 to 8.1; Wilcoxon p < .001, Holm-corrected p < .001).",
         ),
         (
             against("claims-lex", "C2", "SS", 6.1),
-            "C2 states 6.1 more claim-like clauses (claims-lex) per answer than SS (p < .001).",
+            "C2 states 6.1 more claim-like clauses (claims-lex) per answer than SS (Wilcoxon p < .001, Holm-corrected p < .001).",
         ),
         (
             against("clusters 0.7", "C2", "SS", 2.5, 0.034),
-            "C2 has 2.5 more clusters of claims at distance 0.7 per answer than SS (p = .034).",
+            "C2 has 2.5 more clusters of claims at distance 0.7 per answer than SS (Wilcoxon p = .011, Holm-corrected p = .034).",
         ),
         (
             against("claims", "C2", "SS", 0.3, 0.41, (-0.2, 0.8)),
             "No difference between C2 and SS in claims per answer was found: 0.30 more for C2 "
-            "(95 % interval −0.20 to 0.80; p = .410).",
+            "(95 % bootstrap interval −0.20 to 0.80; Wilcoxon p = .137, Holm-corrected p = .410).",
         ),
         (
             against("comprehensiveness", "C2", "SS", 44.0, interval=(32.0, 54.0)),
-            "C2 wins 72 % of the comparisons with SS on comprehensiveness (95 % interval 66 % to 77 %; p < .001).",
+            "C2 wins 72 % of the comparisons with SS on comprehensiveness (95 % bootstrap interval 66 % to 77 %; Wilcoxon p < .001, Holm-corrected p < .001).",
         ),
         (
             against("directness", "SS", "C2", 60.0, interval=(50.0, 70.0)),
-            "C2 wins 20 % of the comparisons with SS on directness (95 % interval 15 % to 25 %; p < .001).",
+            "C2 wins 20 % of the comparisons with SS on directness (95 % bootstrap interval 15 % to 25 %; Wilcoxon p < .001, Holm-corrected p < .001).",
         ),
         (
             against("diversity", "C2", "SS", 4.0, 1.0),
-            "C2 wins 52 % of the comparisons with SS on diversity (p = 1): no difference was found.",
+            "C2 wins 52 % of the comparisons with SS on diversity (Wilcoxon p = .333, Holm-corrected p = 1): no difference was found.",
         ),
         (
             against("deepeval answer_relevancy", "C2", "SS", -0.052, 0.0499996),
-            "The mean deepeval answer relevancy of C2 is 0.05 lower than that of SS (p < .05).",
+            "The mean deepeval answer relevancy of C2 is 0.05 lower than that of SS (Wilcoxon p = .017, Holm-corrected p < .05).",
         ),
         (
             against("context tokens", "C2", "SS", 65480.3),
-            "C2 reads 65,480 more tokens of context per answer than SS (p < .001).",
+            "C2 reads 65,480 more tokens of context per answer than SS (Wilcoxon p < .001, Holm-corrected p < .001).",
         ),
         (
             against("something new", "C2", "SS", 1.0),
-            "The mean something new of C2 is 1.0 higher than that of SS (p < .001).",
+            "The mean something new of C2 is 1.0 higher than that of SS (Wilcoxon p < .001, Holm-corrected p < .001).",
         ),
     ],
 )
@@ -129,7 +134,7 @@ def test_statements(row: dict[str, object], sentence: str) -> None:
         ("claims", 1.0, 0.0499, "better"),
         ("claims", 1.0, 0.05, "no difference"),
         ("claims", -1.0, 0.01, "worse"),
-        ("claims", 0.0, 0.01, "no difference"),
+        ("claims", 0.0, 0.01, "mixed"),
         ("unsupported statements", -1.0, 0.01, "better"),
         ("refusals", 0.2, 0.01, "worse"),
         ("context tokens", 900.0, 0.01, "worse"),
@@ -141,6 +146,78 @@ def test_outcomes(name: str, difference: float, p: float, outcome: str) -> None:
     made = verdicts(frame(against(name, "C0", "SS", difference, p)), CONDITIONS)
     assert made["outcome"].to_list() == [outcome]
     assert made["difference"].to_list() == [difference]
+
+
+@pytest.mark.parametrize(
+    ("row", "outcome", "sentence"),
+    [
+        (
+            against("claims", "C2", "SS", 1.2, 0.9, (0.3, 2.1), p=0.06),
+            "no difference",
+            "No difference between C2 and SS in claims per answer was found: 1.2 more for C2 (95 % bootstrap "
+            "interval 0.30 to 2.1; Wilcoxon p = .060, Holm-corrected p = .900). The interval leaves out 0 since "
+            "it is of the mean, which a few large differences move; the verdict follows the test, which is of "
+            "ranks.",
+        ),
+        (
+            against("diversity", "SS", "C2", -8.0, 0.3, (-15.0, -1.0), p=0.02),
+            "no difference",
+            "C2 wins 54 % of the comparisons with SS on diversity (95 % bootstrap interval 50.5 % to 57.5 %; Wilcoxon "
+            "p = .020, Holm-corrected p = .300): no difference was found. The interval leaves out 50 % since it "
+            "is not corrected for the number of pairs; the verdict follows the corrected test.",
+        ),
+        (
+            against("words", "TS", "SS", -11.1, 0.0004, (-24.6, 3.4), ranks=-0.4),
+            "worse",
+            "TS writes 11.1 fewer words per answer than SS (95 % bootstrap interval −3.4 to 24.6; Wilcoxon "
+            "p < .001, Holm-corrected p < .001). The interval holds 0 since it is of the mean, which a few large "
+            "differences move; the verdict follows the test, which is of ranks.",
+        ),
+        (
+            against("words", "SS", "C2", -12.2, 0.03, (-31.0, 4.0), ranks=0.5),
+            "mixed",
+            "Mixed between C2 and SS in words per answer: 12.2 more for C2 (95 % bootstrap interval −4.0 to 31.0; "
+            "Wilcoxon p = .010, Holm-corrected p = .030). By ranks, which the test goes by, SS is ahead; the mean "
+            "follows a few large differences, so neither is called better.",
+        ),
+        (
+            against("claims", "C2", "SS", 0.0, 1.0, zeros=125),
+            "no difference",
+            "C2 and SS have the same claims per answer on every question.",
+        ),
+        (
+            against("diversity", "C2", "SS", 0.0, 1.0, zeros=125),
+            "no difference",
+            "C2 and SS are even on diversity on all of 125 questions.",
+        ),
+        (
+            against("claims", "C2", "SS", 0.0, 1.0, (-1.0, 1.0), ranks=0.0),
+            "no difference",
+            "No difference between C2 and SS in claims per answer was found: the means of C2 and SS are equal "
+            "(95 % bootstrap interval −1.0 to 1.0; Wilcoxon p = .333, Holm-corrected p = 1).",
+        ),
+    ],
+)
+def test_what_disagrees_is_said_and_why(row: dict[str, object], outcome: str, sentence: str) -> None:
+    made = verdicts(frame(row), CONDITIONS)
+    assert made["outcome"].to_list() == [outcome]
+    assert made["statement"].to_list() == [sentence]
+
+
+@given(st.lists(st.integers(-9, 9), min_size=1, max_size=40), st.integers(1, 12))
+def test_what_is_called_better_is_so_by_mean_and_by_ranks(differences: list[int], scale: int) -> None:
+    values = np.array([scale * one**3 for one in differences], dtype=float)
+    (test,) = pairwise({"C1": values, "SS": np.zeros(len(values))}, ("C1", "SS"), resamples=50)
+    row = against(
+        "claims", "C1", "SS", test.difference or 0.0, test.p_holm, p=test.p, ranks=test.rank_biserial
+    )
+    (one,) = contrasts(frame(row), ("C1", "SS"), "SS")
+    if one.outcome == "better":
+        assert test.mean_a is not None
+        assert test.mean_a > 0
+        assert test.rank_biserial > 0
+    if len(differences) < 6:
+        assert one.outcome == "no difference"
 
 
 def test_rows_are_in_order_and_only_those_against_the_baseline() -> None:
@@ -264,7 +341,8 @@ def test_headline_without_a_judge_says_that_nothing_is_known() -> None:
     text = spoken(against("claims-lex", "C2", "SS", 6.1), against("words", "C2", "SS", 80.0), judged=False)
     assert text == (
         "Not known: no model has judged these answers; counts say nothing about which answer is better liked. "
-        "C2 states 6.1 more claim-like clauses (claims-lex) per answer than SS (p < .001). "
+        "C2 states 6.1 more claim-like clauses (claims-lex) per answer than SS (Wilcoxon p < .001, Holm-corrected "
+        "p < .001). "
         "Its answers are also 80.0 words longer than those of SS."
     )
     assert "Yes" not in spoken(COMPREHENSIVE, judged=False)

@@ -14,12 +14,16 @@ _DRAWS_AT_ONCE = 1_000_000
 
 @dataclass(frozen=True, slots=True)
 class MeanInterval:
-    """A mean of ``n`` values and the bounds of its confidence interval, in the unit of the values."""
+    """A mean of ``n`` values and the bounds of its confidence interval, in the unit of the values.
+
+    The bounds are None where all values are equal: drawing from them again says nothing of how far off the
+    mean may be, and an interval without width would pass for certainty.
+    """
 
     n: int
     mean: float
-    low: float
-    high: float
+    low: float | None
+    high: float | None
 
 
 def mean_interval(
@@ -34,7 +38,7 @@ def mean_interval(
         seed: of the generator; equal arguments give equal bounds.
 
     Returns:
-        None without values; where all values are equal both bounds are that value.
+        None without values; where all values are equal, one value among them, there are no bounds.
 
     Raises:
         ValueError: a value is not finite, the shape is not [n], or an option is out of range.
@@ -49,7 +53,7 @@ def mean_interval(
     # Resampling picks by position, so only sorted values make the bounds independent of the order given.
     array = np.sort(array)
     if array[0] == array[-1]:
-        return MeanInterval(len(array), float(array[0]), float(array[0]), float(array[0]))
+        return MeanInterval(len(array), float(array[0]), None, None)
     generator = np.random.default_rng(seed)
     means = np.empty(resamples)
     block = max(1, _DRAWS_AT_ONCE // len(array))

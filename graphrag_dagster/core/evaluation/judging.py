@@ -8,7 +8,6 @@ answer that was shown first won is told with the results.
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import combinations
-from math import sqrt
 
 import polars as pl
 
@@ -18,8 +17,8 @@ from graphrag_dagster.core.language.judging import CRITERIA, Comparison, Criteri
 
 #: Name of the row of :func:`position_bias` that takes all criteria together.
 ALL = "all"
-#: The standard normal's quantile of 97.5 %.
-_Z = 1.959963984540054
+#: What an interval of 95 % leaves out at either end.
+_TAIL = 0.025
 _KEY = ("question_id", "condition_a", "condition_b", "criterion", "replicate")
 _VERDICTS = {
     "winner": pl.String,
@@ -192,11 +191,12 @@ def judged(plan: pl.DataFrame, verdicts: Iterable[Verdict], model: str) -> pl.Da
 def position_bias(judgements: pl.DataFrame) -> pl.DataFrame:
     """Return how often the answer that was shown first won, by criterion and over all.
 
-    The interval is Wilson's of 95 %, ``p`` that of the exact two-sided binomial test against one half. Both
-    take verdicts as independent. Verdicts on one comparison are not, but its replicates are shown both ways,
-    which keeps a judge without a favourite place nearer to one half than the test allows for: it does not
-    find a bias too often. With one or three replicates that is so by criterion only, not over all, since the
-    criteria share the order of the answers.
+    The interval is Clopper and Pearson's of 95 %, ``p`` that of the exact two-sided binomial test against one
+    half: the interval leaves out one half just where ``p`` is below .05. Both take verdicts as independent.
+    Verdicts on one comparison are not, but its replicates are shown both ways, which keeps a judge without a
+    favourite place nearer to one half than the test allows for: it does not find a bias too often. With one
+    or three replicates that is so by criterion only, not over all, since the criteria share the order of the
+    answers.
 
     Args:
         judgements: rows of :func:`judged`.
@@ -226,12 +226,11 @@ def position_bias(judgements: pl.DataFrame) -> pl.DataFrame:
 
 def _share(wins: int, decided: int) -> tuple[float | None, float | None, float | None, float | None]:
     """The share, the bounds of its interval, and p against one half."""
-    from scipy.special import bdtr
+    from scipy.special import bdtr, betaincinv
 
     if not decided:
         return None, None, None, None
-    share, shrink = wins / decided, 1 + _Z**2 / decided
-    centre = (share + _Z**2 / (2 * decided)) / shrink
-    half = _Z / shrink * sqrt(share * (1 - share) / decided + _Z**2 / (4 * decided**2))
+    low = float(betaincinv(wins, decided - wins + 1, _TAIL)) if wins else 0.0
+    high = float(betaincinv(wins + 1, decided - wins, 1 - _TAIL)) if wins < decided else 1.0
     p = min(1.0, 2 * float(bdtr(min(wins, decided - wins), decided, 0.5)))
-    return share, max(0.0, centre - half), min(1.0, centre + half), p
+    return wins / decided, low, high, p

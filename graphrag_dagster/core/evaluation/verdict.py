@@ -4,9 +4,10 @@ from collections.abc import Iterable, Sequence
 
 import polars as pl
 
-from graphrag_dagster.core.evaluation.report.contrasts import Contrast, contrasts
-from graphrag_dagster.core.evaluation.report.measures import CONTROL, Measure, measure, uses_graph
-from graphrag_dagster.core.evaluation.report.numbers import counted, listed, p_value, percent, plain
+from graphrag_dagster.core.evaluation.report.contrasts import contrasts
+from graphrag_dagster.core.evaluation.report.measures import CONTROL, measure, uses_graph
+from graphrag_dagster.core.evaluation.report.numbers import counted, listed, percent, plain
+from graphrag_dagster.core.evaluation.statements import sentence
 
 #: Fewer questions than these are too few to rely on.
 ENOUGH_QUESTIONS = 20
@@ -46,55 +47,6 @@ def verdicts(significance: pl.DataFrame, conditions: Sequence[str], baseline: st
         for one in contrasts(significance, conditions, baseline)
     ]
     return pl.DataFrame(rows, schema=_SCHEMA, orient="row")
-
-
-def sentence(contrast: Contrast, baseline: str) -> str:
-    """Return a test as a sentence with its interval, that of the difference as stated, and corrected p."""
-    spoken, condition = measure(contrast.measure), contrast.condition
-    if spoken.kind == "judged":
-        return _judged(contrast, baseline)
-    size = plain(abs(contrast.difference))
-    tail = _tail(contrast)
-    if contrast.outcome == "no difference":
-        direction = _more(contrast, spoken)
-        return (
-            f"No difference between {condition} and {baseline} in {spoken.label} was found: "
-            f"{size} {direction} for {condition} ({tail})."
-        )
-    if spoken.noun:
-        return (
-            f"{condition} {spoken.verb} {size} {_more(contrast, spoken)} {spoken.noun} per answer "
-            f"than {baseline} ({tail})."
-        )
-    return (
-        f"The mean {spoken.label} of {condition} is {size} {_more(contrast, spoken)} than that of "
-        f"{baseline} ({tail})."
-    )
-
-
-def _judged(contrast: Contrast, baseline: str) -> str:
-    interval = contrast.win_rate_interval
-    bounds = f"95 % interval {percent(interval[0], 0)} to {percent(interval[1], 0)}; " if interval else ""
-    undecided = ": no difference was found" if contrast.outcome == "no difference" else ""
-    return (
-        f"{contrast.condition} wins {percent(contrast.mean, 0)} of the comparisons with {baseline} on "
-        f"{contrast.measure} ({bounds}{p_value(contrast.p_holm)}){undecided}."
-    )
-
-
-def _more(contrast: Contrast, spoken: Measure) -> str:
-    words = ("more", "fewer") if spoken.noun else ("higher", "lower")
-    return words[contrast.difference < 0]
-
-
-def _tail(contrast: Contrast) -> str:
-    p = p_value(contrast.p_holm)
-    if contrast.interval is None:
-        return p
-    low, high = contrast.interval
-    if contrast.difference < 0:
-        low, high = -high, -low
-    return f"95 % interval {plain(low)} to {plain(high)}; {p}"
 
 
 def main_measure(rows: pl.DataFrame) -> str | None:

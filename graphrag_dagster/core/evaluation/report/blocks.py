@@ -16,7 +16,7 @@ from graphrag_dagster.core.evaluation.report.result_tables import (
     measure_table,
     win_rate_grids,
 )
-from graphrag_dagster.core.evaluation.report.tables import TableView, table
+from graphrag_dagster.core.evaluation.report.tables import BOUNDS, TESTED, TableView, table
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +68,7 @@ def blocks(data: ReportData) -> list[Block]:
 def _counted(data: ReportData) -> list[Block]:
     proxy = data.claim_engine != "llm"
     counted = "claims-lex and clusters-lex (extractive)" if proxy else "Claims and clusters"
-    against = f"mean over the questions, 95 % interval, and corrected p against {data.baseline}"
+    against = f"mean over the questions, its {BOUNDS}, and against {data.baseline} {TESTED}"
     return [
         Block(
             "What was counted in the answers",

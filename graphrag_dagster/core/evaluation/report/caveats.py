@@ -166,6 +166,15 @@ def _on_numbers(data: ReportData) -> Iterator[tuple[str, str]]:
             f"{counted(missing, 'value')} of {data.quality_scores.height:,} are not defined and are left "
             "out, not counted as 0; the reasons stand with the metrics.",
         )
+    if disagreeing := [one for one in tests(data) if one.disagreement]:
+        corrected = sum(one.disagreement == "correction" for one in disagreeing)
+        yield (
+            "Interval and test disagree",
+            f"In {len(disagreeing):,} of {counted(len(tests(data)), 'comparison')} with {data.baseline} the "
+            "interval of the mean and the test say different things; the verdict follows the test. "
+            f"{corrected:,} of them for the correction, which intervals do not have, the others because a "
+            "few large differences move a mean and not the ranks.",
+        )
     if data.condition_costs is not None and data.condition_costs["usd"].null_count():
         yield (
             "Unknown prices",

@@ -7,7 +7,15 @@ import polars as pl
 from graphrag_dagster.core.evaluation.report.content import ReportData, rows_of
 from graphrag_dagster.core.evaluation.report.measures import measure
 from graphrag_dagster.core.evaluation.report.numbers import NONE, money, p_value, plain, share
-from graphrag_dagster.core.evaluation.report.tables import Cell, TableView, table, tests, tone_of
+from graphrag_dagster.core.evaluation.report.tables import (
+    TESTED,
+    Cell,
+    TableView,
+    table,
+    tested_notes,
+    tests,
+    tone_of,
+)
 
 Row = dict[str, Any]
 
@@ -46,7 +54,15 @@ def bias_table(data: ReportData) -> TableView | None:
     )
     return table(
         "How often the answer that was shown first won; a fair judge gives 50 %",
-        ("Criterion", "verdicts", "ties", "unusable", "first wins", "95 % interval", "p against 50 %"),
+        (
+            "Criterion",
+            "verdicts",
+            "ties",
+            "unusable",
+            "first wins",
+            "95 % interval (Clopper and Pearson)",
+            "p against 50 % (exact binomial test)",
+        ),
         [
             [
                 Cell(row["criterion"]),
@@ -129,11 +145,14 @@ def quality_table(data: ReportData) -> TableView | None:
             mean, has, of = means.get((family, metric, condition), (None, 0, 0))
             test = found.get((f"{family} {metric}", condition))
             notes = [f"{has:,} of {of:,} answers"] if of else []
-            notes += [f"{p_value(test.p_holm)}: {test.outcome}"] if test else []
+            notes += tested_notes(test, test.outcome) if test else ()
             cells.append(Cell(plain(mean), tuple(notes), tone_of(test) if test else ""))
         rows.append(cells)
     return table(
-        "Mean of each metric, 0 to 1, over the answers that have a value", ("Metric", *data.conditions), rows
+        "Mean of each metric, 0 to 1, over the answers that have a value, and against "
+        f"{data.baseline} {TESTED}",
+        ("Metric", *data.conditions),
+        rows,
     )
 
 

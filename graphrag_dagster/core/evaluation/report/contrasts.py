@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 import polars as pl
 
@@ -9,6 +10,8 @@ from graphrag_dagster.core.evaluation.report.measures import measure
 from graphrag_dagster.core.evaluation.report.numbers import ALPHA
 
 Interval = tuple[float, float]
+Outcome = Literal["better", "worse", "mixed", "no difference"]
+Disagreement = Literal["correction", "ranks"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,31 +20,59 @@ class Contrast:
 
     ``mean``, ``difference`` (mean minus the baseline's) and its ``interval`` are in the unit of the measure.
     Of a criterion ``mean`` is the win rate over the baseline, 0–100, and ``difference`` ``2 * mean - 100``.
+    ``interval`` is the bootstrap's, of the mean and not corrected; ``p`` is Wilcoxon's, of ranks, ``p_holm``
+    the same corrected by Holm. ``ranks`` is the direction of the test, -1 to 1, None where it is not known;
+    on ``equal`` of the ``questions`` both ways have the same value.
     """
 
     measure: str
     condition: str
     questions: int
+    equal: int
     mean: float
     difference: float
     interval: Interval | None
+    p: float
     p_holm: float
+    ranks: float | None
 
     @property
-    def outcome(self) -> str:
-        """``better``, ``worse`` or ``no difference``; where neither way is better, ``better`` means more.
+    def outcome(self) -> Outcome:
+        """What the corrected test says; where neither way is better, ``better`` means more.
 
-        The test is one of ranks, the direction that of the mean.
+        ``mixed``: it finds a difference, but ranks and means do not point in the same direction, as where
+        most questions speak for one way and a few, by much, for the other.
         """
-        sign = measure(self.measure).sign or 1
-        if self.p_holm >= ALPHA or self.difference == 0:
+        if self.p_holm >= ALPHA:
             return "no difference"
+        if opposed(self.difference, self.ranks):
+            return "mixed"
+        sign = measure(self.measure).sign or 1
         return "better" if sign * self.difference > 0 else "worse"
+
+    @property
+    def disagreement(self) -> Disagreement | None:
+        """Why the interval leaves out 0 and the test finds nothing, or the reverse; None where they agree.
+
+        ``correction``: without it the test would find the difference as well. ``ranks``: a mean follows a few
+        large differences, ranks do not.
+        """
+        if self.interval is None:
+            return None
+        leaves_out_0 = self.interval[0] > 0 or self.interval[1] < 0
+        if leaves_out_0 == (self.p_holm < ALPHA):
+            return None
+        return "correction" if self.p < ALPHA <= self.p_holm else "ranks"
 
     @property
     def win_rate_interval(self) -> Interval | None:
         """The interval of a criterion's win rate, 0–100."""
         return self.interval and (50 + self.interval[0] / 2, 50 + self.interval[1] / 2)
+
+
+def opposed(difference: float, ranks: float | None) -> bool:
+    """Whether ranks, where their direction is known, do not point where the difference of means does."""
+    return difference * (difference if ranks is None else ranks) <= 0
 
 
 def contrasts(significance: pl.DataFrame, conditions: Sequence[str], baseline: str) -> list[Contrast]:
@@ -67,13 +98,20 @@ def contrasts(significance: pl.DataFrame, conditions: Sequence[str], baseline: s
                 measure=row["measure"],
                 condition=condition,
                 questions=row["questions"],
+                equal=row["zeros"],
                 mean=row["mean_b"] if turned else row["mean_a"],
-                difference=-row["difference"] if turned else row["difference"],
+                difference=_turned(row["difference"], turned) or 0.0,
                 interval=_interval(row["ci_low"], row["ci_high"], turned),
+                p=row["p"],
                 p_holm=row["p_holm"],
+                ranks=_turned(row["rank_biserial"], turned),
             )
         )
     return sorted(found, key=lambda one: (measure(one.measure).order, conditions.index(one.condition)))
+
+
+def _turned(value: float | None, turned: bool) -> float | None:
+    return -value if turned and value is not None else value
 
 
 def _interval(low: float | None, high: float | None, turned: bool) -> Interval | None:

@@ -4,14 +4,17 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from graphrag_dagster.core.evaluation.report.content import ReportData, rows_of
-from graphrag_dagster.core.evaluation.report.contrasts import Contrast
+from graphrag_dagster.core.evaluation.report.contrasts import Contrast, opposed
 from graphrag_dagster.core.evaluation.report.measures import CONTROL, Kind, Measure, measure
 from graphrag_dagster.core.evaluation.report.numbers import ALPHA, NONE, p_value, percent, plain, signed
 from graphrag_dagster.core.evaluation.report.tables import (
+    BOUNDS,
+    TESTED,
     Cell,
     TableView,
     others,
     table,
+    tested_notes,
     tests,
     tone_of,
 )
@@ -31,7 +34,7 @@ def judged_table(data: ReportData) -> TableView | None:
         for name in names
     ]
     return table(
-        f"Comparisons won against {data.baseline}, ties counted half; 50 % is a draw",
+        f"Comparisons won against {data.baseline}, ties counted half, 50 % is a draw; {BOUNDS}, and {TESTED}",
         ("Criterion", *others(data)),
         rows,
     )
@@ -46,8 +49,8 @@ def _win_cells(found: Tests, name: str, conditions: Sequence[str]) -> list[Cell]
             continue
         interval = test.win_rate_interval
         bounds = (f"{percent(interval[0], 0)} to {percent(interval[1], 0)}",) if interval else ()
-        word = {"better": "wins", "worse": "loses"}.get(test.outcome, "no difference")
-        cells.append(Cell(percent(test.mean), (*bounds, p_value(test.p_holm), word), tone_of(test)))
+        word = {"better": "wins", "worse": "loses"}.get(test.outcome, test.outcome)
+        cells.append(Cell(percent(test.mean), (*bounds, *tested_notes(test, word)), tone_of(test)))
     return cells
 
 
@@ -90,9 +93,9 @@ def _mean_cell(row: Row | None, test: Contrast | None) -> Cell:
     if test is None:
         return Cell(plain(row["mean"]), bounds)
     word = "more" if test.difference > 0 else "less"
-    if test.outcome == "no difference":
-        word = "no difference"
-    return Cell(plain(row["mean"]), (*bounds, p_value(test.p_holm), word), tone_of(test))
+    if test.outcome in ("no difference", "mixed"):
+        word = test.outcome
+    return Cell(plain(row["mean"]), (*bounds, *tested_notes(test, word)), tone_of(test))
 
 
 def win_rate_grids(data: ReportData) -> list[TableView]:
@@ -104,7 +107,7 @@ def win_rate_grids(data: ReportData) -> list[TableView]:
     differing = {
         (row["measure"], frozenset((row["condition_a"], row["condition_b"])))
         for row in rows_of(data.significance)
-        if row["p_holm"] < ALPHA
+        if row["p_holm"] < ALPHA and not opposed(row["difference"], row["rank_biserial"])
     }
     grids = []
     for name in (one for one in CRITERIA if any(key[0] == one for key in rates)):
@@ -143,8 +146,19 @@ def all_tests_table(data: ReportData) -> TableView | None:
         ),
     )
     return table(
-        "All tests: Wilcoxon's signed-rank test, corrected by Holm within each measure",
-        ("Measure and pair", "questions", "means", "difference", "95 % interval", "z", "p", "corrected p"),
+        "All tests: bootstrap of the mean difference, and Wilcoxon's signed-rank test, corrected by Holm "
+        "within each measure",
+        (
+            "Measure and pair",
+            "questions",
+            "means",
+            "difference of means",
+            BOUNDS,
+            "Wilcoxon's z",
+            "ranks, −1 to 1",
+            "p",
+            "p, Holm",
+        ),
         [
             [
                 Cell(f"{row['condition_a']} and {row['condition_b']}", (measure(row["measure"]).label,)),
@@ -153,6 +167,7 @@ def all_tests_table(data: ReportData) -> TableView | None:
                 Cell(signed(row["difference"])),
                 Cell(NONE if row["ci_low"] is None else f"{plain(row['ci_low'])} to {plain(row['ci_high'])}"),
                 Cell(plain(row["z"])),
+                Cell(signed(row["rank_biserial"])),
                 Cell(p_value(row["p"])),
                 Cell(p_value(row["p_holm"])),
             ]

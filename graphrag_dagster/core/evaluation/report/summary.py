@@ -8,8 +8,9 @@ from graphrag_dagster.core.evaluation.report.caveats import questions_compared
 from graphrag_dagster.core.evaluation.report.content import ReportData, rows_of
 from graphrag_dagster.core.evaluation.report.contrasts import Contrast
 from graphrag_dagster.core.evaluation.report.measures import measure, uses_graph
-from graphrag_dagster.core.evaluation.report.numbers import counted, money, p_value, percent, plain, signed
+from graphrag_dagster.core.evaluation.report.numbers import counted, money, percent, plain, signed
 from graphrag_dagster.core.evaluation.report.tables import tests
+from graphrag_dagster.core.evaluation.statements import tested
 from graphrag_dagster.core.evaluation.verdict import best_with_graph, headline, main_measure
 
 _TOLD = ("judged", "claims", "form")
@@ -73,23 +74,25 @@ def _tiles(data: ReportData, best: str | None) -> Iterator[Tile]:
     yield Tile(
         f"{better} of {len(graph)}",
         f"ways with the graph {ahead} {data.baseline}",
-        f"by {measure(main).label if main else ''}, at corrected p < .05",
+        f"by {measure(main).label if main else ''}, at Holm-corrected p < .05",
     )
     yield from _cost(data, best)
 
 
 def _difference(one: Contrast, baseline: str) -> Tile:
     spoken = measure(one.measure)
-    tested = f"{p_value(one.p_holm)}; {one.outcome}"
-    if spoken.kind == "judged":
-        bounds = one.win_rate_interval
-        note = f"95 % interval {percent(bounds[0], 0)} to {percent(bounds[1], 0)}; " if bounds else ""
+    judged = spoken.kind == "judged"
+    bounds, form = (one.win_rate_interval, _rate) if judged else (one.interval, plain)
+    note = f"95 % bootstrap interval {form(bounds[0])} to {form(bounds[1])}; " if bounds else ""
+    note += tested(one) + ("" if one.outcome in ("better", "worse") else f"; {one.outcome}")
+    if judged:
         label = f"of comparisons on {one.measure} won by {one.condition} over {baseline}"
-        return Tile(percent(one.mean, 0), label, note + p_value(one.p_holm))
-    note = f"95 % interval {plain(one.interval[0])} to {plain(one.interval[1])}; " if one.interval else ""
-    if one.outcome != "no difference":
-        tested = p_value(one.p_holm)
-    return Tile(signed(one.difference), f"{spoken.label}: {one.condition} against {baseline}", note + tested)
+        return Tile(_rate(one.mean), label, note)
+    return Tile(signed(one.difference), f"{spoken.label}: {one.condition} against {baseline}", note)
+
+
+def _rate(value: float) -> str:
+    return percent(value, 0)
 
 
 def _cost(data: ReportData, best: str) -> Iterator[Tile]:

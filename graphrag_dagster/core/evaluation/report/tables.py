@@ -6,6 +6,13 @@ from dataclasses import dataclass
 from graphrag_dagster.core.evaluation.report.content import ReportData
 from graphrag_dagster.core.evaluation.report.contrasts import Contrast, contrasts
 from graphrag_dagster.core.evaluation.report.measures import measure
+from graphrag_dagster.core.evaluation.report.numbers import p_value
+
+#: What intervals and p values are of, for the captions of tables that show them side by side.
+BOUNDS = "95 % bootstrap interval"
+TESTED = "p of Wilcoxon's test, corrected by Holm"
+#: Stands at a p value that the interval beside it disagrees with.
+DAGGER = "\N{DAGGER}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,9 +63,15 @@ def others(data: ReportData) -> list[str]:
     return [one for one in data.conditions if one != data.baseline]
 
 
+def tested_notes(test: Contrast, *words: str) -> tuple[str, ...]:
+    """Return what a cell notes of a test: corrected p, marked where the interval disagrees, and words."""
+    mark = f" {DAGGER}" if test.disagreement else ""
+    return (f"{p_value(test.p_holm)}{mark}", *words)
+
+
 def tone_of(test: Contrast) -> str:
     """Return the tone of a cell that shows a test."""
-    if test.outcome == "no difference":
+    if test.outcome in ("no difference", "mixed"):
         return "even"
     if not measure(test.measure).sign:
         return "more"

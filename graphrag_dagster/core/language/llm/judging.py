@@ -80,17 +80,26 @@ class LlmAnswerJudge:
         model: judges.
         prompts: ``judge_system``, ``judge_user``, a ``judge_criterion_…`` for each criterion, and ``retry``.
         max_tokens: longest reply.
+        temperature: of the sampling; None is the model's own.
     """
 
     engine: Engine = "llm"
 
-    def __init__(self, model: ChatModel, prompts: PromptSource, *, max_tokens: int = 800) -> None:
+    def __init__(
+        self,
+        model: ChatModel,
+        prompts: PromptSource,
+        *,
+        max_tokens: int = 800,
+        temperature: float | None = None,
+    ) -> None:
         self._model = model
         self._system = prompts.load("judge_system").render()
         self._user = prompts.load("judge_user")
         self._criteria = {one: prompts.load(f"judge_criterion_{one}").render() for one in CRITERIA}
         self._retry = prompts.load("retry")
         self._max_tokens = max_tokens
+        self._temperature = temperature
 
     def judge(self, comparisons: Sequence[Comparison]) -> Iterator[Verdict]:
         """Yield the verdicts in the order of the comparisons, many calls at a time.
@@ -128,7 +137,12 @@ class LlmAnswerJudge:
         )
         messages = (Message("system", self._system), Message("user", user))
         return ChatRequest(
-            "judge_answers", messages, self._max_tokens, VerdictShape, replicate=comparison.replicate
+            "judge_answers",
+            messages,
+            self._max_tokens,
+            VerdictShape,
+            temperature=self._temperature,
+            replicate=comparison.replicate,
         )
 
 
