@@ -24,7 +24,7 @@ from graphrag_dagster import tables
 from graphrag_dagster.assets import ASSETS
 from graphrag_dagster.assets.declare import key_of
 from graphrag_dagster.core.corpus.text_units import check_units
-from graphrag_dagster.core.extraction.ledger import check_ledger
+from graphrag_dagster.core.extraction.ledger import check_ledger, nothing_read, unreadable_units
 from graphrag_dagster.core.graph.levels import check_partition
 from graphrag_dagster.partitions import CORPUS
 from graphrag_dagster.resources.corpora import CorpusStore
@@ -35,6 +35,10 @@ from graphrag_dagster.settings import CorpusSettings
 from graphrag_dagster.tables import Table
 
 _MOST_SHOWN = 20
+_NOTHING_READ = (
+    "nothing of the corpus could be read, and what was published stays; for other languages set engine: llm "
+    "or extraction.languages in corpus.yaml, for a model without usable replies see graphrag-dagster doctor"
+)
 _DECLARED = "Keys are unique, nothing is null that may not be, every reference resolves"
 
 
@@ -113,6 +117,15 @@ def _no_unit_is_quarantined(of: _Place) -> list[str]:
     return [f"{unit}: {reason}" for unit, reason in lost["text_unit_id", "reason"].rows()]
 
 
+def _every_unit_is_readable(of: _Place) -> list[str]:
+    return unreadable_units(of.read(tables.UNIT_LEDGER))
+
+
+def _something_was_read(of: _Place) -> list[str]:
+    found = nothing_read(of.read(tables.UNIT_LEDGER))
+    return [*found, _NOTHING_READ] if found else []
+
+
 def _edges_are_simple(of: _Place) -> list[str]:
     edges = of.read(tables.RELATIONSHIPS)
     wrong = edges.filter((pl.col("source") >= pl.col("target")) | (pl.col("weight") <= 0))
@@ -161,6 +174,19 @@ _CHECKS = [
         "No text unit is quarantined for want of a usable reply; a warning, run again to retry",
         _no_unit_is_quarantined,
         blocking=False,
+    ),
+    _Check(
+        tables.UNIT_LEDGER,
+        "every_unit_is_readable",
+        "No text unit is in a language that is not read; a warning, nothing is extracted from such a unit",
+        _every_unit_is_readable,
+        blocking=False,
+    ),
+    _Check(
+        tables.UNIT_LEDGER,
+        "something_was_read",
+        "Not every text unit is quarantined or unreadable",
+        _something_was_read,
     ),
     _Check(
         tables.ENTITIES,

@@ -4,16 +4,17 @@ from rich.markup import escape
 
 from graphrag_dagster.cli.console import OUT, print_json
 from graphrag_dagster.cli.running import INCOMPLETE, Budget, Ran, run_watched
-from graphrag_dagster.cli.showing import summary_table
+from graphrag_dagster.cli.showing import print_unreadable, summary_table
 from graphrag_dagster.cli.spending import shortfall, usage_rows, usage_table
 from graphrag_dagster.cli.status import code_now
 from graphrag_dagster.core.errors import WarehouseError
+from graphrag_dagster.core.extraction.ledger import unreadable_units
 from graphrag_dagster.resources.changes import status_of
 from graphrag_dagster.resources.corpora import CorpusStore
 from graphrag_dagster.resources.published import published
 from graphrag_dagster.resources.residue import gone_documents, note_file
 from graphrag_dagster.resources.warehouse import Warehouse
-from graphrag_dagster.tables import CORPUS_SUMMARY
+from graphrag_dagster.tables import CORPUS_SUMMARY, UNIT_LEDGER
 
 
 def index_corpus(
@@ -96,6 +97,7 @@ def summarise(name: str, ran: Ran, *, since: str | None = None, as_json: bool) -
     warehouse = Warehouse()
     summary = warehouse.read(CORPUS_SUMMARY, name)
     missing = shortfall(warehouse, name)
+    unreadable = unreadable_units(warehouse.read(UNIT_LEDGER, name))
     if as_json:
         print_json(
             {
@@ -107,6 +109,7 @@ def summarise(name: str, ran: Ran, *, since: str | None = None, as_json: bool) -
                 "up_to_date": since is not None,
                 "usage": usage_rows(name, ran.run_id),
                 "missing": missing,
+                "unreadable": unreadable,
             }
         )
     else:
@@ -118,6 +121,7 @@ def summarise(name: str, ran: Ran, *, since: str | None = None, as_json: bool) -
         if since:
             command = f"graphrag-dagster index {escape(name)} --again"
             OUT.print(f"nothing has changed; to run all the same: {command}", soft_wrap=True)
+        print_unreadable(unreadable)
         for line in missing:
             OUT.print(f"[yellow]{escape(line)}[/]", soft_wrap=True)
         if missing:

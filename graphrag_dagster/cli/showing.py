@@ -1,5 +1,6 @@
 """``graphrag-dagster show`` and ``corpora``."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import polars as pl
@@ -9,12 +10,14 @@ from rich.table import Table as RichTable
 from graphrag_dagster import tables
 from graphrag_dagster.cli.console import OUT, markdown, number, print_json
 from graphrag_dagster.core.errors import QuestionError
+from graphrag_dagster.core.extraction.ledger import unreadable_units
 from graphrag_dagster.core.search.levels import level_of
 from graphrag_dagster.resources.corpora import CorpusStore
 from graphrag_dagster.resources.published import published, reading
 from graphrag_dagster.resources.warehouse import Reader, Warehouse
 
 _MOST_COMMUNITIES = 10
+_PUT_ASIDE = frozenset({"failed", "refused", "unsupported", "units unreadable"})
 
 
 def show_corpus(name: str, reports: int, level: str, *, as_json: bool) -> None:
@@ -29,6 +32,7 @@ def show_corpus(name: str, reports: int, level: str, *, as_json: bool) -> None:
         sizes = reader.read_if_present(tables.CONTEXT_SIZES)
         communities = communities_of(reader, level_of(level))
         quarantine = reader.read(tables.QUARANTINE)
+        unreadable = unreadable_units(reader.read(tables.UNIT_LEDGER))
     if as_json:
         print_json(
             {
@@ -36,6 +40,7 @@ def show_corpus(name: str, reports: int, level: str, *, as_json: bool) -> None:
                 "summary": summary.to_dicts(),
                 "context_sizes": [] if sizes is None else sizes.to_dicts(),
                 "quarantine": quarantine.drop("prompt").to_dicts(),
+                "unreadable": unreadable,
                 "communities": communities.to_dicts(),
             }
         )
@@ -44,6 +49,7 @@ def show_corpus(name: str, reports: int, level: str, *, as_json: bool) -> None:
     if sizes is not None:
         OUT.print(sizes_table(sizes))
     _print_quarantine(quarantine)
+    print_unreadable(unreadable)
     OUT.print(_community_table(communities.head(_MOST_COMMUNITIES), level))
     for content in communities["content"].head(reports):
         OUT.print()
@@ -77,7 +83,7 @@ def summary_table(title: str, summary: pl.DataFrame) -> RichTable:
     table.add_column("measure")
     table.add_column("value", justify="right")
     for area, measure, value in summary.rows():
-        put_aside = "quarantined" in measure or measure in {"failed", "refused", "unsupported"}
+        put_aside = "quarantined" in measure or measure in _PUT_ASIDE
         table.add_row(area, measure, number(value), style="yellow" if put_aside and value else None)
     return table
 
@@ -132,6 +138,17 @@ def _listed(store: CorpusStore, warehouse: Warehouse, name: str) -> dict[str, An
         "reports": float(reports) if made else None,
         "folder": str(store.folder(name)),
     }
+
+
+def print_unreadable(lines: Sequence[str]) -> None:
+    """Print which text units were not read, and what that means."""
+    for line in lines:
+        OUT.print(f"[yellow]{escape(line)}[/]", soft_wrap=True)
+    if lines:
+        OUT.print(
+            "nothing is extracted from these, and search finds their words; a model reads them (engine: llm)",
+            soft_wrap=True,
+        )
 
 
 def _print_quarantine(quarantine: pl.DataFrame) -> None:

@@ -20,7 +20,7 @@ from graphrag_dagster.tables import (
 )
 
 _TABLES = (GLEANED_ENTITIES, GLEANED_RELATIONSHIPS, CLAIMS, UNIT_LEDGER, QUARANTINE)
-_PARSERS = ("spacy", "thinc", "numpy")
+_READERS = ("spacy", "thinc", "numpy", "py3langid")
 
 
 def state_of(settings: CorpusSettings, code: str) -> pl.DataFrame:
@@ -38,8 +38,9 @@ def state_of(settings: CorpusSettings, code: str) -> pl.DataFrame:
         "claims": settings.engine_of("claims") if claims.enabled else "none",
         "dangling": own.dangling,
         "pipeline": own.pipeline,
+        "languages": ", ".join(own.languages),
         "pipeline version": _pipeline_version(own.pipeline),
-        **{package: version(package) for package in _PARSERS},
+        **{package: version(package) for package in _READERS},
     }
     rows = sorted((name, str(value)) for name, value in parts.items())
     return pl.DataFrame(rows, schema={"part": pl.String, "value": pl.String}, orient="row")

@@ -72,7 +72,7 @@ class Session:
             )
         from graphrag_dagster.core.language.extractive.graph_extractor import ExtractiveGraphExtractor
 
-        return ExtractiveGraphExtractor(own.pipeline, own.processes)
+        return ExtractiveGraphExtractor(own.pipeline, own.processes, own.languages)
 
     def claim_extractor(self) -> ClaimExtractor | None:
         """Who finds claims; None where they are not enabled."""
@@ -93,7 +93,7 @@ class Session:
         from graphrag_dagster.core.language.extractive.claims import ExtractiveClaimExtractor
 
         own = self._settings.extraction
-        return ExtractiveClaimExtractor(own.pipeline, own.processes)
+        return ExtractiveClaimExtractor(own.pipeline, own.processes, own.languages)
 
     def description_merger(self) -> DescriptionMerger:
         """Who joins descriptions."""

@@ -103,6 +103,11 @@ class ExtractionSettings(Section):
     processes: Annotated[int, Field(ge=0, le=1000)] = Field(
         0, description="processes of the extractive engine; 0 chooses by corpus size and processors"
     )
+    languages: list[Annotated[str, Field(pattern="^[a-z]{2,3}$")]] = Field(
+        default_factory=lambda: ["en"],
+        description="ISO 639 codes of the languages that the pipeline reads; a text unit that is surely in "
+        "another is counted as unreadable, and nothing is extracted from it; [] reads every unit",
+    )
 
     @model_validator(mode="after")
     def _examples_are_of_the_types(self) -> "ExtractionSettings":

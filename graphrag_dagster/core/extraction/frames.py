@@ -51,7 +51,7 @@ _QUARANTINE: _Schema = {
 }  # fmt: skip
 
 #: A unit that is several states at once is in the first of these.
-_STATES: tuple[UnitState, ...] = ("quarantined", "repaired", "extracted", "empty")
+_STATES: tuple[UnitState, ...] = ("quarantined", "repaired", "extracted", "unreadable", "empty")
 
 
 @dataclass(frozen=True)
@@ -93,8 +93,9 @@ def extraction_frames(
 def with_claims(graph: Sequence[UnitExtraction], claims: Sequence[UnitExtraction]) -> list[UnitExtraction]:
     """Join the claims of each unit to its graph, in the order of ``graph``.
 
-    The state is the gravest of both (quarantined, repaired, extracted, empty), with that one's reason; a
-    unit without any record keeps both reasons. Costs, repairs and what was put aside add up.
+    The state is the first of quarantined, repaired, extracted, unreadable and empty that either is in, with
+    that one's reason; a unit without any record keeps both reasons, and one that either did not read says so.
+    Costs, repairs and what was put aside add up.
     """
     by_unit = {found.unit_id: found for found in claims}
     return [_joined(found, by_unit[found.unit_id]) if found.unit_id in by_unit else found for found in graph]
@@ -141,7 +142,8 @@ def _dangling(relation: RelationshipInstance, known: set[str]) -> Quarantined:
 
 def _joined(graph: UnitExtraction, claims: UnitExtraction) -> UnitExtraction:
     state = next(state for state in _STATES if state in (graph.state, claims.state))
-    reasons = [found.reason for found in (graph, claims) if found.state == state and found.reason]
+    told = (state, "unreadable")
+    reasons = [found.reason for found in (graph, claims) if found.state in told and found.reason]
     return replace(
         graph,
         state=state,

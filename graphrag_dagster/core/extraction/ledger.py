@@ -10,6 +10,27 @@ _COUNTED = {
 }
 
 
+#: States of units that gave nothing, though they hold text.
+_LOST = ("quarantined", "unreadable")
+
+
+def unreadable_units(unit_ledger: pl.DataFrame) -> list[str]:
+    """Return how many units were not read, a line for each reason."""
+    return _by_reason(unit_ledger.filter(state="unreadable"), unit_ledger.height)
+
+
+def nothing_read(unit_ledger: pl.DataFrame) -> list[str]:
+    """Return why nothing at all could be read, a line for each reason; empty where any unit was."""
+    lost = unit_ledger.filter(pl.col("state").is_in(_LOST))
+    return _by_reason(lost, unit_ledger.height) if 0 < lost.height == unit_ledger.height else []
+
+
+def _by_reason(units: pl.DataFrame, every: int) -> list[str]:
+    counted = units.group_by("state", "reason").len().sort(["len", "reason"], descending=[True, False])
+    of = f"{every:,} text unit{'' if every == 1 else 's'}"
+    return [f"{count:,} of {of} {state}: {reason}" for state, reason, count in counted.rows()]
+
+
 def check_ledger(
     *,
     text_chunks: pl.DataFrame,
@@ -47,7 +68,8 @@ def check_ledger(
             f"unit {unit}: the ledger says {said} {column}, the table {name} holds {found or 0}"
             for unit, said, found in wrong.rows()
         ]
-    silent = unit_ledger.filter(pl.col("state").is_in(["empty", "quarantined"]) & pl.col("reason").is_null())
+    explained = pl.col("state").is_in(["empty", *_LOST])
+    silent = unit_ledger.filter(explained & pl.col("reason").is_null())
     return problems + [
         f"unit {unit} is {state} without a reason" for unit, state in silent["text_unit_id", "state"].rows()
     ]

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 Engine = Literal["extractive", "llm"]
-UnitState = Literal["extracted", "empty", "repaired", "quarantined"]
+UnitState = Literal["extracted", "empty", "unreadable", "repaired", "quarantined"]
 RecordKind = Literal["entity", "relationship", "claim", "report"]
 #: What a search context may hold and an answer may cite; a source is a text unit.
 ContextKind = Literal["entity", "relationship", "claim", "report", "source"]
@@ -115,7 +115,8 @@ class UnitExtraction:
     """Everything that came out of one text unit. ``repaired`` counts records that needed mending.
 
     ``state``: ``extracted`` (records, none mended), ``repaired`` (records, some mended), ``empty`` (no
-    record; ``reason`` says why), ``quarantined`` (a whole reply of the unit could not be used).
+    record; ``reason`` says why), ``unreadable`` (not read, for the language that ``reason`` names),
+    ``quarantined`` (a whole reply of the unit could not be used).
     """
 
     unit_id: str

@@ -3,10 +3,12 @@
 import re
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Final, Literal
 
 from graphrag_dagster.core.extraction.names import normalise
 from graphrag_dagster.core.language.extractive.dates import stated_period
+from graphrag_dagster.core.language.extractive.languages import ENGLISH, unreadable
 from graphrag_dagster.core.language.extractive.lexicon import words_of
 from graphrag_dagster.core.language.extractive.mentions import find_entities
 from graphrag_dagster.core.language.extractive.pipeline import DEFAULT_PIPELINE, Tokens, parse
@@ -49,13 +51,20 @@ class ExtractiveClaimExtractor:
     Args:
         pipeline: an installed spaCy pipeline for English with tagger, lemmatizer, parser and recogniser.
         processes: worker processes; 0 chooses one for small corpora, else one per processor, at most 8.
+        languages: ISO 639 codes of those whose units are read; of none: every unit is.
     """
 
     engine: Final[Engine] = "extractive"
 
-    def __init__(self, pipeline: str = DEFAULT_PIPELINE, processes: int = 0) -> None:
+    def __init__(
+        self,
+        pipeline: str = DEFAULT_PIPELINE,
+        processes: int = 0,
+        languages: Sequence[str] = (ENGLISH,),
+    ) -> None:
         self._pipeline = pipeline
         self._processes = processes
+        self._languages = tuple(languages)
 
     def extract_claims(
         self, units: Sequence[TextUnit], names: Sequence[Sequence[str]]
@@ -71,7 +80,7 @@ class ExtractiveClaimExtractor:
         """
         items = [(unit, tuple(known)) for unit, known in zip(units, names, strict=True)]
         return map_units(
-            claims_of_unit,
+            partial(claims_of_unit, languages=self._languages),
             items,
             stage_name="Extracting claims",
             pipeline=self._pipeline,
@@ -80,9 +89,13 @@ class ExtractiveClaimExtractor:
         )
 
 
-def claims_of_unit(nlp: "Language", item: tuple[TextUnit, tuple[str, ...]]) -> UnitExtraction:
+def claims_of_unit(
+    nlp: "Language", item: tuple[TextUnit, tuple[str, ...]], languages: Sequence[str] = (ENGLISH,)
+) -> UnitExtraction:
     """Extract the claims about known entities of one unit with a loaded pipeline."""
     unit, known = item
+    if other := unreadable(unit.text, languages):
+        return UnitExtraction(unit.id, "unreadable", reason=other)
     if not known:
         return UnitExtraction(unit.id, "empty", reason="no entities to make claims about")
     reading = read(unit.text)

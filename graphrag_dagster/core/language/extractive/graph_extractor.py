@@ -1,8 +1,10 @@
 """Entities and relationships without a model (spec_graphrag §12)."""
 
 from collections.abc import Iterator, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
+from graphrag_dagster.core.language.extractive.languages import ENGLISH, unreadable
 from graphrag_dagster.core.language.extractive.mentions import find_entities
 from graphrag_dagster.core.language.extractive.pipeline import DEFAULT_PIPELINE, parse
 from graphrag_dagster.core.language.extractive.reading import read
@@ -20,16 +22,23 @@ class ExtractiveGraphExtractor:
     Args:
         pipeline: an installed spaCy pipeline for English with tagger, parser and entity recogniser.
         processes: worker processes; 0 chooses one for small corpora, else one per processor, at most 8.
+        languages: ISO 639 codes of those whose units are read; of none: every unit is.
     """
 
     engine: Final[Engine] = "extractive"
 
-    def __init__(self, pipeline: str = DEFAULT_PIPELINE, processes: int = 0) -> None:
+    def __init__(
+        self,
+        pipeline: str = DEFAULT_PIPELINE,
+        processes: int = 0,
+        languages: Sequence[str] = (ENGLISH,),
+    ) -> None:
         self._pipeline = pipeline
         self._processes = processes
+        self._languages = tuple(languages)
 
     def extract(self, units: Sequence[TextUnit]) -> Iterator[UnitExtraction]:
-        """Yield one extraction per unit, in the order of ``units``, with states extracted and empty.
+        """Yield one extraction per unit, in the order of ``units``: extracted, empty or unreadable.
 
         Types are PERSON, ORGANIZATION, GEO and EVENT where they fit, else LAW, WORK, PRODUCT, VESSEL, and
         CONCEPT for other capitalised terms. Dates, numbers and peoples are no entities.
@@ -38,7 +47,7 @@ class ExtractiveGraphExtractor:
             EngineError: the pipeline is not installed or unfit, or a worker process died.
         """
         return map_units(
-            extract_unit,
+            partial(extract_unit, languages=self._languages),
             units,
             stage_name="Extracting entities and relationships",
             pipeline=self._pipeline,
@@ -46,11 +55,13 @@ class ExtractiveGraphExtractor:
         )
 
 
-def extract_unit(nlp: "Language", unit: TextUnit) -> UnitExtraction:
+def extract_unit(nlp: "Language", unit: TextUnit, languages: Sequence[str] = (ENGLISH,)) -> UnitExtraction:
     """Extract one unit with a loaded pipeline."""
     reading = read(unit.text)
     if not reading.text.strip():
         return UnitExtraction(unit.id, "empty", reason="no text")
+    if other := unreadable(unit.text, languages):
+        return UnitExtraction(unit.id, "unreadable", reason=other)
     tokens = parse(nlp, reading)
     found = find_entities(tokens, reading)
     if not found.entities:

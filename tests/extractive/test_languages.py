@@ -1,0 +1,115 @@
+"""Which language a text unit is in: prose is told, what is no prose is read."""
+
+import polars as pl
+import pytest
+
+from graphrag_dagster.core.extraction.frames import extraction_frames, with_claims
+from graphrag_dagster.core.extraction.ledger import check_ledger, nothing_read, unreadable_units
+from graphrag_dagster.core.language.extractive.claims import ExtractiveClaimExtractor
+from graphrag_dagster.core.language.extractive.graph_extractor import ExtractiveGraphExtractor
+from graphrag_dagster.core.language.extractive.languages import likely_languages, name_of, unreadable
+from graphrag_dagster.core.language.tasks import TextUnit
+
+ENGLISH = "Ingrid Vell founded the yard in 1998. She sold it to the harbour authority, which had wanted it for years."
+FOREIGN = {
+    "German": "Der Vorstand der Werft beschloss am Montag, das Gelände an die Hafenbehörde zu verkaufen, weil niemand "
+    "mehr neue Schiffe bestellte. Frau Vell war dagegen und trat zurück.",
+    "French": "Le conseil du chantier a décidé lundi de vendre le terrain à la direction du port, parce que personne ne "
+    "commandait plus de nouveaux navires. Madame Vell était contre et a quitté son poste.",
+    "Spanish": "El consejo del astillero decidió el lunes vender el terreno a la autoridad del puerto, porque ya nadie "
+    "encargaba barcos nuevos. La señora Vell estaba en contra y dimitió.",
+    "Italian": "Il consiglio del cantiere ha deciso lunedì di vendere il terreno alla direzione del porto, perché nessuno "
+    "ordinava più navi nuove. La signora Vell era contraria e si è dimessa.",
+    "Dutch": "Het bestuur van de werf besloot maandag om het terrein aan de haven te verkopen, omdat niemand meer nieuwe "
+    "schepen bestelde. Mevrouw Vell was ertegen en trad af.",
+    "Polish": "Zarząd stoczni postanowił w poniedziałek sprzedać teren portowi, ponieważ nikt już nie zamawiał nowych "
+    "statków. Pani Vell była przeciwna i zrezygnowała.",
+    "Russian": "Правление верфи решило в понедельник продать участок порту, потому что никто больше не заказывал новые "
+    "суда. Госпожа Велл была против и ушла в отставку.",
+    "Chinese": "造船厂的董事会星期一决定把土地卖给港务局，因为已经没有人订购新船了。韦尔女士表示反对，并且辞去了职务。",
+    "Japanese": "造船所の取締役会は月曜日に土地を港湾局へ売却することを決めました。新しい船を注文する人がもういなかったからです。",
+    "Arabic": "قرر مجلس إدارة حوض السفن يوم الاثنين بيع الأرض إلى سلطة الميناء لأن أحدا لم يعد يطلب سفنا جديدة.",
+}  # fmt: skip
+NO_PROSE = [
+    "",
+    "Ja.",
+    "Die Werft wurde verkauft.",
+    "1.2 | 3.4 | 5.6\n7 | 8 | 9\n" * 40,
+    "Jean-Pierre Dubois, Anne-Marie Laurent, Wolfgang Müller, José García, Giuseppe Verdi, Łukasz Żak\n" * 10,
+    "id,name,value\n1,Haus,23\n2,Baum,44\n3,Straße,7\n" * 10,
+    "for (int i = 0; i < n; i++) { x[i] = foo(bar, baz); }\nreturn std::vector<int>(n);\n" * 10,
+    "https://www.beispiel.de/über/uns?seite=3\n" * 10,
+    "\ufffd\x00\u200b" * 50,
+]
+
+
+@pytest.mark.parametrize("language", FOREIGN)
+def test_prose_in_another_language_is_told(language: str) -> None:
+    told = f"written in {language}; the extractive engine reads English"
+    assert unreadable(FOREIGN[language], ["en"]) == told
+    assert unreadable(FOREIGN[language] * 200, ["en"]) == told
+    assert unreadable(FOREIGN[language], []) is None
+
+
+@pytest.mark.parametrize("text", NO_PROSE)
+def test_what_is_no_prose_is_read(text: str) -> None:
+    assert unreadable(text, ["en"]) is None
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        ENGLISH,
+        ENGLISH.upper(),
+        "Wee, sleekit beastie, O, what a panic's in thy breastie! Thou need na start awa sae hasty.",
+        "speaker 2: yeah so um we're gonna like push that back a week you know because nobody's ready",
+        f"{ENGLISH} {FOREIGN['German']}",
+        f"{FOREIGN['French'][:80]} {ENGLISH}",
+    ],
+)
+def test_english_is_read_also_beside_another_language(text: str) -> None:
+    assert unreadable(text, ["en"]) is None
+
+
+def test_other_languages_are_read_where_the_settings_say_so() -> None:
+    assert unreadable(FOREIGN["German"], ["de", "en"]) is None
+    assert (
+        unreadable(ENGLISH * 3, ["de", "fr"])
+        == "written in English; the extractive engine reads German and French"
+    )
+
+
+@pytest.mark.parametrize(
+    ("code", "name"), [("de", "German"), ("no", "Norwegian"), ("grc", "Ancient Greek"), ("ka", "Georgian")]
+)
+def test_languages_have_names(code: str, name: str) -> None:
+    assert name_of(code) == name
+
+
+def test_a_language_without_a_name_is_called_by_its_code() -> None:
+    assert name_of("lij") in {"Ligurian", "the language 'lij'"}
+    assert name_of("zxx") == "the language 'zxx'"
+    assert likely_languages(FOREIGN["German"]) == ("de",)
+
+
+def test_nothing_is_extracted_from_what_is_not_read_and_the_ledger_says_why() -> None:
+    units = [TextUnit("a", ENGLISH), TextUnit("b", FOREIGN["German"]), TextUnit("c", FOREIGN["German"])]
+    found = list(ExtractiveGraphExtractor(processes=1).extract(units))
+    names = [sorted({entity.name for entity in one.entities}) for one in found]
+    claims = list(ExtractiveClaimExtractor(processes=1).extract_claims(units, names))
+    frames = extraction_frames(with_claims(found, claims), "extractive")
+    assert frames.ledger["state"].to_list() == ["extracted", "unreadable", "unreadable"]
+    assert set(frames.entities["text_unit_id"]) == {"a"}
+    told = "written in German; the extractive engine reads English"
+    assert unreadable_units(frames.ledger) == [f"2 of 3 text units unreadable: {told}"]
+    assert nothing_read(frames.ledger) == []
+    assert nothing_read(frames.ledger[1:]) == [f"2 of 2 text units unreadable: {told}"]
+    assert nothing_read(frames.ledger.clear()) == []
+    assert not check_ledger(
+        text_chunks=pl.DataFrame({"text_unit_id": ["a", "b", "c"]}),
+        unit_ledger=frames.ledger,
+        gleaned_entities=frames.entities,
+        gleaned_relationships=frames.relationships,
+        claims=frames.claims,
+        quarantine=frames.quarantine,
+    )
