@@ -1,4 +1,5 @@
 import asyncio
+import json
 from collections.abc import Sequence
 from contextlib import suppress
 
@@ -8,15 +9,18 @@ from hypothesis import strategies as st
 from pydantic import BaseModel
 
 from graphrag_dagster import prompts
-from graphrag_dagster.core.language.llm.asking import UnusableReply, ask_typed
+from graphrag_dagster.core.language.llm.asking import UnusableReply, ask, ask_typed
 from graphrag_dagster.core.language.llm.chat import CallFailed, ChatReply, ChatRequest, Message
 from graphrag_dagster.core.language.llm.loop import run_in_order
 from graphrag_dagster.core.language.llm.replies import (
+    Incomplete,
     NotUsable,
     parse_json,
     read_typed,
     visible,
 )
+from graphrag_dagster.core.language.llm.reports import ReportReply
+from graphrag_dagster.core.language.tasks import Usage
 from graphrag_dagster.core.progress import listening
 
 
@@ -83,19 +87,23 @@ def test_what_is_not_the_reply_is_taken_off(reply: str, shown: str) -> None:
         ('{"a": 1}', {"a": 1}, False),
         ('Sure! Here it is: {"a": [1]} - as you wished.', {"a": [1]}, False),
         ('Text\n```json\n{"a": 1}\n```\nmore', {"a": 1}, False),
-        ('{"a": "line\nbreak"}', {"a": "line\nbreak"}, False),
+        ('{"a": "line\nbreak"}', {"a": "line\nbreak"}, True),
         ("{'a': 1,}", {"a": 1}, True),
-        ('{"a": 1', None, True),
-        ('{"a": [{"b": 1}, {"b": 2}]', {"a": [{"b": 1}, {"b": 2}]}, True),
+        ("{'a': 'it\\'s [one', b: \"don't\"}", {"a": "it's [one", "b": "don't"}, True),
+        ('{"a": "He said "no" to [me"}', {"a": 'He said "no" to [me'}, True),
+        ('{"a": [True, None], /* { */ "b": 2 // }\n}', {"a": [True, None], "b": 2}, True),
+        ("{'a': 'http://b.c/#d', # e\n}", {"a": "http://b.c/#d"}, True),
+        ('{"a": "x" "b": "y"}', {"a": "x", "b": "y"}, True),
+        ('{"a": 1.50,}', {"a": 1.5}, True),
+        ('{"a": [1], "a": [2]}', {"a": [1, 2]}, True),
+        ('{"a": 1}}', {"a": 1}, True),
         ('{"a": 1}\n{"a": 2}', [{"a": 1}, {"a": 2}], True),
         ('{"a": "\\ud800x"}', {"a": "\ufffdx"}, False),
+        ('{"a": "As it says [Data: Reports (1, 2"}', {"a": "As it says [Data: Reports (1, 2"}, False),
+        ('{"a": "```\\n{"}', {"a": "```\n{"}, False),
     ],
 )
 def test_json_is_found_and_mended(text: str, value: object, repaired: bool) -> None:
-    if value is None:
-        with pytest.raises(NotUsable, match="ends before it is complete"):
-            parse_json(text)
-        return
     parsed = parse_json(text)
     assert (parsed.value, parsed.repaired) == (value, repaired)
 
@@ -107,6 +115,16 @@ def test_json_is_found_and_mended(text: str, value: object, repaired: bool) -> N
         ('{"findings": [{"summary": "a"}, {"summary": "b', "ends before"),
         ('{"findings": [{"summary": "a"}, ', "ends before"),
         ('{"answer": "a {set} and much mo', "ends before"),
+        ('{"findings": [{"summary": "a"}, {"summary": "b"}]', "ends before"),
+        ('```json\n{"findings": [{"summary": "a"}\n```', "ends before"),
+        ('{"findings": [{"summary": "a"}}', "do not match"),
+        ('ry": "a", "findings": [{"summary": "b"}]}', "pieces of JSON"),
+        ('{"findings": []}, "title": "a"}', "pieces of JSON"),
+        ('{"name": "x", "size": 1}\n{', "pieces of JSON"),
+        ('{"name": "x", "name": "y", "size": 1}', "would be lost"),
+        ("[" * 70 + "{}" + "]" * 70, "nested 71 deep"),
+        ('{"a":' * 100_000, "ends before"),
+        ('{"a":' * 100_000 + "1" + "}" * 100_000, "nested 100,000 deep"),
         ('{"properties": {"name": {"type": "string"}}, "type": "object"}', "schema itself"),
         ('{"name": "x"}', "size: Field required"),
         ('{"name": "x", "size": "many"}', "size: Input should be a valid integer"),
@@ -161,6 +179,74 @@ def test_after_the_last_attempt_prompt_reply_and_reason_are_kept(bad: ChatReply,
 def test_a_failed_call_is_not_asked_again() -> None:
     with pytest.raises(UnusableReply, match="broke"):
         asked(CallFailed("the connection broke"))
+
+
+REPORT = json.dumps(
+    {
+        "title": "The harbour and its trust",
+        "summary": 'The trust [Data: Entities (1, 2)] runs the "new" harbour.',
+        "rating": 7.5,
+        "rating_explanation": "It decides who may land {and when}.",
+        "findings": [
+            {
+                "summary": "It owns the quay",
+                "explanation": "Bought in 1998 [Data: Relationships (3, +more)].",
+            },
+            {
+                "summary": "A quarrel",
+                "explanation": 'Bo Ray said: "Never!"\n\n- and left [Data: Claims (4)].',
+            },
+        ],
+    },
+    indent=1,
+)
+DRESSED = [
+    REPORT,
+    f"Here is the report:\n```json\n{REPORT}",
+    REPORT.replace("\n ]", ",\n ]"),
+    REPORT.replace('"title"', "'title'").replace('"rating"', "rating"),
+    REPORT.replace('"rating"', '// how grave\n "rating"'),
+    REPORT.replace("\\n", "\n"),
+]
+
+
+@pytest.mark.parametrize("reply", DRESSED)
+def test_a_report_that_is_cut_anywhere_is_no_report(reply: str) -> None:
+    assert len(read_typed(visible(reply), ReportReply)[0].findings) == 2
+    for end in range(len(reply)):
+        with pytest.raises(NotUsable):
+            read_typed(visible(reply[:end]), ReportReply)
+    if "```" not in reply:
+        for begin in range(1, len(reply)):
+            with pytest.raises(NotUsable):
+                read_typed(visible(reply[begin:]), ReportReply)
+
+
+@pytest.mark.parametrize("length", [100_001, 3_000_000])
+def test_a_reply_without_an_end_is_refused_and_kept_in_part(length: int) -> None:
+    with pytest.raises(
+        UnusableReply, match=rf"has {length:,} characters, far more than 2,000 tokens"
+    ) as raised:
+        asked(*["x" * length] * 4)
+    assert len(raised.value.reply) < 100_100
+
+
+def test_a_reply_that_lacks_something_is_used_where_none_comes_that_does_not() -> None:
+    def read(text: str) -> tuple[int, bool]:
+        if len(text) < 3:
+            raise Incomplete("too short", len(text))
+        return len(text), True
+
+    retry = prompts.load("retry")
+    for replies, value, lacking, accepted in [
+        (["a", "abc"], 3, None, ["abc"]),
+        (["a", "ab", CallFailed("broke")], 1, "too short", []),
+        (["a", "", "ab", ""], 1, "too short", []),
+    ]:
+        model = Listed(*replies)
+        found = asyncio.run(ask(model, REQUEST, read, retry))
+        assert (found.value, found.lacking, model.accepted) == (value, lacking, accepted)
+        assert found.usage == Usage(1, 10, 5, repaired=int(lacking is None))
 
 
 @given(st.text(max_size=300))

@@ -4,6 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from graphrag_dagster.core.language.llm.raw_records import read_tuple_records
+from graphrag_dagster.core.language.llm.replies import NotUsable
 from graphrag_dagster.core.language.llm.tuples import parse_tuples
 
 CLEAN = (
@@ -89,6 +91,37 @@ def test_whatever_parts_the_records_all_are_found(reply: str) -> None:
     )
     assert parsed.records == 3
     assert not parsed.repaired
+
+
+def test_a_reply_that_is_cut_anywhere_loses_nothing_in_silence() -> None:
+    """Where it is cut between two records only the want of the end mark tells, and it counts as mended."""
+    kinds = ("entity", "relationship")
+    for end in range(CLEAN.index("<|COMPLETE")):
+        try:
+            reply, mended = read_tuple_records(CLEAN[:end], kinds, gleaning=False)
+        except NotUsable:
+            continue
+        assert mended
+        assert CLEAN[:end].rstrip("\n#").endswith(")")
+        assert not reply.bad
+    assert not read_tuple_records(CLEAN, kinds, gleaning=False)[1]
+
+
+@pytest.mark.parametrize(
+    ("reply", "cut"),
+    [
+        ('("entity"<|>A<|>GEO<|>x)\n##\n("entity"<|>B<|>GEO<|>y (z)', True),
+        ('("entity"<|>A<|>GEO<|>x)\n##\n("enti', True),
+        ('("entity"<|>A<|>GEO<|>x', True),
+        ('("entity"<|>A<|>GEO<|>x\n<|COMPLETE|>', False),
+        ('("entity"<|>A<|>GEO<|>x)', False),
+        ('("entity"<|>A<|>GEO<|>x)\nThese are all.', False),
+        ('("entity"<|>A<|>GEO<|>x\n##\n("entity"<|>B<|>GEO<|>y', False),
+        ("entity<|>A<|>GEO<|>x", False),
+    ],
+)
+def test_a_last_record_without_its_end_is_cut_off_unless_none_has_one(reply: str, cut: bool) -> None:
+    assert parse_tuples(reply).cut is cut
 
 
 def test_the_end_mark_of_a_turn_does_not_swallow_the_first_record_of_the_next() -> None:

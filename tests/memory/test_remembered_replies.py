@@ -12,10 +12,12 @@ from hypothesis import strategies as st
 from pydantic import BaseModel
 
 from graphrag_dagster import prompts
+from graphrag_dagster.core.language.llm import asking
 from graphrag_dagster.core.language.llm.asking import Asked, UnusableReply, ask_typed
-from graphrag_dagster.core.language.llm.chat import ChatRequest, Message
+from graphrag_dagster.core.language.llm.chat import ChatReply, ChatRequest, Message
 from graphrag_dagster.core.language.llm.extraction import LlmGraphExtractor
 from graphrag_dagster.core.language.llm.loop import run_in_order, run_one
+from graphrag_dagster.core.language.llm.replies import Incomplete
 from graphrag_dagster.core.language.tasks import TextUnit
 from graphrag_dagster.resources.memory.replies import reply_key
 from graphrag_dagster.settings.model import ModelSettings
@@ -89,6 +91,27 @@ def test_a_reply_after_retries_is_kept_as_that_to_the_first_request(memory: Any,
         assert len(endpoint.chats) == bad + 1
     used = memory.used()
     assert (memory.count("replies"), used.calls, used.retries, used.cached) == (1, bad + 1, bad, 1)
+
+
+def test_what_was_remembered_and_cannot_be_used_any_more_gives_way(memory: Any) -> None:
+    with ScriptedEndpoint(lambda _: GOOD) as endpoint:
+        model = memory.chat(endpoint)
+        model.remember(REQUEST, ChatReply(GOOD[:-1]))
+        assert ask(model).text == GOOD
+        assert ask(model).text == GOOD
+    assert len(endpoint.chats) == 1
+    assert memory.count("replies") == 1
+
+
+def test_what_lacks_something_is_used_and_asked_for_again_next_time(memory: Any) -> None:
+    def read(text: str) -> tuple[str, bool]:
+        raise Incomplete("there is more", text)
+
+    with ScriptedEndpoint(lambda _: "a part") as endpoint:
+        for calls in (4, 8):
+            found = run_one(asking.ask(memory.chat(endpoint), REQUEST, read, RETRY))
+            assert (found.value, found.lacking, len(endpoint.chats)) == ("a part", "there is more", calls)
+    assert memory.count("replies") == 0
 
 
 def test_a_text_asked_about_in_halves_is_remembered_as_a_whole(memory: Any) -> None:

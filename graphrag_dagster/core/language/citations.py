@@ -44,6 +44,9 @@ _GROUP = re.compile(
     rf"(?P<ids>{_NUMBER}(?:(?:\s{{0,2}}[,;&]\s{{0,2}}(?:and\s)?|\s(?:and\s)?){_NUMBER})*)",
     re.IGNORECASE,
 )
+_UNCLOSED = re.compile(
+    r"(?:\[(?:\s{0,3}(?:D|Da|Dat|Data\s?(?::[^\[\]]{0,1000}(?:\[[^\[\]]{0,200})?)?)|[\d\s,;]{0,200})?|【[^【】]{0,1000})\Z"
+)
 _ONE_NUMBER = re.compile(_NUMBER, re.IGNORECASE)
 
 
@@ -65,6 +68,11 @@ def parse_citations(text: str) -> tuple[Citation, ...]:
         for number in group.ids
     )
     return tuple(dict.fromkeys(cited))
+
+
+def ends_in_citation(text: str) -> bool:
+    """Return whether a text ends inside a citation, so that its end is lost."""
+    return _UNCLOSED.search(text[-1500:].rstrip()) is not None
 
 
 def canonical_citations(text: str) -> str:

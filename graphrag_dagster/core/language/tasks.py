@@ -36,17 +36,19 @@ class TextUnit:
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """What a task cost; all zero for the extractive engine."""
+    """What a task cost, and how many replies had to be mended for it; all zero for the extractive engine."""
 
     calls: int = 0
     input_tokens: int = 0
     output_tokens: int = 0
+    repaired: int = 0
 
     def __add__(self, other: "Usage") -> "Usage":
         return Usage(
             self.calls + other.calls,
             self.input_tokens + other.input_tokens,
             self.output_tokens + other.output_tokens,
+            self.repaired + other.repaired,
         )
 
 

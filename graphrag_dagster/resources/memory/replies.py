@@ -98,7 +98,7 @@ class Replies:
         return found
 
     def keep(self, key: bytes, task: str, model: str, reply: ChatReply, seconds: float, user: User) -> None:
-        """Remember a reply that proved usable."""
+        """Remember a reply that proved usable, in place of one that did not prove so any more."""
         row = (
             key,
             task,
@@ -114,7 +114,12 @@ class Replies:
         )
         with self._database.writing() as connection:
             connection.execute(
-                "insert into replies values (?,?,?,?,?,?,?,?,?,?,?) on conflict do nothing", row
+                "insert into replies values (?,?,?,?,?,?,?,?,?,?,?) on conflict (key) do update set "
+                "text = excluded.text, finish_reason = excluded.finish_reason, note = excluded.note, "
+                "input_tokens = excluded.input_tokens, cached_input_tokens = excluded.cached_input_tokens, "
+                "output_tokens = excluded.output_tokens, seconds = excluded.seconds, "
+                "created = excluded.created where excluded.text <> replies.text",
+                row,
             )
             _use(connection, [key], user)
 

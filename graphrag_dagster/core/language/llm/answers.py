@@ -8,14 +8,19 @@ from pydantic import BaseModel, field_validator, model_validator
 
 from graphrag_dagster.core.errors import EngineError
 from graphrag_dagster.core.language.answer_form import AnswerForm
-from graphrag_dagster.core.language.citations import canonical_citations, parse_citations, rewrite_citations
+from graphrag_dagster.core.language.citations import (
+    canonical_citations,
+    ends_in_citation,
+    parse_citations,
+    rewrite_citations,
+)
 from graphrag_dagster.core.language.llm.answer_prompts import AnswerPrompts
 from graphrag_dagster.core.language.llm.asking import Asked, UnusableReply, ask
 from graphrag_dagster.core.language.llm.chat import ChatModel, ChatRequest, Listener, Message
 from graphrag_dagster.core.language.llm.extraction import Replies
 from graphrag_dagster.core.language.llm.loop import run_in_order, run_one
 from graphrag_dagster.core.language.llm.prompts_port import PromptSource
-from graphrag_dagster.core.language.llm.replies import NotUsable, read_typed
+from graphrag_dagster.core.language.llm.replies import Incomplete, NotUsable, read_typed
 from graphrag_dagster.core.language.llm.schemas import AnswerShape, PointsShape
 from graphrag_dagster.core.language.tasks import (
     ContextKind,
@@ -32,7 +37,8 @@ _SCORE = re.compile(r"-?\d+(?:\.\d+)?")
 _MAY_BE_NOTHING = re.compile(r"\W*(?:n|no|not|noth|nothi|nothin|nothing\W*)?", re.I)
 _NOTHING = re.compile(r"\W*nothing\W*", re.I)
 _TAG = re.compile(
-    r"<\s*ANSWER[ _]?HELPFULNESS\s*>\s*(?P<score>[^<\n]{0,40}?)\s*(?:</\s*ANSWER[ _]?HELPFULNESS\s*>|\n|\Z)",
+    r"<\s*ANSWER[ _]?HELPFULNESS\s*>\s*(?P<score>[^<\n]{0,40}?)\s*"
+    r"(?:</\s*ANSWER[ _]?HELPFULNESS\s*>|\n|(?P<cut>\Z))",
     re.I,
 )
 
@@ -40,7 +46,7 @@ _TAG = re.compile(
 def read_score(value: object) -> int | None:
     """Return a helpfulness clamped to 0–100 and rounded; None where there is no number."""
     number = None if isinstance(value, bool | None) else _SCORE.search(str(value))
-    return min(max(round(float(number[0])), 0), 100) if number else None
+    return round(min(max(float(number[0]), 0.0), 100.0)) if number else None
 
 
 class _Scored(BaseModel):
@@ -151,9 +157,7 @@ class LlmAnswerer:
         messages = self._prompts.reduce(question, partials)
         request = self._request("global_reduce", messages, self._max_reduce_tokens)
         try:
-            asked = run_one(
-                ask(self._model, request, lambda text: (text, False), self._retry, listen=self._listen)
-            )
+            asked = run_one(ask(self._model, request, _read_text, self._retry, listen=self._listen))
         except UnusableReply as lost:
             raise EngineError(
                 f"the model gave no usable answer: {lost.reason}; ask again, or choose another model"
@@ -185,7 +189,7 @@ class LlmAnswerer:
         request = self._request("local_search", messages, self._max_reduce_tokens)
         listen = _UnlessNothing(self._listen) if self._listen else None
         try:
-            asked = run_one(ask(self._model, request, lambda text: (text, False), self._retry, listen=listen))
+            asked = run_one(ask(self._model, request, _read_text, self._retry, listen=listen))
         except UnusableReply as lost:
             raise EngineError(
                 f"the model gave no usable answer: {lost.reason}; ask again, or choose another model"
@@ -228,7 +232,7 @@ class LlmAnswerer:
     def _partial(self, asked: Asked[list[_Scored]], kind: ContextKind, known: Sequence[int]) -> PartialAnswer:
         scored = [(read_score(part.score), part.text) for part in asked.value]
         odd = [part.score for part in asked.value if read_score(part.score) is None]
-        problem = f"no number in the score {odd[0]!r}" if odd else None
+        problem = f"no number in the score {str(odd[0])[:40]!r}" if odd else asked.lacking
         best = max((score for score, _ in scored if score), default=None if odd else 0)
         if self._unit == "points":
             useful = sorted((one for one in scored if (one[0] if best else one[0] is None)), key=_falling)
@@ -253,10 +257,20 @@ def _falling(scored: tuple[int | None, str]) -> int:
     return -(scored[0] or 0)
 
 
+def _read_text(text: str) -> tuple[str, bool]:
+    if ends_in_citation(text):
+        raise NotUsable("the reply ends inside a citation")
+    return text, False
+
+
 def _read_tagged(text: str) -> _Scored:
     tag = _TAG.search(text)
     rest = (text[: tag.start()] + text[tag.end() :]).strip() if tag else text
-    return _Scored(text=rest, score=tag["score"] if tag else None)
+    read = _Scored(text=_read_text(rest)[0], score=tag["score"] if tag else None)
+    if tag and tag["cut"] is not None:
+        # Of a score that has no end some digits may be lost.
+        raise Incomplete("the tag of the score has no end", [read])
+    return read
 
 
 class _UnlessNothing:

@@ -62,6 +62,8 @@ class _Explored(BaseModel):
     def _one_or_many(cls, value: Any) -> Any:
         listed = value if isinstance(value, list) else [value]
         texts = [one.get("question", one.get("query")) if isinstance(one, dict) else one for one in listed]
+        if any(isinstance(one, dict) and said is None for one, said in zip(listed, texts, strict=True)):
+            raise ValueError('every follow-up must have a "question"')
         return [" ".join(one.split()) for one in texts if isinstance(one, str) and one.strip()]
 
 

@@ -29,7 +29,7 @@ _WORDS: dict[str, Verdict] = {
     "not sure": "idk",
     "unclear": "idk",
 }
-_NUMBER = re.compile(r"(?:(?:statement|passage|item|number|no\.?)\s*)?#?(\d+)[.:)]?", re.IGNORECASE)
+_NUMBER = re.compile(r"(?:(?:statement|passage|item|number|no\.?)\s*)?#?(\d{1,9})[.:)]?", re.IGNORECASE)
 
 
 class StatementsShape(BaseModel):

@@ -13,7 +13,7 @@ from graphrag_dagster.core.language.llm.chat import ChatModel, ChatRequest, Mess
 from graphrag_dagster.core.language.llm.data import enclose
 from graphrag_dagster.core.language.llm.loop import run_in_order
 from graphrag_dagster.core.language.llm.prompts_port import PromptSource
-from graphrag_dagster.core.language.llm.replies import NotUsable, read_typed
+from graphrag_dagster.core.language.llm.replies import Incomplete, NotUsable, read_typed
 from graphrag_dagster.core.language.tasks import ContextUnit, Engine
 
 _NUMBER = re.compile(r"-?\d+(?:\.\d+)?")
@@ -126,15 +126,24 @@ class LlmReportRater:
 
 
 def _read(text: str, ids: Sequence[int]) -> tuple[dict[int, list[Any]], bool]:
-    """Return what was given for each report."""
+    """Return what was given for each report.
+
+    Raises:
+        Incomplete: not every report has a rating.
+        NotUsable: none has.
+    """
     reply, repaired = read_typed(text, _Ratings)
     given: dict[int, list[Any]] = {}
     for named, rating in reply.ratings:
         number = _number(named)
         if number is not None and number in ids:
             given.setdefault(int(number), []).append(rating)
-    if not any(read_rating(one) is not None for ratings in given.values() for one in ratings):
+    rated = {one for one, ratings in given.items() if any(read_rating(each) is not None for each in ratings)}
+    if not rated:
         raise NotUsable(f'it gives no report a "rating" from 0 to {HIGHEST_RATING} under its "id"')
+    if missing := [str(one) for one in ids if one not in rated]:
+        named = ", ".join(missing[:10])
+        raise Incomplete(f'it gives no "rating" from 0 to {HIGHEST_RATING} for number {named}', given)
     return given, repaired
 
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from graphrag_dagster.core.language.llm.records import (
+    NOTHING,
     BadRecord,
     Fields,
     Instance,
@@ -51,6 +52,7 @@ class RawReply:
         """Yield an instance or what is quarantined for every record, and whether it was mended."""
         for record in self.records:
             try:
+                record.fields.refuse_long()
                 made = _MAKERS[record.kind](record.fields, places, round_)
                 yield made, bool(record.fields.mended)
             except BadRecord as problem:
@@ -101,7 +103,12 @@ def _lists(value: Any, wanted: Sequence[str]) -> list[tuple[str, list[Any]]]:
         return [("", loose), *(found for each in inside for found in each)]
     if _has_list(value):
         named = [(str(name).strip().lower(), items) for name, items in value.items()]
-        return [(name, items) for name, items in named if isinstance(items, list)]
+        # What stands alone where a list is asked for is a record, or put aside as none.
+        return [
+            (name, items if isinstance(items, list) else [items])
+            for name, items in named
+            if isinstance(items, list) or (name in wanted and str(items).strip().upper() not in NOTHING)
+        ]
     raise NotUsable(f"the reply has no list of {' or '.join(wanted)}")
 
 
@@ -131,18 +138,21 @@ def _told_by_keys(item: Any, kinds: Sequence[RecordType]) -> RecordType:
 
 
 def read_tuple_records(text: str, kinds: Sequence[RecordType], *, gleaning: bool) -> tuple[RawReply, bool]:
-    """Return the records of a reply in delimited tuples; nothing in it counts as mended as a whole.
+    """Return the records of a reply in delimited tuples; one without its end mark counts as mended.
 
-    Records of kinds that were not asked for are put aside.
+    Small models leave the mark out, so its want alone spoils nothing. Records of kinds that were not asked
+    for are put aside.
 
     Raises:
-        NotUsable: no record and no end mark; in a gleaning a reply in words without any field is taken for
-            "nothing more".
+        NotUsable: no record and no end mark, or the last record is cut off; in a gleaning a reply in words
+            without any field is taken for "nothing more".
     """
     parsed = parse_tuples(text, claims="claim" in kinds)
+    if parsed.cut:
+        raise NotUsable("the last record of the reply is cut off")
     if not parsed.records and not parsed.complete and not gleaning:
         raise NotUsable("the reply holds no record and no end mark")
-    return _of_tuples(parsed, kinds), False
+    return _of_tuples(parsed, kinds), bool(parsed.records) and not parsed.complete
 
 
 def _of_tuples(parsed: TupleParse, kinds: Sequence[RecordType]) -> RawReply:

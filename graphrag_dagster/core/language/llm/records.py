@@ -16,7 +16,9 @@ Instance = EntityInstance | RelationshipInstance | ClaimInstance
 
 _NUMBER = re.compile(r"\s*[\[(\"']*\s*(-?\d+(?:\.\d+)?)")
 _DATE = re.compile(r"\d{4}(?:-\d\d(?:-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d:?\d\d)?)?)?)?")
-_NOTHING = frozenset({"", "NONE", "NULL", "N/A", "NA", "UNKNOWN", "NOT SPECIFIED", "UNSPECIFIED", "-"})
+NOTHING = frozenset({"", "NONE", "NULL", "N/A", "NA", "UNKNOWN", "NOT SPECIFIED", "UNSPECIFIED", "-"})
+#: Characters of a field, and of one that is a name; no text of a reply within its limit has as many.
+_LONGEST, _LONGEST_NAME = 20_000, 1_000
 _WRAPPED = re.compile(r"\A[<\[({]+(?P<inside>[^<>\[\](){}]*)[>\])}]+\Z")
 _STATUSES: tuple[Status, ...] = get_args(Status)
 
@@ -72,6 +74,12 @@ class Fields:
         fields.values = values
         return fields
 
+    def refuse_long(self) -> None:
+        """Raise BadRecord where a field is longer than any that means something."""
+        for name, value in self.values.items():
+            if (length := len(str(value))) > _LONGEST:
+                raise BadRecord(f"the {name} has {length:,} characters; at most {_LONGEST:,} are taken")
+
     def text(self, name: str) -> str:
         """Return a field cleaned, on one line; lists are joined, None is empty."""
         value = self.values.get(name)
@@ -83,7 +91,7 @@ class Fields:
         """Return a field that is a name, without the brackets of a copied template.
 
         Raises:
-            BadRecord: it is empty.
+            BadRecord: it is empty, or too long to be a name.
         """
         text = self.text(name)
         if wrapped := _WRAPPED.match(text):
@@ -91,6 +99,8 @@ class Fields:
             text = clean(wrapped["inside"])
         if not any(char.isalnum() for char in text):
             raise BadRecord(f"the {name} is missing")
+        if len(text) > _LONGEST_NAME:
+            raise BadRecord(f"the {name} has {len(text):,} characters; at most {_LONGEST_NAME:,} are taken")
         return text
 
     def described(self) -> str:
@@ -152,7 +162,7 @@ def make_claim(fields: Fields, places: TextPlaces, round_: int) -> ClaimInstance
         fields.mended.append("no type")
     return ClaimInstance(
         subject,
-        None if object_.upper() in _NOTHING else normalise(object_),
+        None if object_.upper() in NOTHING else normalise(object_),
         kind or "UNKNOWN",
         status,
         description,
@@ -184,7 +194,7 @@ def _status(fields: Fields) -> Status:
 
 def _date(fields: Fields, name: str) -> str | None:
     given = fields.text(name)
-    if given.upper() in _NOTHING:
+    if given.upper() in NOTHING:
         return None
     if _DATE.fullmatch(given):
         return given

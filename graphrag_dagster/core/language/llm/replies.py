@@ -1,11 +1,13 @@
 """What a reply holds: what hides it is taken off, its JSON is read and mended, its shape is checked."""
 
-import json
 import re
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 from pydantic import BaseModel, ValidationError
+
+from graphrag_dagster.core.language.llm.json_mending import read_json
+from graphrag_dagster.core.language.llm.json_outline import Outline, outline
 
 Schema = TypeVar("Schema", bound=BaseModel)
 
@@ -17,14 +19,15 @@ _FINAL_CHANNEL = re.compile(r"\A.*<\|channel\|>final<\|message\|>", re.DOTALL)
 _END_MARKS = re.compile(
     r"(?:<\|(?:im_end|end|eot_id|return|endoftext|end_of_text)\|>|</s>|<end_of_turn>)\s*\Z"
 )
-_FENCED = re.compile(r"\A\s*```[\w-]*[ \t]*\n(?P<inside>.*?)\n?[ \t]*```\s*\Z", re.DOTALL)
-_FENCE_ANYWHERE = re.compile(r"```(?:json)?[ \t]*\n(?P<inside>\s*[\[{].*?)\n?[ \t]*```", re.DOTALL)
-_JSON_START = re.compile(r"\{|\[(?=\s*[{\]])")
-_CONTINUES = re.compile(r"\A\s*,|\"\s*:")
-_QUOTE = re.compile(r'(?<!\\)"')
+_FENCE = re.compile(r"```[\w-]{0,20}[ \t]*\n")
+_JSON_START = re.compile(r"""\{(?=\s*(?:["'“}#]|/[/*]|[\w$-]{1,60}\s{0,3}:))|\[(?=[\s\[]{0,99}[{\]])""")
+_DEEPEST = 64
+_KEY = re.compile(r"\"\s*:")
+_UNOPENED = re.compile(r"\s*[}\]]")
+_UNCLOSED = re.compile(r"[{\[]\s*\Z")
 _NOT_HOLDABLE = re.compile("[\ud800-\udfff\x00]")
 _PLACEHOLDER = re.compile(
-    r"\s*(?:<\s*\w+(?:[\s_|-]\w+)*\s*>|\{\{?\s*\w+\s*\}?\}|\[\s*\w+_\w+\s*\]"
+    r"\s*(?:<\s*\w[\w\s|-]*>|\{\{?\s*\w+\s*\}?\}|\[\s*[^\W_]+_\w+\s*\]"
     r"|\.{3}|…|string|str|text|null)\s*",
     re.IGNORECASE,
 )
@@ -32,6 +35,14 @@ _PLACEHOLDER = re.compile(
 
 class NotUsable(Exception):
     """Raised by what reads a reply, with the reason that the model is told."""
+
+
+class Incomplete(NotUsable):
+    """Raised where something is missing, but ``value``, what there is, is better than no reply at all."""
+
+    def __init__(self, reason: str, value: Any) -> None:
+        super().__init__(reason)
+        self.value = value
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,8 +58,11 @@ def visible(text: str) -> str:
     shown = _FINAL_CHANNEL.sub("", text)
     shown = _HIDDEN_HEAD.sub("", _HIDDEN.sub("", shown))
     shown = _END_MARKS.sub("", shown).strip()
-    fenced = _FENCED.match(shown)
-    return fenced["inside"].strip() if fenced and "```" not in fenced["inside"] else shown
+    opening = _FENCE.match(shown)
+    if not opening or not shown.endswith("```"):
+        return shown
+    inside = shown[opening.end() : -3]
+    return shown if "```" in inside else inside.strip()
 
 
 def is_hidden(text: str) -> bool:
@@ -57,47 +71,52 @@ def is_hidden(text: str) -> bool:
 
 
 def parse_json(text: str) -> Parsed:
-    """Return the JSON value in a visible reply; words around it are left aside, damage is mended.
+    """Return the JSON value in a visible reply; words around it are left aside, harmless damage is mended.
 
-    Several values one after the other come as a list.
+    Several values one after the other come as a list. A value whose brackets do not match is never closed for
+    the model: what it lost with its end is not known.
 
     Raises:
-        NotUsable: there is none, or it ends before it is complete.
+        NotUsable: there is none, it ends before it is complete, or mending it would lose some of it.
     """
-    fenced = _FENCE_ANYWHERE.search(text)
-    body = fenced["inside"] if fenced else text
-    start = _JSON_START.search(body)
+    fence = _FENCE.search(text)
+    begin = fence.end() if fence and _JSON_START.match(text[fence.end() :].lstrip()) else 0
+    start = _JSON_START.search(text, begin)
     if not start:
         raise NotUsable("the reply holds no JSON")
-    decoder = json.JSONDecoder(strict=False)
+    before = text[begin : start.start()]
+    values, repaired = [], False
+    while start:
+        found, value, mended = _value_at(text, start.start())
+        values.append(value)
+        start = _JSON_START.search(text, found.end)
+        between = text[found.end : start.start() if start else len(text)]
+        repaired |= mended | _refuse_remains(before, between)
+    return Parsed(holdable(values if len(values) > 1 else values[0]), repaired=repaired or len(values) > 1)
+
+
+def _value_at(text: str, start: int) -> tuple[Outline, Any, bool]:
     try:
-        value, end = decoder.raw_decode(body, start.start())
-    except (ValueError, RecursionError):
-        return Parsed(_mended(body[start.start() :].rstrip("`\n\t .;")), repaired=True)
-    values = [value]
-    while start := _JSON_START.search(body, end):
-        try:
-            value, end = decoder.raw_decode(body, start.start())
-            values.append(value)
-        except (ValueError, RecursionError):
-            return Parsed(_mended(body), repaired=True)
-    return Parsed(holdable(values if len(values) > 1 else value), repaired=len(values) > 1)
+        found = outline(text, start)
+        if found.depth > _DEEPEST:
+            raise NotUsable(f"the JSON of the reply is nested {found.depth:,} deep")
+        value, mended = read_json(found.text)
+        return found, value, mended or found.commented
+    except ValueError as problem:
+        raise NotUsable(str(problem)) from None
 
 
-def _mended(body: str) -> Any:
-    from json_repair import repair_json
+def _refuse_remains(before: str, after: str) -> bool:
+    """Return whether brackets too many follow a value; words may stand before and after it.
 
-    end = max(body.rfind("}"), body.rfind("]")) + 1
-    tail = body[end:]
-    if not end or _CONTINUES.search(tail) or (tail.strip() and len(_QUOTE.findall(body)) % 2):
-        raise NotUsable("the JSON of the reply ends before it is complete")
-    try:
-        value = repair_json(body[:end], return_objects=True)
-    except (ValueError, RecursionError):
-        value = None
-    if not isinstance(value, dict | list) or not value:
-        raise NotUsable("the JSON of the reply cannot be read")
-    return holdable(value)
+    Raises:
+        NotUsable: what stands there are pieces of JSON, so that something was lost.
+    """
+    closed_again = _UNOPENED.match(after) is not None
+    pieces = after.lstrip().startswith(",") and after.strip() != ","
+    if pieces or _KEY.search(after) or _UNCLOSED.search(after) or (closed_again and '"' in before):
+        raise NotUsable("the reply holds pieces of JSON without their brackets")
+    return closed_again
 
 
 def holdable(value: Any) -> Any:

@@ -16,6 +16,7 @@ from graphrag_dagster.core.language.llm.records import Fields, RecordType
 #: What the prompts show.
 FIELD, RECORD, COMPLETE = "<|>", "##", "<|COMPLETE|>"
 
+_OPENING, _CLOSING = "([{", ")]}"
 _QUOTE = "\"'“”‘’«»`*"
 # No pattern begins with a run that can match at many places, so that time stays linear in any garbage.
 _FIELD = re.compile(
@@ -61,7 +62,7 @@ class TupleRecord:
 class TupleParse:
     """What a reply holds. ``noise``: pieces without any field, such as headings and code fences.
 
-    ``complete``: the reply has its end mark.
+    ``complete``: the reply has its end mark. ``cut``: it has none, and its last record has no end either.
     """
 
     entities: list[TupleRecord] = field(default_factory=list)
@@ -70,6 +71,7 @@ class TupleParse:
     quarantined: list[tuple[str, str]] = field(default_factory=list)
     noise: list[str] = field(default_factory=list)
     complete: bool = False
+    cut: bool = False
 
     @property
     def parsed(self) -> list[TupleRecord]:
@@ -95,9 +97,26 @@ def parse_tuples(reply: str, *, claims: bool = False) -> TupleParse:
         claims: whether claims were asked for; then records without a tag are claims.
     """
     found = TupleParse(complete=bool(_COMPLETE.search(reply)))
-    for piece in _pieces(reply):
+    pieces = list(_pieces(reply))
+    found.cut = not found.complete and _ends_open(pieces)
+    for piece in pieces:
         _read(piece, found, claims)
     return found
+
+
+def _ends_open(pieces: Sequence[str]) -> bool:
+    """Whether the last record is not closed, though its model does close records."""
+    opened = [piece for piece in pieces if piece[0] in _OPENING]
+    if not opened or opened[-1] != pieces[-1] or _is_closed(opened[-1]):
+        return False
+    return len(opened) == 1 or any(map(_is_closed, opened))
+
+
+def _is_closed(piece: str) -> bool:
+    """Whether every bracket of a piece is closed, one of them after its last field began."""
+    last = max((match.end() for match in _FIELD.finditer(piece)), default=0)
+    balance = sum(map(piece.count, _OPENING)) - sum(map(piece.count, _CLOSING))
+    return balance <= 0 and any(mark in piece[last:] for mark in _CLOSING)
 
 
 def _pieces(reply: str) -> Iterator[str]:
@@ -154,7 +173,7 @@ def _body(piece: str, tagged: re.Match[str] | None, mended: list[str]) -> tuple[
         opening = re.match(r"\s*(?:[-•]\s+|\d+[.)]\s*)?[(\[{]", piece)
         begin = opening.end() if opening else 0
     last = max((match.end() for match in _FIELD.finditer(piece)), default=begin)
-    opened = piece.lstrip()[:1] in "([{"
+    opened = piece.lstrip()[:1] in _OPENING
     close = _CLOSE.search(piece, last)
     if opened and close:
         return piece[begin : close.start()], piece[close.end() :].strip()

@@ -1,0 +1,88 @@
+"""JSON of a known outline read, and mended where no word of it is lost by that."""
+
+import json
+import re
+from collections.abc import Iterator
+from typing import Any
+
+_PART = re.compile(r"\d+(?:\.\d+)?(?:[eE][+-]?\d+)?|[^\W\d_]+")
+_ESCAPE = re.compile(r"\\(?:u([0-9a-fA-F]{4})|(.))", re.DOTALL)
+_BLANKS = "nrtbf"
+_SAME = {"none": "null"}
+
+
+def read_json(text: str) -> tuple[Any, bool]:
+    """Return the value of a text that is one JSON value with matching brackets, and whether it was mended.
+
+    What is mended: quotes, commas, Python's literals, line breaks in strings, a list that is given twice. A
+    mend that would lose or add a word is none.
+
+    Raises:
+        ValueError: it cannot be read whole; the text says why.
+    """
+    twice: list[str] = []
+
+    def joined(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        return _joined(pairs, twice)
+
+    for strict in (True, False):
+        try:
+            value = json.loads(text, strict=strict, object_pairs_hook=joined)
+        except (ValueError, RecursionError):
+            continue
+        return value, bool(twice) or not strict
+    return _mended(text), True
+
+
+def _joined(pairs: list[tuple[str, Any]], twice: list[str]) -> dict[str, Any]:
+    value: dict[str, Any] = {}
+    for key, item in pairs:
+        known = value.get(key, item)
+        if known == item:
+            value[key] = item
+        elif isinstance(known, list) and isinstance(item, list):
+            value[key] = [*known, *item]
+            twice.append(key)
+        else:
+            raise ValueError(f"{key} is given twice")
+    return value
+
+
+def _mended(text: str) -> Any:
+    from json_repair import repair_json
+
+    try:
+        value = repair_json(text, return_objects=True)
+    except (ValueError, RecursionError):
+        value = None
+    if not isinstance(value, dict | list) or not value:
+        raise ValueError("the JSON of the reply cannot be read")
+    if _parts(_unescaped(text)) != [part for said in _said(value) for part in _parts(said)]:
+        raise ValueError("the JSON of the reply is damaged so that some of it would be lost")
+    return value
+
+
+def _unescaped(text: str) -> str:
+    def meant(escape: re.Match[str]) -> str:
+        return chr(int(escape[1], 16)) if escape[1] else " " if escape[2] in _BLANKS else escape[2]
+
+    return _ESCAPE.sub(meant, text)
+
+
+def _said(value: Any) -> Iterator[str]:
+    """Keys, texts and other values in their order."""
+    if isinstance(value, dict):
+        for key, item in value.items():
+            yield str(key)
+            yield from _said(item)
+    elif isinstance(value, list):
+        for item in value:
+            yield from _said(item)
+    else:
+        yield "null" if value is None else str(value)
+
+
+def _parts(text: str) -> list[str]:
+    """Words in small letters and numbers, each written in one way."""
+    found = (part.casefold() for part in _PART.findall(text))
+    return [repr(float(part)) if part[0].isdigit() else _SAME.get(part, part) for part in found]
