@@ -18,6 +18,7 @@ from graphrag_dagster.assets.reports import reports
 from graphrag_dagster.assets.sql_models import SQL_ASSETS
 from graphrag_dagster.assets.statistics import evaluation_statistics
 from graphrag_dagster.assets.studies import extraction_study, window_answers, window_judgements
+from graphrag_dagster.assets.themes import reason_themes
 from graphrag_dagster.assets.usage import model_usage
 
 ASSETS: Sequence[AssetsDefinition] = (
@@ -36,6 +37,7 @@ ASSETS: Sequence[AssetsDefinition] = (
     questions,
     answers,
     judgements,
+    reason_themes,
     answer_claims,
     diversity_clusters,
     quality,

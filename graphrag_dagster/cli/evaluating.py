@@ -96,6 +96,7 @@ def _summarise(name: str, ran: Ran, *, as_json: bool) -> int:
                 "verdicts": verdicts.to_dicts(),
                 "costs": costs.to_dicts(),
                 "context_sizes": [] if sizes is None else sizes.to_dicts(),
+                "themes": warehouse.read(tables.THEMES, name).to_dicts(),
                 "usage": usage_rows(name, ran.run_id),
                 "report": str(page),
                 "missing": missing,
@@ -127,10 +128,12 @@ def _main(verdicts: pl.DataFrame) -> pl.DataFrame:
 
 def _missing(warehouse: Warehouse, name: str) -> list[str]:
     unusable = warehouse.read(tables.JUDGEMENTS, name)["problem"].is_not_null().sum()
+    unread = warehouse.read(tables.THEME_REASONS, name)["problem"].is_not_null().sum()
     failed = (warehouse.read(tables.ANSWER_SENTENCES, name)["state"] == "failed").sum()
     problems = warehouse.read(tables.ANSWERS, name)["problems"].is_not_null().sum()
     counted = {
         "judgements count as ties for want of a usable reply: see evaluation.judgements": unusable,
+        "reasons of the judge could not be read for their themes: see evaluation.theme_reasons": unread,
         "sentences could not be taken apart: see evaluation.answer_sentences": failed,
         "answers lack partial answers for want of usable replies: see answers.answers": problems,
     }

@@ -34,6 +34,8 @@ _TOLD = (
     tables.COMPARISONS,
     tables.JUDGEMENTS,
     tables.QUALITY_SCORES,
+    tables.THEMES,
+    tables.THEME_REASONS,
 )
 #: What a report is made from: what it tells, and what its figures draw.
 SHOWN = (
@@ -157,6 +159,7 @@ def _data(reader: Reader, settings: CorpusSettings, corpus: str, figures: Sequen
             "evaluation.replicates": own.replicates,
             "temperature of verdicts": model.verdict_temperature if judged else "none",
             "evaluation.sample": own.sample or "all",
+            "evaluation.reasons": own.reasons,
             "evaluation.thresholds": ", ".join(map(str, own.thresholds)),
         },
         conditions=settings.questions.methods,

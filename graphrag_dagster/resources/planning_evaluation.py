@@ -20,7 +20,12 @@ from graphrag_dagster.settings import CorpusSettings, Stage
 from graphrag_dagster.settings.model import TaskName
 from graphrag_dagster.settings.section import Method
 
-_TASK_OF: dict[str, TaskName] = {"judgements": "judge", "claims": "judge", "quality": "judge"}
+_TASK_OF: dict[str, TaskName] = {
+    "judgements": "judge",
+    "claims": "judge",
+    "quality": "judge",
+    "themes": "judge",
+}
 
 
 def plan_evaluation_of(name: str, scope: EvaluationScope) -> Plan:
@@ -72,6 +77,7 @@ def _size(
         replicates=settings.evaluation.replicates,
         with_reference=min(references, sampled),
         families=len(settings.evaluation.metrics),
+        reasons=settings.evaluation.reasons,
         writer=model("questions", "answer"),
         answerer=model("search", "answer"),
         judge=model("evaluation", "judge"),

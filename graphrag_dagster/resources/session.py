@@ -21,6 +21,7 @@ from graphrag_dagster.core.language.tasks import (
     ReportWriter,
     Usage,
 )
+from graphrag_dagster.core.language.theming import ReasonReader
 from graphrag_dagster.resources.memory.abilities import AbilityStore
 from graphrag_dagster.resources.memory.account import Account, Till, price_of
 from graphrag_dagster.resources.memory.replies import vector_key
@@ -207,6 +208,16 @@ class Session:
             prompts,
             max_tokens=self._limit("judge"),
             temperature=self._settings.model.verdict_temperature,
+        )
+
+    def reason_reader(self) -> ReasonReader | None:
+        """Who finds the themes of a judge's reasons; None without a model, since nothing else can."""
+        if self._settings.engine_of("evaluation") == "extractive":
+            return None
+        from graphrag_dagster.core.language.llm.theming import LlmReasonReader
+
+        return LlmReasonReader(
+            self._chat("judge", waited_for=False), prompts, max_tokens=self._limit("judge")
         )
 
     def claim_decomposer(self) -> ClaimDecomposer:

@@ -81,6 +81,9 @@ class EvaluationSettings(Section):
     replicates: Annotated[PositiveInt, Field(le=1000)] = Field(
         5, description="verdicts on each pair of answers and criterion"
     )
+    reasons: Annotated[int, Field(ge=0)] = Field(
+        200, description="reasons of the judge by each criterion that are read for their themes; 0: none"
+    )
     sample: PositiveInt | None = Field(
         None, description="questions that are judged and whose answers are taken apart; default: all"
     )

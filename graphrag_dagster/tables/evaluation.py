@@ -114,6 +114,38 @@ POSITION_BIAS = Table(
     ),
 )
 
+THEMES = Table(
+    "evaluation",
+    "themes",
+    "evaluation",
+    "What the judge goes by: themes that a model found in its reasons (paper §5.1)",
+    ("theme_id",),
+    (
+        column("theme_id", "VARCHAR", "Hash of criterion and theme"),
+        _CRITERION,
+        column("position", "INTEGER", "Place among the themes of the criterion, most reasons first, 0…"),
+        column("theme", "VARCHAR", "The theme in a few words"),
+        column("description", "VARCHAR", "When a reason speaks of it"),
+        column("reasons", "INTEGER", "Reasons that speak of it; one may speak of several themes"),
+        column("read", "INTEGER", "Reasons of the criterion that were read for it"),
+        column("model", "VARCHAR", "Who read them"),
+    ),
+)
+
+THEME_REASONS = Table(
+    "evaluation",
+    "theme_reasons",
+    "evaluation",
+    "Which themes each reason of the judge speaks of, as far as reasons were drawn to be read",
+    ("judgement_id",),
+    (
+        column("judgement_id", "VARCHAR", "Judgement", ref="evaluation.judgements.judgement_id"),
+        _CRITERION,
+        column("theme_ids", "VARCHAR[]", "Its themes, none or several"),
+        column("problem", "VARCHAR", "Why it was not read, for want of a usable reply", nullable=True),
+    ),
+)
+
 ANSWER_SENTENCES = Table(
     "evaluation",
     "answer_sentences",

@@ -69,6 +69,7 @@ def test_without_a_model_counts_have_names_of_their_own_and_nothing_is_judged(
     assert read(tables.ANSWERS).height == 24
     assert read(tables.JUDGEMENTS).is_empty()
     assert read(tables.WIN_RATES).is_empty()
+    assert read(tables.THEMES).is_empty()
     names = set(read(tables.CONDITION_MEANS)["measure"])
     assert {"claims-lex", "clusters-lex 0.5", "words"} <= names
     assert not {name for name in names if name in {"claims", "comprehensiveness"} or "clusters 0" in name}
@@ -100,6 +101,7 @@ def test_a_judge_that_likes_length_gives_the_win_to_the_longer_answers(
     }
     assert not endpoint.requests
     assert stages["judgements"]["calls"]["expected"] == 3 * 4 * 2 * 3
+    assert stages["themes"]["calls"]["expected"] == 2 * 5
     told = json.loads(done(run, "evaluate", "coast", "--json"))
     assert told["missing"] == []
     judged = read(tables.JUDGEMENTS)
@@ -135,6 +137,11 @@ def test_a_judge_that_likes_length_gives_the_win_to_the_longer_answers(
     )
     best = max(lengths, key=lambda name: lengths[name])
     assert rates.filter(pl.col("condition") == best)["win_rate"].min() >= 50
+    reasons = read(tables.THEME_REASONS)
+    assert set(reasons["judgement_id"]) == set(judged.filter(pl.col("model").is_not_null())["judgement_id"])
+    assert reasons["problem"].null_count() == reasons.height
+    assert {one["theme"] for one in told["themes"]} >= {"script"}
+    assert "What the judge goes by" in Path(told["report"]).read_text(encoding="utf-8")
     assert "claims" in set(read(tables.CONDITION_MEANS)["measure"])
     quality = read(tables.QUALITY_SCORES)
     assert set(quality["family"]) == {"deepeval", "ragas", "lexical"}

@@ -204,6 +204,29 @@ def _quality(answers: pl.DataFrame, generator: np.random.Generator) -> pl.DataFr
     return pl.DataFrame(rows, schema=names, orient="row", infer_schema_length=None)
 
 
+def _themes(judgements: pl.DataFrame) -> dict[str, pl.DataFrame]:
+    own = judgements.filter(criterion="empowerment")["judgement_id"].sort().to_list()[:5]
+    themes = [("t1", "empowerment", 0, "Names people", "It names them.", 4, 5, "judge-1")]
+    themes.append(("t2", "empowerment", 1, "Cites <i>sources</i>", "It cites.", 0, 5, "judge-1"))
+    names = ("theme_id", "criterion", "position", "theme", "description", "reasons", "read", "model")
+    reasons = [
+        (one, "empowerment", ["t1"] if at else [], None if at else "lost") for at, one in enumerate(own)
+    ]
+    return {
+        "themes": pl.DataFrame(themes, schema=names, orient="row"),
+        "theme_reasons": pl.DataFrame(
+            reasons,
+            schema={
+                "judgement_id": pl.String,
+                "criterion": pl.String,
+                "theme_ids": pl.List(pl.String),
+                "problem": pl.String,
+            },
+            orient="row",
+        ),
+    }
+
+
 def made(
     *, judged: bool, questions: int = 24, text: Callable[[str, int, int], str] = _long, seed: int = 7
 ) -> ReportData:
@@ -238,6 +261,7 @@ def made(
         extra = _judged(questions, generator)
         extra["win_rates"] = _win_rates(extra["comparisons"])
         extra["quality_scores"] = _quality(answers, generator)
+        extra |= _themes(extra["judgements"])
         for criterion in CRITERIA:
             pairs: dict[tuple[str, str], list[float]] = {}
             for row in extra["comparisons"].filter(criterion=criterion).iter_rows(named=True):
@@ -361,6 +385,8 @@ FRAMES = (
     "comparisons",
     "judgements",
     "quality_scores",
+    "themes",
+    "theme_reasons",
 )
 
 
@@ -469,6 +495,21 @@ def test_numbers_are_those_of_the_frames(judged: ReportData) -> None:
     assert costs["TS"][7] == "–"
     sizes = _cells(page, "What the conditions read")
     assert sizes == {"units": ["34", "1,669"], "tokens": ["26,657", "1,014,611"], "% of TS": ["2.6", "100.0"]}
+
+
+def test_themes_have_counts_and_a_reason_that_speaks_of_them(
+    judged: ReportData, extractive: ReportData
+) -> None:
+    page = section(render(judged), "results")
+    (found,) = [one for one in page.find_all("table") if "reasons speak of" in str(one.caption)]
+    rows = [" ".join(row.stripped_strings) for row in found.select("tbody tr")]
+    assert rows[0].startswith("empowerment Names people 4 of 5 80 % It names them. “")
+    assert "is ahead on empowerment" in rows[0]
+    assert rows[1] == "empowerment Cites <i>sources</i> 0 of 5 0 % It cites."
+    assert "1 reason could not be read in full" in page.get_text()
+    nothing = render(replace(judged, themes=None, theme_reasons=None))
+    assert "No themes were named" in nothing
+    assert "No themes were named" not in render(extractive)
 
 
 def test_all_tests_are_there(judged: ReportData) -> None:

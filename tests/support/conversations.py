@@ -31,6 +31,9 @@ _EVALUATING = (
     "quality_true_to_context",
     "quality_attributable_to_context",
     "quality_useful_node",
+    "themes_name",
+    "themes_merge",
+    "themes_label",
 )
 CHECKS = ("glean_check", "claims_check")
 CONTINUATIONS = ("glean_continue", "claims_continue")

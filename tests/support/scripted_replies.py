@@ -16,6 +16,7 @@ from support.scripted_decomposing import decomposing_reply
 from support.scripted_judges import judging_reply
 from support.scripted_quality import quality_reply
 from support.scripted_questioning import questioning_reply
+from support.scripted_themes import themes_reply
 
 _WORD = r"[A-Z][\w'’&-]+"
 _NAME = re.compile(rf"{_WORD}(?:[ ]{{1,2}}(?:of[ ]|the[ ])?{_WORD})*")
@@ -94,7 +95,10 @@ def reply_in_style(body: dict[str, Any], style: Style) -> Scripted | str:
 
 
 def _evaluating(body: dict[str, Any]) -> str | None:
-    made = (reply(body) for reply in (quality_reply, decomposing_reply, questioning_reply, judging_reply))
+    made = (
+        reply(body)
+        for reply in (themes_reply, quality_reply, decomposing_reply, questioning_reply, judging_reply)
+    )
     return next((reply for reply in made if reply is not None), None)
 
 

@@ -4,11 +4,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from graphrag_dagster.core.accounting.planning import Estimate, Range, around, exactly
+from graphrag_dagster.core.evaluation.theming import AT_ONCE, calls_of
 
 #: Tokens of prompts without their material, and of replies, as they are expected.
 _ANSWER, _MAP_REPLY, _VERDICT, _SENTENCE = 450.0, 350.0, 120.0, 25.0
 _JUDGE_PROMPT, _CLAIM_PROMPT, _QUALITY_PROMPT, _WRITER_PROMPT = 700, 650, 600, 500
 _SENTENCES = 14.0
+#: A numbered reason, the prompt around 25 of them, and the reply that labels them.
+_REASON, _THEME_PROMPT, _LABELS = 80.0, 700, 350.0
 #: Calls that take one sentence apart: the later two only where it holds a claim.
 _STAGES = Range(1.0, 2.3, 3.0)
 #: Calls that measure one answer against a reference: statements of two texts, and verdicts.
@@ -40,6 +43,7 @@ class EvaluationSize:
     replicates: int
     with_reference: int
     families: int
+    reasons: int
     writer: str | None
     answerer: str | None
     judge: str | None
@@ -69,6 +73,8 @@ def plan_evaluation(size: EvaluationSize) -> list[Estimate]:
         made += [_way(name, way, size) for name, way in size.ways.items()]
     if size.judge:
         made += [_judging(size, size.judge), _claims(size, size.judge)]
+        if size.reasons:
+            made.append(_themes(size, size.judge))
         if size.with_reference and size.families:
             made.append(_quality(size, size.judge))
     return made
@@ -82,9 +88,21 @@ def _way(name: str, way: WaySize, size: EvaluationSize) -> Estimate:
     )
 
 
-def _judging(size: EvaluationSize, model: str) -> Estimate:
+def _judgements_by_criterion(size: EvaluationSize) -> int:
     count = len(size.ways)
-    calls = exactly(count * (count - 1) // 2 * size.sampled * size.criteria * size.replicates)
+    return count * (count - 1) // 2 * size.sampled * size.replicates
+
+
+def _themes(size: EvaluationSize, model: str) -> Estimate:
+    """Reasons of identical answers are none, so fewer may be read."""
+    most = min(size.reasons, _judgements_by_criterion(size))
+    calls = Range(0.0, float(calls_of(most)), float(calls_of(most))) * size.criteria
+    sent = around(min(most, AT_ONCE) * _REASON, known=False) + exactly(_THEME_PROMPT)
+    return Estimate("themes", "themes", model, calls, calls * sent, calls * around(_LABELS, known=False))
+
+
+def _judging(size: EvaluationSize, model: str) -> Estimate:
+    calls = exactly(_judgements_by_criterion(size) * size.criteria)
     sent = _answer_tokens(size) * 2 + exactly(_JUDGE_PROMPT)
     return Estimate(
         "judgements", "judge_answers", model, calls, calls * sent, calls * around(_VERDICT, known=False)

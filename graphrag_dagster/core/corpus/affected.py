@@ -78,6 +78,7 @@ _PROMPTS: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("claims_", ("evaluation",)),
     ("judge_", ("evaluation",)),
     ("quality_", ("evaluation",)),
+    ("themes_", ("evaluation",)),
 )
 
 #: Packages whose version may change what a stage gives, by stage.

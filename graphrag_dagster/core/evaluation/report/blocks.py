@@ -17,6 +17,7 @@ from graphrag_dagster.core.evaluation.report.result_tables import (
     win_rate_grids,
 )
 from graphrag_dagster.core.evaluation.report.tables import BOUNDS, TESTED, TableView, table
+from graphrag_dagster.core.evaluation.report.theme_tables import themes_table, unread
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +57,15 @@ def blocks(data: ReportData) -> list[Block]:
             figures_of(data, "win_rates"),
         ),
         *([Block("Every way against every other", "", grids, "", grid=True)] if grids else []),
+        Block(
+            "What the judge goes by",
+            "A model read a sample of the judge's reasons, named the themes that they have in common, and "
+            f"said of each reason which of these it speaks of.{unread(data)}",
+            _there(themes_table(data)),
+            nobody
+            if data.judge_model is None
+            else f"No themes were named, or evaluation.reasons is 0.{unread(data)}",
+        ),
         *_counted(data),
         *_checks(data, nobody),
         *([Block("Further figures", "", (), "", rest)] if rest else []),

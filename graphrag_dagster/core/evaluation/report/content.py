@@ -82,6 +82,8 @@ class ReportData:
     comparisons: pl.DataFrame | None = None
     judgements: pl.DataFrame | None = None
     quality_scores: pl.DataFrame | None = None
+    themes: pl.DataFrame | None = None
+    theme_reasons: pl.DataFrame | None = None
 
 
 def rows_of(frame: pl.DataFrame | None) -> list[dict[str, Any]]:

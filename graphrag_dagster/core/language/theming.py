@@ -1,0 +1,72 @@
+"""The port of reading a judge's reasons: which themes they have in common (paper §5.1).
+
+Only a model can do this: there is no extractive counterpart, since counting words of a reason would say what
+answers are about and not what the judge goes by.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from graphrag_dagster.core.language.judging import Criterion
+from graphrag_dagster.core.language.tasks import Engine, Usage
+
+
+@dataclass(frozen=True, slots=True)
+class Theme:
+    """Something that a judge goes by: a few words, and a sentence on when a reason speaks of it."""
+
+    name: str
+    description: str
+
+
+@dataclass(frozen=True, slots=True)
+class Reasons:
+    """Reasons by one criterion that are read in one call, with the themes there are, if any."""
+
+    criterion: Criterion
+    texts: tuple[str, ...]
+    themes: tuple[Theme, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class ThemeLists:
+    """Themes that were found in several parts of the reasons by one criterion."""
+
+    criterion: Criterion
+    themes: tuple[Theme, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Themes:
+    """Themes, no two with the same name; without a usable reply none, and ``problem`` says why."""
+
+    themes: tuple[Theme, ...]
+    problem: str | None = None
+    usage: Usage = field(default_factory=Usage)
+
+
+@dataclass(frozen=True, slots=True)
+class Labels:
+    """Of each reason the places of its themes, 0…, rising; without a usable reply ``problem`` says why."""
+
+    places: tuple[tuple[int, ...], ...]
+    problem: str | None = None
+    usage: Usage = field(default_factory=Usage)
+
+
+class ReasonReader(Protocol):
+    """Reads the reasons of a judge; each method answers in the order of what it is given."""
+
+    @property
+    def engine(self) -> Engine:
+        """Which implementation this is."""
+
+    def name_themes(self, parts: Sequence[Reasons]) -> list[Themes]:
+        """Name the themes of each part."""
+
+    def merge_themes(self, found: Sequence[ThemeLists]) -> list[Themes]:
+        """Make one list of themes that say the same in several words."""
+
+    def label_reasons(self, parts: Sequence[Reasons]) -> list[Labels]:
+        """Say of each reason which of its part's themes it speaks of."""
