@@ -11,7 +11,7 @@ from graphrag_dagster.assets.embeddings import entity_embeddings, report_embeddi
 from graphrag_dagster.assets.evaluation import answer_claims, diversity_clusters, judgements, quality
 from graphrag_dagster.assets.evaluation_report import evaluation_report
 from graphrag_dagster.assets.extraction import extraction
-from graphrag_dagster.assets.graph import entities, relationships
+from graphrag_dagster.assets.graph import claims, entities, relationships
 from graphrag_dagster.assets.publishing import published_results, published_snapshot
 from graphrag_dagster.assets.questions import questions, written_questions
 from graphrag_dagster.assets.reports import reports
@@ -27,6 +27,7 @@ ASSETS: Sequence[AssetsDefinition] = (
     extraction,
     entities,
     relationships,
+    claims,
     community_hierarchy,
     reports,
     text_unit_embeddings,

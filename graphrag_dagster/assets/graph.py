@@ -5,10 +5,22 @@ from dagster import AssetExecutionContext, Output
 
 from graphrag_dagster.assets.declare import code_version, counts, ins_of, result, table_asset
 from graphrag_dagster.assets.plots import histogram
-from graphrag_dagster.core.graph.merging import description_groups, merge_entities, merge_relationships
+from graphrag_dagster.core.graph.merging import (
+    description_groups,
+    merge_claims,
+    merge_entities,
+    merge_relationships,
+)
 from graphrag_dagster.resources.corpora import CorpusStore
 from graphrag_dagster.resources.language import Language
-from graphrag_dagster.tables import ENTITIES, ENTITY_GROUPS, RELATIONSHIP_GROUPS, RELATIONSHIPS
+from graphrag_dagster.tables import (
+    CLAIM_GROUPS,
+    ENTITIES,
+    ENTITY_GROUPS,
+    MERGED_CLAIMS,
+    RELATIONSHIP_GROUPS,
+    RELATIONSHIPS,
+)
 
 _MERGING = ("core/graph/merging.py", "core/language", "prompts")
 
@@ -41,6 +53,28 @@ def entities(
         description_problems=int(frame["description_problem"].is_not_null().sum()),
         **session.finish(),
         degrees=histogram(frame["degree"].to_list(), "Degrees", "distinct neighbours"),
+    )
+
+
+@table_asset(
+    MERGED_CLAIMS,
+    ins=ins_of(CLAIM_GROUPS),
+    pool="llm",
+    code_version=code_version(*_MERGING),
+)
+def claims(
+    context: AssetExecutionContext, claim_groups: pl.DataFrame, corpora: CorpusStore, language: Language
+) -> Output[pl.DataFrame]:
+    """Claims about the same subject and object of the same type, with one description (paper §3.1.3)."""
+    settings = corpora.settings(context.partition_key)
+    session = language.session(settings, corpus=context.partition_key, asset="claims", run_id=context.run_id)
+    merged = session.description_merger().merge(description_groups(claim_groups))
+    frame = merge_claims(claim_groups, merged)
+    return result(
+        frame,
+        **counts(frame, "status"),
+        description_problems=int(frame["description_problem"].is_not_null().sum()),
+        **session.finish(),
     )
 
 

@@ -12,13 +12,13 @@ from graphrag_dagster.core.reports.build import build_reports
 from graphrag_dagster.resources.corpora import CorpusStore
 from graphrag_dagster.resources.language import Language
 from graphrag_dagster.tables import (
-    CLAIMS,
     COMMUNITIES,
     COMMUNITY_MEMBERS,
     COMMUNITY_REPORTS,
     ENTITIES,
     GLEANED_ENTITIES,
     GLEANED_RELATIONSHIPS,
+    MERGED_CLAIMS,
     RELATIONSHIPS,
     REPORT_CONTEXTS,
     REPORT_FINDINGS,
@@ -36,7 +36,7 @@ _TABLES = (COMMUNITY_REPORTS, REPORT_FINDINGS, REPORT_REFERENCES, REPORT_CONTEXT
     ins=ins_of(
         ENTITIES,
         RELATIONSHIPS,
-        CLAIMS,
+        MERGED_CLAIMS,
         COMMUNITIES,
         COMMUNITY_MEMBERS,
         TEXT_CHUNKS,

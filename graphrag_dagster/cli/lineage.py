@@ -160,7 +160,13 @@ def _parts(found: Impact) -> Iterable[tuple[str, pl.DataFrame]]:
             ends.alias("relationship"), "weight", "weight_after", "redescribed", "relationship_id"
         ),
     )
-    yield "claims that go", found.claims.select("description", "claim_id")
+    yield "claims that go", found.claims.filter("gone").select("description", "claim_id")
+    yield (
+        "claims with fewer instances",
+        found.claims.filter(kept).select(
+            "description", "instances", "instances_after", "redescribed", "claim_id"
+        ),
+    )
     yield (
         "communities that lose members",
         found.communities.select("level", "size", "size_after", "title", "community_id"),

@@ -16,6 +16,13 @@ from graphrag_dagster.core.lineage.why import WhyKind
 from graphrag_dagster.core.lineage.why import why as why_of
 from graphrag_dagster.resources import published
 from graphrag_dagster.resources.warehouse import Reader, Warehouse, qualified
+from graphrag_dagster.tables import Table
+
+#: What indexes of older versions, which did not merge claims, have in place of merged ones.
+_UNMERGED = (
+    "(select *, 'as_is' as description_engine, null::varchar as description_problem, "
+    f"[text_unit_id] as text_unit_ids, 1 as instances from {qualified(tables.CLAIMS)})"
+)
 
 
 def why(warehouse: Warehouse, corpus: str, kind: WhyKind, asked: str, most: int | None = 5) -> Step:
@@ -85,24 +92,25 @@ class TableRows:
 
     def count(self, table: str, /) -> int:
         """Return the number of rows."""
-        declared = tables.table(table)
-        if not self.reader.has(declared):
+        source = self._source(tables.table(table))
+        if source is None:
             return 0
         found = self.reader.connection.execute(
-            f"select count(*) from {qualified(declared)} where corpus = ?",
+            f"select count(*) from {source} where corpus = ?",
             [self.reader.corpus],
         ).fetchone()
         return int(found[0]) if found else 0
 
     def _select(self, table: str, columns: Sequence[str], condition: str) -> pl.DataFrame:
         declared = tables.table(table)
-        if not self.reader.has(declared):
+        source = self._source(declared)
+        if source is None:
             return self._empty(table, columns)
         names = ", ".join(f'"{name}"' for name in dict.fromkeys(columns or declared.column_names))
         keys = ", ".join(f'"{key}"' for key in declared.key)
         try:
             result = self.reader.connection.execute(
-                f"select {names} from {qualified(declared)} where corpus = ? {condition} order by {keys}",
+                f"select {names} from {source} where corpus = ? {condition} order by {keys}",
                 [self.reader.corpus],
             )
         except duckdb.BinderException as error:
@@ -114,6 +122,13 @@ class TableRows:
         if not isinstance(frame, pl.DataFrame):
             raise WarehouseError(f"{table} cannot be read as a frame")
         return frame
+
+    def _source(self, declared: Table) -> str | None:
+        if self.reader.has(declared):
+            return qualified(declared)
+        if declared is tables.MERGED_CLAIMS and self.reader.has(tables.CLAIMS):
+            return _UNMERGED
+        return None
 
     def _empty(self, table: str, columns: Sequence[str]) -> pl.DataFrame:
         empty = tables.table(table).empty()

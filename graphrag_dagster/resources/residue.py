@@ -38,6 +38,7 @@ INDEXING = (
     "extraction",
     "entities",
     "relationships",
+    "claims",
     "reports",
     *(
         f"{table.name}_embeddings"

@@ -36,6 +36,10 @@ def open_published(warehouse: Warehouse, corpus: str) -> tuple[IndexSnapshot, Pu
             made = reader.read_if_present(table)
             return table.empty() if made is None else made
 
+        records = reader.read_if_present(tables.CLAIMS)
+        merged = reader.read_if_present(tables.MERGED_CLAIMS)
+        # Indexes of older versions have claims that were not merged.
+        claims = records if merged is None else merged
         index = IndexSnapshot(
             documents=reader.read(tables.DOCUMENTS),
             text_chunks=reader.read(tables.TEXT_CHUNKS),
@@ -47,7 +51,8 @@ def open_published(warehouse: Warehouse, corpus: str) -> tuple[IndexSnapshot, Pu
             findings=rows(tables.REPORT_FINDINGS),
             references=rows(tables.REPORT_REFERENCES),
             members=reader.read_if_present(tables.COMMUNITY_MEMBERS),
-            claims=reader.read_if_present(tables.CLAIMS),
+            claims=claims,
+            claim_records=records,
             unit_vectors=reader.read_if_present(tables.TEXT_UNIT_EMBEDDINGS),
             entity_vectors=reader.read_if_present(tables.ENTITY_EMBEDDINGS),
             report_vectors=reader.read_if_present(tables.REPORT_EMBEDDINGS),

@@ -5,6 +5,23 @@ from graphrag_dagster.tables.declaration import ENGINE, ENGINES, SPANS, VECTOR, 
 _UNIT = column("text_unit_id", "VARCHAR", "Text unit it came from", ref="corpus.text_chunks.text_unit_id")
 _ROUND = column("round", "INTEGER", "0 for the first reply, 1… for gleanings")
 _HUMAN = column("human_readable_id", "INTEGER", "Small number for citations, 0…")
+_STATUS = column(
+    "status",
+    "VARCHAR",
+    "TRUE or FALSE where the texts say one of the two, SUSPECTED where they say both or neither",
+    values=("TRUE", "FALSE", "SUSPECTED"),
+)
+_BEGUN = column("start_date", "VARCHAR", "Earliest start, ISO 8601", nullable=True)
+_ENDED = column("end_date", "VARCHAR", "Latest end, ISO 8601", nullable=True)
+_DESCRIPTION_ENGINE = column(
+    "description_engine",
+    "VARCHAR",
+    "Who merged it: as_is for one distinct description",
+    values=("as_is", *ENGINES),
+)
+_DESCRIPTION_PROBLEM = column(
+    "description_problem", "VARCHAR", "Why a model's reply was not used", nullable=True
+)
 
 FILES = Table(
     "corpus",
@@ -115,7 +132,8 @@ CLAIMS = Table(
     "extraction",
     "claims",
     "extraction",
-    "Claims about entities (paper §3.1.2); empty unless claims are enabled",
+    "Claim instances: one row per claim record per text unit and round (paper §3.1.2); empty unless claims are "
+    "enabled",
     ("claim_id",),
     (
         column("claim_id", "VARCHAR", "Hash of unit, round and place in the reply"),
@@ -229,6 +247,26 @@ RELATIONSHIP_GROUPS = Table(
     sql=True,
 )
 
+CLAIM_GROUPS = Table(
+    "staging",
+    "claim_groups",
+    "graph",
+    "Claim instances grouped by subject, object and type, descriptions not yet merged",
+    ("subject", "object", "type"),
+    (
+        column("subject", "VARCHAR", "Normalised name of the entity they are about"),
+        column("object", "VARCHAR", "Normalised name of the other entity, blank where there is none"),
+        column("type", "VARCHAR", "Kind of claim, upper case"),
+        _STATUS,
+        _BEGUN,
+        _ENDED,
+        column("descriptions", "VARCHAR[]", "Distinct descriptions in order of first appearance"),
+        column("text_unit_ids", "VARCHAR[]", "Units that make it, in order of the corpus"),
+        column("instances", "INTEGER", "Number of claim records"),
+    ),
+    sql=True,
+)
+
 ENTITIES = Table(
     "graph",
     "entities",
@@ -242,13 +280,8 @@ ENTITIES = Table(
         column("title", "VARCHAR", "Most frequent spelling"),
         column("type", "VARCHAR", "Type by majority"),
         column("description", "VARCHAR", "Merged description"),
-        column(
-            "description_engine",
-            "VARCHAR",
-            "Who merged it: as_is for one distinct description",
-            values=("as_is", *ENGINES),
-        ),
-        column("description_problem", "VARCHAR", "Why a model's reply was not used", nullable=True),
+        _DESCRIPTION_ENGINE,
+        _DESCRIPTION_PROBLEM,
         column("text_unit_ids", "VARCHAR[]", "Units that mention it"),
         column("frequency", "INTEGER", "Number of those units"),
         column("instances", "INTEGER", "Number of entity records"),
@@ -270,17 +303,35 @@ RELATIONSHIPS = Table(
         column("source_id", "VARCHAR", "Entity id of source", ref="graph.entities.entity_id"),
         column("target_id", "VARCHAR", "Entity id of target", ref="graph.entities.entity_id"),
         column("description", "VARCHAR", "Merged description"),
-        column(
-            "description_engine",
-            "VARCHAR",
-            "Who merged it: as_is for one distinct description",
-            values=("as_is", *ENGINES),
-        ),
-        column("description_problem", "VARCHAR", "Why a model's reply was not used", nullable=True),
+        _DESCRIPTION_ENGINE,
+        _DESCRIPTION_PROBLEM,
         column("weight", "DOUBLE", "Number of relation records, or sum of strengths by setting"),
         column("instances", "INTEGER", "Number of relation records"),
         column("combined_degree", "INTEGER", "Sum of the degrees of both ends"),
         column("text_unit_ids", "VARCHAR[]", "Units that state it"),
+    ),
+)
+
+MERGED_CLAIMS = Table(
+    "graph",
+    "claims",
+    "graph",
+    "Claims of the merged graph: one per subject, object and type (paper §3.1.3); empty unless claims are enabled",
+    ("claim_id",),
+    (
+        column("claim_id", "VARCHAR", "Hash of subject, object and type"),
+        _HUMAN,
+        column("subject", "VARCHAR", "Normalised name of the entity it is about"),
+        column("object", "VARCHAR", "Normalised name of the other entity", nullable=True),
+        column("type", "VARCHAR", "Kind of claim, upper case"),
+        _STATUS,
+        _BEGUN,
+        _ENDED,
+        column("description", "VARCHAR", "Merged description"),
+        _DESCRIPTION_ENGINE,
+        _DESCRIPTION_PROBLEM,
+        column("text_unit_ids", "VARCHAR[]", "Units that make it"),
+        column("instances", "INTEGER", "Number of claim records"),
     ),
 )
 

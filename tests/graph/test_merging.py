@@ -3,7 +3,12 @@ import pytest
 
 from graphrag_dagster import tables
 from graphrag_dagster.core.errors import GraphragError
-from graphrag_dagster.core.graph.merging import description_groups, merge_entities, merge_relationships
+from graphrag_dagster.core.graph.merging import (
+    description_groups,
+    merge_claims,
+    merge_entities,
+    merge_relationships,
+)
 from graphrag_dagster.core.ids import stable_id
 from graphrag_dagster.core.language.tasks import DescriptionGroup, MergedDescription
 
@@ -54,6 +59,34 @@ def test_groups_go_to_the_merger_in_the_order_of_the_rows() -> None:
     assert description_groups(RELATION_GROUPS)[0] == DescriptionGroup(
         ("HARBOUR", "ISLE"), ("Ferry.", "Cable.")
     )
+
+
+def test_claims_are_one_by_subject_object_and_type() -> None:
+    about = [("MILL", "", "FIRE", ["It burnt.", "Burnt down."]), ("ISLE", "MILL", "SALE", ["Sold."])]
+    groups = tables.CLAIM_GROUPS.frame(
+        [
+            {
+                "subject": subject, "object": other, "type": kind, "status": "TRUE", "start_date": "1990",
+                "end_date": None, "descriptions": said, "text_unit_ids": ["t1"], "instances": len(said),
+            }
+            for subject, other, kind, said in about
+        ]
+    )  # fmt: skip
+    assert [one.names for one in description_groups(groups)] == [("ISLE", "MILL"), ("MILL",)]
+    merged = [MergedDescription("Sold.", "llm"), MergedDescription("It burnt down.", "llm")]
+    claims = merge_claims(groups, merged)
+    tables.MERGED_CLAIMS.validated(claims)
+    assert claims.select(
+        "human_readable_id", "subject", "object", "description", "description_engine"
+    ).rows() == [
+        (0, "ISLE", "MILL", "Sold.", "as_is"),
+        (1, "MILL", None, "It burnt down.", "llm"),
+    ]
+    assert claims["claim_id"].to_list() == [
+        stable_id("claim", "ISLE", "MILL", "SALE"),
+        stable_id("claim", "MILL", "", "FIRE"),
+    ]
+    assert merge_claims(groups.clear(), []).schema == tables.MERGED_CLAIMS.empty().schema
 
 
 def test_entities(entities: pl.DataFrame) -> None:

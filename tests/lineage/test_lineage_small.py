@@ -57,6 +57,16 @@ def edge(number: int, source: str, target: str, weight: int, units: list[str]) -
     }  # fmt: skip
 
 
+def claim(
+    number: int, subject: str, other: str | None, kind: str, said: str, units: list[str]
+) -> dict[str, object]:
+    return {
+        "claim_id": f"m{number}", "human_readable_id": number, "subject": subject, "object": other, "type": kind,
+        "status": "TRUE", "description": said, "description_engine": "llm", "text_unit_ids": units,
+        "instances": len(units),
+    }  # fmt: skip
+
+
 CONTEXT = (
     "-----Entities-----\nid,name,description\n1,Ann,all of Ann\n2,Bob,all of Bob\n3,Cy,all of Cy\n"
     "-----Relationships-----\nid,source,target,description,combined_degree\n"
@@ -90,6 +100,14 @@ ROWS: dict[tables.Table, list[dict[str, object]]] = {
     tables.CLAIMS: [
         {"claim_id": "c1", "text_unit_id": "u1", "subject": "BOB", "object": "CY", "type": "SIGHT",
          "status": "TRUE", "description": "Bob saw Cy", "spans": spans(ONE, "saw Cy"), "engine": "llm"},
+        {"claim_id": "c2", "text_unit_id": "u1", "subject": "ANN", "type": "VISIT", "status": "TRUE", "position": 1,
+         "description": "She met Bob", "spans": spans(ONE, "met Bob"), "engine": "llm"},
+        {"claim_id": "c3", "text_unit_id": "u2", "subject": "ANN", "type": "VISIT", "status": "TRUE",
+         "description": "She thanked Bob", "spans": spans(TWO, "thanked Bob"), "engine": "llm"},
+    ],
+    tables.MERGED_CLAIMS: [
+        claim(0, "ANN", None, "VISIT", "Ann met and thanked Bob", ["u1", "u2"]),
+        claim(1, "BOB", "CY", "SIGHT", "Bob saw Cy", ["u1"]),
     ],
     tables.ENTITIES: [
         entity(0, "Ann", ["u1", "u2"], 1), entity(1, "Bob", ["u1", "u2"], 2), entity(2, "Cy", ["u1"], 1)
@@ -128,8 +146,13 @@ ROWS: dict[tables.Table, list[dict[str, object]]] = {
 
 @pytest.fixture
 def warehouse(tmp_path: Path) -> Warehouse:
-    made = Warehouse(path=str(tmp_path / "{corpus}.duckdb"))
-    for table, rows in ROWS.items():
+    return with_tables(tmp_path, *ROWS)
+
+
+def with_tables(folder: Path, *chosen: tables.Table) -> Warehouse:
+    made = Warehouse(path=str(folder / "{corpus}.duckdb"))
+    for table in chosen:
+        rows = ROWS[table]
         blank = {c.name: None if c.nullable else _FILL.get(c.type, []) for c in table.columns}
         frame = table.frame([blank | row for row in rows])
         made.write(table, "people", _allowed(table, frame))
@@ -188,6 +211,21 @@ def test_a_claim_leads_to_its_words(warehouse: Warehouse) -> None:
     assert quotations(step) == [("a/one.txt", 20, 26, "saw Cy", "Bob saw Cy.")]
 
 
+def test_a_merged_claim_leads_to_the_words_of_all_its_instances(warehouse: Warehouse) -> None:
+    step = why(warehouse, "people", "claim", "m0")
+    assert (step.title, step.text, step.facts["instances"]) == ("ANN", "Ann met and thanked Bob", 2)
+    assert [(one.id, one.text) for one in step.steps] == [("c2", "She met Bob"), ("c3", "She thanked Bob")]
+    assert [words[3] for words in quotations(step)] == ["met Bob", "thanked Bob"]
+
+
+def test_claims_of_an_index_that_did_not_merge_them_are_found(tmp_path: Path) -> None:
+    older = with_tables(tmp_path, *(table for table in ROWS if table is not tables.MERGED_CLAIMS))
+    step = why(older, "people", "claim", "Bob saw Cy")
+    assert (step.id, quotations(step)) == ("c1", [("a/one.txt", 20, 26, "saw Cy", "Bob saw Cy.")])
+    found = impact(older, "people", "a/two.txt")
+    assert (found.totals["claims"], found.claims["claim_id"].sort().to_list()) == (3, ["c2", "c3"])
+
+
 def test_a_report_leads_to_its_context_and_to_what_its_findings_cite(warehouse: Warehouse) -> None:
     context, summary, finding = why(warehouse, "people", "report", "Three people").steps
     assert [(row.kind, row.id) for row in context.steps] == [
@@ -230,14 +268,17 @@ def test_what_would_go_without_the_first_document(warehouse: Warehouse) -> None:
         ("r1", True, 1.0, 0.0),
         ("r0", False, 2.0, 1.0),
     ]
-    assert found.claims["claim_id"].to_list() == ["c1"]
+    assert found.claims.select("claim_id", "object", "gone", "instances_after", "redescribed").rows() == [
+        ("m1", "CY", True, 0, False),
+        ("m0", None, False, 1, False),
+    ]
     assert found.communities.select("community_id", "size", "size_after").rows() == [("k1", 3, 2)]
     counted = ("report_id", "entities", "relationships", "claims", "degrees", "reports", "holds")
-    assert found.reports.select(counted).rows() == [("k1", 3, 2, 1, 0, 0, True)]
+    assert found.reports.select(counted).rows() == [("k1", 3, 2, 2, 0, 0, True)]
     assert found.answers.select("answer_id", "citations", "shown").rows() == [("a1", 1, 1)]
     assert found.counts() == {
         "text_units_gone": 1, "entities_gone": 1, "entities_less": 2, "relationships_gone": 1,
-        "relationships_less": 1, "claims_gone": 1, "communities_less": 1, "reports_holding": 1,
+        "relationships_less": 1, "claims_gone": 1, "claims_less": 1, "communities_less": 1, "reports_holding": 1,
         "answers_citing": 1, "descriptions_again": 0, "reports_again": 1,
     }  # fmt: skip
 
@@ -246,7 +287,7 @@ def test_what_would_go_without_the_second_document(warehouse: Warehouse) -> None
     found = impact(warehouse, "people", "Two")
     assert found.entities.select("entity_id", "gone").rows() == [("e0ann", False), ("e1bob", False)]
     assert found.relationships.select("relationship_id", "weight_after").rows() == [("r0", 1.0)]
-    assert found.claims.is_empty()
+    assert found.claims.select("claim_id", "gone").rows() == [("m0", False)]
     assert found.communities.is_empty()
     assert found.answers.select("citations", "shown").rows() == [(0, 2)]
 
@@ -278,7 +319,7 @@ def test_unknown_and_ambiguous_ids_name_near_ones(warehouse: Warehouse) -> None:
     with pytest.raises(QuestionError, match="'dddd' fits 2 rows; give the id of one document"):
         impact(warehouse, "people", "dddd")
     assert impact(warehouse, "people", "Same").documents["document_id"].to_list() == ["dddd1", "dddd2"]
-    warehouse.write(tables.CLAIMS, "people", tables.CLAIMS.empty())
+    warehouse.write(tables.MERGED_CLAIMS, "people", tables.MERGED_CLAIMS.empty())
     with pytest.raises(QuestionError, match="there is none at all"):
         why(warehouse, "people", "claim", "c1")
     with pytest.raises(WarehouseError, match="has not been indexed"):

@@ -8,7 +8,7 @@ from graphrag_dagster.core.search.index import IndexSnapshot
 DOCUMENT = "The quay was built by Orrin Vask in 1998. Selma Dray opposed the merger of the shipping lines. "
 
 
-def _rows(table: tables.Table, rows: list[dict[str, object]]) -> pl.DataFrame:
+def filled(table: tables.Table, rows: list[dict[str, object]]) -> pl.DataFrame:
     filler: dict[str, object] = {"VARCHAR": "", "INTEGER": 0, "BIGINT": 0, "DOUBLE": 0.0, "BOOLEAN": False}
     blank = {c.name: None if c.nullable else filler.get(c.type, []) for c in table.columns}
     return table.frame([blank | row for row in rows])
@@ -30,18 +30,18 @@ def index_of(reports: dict[str, str], level: int = 0) -> IndexSnapshot:
         for n, i in enumerate(ids)
     ]  # fmt: skip
     return IndexSnapshot(
-        documents=_rows(
+        documents=filled(
             tables.DOCUMENTS,
             [{"document_id": "d", "title": "Doc", "path": "a/doc.txt", "text": "12345" + DOCUMENT}],
         ),
-        text_chunks=_rows(
+        text_chunks=filled(
             tables.TEXT_CHUNKS, [{"text_unit_id": "u", "document_id": "d", "start_char": 5, "text": DOCUMENT}]
         ),
         entities=tables.ENTITIES.empty(),
         relationships=tables.RELATIONSHIPS.empty(),
         communities=tables.COMMUNITIES.empty(),
-        community_levels=_rows(tables.COMMUNITY_LEVELS, levels),
-        reports=_rows(tables.COMMUNITY_REPORTS, content),
+        community_levels=filled(tables.COMMUNITY_LEVELS, levels),
+        reports=filled(tables.COMMUNITY_REPORTS, content),
         findings=tables.REPORT_FINDINGS.empty(),
-        references=_rows(tables.REPORT_REFERENCES, references),
+        references=filled(tables.REPORT_REFERENCES, references),
     )

@@ -11,17 +11,19 @@ from graphrag_dagster.core.language.tasks import DescriptionGroup, MergedDescrip
 
 Weight = Literal["count", "strength_sum"]
 
+_KEYS = (("name",), ("source", "target"), ("subject", "object"))
+
 
 def description_groups(groups: pl.DataFrame) -> list[DescriptionGroup]:
     """Return what the description merger gets, in the order of the rows.
 
     Args:
-        groups: rows of ``staging.entity_groups`` or ``staging.relationship_groups``; their descriptions are
-            distinct and in order of first appearance.
+        groups: rows of ``staging.entity_groups``, ``staging.relationship_groups`` or
+            ``staging.claim_groups``; their descriptions are distinct and in order of first appearance.
     """
-    keys = ["name"] if "name" in groups.columns else ["source", "target"]
+    keys = next(keys for keys in _KEYS if keys[0] in groups.columns)
     return [
-        DescriptionGroup(names=tuple(names), descriptions=tuple(descriptions))
+        DescriptionGroup(names=tuple(filter(None, names)), descriptions=tuple(descriptions))
         for *names, descriptions in groups.select(*keys, "descriptions").iter_rows()
     ]
 
@@ -92,6 +94,30 @@ def merge_relationships(
         "instances",
         (pl.col("one") + pl.col("other")).cast(pl.Int32).alias("combined_degree"),
         "text_unit_ids",
+    )
+
+
+def merge_claims(groups: pl.DataFrame, merged: Sequence[MergedDescription]) -> pl.DataFrame:
+    """Return the rows of ``graph.claims``, in the order of subject, object and type.
+
+    Args:
+        groups: rows of ``staging.claim_groups``.
+        merged: a description per row of ``groups``, in the same order.
+
+    Raises:
+        GraphragError: not one description per group.
+    """
+    keys = ("subject", "object", "type")
+    claims = _described(groups, merged).sort(keys).with_row_index("human_readable_id")
+    ids = [stable_id("claim", *key) for key in claims.select(keys).iter_rows()]
+    return claims.select(
+        pl.Series("claim_id", ids, pl.String),
+        pl.col("human_readable_id").cast(pl.Int32),
+        "subject",
+        pl.col("object").replace("", None),
+        *("type", "status", "start_date", "end_date"),
+        *("description", "description_engine", "description_problem"),
+        *("text_unit_ids", "instances"),
     )
 
 

@@ -17,7 +17,7 @@ _NUMBER = re.compile(r"\d+")
 _NAMED = {
     "entity": ("graph.entities", "entity_id", pl.col("title")),
     "relationship": ("graph.relationships", "relationship_id", pl.format("{} – {}", "source", "target")),
-    "claim": ("extraction.claims", "claim_id", pl.col("description")),
+    "claim": ("graph.claims", "claim_id", pl.col("description")),
     "report": ("reports.community_reports", "report_id", pl.col("title")),
 }
 

@@ -65,7 +65,7 @@ def _records_of(rows: Rows, community_id: str) -> _Records:
     ).join(members.to_frame(), left_on="target_id", right_on="entity_id", how="semi")
     for identity, source, target in edges.select("relationship_id", "source", "target").iter_rows():
         made.ids["relationship"][source, target].append(identity)
-    of_names = [rows.of("extraction.claims", end, entities["name"]) for end in ("subject", "object")]
+    of_names = [rows.of("graph.claims", end, entities["name"]) for end in ("subject", "object")]
     for identity, key in claim_keys(pl.concat(of_names).unique("claim_id").sort("claim_id")):
         made.ids["claim"][key].append(identity)
     children = rows.of("graph.communities", "parent_id", [community_id], ("community_id",))["community_id"]

@@ -17,7 +17,7 @@ _COUNTED = {
     "text_units": "corpus.text_chunks",
     "entities": "graph.entities",
     "relationships": "graph.relationships",
-    "claims": "extraction.claims",
+    "claims": "graph.claims",
     "communities": "graph.communities",
     "reports": "reports.community_reports",
     "answers": "answers.answers",
@@ -32,9 +32,9 @@ class Impact:
     ``documents``; ``copies``, paths of files with the same content, which would take a document's place;
     ``text_units``, which go; ``entities`` and ``relationships`` with ``gone``, and before and after:
     ``frequency`` or ``weight``, ``instances``, and ``descriptions``, the number of distinct ones, of which
-    ``redescribed`` says whether they are to be merged anew; ``claims``, which go; ``communities`` that lose
-    members; ``reports`` whose context shows what goes or changes; ``answers`` that cite the documents, or
-    were shown what goes or changes. ``totals``: rows of the corpus by sort.
+    ``redescribed`` says whether they are to be merged anew; ``claims`` in the same way; ``communities`` that
+    lose members; ``reports`` whose context shows what goes or changes; ``answers`` that cite the documents,
+    or were shown what goes or changes. ``totals``: rows of the corpus by sort.
     """
 
     documents: pl.DataFrame
@@ -50,7 +50,8 @@ class Impact:
 
     def counts(self) -> dict[str, int]:
         """Return how many rows of each sort go, change, or would be asked for again at most."""
-        entities, relationships, reports = self.entities, self.relationships, self.reports
+        entities, relationships, claims = self.entities, self.relationships, self.claims
+        reports = self.reports
         cites = self.answers.filter(pl.col("citations") > 0)
         return {
             "text_units_gone": len(self.text_units),
@@ -58,12 +59,14 @@ class Impact:
             "entities_less": len(entities) - int(entities["gone"].sum()),
             "relationships_gone": int(relationships["gone"].sum()),
             "relationships_less": len(relationships) - int(relationships["gone"].sum()),
-            "claims_gone": len(self.claims),
+            "claims_gone": int(claims["gone"].sum()),
+            "claims_less": len(claims) - int(claims["gone"].sum()),
             "communities_less": len(self.communities),
             "reports_holding": len(reports.filter("holds")),
             "answers_citing": len(cites),
-            "descriptions_again": int(entities["redescribed"].sum())
-            + int(relationships["redescribed"].sum()),
+            "descriptions_again": sum(
+                int(frame["redescribed"].sum()) for frame in (entities, relationships, claims)
+            ),
             "reports_again": len(reports),
         }
 
@@ -94,7 +97,7 @@ def impact(rows: Rows, asked: str) -> Impact:
     ids = units["text_unit_id"]
     entities = _entities(rows, ids)
     relationships = _relationships(rows, ids)
-    claims = rows.of("extraction.claims", "text_unit_id", ids)
+    claims = _claims(rows, ids)
     touched = Touched(units, entities, relationships, claims)
     reports = affected_reports(rows, touched)
     sizes = (
@@ -112,7 +115,9 @@ def impact(rows: Rows, asked: str) -> Impact:
         relationships=relationships.drop("source_id", "target_id").sort(
             ~pl.col("gone"), pl.col("weight_after") - pl.col("weight"), "relationship_id"
         ),
-        claims=claims.select("claim_id", "human_readable_id", "subject", "object", "type", "description"),
+        claims=claims.drop("status", "start_date", "end_date").sort(
+            ~pl.col("gone"), -pl.col("instances"), "claim_id"
+        ),
         communities=_communities(rows, entities.filter("gone")["entity_id"]),
         reports=reports,
         answers=affected_answers(rows, documents["document_id"], touched, reports["report_id"]),
@@ -189,6 +194,39 @@ def _relationships(rows: Rows, units: pl.Series) -> pl.DataFrame:
         found.join(after, on=ends)
         .with_columns(gone=pl.col("instances_after") == 0, weight_after=weight.cast(pl.Float64))
         .drop("strength")
+    )
+
+
+def _claims(rows: Rows, units: pl.Series) -> pl.DataFrame:
+    """Claims with an instance in the units, before and after."""
+    about = ["subject", "object", "type"]
+    # Claims without an object are alike as well.
+    other = pl.col("object").fill_null("")
+    subjects = rows.of("extraction.claims", "text_unit_id", units, ("subject",))["subject"].unique()
+    records = rows.of(
+        "extraction.claims", "subject", subjects, (*about, "text_unit_id", "round", "position", "description")
+    ).with_columns(other)
+    made = records.filter(pl.col("text_unit_id").is_in(units.implode())).select(about).unique()
+    found = rows.of(
+        "graph.claims",
+        "subject",
+        subjects,
+        (
+            "claim_id",
+            "human_readable_id",
+            *about,
+            "status",
+            "start_date",
+            "end_date",
+            "description",
+            "instances",
+        ),
+    ).with_columns(other)
+    after = _after(rows, records.join(made, on=about, how="semi"), units, about).select(
+        *about, "descriptions", "redescribed", "description_changes", instances_after="instances"
+    )
+    return found.join(after, on=about).with_columns(
+        pl.col("object").replace("", None), gone=pl.col("instances_after") == 0
     )
 
 

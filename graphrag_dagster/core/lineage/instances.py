@@ -11,6 +11,8 @@ from graphrag_dagster.core.lineage.steps import Step, Words
 
 _MENTIONS = "extraction.gleaned_entities"
 _STATEMENTS = "extraction.gleaned_relationships"
+_CLAIMS = "extraction.claims"
+_ABOUT = pl.concat_str("subject", "object", separator=" – ", ignore_nulls=True)
 _Ends = Mapping[tuple[str, str], list[tuple[int, int]]]
 
 
@@ -98,18 +100,38 @@ class Instances:
         }
 
     def claims(self, ids: Iterable[str]) -> dict[str, Step]:
-        """Return claims by id, each with its text unit."""
-        found = self._rows.of("extraction.claims", "claim_id", ids)
-        units = units_of(self._rows, found["text_unit_id"].unique())
-        made = {}
-        for row in found.iter_rows(named=True):
-            unit = units[row["text_unit_id"]]
-            title = " – ".join(filter(None, (row["subject"], row["object"])))
-            facts = ("human_readable_id", "type", "status", "start_date", "end_date", "engine", "round")
-            made[row["claim_id"]] = _step(
-                "claim", row["claim_id"], title, row, facts, ((_unit_step(unit, _words(unit, row)),), 0)
+        """Return claims by id, each with its instances in the order of the corpus."""
+        found = self._rows.of("graph.claims", "claim_id", ids)
+        records = (
+            self._rows.of(_CLAIMS, "subject", found["subject"].unique())
+            .join(
+                found.select("subject", "object", "type", owner="claim_id"),
+                on=["subject", "object", "type"],
+                nulls_equal=True,
             )
-        return made
+            .with_columns(title=_ABOUT)
+            .rename({"claim_id": "instance_id"})
+        )
+        below = self._below(records.drop("subject", "object"))
+        return {
+            row["claim_id"]: _step(
+                "claim",
+                row["claim_id"],
+                row["title"],
+                row,
+                (
+                    "human_readable_id",
+                    "type",
+                    "status",
+                    "start_date",
+                    "end_date",
+                    "instances",
+                    "description_engine",
+                ),
+                below.get(row["claim_id"], ((), 0)),
+            )
+            for row in found.with_columns(title=_ABOUT).iter_rows(named=True)
+        }
 
     def _below(self, records: pl.DataFrame) -> dict[str, tuple[tuple[Step, ...], int]]:
         """The first records of each owner as steps, and how many more it has."""
@@ -124,7 +146,7 @@ class Instances:
         for row in kept.iter_rows(named=True):
             unit = units[row["text_unit_id"]]
             words = _words(unit, row, ends)
-            facts = ("type", "basis", "strength", "engine", "round")
+            facts = ("type", "status", "start_date", "end_date", "basis", "strength", "engine", "round")
             instance = _step(
                 "instance", row["instance_id"], row["title"], row, facts, ((_unit_step(unit, words),), 0)
             )

@@ -36,7 +36,7 @@ _CANDIDATES: Mapping[WhyKind, tuple[str, Mapping[str, pl.Expr]]] = {
         {"id": pl.col("report_id"), "number": _NUMBER, "label": pl.col("title"), "name": _NOTHING},
     ),
     "claim": (
-        "extraction.claims",
+        "graph.claims",
         {"id": pl.col("claim_id"), "number": _NUMBER, "label": pl.col("description"), "name": _NOTHING},
     ),
     "answer": (

@@ -45,7 +45,7 @@ def build_reports(
     Args:
         entities: rows of ``graph.entities``.
         relationships: rows of ``graph.relationships``.
-        claims: rows of ``extraction.claims``.
+        claims: rows of ``graph.claims``.
         communities: rows of ``graph.communities``.
         members: rows of ``graph.community_members``.
         text_chunks: rows of ``corpus.text_chunks``.

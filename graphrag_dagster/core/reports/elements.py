@@ -82,7 +82,7 @@ def index_elements(
     Args:
         entities: rows of ``graph.entities``.
         relationships: rows of ``graph.relationships``.
-        claims: rows of ``extraction.claims``.
+        claims: rows of ``graph.claims``.
         communities: rows of ``graph.communities``.
         members: rows of ``graph.community_members``.
         count: tokens of a text.

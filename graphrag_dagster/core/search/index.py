@@ -27,7 +27,8 @@ class Place:
 class IndexSnapshot:
     """Frames with the columns that ``tables`` declares for the tables of the same names.
 
-    ``members`` is ``graph.community_members``; the vectors are those of text units, entities and reports.
+    ``members`` is ``graph.community_members``, ``claims`` is ``graph.claims`` and ``claim_records`` what they
+    were merged from, ``extraction.claims``; the vectors are those of text units, entities and reports.
     Frames that are None were never materialised: what needs them says so, the rest works.
     """
 
@@ -42,6 +43,7 @@ class IndexSnapshot:
     references: pl.DataFrame
     members: pl.DataFrame | None = None
     claims: pl.DataFrame | None = None
+    claim_records: pl.DataFrame | None = None
     unit_vectors: pl.DataFrame | None = None
     entity_vectors: pl.DataFrame | None = None
     report_vectors: pl.DataFrame | None = None

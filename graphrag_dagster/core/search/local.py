@@ -33,6 +33,8 @@ _HEADERS: Mapping[ContextKind, str] = {
     "source": "Sources\nid|title|text",
 }
 _SENTENCES, _MOST_ROWS = 6, 200
+#: What makes two claim records the same claim.
+_CLAIM = ("subject", "object", "type")
 
 
 @dataclass(frozen=True, slots=True)
@@ -228,13 +230,25 @@ def _claims(index: IndexSnapshot, entities: Sequence[str]) -> Iterator[_Row]:
     chosen = [names[entity] for entity in entities if entity in names]
     about = index.claims.filter(pl.col("subject").is_in(chosen)).sort("subject", "human_readable_id")
     by_name = {name: titles[entity] for entity, name in names.items()}
-    for key, subject, description, unit_id, spans in about.select(
-        "claim_id", "subject", "description", "text_unit_id", "spans"
-    ).iter_rows():
-        title = by_name[subject]
-        quotes = [Quote(unit_id, Span(int(span["start"]), int(span["end"]))) for span in spans]
+    words = index.once(("words of claims",), lambda: _words_of_claims(index))
+    for key, description, *about_what in about.select("claim_id", "description", *_CLAIM).iter_rows():
+        title = by_name[about_what[0]]
+        quotes = words.get(tuple(about_what), [])
         unit = ContextUnit(0, title, description, kind="claim")
         yield _Row(unit, key, (title, description), partial(quoted, quotes, "claim", key))
+
+
+def _words_of_claims(index: IndexSnapshot) -> dict[tuple[str | None, ...], list[Quote]]:
+    """The words that claims were taken from, by what the claims are about."""
+    found: dict[tuple[str | None, ...], list[Quote]] = {}
+    if index.claim_records is None:
+        return found
+    for unit_id, spans, *about_what in index.claim_records.select(
+        "text_unit_id", "spans", *_CLAIM
+    ).iter_rows():
+        quotes = [Quote(unit_id, Span(int(span["start"]), int(span["end"]))) for span in spans]
+        found.setdefault(tuple(about_what), []).extend(quotes)
+    return found
 
 
 def _reports(index: IndexSnapshot, ids: Sequence[str]) -> Iterator[_Row]:

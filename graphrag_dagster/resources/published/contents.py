@@ -27,6 +27,7 @@ SEARCHED = (
     tables.COMMUNITY_MEMBERS,
     tables.COMMUNITY_LEVELS,
     tables.CLAIMS,
+    tables.MERGED_CLAIMS,
     tables.COMMUNITY_REPORTS,
     tables.REPORT_FINDINGS,
     tables.REPORT_REFERENCES,

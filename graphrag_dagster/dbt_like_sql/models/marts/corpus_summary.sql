@@ -24,7 +24,7 @@ ledger as (
 
 records as (
     select 'extraction' as area,
-        unnest(['entity records', 'relationship records', 'claims', 'records repaired', 'model calls']) as measure,
+        unnest(['entity records', 'relationship records', 'claim records', 'records repaired', 'model calls']) as measure,
         unnest([
             coalesce(sum(entities), 0), coalesce(sum(relationships), 0), coalesce(sum(claims), 0),
             coalesce(sum(repaired), 0), coalesce(sum(calls), 0)
@@ -55,12 +55,19 @@ edges as (
     from {{ ref('graph.relationships') }}
 ),
 
+merged_claims as (
+    select 'graph' as area, 'claims' as measure, count(*)::double as value
+    from {{ ref('graph.claims') }}
+),
+
 descriptions as (
     select 'graph' as area, 'descriptions with a problem' as measure, count(*)::double as value
     from (
         select description_problem from {{ ref('graph.entities') }}
         union all
         select description_problem from {{ ref('graph.relationships') }}
+        union all
+        select description_problem from {{ ref('graph.claims') }}
     )
     where description_problem is not null
 ),
@@ -117,6 +124,7 @@ union all select area, measure, value from quarantine
 union all select area, measure, value from self_loops
 union all select area, measure, value from nodes
 union all select area, measure, value from edges
+union all select area, measure, value from merged_claims
 union all select area, measure, value from descriptions
 union all select area, measure, value from clustered
 union all select area, measure, value from communities

@@ -1,0 +1,68 @@
+with instances as (
+    select
+        c.subject,
+        coalesce(c.object, '') as object,
+        c.type,
+        c.status,
+        c.description,
+        c.start_date,
+        c.end_date,
+        c.text_unit_id,
+        row_number() over (order by u.human_readable_id, c.round, c.position) as seen
+    from {{ ref('extraction.claims') }} as c
+    inner join {{ ref('corpus.text_chunks') }} as u on u.text_unit_id = c.text_unit_id
+),
+
+descriptions as (
+    select subject, object, type, list(description order by first_seen) as descriptions
+    from (
+        select subject, object, type, description, min(seen) as first_seen
+        from instances
+        where description <> ''
+        group by subject, object, type, description
+    )
+    group by subject, object, type
+),
+
+units as (
+    select subject, object, type, list(text_unit_id order by first_seen) as text_unit_ids
+    from (
+        select subject, object, type, text_unit_id, min(seen) as first_seen
+        from instances
+        group by subject, object, type, text_unit_id
+    )
+    group by subject, object, type
+),
+
+counted as (
+    select
+        subject,
+        object,
+        type,
+        count(*) as instances,
+        bool_or(status = 'TRUE') as held,
+        bool_or(status = 'FALSE') as denied,
+        min(start_date) as start_date,
+        -- A year ends after each of its months.
+        rtrim(max(end_date || '~'), '~') as end_date
+    from instances
+    group by subject, object, type
+)
+
+select
+    c.subject as subject,
+    c.object as object,
+    c.type as type,
+    case
+        when c.held and not c.denied then 'TRUE'
+        when c.denied and not c.held then 'FALSE'
+        else 'SUSPECTED'
+    end as status,
+    c.start_date as start_date,
+    c.end_date as end_date,
+    coalesce(d.descriptions, []) as descriptions,
+    u.text_unit_ids as text_unit_ids,
+    c.instances::integer as instances
+from counted as c
+inner join units as u on u.subject = c.subject and u.object = c.object and u.type = c.type
+left join descriptions as d on d.subject = c.subject and d.object = c.object and d.type = c.type
