@@ -90,7 +90,7 @@ def shortfall(warehouse: Warehouse, corpus: str) -> list[str]:
     gleanings = lost.join(units, on="text_unit_id", how="anti")
     problems = sum(
         warehouse.read(table, corpus).filter(pl.col("description_problem").is_not_null()).height
-        for table in (tables.ENTITIES, tables.RELATIONSHIPS)
+        for table in (tables.ENTITIES, tables.RELATIONSHIPS, tables.MERGED_CLAIMS)
     )
     reports = warehouse.read(tables.COMMUNITY_REPORTS, corpus).filter(pl.col("problem").is_not_null())
     counted = {

@@ -53,6 +53,9 @@ def test_a_model_does_every_task_and_every_check_passes(
         "endpoint:scripted-embedding"
     }
     assert "ORRIN VASK" in set(warehouse.read(tables.ENTITIES, "coast")["name"])
+    records = warehouse.read(tables.CLAIMS, "coast")
+    merged = warehouse.read(tables.MERGED_CLAIMS, "coast")
+    assert 0 < merged.height < merged["instances"].sum() == records.height
     references = warehouse.read(tables.REPORT_REFERENCES, "coast")
     assert references["valid"].sum() > 0
     first, paid = contents(warehouse, "coast"), len(endpoint.requests)

@@ -70,7 +70,7 @@ def map_reduce(
         scores=tuple(score_of(one) for one in partials if not direct or one.score is not None),
         dropped=len(partials) - len(kept),
         removed_citations=removed,
-        problems=tuple(partial.problem for partial in partials if partial.problem),
+        problems=tuple(one.problem for one in partials if one.problem and not (direct and one.score is None)),
         trace=tuple(
             Call(
                 "map",
