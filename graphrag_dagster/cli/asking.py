@@ -1,6 +1,6 @@
 """``graphrag-dagster ask`` and ``trace``."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -8,7 +8,7 @@ from rich.markup import escape
 from rich.tree import Tree
 
 from graphrag_dagster.cli.console import ERR, OUT, markdown, print_json
-from graphrag_dagster.cli.progress import ProgressBars
+from graphrag_dagster.cli.progress import progress_on
 from graphrag_dagster.core.progress import listening
 from graphrag_dagster.core.search.answer import Answer, Source
 from graphrag_dagster.core.search.question import checked
@@ -38,8 +38,8 @@ def ask_corpus(name: str, asked: Asked, *, as_json: bool, tree: bool = False) ->
     """
     checked(asked.question)
     index = Index.open(name)
-    stream = _Stream() if OUT.is_terminal and not as_json and not tree else None
-    with ProgressBars(ERR) as bars, listening(bars):
+    with progress_on(ERR) as shown, listening(shown):
+        stream = _Stream(shown.stop) if OUT.is_terminal and not as_json and not tree else None
         answer = index.ask(
             asked.question,
             method=asked.method,
@@ -57,13 +57,15 @@ def ask_corpus(name: str, asked: Asked, *, as_json: bool, tree: bool = False) ->
 
 
 class _Stream:
-    """Prints an answer as it comes, before its citations are checked."""
+    """Prints an answer as it comes, before its citations are checked; what it displaces ends first."""
 
-    def __init__(self) -> None:
+    def __init__(self, displace: Callable[[], None]) -> None:
+        self._displace = displace
         self.heard = False
 
     def __call__(self, piece: str) -> None:
         if not self.heard:
+            self._displace()
             OUT.print("[dim]as it comes, citations not yet checked:[/]\n")
         self.heard = True
         OUT.print(escape(piece), end="", style="dim", soft_wrap=True, highlight=False)

@@ -13,7 +13,7 @@ from sqlalchemy.exc import SQLAlchemyError
 from graphrag_dagster.assets.retrying import RETRIES_TAG
 from graphrag_dagster.cli.console import ERR, OUT
 from graphrag_dagster.cli.failing import failed_checks
-from graphrag_dagster.cli.progress import ProgressBars
+from graphrag_dagster.cli.progress import progress_on
 from graphrag_dagster.cli.spending import usage_line
 from graphrag_dagster.core.errors import GraphragError, WarehouseError
 from graphrag_dagster.core.progress import listening
@@ -58,7 +58,7 @@ def run_watched(
     resources: ResourceConfig | None = None,
     as_json: bool,
 ) -> Ran:
-    """Run a job for a corpus under bars of progress; where it fails, say what it has used by then.
+    """Run a job for a corpus and show its progress; where it fails, say what it has used by then.
 
     Args:
         name: the corpus.
@@ -72,7 +72,7 @@ def run_watched(
     """
     run_id, begin = str(uuid.uuid4()), time.monotonic()
     try:
-        with ProgressBars(ERR) as bars, listening(bars):
+        with progress_on(ERR) as shown, listening(shown):
             run_job(name, job, run_id=run_id, budget=budget, resources=resources)
     except GraphragError:
         if (used := usage_line(name, run_id)) and not as_json:

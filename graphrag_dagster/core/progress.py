@@ -1,11 +1,14 @@
 """How long stages tell whoever listens how far they are."""
 
+import logging
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Protocol, TypeVar
 
 T = TypeVar("T")
+
+_log = logging.getLogger("graphrag_dagster")
 
 
 class Listener(Protocol):
@@ -20,6 +23,9 @@ class Listener(Protocol):
     def finish(self, stage: str) -> None:
         """The stage has ended, well or not."""
 
+    def say(self, line: str) -> None:
+        """Something happened that whoever waits should know now; called from any thread."""
+
 
 _listeners: list[Listener] = []
 _quiet: ContextVar[bool] = ContextVar("quiet", default=False)
@@ -33,6 +39,15 @@ def listening(listener: Listener) -> Iterator[None]:
         yield
     finally:
         _listeners.remove(listener)
+
+
+def say(line: str) -> None:
+    """Tell the listeners something at once; where nobody listens it goes to the log of the package."""
+    listeners = tuple(_listeners)
+    for listener in listeners:
+        listener.say(line)
+    if not listeners:
+        _log.warning("%s", line)
 
 
 @contextmanager

@@ -13,6 +13,7 @@ from graphrag_dagster.resources.batch_desk import BatchDesk
 from graphrag_dagster.resources.endpoint.abilities import abilities_of, set_abilities
 from graphrag_dagster.resources.endpoint.batches import BatchApi
 from graphrag_dagster.resources.endpoint.chat import Answered
+from graphrag_dagster.resources.endpoint.connection import Tries
 from graphrag_dagster.resources.memory.abilities import AbilityStore
 from graphrag_dagster.resources.memory.batches import BatchStore, Line
 from graphrag_dagster.resources.memory.database import Database
@@ -57,7 +58,9 @@ class BatchSender:
         """Most requests waiting."""
         return _ALL
 
-    async def send(self, request: ChatRequest, listen: Listener | None = None) -> Answered:
+    async def send(
+        self, request: ChatRequest, listen: Listener | None = None, tries: Tries | None = None
+    ) -> Answered:
         """Return the reply once a batch has brought it.
 
         Raises:
@@ -78,7 +81,9 @@ class BatchSender:
             else:
                 if listen:
                     listen(line.reply.text)
-                return Answered(line.reply, 0.0, 0, paid=not line.seen)
+                if tries:
+                    tries.sent = 1
+                return Answered(line.reply, 0.0, paid=not line.seen)
 
     def _key(self, request: ChatRequest) -> bytes:
         """The hash of a request as this corpus means it, in whatever form the endpoint takes it."""

@@ -1,9 +1,13 @@
 """Language technology as a resource: who uses it, and within which limits."""
 
-from dagster import ConfigurableResource
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from dagster import ConfigurableResource, DagsterLogManager, InitResourceContext
 from pydantic import Field
 
 from graphrag_dagster.core.accounting.budget import Amount, Budget
+from graphrag_dagster.core.progress import Listener, listening
 from graphrag_dagster.resources.home import memory_file
 from graphrag_dagster.resources.memory.account import Account
 from graphrag_dagster.resources.memory.database import database_at
@@ -18,6 +22,15 @@ class Language(ConfigurableResource[None]):
 
     max_tokens: int | None = Field(default=None, ge=0, description="most tokens, in and out, of a run")
     max_usd: float | None = Field(default=None, ge=0, description="most US dollars of a run")
+
+    @contextmanager
+    def yield_for_execution(self, context: InitResourceContext) -> Iterator[None]:
+        """Have what calls of models meet with told in the log of the run while it goes on."""
+        if context.log is None:
+            yield self.create_resource(context)
+            return
+        with listening(_RunLog(context.log)):
+            yield self.create_resource(context)
 
     def usage_log(self) -> UsageLog:
         """The accounts of all runs."""
@@ -34,3 +47,23 @@ class Language(ConfigurableResource[None]):
         budget = Budget(self.max_tokens, self.max_usd, Amount(before.tokens, before.usd))
         account = Account(User(corpus, asset, run_id), Replies(database), log, budget)
         return Session(settings, account)
+
+
+class _RunLog(Listener):
+    """What is said while stages run, in the log of a run."""
+
+    def __init__(self, log: DagsterLogManager) -> None:
+        self._log = log
+
+    def start(self, stage: str, total: int | None) -> None:
+        """Say nothing: each step has its own events."""
+
+    def advance(self, stage: str, steps: int) -> None:
+        """Say nothing."""
+
+    def finish(self, stage: str) -> None:
+        """Say nothing."""
+
+    def say(self, line: str) -> None:
+        """Write a warning."""
+        self._log.warning("%s", line)

@@ -31,6 +31,7 @@ from graphrag_dagster.settings.model import TaskName
 if TYPE_CHECKING:
     from graphrag_dagster.core.language.llm.chat import ChatModel
     from graphrag_dagster.core.language.llm.gleaning import Order
+    from graphrag_dagster.resources.endpoint.chat import OpenAIChatModel
 #: Providers take half the price for what is not urgent.
 _BATCH_PRICE = 0.5
 
@@ -41,9 +42,15 @@ class Session:
     def __init__(self, settings: CorpusSettings, account: Account) -> None:
         self._settings = settings
         self._account = account
+        self._asked: dict[str, OpenAIChatModel] = {}
 
     def finish(self) -> dict[str, Any]:
         """Note that the asset is made; return what it used as metadata, nothing where it used no model."""
+        if self._asked:
+            from graphrag_dagster.resources.endpoint.checkup import keep_pace
+
+            for model in self._asked.values():
+                keep_pace(model, AbilityStore(self._account.replies.database))
         return shown_use(self._account.finish())
 
     def graph_extractor(
@@ -289,10 +296,11 @@ class Session:
         from graphrag_dagster.resources.batching import BatchSender
         from graphrag_dagster.resources.endpoint.chat import OpenAIChatModel
         from graphrag_dagster.resources.endpoint.checkup import checkup
-        from graphrag_dagster.resources.memory.models import RememberingChatModel
+        from graphrag_dagster.resources.memory.models import BookedChatModel, RememberingChatModel
 
         settings = self._settings.model.for_task(task)
         model = OpenAIChatModel(settings)
+        self._asked[settings.name] = model
         if waited_for is None:
             # Who asks a question waits for the answer.
             waited_for = task in {"answer", "judge"}
@@ -302,7 +310,7 @@ class Session:
         known = AbilityStore(self._account.replies.database)
 
         async def gate() -> None:
-            await checkup(model, known)
+            await checkup(BookedChatModel(settings, till), known)
 
         if batched:
             sender = BatchSender(settings, self._account.user, self._account.replies.database)
@@ -328,6 +336,8 @@ def shown_use(use: ModelUse) -> dict[str, Any]:
         "model_calls": use.calls,
         "cached_replies": use.cached,
         "retries": use.retries,
+        "timeouts": use.timeouts,
+        "failed_calls": use.failed,
         "input_tokens": use.input_tokens,
         "output_tokens": use.output_tokens,
         "usd": "unknown price" if use.money is None else use.money,

@@ -1,4 +1,5 @@
 import json
+import re
 import socket
 import threading
 import time
@@ -311,8 +312,8 @@ def test_calls_at_once_and_patience_are_advised_by_the_speed() -> None:
         enough = found(endpoint, model={"timeout_seconds": 60.0})["throughput"]
         hurried = found(endpoint, model={"timeout_seconds": 2.0})["throughput"]
     assert (enough.verdict, enough.consequence) == ("works", "makes up to 16 calls at once")
-    assert hurried.verdict == "fallback"
-    assert "model.timeout_seconds: 60" in hurried.consequence
+    assert hurried.verdict == "works"
+    assert re.fullmatch(r"such a call gets \d+ s; makes up to 16 calls at once", hurried.consequence)
 
 
 def test_more_calls_at_once_are_advised_against_where_they_gain_nothing() -> None:

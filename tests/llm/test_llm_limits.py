@@ -13,6 +13,7 @@ from graphrag_dagster.core.language.llm.chat import ChatReply, ChatRequest, Mess
 from graphrag_dagster.core.language.llm.extraction import LlmGraphExtractor
 from graphrag_dagster.core.language.llm.loop import run_in_order, run_one
 from graphrag_dagster.core.language.tasks import TextUnit
+from graphrag_dagster.resources.endpoint.connection import Tries
 from graphrag_dagster.resources.endpoint.limits import LONGEST_WAIT, Limits, duration
 from support import virtual_time
 from support.endpoint import Fault, ScriptedEndpoint
@@ -192,7 +193,8 @@ def test_what_one_call_is_told_to_wait_holds_for_all(model_of: Callable[..., Any
 def test_what_a_busy_endpoint_refuses_takes_up_no_retry(model_of: Callable[..., Any]) -> None:
     with ScriptedEndpoint(lambda _: "hi", faults=[Fault(429)] * 7) as endpoint:
         model = model_of(endpoint, retries=0)
-        assert run_one(model.send(request())).retries == 7
+        assert run_one(model.send(request(), None, tries := Tries())).reply.text == "hi"
+        assert (tries.sent, tries.retries, tries.timeouts) == (8, 7, 0)
     assert len(endpoint.chats) == 8
 
 

@@ -44,7 +44,8 @@ def test_everything_that_was_asked_is_counted(memory: Any) -> None:
     use = memory.used()
     # An error, an empty reply, a refusal for the moment, and the reply; then twice from memory.
     assert calls == 4
-    assert (use.calls, use.retries, use.failed, use.cached) == (2, 3, 0, 2)
+    assert (use.calls, use.retries, use.repeated, use.failed, use.cached) == (2, 2, 1, 0, 2)
+    assert use.sent == calls
     assert (use.input_tokens, use.cached_input_tokens, use.output_tokens) == (200, 120, 10)
     assert use.saved_tokens == 220
     assert use.usd == pytest.approx((80 * 2 + 120 * 0.5 + 10 * 8) / 1e6)
@@ -57,7 +58,10 @@ def test_failed_calls_are_counted_apart(memory: Any) -> None:
         model = memory.chat(endpoint, retries=2)
         with pytest.raises(CallFailed):
             run_one(model.complete(REQUEST))
-    assert (memory.used().failed, memory.used().calls) == (1, 0)
+    use = memory.used()
+    assert (use.failed, use.calls, use.retries, use.timeouts) == (1, 0, 2, 0)
+    assert use.sent == len(endpoint.chats) == 3
+    assert use.seconds > 0
 
 
 def test_a_model_on_this_machine_has_no_price(memory: Any) -> None:
@@ -104,7 +108,7 @@ def test_a_price_is_linear_in_its_tokens(tokens: int, output: int, share: float)
 
 USES = st.builds(
     ModelUse,
-    *(st.integers(0, 50) for _ in range(8)),
+    *(st.integers(0, 50) for _ in range(10)),
     st.integers(0, 100).map(lambda cents: cents / 100),
     st.integers(0, 50),
     st.integers(0, 100).map(float),

@@ -90,7 +90,8 @@ def test_a_reply_after_retries_is_kept_as_that_to_the_first_request(memory: Any,
         assert ask(memory.chat(endpoint)) == first
         assert len(endpoint.chats) == bad + 1
     used = memory.used()
-    assert (memory.count("replies"), used.calls, used.retries, used.cached) == (1, bad + 1, bad, 1)
+    assert (memory.count("replies"), used.calls, used.repeated, used.cached) == (1, bad + 1, bad, 1)
+    assert used.sent == len(endpoint.chats)
 
 
 def test_what_was_remembered_and_cannot_be_used_any_more_gives_way(memory: Any) -> None:

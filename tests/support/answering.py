@@ -63,7 +63,7 @@ def answer_line(endpoint: "ScriptedEndpoint", url: str, body: Body) -> tuple[int
     logged = Logged("batch", body, {})
     fault = endpoint.begin(logged) or Fault()
     try:
-        if fault.drop or fault.hang or fault.malformed or fault.truncated:
+        if fault.drop or fault.hang or fault.stall or fault.malformed or fault.truncated:
             return None
         endpoint.abilities.check(body)
         if fault.status is not None:

@@ -215,7 +215,7 @@ class ScriptedEndpoint:
     def wait_until(self, moment: float) -> None:
         """Wait for a moment of the monotonic clock, or for the end of the server."""
         if (seconds := moment - time.monotonic()) > 0:
-            self._closing.wait(seconds)
+            self._closing.wait(min(seconds, threading.TIMEOUT_MAX))
 
     def answer(self, path: str, body: Body, reply: Scripted) -> Body:
         """The body of a good answer."""

@@ -17,7 +17,7 @@ class Fault:
     """What goes wrong with one request.
 
     ``drop`` closes the connection without an answer, a streamed one in the middle; ``hang`` does so after that
-    many seconds; ``malformed`` sends a body that is no JSON; ``truncated`` ends the connection in the middle of
+    many seconds; ``stall`` sends nothing, or half of a stream, and keeps the connection; ``malformed`` sends a body that is no JSON; ``truncated`` ends the connection in the middle of
     the body. The others are good answers with a bad reply: ``text`` stands in its place, ``empty`` leaves
     nothing of it, ``cut`` half of it as if it were whole, ``length`` half of it, and says so.
     """
@@ -31,6 +31,7 @@ class Fault:
     malformed: bool = False
     truncated: bool = False
     hang: float = 0.0
+    stall: bool = False
     text: str | None = None
     empty: bool = False
     cut: bool = False

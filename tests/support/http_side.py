@@ -1,6 +1,7 @@
 """The HTTP side of the scripted endpoint: reads requests, keeps the time of answers, breaks connections."""
 
 import json
+import math
 import socket
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import TYPE_CHECKING, Any
@@ -73,6 +74,10 @@ class Handler(BaseHTTPRequestHandler):
             endpoint.wait_until(logged.begun + fault.hang)
             self._hang_up()
             return
+        if fault.stall and not logged.body.get("stream"):
+            endpoint.wait_until(math.inf)
+            self._hang_up()
+            return
         answer = respond(endpoint, logged, fault, self.command, kind, content)
         logged.seconds = answer.seconds + answer.writing
         endpoint.wait_until(logged.begun + answer.seconds)
@@ -98,7 +103,7 @@ class Handler(BaseHTTPRequestHandler):
 
     def _stream(self, logged: Logged, fault: Fault, answer: Answer, events: list[bytes]) -> None:
         endpoint = self.server.endpoint
-        broken = fault.drop or fault.truncated
+        broken = fault.drop or fault.truncated or fault.stall
         half = len(events) // 2
         sent = [*events[:half], events[half][: len(events[half]) // 2] if fault.truncated else b""]
         waits = answer.writing / len(events)
@@ -117,6 +122,8 @@ class Handler(BaseHTTPRequestHandler):
                 endpoint.end(logged)
             self.wfile.write(chunked(piece) + (LAST_CHUNK if last else b""))
         if broken:
+            if fault.stall:
+                endpoint.wait_until(math.inf)
             self._hang_up()
 
     def _head(self, status: int, headers: dict[str, str], kind: str) -> bytes:

@@ -9,16 +9,20 @@ class ModelUse:
 
     ``calls`` reached the endpoint and were answered, whether or not the reply could be used; ``cached`` are
     replies from memory, with ``saved_tokens`` in and out that were not paid again; ``retries`` were sent
-    again, for failing on the way or for a reply that could not be used; ``failed`` got no answer at all.
-    ``cached_input_tokens`` are those of ``input_tokens`` that the provider had in its own cache. ``usd`` is
-    the money of all calls whose price is known, ``unpriced`` counts the others. ``seconds`` is the sum of the
-    times the endpoint took.
+    again for failing on the way; ``failed`` got no answer at all. So what was sent is ``calls`` + ``retries``
+    + ``failed``. ``timeouts`` are those of it that no answer came to in time, ``repeated`` those of the calls
+    that ask again after a reply that could not be used. ``cached_input_tokens`` are those of ``input_tokens``
+    that the provider had in its own cache. ``usd`` is the money of all calls whose price is known,
+    ``unpriced`` counts the others. ``seconds`` is the sum of the times that the endpoint was waited for, in
+    vain or not.
     """
 
     calls: int = 0
     cached: int = 0
     retries: int = 0
     failed: int = 0
+    timeouts: int = 0
+    repeated: int = 0
     input_tokens: int = 0
     cached_input_tokens: int = 0
     output_tokens: int = 0
@@ -30,6 +34,11 @@ class ModelUse:
     def __add__(self, other: "ModelUse") -> "ModelUse":
         sums = {name: getattr(self, name) + getattr(other, name) for name in USE_FIELDS}
         return ModelUse(**sums)
+
+    @property
+    def sent(self) -> int:
+        """Requests that went to the endpoint, each time that they did."""
+        return self.calls + self.retries + self.failed
 
     @property
     def tokens(self) -> int:

@@ -22,13 +22,18 @@ _OPENAI: tuple[Silence, ...] = ("not needed", "none", "minimal", "impossible")
 
 @dataclass(frozen=True, slots=True)
 class Abilities:
-    """What requests may hold. ``silence`` is how hidden reasoning is switched off, once some was seen."""
+    """What requests may hold.
+
+    ``counts``: a stream tells its tokens. ``silence`` is how hidden reasoning is switched off, once some was
+    seen.
+    """
 
     format: Literal["json_schema", "json_object", "text"] = "json_schema"
     logit_bias: bool = True
     temperature: bool = True
     limit: Literal["max_tokens", "max_completion_tokens"] = "max_tokens"
     stream: bool = True
+    counts: bool = True
     effort: bool = True
     silence: Silence = "not needed"
 

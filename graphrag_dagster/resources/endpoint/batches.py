@@ -161,7 +161,7 @@ class BatchApi:
         """Return the answer, None where there is no such thing."""
         missing = False
 
-        async def careful(client: "AsyncOpenAI") -> Sent:
+        async def careful(client: "AsyncOpenAI", _: Callable[[], None]) -> Sent:
             import openai
 
             nonlocal missing

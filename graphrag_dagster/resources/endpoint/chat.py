@@ -1,8 +1,7 @@
 """Chat with any OpenAI-compatible server."""
 
-import json
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -10,24 +9,26 @@ from graphrag_dagster.core.language.llm.chat import ChatReply, ChatRequest, List
 from graphrag_dagster.core.language.llm.replies import holdable, is_hidden
 from graphrag_dagster.resources.endpoint.abilities import Abilities, abilities_of, set_abilities
 from graphrag_dagster.resources.endpoint.bodies import chat_body
-from graphrag_dagster.resources.endpoint.connection import Connection, Sent
+from graphrag_dagster.resources.endpoint.connection import Connection, Sent, Tries
+from graphrag_dagster.resources.endpoint.pace import Size
+from graphrag_dagster.resources.endpoint.streams import streamed
 from graphrag_dagster.settings.model import ModelSettings
 
 _CHARACTERS_PER_TOKEN = 4
 #: Tokens of a reply before any of its task was seen.
 _FIRST_GUESS = 500.0
+_UNCOUNTED = '"usage": {}'
 
 
 @dataclass(frozen=True, slots=True)
 class Answered:
-    """A reply with the seconds that the endpoint took for it and the retries that it needed.
+    """A reply with the seconds that the endpoint took for it.
 
     ``reasoned``: the model reasoned where nobody sees it. ``paid``: it is on no earlier account.
     """
 
     reply: ChatReply
     seconds: float
-    retries: int
     reasoned: bool = False
     paid: bool = True
 
@@ -62,19 +63,28 @@ class OpenAIChatModel:
     def remember(self, request: ChatRequest, reply: ChatReply) -> None:
         """Keep nothing; see :class:`~graphrag_dagster.resources.memory.RememberingChatModel`."""
 
-    async def send(self, request: ChatRequest, listen: Listener | None = None) -> Answered:
+    async def send(
+        self, request: ChatRequest, listen: Listener | None = None, tries: Tries | None = None
+    ) -> Answered:
         """Return the reply; what the endpoint does not understand is left out once and for all.
+
+        Args:
+            request: what is asked.
+            listen: hears the text of the reply as it comes.
+            tries: kept up while the call goes on.
 
         Raises:
             CallFailed: this call got no reply.
             EndpointError: the endpoint cannot be used at all.
         """
+        what, prompt = f"model {self.name}", _prompt_tokens(request)
+        size, tries = Size(prompt, request.max_tokens), tries or Tries(request.task)
         while True:
             used = self._abilities()
-            body = chat_body(self.settings, request, used)
-            send = partial(_streamed, body, listen) if listen and used.stream else partial(_whole, body)
+            send = partial(self._asked, chat_body(self.settings, request, used), listen, used, size)
             try:
-                came = await self.connection.call(send, f"model {self.name}", self._estimate(request))
+                tokens = prompt + self._expected(request)
+                came = await self.connection.call(send, what, tokens, size=size, tries=tries)
             except Refused as refusal:
                 known = self._abilities()
                 left = used.without(str(refusal), self.connection.url) if known == used else known
@@ -83,13 +93,13 @@ class OpenAIChatModel:
                 self._set(left)
                 continue
             reply = read_reply(came.answer)
-            self._learn(request, reply)
+            self._learn(request, reply, came.seconds)
             reasoned = _reasoned(came.answer)
             if reasoned and self.settings.reasoning == "off":
                 self._silence(used)
             if listen and not used.stream:
                 listen(reply.text)
-            return Answered(reply, came.seconds, came.retries, reasoned)
+            return Answered(reply, came.seconds, reasoned)
 
     def _abilities(self) -> Abilities:
         return abilities_of(self.connection.url, self.name)
@@ -103,40 +113,38 @@ class OpenAIChatModel:
         if known.silence == used.silence:
             self._set(known.more_silent(self.connection.url))
 
-    def _estimate(self, request: ChatRequest) -> int:
-        prompt = sum(len(message.content) for message in request.messages) // _CHARACTERS_PER_TOKEN
-        return prompt + min(int(self._lengths.get(request.task, _FIRST_GUESS)), request.max_tokens)
+    async def _asked(
+        self,
+        body: Mapping[str, Any],
+        listen: Listener | None,
+        used: Abilities,
+        size: Size,
+        client: Any,
+        heard: Callable[[], None],
+    ) -> Sent:
+        """A slow reply is heard as it comes: so it is told from one that will never come."""
+        slow = used.counts and self.connection.is_slow(size)
+        if not used.stream or not (listen or slow):
+            response = await client.chat.completions.with_raw_response.create(**_split(body))
+            return str(response.text), response.headers
+        text, headers = await streamed(client, _split(body), listen, heard)
+        if _UNCOUNTED in text and (known := self._abilities()).counts:
+            self._set(replace(known, counts=False))
+        return text, headers
 
-    def _learn(self, request: ChatRequest, reply: ChatReply) -> None:
+    def _expected(self, request: ChatRequest) -> int:
+        return min(int(self._lengths.get(request.task, _FIRST_GUESS)), request.max_tokens)
+
+    def _learn(self, request: ChatRequest, reply: ChatReply, seconds: float) -> None:
         before = self._lengths.get(request.task, float(reply.output_tokens))
         self._lengths[request.task] = 0.9 * before + 0.1 * reply.output_tokens
+        if written := reply.output_tokens or len(reply.text) // _CHARACTERS_PER_TOKEN:
+            size = Size(reply.input_tokens or _prompt_tokens(request), written)
+            self.connection.pace.answered(size, seconds)
 
 
-async def _whole(body: Mapping[str, Any], client: Any) -> Sent:
-    response = await client.chat.completions.with_raw_response.create(**_split(body))
-    return str(response.text), response.headers
-
-
-async def _streamed(body: Mapping[str, Any], listen: Listener, client: Any) -> Sent:
-    """Hear a reply as it comes, and return it in the form of a whole one."""
-    asked = {**_split(body), "stream": True, "stream_options": {"include_usage": True}}
-    response = await client.chat.completions.with_raw_response.create(**asked)
-    parts: list[str] = []
-    finish, usage = None, None
-    async for chunk in response.parse():
-        usage = chunk.usage or usage
-        for choice in chunk.choices[:1]:
-            finish = choice.finish_reason or finish
-            if choice.delta.content:
-                parts.append(choice.delta.content)
-                listen(choice.delta.content)
-    message = {"role": "assistant", "content": "".join(parts)}
-    # A stream that ends without a reason was cut off on its way.
-    answer = {
-        "choices": [{"message": message, "finish_reason": finish or "length"}],
-        "usage": usage.model_dump() if usage else {},
-    }
-    return json.dumps(answer), response.headers
+def _prompt_tokens(request: ChatRequest) -> int:
+    return sum(len(message.content) for message in request.messages) // _CHARACTERS_PER_TOKEN
 
 
 def _split(body: Mapping[str, Any]) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 import asyncio
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any, Literal, get_args
 
@@ -60,6 +61,7 @@ async def checkup(model: OpenAIChatModel, known: AbilityStore) -> Abilities:
         EndpointError: it cannot be used: what was tried, and the mend.
     """
     url, shown = model.connection.url, model.connection.shown_url
+    recall_pace(model, known)
     before = abilities_of(url, model.name)
     if (kept := known.get(shown, model.name)) is not None:
         # What this process has learned itself is newer.
@@ -79,7 +81,20 @@ async def checkup(model: OpenAIChatModel, known: AbilityStore) -> Abilities:
         raise kind(f"{hopeless(model, attempts)}{await _other_models(model)}")
     found = abilities_of(url, model.name)
     known.put(shown, model.name, found)
+    keep_pace(model, known)
     return found
+
+
+def recall_pace(model: OpenAIChatModel, known: AbilityStore) -> None:
+    """Take over how fast a model was the last time, where this process knows nothing newer."""
+    if model.connection.pace.seconds_per_token is None:
+        model.connection.pace.seconds_per_token = known.get_pace(model.connection.shown_url, model.name)
+
+
+def keep_pace(model: OpenAIChatModel, known: AbilityStore) -> None:
+    """Keep how fast a model is, where that is known."""
+    if (seconds := model.connection.pace.seconds_per_token) is not None:
+        known.put_pace(model.connection.shown_url, model.name, seconds)
 
 
 async def find_way(model: OpenAIChatModel) -> list[Attempt]:
@@ -147,7 +162,7 @@ def hopeless(model: OpenAIChatModel, attempts: list[Attempt]) -> str:
     )
 
 
-async def _models(client: Any) -> Sent:
+async def _models(client: Any, _: Callable[[], None]) -> Sent:
     response = await client.models.with_raw_response.list()
     return str(response.text), response.headers
 

@@ -13,8 +13,11 @@ from typing import TYPE_CHECKING, Any
 
 from graphrag_dagster.core.errors import EndpointDown, EndpointError
 from graphrag_dagster.core.language.llm.chat import CallFailed, Refused
+from graphrag_dagster.core.waiting import under_way
 from graphrag_dagster.resources.endpoint.address import Address
 from graphrag_dagster.resources.endpoint.limits import Limits
+from graphrag_dagster.resources.endpoint.pace import Pace, Size, pace_of
+from graphrag_dagster.resources.endpoint.patience import Patience, Waited
 from graphrag_dagster.resources.endpoint.trouble import Trouble, Troubles
 from graphrag_dagster.settings.model import ModelSettings
 
@@ -34,6 +37,7 @@ class _LoopState:
 
     clients: dict[tuple[str, str, float], "AsyncOpenAI"] = field(default_factory=dict)
     limits: dict[tuple[str, str], Limits] = field(default_factory=dict)
+    patience: dict[tuple[str, str], Patience] = field(default_factory=dict)
 
 
 #: Shared by all connections of the process, so that what a stage learned of an endpoint the next one knows.
@@ -42,15 +46,34 @@ _states: weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, _LoopState] = weak
 
 @dataclass(frozen=True, slots=True)
 class Arrived:
-    """An answer with the seconds that the endpoint took for it, and the retries that it needed."""
+    """An answer with the seconds that the endpoint took for it."""
 
     answer: dict[str, Any]
     seconds: float
-    retries: int
+
+
+@dataclass(slots=True)
+class Tries:
+    """What a request for a task has taken so far, so that it is known however the request ends.
+
+    ``sent`` counts how often it was sent, ``timeouts`` how often no answer came in time, ``seconds`` all that
+    were spent waiting for the endpoint.
+    """
+
+    task: str = ""
+    sent: int = 0
+    timeouts: int = 0
+    seconds: float = 0.0
+
+    @property
+    def retries(self) -> int:
+        """How often it was sent again."""
+        return max(self.sent - 1, 0)
 
 
 Sent = tuple[str, Mapping[str, str]]
-Send = Callable[["AsyncOpenAI"], Awaitable[Sent]]
+#: Makes a request with a client; what it is given besides is to be called for each piece of the answer.
+Send = Callable[["AsyncOpenAI", Callable[[], None]], Awaitable[Sent]]
 
 
 class Connection:
@@ -69,7 +92,7 @@ class Connection:
         self._rates = (settings.requests_per_minute, settings.tokens_per_minute)
         self.concurrency = settings.concurrency
         self._timeout = settings.timeout_seconds
-        self._troubles = Troubles(self._address, self._timeout)
+        self._troubles = Troubles(self._address)
         self._retries = settings.retries
         self._first_wait = first_wait
         self._answered_at: float | None = None
@@ -89,44 +112,53 @@ class Connection:
         """An answer of the endpoint's as it may be kept: a key that it repeats is taken out."""
         return self._address.without_key(answer)
 
-    async def call(self, send: Send, what: str, tokens: int = 0) -> Arrived:
+    async def call(
+        self, send: Send, what: str, tokens: int = 0, *, size: Size | None = None, tries: Tries | None = None
+    ) -> Arrived:
         """Return the JSON object that the endpoint answers.
 
         Args:
             send: makes the request with a client; returns the body of the response and its headers.
             what: what is asked for, such as ``model gpt-4.1-mini``; named in errors.
             tokens: estimate of the tokens of request and reply, for the rates.
+            size: tokens of the prompt and of the longest reply, for the time limit.
+            tries: kept up while the call goes on.
 
         Raises:
             Refused: the endpoint will not do this request.
             CallFailed: this call got no answer within its retries.
             EndpointError: the endpoint cannot be used at all, or is busy for too long.
         """
-        limits = self.limits()
-        begun, failures, busy = time.monotonic(), 0, 0
-        while True:
-            ticket = await limits.enter(tokens, first=failures + busy > 0)
-            used: int | None = 0
-            try:
-                found = await self._try(limits, send, what)
-                if not isinstance(found, Trouble):
-                    used = _tokens(found)
-                    seconds = time.monotonic() - ticket.begun
-                    limits.answered()
-                    self._answered_at, self._failures = time.monotonic(), 0
-                    return Arrived(found, seconds, failures + busy)
-                if found.too_many:
-                    limits.too_many(ticket, found.wait)
-            finally:
-                limits.leave(ticket, used)
-            if found.too_many and found.again:
-                self._still_patient(begun, found)
-                busy += 1
-            elif not found.again or failures >= self._retries:
-                raise self._final(found)
-            else:
-                failures += 1
-            await self._pause(limits, found, min(failures or busy, _STEPS) - 1)
+        tries = tries or Tries()
+        limits, begun, failures, busy = self.limits(), time.monotonic(), 0, 0
+        with under_way(what, tries.task) as call:
+            waited = Waited(call, size or Size(), self.pace, self._timeout)
+            while True:
+                ticket = await limits.enter(tokens, first=failures + busy > 0)
+                used: int | None = 0
+                try:
+                    call.sent = True
+                    found = await self._try(limits, send, waited, tries)
+                    if not isinstance(found, Trouble):
+                        used = _tokens(found)
+                        limits.answered()
+                        self._answered_at, self._failures = time.monotonic(), 0
+                        return Arrived(found, self._answered_at - ticket.begun)
+                    if found.too_many:
+                        limits.too_many(ticket, found.wait)
+                    elif found.silent:
+                        limits.silent(ticket)
+                finally:
+                    call.sent = False
+                    limits.leave(ticket, used)
+                if found.too_many and found.again:
+                    self._still_patient(begun, found)
+                    busy += 1
+                elif not self._tries_again(found, waited, failures):
+                    raise self._final(found)
+                else:
+                    failures += 1
+                await self._pause(limits, found, min(failures or busy, _STEPS) - 1)
 
     def limits(self) -> Limits:
         """The limits of the model on the running loop, as the settings have them."""
@@ -137,16 +169,48 @@ class Connection:
         known[where].configure(self.concurrency, *self._rates)
         return known[where]
 
-    async def _try(self, limits: Limits, send: Send, what: str) -> dict[str, Any] | Trouble:
-        client = self.client()
+    @property
+    def pace(self) -> Pace:
+        """How fast the model is, as far as this process knows."""
+        return pace_of(self.url, self._model)
+
+    def time_limit(self, size: Size) -> float:
+        """Seconds that a call may take by what is known of the model's speed, never less than is set."""
+        return self.pace.limit(size, self._timeout)
+
+    def is_slow(self, size: Size) -> bool:
+        """Whether a call may take longer than the settings grant."""
+        return self.time_limit(size) > self._timeout
+
+    def patience(self) -> Patience:
+        """The clocks of the model's calls on the running loop."""
+        return self._state().patience.setdefault((self.url, self._model), Patience())
+
+    async def _try(
+        self, limits: Limits, send: Send, waited: Waited, tries: Tries
+    ) -> dict[str, Any] | Trouble:
+        client, patience, begun = self.client(), self.patience(), time.monotonic()
+        tries.sent += 1
         try:
-            async with asyncio.timeout(self._timeout):
-                text, headers = await send(client)
+            async with patience.clock(waited, limits.in_flight) as clock:
+                text, headers = await send(client, lambda: patience.heard(clock))
+                patience.heard(clock)
         except Exception as error:
             # Made here and raised elsewhere, so that no traceback leads back to the request and its headers.
-            return self._troubles.of_error(error, what, answered_before=self._answered_at is not None)
+            found = self._troubles.of_error(error, waited, answered_before=self._answered_at is not None)
+            tries.timeouts += found.silent
+            return found
+        finally:
+            tries.seconds += time.monotonic() - begun
         limits.learn(headers)
         return self._troubles.parsed(self.without_key(text))
+
+    def _tries_again(self, trouble: Trouble, waited: Waited, failures: int) -> bool:
+        again = trouble.again and failures < self._retries
+        if trouble.silent:
+            again = again and waited.longer
+            self.patience().tell(waited, again=again)
+        return again
 
     async def _pause(self, limits: Limits, trouble: Trouble, attempt: int) -> None:
         if trouble.wait is not None:
@@ -184,9 +248,11 @@ class Connection:
         Raises:
             EndpointError: there is no usable key, or the environment names no usable proxy or certificates.
         """
-        from openai import AsyncOpenAI, DefaultAsyncHttpxClient
+        from openai import AsyncOpenAI, DefaultAsyncHttpxClient, Timeout
 
         self._address.key()
+        # Once connected, the call's own clock tells when its time is over.
+        timeout = Timeout(None, connect=self._timeout)
         clients, where = self._state().clients, (self.url, self._address.variable, self._timeout)
         if where not in clients:
 
@@ -200,10 +266,10 @@ class Connection:
                     default_query=way.query,
                     default_headers=way.headers,
                     api_key=key,
-                    timeout=self._timeout,
+                    timeout=timeout,
                     max_retries=0,
                     # Texts go to the endpoint that was named, and to no other that it names.
-                    http_client=DefaultAsyncHttpxClient(timeout=self._timeout, follow_redirects=False),
+                    http_client=DefaultAsyncHttpxClient(timeout=timeout, follow_redirects=False),
                 )
             except Exception as error:
                 told = self._address.clean(str(error))

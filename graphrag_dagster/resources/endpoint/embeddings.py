@@ -13,7 +13,8 @@ from graphrag_dagster.core.errors import EndpointError
 from graphrag_dagster.core.language.llm.loop import run_in_order
 from graphrag_dagster.core.language.llm.replies import holdable
 from graphrag_dagster.core.language.ranks import unit_rows
-from graphrag_dagster.resources.endpoint.connection import Connection, Sent
+from graphrag_dagster.resources.endpoint.connection import Connection, Sent, Tries
+from graphrag_dagster.resources.endpoint.pace import Size
 from graphrag_dagster.settings.model import ModelSettings
 
 _BATCH = 64
@@ -30,8 +31,7 @@ class EmbeddedBatch:
     texts: Sequence[str]
     vectors: NDArray[np.float32]
     tokens: int
-    seconds: float
-    retries: int
+    tries: Tries
     reserved: Amount
 
 
@@ -39,7 +39,7 @@ async def _free(_: Sequence[str]) -> Amount:
     return Amount()
 
 
-def _nothing(_: Amount, __: BaseException) -> None:
+def _nothing(_: Amount, __: Tries, ___: BaseException) -> None:
     pass
 
 
@@ -72,8 +72,8 @@ class OpenAIEmbedder:
         self._arrived = arrived
         #: Is awaited before each batch; what it gives comes back with the batch.
         self.reserve: Callable[[Sequence[str]], Awaitable[Amount]] = _free
-        #: Is told what was reserved for a batch that did not come, and why it did not.
-        self.failed: Callable[[Amount, BaseException], None] = _nothing
+        #: Is told what was reserved for a batch that did not come, how it was tried, and why it did not.
+        self.failed: Callable[[Amount, Tries, BaseException], None] = _nothing
 
     def __repr__(self) -> str:
         return f"OpenAIEmbedder({self.model!r}, base_url={self.connection.shown_url!r})"
@@ -103,16 +103,19 @@ class OpenAIEmbedder:
         body = {"model": self.model, "input": holdable(list(batch)), "encoding_format": "float"}
         estimate = sum(map(len, batch)) // _CHARACTERS_PER_TOKEN
         what = f"embedding model {self.model}"
-        reserved = await self.reserve(batch)
+        reserved, tries = await self.reserve(batch), Tries("embed")
+        size = Size(prompt=estimate)
         try:
-            came = await self.connection.call(partial(_embeddings, body), what, estimate)
+            send = partial(_embeddings, body)
+            came = await self.connection.call(send, what, estimate, size=size, tries=tries)
             vectors = self._read(came.answer, batch)
         except BaseException as error:
-            self.failed(reserved, error)
+            self.failed(reserved, tries, error)
             raise
+        self.connection.pace.answered(size, came.seconds)
         if self._arrived:
             tokens = int((came.answer.get("usage") or {}).get("prompt_tokens") or 0)
-            self._arrived(EmbeddedBatch(batch, vectors, tokens, came.seconds, came.retries, reserved))
+            self._arrived(EmbeddedBatch(batch, vectors, tokens, tries, reserved))
         return vectors
 
     def _read(self, answer: Mapping[str, Any], batch: Sequence[str]) -> NDArray[np.float32]:
@@ -149,6 +152,6 @@ class OpenAIEmbedder:
         return batches
 
 
-async def _embeddings(body: Mapping[str, Any], client: Any) -> Sent:
+async def _embeddings(body: Mapping[str, Any], client: Any, _: Callable[[], None]) -> Sent:
     response = await client.embeddings.with_raw_response.create(**body)
     return str(response.text), response.headers

@@ -1,8 +1,9 @@
 """How many calls, and how fast: a window that adapts, and rates of requests and tokens.
 
 The window opens by one call a round of answers and halves when the endpoint says that there are too many
-(429); up to the place of the last halving it opens faster. Rates are buckets that refill steadily and hold
-a second's worth, so that no minute sees more than it may. Both learn from what the endpoint says of itself.
+(429) or answers none in time; up to the place of the last halving it opens faster. Rates are buckets that
+refill steadily and hold a second's worth, so that no minute sees more than it may. Both learn from what the
+endpoint says of itself.
 """
 
 import asyncio
@@ -149,12 +150,16 @@ class Limits:
     def too_many(self, ticket: Ticket, wait: float | None) -> None:
         """Halve the window, once for all calls that were in flight together, and wait as asked."""
         self.too_many_calls += 1
+        self.silent(ticket)
+        if wait is not None:
+            self.pause(wait)
+
+    def silent(self, ticket: Ticket) -> None:
+        """Halve the window, once for all calls that were in flight together: fewer are answered sooner."""
         if ticket.begun >= self._cut_at:
             self._last_cut = self._window
             self._window = max(self._window / 2, 1.0)
             self._cut_at = self._clock()
-        if wait is not None:
-            self.pause(wait)
 
     def pause(self, seconds: float) -> None:
         """Begin no call for so long; a longer wait than any is for the next call to tell."""

@@ -13,6 +13,7 @@ from graphrag_dagster.core.language.llm.chat import CallFailed, ChatReply, ChatR
 from graphrag_dagster.core.language.llm.exemplars import with_graph_examples
 from graphrag_dagster.core.language.llm.replies import visible
 from graphrag_dagster.resources.endpoint.chat import OpenAIChatModel
+from graphrag_dagster.resources.endpoint.pace import Size
 from graphrag_dagster.resources.endpoint.probes import Finding
 from graphrag_dagster.settings import CorpusSettings
 from graphrag_dagster.settings.model import TaskName
@@ -138,15 +139,19 @@ async def throughput(model: OpenAIChatModel, longest_reply: int) -> list[Finding
     found = f"{alone.tokens_per_second:,.0f} tokens/s alone, "
     found += f"{together.tokens_per_second:,.0f} with {at_once} calls at once"
     found += "; told that these are too many" if busy else ""
-    seconds = longest_reply * at_once / together.tokens_per_second
-    if together.tokens >= _TELLING and seconds > model.settings.timeout_seconds:
-        mend = f"set model.timeout_seconds: {math.ceil(seconds * 1.5 / 60) * 60}"
-        mend += f" and model.concurrency: {advised}" if advised < most else ""
-        took = f"{found}; a reply of {longest_reply:,} tokens, the limit, would take {seconds:,.0f} s"
-        return [Finding(name, "fallback", took, mend)]
+    told = f"makes up to {most} calls at once"
     if advised < most:
-        return [Finding(name, "works", found, f"set model.concurrency: {advised}; more gains little")]
-    return [Finding(name, "works", found, f"makes up to {most} calls at once")]
+        told = f"set model.concurrency: {advised}; more gains little"
+    seconds = longest_reply * at_once / together.tokens_per_second
+    if together.tokens < _TELLING or seconds <= model.settings.timeout_seconds:
+        return [Finding(name, "works", found, told)]
+    found += f"; a reply of {longest_reply:,} tokens, the limit, would take {seconds:,.0f} s"
+    limit = model.connection.time_limit(Size(reply=longest_reply))
+    if limit >= seconds:
+        return [Finding(name, "works", found, f"such a call gets {limit:,.0f} s; {told}")]
+    needed = math.ceil(seconds * 1.5 / 60) * 60
+    mend = f"set model.timeout_seconds: {needed}, or a smaller model.max_output_tokens; {told}"
+    return [Finding(name, "fallback", found, mend)]
 
 
 def _allowed(settings: CorpusSettings, task: TaskName) -> int:

@@ -10,8 +10,10 @@ from graphrag_dagster.core.errors import EndpointError
 from graphrag_dagster.core.language.llm.chat import CallFailed
 from graphrag_dagster.resources.endpoint.abilities import Abilities, abilities_of, set_abilities
 from graphrag_dagster.resources.endpoint.chat import OpenAIChatModel
+from graphrag_dagster.resources.endpoint.checkup import keep_pace
 from graphrag_dagster.resources.endpoint.embeddings import OpenAIEmbedder
 from graphrag_dagster.resources.endpoint.loads import context_length, pace, throughput
+from graphrag_dagster.resources.endpoint.pace import Size
 from graphrag_dagster.resources.endpoint.probes import (
     Finding,
     Unusable,
@@ -32,6 +34,8 @@ Probe = Callable[[], Awaitable[list[Finding]]]
 _NEEDED = frozenset({"reachable", "model", "chat", "JSON", "JSON in text", "context length", "embeddings"})
 _RETRIES = 1
 _CALLS_PER_PROBE = 4
+#: Tokens of the longest call of a probe, about.
+_LONGEST = Size(prompt=16_000, reply=200)
 _TASKS: tuple[TaskName, ...] = ("extract", "summarise", "report", "answer", "judge")
 
 
@@ -53,7 +57,8 @@ async def examine(settings: CorpusSettings, data: Mapping[TaskName, int] | None 
         label = f"{own.name} at {model.connection.shown_url} ({', '.join(tasks)})"
         findings += _labelled(label, await _examined(model, settings, tasks, data))
     own = _impatient(settings.model.for_task("embed"))
-    vectors = await _guarded("embeddings", own, partial(_embeddings, settings, own))
+    embeddings = partial(_embeddings, settings, own)
+    vectors = await _guarded("embeddings", own.timeout_seconds, embeddings)
     return findings + _labelled("vectors of text units, entities and reports", vectors)
 
 
@@ -72,8 +77,10 @@ def verdict(findings: Sequence[Finding]) -> Verdict:
 def remember(settings: CorpusSettings, store: AbilityStore) -> None:
     """Keep what :func:`examine` found out, so that the next run need not ask."""
     for own, _ in _models(settings):
-        connection = OpenAIChatModel(own).connection
+        model = OpenAIChatModel(own)
+        connection = model.connection
         store.put(connection.shown_url, own.name, abilities_of(connection.url, own.name))
+        keep_pace(model, store)
 
 
 def _models(settings: CorpusSettings) -> list[tuple[ModelSettings, list[TaskName]]]:
@@ -127,16 +134,16 @@ async def _examined(
     while probes:
         name, probe = probes.pop(0)
         try:
-            findings += await _guarded(name, model.settings, probe)
+            findings += await _guarded(name, model.connection.time_limit(_LONGEST), probe)
         except Unusable as unusable:
             findings += unusable.findings
             return findings + [Finding(left, "skipped", "the endpoint is of no use") for left, _ in probes]
     return findings + _left_out(abilities_of(model.connection.url, model.name))
 
 
-async def _guarded(name: str, settings: ModelSettings, probe: Probe) -> list[Finding]:
-    """Run a probe; what it raises becomes its finding."""
-    seconds = settings.timeout_seconds * _CALLS_PER_PROBE
+async def _guarded(name: str, limit: float, probe: Probe) -> list[Finding]:
+    """Run a probe whose calls have a time limit; what it raises becomes its finding."""
+    seconds = limit * _CALLS_PER_PROBE
     try:
         async with asyncio.timeout(seconds):
             return await probe()

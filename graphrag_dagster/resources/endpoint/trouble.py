@@ -10,6 +10,7 @@ from graphrag_dagster.core.errors import EndpointDown, EndpointError
 from graphrag_dagster.core.language.llm.chat import CallFailed, Refused
 from graphrag_dagster.resources.endpoint.address import BASE_URL, Address
 from graphrag_dagster.resources.endpoint.limits import LONGEST_WAIT, duration, retry_after
+from graphrag_dagster.resources.endpoint.patience import Waited
 
 _PASSING = frozenset({408, 409, 425, 429, 500, 502, 503, 504, 520, 522, 524, 529})
 
@@ -18,13 +19,15 @@ _PASSING = frozenset({408, 409, 425, 429, 500, 502, 503, 504, 520, 522, 524, 529
 class Trouble:
     """An error of a call: what to raise if it stays, and whether and when to try again.
 
-    ``too_many``: the endpoint is busy; that is no failure of the call, however often it happens.
+    ``too_many``: the endpoint is busy; that is no failure of the call, however often it happens. ``silent``:
+    no answer came within the time limit.
     """
 
     error: EndpointError
     again: bool = False
     wait: float | None = None
     too_many: bool = False
+    silent: bool = False
 
 
 class Troubles:
@@ -32,13 +35,11 @@ class Troubles:
 
     Args:
         address: the endpoint.
-        timeout: seconds after which a call is given up.
     """
 
-    def __init__(self, address: Address, timeout: float) -> None:
+    def __init__(self, address: Address) -> None:
         self._address = address
         self._clean = address.clean
-        self._timeout = timeout
 
     @property
     def _shown(self) -> str:
@@ -55,23 +56,23 @@ class Troubles:
         shown = self._clean(text) or "an empty body"
         return Trouble(CallFailed(f"{self._shown} sent no usable JSON: {shown}"), again=True)
 
-    def of_error(self, error: Exception, what: str, *, answered_before: bool) -> Trouble:
+    def of_error(self, error: Exception, waited: Waited, *, answered_before: bool) -> Trouble:
         """Return what an exception of the client means.
 
         Args:
             error: what the client raised.
-            what: what was asked for, such as ``model gpt-4.1-mini``.
+            waited: what was asked for, and how long it was waited for.
             answered_before: the endpoint has answered a call already, so that it is worth another try.
         """
         import openai
 
         if isinstance(error, openai.APITimeoutError | TimeoutError) and not _never_connected(error):
-            text = f"no reply from {self._shown} within {self._timeout:g} s; set model.timeout_seconds"
-            return Trouble(CallFailed(text), again=True)
+            text = f"no reply from {self._shown} {waited.limits}; set model.timeout_seconds higher"
+            return Trouble(CallFailed(text), again=True, silent=True)
         if isinstance(error, openai.APIConnectionError | TimeoutError):
             return self._no_connection(error, answered_before)
         if isinstance(error, openai.APIStatusError):
-            return self._status(error, what)
+            return self._status(error, waited.call.whom)
         if isinstance(error, openai.APIError):
             text = f"{self._shown} broke off its reply: {self._clean(str(error))}"
             return Trouble(CallFailed(text), again=True)

@@ -14,7 +14,7 @@ _READ = TypeAdapter(Abilities)
 
 
 class AbilityStore:
-    """Abilities by URL and model in the file of remembered replies.
+    """Abilities and paces by URL and model in the file of remembered replies; no URL has credentials.
 
     Args:
         database: the file.
@@ -42,4 +42,18 @@ class AbilityStore:
             connection.execute(
                 "insert or replace into abilities values (?, ?, ?, ?)",
                 (url, model, json.dumps(asdict(abilities)), time.time()),
+            )
+
+    def get_pace(self, url: str, model: str) -> float | None:
+        """Return the seconds that a token took when it was last measured; None where it never was."""
+        query = "select seconds_per_token from paces where url = ? and model = ?"
+        with self._database.reading() as connection:
+            row = connection.execute(query, (url, model)).fetchone()
+        return row[0] if row else None
+
+    def put_pace(self, url: str, model: str, seconds_per_token: float) -> None:
+        """Keep the seconds that a token takes."""
+        with self._database.writing() as connection:
+            connection.execute(
+                "insert or replace into paces values (?, ?, ?)", (url, model, seconds_per_token)
             )

@@ -6,7 +6,8 @@ from graphrag_dagster.core.accounting.budget import Amount, Budget
 from graphrag_dagster.core.accounting.prices import Price, listed_price
 from graphrag_dagster.core.accounting.use import ModelUse
 from graphrag_dagster.core.errors import SettingsError
-from graphrag_dagster.core.language.llm.chat import ChatReply
+from graphrag_dagster.core.language.llm.chat import CallFailed, ChatReply
+from graphrag_dagster.resources.endpoint.connection import Tries
 from graphrag_dagster.resources.memory.replies import Replies, User
 from graphrag_dagster.resources.memory.usage import UsageLog
 from graphrag_dagster.settings.model import ModelSettings
@@ -93,6 +94,12 @@ class Till:
             self._account.budget.settle(worst, Amount(priced.tokens, priced.usd))
         self._account.book(task, self._model, priced)
 
+    def book(self, task: str, use: ModelUse) -> None:
+        """Book a call that nothing was reserved for, such as a small question about the model itself."""
+        priced = use + self._money(use)
+        self._account.budget.spent += Amount(priced.tokens, priced.usd)
+        self._account.book(task, self._model, priced)
+
     def _money(self, use: ModelUse) -> ModelUse:
         if self._price is None:
             return ModelUse(unpriced=use.calls)
@@ -110,13 +117,21 @@ def price_of(settings: ModelSettings, model: str, url: str) -> Price | None:
     return listed_price(model, url)
 
 
-def use_of(reply: ChatReply, seconds: float, retries: int) -> ModelUse:
+def use_of(reply: ChatReply, tries: Tries, *, repeated: bool = False) -> ModelUse:
     """Return the use of one answered call, without its money."""
     return ModelUse(
         calls=1,
-        retries=retries,
+        retries=tries.retries,
+        timeouts=tries.timeouts,
+        repeated=int(repeated),
         input_tokens=reply.input_tokens,
         cached_input_tokens=reply.cached_input_tokens,
         output_tokens=reply.output_tokens,
-        seconds=seconds,
+        seconds=tries.seconds,
     )
+
+
+def lost_use(tries: Tries, error: BaseException) -> ModelUse:
+    """Return the use of a call that got no answer; one that was given up before it was sent used nothing."""
+    failed = int(tries.sent > 0 or isinstance(error, CallFailed))
+    return ModelUse(retries=tries.retries, failed=failed, timeouts=tries.timeouts, seconds=tries.seconds)

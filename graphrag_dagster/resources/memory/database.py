@@ -11,7 +11,7 @@ from pathlib import Path
 
 from graphrag_dagster.core.errors import GraphragError
 
-_VERSION = 1
+_VERSION = 2
 _BUSY_MS = 60_000
 _NO_ROOM = (sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR)
 _SCHEMA = """
@@ -39,6 +39,7 @@ create table usage (
     retries integer not null, failed integer not null, input_tokens integer not null,
     cached_input_tokens integer not null, output_tokens integer not null, saved_tokens integer not null,
     usd real not null, unpriced integer not null, seconds real not null,
+    timeouts integer not null default 0, repeated integer not null default 0,
     primary key (corpus, run_id, asset, task, model)
 ) without rowid;
 create table abilities (
@@ -55,9 +56,22 @@ create table batch_lines (
     key blob primary key, batch text not null, task text not null, answer text, error text,
     failures integer not null default 0, taken text
 ) without rowid;
+create table paces (
+    url text not null, model text not null, seconds_per_token real not null, primary key (url, model)
+) without rowid;
 create index uses_by_corpus on uses (corpus, asset);
 create index batch_lines_by_batch on batch_lines (batch);
 """
+#: What brings a file of the version before up to date, by the version that it then has.
+_LATER = {
+    2: """
+alter table usage add column timeouts integer not null default 0;
+alter table usage add column repeated integer not null default 0;
+create table paces (
+    url text not null, model text not null, seconds_per_token real not null, primary key (url, model)
+) without rowid;
+"""
+}
 
 
 class MemoryFileError(GraphragError):
@@ -173,10 +187,13 @@ class Database:
                 raise MemoryFileError(
                     f"{self.path} is a database of something else; move it away, or set another file"
                 )
-            if version == 0:
-                for statement in _SCHEMA.split(";"):
-                    connection.execute(statement)
-                connection.execute(f"pragma user_version = {_VERSION}")
+            if version == _VERSION:
+                return
+            later = [] if version else [_SCHEMA]
+            later += [step for number, step in _LATER.items() if 0 < version < number]
+            for statement in ";".join(later).split(";"):
+                connection.execute(statement)
+            connection.execute(f"pragma user_version = {_VERSION}")
 
 
 #: By process too: a forked one must not use the connection that it inherits.

@@ -11,10 +11,11 @@ from graphrag_dagster.core.accounting.budget import Amount
 from graphrag_dagster.core.accounting.sizes import PromptSizes
 from graphrag_dagster.core.accounting.use import ModelUse
 from graphrag_dagster.core.errors import EndpointError
-from graphrag_dagster.core.language.llm.chat import CallFailed, ChatReply, ChatRequest, Listener
-from graphrag_dagster.resources.endpoint.chat import Answered
+from graphrag_dagster.core.language.llm.chat import ChatReply, ChatRequest, Listener
+from graphrag_dagster.resources.endpoint.chat import Answered, OpenAIChatModel
+from graphrag_dagster.resources.endpoint.connection import Tries
 from graphrag_dagster.resources.endpoint.embeddings import EmbeddedBatch, OpenAIEmbedder
-from graphrag_dagster.resources.memory.account import Account, Till, use_of
+from graphrag_dagster.resources.memory.account import Account, Till, lost_use, use_of
 from graphrag_dagster.resources.memory.replies import reply_key, vector_key
 from graphrag_dagster.settings.model import ModelSettings
 
@@ -32,7 +33,9 @@ class Sender(Protocol):
     def concurrency(self) -> int:
         """Most calls in flight."""
 
-    async def send(self, request: ChatRequest, listen: Listener | None = None) -> Answered:
+    async def send(
+        self, request: ChatRequest, listen: Listener | None = None, tries: Tries | None = None
+    ) -> Answered:
         """Return the reply; see :class:`~graphrag_dagster.resources.endpoint.chat.OpenAIChatModel`."""
 
 
@@ -107,13 +110,13 @@ class RememberingChatModel:
     async def _send(self, request: ChatRequest, key: bytes, listen: Listener | None) -> ChatReply:
         await self._open()
         worst = await self._till.reserve(self._sizes.at_most(request), request.max_tokens)
-        use = ModelUse()
+        use, tries = ModelUse(), Tries(request.task)
         try:
-            came = await self._sender.send(request, listen)
-            again = came.retries + (request.again > 0)
-            use = use_of(came.reply, came.seconds, again) if came.paid else ModelUse(cached=1)
-        except CallFailed:
-            use = ModelUse(failed=1)
+            came = await self._sender.send(request, listen, tries)
+            paid = use_of(came.reply, tries, repeated=request.again > 0)
+            use = paid if came.paid else ModelUse(cached=1)
+        except BaseException as error:
+            use = lost_use(tries, error)
             raise
         finally:
             self._till.settle(worst, request.task, use)
@@ -125,6 +128,32 @@ class RememberingChatModel:
         if self._opened is None:
             self._opened = asyncio.ensure_future(self._gate())
         await asyncio.shield(self._opened)
+
+
+class BookedChatModel(OpenAIChatModel):
+    """A chat model without memory whose calls are booked: for questions about the model itself.
+
+    Args:
+        settings: the model.
+        till: books its calls.
+    """
+
+    def __init__(self, settings: ModelSettings, till: Till) -> None:
+        super().__init__(settings)
+        self._till = till
+
+    async def send(
+        self, request: ChatRequest, listen: Listener | None = None, tries: Tries | None = None
+    ) -> Answered:
+        """Return the reply; see :class:`~graphrag_dagster.resources.endpoint.chat.OpenAIChatModel`."""
+        tries = tries or Tries(request.task)
+        try:
+            came = await super().send(request, listen, tries)
+        except BaseException as error:
+            self._till.book(request.task, lost_use(tries, error))
+            raise
+        self._till.book(request.task, use_of(came.reply, tries))
+        return came
 
 
 class RememberingEmbedder:
@@ -190,12 +219,11 @@ class RememberingEmbedder:
     async def _reserve(self, batch: Sequence[str]) -> Amount:
         return await self._till.reserve(sum(len(text.encode("utf-8", "replace")) for text in batch), 0)
 
-    def _failed(self, reserved: Amount, error: BaseException) -> None:
-        use = ModelUse(failed=int(isinstance(error, CallFailed)))
-        self._till.settle(reserved, "embed", use)
+    def _failed(self, reserved: Amount, tries: Tries, error: BaseException) -> None:
+        self._till.settle(reserved, "embed", lost_use(tries, error))
 
     def _arrived(self, batch: EmbeddedBatch) -> None:
         vectors = {self._key(text): v for text, v in zip(batch.texts, batch.vectors, strict=True)}
         self._account.replies.keep_vectors(self._model, vectors, batch.tokens, self._account.user)
-        use = ModelUse(calls=1, retries=batch.retries, input_tokens=batch.tokens, seconds=batch.seconds)
+        use = use_of(ChatReply("", input_tokens=batch.tokens), batch.tries)
         self._till.settle(batch.reserved, "embed", use)

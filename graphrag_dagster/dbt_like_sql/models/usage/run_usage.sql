@@ -5,6 +5,8 @@ select
     sum(cached)::bigint as cached,
     sum(retries)::bigint as retries,
     sum(failed)::bigint as failed,
+    sum(timeouts)::bigint as timeouts,
+    sum(repeated)::bigint as repeated,
     sum(input_tokens)::bigint as input_tokens,
     sum(cached_input_tokens)::bigint as cached_input_tokens,
     sum(output_tokens)::bigint as output_tokens,
