@@ -1,5 +1,6 @@
 """What a run asked of models, and what it did not get."""
 
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import polars as pl
@@ -15,7 +16,17 @@ from graphrag_dagster.resources.memory.usage import UsageLog
 from graphrag_dagster.resources.warehouse import Warehouse
 
 _NAMES = ("asset", "task", "model")
-_COUNTS = ("calls", "cached", "retries", "tokens in", "tokens out", "US$", "seconds")
+_COUNTS: dict[str, Callable[[ModelUse], float]] = {
+    "calls": lambda use: use.calls,
+    "cached": lambda use: use.cached,
+    "retries": lambda use: use.retries,
+    "time-outs": lambda use: use.timeouts,
+    "failed": lambda use: use.failed,
+    "tokens in": lambda use: use.input_tokens,
+    "tokens out": lambda use: use.output_tokens,
+}
+#: Shown only where there are any.
+_TROUBLES = frozenset({"retries", "time-outs", "failed"})
 
 
 def _used(corpus: str, run_id: str | None) -> dict[tuple[str, str, str], ModelUse]:
@@ -39,6 +50,8 @@ def usage_rows(corpus: str, run_id: str | None) -> list[dict[str, Any]]:
             "cached": use.cached,
             "retries": use.retries,
             "failed": use.failed,
+            "timeouts": use.timeouts,
+            "repeated": use.repeated,
             "input_tokens": use.input_tokens,
             "cached_input_tokens": use.cached_input_tokens,
             "output_tokens": use.output_tokens,
@@ -57,18 +70,19 @@ def usage_table(corpus: str, run_id: str | None) -> RichTable | None:
     table = RichTable(title="asked of models in this run", title_justify="left")
     for column in _NAMES:
         table.add_column(column)
-    for column in _COUNTS:
+    total = sum(used.values(), ModelUse())
+    counts = [name for name, count in _COUNTS.items() if name not in _TROUBLES or count(total)]
+    for column in (*counts, "US$", "seconds"):
         table.add_column(column, justify="right")
     for (asset, task, model), use in used.items():
-        table.add_row(asset, task, escape(model), *_cells(use))
+        table.add_row(asset, task, escape(model), *_cells(use, counts))
     table.add_section()
-    table.add_row("all", "", "", *_cells(sum(used.values(), ModelUse())), style="bold")
+    table.add_row("all", "", "", *_cells(total, counts), style="bold")
     return table
 
 
-def _cells(use: ModelUse) -> list[str]:
-    counts = (use.calls, use.cached, use.retries, use.input_tokens, use.output_tokens)
-    return [*map(number, counts), money(use), f"{use.seconds:,.1f}"]
+def _cells(use: ModelUse, counts: Sequence[str]) -> list[str]:
+    return [*(number(_COUNTS[name](use)) for name in counts), money(use), f"{use.seconds:,.1f}"]
 
 
 def usage_line(corpus: str, run_id: str) -> str | None:
@@ -76,9 +90,11 @@ def usage_line(corpus: str, run_id: str) -> str | None:
     use = sum(_used(corpus, run_id).values(), ModelUse())
     if use == ModelUse():
         return None
+    lost = f", {use.failed:,} failed" if use.failed else ""
+    late = f", {use.timeouts:,} time-outs" if use.timeouts else ""
     return (
-        f"this run: {use.calls:,} calls, {use.cached:,} from the cache, {use.input_tokens:,} tokens in, "
-        f"{use.output_tokens:,} out, US$ {money(use)}"
+        f"this run: {use.calls:,} calls, {use.cached:,} from the cache{lost}{late}, "
+        f"{use.input_tokens:,} tokens in, {use.output_tokens:,} out, US$ {money(use)}, {use.seconds:,.0f} s waited for the endpoint"
     )
 
 

@@ -51,7 +51,7 @@ class TaskModelSettings(Section):
     requests_per_minute: PositiveInt | None = Field(None, description="most requests a minute")
     tokens_per_minute: PositiveInt | None = Field(None, description="most tokens a minute")
     timeout_seconds: Annotated[float, Field(gt=0, le=86_400)] | None = Field(
-        None, description="time-out of one call"
+        None, description="shortest time limit of a call"
     )
     prices: PriceSettings | None = Field(None, description="prices per million tokens")
 
@@ -94,7 +94,8 @@ class ModelSettings(Section):
         None, description="most tokens a minute; default: what the endpoint says, if it does"
     )
     timeout_seconds: Annotated[float, Field(gt=0, le=86_400)] = Field(
-        120.0, description="time-out of one call"
+        120.0,
+        description="shortest time limit of a call; longer by itself where the endpoint proved to be slow",
     )
     retries: Annotated[int, Field(ge=0, le=100)] = Field(
         5, description="retries of a call that failed in transit"
