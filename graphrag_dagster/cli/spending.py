@@ -94,7 +94,8 @@ def usage_line(corpus: str, run_id: str) -> str | None:
     late = f", {use.timeouts:,} time-outs" if use.timeouts else ""
     return (
         f"this run: {use.calls:,} calls, {use.cached:,} from the cache{lost}{late}, "
-        f"{use.input_tokens:,} tokens in, {use.output_tokens:,} out, US$ {money(use)}, {use.seconds:,.0f} s waited for the endpoint"
+        f"{use.input_tokens:,} tokens in, {use.output_tokens:,} out, US$ {money(use)}, "
+        f"{use.seconds:,.0f} s waited for the endpoint"
     )
 
 

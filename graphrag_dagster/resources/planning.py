@@ -1,5 +1,6 @@
 """The plan of a corpus: its real text units, rendered and counted as they would be sent, and nothing sent."""
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 import polars as pl
@@ -22,19 +23,22 @@ from graphrag_dagster.core.language.llm.chat import ChatRequest
 from graphrag_dagster.core.language.llm.extraction import LlmGraphExtractor
 from graphrag_dagster.resources.corpora import CorpusStore
 from graphrag_dagster.resources.endpoint.chat import OpenAIChatModel
-from graphrag_dagster.resources.home import memory_file
 from graphrag_dagster.resources.memory.account import price_of
-from graphrag_dagster.resources.memory.database import database_at
-from graphrag_dagster.resources.memory.replies import Replies, reply_key, vector_key
-from graphrag_dagster.resources.memory.usage import UsageLog
+from graphrag_dagster.resources.planning_graph import Unit, claims_estimate, merging_estimate
+from graphrag_dagster.resources.planning_known import Known
 from graphrag_dagster.resources.warehouse import Warehouse
 from graphrag_dagster.settings import CorpusSettings
 from graphrag_dagster.settings.model import ModelSettings, TaskName
 
-#: Tokens of an entity or a relationship in a context, and those that a chat template adds to a request.
-_ELEMENT, _TEMPLATE = 45, 8
-_ENOUGH_CALLS = 5
-_TASKS: dict[str, TaskName] = {"extraction": "extract", "reports": "report", "embeddings": "embed"}
+#: Tokens of an entity or a relationship in a context.
+_ELEMENT = 45
+_TASKS: dict[str, TaskName] = {
+    "extraction": "extract",
+    "claims": "extract",
+    "merging": "summarise",
+    "reports": "report",
+    "embeddings": "embed",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,28 +97,41 @@ class _Planner:
         self._texts: list[str] = units["text"].to_list()
         self._unit_tokens = int(units["tokens"].sum())
         self._largest_unit = int(units["tokens"].cast(pl.Int64).max() or 0)  # type: ignore[arg-type]
-        self._count = get_tokenizer(settings.text_units.encoding).count
-        database = database_at(memory_file())
-        self._replies = Replies(database)
-        self._log = UsageLog(database)
+        self._units: list[tuple[str, str]] = units.select("text_unit_id", "text").rows()
+        self._known = Known(settings.model, get_tokenizer(settings.text_units.encoding).count)
         names = [names_and_pairs(text) for text in self._texts]
         self._names = len({one for found, _ in names for one in found})
         self._pairs = len({one for _, found in names for one in found})
 
     def plan(self) -> Plan:
-        made = [
-            *([self._extraction()] if self._settings.engine_of("extraction") == "llm" else []),
-            *([self._reports()] if self._settings.engine_of("reports") == "llm" else []),
-            *([self._embeddings()] if self._settings.embeddings.embedder == "endpoint" else []),
-        ]
+        made = list(self._stages())
         prices = {one.model: self._price(one) for one in made}
         return Plan(
             self._name,
             len(self._texts),
             made,
             {model: price for model, price in prices.items() if price},
-            self._average("extract", "extract_graph") is not None,
+            self._known.average("extract", "extract_graph") is not None,
         )
+
+    def _stages(self) -> Iterator[Estimate]:
+        own = self._settings
+        if own.engine_of("extraction") == "llm":
+            requests = self._requests()
+            new = self._known.new("extract", requests)
+            yield self._extraction(requests, new)
+        else:
+            new = self._never_extracted()
+        are_new = set(new)
+        units = [Unit(*self._units[place], place in are_new) for place in range(len(self._units))]
+        if own.claims.enabled and own.engine_of("claims") == "llm":
+            yield claims_estimate(self._name, own, units, self._known)
+        if own.engine_of("graph") == "llm":
+            yield merging_estimate(self._name, own, units, self._known)
+        if own.engine_of("reports") == "llm":
+            yield self._reports()
+        if own.embeddings.embedder == "endpoint":
+            yield self._embeddings()
 
     def largest_data(self) -> dict[TaskName, int]:
         """See :func:`largest_data`."""
@@ -128,51 +145,52 @@ class _Planner:
             "answer": min(own.search.context_tokens, self._unit_tokens + elements + reports),
         }
 
-    def _extraction(self) -> Estimate:
-        settings = self._settings.model.for_task("extract")
-        own = self._settings.extraction
-        model = OpenAIChatModel(settings)
+    def _requests(self) -> list[ChatRequest]:
+        settings, own = self._known.of_task("extract"), self._settings.extraction
         extractor = LlmGraphExtractor(
-            model,
+            OpenAIChatModel(settings),
             prompts,
             entity_types=own.entity_types,
             examples=own.examples,
             replies=settings.replies,
             logit_bias=False,
         )
-        requests = [extractor.first_request(text) for text in self._texts]
-        keys = [reply_key(settings, request) for request in requests]
-        known = self._replies.has(keys)
-        open_ = [place for place, key in enumerate(keys) if key not in known]
-        texts = [self._texts[place] for place in open_]
+        return [extractor.first_request(text) for text in self._texts]
+
+    def _never_extracted(self) -> list[int]:
+        ledger = Warehouse().read_if_present(tables.UNIT_LEDGER, self._name)
+        before = set() if ledger is None else set(ledger["text_unit_id"])
+        return [place for place, (unit_id, _) in enumerate(self._units) if unit_id not in before]
+
+    def _extraction(self, requests: Sequence[ChatRequest], new: Sequence[int]) -> Estimate:
+        settings, gleaning = self._known.of_task("extract"), self._settings.extraction.gleaning
+        texts = [self._texts[place] for place in new]
         calls, inputs, outputs = plan_extraction(
-            [self._size(requests[place]) for place in open_],
+            [self._known.size(requests[place]) for place in new],
             reply_tokens(texts, json=settings.replies == "json_schema"),
-            rounds=own.gleaning.rounds,
-            check_first=own.gleaning.order == "check_first",
-            turn=self._count(prompts.load("glean_continue").text) + _TEMPLATE,
-            seen=self._average("extract", "extract_graph"),
+            rounds=gleaning.rounds,
+            check_first=gleaning.order == "check_first",
+            turn=self._known.tokens(prompts.load("glean_continue").text),
+            seen=self._known.average("extract", "extract_graph"),
         )
-        return Estimate(
-            "extraction", "extract_graph", settings.name, calls, inputs, outputs, len(keys) - len(open_)
-        )
+        remembered = len(requests) - len(new)
+        return Estimate("extraction", "extract_graph", settings.name, calls, inputs, outputs, remembered)
 
     def _reports(self) -> Estimate:
         settings = self._settings.model.for_task("report")
         communities = self._communities()
-        prompt = sum(
-            self._count(prompts.load(name).text)
-            for name in ("community_report_system", "community_report_user")
+        prompt = self._known.tokens(
+            *(prompts.load(f"community_report_{part}").text for part in ("system", "user"))
         )
         elements = around(
             float((self._names + self._pairs) * _ELEMENT), known=communities.low == communities.high
         )
         calls, inputs, outputs = plan_reports(
             communities,
-            prompt + _TEMPLATE,
+            prompt,
             self._settings.reports.context_tokens,
             elements,
-            self._average("report", "community_report"),
+            self._known.average("report", "community_report"),
         )
         return Estimate("reports", "community_report", settings.name, calls, inputs, outputs)
 
@@ -183,15 +201,13 @@ class _Planner:
         return exactly(float(made.height))
 
     def _embeddings(self) -> Estimate:
-        settings = self._settings.model.for_task("embed")
         model = self._settings.embeddings.model or ""
-        keys = [vector_key(model, settings.namespace, text) for text in self._texts]
-        known = len(self._replies.has(keys))
-        share = 1 - known / max(len(keys), 1)
+        known, count = self._known.vectors(model, self._texts), len(self._texts)
+        share = 1 - known / max(count, 1)
         entities = around(float(self._names * _ELEMENT), known=False)
         reports = around(self._names * 0.25 * 500, known=False)
         inputs = exactly(self._unit_tokens * share) + entities + reports
-        texts = around(self._names * 1.25, known=False) + exactly(len(keys) - known)
+        texts = around(self._names * 1.25, known=False) + exactly(count - known)
         return Estimate("embeddings", "embed", model, texts * (1 / 64), inputs, exactly(0), known)
 
     def _price(self, one: Estimate) -> Price | None:
@@ -200,11 +216,3 @@ class _Planner:
     def _endpoint(self, one: Estimate) -> tuple[ModelSettings, str, str]:
         settings = self._settings.model.for_task(_TASKS[one.stage])
         return settings, one.model, OpenAIChatModel(settings).connection.url
-
-    def _size(self, request: ChatRequest) -> int:
-        return sum(self._count(message.content) for message in request.messages) + _TEMPLATE
-
-    def _average(self, task: TaskName, request: str) -> float | None:
-        """Tokens of this model's replies to such requests, from all accounts; None with too few of them."""
-        calls, tokens = self._log.written(request, self._settings.model.for_task(task).name)
-        return tokens / calls if calls >= _ENOUGH_CALLS else None

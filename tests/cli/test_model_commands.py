@@ -25,6 +25,7 @@ model:
   max_output_tokens: 400
   prices: {{input: 2.0, output: 8.0}}
 """
+PLANNED = ["extraction", "claims", "merging", "reports", "embeddings"]
 
 
 @pytest.fixture
@@ -100,11 +101,16 @@ def test_what_a_model_did_not_give_is_listed_and_tried_again(run: Run, home: Pat
         assert 0 < len(server.chats) - before < before
 
 
-def test_a_plan_sends_nothing_and_leaves_out_what_is_remembered(run: Run, endpoint: ScriptedEndpoint) -> None:
+def test_a_plan_sends_nothing_and_leaves_out_what_is_remembered(
+    run: Run, endpoint: ScriptedEndpoint, home: Path
+) -> None:
+    settings = home / "corpora" / "coast" / "corpus.yaml"
+    settings.write_text(settings.read_text(encoding="utf-8") + "claims: {enabled: true}\n", encoding="utf-8")
     code, out, err = run("plan", "coast", "--json")
     assert code == 0, err
     assert endpoint.requests == []
     (extraction, *_) = json.loads(out)["stages"]
+    assert [one["stage"] for one in json.loads(out)["stages"]] == PLANNED
     tokens = extraction["tokens"]
     assert 0 < tokens["low"] < tokens["expected"] < tokens["high"]
     assert extraction["usd"]["expected"] > 0
@@ -115,8 +121,10 @@ def test_a_plan_sends_nothing_and_leaves_out_what_is_remembered(run: Run, endpoi
     assert "Nothing was sent" in out
     _, out, _ = run("plan", "coast", "--json")
     after = json.loads(out)
-    assert after["stages"][0]["remembered"] == after["text_units"]
-    assert after["stages"][0]["tokens"]["high"] == 0
+    by_stage = {one["stage"]: one for one in after["stages"]}
+    assert by_stage["extraction"]["remembered"] == after["text_units"]
+    assert by_stage["claims"]["remembered"] > 0
+    assert [by_stage[stage]["tokens"]["high"] for stage in PLANNED[:3]] == [0, 0, 0]
     assert len(endpoint.requests) == paid
 
 

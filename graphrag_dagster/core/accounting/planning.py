@@ -1,6 +1,7 @@
 """What the next index will ask of models, told before anything is sent."""
 
-from collections.abc import Sequence
+import math
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from graphrag_dagster.core.accounting.reply_sizes import GLEANED
@@ -8,15 +9,24 @@ from graphrag_dagster.core.accounting.reply_sizes import GLEANED
 #: How far replies may be from what is expected of a model whose replies are not known yet, and are known.
 _UNKNOWN = (0.5, 1.6)
 _KNOWN = (0.85, 1.15)
+#: Tokens of what one text unit says of an entity or a relationship.
+DESCRIPTION = 30
 
 
 @dataclass(frozen=True, slots=True)
 class Range:
-    """A number that is not known yet: at least, expected, at most."""
+    """A number that is not known yet: at least, expected, at most.
+
+    What is expected stays as it is given; an end that is on the wrong side of it moves there.
+    """
 
     low: float
     expected: float
     high: float
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "low", min(self.low, self.expected))
+        object.__setattr__(self, "high", max(self.high, self.expected))
 
     def __add__(self, other: "Range") -> "Range":
         return Range(self.low + other.low, self.expected + other.expected, self.high + other.high)
@@ -24,6 +34,10 @@ class Range:
     def __mul__(self, other: "Range | float") -> "Range":
         by = other if isinstance(other, Range) else Range(other, other, other)
         return Range(self.low * by.low, self.expected * by.expected, self.high * by.high)
+
+    def at_most(self, other: "Range") -> "Range":
+        """Return this number where another limits it."""
+        return Range(min(self.low, other.low), min(self.expected, other.expected), min(self.high, other.high))
 
 
 def exactly(value: float) -> Range:
@@ -111,8 +125,31 @@ def plan_reports(
         seen: tokens of an average report of this model.
     """
     levels = Range(1.2, 1.8, 3.0)
-    context = elements * levels
-    most = communities.high * context_tokens
-    inputs = communities * prompt + Range(context.low, context.expected, min(context.high, most))
+    context = (elements * levels).at_most(communities * context_tokens)
+    inputs = communities * prompt + context
     written = around(600.0 if seen is None else seen, known=seen is not None)
     return communities, inputs, communities * written
+
+
+def plan_merging(
+    mentions: Iterable[int], *, joined_up_to: int, max_input_tokens: int, prompt: int, seen: float | None
+) -> tuple[Range, Range, Range]:
+    """Return the calls, input and output tokens of merging descriptions that are not there yet.
+
+    Args:
+        mentions: in how many text units each name, and each pair of names, stands.
+        joined_up_to: descriptions that have no more tokens together cost no call.
+        max_input_tokens: most tokens of descriptions in a call.
+        prompt: tokens of the prompt without them.
+        seen: tokens of an average reply of this model.
+    """
+    long = [count * DESCRIPTION for count in mentions if count > 1 and count * DESCRIPTION > joined_up_to]
+    # Not every name becomes an entity, and some are spelt in several ways.
+    calls = around(float(sum(math.ceil(tokens / max_input_tokens) for tokens in long)), known=False)
+    inputs = around(float(sum(long)), known=False) + calls * prompt
+    return calls, inputs, calls * merged_tokens(seen)
+
+
+def merged_tokens(seen: float | None) -> Range:
+    """Return the tokens of a merged description."""
+    return around(150.0 if seen is None else seen, known=seen is not None)

@@ -1,7 +1,7 @@
 """Many descriptions of one element made one by a model (paper §3.1.3; spec_graphrag §4)."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from pydantic import BaseModel, field_validator
 
@@ -78,8 +78,8 @@ class LlmDescriptionMerger:
         Raises:
             EndpointError: the endpoint cannot be used at all.
         """
-        distinct = [list(dict.fromkeys(text for text in one.descriptions if text.strip())) for one in groups]
-        long = [place for place, texts in enumerate(distinct) if len(texts) > 1 and not self._short(texts)]
+        distinct = [_distinct(one) for one in groups]
+        long = [place for place, texts in enumerate(distinct) if self._asks(texts)]
         merged = [MergedDescription(" ".join(texts), self.engine) for texts in distinct]
         made = run_largest_first(
             self._merge,
@@ -109,6 +109,18 @@ class LlmDescriptionMerger:
             return MergedDescription(" ".join(distinct), "extractive", lost.reason, usage + lost.usage)
         return MergedDescription(text, self.engine, usage=usage)
 
+    def first_requests(self, groups: Iterable[DescriptionGroup]) -> list[tuple[ChatRequest, int]]:
+        """Return the first request about each element that is asked about, and how many calls follow it."""
+        made = []
+        for group in groups:
+            if self._asks(distinct := _distinct(group)):
+                first, *rest = self._batches(distinct)
+                made.append((self._request(group.names, first), len(rest)))
+        return made
+
+    def _asks(self, distinct: Sequence[str]) -> bool:
+        return len(distinct) > 1 and not self._short(distinct)
+
     def _short(self, descriptions: Sequence[str]) -> bool:
         if not self._above:
             return False
@@ -136,6 +148,10 @@ class LlmDescriptionMerger:
         )
         messages = (Message("system", self._system), Message("user", user))
         return ChatRequest("summarize_descriptions", messages, self._max_tokens, DescriptionShape)
+
+
+def _distinct(group: DescriptionGroup) -> list[str]:
+    return list(dict.fromkeys(text for text in group.descriptions if text.strip()))
 
 
 def _pieces(descriptions: Sequence[str], tokenizer: Tokenizer, most: int) -> list[tuple[str, int]]:

@@ -1,0 +1,116 @@
+"""What a plan foretells: never less at most than is expected, whatever the corpus."""
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from graphrag_dagster.core.accounting.evaluation import EvaluationSize, WaySize, plan_evaluation
+from graphrag_dagster.core.accounting.planning import (
+    Range,
+    around,
+    exactly,
+    plan_extraction,
+    plan_merging,
+    plan_reports,
+)
+from graphrag_dagster.core.accounting.use import USE_FIELDS, ModelUse
+
+NUMBERS = st.floats(0, 1e6)
+RANGES = st.builds(Range, NUMBERS, NUMBERS, NUMBERS)
+COUNTS = st.lists(st.integers(0, 5000), max_size=20)
+SEEN = st.none() | st.floats(1, 5000)
+
+
+def in_order(*ranges: Range) -> bool:
+    return all(0 <= one.low <= one.expected <= one.high for one in ranges)
+
+
+@given(RANGES, RANGES, NUMBERS)
+def test_a_range_is_in_order_whatever_is_done_with_it(one: Range, other: Range, number: float) -> None:
+    assert in_order(one, other, one + other, one * other, one * number, one.at_most(other))
+    assert in_order(exactly(number), around(number, known=True), around(number, known=False))
+
+
+def test_what_is_expected_stays_and_the_ends_give_way() -> None:
+    assert Range(5, 3, 1) == Range(3, 3, 3)
+    assert Range(1, 3, 2) == Range(1, 3, 3)
+
+
+@given(COUNTS, st.integers(0, 4), st.booleans(), SEEN)
+def test_extraction_is_planned_in_order(sizes: list[int], rounds: int, first: bool, seen: Any) -> None:
+    made = plan_extraction(sizes, sizes, rounds=rounds, check_first=first, turn=50, seen=seen)
+    assert in_order(*made)
+    assert made[0].low >= len(sizes)
+
+
+@given(RANGES, st.integers(1, 3000), st.integers(1, 10_000), RANGES, SEEN)
+def test_reports_are_planned_in_order(
+    communities: Range, prompt: int, context: int, elements: Range, seen: Any
+) -> None:
+    calls, inputs, outputs = plan_reports(communities, prompt, context, elements, seen)
+    assert in_order(calls, inputs, outputs)
+    assert inputs.high <= communities.high * (prompt + context) + 1e-3
+
+
+@given(COUNTS, st.integers(0, 500), st.integers(1, 5000), SEEN)
+def test_merging_is_planned_in_order(mentions: list[int], joined: int, most: int, seen: Any) -> None:
+    made = plan_merging(mentions, joined_up_to=joined, max_input_tokens=most, prompt=300, seen=seen)
+    assert in_order(*made)
+    if all(count < 2 for count in mentions):
+        assert made[0] == made[1] == exactly(0)
+
+
+@given(
+    st.dictionaries(st.sampled_from("abc"), st.builds(WaySize, RANGES, RANGES)),
+    st.tuples(*(st.integers(0, 50) for _ in range(8))),
+    SEEN,
+    SEEN,
+)
+def test_an_evaluation_is_planned_in_order(
+    ways: dict[str, WaySize], numbers: tuple[int, ...], sentences: Any, tokens: Any
+) -> None:
+    questions, personas, tasks, sampled, criteria, replicates, reference, families = numbers
+    size = EvaluationSize(
+        questions=questions,
+        written=True,
+        personas=personas,
+        tasks=tasks,
+        ways=ways,
+        sampled=sampled,
+        criteria=criteria,
+        replicates=replicates,
+        with_reference=reference,
+        families=families,
+        writer="m",
+        answerer="m",
+        judge="m",
+        sentences=sentences,
+        answer_tokens=tokens,
+    )
+    for one in plan_evaluation(size):
+        assert in_order(one.calls, one.input_tokens, one.output_tokens, one.tokens)
+
+
+def test_the_sum_of_a_run_is_that_of_its_rows(memory: Any, tmp_path: Any) -> None:
+    import polars as pl
+
+    from graphrag_dagster.dbt_like_sql.loader import load_models
+    from graphrag_dagster.resources.warehouse import Warehouse
+    from graphrag_dagster.tables import MODEL_USAGE, RUN_USAGE
+
+    for run in ("r1", "r2"):
+        for place, asset in enumerate(("extraction", "reports"), start=1):
+            sums = {name: place * (at + 1) for at, name in enumerate(USE_FIELDS)}
+            memory.account(asset=asset, run=run).book("t", "m", ModelUse(**{**sums, "unpriced": 0}))
+    warehouse = Warehouse(path=str(tmp_path / "{corpus}.duckdb"))
+    warehouse.write(MODEL_USAGE, "c", memory.log.table("c"))
+    (model,) = (one for one in load_models() if one.table is RUN_USAGE)
+    warehouse.write_query(model.table, "c", model.query)
+    rows, totals = warehouse.read(MODEL_USAGE, "c"), warehouse.read(RUN_USAGE, "c")
+    assert totals.height == 2
+    for total in totals.iter_rows(named=True):
+        of_run = rows.filter(pl.col("run_id") == total["run_id"])
+        for name in set(USE_FIELDS) - {"unpriced"}:
+            assert total[name] == pytest.approx(of_run[name].sum()), name
