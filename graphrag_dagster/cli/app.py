@@ -274,11 +274,21 @@ def sql(
     query: Annotated[str, typer.Argument(help="One select statement.", show_default=False)],
     as_json: Json = False,
     csv: Annotated[Path | None, typer.Option(help="Write the whole result to this CSV file.")] = None,
+    formula_safe: Annotated[
+        bool,
+        typer.Option(
+            "--formula-safe", help="In the CSV, put a quote before texts that a spreadsheet would run."
+        ),
+    ] = False,
+    seconds: Annotated[float, typer.Option(min=0.1, max=86_400, help="Stop the query after so long.")] = 60,
+    memory_mb: Annotated[int, typer.Option(min=50, max=1_000_000, help="Most memory of the query.")] = 1000,
 ) -> None:
     """Query a corpus's tables, read-only, without access to files, extensions or the network."""
     from graphrag_dagster.cli.querying import run_sql
+    from graphrag_dagster.resources.sql_sandbox import SqlLimits
 
-    run_sql(name, query, csv=csv, as_json=as_json)
+    limits = SqlLimits(seconds, memory_mb)
+    run_sql(name, query, csv=csv, formula_safe=formula_safe, as_json=as_json, limits=limits)
 
 
 @app.command()

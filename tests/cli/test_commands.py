@@ -174,7 +174,7 @@ def test_a_broken_settings_file_stops_before_anything_runs(run: Run, home: Path)
     write_corpus(home / "corpora", settings="reports: {context_token: 9}")
     code, _, err = run("index", "coast")
     assert code == 1
-    assert "corpus.yaml: reports.context_token is not a setting; allowed here: context_tokens" in err
+    assert "corpus.yaml: line 1: reports.context_token is not a setting; did you mean context_tokens?" in err
     assert not (home / "warehouse").exists()
 
 

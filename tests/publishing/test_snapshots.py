@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import dagster as dg
 import duckdb
@@ -17,7 +18,6 @@ import pytest
 
 from graphrag_dagster import Index, tables
 from graphrag_dagster.cli.publishing import roll_back, show_snapshots
-from graphrag_dagster.cli.querying import select
 from graphrag_dagster.cli.running import run_job
 from graphrag_dagster.cli.showing import show_corpus
 from graphrag_dagster.core.accounting.use import ModelUse
@@ -38,6 +38,7 @@ from graphrag_dagster.resources.published import (
     rollback,
     snapshots,
 )
+from graphrag_dagster.resources.sql_sandbox import queried
 from graphrag_dagster.resources.warehouse import Warehouse, qualified
 from graphrag_dagster.settings import CorpusSettings
 from support.corpora import write_corpus
@@ -182,6 +183,11 @@ def test_what_has_not_changed_makes_no_file_but_the_manifest_is_kept_up(warehous
     assert again.manifest["code"] == {"graph/entities": "v2"}
 
 
+def selected(warehouse: Warehouse, query: str) -> list[Any]:
+    with queried(warehouse, "coast", query, values=True) as found:
+        return [row[0] for row in found.rows]
+
+
 def test_results_are_published_beside_the_same_index_and_never_make_answers_stale(
     warehouse: Warehouse,
 ) -> None:
@@ -192,8 +198,7 @@ def test_results_are_published_beside_the_same_index_and_never_make_answers_stal
     assert after.index == before.index == Index.open("coast").version
     asked = warehouse.read(tables.ANSWERS, "coast")
     assert set(asked["snapshot"]) == {after.index}
-    read = select(warehouse, "coast", "select text from answers.answers")
-    assert read["text"].to_list() == asked["text"].to_list()
+    assert selected(warehouse, "select text from answers.answers") == asked["text"].to_list()
     assert run_job("coast", job="answer").success
     assert current(warehouse) == after
     for name in ("answer", "evaluate", "study_extraction", "study_windows"):
@@ -245,7 +250,7 @@ def test_rollback_goes_back_until_the_next_publication(
     opened = Index.published_version("coast")
     assert rollback(warehouse, "coast") == a
     assert Index.published_version("coast") == a.index != opened
-    assert set(select(warehouse, "coast", "select title from graph.entities")["title"]) == {"A"}
+    assert set(selected(warehouse, "select title from graph.entities")) == {"A"}
     assert rollback(warehouse, "coast") == first
     with pytest.raises(WarehouseError, match=rf"no snapshot that is older.*{b.version}.*{a.version}"):
         rollback(warehouse, "coast")
@@ -298,7 +303,7 @@ def test_a_shell_open_on_a_snapshot_and_a_run_do_not_wait_for_each_other(
         assert answered(shell) == "4"
     writing = "c.execute('begin'); c.execute('delete from graph.entities')"
     with process(HOLD.format(writing, "sys.stdin.readline()"), str(warehouse.file("coast")), "w"):
-        assert select(warehouse, "coast", "select count(*) as n from graph.entities")["n"][0] > 0
+        assert selected(warehouse, "select count(*) from graph.entities")[0] > 0
         show_corpus("coast", 1, "C0", as_json=True)
         assert Index.open("coast").version == after.index
         with pytest.raises(WarehouseError, match="is held by process"):
