@@ -41,6 +41,7 @@ _TABLES = (ANSWERS, ANSWER_COSTS, ANSWER_CONTEXTS, ANSWER_CITATIONS)
     _TABLES,
     "core/search",
     "core/language",
+    "core/wording.py",
     "prompts",
     ins=ins_of(QUESTIONS),
     deps=[published_snapshot],

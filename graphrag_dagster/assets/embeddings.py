@@ -46,7 +46,7 @@ def _embeddings(table: Table, source: Table, text: pl.Expr, *places: str) -> Ass
         embedder = session.embedder()
         known = warehouse.read_if_present(table, context.partition_key)
         texts = rows.select(text.alias("text"))["text"]
-        frame = embed_rows(rows[key], texts, embedder, known)
+        frame = embed_rows(rows[key], texts, embedder, known, named=table.name.replace("_", " "))
         session.still_uses(texts.to_list())
         reused = 0 if known is None else known.filter(pl.col("embedder") == embedder.name).height
         return Output(

@@ -34,6 +34,7 @@ _TABLES = (POSITION_BIAS, CONDITION_MEANS, SIGNIFICANCE, ALIGNMENT, VERDICTS)
     "core/evaluation/judging.py",
     "core/evaluation/verdict.py",
     "core/evaluation/report",
+    "core/wording.py",
     ins=ins_of(JUDGEMENTS, COMPARISONS, ANSWER_MEASURES),
 )
 def evaluation_statistics(

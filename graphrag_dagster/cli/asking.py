@@ -12,9 +12,11 @@ from graphrag_dagster.cli.progress import progress_on
 from graphrag_dagster.core.progress import listening
 from graphrag_dagster.core.search.answer import Answer, Source
 from graphrag_dagster.core.search.question import checked
+from graphrag_dagster.core.wording import counted
 from graphrag_dagster.resources.index import Index
 
 _ROWS_SHOWN = 12
+QUOTATIONS = "Quotations from the documents that are near to the question; no model was asked."
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +75,9 @@ class _Stream:
 
 def _print(answer: Answer, *, streamed: bool) -> None:
     OUT.print("\n" if streamed else "")
+    if answer.engine == "extractive" and not answer.refused:
+        OUT.print(QUOTATIONS, style="dim")
+        OUT.print()
     OUT.print(markdown(answer.text))
     OUT.print()
     for source in answer.sources:
@@ -110,14 +115,14 @@ def _named(source: Source) -> str:
 
 
 def _facts(answer: Answer) -> Iterator[str]:
-    rows, chunks = len(answer.context), len(answer.scores)
+    chunks = len(answer.scores)
     yield f"{answer.engine} engine, {answer.method}"
-    yield f"{rows} context rows" + (f" in {chunks} chunks" if chunks > 1 else "")
+    yield counted(len(answer.context), "context row") + (f" in {chunks} chunks" if chunks > 1 else "")
     if answer.dropped:
-        yield f"{answer.dropped} without use"
+        yield f"{counted(answer.dropped, 'partial answer')} without use"
     if answer.removed_citations:
-        yield f"{answer.removed_citations} invalid citations removed"
-    yield f"{answer.usage.calls} model calls"
+        yield f"{counted(answer.removed_citations, 'invalid citation')} removed"
+    yield counted(answer.usage.calls, "model call")
     if answer.seconds is not None:
         yield f"{answer.seconds:.1f} s"
 
@@ -127,19 +132,19 @@ def _tree(answer: Answer) -> Tree:
     tree.add(escape(", ".join(_facts(answer))))
     if answer.why:
         tree.add(escape(answer.why))
-    calls = tree.add(f"calls ({answer.calls})")
+    calls = tree.add(counted(answer.calls, "step"))
     for call in answer.trace:
         score = "" if call.score is None else f", score {call.score}"
         used = "" if call.used else ", not used"
         calls.add(f"{call.task}: {escape(call.about)}, {call.tokens:,} tokens{score}{used}")
-    context = tree.add(f"context ({len(answer.context)} rows)")
+    context = tree.add(f"context ({counted(len(answer.context), 'row')})")
     used_first = sorted(answer.context, key=lambda use: not use.used)
     for use in used_first[:_ROWS_SHOWN]:
         mark = "" if use.used else ", not used"
         context.add(f"{use.kind} “{escape(use.title)}”, {use.tokens:,} tokens{mark}")
     if len(answer.context) > _ROWS_SHOWN:
         context.add(f"… {len(answer.context) - _ROWS_SHOWN} more: see ask --json")
-    said = tree.add(f"answer ({len(answer.statements)} statements)")
+    said = tree.add(f"answer ({counted(len(answer.statements), 'statement')})")
     by_number = {source.number: source for source in answer.sources}
     for statement in answer.statements:
         support = f"{statement.similarity:.2f}" if statement.supported else "[yellow]no support[/]"

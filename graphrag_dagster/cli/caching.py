@@ -10,6 +10,7 @@ from rich.table import Table as RichTable
 from graphrag_dagster import tables
 from graphrag_dagster.cli.console import OUT, number, print_json
 from graphrag_dagster.core.errors import CorpusError
+from graphrag_dagster.core.wording import counted
 from graphrag_dagster.resources.corpora import CorpusStore, check_name
 from graphrag_dagster.resources.home import memory_file
 from graphrag_dagster.resources.memory.database import database_at
@@ -28,7 +29,11 @@ def show_stats(*, as_json: bool) -> None:
     if as_json:
         print_json(stats)
         return
-    replies = RichTable(title=f"{escape(stats['file'])} ({stats['bytes']:,} bytes)", title_justify="left")
+    OUT.print(f"{escape(stats['file'])}: {counted(stats['bytes'], 'byte')}", soft_wrap=True)
+    if not (stats["replies"] or stats["vectors"]):
+        OUT.print("nothing of a model is remembered")
+        return
+    replies = RichTable(title="remembered", title_justify="left")
     for column in ("task", "model", "replies", "tokens in", "tokens out"):
         replies.add_column(column, justify="left" if column in {"task", "model"} else "right")
     for row in stats["replies"]:
@@ -60,7 +65,8 @@ def prune(corpus: str, *, everything: bool, as_json: bool) -> None:
         print_json({"corpus": corpus, **asdict(pruned)})
         return
     OUT.print(
-        f"{escape(corpus)}: forgot {pruned.replies:,} replies and {pruned.vectors:,} vectors; "
+        f"{escape(corpus)}: forgot {counted(pruned.replies, 'reply', 'replies')} and "
+        f"{counted(pruned.vectors, 'vector')}; "
         f"{pruned.kept:,} are in use"
     )
 
@@ -74,7 +80,7 @@ def export(path: Path, corpus: str | None) -> None:
             file.write(line + "\n")
             count += 1
     partial.replace(path)
-    OUT.print(f"wrote {count:,} replies to {escape(os.fspath(path))}", soft_wrap=True)
+    OUT.print(f"wrote {counted(count, 'reply', 'replies')} to {escape(os.fspath(path))}", soft_wrap=True)
 
 
 def _refuse_changed(corpus: str) -> None:

@@ -25,6 +25,8 @@ from graphrag_dagster.resources.warehouse import Warehouse
 
 _STUDIES = {"gleanings": "study_extraction", "windows": "study_windows"}
 _STUDY_TABLES = {"gleanings": tables.EXTRACTION_COUNTS, "windows": tables.WINDOW_WIN_RATES}
+#: Names of columns that are too long for 80 characters.
+_SHORT = {"gleanings": "rounds", "relationships": "relations", "quarantined": "put aside"}
 #: Measures whose verdicts are printed, beside those of a judge.
 _SHOWN = ("claims", "clusters 0.5", "words")
 
@@ -200,13 +202,28 @@ def run_study(name: str, study: str, budget: Budget, *, as_json: bool) -> None:
     if as_json:
         print_json({"corpus": name, "study": study, "rows": made.to_dicts()})
         return
-    table = RichTable(title=f"{escape(name)}: {study}", title_justify="left")
-    for column in made.columns:
-        table.add_column(column.replace("_", " "))
-    for row in made.iter_rows():
-        table.add_row(
-            *(_cell(value) if isinstance(value, float | int) else escape(str(value)) for value in row)
-        )
-    OUT.print(table)
+    OUT.print(_study_table(f"{name}: {study}", made))
     if study == "windows" and made.is_empty():
         OUT.print("no model judged, so there are no win rates; the answers are in studies.window_answers")
+
+
+def _study_table(title: str, made: pl.DataFrame) -> RichTable:
+    """The rows of a study; words that are the same in every row are said once, in the title."""
+    words = [name for name, kind in made.schema.items() if kind == pl.String]
+    alike = [name for name in words if made[name].n_unique() == 1]
+    said = "".join(f", {name.replace('_', ' ')} {made[name][0]}" for name in alike)
+    table = RichTable(title=escape(f"{title}{said}"), title_justify="left")
+    shown = made.drop(alike)
+    for column in shown.columns:
+        table.add_column(
+            _SHORT.get(column, column.replace("_", " ")), justify="left" if column in words else "right"
+        )
+    for row in shown.iter_rows():
+        table.add_row(
+            *(_cell(value) if isinstance(value, float | int) else _words(str(value)) for value in row)
+        )
+    return table
+
+
+def _words(value: str) -> str:
+    return escape(value.replace("_", " "))

@@ -8,6 +8,7 @@ from rich.markup import escape
 from graphrag_dagster.cli.console import ERR, OUT, print_json
 from graphrag_dagster.cli.running import instance
 from graphrag_dagster.core.errors import CorpusError
+from graphrag_dagster.core.wording import counted
 from graphrag_dagster.partitions import CORPUS
 from graphrag_dagster.resources.corpora import CorpusStore, check_name
 from graphrag_dagster.resources.dagster_history import forget_partition, purge_history, runs_of
@@ -54,8 +55,9 @@ def delete_corpus(name: str, *, yes: bool, as_json: bool) -> None:
     for path in deleted.paths:
         OUT.print(f"deleted {escape(str(path))}", soft_wrap=True)
     OUT.print(
-        f"forgot {deleted.memory.replies:,} replies and {deleted.memory.vectors:,} vectors that no other "
-        f"corpus uses, and {history.runs:,} runs of Dagster"
+        f"forgot {counted(deleted.memory.replies, 'reply', 'replies')} and "
+        f"{counted(deleted.memory.vectors, 'vector')} that no other corpus uses, and "
+        f"{counted(history.runs, 'run')} of Dagster"
     )
     if stays:
         OUT.print(
@@ -78,14 +80,14 @@ def purge_corpus(name: str, *, keep_last: bool, as_json: bool) -> None:
         print_json({"corpus": name, **asdict(purged)})
         return
     OUT.print(
-        f"{escape(name)}: deleted {purged.runs:,} runs of Dagster, kept {purged.kept:,}; its files had "
-        f"{purged.before:,} bytes and have {purged.after:,}"
+        f"{escape(name)}: deleted {counted(purged.runs, 'run')} of Dagster, kept {purged.kept:,}; its files "
+        f"had {purged.before:,} bytes and have {purged.after:,}"
     )
 
 
 def _agree(name: str, paths: list[str], runs: int) -> None:
     for path in paths:
         ERR.print(f"  {path}", soft_wrap=True, markup=False)
-    asked = f"Delete all this, the remembered replies and accounts of {name}, and {runs} runs of Dagster?"
-    if not typer.confirm(asked, err=True):
+    every = f"the remembered replies and accounts of {name}, and {counted(runs, 'run')} of Dagster"
+    if not typer.confirm(f"Delete all this, {every}?", err=True):
         raise CorpusError("nothing was deleted; --yes deletes without asking")

@@ -84,7 +84,8 @@ def summary_table(title: str, summary: pl.DataFrame) -> RichTable:
     table.add_column("value", justify="right")
     for area, measure, value in summary.rows():
         put_aside = "quarantined" in measure or measure in _PUT_ASIDE
-        table.add_row(area, measure, number(value), style="yellow" if put_aside and value else None)
+        shown = f"{value:.1%}" if measure == "coverage of entities" else number(value)
+        table.add_row(area, measure, shown, style="yellow" if put_aside and value else None)
     return table
 
 
@@ -110,7 +111,9 @@ def list_corpora(*, as_json: bool) -> None:
     else:
         table = RichTable()
         for column in ("corpus", "documents", "text units", "entities", "reports", "folder"):
-            table.add_column(column, justify="left" if column in {"corpus", "folder"} else "right")
+            table.add_column(
+                column, justify="left" if column in {"corpus", "folder"} else "right", overflow="fold"
+            )
         for row in rows:
             table.add_row(
                 *(escape(number(v)) if isinstance(v, float) else escape(str(v or "–")) for v in row.values())

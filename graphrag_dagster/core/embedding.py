@@ -15,7 +15,12 @@ def text_hash(text: str) -> str:
 
 
 def embed_rows(
-    keys: pl.Series, texts: pl.Series, embedder: Embedder, known: pl.DataFrame | None = None
+    keys: pl.Series,
+    texts: pl.Series,
+    embedder: Embedder,
+    known: pl.DataFrame | None = None,
+    *,
+    named: str = "rows",
 ) -> pl.DataFrame:
     """Return a frame [key, text_hash, embedder, vector], one row per key.
 
@@ -24,11 +29,12 @@ def embed_rows(
         texts: as many texts.
         embedder: makes the vectors of texts that are not known.
         known: rows of an earlier result; those of the same embedder and text are reused.
+        named: what the rows are, for the progress that is shown.
     """
     hashes = [text_hash(text) for text in texts]
     vectors = _reusable(known, embedder.name)
     missing = sorted({h: t for h, t in zip(hashes, texts, strict=True) if h not in vectors}.items())
-    with stage(f"Embedding distinct texts by {keys.name}", len(missing)) as running:
+    with stage(f"Embedding {named}", len(missing)) as running:
         for start in range(0, len(missing), embedder.at_once):
             batch = missing[start : start + embedder.at_once]
             made = embedder.embed([text for _, text in batch])

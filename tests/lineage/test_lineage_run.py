@@ -118,6 +118,6 @@ def test_the_commands_print_and_give_json(answered: Path, run: Run, monkeypatch:
     assert found["counts"]["text_units_gone"] == 1
     assert found["counts"]["answers_citing"] == sum(row["citations"] > 0 for row in found["answers"]) > 0
     code, _, err = run("why", "coast", "entity", "Tallow Marin")
-    assert (code, "near are 'Tallow Marine'" in err, "Traceback" in err) == (1, True, False)
+    assert (code, "did you mean 'Tallow Marine'" in err, "Traceback" in err) == (1, True, False)
     code, _, err = run("why", "coast", "person", "Tallow Marine")
     assert (code, "choose entity, relationship, report, claim, answer" in err) == (1, True)

@@ -2,7 +2,8 @@
 
 from graphrag_dagster.core.evaluation.report.contrasts import Contrast
 from graphrag_dagster.core.evaluation.report.measures import Measure, measure
-from graphrag_dagster.core.evaluation.report.numbers import counted, p_value, percent, plain
+from graphrag_dagster.core.evaluation.report.numbers import p_value, percent, plain
+from graphrag_dagster.core.wording import counted
 
 
 def sentence(contrast: Contrast, baseline: str) -> str:

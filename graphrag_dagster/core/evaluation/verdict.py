@@ -6,8 +6,9 @@ import polars as pl
 
 from graphrag_dagster.core.evaluation.report.contrasts import contrasts
 from graphrag_dagster.core.evaluation.report.measures import CONTROL, measure, uses_graph
-from graphrag_dagster.core.evaluation.report.numbers import counted, listed, percent, plain
+from graphrag_dagster.core.evaluation.report.numbers import listed, percent, plain
 from graphrag_dagster.core.evaluation.statements import sentence
+from graphrag_dagster.core.wording import counted
 
 #: Fewer questions than these are too few to rely on.
 ENOUGH_QUESTIONS = 20

@@ -6,6 +6,8 @@ from graphrag_dagster.core.errors import QuestionError
 from graphrag_dagster.core.extraction.names import normalise
 
 _NEAR, _LEAST_PREFIX = 5, 4
+#: Likeness, 0–100, from which a name may be what was meant.
+_ALIKE = 65
 
 
 def find(kind: str, candidates: pl.DataFrame, asked: str) -> list[str]:
@@ -68,13 +70,18 @@ def _unknown(kind: str, candidates: pl.DataFrame, wanted: str) -> str:
     from rapidfuzz import process, utils
 
     labels = candidates["label"].to_list()
-    near = process.extract(wanted, labels, limit=_NEAR, processor=utils.default_process)
-    places = [place for _, score, place in near if score > 0] or list(range(min(_NEAR, len(labels))))
-    return f"no {kind} {wanted!r}; near are {_listed(candidates[places])}"
+    # What holds the words that were asked for comes before what only looks like them.
+    inside = [place for place, label in enumerate(labels) if wanted.lower() in label.lower()]
+    near = [(labels[place], 100.0, place) for place in inside[:_NEAR]] or process.extract(
+        wanted, labels, limit=_NEAR, processor=utils.default_process
+    )
+    if places := [place for _, score, place in near if score >= _ALIKE]:
+        return f"no {kind} {wanted!r}; did you mean {_listed(candidates[places], ' or ')}?"
+    return f"no {kind} {wanted!r}, nor one that is called alike; there are {_listed(candidates.head(_NEAR))}"
 
 
-def _listed(rows: pl.DataFrame) -> str:
-    return ", ".join(f"{_cut(label)!r} ({one})" for one, label in rows.select("id", "label").iter_rows())
+def _listed(rows: pl.DataFrame, between: str = ", ") -> str:
+    return between.join(f"{_cut(label)!r} ({one})" for one, label in rows.select("id", "label").iter_rows())
 
 
 def _cut(text: str, length: int = 70) -> str:

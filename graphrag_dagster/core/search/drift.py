@@ -25,6 +25,7 @@ from graphrag_dagster.core.search.map_reduce import best_that_fit, finished, sco
 from graphrag_dagster.core.search.question import REFUSAL, checked
 from graphrag_dagster.core.search.report_units import ReportUnits
 from graphrag_dagster.core.search.support import Support
+from graphrag_dagster.core.wording import counted
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,8 +143,8 @@ class _Drift:
             rows = sorted(chunk.units, key=lambda unit: unit.id)
             context = LocalContext(units, rows, render(rows))
             explored = self._explorer.primer(self._asked[0], rows, context.rendered, self._most)
-            self._take(explored, context, "primer", _counted(len(rows), "report"))
-        return f"{_counted(len(rows), 'report')} read first"
+            self._take(explored, context, "primer", counted(len(rows), "report"))
+        return f"{counted(len(rows), 'report')} read first"
 
     def next(self) -> list[str]:
         """Return the best open questions; where the primer asked nothing, the question itself."""
@@ -230,17 +231,13 @@ class _Drift:
 
     def told(self, rounds: int) -> str:
         """Say how many questions were asked, and what was left."""
-        asked = _counted(len(self._asked) - 1, "follow-up question")
+        asked = counted(len(self._asked) - 1, "follow-up question")
         left = f"; {len(self._open)} more were left open" if self._open else ""
         if self._itself:
             itself = "no follow-up question came of that, so the question itself was asked"
-            return f"{itself}; {asked} in {_counted(rounds - 1, 'round')} after it{left}"
-        return f"{asked} asked in {_counted(rounds, 'round')}{left}"
+            return f"{itself}; {asked} in {counted(rounds - 1, 'round')} after it{left}"
+        return f"{asked} asked in {counted(rounds, 'round')}{left}"
 
 
 def _among(partial: PartialAnswer, kept: Sequence[PartialAnswer]) -> bool:
     return any(partial is one for one in kept)
-
-
-def _counted(number: int, name: str) -> str:
-    return f"{number} {name}" if number == 1 else f"{number} {name}s"

@@ -16,6 +16,7 @@ from graphrag_dagster.core.search.map_reduce import map_reduce
 from graphrag_dagster.core.search.question import REFUSAL, checked
 from graphrag_dagster.core.search.report_units import ReportUnits
 from graphrag_dagster.core.search.support import Support
+from graphrag_dagster.core.wording import counted
 
 
 def dynamic_search(
@@ -209,14 +210,16 @@ def _why(level: int, rating: _Rating, chunks: Sequence[Chunk], fixed: Sequence[C
     read, whole = _tokens(chunks), _tokens(fixed)
     rated, calls = sum(rating.tokens.values()), rating.usage.calls
     against = f"the {sum(len(chunk.units) for chunk in fixed):,} of C{level}"
-    reports = _counted(sum(len(chunk.units) for chunk in chunks), "report")
-    by = f"in {_counted(calls, 'model call')}" if calls else "without a model"
-    cost = f"to choose, {_counted(len(rating.ratings), 'report')} with {rated:,} tokens were rated {by}"
+    reports = counted(sum(len(chunk.units) for chunk in chunks), "report")
+    judged = counted(len(rating.ratings), "report")
+    by = f"with about {rated:,} tokens were rated in {counted(calls, 'model call')}"
+    cost = f"to choose, {judged} {by if calls else 'were rated without a model'}"
     if not chunks:
         return f"no root community has to do with the question, so none of {against} was read; {cost}"
+    every = f", which makes {read + rated:,} tokens, {_change(read + rated, whole)}" if calls else ""
     return (
-        f"read {reports} in place of {against}: {read:,} tokens against {whole:,}, {_change(read, whole)}; "
-        f"{cost}, which makes {read + rated:,} tokens, {_change(read + rated, whole)}"
+        f"read {reports} in place of {against}: about {read:,} tokens against {whole:,}, "
+        f"{_change(read, whole)}; {cost}{every}"
     )
 
 
@@ -224,10 +227,6 @@ def _tokens(chunks: Sequence[Chunk]) -> int:
     return sum(sum(chunk.row_tokens) for chunk in chunks)
 
 
-def _counted(number: int, name: str) -> str:
-    return f"{number:,} {name}" if number == 1 else f"{number:,} {name}s"
-
-
 def _change(tokens: int, whole: int) -> str:
     share = round(100 * (1 - tokens / whole)) if whole else 0
-    return f"{abs(share)} % {'more' if share < 0 else 'fewer'}"
+    return f"{abs(share)} % {'more' if share < 0 else 'fewer'}" if share else "as many"

@@ -12,6 +12,7 @@ from graphrag_dagster.core.search.citing import cite
 from graphrag_dagster.core.search.context_units import ContextUnits
 from graphrag_dagster.core.search.question import REFUSAL
 from graphrag_dagster.core.search.support import Support
+from graphrag_dagster.core.wording import counted
 
 _DIRECT = ("SS", "basic")
 
@@ -91,7 +92,9 @@ def map_reduce(
         final = FinalAnswer(only.text, answerer.engine, only.quotes, general_knowledge=only.general_knowledge)
     else:
         final = answerer.reduce(question, kept)
-        joined = Call("reduce", f"{len(kept)} partial answers", None, sum(count(one.text) for one in kept))
+        joined = Call(
+            "reduce", counted(len(kept), "partial answer"), None, sum(count(one.text) for one in kept)
+        )
         answer = replace(answer, trace=(*answer.trace, joined))
     shown = {unit.id for number in used for unit in chunks[number].units}
     return finished(answer, final, units, shown, support)

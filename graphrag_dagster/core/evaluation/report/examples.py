@@ -10,9 +10,10 @@ from markupsafe import Markup
 from graphrag_dagster.core.evaluation.report.content import ReportData, rows_of
 from graphrag_dagster.core.evaluation.report.markup import rendered
 from graphrag_dagster.core.evaluation.report.measures import measure
-from graphrag_dagster.core.evaluation.report.numbers import counted, percent, plain
+from graphrag_dagster.core.evaluation.report.numbers import percent, plain
 from graphrag_dagster.core.evaluation.verdict import best_with_graph, main_measure
 from graphrag_dagster.core.language.judging import CRITERIA
+from graphrag_dagster.core.wording import counted
 
 
 @dataclass(frozen=True, slots=True)

@@ -76,15 +76,6 @@ def money(usd: float | None) -> str:
     return f"${usd:,.2f}" if usd >= 0.1 else f"${float(f'{usd:.2g}'):.12f}".rstrip("0").rstrip(".")
 
 
-def counted(number: int, one: str, many: str | None = None) -> str:
-    """Return a number with its noun.
-
-    >>> counted(1, "question"), counted(1250, "reply", "replies")
-    ('1 question', '1,250 replies')
-    """
-    return f"{number:,} {one if number == 1 else many or one + 's'}"
-
-
 def listed(items: list[str]) -> str:
     """Return items as a list in a sentence.
 
