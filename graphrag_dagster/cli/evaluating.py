@@ -176,6 +176,9 @@ def write_report(name: str, out: Path | None) -> None:
         )
     from graphrag_dagster.resources.evaluation_report import make_report
 
+    # Opened to be written, a file of an older version gets the columns that the page tells of.
+    with warehouse.connect(name):
+        pass
     made = make_report(warehouse, CorpusStore(), name)
     if out is not None:
         out.parent.mkdir(parents=True, exist_ok=True)

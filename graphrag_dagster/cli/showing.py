@@ -91,7 +91,7 @@ def summary_table(title: str, summary: pl.DataFrame) -> RichTable:
 
 def sizes_table(sizes: pl.DataFrame) -> RichTable:
     """The rows of ``marts.context_sizes``, the paper's Table 2."""
-    table = RichTable(title="what the conditions read for one question", title_justify="left")
+    table = RichTable(title="what is read for a question", title_justify="left")
     for column in ("condition", "units", "tokens", "% of TS"):
         table.add_column(column, justify="left" if column == "condition" else "right")
     for condition, units, tokens, percent in sizes.iter_rows():

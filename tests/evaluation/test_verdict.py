@@ -328,6 +328,15 @@ def test_headline_of_judged_answers(rows: list[dict[str, object]], text: str) ->
     assert spoken(*rows[::-1]) == text
 
 
+def test_headline_of_what_ranks_and_means_see_differently() -> None:
+    mixed = against("comprehensiveness", "C2", "SS", 8.0, 0.01, ranks=-0.3)
+    assert spoken(mixed) == (
+        "No clear difference was found: on comprehensiveness ranks and means point in different directions, and by "
+        "no other criterion does the judge prefer C2 or SS."
+    )
+    assert spoken(mixed, DIVERSE).startswith("Yes: on this corpus the judge prefers C2 to SS on diversity")
+
+
 def test_headline_gives_the_graph_no_credit_for_what_others_do_too() -> None:
     text = spoken(COMPREHENSIVE, against("comprehensiveness", "TS", "SS", 40.0))
     assert text.endswith(

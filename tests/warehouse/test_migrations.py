@@ -76,19 +76,40 @@ def test_the_first_write_upgrades_and_keeps_the_rows(warehouse: Warehouse) -> No
     assert format_of(file) == migrations.FORMAT
 
 
-def test_studies_from_before_distinct_entities_were_counted_stay(warehouse: Warehouse) -> None:
-    columns = "chunk_size INTEGER, mode VARCHAR, gleanings INTEGER, text_units INTEGER, entities INTEGER"
-    more = "relationships INTEGER, quarantined INTEGER, engine VARCHAR"
+@pytest.mark.parametrize(
+    ("table", "columns", "new"),
+    [
+        (
+            tables.EXTRACTION_COUNTS,
+            "600 as chunk_size, 'checked' as mode, 0 as gleanings, 2 as text_units, 9 as entities, "
+            "4 as relationships, 0 as quarantined, 'llm' as engine",
+            "distinct_entities",
+        ),
+        (
+            tables.SIGNIFICANCE,
+            "'claims' as measure, 'C0' as condition_a, 'SS' as condition_b, 9 as questions, 0 as zeros, "
+            "2.0::double as mean_a, 1.0::double as mean_b, 1.0::double as difference, null::double as ci_low, "
+            "null::double as ci_high, -2.0::double as z, 0.04::double as p, 0.04::double as p_holm, "
+            "true as significant",
+            "rank_biserial",
+        ),
+    ],
+)
+def test_rows_from_before_a_column_stay_and_have_nothing_in_it(
+    warehouse: Warehouse, table: tables.Table, columns: str, new: str
+) -> None:
     old_file(
         warehouse,
-        "create schema studies",
-        f"create table studies.extraction_counts (corpus VARCHAR, {columns}, {more})",
-        "insert into studies.extraction_counts values ('coast', 600, 'checked', 0, 2, 9, 4, 0, 'llm')",
+        f"create schema {table.schema}",
+        f"create table {table.full_name} as select 'coast' as corpus, {columns}",
     )
+    with pytest.raises(WarehouseError, match=f"has no column '{new}'"):
+        warehouse.read(table, "coast")
     with warehouse.connect("coast"):
         pass
-    row = warehouse.read(tables.EXTRACTION_COUNTS, "coast").row(0, named=True)
-    assert (row["entities"], row["distinct_entities"]) == (9, None)
+    (row,) = warehouse.read(table, "coast").to_dicts()
+    assert row.pop(new) is None
+    assert None not in [value for name, value in row.items() if not name.startswith("ci_")]
 
 
 def test_answers_from_before_there_were_questions_get_theirs(warehouse: Warehouse) -> None:

@@ -106,6 +106,12 @@ def _preferred(criteria: Sequence[Row], rows: pl.DataFrame, best: str, baseline:
     """The headline where a model has judged."""
     better = [row for row in criteria if row["outcome"] == "better"]
     worse = [row for row in criteria if row["outcome"] == "worse"]
+    mixed = [str(row["measure"]) for row in criteria if row["outcome"] == "mixed"]
+    if mixed and not better and not worse:
+        return (
+            f"No clear difference was found: on {listed(mixed)} ranks and means point in different "
+            f"directions, and by no other criterion does the judge prefer {best} or {baseline}."
+        )
     if not better and not worse:
         return (
             f"No difference was found: the judge prefers neither {best} nor {baseline} by any criterion, "
