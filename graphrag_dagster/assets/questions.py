@@ -71,7 +71,7 @@ def written_questions(
         oversample=own.oversample,
         embed=session.embedder().embed if own.oversample > 1 else None,
     )
-    rows = (about.rows(writer.engine), *written(made, writer.engine))
+    rows = (about.rows(writer.engine, made.usage.repaired), *written(made, writer.engine))
     used = session.finish()
     for table, frame in zip(_WRITTEN, rows, strict=True):
         shown: dict[str, object] = {"engine": writer.engine, "written": True}

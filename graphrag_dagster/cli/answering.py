@@ -5,7 +5,8 @@ from rich.markup import escape
 from rich.table import Table as RichTable
 
 from graphrag_dagster.cli.console import OUT, number, print_json
-from graphrag_dagster.cli.running import Budget, run_watched
+from graphrag_dagster.cli.mending import ANSWERED, repaired_line, repaired_rows
+from graphrag_dagster.cli.running import INCOMPLETE, Budget, run_watched
 from graphrag_dagster.core.errors import SettingsError
 from graphrag_dagster.resources.corpora import CorpusStore
 from graphrag_dagster.resources.questions import questions_of
@@ -29,8 +30,18 @@ def require_questions(store: CorpusStore, name: str) -> None:
         )
 
 
-def answer_corpus(name: str, budget: Budget, *, as_json: bool) -> None:
+def lacking_answers(warehouse: Warehouse, name: str) -> list[str]:
+    """What the answers lack of what a model was to give; empty where nothing is missing."""
+    count = warehouse.read(ANSWERS, name)["problems"].count()
+    what = "answers lack partial answers for want of usable replies: see answers.answers"
+    return [f"{count:,} {what}"] if count else []
+
+
+def answer_corpus(name: str, budget: Budget, *, as_json: bool) -> int:
     """Answer the corpus's questions, and print how many were answered in each way.
+
+    Returns:
+        the exit code: 0, or 3 where something that a model was to give is missing.
 
     Raises:
         SettingsError: the corpus has no questions.
@@ -49,9 +60,12 @@ def answer_corpus(name: str, budget: Budget, *, as_json: bool) -> None:
         )
         .sort("method")
     )
+    missing = lacking_answers(warehouse, name)
+    repaired = repaired_rows(warehouse, name, ANSWERED)
+    code = INCOMPLETE if missing else 0
     if as_json:
-        print_json({"corpus": name, "answers": made.to_dicts()})
-        return
+        print_json({"corpus": name, "answers": made.to_dicts(), "missing": missing, "repaired": repaired})
+        return code
     table = RichTable(title=f"{name}: answers")
     table.add_column("method")
     for column in _COUNTED:
@@ -60,3 +74,8 @@ def answer_corpus(name: str, budget: Budget, *, as_json: bool) -> None:
         table.add_row(row["method"], *(number(row[column]) for column in _COUNTED))
     OUT.print(table)
     OUT.print(f"tables: answers.* in {escape(str(warehouse.file(name)))}", soft_wrap=True)
+    if mended := repaired_line(repaired):
+        OUT.print(mended, soft_wrap=True)
+    for line in missing:
+        OUT.print(f"[yellow]{escape(line)}[/]", soft_wrap=True)
+    return code

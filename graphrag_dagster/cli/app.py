@@ -171,11 +171,16 @@ def answer(
     max_tokens: MaxTokens = None,
     as_json: Json = False,
 ) -> None:
-    """Answer the corpus's questions in the ways that corpus.yaml names; what is still good is kept."""
+    """Answer the corpus's questions in the ways that corpus.yaml names; what is still good is kept.
+
+    Exit codes: 0 done; 1 an error; 3 done, but something a model was to give is missing; 4 stopped before a
+    limit of tokens or money. Replies that were mended, nothing lost, are counted and change no code.
+    """
     from graphrag_dagster.cli.answering import answer_corpus
     from graphrag_dagster.cli.running import Budget
 
-    answer_corpus(name, Budget(max_tokens, max_usd), as_json=as_json)
+    if code := answer_corpus(name, Budget(max_tokens, max_usd), as_json=as_json):
+        raise typer.Exit(code)
 
 
 @app.command()

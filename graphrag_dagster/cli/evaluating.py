@@ -8,13 +8,15 @@ from rich.markup import escape
 from rich.table import Table as RichTable
 
 from graphrag_dagster import tables
-from graphrag_dagster.cli.answering import require_questions
+from graphrag_dagster.cli.answering import lacking_answers, require_questions
 from graphrag_dagster.cli.console import OUT, print_json
+from graphrag_dagster.cli.mending import EVALUATED, repaired_line, repaired_rows
 from graphrag_dagster.cli.planning import plan_json, print_estimates
 from graphrag_dagster.cli.running import INCOMPLETE, Budget, Ran, run_watched
 from graphrag_dagster.cli.showing import sizes_table
 from graphrag_dagster.cli.spending import usage_rows, usage_table
 from graphrag_dagster.core.errors import WarehouseError
+from graphrag_dagster.core.evaluation.quality_asking import NOT_KNOWN
 from graphrag_dagster.core.evaluation.report.measures import measure
 from graphrag_dagster.core.evaluation.verdict import headline, main_measure
 from graphrag_dagster.resources.corpora import CorpusStore
@@ -88,6 +90,7 @@ def _summarise(name: str, ran: Ran, *, as_json: bool) -> int:
     )
     page = report_folder(warehouse, name) / "report.html"
     missing = _missing(warehouse, name)
+    repaired = repaired_rows(warehouse, name, EVALUATED)
     if as_json:
         print_json(
             {
@@ -102,6 +105,7 @@ def _summarise(name: str, ran: Ran, *, as_json: bool) -> int:
                 "usage": usage_rows(name, ran.run_id),
                 "report": str(page),
                 "missing": missing,
+                "repaired": repaired,
             }
         )
         return INCOMPLETE if missing else 0
@@ -114,6 +118,8 @@ def _summarise(name: str, ran: Ran, *, as_json: bool) -> int:
     if used := usage_table(name, ran.run_id):
         OUT.print(used)
     OUT.print(f"evaluated in {ran.seconds:.1f} s; report: {escape(str(page))}", soft_wrap=True)
+    if mended := repaired_line(repaired):
+        OUT.print(mended, soft_wrap=True)
     for line in missing:
         OUT.print(f"[yellow]{escape(line)}[/]", soft_wrap=True)
     return INCOMPLETE if missing else 0
@@ -132,14 +138,16 @@ def _missing(warehouse: Warehouse, name: str) -> list[str]:
     unusable = warehouse.read(tables.JUDGEMENTS, name)["problem"].is_not_null().sum()
     unread = warehouse.read(tables.THEME_REASONS, name)["problem"].is_not_null().sum()
     failed = (warehouse.read(tables.ANSWER_SENTENCES, name)["state"] == "failed").sum()
-    problems = warehouse.read(tables.ANSWERS, name)["problems"].is_not_null().sum()
+    scores = warehouse.read_if_present(tables.QUALITY_SCORES, name)
+    unknown = 0 if scores is None else scores["reason"].str.contains(NOT_KNOWN, literal=True).sum()
     counted = {
         "judgements count as ties for want of a usable reply: see evaluation.judgements": unusable,
         "reasons of the judge could not be read for their themes: see evaluation.theme_reasons": unread,
         "sentences could not be taken apart: see evaluation.answer_sentences": failed,
-        "answers lack partial answers for want of usable replies: see answers.answers": problems,
+        "quality scores have no value for want of usable replies: see evaluation.quality_scores": unknown,
     }
-    return [f"{int(count):,} {what}" for what, count in counted.items() if count]
+    lines = [f"{int(count):,} {what}" for what, count in counted.items() if count]
+    return [*lines, *lacking_answers(warehouse, name)]
 
 
 def _cost_table(costs: pl.DataFrame) -> RichTable:

@@ -3,6 +3,7 @@
 from rich.markup import escape
 
 from graphrag_dagster.cli.console import OUT, print_json
+from graphrag_dagster.cli.mending import INDEXED, repaired_line, repaired_rows
 from graphrag_dagster.cli.running import INCOMPLETE, Budget, Ran, run_watched
 from graphrag_dagster.cli.showing import print_unreadable, summary_table
 from graphrag_dagster.cli.spending import shortfall, usage_rows, usage_table
@@ -98,6 +99,7 @@ def summarise(name: str, ran: Ran, *, since: str | None = None, as_json: bool) -
     summary = warehouse.read(CORPUS_SUMMARY, name)
     missing = shortfall(warehouse, name)
     unreadable = unreadable_units(warehouse.read(UNIT_LEDGER, name))
+    repaired = repaired_rows(warehouse, name, INDEXED)
     if as_json:
         print_json(
             {
@@ -109,6 +111,7 @@ def summarise(name: str, ran: Ran, *, since: str | None = None, as_json: bool) -
                 "up_to_date": since is not None,
                 "usage": usage_rows(name, ran.run_id),
                 "missing": missing,
+                "repaired": repaired,
                 "unreadable": unreadable,
             }
         )
@@ -122,6 +125,8 @@ def summarise(name: str, ran: Ran, *, since: str | None = None, as_json: bool) -
             command = f"graphrag-dagster index {escape(name)} --again"
             OUT.print(f"nothing has changed; to run all the same: {command}", soft_wrap=True)
         print_unreadable(unreadable)
+        if mended := repaired_line(repaired):
+            OUT.print(mended, soft_wrap=True)
         for line in missing:
             OUT.print(f"[yellow]{escape(line)}[/]", soft_wrap=True)
         if missing:

@@ -105,10 +105,29 @@ def _ranks_of_old_tests(connection: duckdb.DuckDBPyConnection) -> None:
         )
 
 
+def _mends_of_old_rows(connection: duckdb.DuckDBPyConnection) -> None:
+    """3 → 4: rows count the replies that were mended for them; of those made before it is not known."""
+    for table, column in (
+        ("graph.entities", "description_repaired"),
+        ("graph.relationships", "description_repaired"),
+        ("graph.claims", "description_repaired"),
+        ("reports.community_reports", "repaired"),
+        ("answers.answers", "repaired"),
+        ("questions.corpus_descriptions", "repaired"),
+        ("evaluation.judgements", "repaired"),
+        ("evaluation.answer_sentences", "repaired"),
+        ("evaluation.quality_scores", "repaired"),
+        ("studies.window_judgements", "repaired"),
+    ):
+        with suppress(duckdb.CatalogException):
+            connection.execute(f"alter table {table} add column if not exists {column} INTEGER")
+
+
 _STEPS: tuple[_Step, ...] = (
     _questions_of_old_answers,
     _distinct_entities_of_old_studies,
     _ranks_of_old_tests,
+    _mends_of_old_rows,
 )
 
 #: What this version writes: the number of steps there have been.

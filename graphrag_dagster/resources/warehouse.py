@@ -244,13 +244,20 @@ class Reader:
         return frame
 
     def read_if_present(self, table: Table) -> pl.DataFrame | None:
-        """Return the corpus's rows like :meth:`read`, or None where the table was never materialised."""
+        """Return the corpus's rows like :meth:`read`, or None where the table was never materialised.
+
+        A column that may be null is so where an older version wrote the table without it.
+        """
         present = _columns(self.connection, table)
         if not present:
             return None
-        if missing := [name for name in table.column_names if name not in present]:
-            raise self._not_made(table, f"has no column {missing[0]!r}")
-        names = ", ".join(_quoted(name) for name in table.column_names)
+        missing = {column.name: column for column in table.columns if column.name not in present}
+        if needed := [name for name, column in missing.items() if not column.nullable]:
+            raise self._not_made(table, f"has no column {needed[0]!r}")
+        names = ", ".join(
+            f"null::{missing[name].type} as {_quoted(name)}" if name in missing else _quoted(name)
+            for name in table.column_names
+        )
         keys = ", ".join(_quoted(key) for key in table.key)
         rows = self.connection.execute(
             f"select {names} from {qualified(table)} where corpus = ? order by {keys}",

@@ -1,6 +1,6 @@
 """The tables of answers."""
 
-from graphrag_dagster.tables.declaration import ENGINE, Table, column
+from graphrag_dagster.tables.declaration import ENGINE, Table, column, repaired
 
 _ANSWER = column("answer_id", "VARCHAR", "Answer", ref="answers.answers.answer_id")
 
@@ -28,6 +28,7 @@ ANSWERS = Table(
         column("dropped", "INTEGER", "Partial answers without use"),
         column("removed_citations", "INTEGER", "Cited ids that were not in the context"),
         column("problems", "VARCHAR", "Replies that could not be used, with reasons", nullable=True),
+        repaired(),
         column("context_rows", "INTEGER", "Rows shown to the answerer"),
         column("context_tokens", "INTEGER", "Tokens of these rows"),
         column("snapshot", "VARCHAR", "Published index that was read"),

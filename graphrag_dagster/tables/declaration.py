@@ -159,3 +159,8 @@ def column(
 
 ENGINES = ("extractive", "llm")
 ENGINE = column("engine", "VARCHAR", "Which implementation made the row", values=ENGINES)
+
+
+def repaired(name: str = "repaired", what: str = "Replies that were mended for it") -> Column:
+    """Declare the column that counts mended replies; a reply is mended only where nothing of it is lost."""
+    return column(name, "INTEGER", f"{what}; null where an older version wrote", nullable=True)

@@ -1,6 +1,6 @@
 """The tables of the evaluation: judgements, claims of answers, measures, statistics."""
 
-from graphrag_dagster.tables.declaration import ENGINE, Column, Table, column
+from graphrag_dagster.tables.declaration import ENGINE, Column, Table, column, repaired
 
 CRITERIA = ("comprehensiveness", "diversity", "empowerment", "directness")
 
@@ -45,6 +45,7 @@ def judgement_table(schema: str, name: str, meaning: str) -> Table:
             column("score_a", "DOUBLE", "100 where condition_a won, 0 where it lost, 50 for a tie"),
             column("reason", "VARCHAR", "Why, in the judge's words"),
             column("problem", "VARCHAR", "Why no verdict could be used; it counts as a tie", nullable=True),
+            repaired(),
             column("model", "VARCHAR", "The judge; null where no model was needed", nullable=True),
         ),
     )
@@ -164,6 +165,7 @@ ANSWER_SENTENCES = Table(
         ),
         column("reason", "VARCHAR", "Why it was left out or lost", nullable=True),
         column("claims", "INTEGER", "Claims that it gave, repeated ones included"),
+        repaired(),
         ENGINE,
     ),
 )
@@ -349,6 +351,7 @@ QUALITY_SCORES = Table(
         column("numerator", "DOUBLE", "Of the value", nullable=True),
         column("denominator", "DOUBLE", "Of the value", nullable=True),
         column("reason", "VARCHAR", "Why there is no value", nullable=True),
+        repaired(),
     ),
 )
 

@@ -1,6 +1,6 @@
 """The tables of an index, from files to embeddings."""
 
-from graphrag_dagster.tables.declaration import ENGINE, ENGINES, SPANS, VECTOR, Table, column
+from graphrag_dagster.tables.declaration import ENGINE, ENGINES, SPANS, VECTOR, Table, column, repaired
 
 _UNIT = column("text_unit_id", "VARCHAR", "Text unit it came from", ref="corpus.text_chunks.text_unit_id")
 _ROUND = column("round", "INTEGER", "0 for the first reply, 1… for gleanings")
@@ -22,6 +22,7 @@ _DESCRIPTION_ENGINE = column(
 _DESCRIPTION_PROBLEM = column(
     "description_problem", "VARCHAR", "Why a model's reply was not used", nullable=True
 )
+_DESCRIPTION_REPAIRED = repaired("description_repaired", "Replies that were mended for the description")
 
 FILES = Table(
     "corpus",
@@ -282,6 +283,7 @@ ENTITIES = Table(
         column("description", "VARCHAR", "Merged description"),
         _DESCRIPTION_ENGINE,
         _DESCRIPTION_PROBLEM,
+        _DESCRIPTION_REPAIRED,
         column("text_unit_ids", "VARCHAR[]", "Units that mention it"),
         column("frequency", "INTEGER", "Number of those units"),
         column("instances", "INTEGER", "Number of entity records"),
@@ -305,6 +307,7 @@ RELATIONSHIPS = Table(
         column("description", "VARCHAR", "Merged description"),
         _DESCRIPTION_ENGINE,
         _DESCRIPTION_PROBLEM,
+        _DESCRIPTION_REPAIRED,
         column("weight", "DOUBLE", "Number of relation records, or sum of strengths by setting"),
         column("instances", "INTEGER", "Number of relation records"),
         column("combined_degree", "INTEGER", "Sum of the degrees of both ends"),
@@ -330,6 +333,7 @@ MERGED_CLAIMS = Table(
         column("description", "VARCHAR", "Merged description"),
         _DESCRIPTION_ENGINE,
         _DESCRIPTION_PROBLEM,
+        _DESCRIPTION_REPAIRED,
         column("text_unit_ids", "VARCHAR[]", "Units that make it"),
         column("instances", "INTEGER", "Number of claim records"),
     ),
@@ -445,6 +449,7 @@ COMMUNITY_REPORTS = Table(
         column(
             "problem", "VARCHAR", "Why a model's report was replaced by the extractive one", nullable=True
         ),
+        repaired(),
     ),
 )
 

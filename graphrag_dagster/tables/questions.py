@@ -1,6 +1,6 @@
 """The tables of questions: who might ask, for what task, and what."""
 
-from graphrag_dagster.tables.declaration import ENGINE, Table, column
+from graphrag_dagster.tables.declaration import ENGINE, Table, column, repaired
 
 CORPUS_DESCRIPTIONS = Table(
     "questions",
@@ -14,6 +14,7 @@ CORPUS_DESCRIPTIONS = Table(
         ),
         column("description", "VARCHAR", "The description"),
         column("sampled_units", "INTEGER", "Text units that a sample consisted of"),
+        repaired(what="Replies that were mended for it, the personas, tasks and questions"),
         ENGINE,
     ),
 )

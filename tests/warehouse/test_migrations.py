@@ -178,16 +178,20 @@ def test_an_index_goes_on_from_an_old_file() -> None:
     made = contents(warehouse, "coast")
     with duckdb.connect(str(warehouse.file("coast"))) as connection:
         connection.execute("drop schema meta cascade")
-        # As it was before reports told why a model's was replaced.
-        connection.execute("alter table reports.community_reports drop column problem")
+        # As it was before replies that were mended were counted, and as if reports had once had no tokens.
+        connection.execute("alter table graph.entities drop column description_repaired")
+        connection.execute("alter table reports.community_reports drop column tokens")
         connection.execute(BEFORE_THERE_WERE_QUESTIONS)
-    with pytest.raises(WarehouseError, match="'problem'.*materialise reports/community_reports"):
+    with pytest.raises(WarehouseError, match="'tokens'.*materialise reports/community_reports"):
         warehouse.read(tables.COMMUNITY_REPORTS, "coast")
+    assert warehouse.read(tables.ENTITIES, "coast")["description_repaired"].is_null().all()
     run_job("coast")
     assert format_of(warehouse.file("coast")) == migrations.FORMAT
     again = contents(warehouse, "coast")
-    moved = "reports.community_reports"
-    assert {name: rows for name, rows in again.items() if name != moved} == {
-        name: rows for name, rows in made.items() if name != moved
+    # A column that was added again is the last.
+    moved = {"reports.community_reports", "graph.entities"}
+    assert {name: rows for name, rows in again.items() if name not in moved} == {
+        name: rows for name, rows in made.items() if name not in moved
     }
-    assert warehouse.read(tables.COMMUNITY_REPORTS, "coast").height == len(made[moved])
+    for table in (tables.COMMUNITY_REPORTS, tables.ENTITIES):
+        assert warehouse.read(table, "coast").height == len(made[table.full_name])

@@ -33,6 +33,7 @@ def claim_rows(
                 "state": part.state,
                 "reason": part.reason,
                 "claims": len(part.claims),
+                "repaired": part.usage.repaired,
                 "engine": engine,
             }
             for place, part in enumerate(parts)

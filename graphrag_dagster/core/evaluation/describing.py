@@ -1,6 +1,6 @@
 """The description that questions are written from: the corpus's own, or one made from a sample."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
 import polars as pl
@@ -8,23 +8,34 @@ import polars as pl
 from graphrag_dagster.core.errors import EngineError
 from graphrag_dagster.core.ids import stable_id
 from graphrag_dagster.core.language.questioning import QuestionWriter
+from graphrag_dagster.core.language.tasks import Usage
 
 
 @dataclass(frozen=True, slots=True)
 class CorpusDescription:
-    """What a corpus is about. ``sampled``: text units that it was made from, 0 where it was given."""
+    """What a corpus is about. ``sampled``: text units that it was made from, 0 where it was given.
+
+    ``usage`` is what the description cost.
+    """
 
     text: str
     source: Literal["given", "sample"]
     sampled: int = 0
+    usage: Usage = field(default_factory=Usage)
 
-    def rows(self, engine: str) -> list[dict[str, Any]]:
-        """Return the rows of ``questions.corpus_descriptions``."""
+    def rows(self, engine: str, repaired: int) -> list[dict[str, Any]]:
+        """Return the rows of ``questions.corpus_descriptions``.
+
+        Args:
+            engine: who described.
+            repaired: replies that were mended for the questions that were written from the description.
+        """
         return [
             {
                 "source": self.source,
                 "description": self.text,
                 "sampled_units": self.sampled,
+                "repaired": self.usage.repaired + repaired,
                 "engine": engine,
             }
         ]
@@ -55,4 +66,4 @@ def described(
             f"no description of the corpus could be made ({made.problem or 'it has no text units'}); say "
             "what it is about in corpus.yaml under description"
         )
-    return CorpusDescription(made.text.strip(), "sample", len(units))
+    return CorpusDescription(made.text.strip(), "sample", len(units), made.usage)

@@ -25,6 +25,7 @@ _VERDICTS = {
     "score_a": pl.Float64,
     "reason": pl.String,
     "problem": pl.String,
+    "repaired": pl.Int32,
     "model": pl.String,
 }
 
@@ -184,7 +185,7 @@ def judged(plan: pl.DataFrame, verdicts: Iterable[Verdict], model: str) -> pl.Da
         winner = (None, first, b if first == a else a)[verdict.winner]
         used = model if verdict.usage.calls else None
         score = float(score_of(verdict.winner, first, a))
-        rows.append((winner, score, verdict.reason, verdict.problem, used))
+        rows.append((winner, score, verdict.reason, verdict.problem, verdict.usage.repaired, used))
     return plan.hstack(pl.DataFrame(rows, schema=_VERDICTS, orient="row"))
 
 

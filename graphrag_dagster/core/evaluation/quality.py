@@ -101,7 +101,8 @@ def measure(
                     if by_questions
                     else _score(bases[place][metric], family, metric, idk_is_truthful)
                 )
-                rows.append(row_of(item, family, metric, score))
+                repaired = question_basis.repaired if by_questions else bases[place][metric].repaired
+                rows.append(row_of(item, family, metric, score, repaired))
         verdicts += _verdict_rows(item, bases[place], question_basis)
     return Measured(rows, verdicts, usage + cost)
 

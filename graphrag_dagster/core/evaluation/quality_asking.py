@@ -1,7 +1,7 @@
 """What metrics of answers rest on: what a judge said, asked once however many metrics need it."""
 
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal, TypeVar
 
 import numpy as np
@@ -30,6 +30,9 @@ Embed = Callable[[Sequence[str]], NDArray[np.float32]]
 Asked = TypeVar("Asked", bound=Hashable)
 Told = TypeVar("Told", StatementsOf, VerdictsOf, GeneratedQuestions)
 
+#: Part of every reason that a value is missing for want of a usable reply.
+NOT_KNOWN = "not known:"
+
 _KINDS: dict[Metric, VerdictKind] = {
     "answer_relevancy": "relevant_to_question",
     "faithfulness": "true_to_context",
@@ -40,11 +43,12 @@ _KINDS: dict[Metric, VerdictKind] = {
 
 @dataclass(frozen=True, slots=True)
 class Basis:
-    """Verdicts on items, or the reason why there are none."""
+    """Verdicts on items, or the reason why there are none; ``repaired``: replies mended for them."""
 
     items: tuple[str, ...] = ()
     verdicts: tuple[ItemVerdict, ...] = ()
     reason: str | None = None
+    repaired: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +59,7 @@ class QuestionBasis:
     cosines: tuple[float, ...] = ()
     noncommittal: bool = False
     reason: str | None = None
+    repaired: int = 0
 
 
 def verdict_bases(
@@ -79,7 +84,10 @@ def verdict_bases(
     ]
     requests = [one for by_metric in asked for one in by_metric.values() if isinstance(one, VerdictRequest)]
     told = _once(judge.verdicts, (one for one in requests if one.items))
-    bases = [{metric: _basis(one, told) for metric, one in by_metric.items()} for by_metric in asked]
+    bases = [
+        {metric: _mended(_basis(one, told), item, metric, split) for metric, one in by_metric.items()}
+        for item, by_metric in zip(items, asked, strict=True)
+    ]
     return bases, _cost(split) + _cost(told)
 
 
@@ -126,7 +134,7 @@ def _request(item: QualityItem, metric: Metric, split: Mapping[str, StatementsOf
         return VerdictRequest(kind, item.contexts, question, reference=item.reference or "")
     statements = split[_taken_apart(item, metric)]
     if statements.problem is not None:
-        return f"the statements are not known: {statements.problem}"
+        return f"the statements are {NOT_KNOWN} {statements.problem}"
     if metric == "answer_relevancy":
         return VerdictRequest(kind, statements.items, question)
     return VerdictRequest(kind, statements.items, context=item.contexts)
@@ -139,19 +147,25 @@ def _basis(asked: VerdictRequest | str, told: Mapping[VerdictRequest, VerdictsOf
         return Basis()
     verdicts = told[asked]
     if verdicts.problem is not None:
-        return Basis(reason=f"the verdicts are not known: {verdicts.problem}")
+        return Basis(reason=f"the verdicts are {NOT_KNOWN} {verdicts.problem}")
     if len(verdicts.items) != len(asked.items):
         raise ValueError(f"a judge gave {len(verdicts.items)} verdicts on {len(asked.items)} items")
-    return Basis(asked.items, verdicts.items)
+    return Basis(asked.items, verdicts.items, repaired=verdicts.usage.repaired)
+
+
+def _mended(basis: Basis, item: QualityItem, metric: Metric, split: Mapping[str, StatementsOf]) -> Basis:
+    """A basis that counts the mended replies of the statements too."""
+    statements = None if metric == "contextual_precision" else split.get(_taken_apart(item, metric))
+    return replace(basis, repaired=basis.repaired + statements.usage.repaired) if statements else basis
 
 
 def _question_basis(
     item: QualityItem, made: GeneratedQuestions, vectors: Mapping[str, NDArray[np.float64]]
 ) -> QuestionBasis:
     if made.problem is not None:
-        return QuestionBasis(reason=f"the questions are not known: {made.problem}")
+        return QuestionBasis(reason=f"the questions are {NOT_KNOWN} {made.problem}")
     cosines = tuple(float(comparable(vectors[item.question] @ vectors[text])) for text in made.questions)
-    return QuestionBasis(made.questions, cosines, made.noncommittal)
+    return QuestionBasis(made.questions, cosines, made.noncommittal, repaired=made.usage.repaired)
 
 
 def _unit_vectors(texts: Iterable[str], embed: Embed) -> dict[str, NDArray[np.float64]]:

@@ -30,7 +30,10 @@ class QualityItem:
 
 @dataclass(frozen=True, slots=True)
 class QualityRow:
-    """One value, 0–1, with its fraction; None with the reason where it is not defined or not known."""
+    """One value, 0–1, with its fraction; None with the reason where it is not defined or not known.
+
+    ``repaired``: replies that were mended for it.
+    """
 
     item_id: str
     family: Literal["deepeval", "ragas", "lexical"]
@@ -39,6 +42,7 @@ class QualityRow:
     numerator: float | None
     denominator: float | None
     reason: str | None
+    repaired: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,10 +62,16 @@ class VerdictRow:
 
 
 def row_of(
-    item: QualityItem, family: Literal["deepeval", "ragas", "lexical"], metric: str, score: Score
+    item: QualityItem,
+    family: Literal["deepeval", "ragas", "lexical"],
+    metric: str,
+    score: Score,
+    repaired: int = 0,
 ) -> QualityRow:
     """Return a score as a row."""
-    return QualityRow(item.id, family, metric, score.value, score.numerator, score.denominator, score.reason)
+    return QualityRow(
+        item.id, family, metric, score.value, score.numerator, score.denominator, score.reason, repaired
+    )
 
 
 def want_of_answer(item: QualityItem) -> str | None:

@@ -12,6 +12,7 @@ from graphrag_dagster.core.language.tasks import DescriptionGroup, MergedDescrip
 Weight = Literal["count", "strength_sum"]
 
 _KEYS = (("name",), ("source", "target"), ("subject", "object"))
+_DESCRIPTION = ("description", "description_engine", "description_problem", "description_repaired")
 
 
 def description_groups(groups: pl.DataFrame) -> list[DescriptionGroup]:
@@ -52,7 +53,7 @@ def merge_entities(
         .select(
             _ids(groups["name"].sort().to_list(), "entity").alias("entity_id"),
             pl.col("human_readable_id").cast(pl.Int32),
-            *("name", "title", "type", "description", "description_engine", "description_problem"),
+            *("name", "title", "type", *_DESCRIPTION),
             *("text_unit_ids", "frequency", "instances"),
             pl.col("degree").fill_null(0).cast(pl.Int32),
         )
@@ -89,7 +90,7 @@ def merge_relationships(
         pl.Series("relationship_id", [stable_id("relationship", *pair) for pair in pairs], pl.String),
         pl.col("human_readable_id").cast(pl.Int32),
         *("source", "target", "source_id", "target_id"),
-        *("description", "description_engine", "description_problem"),
+        *_DESCRIPTION,
         value.cast(pl.Float64).alias("weight"),
         "instances",
         (pl.col("one") + pl.col("other")).cast(pl.Int32).alias("combined_degree"),
@@ -116,7 +117,7 @@ def merge_claims(groups: pl.DataFrame, merged: Sequence[MergedDescription]) -> p
         "subject",
         pl.col("object").replace("", None),
         *("type", "status", "start_date", "end_date"),
-        *("description", "description_engine", "description_problem"),
+        *_DESCRIPTION,
         *("text_unit_ids", "instances"),
     )
 
@@ -138,6 +139,7 @@ def _described(groups: pl.DataFrame, merged: Sequence[MergedDescription]) -> pl.
         pl.Series("description", texts, pl.String),
         pl.Series("description_engine", engines, pl.String),
         pl.Series("description_problem", [item.problem for item in merged], pl.String),
+        pl.Series("description_repaired", [item.usage.repaired for item in merged], pl.Int32),
     )
 
 

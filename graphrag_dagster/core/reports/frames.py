@@ -22,6 +22,7 @@ _REPORTS = {
     "tokens": pl.Int32(),
     "engine": pl.String(),
     "problem": pl.String(),
+    "repaired": pl.Int32(),
 }
 _FINDINGS = {
     "report_id": pl.String(),
@@ -91,6 +92,7 @@ class ReportRows:
                 "tokens": self.count(content),
                 "engine": written.engine,
                 "problem": written.problem,
+                "repaired": written.usage.repaired,
             }
         )
         self._findings += [

@@ -53,6 +53,7 @@ class AnswerRows:
                 "dropped": answer.dropped,
                 "removed_citations": answer.removed_citations,
                 "problems": "; ".join(answer.problems) or None,
+                "repaired": answer.usage.repaired,
                 "context_rows": len(answer.context),
                 "context_tokens": sum(use.tokens for use in answer.context),
                 "snapshot": self.snapshot,
@@ -119,6 +120,8 @@ def answer_id_of(question: str, method: str) -> str:
 def still_good(known: pl.DataFrame | None, wanted: Iterable[str], snapshot: str, options: str) -> list[str]:
     """Return the ids of known answers that were made from the same index with the same settings.
 
+    An answer that lacks something for want of usable replies is made again.
+
     Args:
         known: rows of ``answers.answers``, None where there are none.
         wanted: ids of the answers that are asked for.
@@ -127,5 +130,7 @@ def still_good(known: pl.DataFrame | None, wanted: Iterable[str], snapshot: str,
     """
     if known is None:
         return []
-    same = known.filter((pl.col("snapshot") == snapshot) & (pl.col("options") == options))
+    same = known.filter(
+        (pl.col("snapshot") == snapshot) & (pl.col("options") == options) & pl.col("problems").is_null()
+    )
     return same.filter(pl.col("answer_id").is_in(list(wanted)))["answer_id"].to_list()

@@ -61,15 +61,15 @@ merged_claims as (
 ),
 
 descriptions as (
-    select 'graph' as area, 'descriptions with a problem' as measure, count(*)::double as value
+    select 'graph' as area, unnest(['descriptions with a problem', 'descriptions repaired']) as measure,
+        unnest([count(description_problem), count(*) filter (where description_repaired > 0)])::double as value
     from (
-        select description_problem from {{ ref('graph.entities') }}
+        select description_problem, description_repaired from {{ ref('graph.entities') }}
         union all
-        select description_problem from {{ ref('graph.relationships') }}
+        select description_problem, description_repaired from {{ ref('graph.relationships') }}
         union all
-        select description_problem from {{ ref('graph.claims') }}
+        select description_problem, description_repaired from {{ ref('graph.claims') }}
     )
-    where description_problem is not null
 ),
 
 clustered as (
@@ -104,9 +104,9 @@ reports as (
 ),
 
 report_problems as (
-    select 'reports' as area, 'reports replaced after a problem' as measure, count(*)::double as value
+    select 'reports' as area, unnest(['reports replaced after a problem', 'reports repaired']) as measure,
+        unnest([count(problem), count(*) filter (where repaired > 0)])::double as value
     from {{ ref('reports.community_reports') }}
-    where problem is not null
 ),
 
 citations as (
