@@ -43,6 +43,7 @@ def claims_estimate(corpus: str, settings: CorpusSettings, units: Sequence[Unit]
         OpenAIChatModel(own),
         prompts,
         claim_description=settings.claims.description,
+        examples=settings.claims.examples,
         replies=own.replies,
         logit_bias=False,
     )
@@ -112,7 +113,7 @@ def _entities(corpus: str) -> Mapping[str, list[str]]:
 
 
 def _groups(corpus: str) -> list[DescriptionGroup]:
-    kinds = (tables.ENTITY_GROUPS, tables.RELATIONSHIP_GROUPS)
+    kinds = (tables.ENTITY_GROUPS, tables.RELATIONSHIP_GROUPS, tables.CLAIM_GROUPS)
     made = [Warehouse().read_if_present(table, corpus) for table in kinds]
     return [group for frame in made if frame is not None for group in description_groups(frame)]
 
