@@ -25,8 +25,8 @@ from rich.text import Text
 from graphrag_dagster.core.progress import Listener
 from graphrag_dagster.core.waiting import calls_now
 
-#: Seconds after which it is told what is waited for, and between two lines.
-_PATIENT, _BETWEEN = 2.0, 10.0
+#: Seconds after which it is told what is waited for, and between two lines; or this share of the time so far.
+_PATIENT, _BETWEEN, _SHARE = 2.0, 10.0, 0.1
 _LOOKS = 0.25
 
 
@@ -108,10 +108,12 @@ class ShownProgress(Listener):
         if calls.oldest is None or (waits := time.monotonic() - calls.oldest.begun) < _PATIENT:
             return None
         running = next(((name, stage) for name, stage in self._stages.items() if stage.total), None)
-        what = f"{running[0].lower()} ({running[1].count})" if running else calls.oldest.words
+        what = calls.oldest.words
+        if running and what and calls.oldest.task != "probe":
+            what = f"{running[0].lower()} ({running[1].count})"
         queue = f", {calls.waiting:,} not yet sent" if calls.waiting else ""
         return (
-            f"waiting for {calls.oldest.whom}: {what}; {calls.done:,} calls answered, "
+            f"waiting for {calls.oldest.whom}{': ' if what else ''}{what}; {calls.done:,} calls answered, "
             f"{calls.in_flight:,} under way{queue}, the oldest for {span(waits)}"
         )
 
@@ -123,11 +125,13 @@ class ShownProgress(Listener):
 class _Bars(Progress):
     """Bars with a line below them."""
 
-    below: Callable[[], str | None]
+    def __init__(self, *columns: ProgressColumn, below: Callable[[], str | None], console: Console) -> None:
+        self._below = below
+        super().__init__(*columns, console=console)
 
     def get_renderables(self) -> Iterable[RenderableType]:
         yield from super().get_renderables()
-        if line := self.below():
+        if line := self._below():
             yield Text(line, style="dim")
 
 
@@ -143,9 +147,9 @@ class ProgressBars(ShownProgress):
             _Rate(),
             TimeElapsedColumn(),
             TimeRemainingColumn(),
+            below=self.waited_for,
             console=console,
         )
-        self._progress.below = self.waited_for
         self._tasks: dict[str, TaskID] = {}
         self._shown = False
 
@@ -190,12 +194,13 @@ class ProgressLines(ShownProgress):
 
     def __init__(self, console: Console) -> None:
         super().__init__(console)
-        self._next = time.monotonic() + _BETWEEN
+        self._begun = time.monotonic()
+        self._next = self._begun + _BETWEEN
         self._waits = False
 
     def finish(self, stage: str) -> None:
         """Print how much was done."""
-        if ended := self._stages.get(stage):
+        if (ended := self._stages.get(stage)) and ended.total != 0:
             self._print(f"{stage}: {ended.count} in {span(ended.seconds)}")
         super().finish(stage)
 
@@ -207,11 +212,13 @@ class ProgressLines(ShownProgress):
         self._waits = line is not None
         if now < self._next:
             return
-        self._next = now + _BETWEEN
-        for name, stage in list(self._stages.items()):
-            self._print(f"{name}: {stage.count} after {span(stage.seconds)}{stage.left}")
+        # What takes long is told of more rarely: a night of it is a hundred lines.
+        self._next = now + max(_BETWEEN, _SHARE * (now - self._begun))
         if line:
             self._print(line)
+            return
+        for name, stage in list(self._stages.items()):
+            self._print(f"{name}: {stage.count} after {span(stage.seconds)}{stage.left}")
 
     def _print(self, line: str) -> None:
         self.console.print(escape(line), soft_wrap=True)

@@ -9,6 +9,7 @@ from dagster import ConfigurableResource
 
 from graphrag_dagster.core.corpus.columns import ColumnNames
 from graphrag_dagster.core.corpus.documents import CorpusContents, read_corpus
+from graphrag_dagster.core.corpus.files import discover
 from graphrag_dagster.core.corpus.hashing import hash_files
 from graphrag_dagster.core.errors import CorpusError
 from graphrag_dagster.resources.home import corpora_root
@@ -126,6 +127,17 @@ class CorpusStore(ConfigurableResource[None]):
         """
         settings = self.settings(name)
         return hash_files(self.folder(name), max_bytes=settings.files.max_bytes, ignore=ignored(settings))
+
+    def sizes(self, name: str) -> dict[str, int]:
+        """Return the bytes of every file that :meth:`read` would read, by path.
+
+        Raises:
+            CorpusError: there is no such corpus.
+            SettingsError: its settings cannot be used.
+        """
+        settings = self.settings(name)
+        found = discover(self.folder(name), max_bytes=settings.files.max_bytes, ignore=ignored(settings))
+        return {file.path: file.bytes for file in found if file.problem is None}
 
     def register(self, folder: Path) -> str:
         """Make a folder known as a corpus under its own name, and return that name.

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from graphrag_dagster.core.errors import GraphragError
 
-_VERSION = 2
+_VERSION = 3
 _BUSY_MS = 60_000
 _NO_ROOM = (sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR)
 _SCHEMA = """
@@ -59,6 +59,9 @@ create table batch_lines (
 create table paces (
     url text not null, model text not null, seconds_per_token real not null, primary key (url, model)
 ) without rowid;
+create table indexings (
+    corpus text primary key, engines text not null, bytes integer not null, seconds real not null
+) without rowid;
 create index uses_by_corpus on uses (corpus, asset);
 create index batch_lines_by_batch on batch_lines (batch);
 """
@@ -70,7 +73,12 @@ alter table usage add column repeated integer not null default 0;
 create table paces (
     url text not null, model text not null, seconds_per_token real not null, primary key (url, model)
 ) without rowid;
-"""
+""",
+    3: """
+create table indexings (
+    corpus text primary key, engines text not null, bytes integer not null, seconds real not null
+) without rowid;
+""",
 }
 
 

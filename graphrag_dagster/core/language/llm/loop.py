@@ -152,10 +152,11 @@ class _Jobs(Generic[R]):
         return result
 
     def _done(self, future: Future[R]) -> None:
-        if not future.cancelled() and (error := future.exception()) and self._error is None:
+        error = None if future.cancelled() else future.exception()
+        if error and self._error is None:
             self._error = error
             self.cancel()
-        if self._running and not future.cancelled():
+        if self._running and not future.cancelled() and error is None:
             self._running.advance()
         self._places.release()
 

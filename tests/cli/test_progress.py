@@ -1,0 +1,164 @@
+"""What is shown while something goes on, where nobody looks at a terminal."""
+
+import io
+import time
+
+import pytest
+from rich.console import Console
+
+from graphrag_dagster.cli import progress as shown_progress
+from graphrag_dagster.cli.indexing import show_outlook
+from graphrag_dagster.cli.progress import ProgressBars, ProgressLines, progress_on, span
+from graphrag_dagster.core.accounting.duration import extractive_seconds, model_seconds
+from graphrag_dagster.core.accounting.planning import Estimate, Range, exactly
+from graphrag_dagster.core.progress import listening, say, stage
+from graphrag_dagster.core.waiting import Call, under_way
+from graphrag_dagster.resources.memory.indexings import Indexing
+from graphrag_dagster.resources.outlook import Outlook
+
+
+@pytest.fixture
+def lines(monkeypatch: pytest.MonkeyPatch) -> ProgressLines:
+    """Lines of progress that are never looked for by themselves."""
+    monkeypatch.setattr(ProgressLines, "_watch", lambda _: None)
+    return ProgressLines(Console(file=io.StringIO(), width=60))
+
+
+def printed(lines: ProgressLines) -> list[str]:
+    assert isinstance(lines.console.file, io.StringIO)
+    return lines.console.file.getvalue().splitlines()
+
+
+def long_ago(call: Call) -> None:
+    call.sent, call.begun = True, time.monotonic() - 40.0
+
+
+def test_progress_is_bars_in_a_terminal_and_lines_elsewhere() -> None:
+    assert isinstance(progress_on(Console(file=io.StringIO(), force_terminal=True)), ProgressBars)
+    assert isinstance(progress_on(Console(file=io.StringIO())), ProgressLines)
+
+
+def test_bars_show_what_is_waited_for_below_them() -> None:
+    console = Console(file=io.StringIO(), force_terminal=True, width=160, color_system=None)
+    with ProgressBars(console) as bars, listening(bars), under_way("model m", "rate_reports") as call:
+        long_ago(call)
+        bars.look()
+        with stage("Rating reports", 12) as running:
+            running.advance(3)
+            say("model m did not answer")
+    assert isinstance(console.file, io.StringIO)
+    shown = console.file.getvalue()
+    for told in ("3/12", "waiting for model m: rating reports", "model m did not answer"):
+        assert told in shown
+
+
+def test_a_stage_that_ends_is_a_line_and_so_is_what_is_said(lines: ProgressLines) -> None:
+    with lines, listening(lines):
+        with stage("Reading files", 3) as running:
+            running.advance(2)
+        with stage("Merging descriptions", 0):
+            say("model m did not answer within 120 s [b]")
+    first, second = printed(lines)
+    assert first == "model m did not answer within 120 s [b]" or first.startswith("Reading files: 2 of 3 in ")
+    assert {first.split(":")[0], second.split(":")[0]} == {
+        "Reading files",
+        "model m did not answer within 120 s [b]",
+    }
+
+
+def test_it_is_told_what_is_waited_for_and_not_told_twice_at_once(lines: ProgressLines) -> None:
+    with lines, listening(lines), under_way("model m", "rate_reports") as call:
+        long_ago(call)
+        with stage("Rating reports", 12) as running:
+            running.advance(3)
+            lines.look()
+            lines.look()
+    line, end = printed(lines)
+    assert line.startswith("waiting for model m: rating reports (3 of 12); ")
+    assert line.endswith("1 under way, the oldest for 40 s")
+    assert end.startswith("Rating reports: 3 of 12 in ")
+
+
+@pytest.mark.parametrize(
+    ("whom", "task", "told"),
+    [
+        ("model m", "probe", "waiting for model m: a small question whether it is of use; "),
+        ("model m", "global_reduce", "waiting for model m: the answer; "),
+        ("list of models", "", "waiting for list of models; "),
+    ],
+)
+def test_a_call_of_no_stage_says_itself_what_it_is_for(
+    lines: ProgressLines, whom: str, task: str, told: str
+) -> None:
+    with under_way(whom, task) as call:
+        long_ago(call)
+        assert str(lines.waited_for()).startswith(told)
+    assert lines.waited_for() is None
+
+
+def test_what_takes_long_is_told_of_more_rarely(
+    lines: ProgressLines, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Time:
+        now = 1000.0
+
+        def monotonic(self) -> float:
+            return self.now
+
+    clock = Time()
+    monkeypatch.setattr(shown_progress, "time", clock)
+    lines._begun = lines._next = clock.now
+    lines.start("Reading files", 10)
+    lines._stages["Reading files"].begun = clock.now
+    for _ in range(3600):
+        lines.look()
+        clock.now += 1.0
+    assert 30 < len(printed(lines)) < 60
+    assert printed(lines)[-1].startswith("Reading files: 0 of 10 after ")
+
+
+@pytest.mark.parametrize(
+    ("seconds", "told"), [(0.04, "0.0 s"), (9.9, "9.9 s"), (40, "40 s"), (300, "5 min"), (9000, "2.5 h")]
+)
+def test_times_are_rendered_roughly(seconds: float, told: str) -> None:
+    assert span(seconds) == told
+
+
+@pytest.mark.parametrize(
+    ("before", "told"),
+    [
+        (
+            Outlook(1, 12_000, 2000, seconds=Range(5, 8, 24)),
+            "1 file, 12.0 kB, about 2,000 words; no model is asked; this may take 5.0 s to 24 s, a rough guess "
+            "by the size",
+        ),
+        (
+            Outlook(1200, 3_400_000, None, "m", exactly(70), Range(60, 600, 7200)),
+            "1,200 files, 3.4 MB; model m is asked, about 70 calls; this may take 60 s to 2.0 h, a rough guess "
+            "by the speed measured so far",
+        ),
+        (
+            Outlook(2, 500, 80, "m", exactly(7)),
+            "2 files, 0.5 kB, about 80 words; model m is asked, about 7 calls; how fast it is is not known yet: "
+            "graphrag-dagster doctor measures it",
+        ),
+        (
+            Outlook(2, 500, 80, last=Indexing("x", 400, 45.0)),
+            "2 files, 0.5 kB, about 80 words; no model is asked; the last index took 45 s, then 0.4 kB",
+        ),
+    ],
+)
+def test_an_index_says_before_it_begins_how_big_the_corpus_is(
+    capsys: pytest.CaptureFixture[str], before: Outlook, told: str
+) -> None:
+    show_outlook(before)
+    assert capsys.readouterr().err == f"{told}\n"
+
+
+def test_the_time_of_an_index_is_a_range_that_grows_with_what_is_to_be_done() -> None:
+    small, large = extractive_seconds(1000), extractive_seconds(10_000_000)
+    assert 0 < small.low < small.expected < small.high < large.low
+    work = Estimate("reports", "t", "m", exactly(10), exactly(16_000), exactly(2000))
+    one, many = (model_seconds([work], 1 / 3, calls) for calls in (1, 16))
+    assert one == exactly(1000.0)
+    assert (many.low, many.expected, many.high) == pytest.approx((62.5, 250.0, 1000.0))
