@@ -6,8 +6,9 @@ from dagster import AssetKey, AssetSelection, AutomationCondition, FreshnessPoli
 
 #: Groups that are made on request only: each of their assets may ask a model many new things.
 ON_REQUEST = ("questions", "answers", "evaluation", "studies")
-#: Tags of a run that makes all index assets that read what it makes; of a whole job Dagster cannot tell.
-COMPLETE = {"graphrag/complete": "true"}
+#: Tags of a run that was asked for all index assets that read what it makes, whether or not it made them;
+#: of a whole job Dagster cannot tell.
+WITH_ALL_BELOW = {"graphrag/asked_for": "all below"}
 
 
 #: Some corpus should be published every other day. Dagster judges an asset by its youngest materialisation,
@@ -26,7 +27,7 @@ def _outdated() -> AutomationCondition[AssetKey]:
     condition = AutomationCondition
     index = AssetSelection.all() - AssetSelection.groups(*ON_REQUEST)
     # A run that made both has already taken the change into account.
-    together = condition.executed_with_root_target() | condition.executed_with_tags(tag_values=COMPLETE)
+    together = condition.executed_with_root_target() | condition.executed_with_tags(tag_values=WITH_ALL_BELOW)
     elsewhere = condition.data_version_changed() & ~together
     reads_news = condition.any_deps_match(
         elsewhere.with_label("changed_in_another_run") | condition.will_be_requested()

@@ -2,7 +2,7 @@
 
 from dagster import AssetSelection, define_asset_job
 
-from graphrag_dagster.conditions import COMPLETE, ON_REQUEST
+from graphrag_dagster.conditions import ON_REQUEST, WITH_ALL_BELOW
 from graphrag_dagster.partitions import CORPUS
 
 _PUBLISHED = AssetSelection.keys(["marts", "published_snapshot"])
@@ -11,14 +11,14 @@ _RESULTS = AssetSelection.keys(["marts", "published_results"])
 INDEX = define_asset_job(
     "index",
     selection=AssetSelection.all() - AssetSelection.groups(*ON_REQUEST) - _RESULTS,
-    tags=COMPLETE,
+    tags=WITH_ALL_BELOW,
     partitions_def=CORPUS,
     description="From the corpus folder to graph, communities, reports and embeddings",
 )
 EMBED = define_asset_job(
     "embed",
     selection=AssetSelection.groups("embeddings") | _PUBLISHED,
-    tags=COMPLETE,
+    tags=WITH_ALL_BELOW,
     partitions_def=CORPUS,
     description="Embed text units, entities and reports again, for instance after a change of embedder",
 )

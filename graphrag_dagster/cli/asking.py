@@ -16,7 +16,6 @@ from graphrag_dagster.core.wording import counted
 from graphrag_dagster.resources.index import Index
 
 _ROWS_SHOWN = 12
-QUOTATIONS = "Quotations from the documents that are near to the question; no model was asked."
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,8 +74,8 @@ class _Stream:
 
 def _print(answer: Answer, *, streamed: bool) -> None:
     OUT.print("\n" if streamed else "")
-    if answer.engine == "extractive" and not answer.refused:
-        OUT.print(QUOTATIONS, style="dim")
+    if answer.heading:
+        OUT.print(answer.heading, style="dim")
         OUT.print()
     OUT.print(markdown(answer.text))
     OUT.print()

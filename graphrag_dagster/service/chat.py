@@ -19,7 +19,7 @@ from graphrag_dagster.service.chat_models import (
     ModelList,
     ReplyMessage,
 )
-from graphrag_dagster.service.chat_text import MarkFilter, listed_sources, question_of
+from graphrag_dagster.service.chat_text import MarkFilter, headed, listed_sources, question_of
 from graphrag_dagster.service.errors import OPENAI_PREFIX, Refusal, documented, error_body
 from graphrag_dagster.service.events import Heard, documented_stream, event, stream, streaming
 
@@ -66,7 +66,7 @@ class Chunks:
         return self._text(self._marks.feed(heard)) if heard else []
 
     def _ending(self, answer: Answer) -> list[bytes]:
-        text = self._marks.rest() if self._spoken else answer.text
+        text = self._marks.rest() if self._spoken else headed(answer)
         events = self._text(text + listed_sources(answer))
         events.append(self._chunk({}, finish_reason="stop"))
         if self._with_usage:
@@ -88,7 +88,7 @@ class Chunks:
 
 def completion(model: str, answer: Answer) -> ChatCompletion:
     """Return an answer as a chat completion."""
-    message = ReplyMessage(content=answer.text + listed_sources(answer))
+    message = ReplyMessage(content=headed(answer) + listed_sources(answer))
     return ChatCompletion(
         id=f"chatcmpl-{uuid.uuid4().hex}",
         created=int(time.time()),

@@ -4,7 +4,7 @@ import re
 from collections.abc import Sequence
 
 from graphrag_dagster.core.errors import QuestionError
-from graphrag_dagster.core.search.answer import Answer, Source
+from graphrag_dagster.core.search.answer import QUOTATIONS, Answer, Source
 from graphrag_dagster.service.asking import Question
 from graphrag_dagster.service.chat_models import ChatMessage, Part
 
@@ -54,8 +54,13 @@ def _text_of_part(part: Part) -> str:
 
 
 def without_sources(text: str) -> str:
-    """Return an answer of this server without the list of its sources."""
-    return text.partition(_HEADING)[0]
+    """Return an answer of this server without its heading and the list of its sources."""
+    return text.partition(_HEADING)[0].removeprefix(f"{QUOTATIONS}\n\n")
+
+
+def headed(answer: Answer) -> str:
+    """Return the text of an answer, under its heading where it has one."""
+    return f"{answer.heading}\n\n{answer.text}" if answer.heading else answer.text
 
 
 def listed_sources(answer: Answer) -> str:

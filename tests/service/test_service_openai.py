@@ -2,6 +2,7 @@
 
 import secrets
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import openai
@@ -9,7 +10,8 @@ import pytest
 from openai import OpenAI
 from served import PIECES, TEXT, FaultyLibrary, serving
 
-from graphrag_dagster.service.chat_text import MarkFilter
+from graphrag_dagster.core.search.answer import QUOTATIONS, Answer
+from graphrag_dagster.service.chat_text import MarkFilter, headed, without_sources
 from graphrag_dagster.service.settings import ServiceSettings
 
 TOKEN = secrets.token_urlsafe(24)
@@ -132,3 +134,11 @@ def test_marks_are_taken_out_however_the_text_is_cut(text: str, shown: str) -> N
         marks = MarkFilter()
         pieces = [marks.feed(text[i : i + size]) for i in range(0, len(text), size)]
         assert "".join(pieces) + marks.rest() == shown
+
+
+def test_an_extractive_answer_says_that_it_quotes_and_that_is_no_part_of_what_was_said() -> None:
+    answer = Answer("Who?", "local", None, "The dockers. [1]", "extractive")
+    shown = headed(answer)
+    assert shown == f"{QUOTATIONS}\n\nThe dockers. [1]"
+    assert without_sources(f"{shown}\n\nSources:\n\n- [1] a.md") == "The dockers. [1]"
+    assert headed(replace(answer, refused=True)) == headed(replace(answer, engine="llm")) == answer.text

@@ -5,6 +5,9 @@ from typing import Any
 
 from graphrag_dagster.core.language.tasks import Engine, Usage
 
+#: Heading of an answer without a model.
+QUOTATIONS = "Quotations from the documents that are near to the question; no model was asked."
+
 
 @dataclass(frozen=True, slots=True)
 class Source:
@@ -115,6 +118,11 @@ class Answer:
     def calls(self) -> int:
         """How many things were asked of the answerer."""
         return len(self.trace)
+
+    @property
+    def heading(self) -> str:
+        """What stands above the text where it is shown; empty where it speaks for itself."""
+        return QUOTATIONS if self.engine == "extractive" and not self.refused else ""
 
     @property
     def unsupported(self) -> int:
