@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from graphrag_dagster.core.language.llm.chat import ChatReply
+from graphrag_dagster.resources.endpoint import envelope
 from graphrag_dagster.resources.endpoint.chat import read_reply
 
 #: Where the requests of a batch go.
@@ -70,11 +71,7 @@ def read_result(line: Mapping[str, Any]) -> LineResult | None:
 
 def json_object(raw: str) -> dict[str, Any]:
     """Return the JSON object of a line, an empty one where it is none."""
-    try:
-        line = json.loads(raw)
-    except ValueError:
-        return {}
-    return line if isinstance(line, dict) else {}
+    return envelope.json_object(raw) or {}
 
 
 def said(told: Mapping[str, Any], otherwise: str) -> str:

@@ -1,6 +1,6 @@
 """Calls of a provider's Batch API: many chat requests in a file, answered within a day at half the price."""
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -8,6 +8,7 @@ from graphrag_dagster.core.errors import EndpointError
 from graphrag_dagster.core.language.llm.chat import CallFailed
 from graphrag_dagster.resources.endpoint.batch_files import CHATS, json_object, said, short
 from graphrag_dagster.resources.endpoint.connection import Connection, Sent
+from graphrag_dagster.resources.endpoint.envelope import count, mapping
 from graphrag_dagster.settings.model import ModelSettings
 
 if TYPE_CHECKING:
@@ -135,7 +136,8 @@ class BatchApi:
             return str(response.text), response.headers
 
         found = await self._call(self._often, listing) or {}
-        return [_remote(one) for one in found.get("data") or [] if isinstance(one, dict)]
+        listed = found.get("data")
+        return [_remote(one) for one in (listed if isinstance(listed, list) else []) if isinstance(one, dict)]
 
     async def lines(self, file: str) -> list[dict[str, Any]]:
         """Return the lines of a file; none where it is gone. What is no JSON object is left out.
@@ -185,17 +187,19 @@ class BatchApi:
 
 
 def _remote(told: Mapping[str, Any]) -> RemoteBatch:
-    counts = told.get("request_counts") or {}
-    errors: Sequence[Mapping[str, Any]] = (told.get("errors") or {}).get("data") or []
-    reasons = list(dict.fromkeys(said(error, "no reason given") for error in errors))
+    counts = mapping(told.get("request_counts"))
+    errors = mapping(told.get("errors")).get("data")
+    listed = errors if isinstance(errors, list) else []
+    reasons = list(dict.fromkeys(said(mapping(error), "no reason given") for error in listed))
+    file = told.get("input_file_id")
     files = (told.get("output_file_id"), told.get("error_file_id"))
     return RemoteBatch(
         id=str(told.get("id")),
         status=str(told.get("status")),
-        requests=int(counts.get("total") or 0),
-        done=int(counts.get("completed") or 0) + int(counts.get("failed") or 0),
-        input_file=told.get("input_file_id"),
-        files=tuple(str(file) for file in files if file),
+        requests=count(counts.get("total")),
+        done=count(counts.get("completed")) + count(counts.get("failed")),
+        input_file=file if isinstance(file, str) else None,
+        files=tuple(file for file in files if isinstance(file, str) and file),
         problem=short("; ".join(reasons)) if reasons else None,
-        metadata=told.get("metadata") or {},
+        metadata=mapping(told.get("metadata")),
     )

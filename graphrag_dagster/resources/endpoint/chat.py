@@ -10,6 +10,7 @@ from graphrag_dagster.core.language.llm.replies import holdable, is_hidden
 from graphrag_dagster.resources.endpoint.abilities import Abilities, abilities_of, set_abilities
 from graphrag_dagster.resources.endpoint.bodies import chat_body
 from graphrag_dagster.resources.endpoint.connection import Connection, Sent, Tries
+from graphrag_dagster.resources.endpoint.envelope import first, mapping, text_of, usage_of
 from graphrag_dagster.resources.endpoint.pace import Size
 from graphrag_dagster.resources.endpoint.streams import streamed
 from graphrag_dagster.settings.model import ModelSettings
@@ -125,8 +126,9 @@ class OpenAIChatModel:
         """A slow reply is heard as it comes: so it is told from one that will never come."""
         slow = used.counts and self.connection.is_slow(size)
         if not used.stream or not (listen or slow):
-            response = await client.chat.completions.with_raw_response.create(**_split(body))
-            return str(response.text), response.headers
+            whole = client.chat.completions.with_streaming_response.create(**_split(body))
+            async with whole as response:
+                return await text_of(response), response.headers
         text, headers = await streamed(client, _split(body), listen, heard)
         if _UNCOUNTED in text and (known := self._abilities()).counts:
             self._set(replace(known, counts=False))
@@ -171,31 +173,26 @@ _KNOWN = frozenset(
 
 
 def read_reply(answer: Mapping[str, Any]) -> ChatReply:
-    """Return the reply in the body of a chat completion."""
-    choices = answer.get("choices")
-    choice = choices[0] if isinstance(choices, list) and choices and isinstance(choices[0], dict) else {}
-    message = choice.get("message") or {}
-    content = message.get("content")
+    """Return the reply in the body of a chat completion; what has no meaning in it counts as not there."""
+    choice = first(answer.get("choices"))
+    message = mapping(choice.get("message"))
+    content, finish = message.get("content"), choice.get("finish_reason")
     if isinstance(content, list):
-        content = "".join(str(part.get("text", "")) for part in content if isinstance(part, dict))
-    usage = answer.get("usage") or {}
-    details = usage.get("prompt_tokens_details") or {}
+        said = (mapping(part).get("text") for part in content)
+        content = "".join(text for text in said if isinstance(text, str))
+    usage = usage_of(answer)
     return ChatReply(
         holdable(content) if isinstance(content, str) else "",
-        "refusal" if message.get("refusal") else str(choice.get("finish_reason") or "stop"),
-        int(usage.get("prompt_tokens") or 0),
-        int(usage.get("completion_tokens") or 0),
-        cached_input_tokens=int(details.get("cached_tokens") or 0),
+        "refusal" if message.get("refusal") else finish if isinstance(finish, str) and finish else "stop",
+        usage.input_tokens,
+        usage.output_tokens,
+        cached_input_tokens=usage.cached_input_tokens,
     )
 
 
 def _reasoned(answer: Mapping[str, Any]) -> bool:
-    details = (answer.get("usage") or {}).get("completion_tokens_details") or {}
-    if details.get("reasoning_tokens"):
-        return True
-    choices = answer.get("choices")
-    choice = choices[0] if isinstance(choices, list) and choices and isinstance(choices[0], dict) else {}
-    message = choice.get("message") or {}
+    message = mapping(first(answer.get("choices")).get("message"))
     hidden = message.get("reasoning_content") or message.get("reasoning")
     content = message.get("content")
-    return bool(hidden) or (isinstance(content, str) and is_hidden(content))
+    begins_hidden = isinstance(content, str) and is_hidden(content)
+    return bool(usage_of(answer).reasoning_tokens or hidden or begins_hidden)

@@ -15,6 +15,7 @@ from graphrag_dagster.core.errors import EndpointDown, EndpointError
 from graphrag_dagster.core.language.llm.chat import CallFailed, Refused
 from graphrag_dagster.core.waiting import under_way
 from graphrag_dagster.resources.endpoint.address import Address
+from graphrag_dagster.resources.endpoint.envelope import usage_of
 from graphrag_dagster.resources.endpoint.limits import Limits
 from graphrag_dagster.resources.endpoint.pace import Pace, Size, pace_of
 from graphrag_dagster.resources.endpoint.patience import Patience, Waited
@@ -282,8 +283,4 @@ class Connection:
 
 
 def _tokens(answer: Mapping[str, Any]) -> int | None:
-    usage = answer.get("usage")
-    total = usage.get("total_tokens") if isinstance(usage, dict) else None
-    if total is None and isinstance(usage, dict):
-        total = (usage.get("prompt_tokens") or 0) + (usage.get("completion_tokens") or 0)
-    return int(total) if total else None
+    return usage_of(answer).total or None

@@ -14,6 +14,7 @@ from graphrag_dagster.core.language.llm.loop import run_in_order
 from graphrag_dagster.core.language.llm.replies import holdable
 from graphrag_dagster.core.language.ranks import unit_rows
 from graphrag_dagster.resources.endpoint.connection import Connection, Sent, Tries
+from graphrag_dagster.resources.endpoint.envelope import text_of, usage_of
 from graphrag_dagster.resources.endpoint.pace import Size
 from graphrag_dagster.settings.model import ModelSettings
 
@@ -22,6 +23,8 @@ _BATCH_CHARACTERS = 200_000
 #: Calls per connection in one go: the last of them wait for each other.
 _ROUNDS = 4
 _CHARACTERS_PER_TOKEN = 4
+#: The largest number of a vector; any bound will do that leaves a norm to divide by.
+_LARGEST = 1e30
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,17 +117,25 @@ class OpenAIEmbedder:
             raise
         self.connection.pace.answered(size, came.seconds)
         if self._arrived:
-            tokens = int((came.answer.get("usage") or {}).get("prompt_tokens") or 0)
+            tokens = usage_of(came.answer).input_tokens
             self._arrived(EmbeddedBatch(batch, vectors, tokens, tries, reserved))
         return vectors
 
     def _read(self, answer: Mapping[str, Any], batch: Sequence[str]) -> NDArray[np.float32]:
         try:
-            listed = sorted(answer["data"], key=lambda item: int(item.get("index", 0)))
-            matrix = np.array([item["embedding"] for item in listed], dtype=np.float64)
-        except (KeyError, TypeError, ValueError, AttributeError):
+            data = answer["data"]
+            places = [item.get("index", place) for place, item in enumerate(data)]
+            if sorted(places) != list(range(len(batch))):
+                raise ValueError("not one vector for each text")
+            matrix = np.empty((len(batch), len(data[0]["embedding"])), dtype=np.float64)
+            for place, item in zip(places, data, strict=True):
+                # Told before it is copied: numpy would spread a single number over the row.
+                if len(item["embedding"]) != matrix.shape[1]:
+                    raise ValueError("vectors of several lengths")
+                matrix[place] = np.array(item["embedding"], dtype=np.float64)
+        except (LookupError, TypeError, ValueError, AttributeError, OverflowError):
             matrix = np.empty((0, 0))
-        if matrix.ndim != 2 or len(matrix) != len(batch) or not np.isfinite(matrix).all():
+        if not matrix.size or not np.isfinite(matrix).all() or np.abs(matrix).max() > _LARGEST:
             raise EndpointError(
                 f"{self.connection.shown_url} gave no {len(batch)} vectors of one length for as many texts; "
                 f"is {self.model} an embedding model?"
@@ -153,5 +164,5 @@ class OpenAIEmbedder:
 
 
 async def _embeddings(body: Mapping[str, Any], client: Any, _: Callable[[], None]) -> Sent:
-    response = await client.embeddings.with_raw_response.create(**body)
-    return str(response.text), response.headers
+    async with client.embeddings.with_streaming_response.create(**body) as response:
+        return await text_of(response), response.headers

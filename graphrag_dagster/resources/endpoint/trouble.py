@@ -1,6 +1,5 @@
 """What an error of a call means: what to raise if it stays, and whether and when to try again."""
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -9,6 +8,7 @@ from urllib.parse import urljoin, urlsplit
 from graphrag_dagster.core.errors import EndpointDown, EndpointError
 from graphrag_dagster.core.language.llm.chat import CallFailed, Refused
 from graphrag_dagster.resources.endpoint.address import BASE_URL, Address
+from graphrag_dagster.resources.endpoint.envelope import BadAnswer, json_object
 from graphrag_dagster.resources.endpoint.limits import LONGEST_WAIT, duration, retry_after
 from graphrag_dagster.resources.endpoint.patience import Waited
 
@@ -47,11 +47,8 @@ class Troubles:
 
     def parsed(self, text: str) -> dict[str, Any] | Trouble:
         """Return the JSON object of an answer, or what is wrong with it."""
-        try:
-            answer = json.loads(text)
-        except ValueError:
-            answer = None
-        if isinstance(answer, dict) and not answer.get("error"):
+        answer = json_object(text)
+        if answer is not None and not answer.get("error"):
             return answer
         shown = self._clean(text) or "an empty body"
         return Trouble(CallFailed(f"{self._shown} sent no usable JSON: {shown}"), again=True)
@@ -76,9 +73,8 @@ class Troubles:
         if isinstance(error, openai.APIError):
             text = f"{self._shown} broke off its reply: {self._clean(str(error))}"
             return Trouble(CallFailed(text), again=True)
-        if isinstance(error, json.JSONDecodeError | UnicodeDecodeError):
-            text = f"{self._shown} sent no usable JSON: {self._clean(str(error))}"
-            return Trouble(CallFailed(text), again=True)
+        if isinstance(error, BadAnswer):
+            return Trouble(CallFailed(f"{self._shown} {self._clean(str(error))}"), again=error.again)
         return Trouble(EndpointError(f"{self._shown}: {type(error).__name__}: {self._clean(str(error))}"))
 
     def _no_connection(self, error: Exception, answered_before: bool) -> Trouble:
