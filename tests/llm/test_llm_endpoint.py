@@ -17,7 +17,7 @@ from graphrag_dagster.core.language.llm.chat import CallFailed, ChatReply, ChatR
 from graphrag_dagster.core.language.llm.loop import run_one
 from graphrag_dagster.core.language.llm.schemas import ClaimsShape, GraphShape
 from graphrag_dagster.resources.endpoint.bodies import strict_schema
-from graphrag_dagster.resources.endpoint.chat import OpenAIChatModel
+from graphrag_dagster.resources.endpoint.chat import OpenAIChatModel, read_reply
 from graphrag_dagster.resources.endpoint.embeddings import OpenAIEmbedder
 from graphrag_dagster.resources.endpoint.limits import retry_after
 from graphrag_dagster.settings.model import ModelSettings
@@ -275,11 +275,42 @@ def test_vectors_are_unit_vectors_in_the_order_of_the_texts() -> None:
         assert embedder(endpoint).embed([""]).shape == (1, 16)
 
 
-def test_an_endpoint_without_vectors_is_told() -> None:
+@pytest.mark.parametrize(
+    "data",
+    [
+        [],
+        7,
+        [{"index": 0, "embedding": [1.0, 2.0]}],
+        [{"index": 0, "embedding": [1.0, 2.0]}] * 2,
+        [{"index": 0, "embedding": [1.0, 2.0]}, {"index": 2, "embedding": [1.0, 2.0]}],
+        [{"index": 0, "embedding": [1.0, 2.0]}, {"index": 1, "embedding": [1.0]}],
+        [{"index": 0, "embedding": [1.0, 2.0]}, {"index": 1, "embedding": [1.0, float("nan")]}],
+        [{"index": 0, "embedding": [1.0, 2.0]}, {"index": 1, "embedding": [1.0, 1e300]}],
+        [{"index": 0, "embedding": []}, {"index": 1, "embedding": []}],
+    ],
+)
+def test_vectors_that_are_not_one_for_each_text_are_refused(data: Any) -> None:
     with ScriptedEndpoint() as endpoint:
-        endpoint.answer = lambda *_: {"data": [{"index": 0, "embedding": [1.0]}]}  # type: ignore[method-assign]
-        with pytest.raises(EndpointError, match="is embed-1 an embedding model"):
+        endpoint.answer = lambda *_: {"data": data}  # type: ignore[method-assign]
+        with pytest.raises(EndpointError, match="no 2 vectors of one length.*is embed-1 an embedding model"):
             embedder(endpoint).embed(["a", "b"])
+
+
+@pytest.mark.parametrize(
+    ("answer", "reply"),
+    [
+        ({}, ChatReply("")),
+        ({"choices": {"message": "x"}}, ChatReply("")),
+        ({"choices": [{"message": "x", "finish_reason": ["stop"]}]}, ChatReply("")),
+        ({"choices": [{"message": {"content": [{"text": "a"}, {"text": 7}, "b"]}}]}, ChatReply("a")),
+        ({"choices": [{"message": {"content": "a\ud800\x00"}}]}, ChatReply("a\ufffd\ufffd")),
+        ({"usage": {"prompt_tokens": "12", "completion_tokens": -1}}, ChatReply("", "stop", 12)),
+        ({"usage": {"prompt_tokens": 10**30, "completion_tokens": float("nan")}}, ChatReply("")),
+        ({"usage": [1], "choices": [{"message": {"tool_calls": [{}]}, "finish_reason": "tool_calls"}]}, ChatReply("", "tool_calls")),
+    ],
+)  # fmt: skip
+def test_what_has_no_meaning_in_an_answer_counts_as_not_there(answer: Any, reply: ChatReply) -> None:
+    assert read_reply(answer) == reply
 
 
 def test_a_loop_of_ones_own_works_too(model_of: Callable[..., Any]) -> None:

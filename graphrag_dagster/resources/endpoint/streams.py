@@ -1,4 +1,4 @@
-"""Replies that are heard as they come, in the form of whole ones, in a time that grows with their bytes alone."""
+"""Replies that are heard as they come, in the form of whole ones, in a time that grows with their bytes."""
 
 import json
 from collections.abc import AsyncIterator, Callable, Mapping
