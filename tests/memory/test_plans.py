@@ -64,14 +64,14 @@ def test_merging_is_planned_in_order(mentions: list[int], joined: int, most: int
 
 @given(
     st.dictionaries(st.sampled_from("abc"), st.builds(WaySize, RANGES, RANGES)),
-    st.tuples(*(st.integers(0, 50) for _ in range(8))),
+    st.tuples(*(st.integers(0, 50) for _ in range(9))),
     SEEN,
     SEEN,
 )
 def test_an_evaluation_is_planned_in_order(
     ways: dict[str, WaySize], numbers: tuple[int, ...], sentences: Any, tokens: Any
 ) -> None:
-    questions, personas, tasks, sampled, criteria, replicates, reference, families = numbers
+    questions, personas, tasks, sampled, criteria, replicates, reference, families, reasons = numbers
     size = EvaluationSize(
         questions=questions,
         written=True,
@@ -83,6 +83,7 @@ def test_an_evaluation_is_planned_in_order(
         replicates=replicates,
         with_reference=reference,
         families=families,
+        reasons=reasons,
         writer="m",
         answerer="m",
         judge="m",
