@@ -39,7 +39,7 @@ ui: install ## start the Dagster UI on http://127.0.0.1:3000
 	DAGSTER_HOME=$(CURDIR)/.dagster_home $(BIN)/dagster dev --host 127.0.0.1 --port 3000 -w workspace.yaml
 
 test: install ## run the tests
-	$(BIN)/python -m pytest -n auto --dist loadfile
+	$(BIN)/python -m pytest -n auto --dist loadfile --no-loadscope-reorder
 
 lint: install ## check style and formatting
 	$(BIN)/ruff check .

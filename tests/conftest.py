@@ -2,6 +2,7 @@
 
 import os
 import sys
+from collections import Counter
 from collections.abc import Callable, Iterator
 from functools import lru_cache
 from pathlib import Path
@@ -27,6 +28,12 @@ os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
 
 REPOSITORY = Path(__file__).parent.parent
 SHARED = REPOSITORY.parent / "shared"
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Put files first whose tests run whole pipelines: begun last, one would keep other processors idle."""
+    runs = Counter(item.path for item in items if "home" in getattr(item, "fixturenames", ()))
+    items.sort(key=lambda item: -runs[item.path])
 
 
 @pytest.fixture(scope="session", autouse=True)
