@@ -4,6 +4,7 @@ import os
 from dataclasses import asdict
 from pathlib import Path
 
+import polars as pl
 from rich.markup import escape
 from rich.table import Table as RichTable
 
@@ -90,10 +91,13 @@ def _refuse_changed(corpus: str) -> None:
         raise CorpusError(
             f"there is no corpus {corpus!r} any more; to forget all that it used, add --everything"
         )
-    now = store.read(corpus).files
     seen = warehouse.read_if_present(tables.FILES, corpus)
-    columns = ["path", "sha256"]
-    if seen is None or not seen.select(columns).sort(columns).equals(now.select(columns).sort(columns)):
+    if seen is None or not _contents(seen).equals(_contents(store.read(corpus).files)):
         raise CorpusError(
             f"the folder of {corpus} has changed since it was indexed; index it first, or add --everything"
         )
+
+
+def _contents(files: pl.DataFrame) -> pl.DataFrame:
+    """Path and hash of the files of a corpus; ignored ones are none of it."""
+    return files.filter(pl.col("status") != "ignored").select("path", "sha256").sort("path")

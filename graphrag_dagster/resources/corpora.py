@@ -11,6 +11,7 @@ from graphrag_dagster.core.corpus.columns import ColumnNames
 from graphrag_dagster.core.corpus.documents import CorpusContents, read_corpus
 from graphrag_dagster.core.corpus.files import discover
 from graphrag_dagster.core.corpus.hashing import hash_files
+from graphrag_dagster.core.corpus.limits import FileLimits
 from graphrag_dagster.core.errors import CorpusError
 from graphrag_dagster.resources.home import corpora_root
 from graphrag_dagster.settings import CorpusSettings, load_settings
@@ -114,7 +115,7 @@ class CorpusStore(ConfigurableResource[None]):
             columns={
                 pattern: ColumnNames(**given.model_dump()) for pattern, given in settings.tables.items()
             },
-            max_bytes=settings.files.max_bytes,
+            limits=FileLimits(**settings.files.model_dump(exclude={"ignore"})),
             ignore=ignored(settings),
         )
 

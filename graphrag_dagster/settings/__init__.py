@@ -10,6 +10,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, ValidationError, model_validator
 
+from graphrag_dagster.core.corpus.limits import DEFAULT_LIMITS
 from graphrag_dagster.core.errors import SettingsError
 from graphrag_dagster.core.language.answer_form import LONGEST_RESPONSE_TYPE
 from graphrag_dagster.core.language.exemplars import MOST_EXAMPLES, ClaimExample, GraphExample, foreign_type
@@ -42,9 +43,24 @@ class TableColumns(Section):
 
 
 class FileSettings(Section):
-    """Which files are read."""
+    """Which files are read, and what reading one of them may take."""
 
-    max_bytes: PositiveInt = Field(50_000_000, description="larger files are refused and listed")
+    max_bytes: PositiveInt = Field(
+        DEFAULT_LIMITS.max_bytes,
+        description="larger files are refused and listed; also what a docx may unpack to",
+    )
+    max_seconds: Annotated[float, Field(gt=0, le=86_400)] = Field(
+        DEFAULT_LIMITS.max_seconds, description="a file that takes longer to read fails"
+    )
+    max_memory: Annotated[int, Field(ge=100_000_000)] = Field(
+        DEFAULT_LIMITS.max_memory, description="bytes of memory; a file that needs more fails (Linux only)"
+    )
+    max_characters: PositiveInt = Field(
+        DEFAULT_LIMITS.max_characters, description="a file that holds more characters of text fails"
+    )
+    max_documents: PositiveInt = Field(
+        DEFAULT_LIMITS.max_documents, description="a table-like file of more rows with text fails"
+    )
     ignore: list[str] = Field(
         default_factory=list, description="glob patterns below the folder that are not part of the corpus"
     )

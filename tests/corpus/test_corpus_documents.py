@@ -12,6 +12,7 @@ import pytest
 from graphrag_dagster import tables
 from graphrag_dagster.core.corpus.columns import ColumnNames
 from graphrag_dagster.core.corpus.documents import CorpusContents, read_corpus, require_documents
+from graphrag_dagster.core.corpus.limits import FileLimits
 from graphrag_dagster.core.errors import CorpusError
 from graphrag_dagster.core.progress import listening
 from graphrag_dagster.settings import load_settings
@@ -54,7 +55,7 @@ def test_every_file_has_a_fate(tmp_path: Path) -> None:
         i_dot_pdf=b"%PDF-1.4",
         j_dot_txt="x" * 2000,
     )
-    files = validated(read_corpus(tmp_path, max_bytes=1000)).files
+    files = validated(read_corpus(tmp_path, limits=FileLimits(max_bytes=1000))).files
     assert dict(files.select("path", "status").iter_rows()) == {
         "a.txt": "read",
         "b.txt": "duplicate",

@@ -28,7 +28,16 @@ def test_all_depths_without_what_is_no_part_of_the_corpus(tmp_path: Path) -> Non
         write(tmp_path / kept)
     for left in ("corpus.yaml", ".git/config", ".DS_Store", "x/.hidden/y.txt", "b.txt~", "~$doc.docx", "#b#"):
         write(tmp_path / left)
-    assert list(found(tmp_path)) == ["a/corpus.yaml", "a/deep/er/c.txt", "b.txt"]
+    files = found(tmp_path)
+    assert [path for path, file in files.items() if not file.problem] == [
+        "a/corpus.yaml",
+        "a/deep/er/c.txt",
+        "b.txt",
+    ]
+    ignored = {path: file.reason or "" for path, file in files.items() if file.problem == "ignored"}
+    assert set(ignored) == {".git", ".DS_Store", "x/.hidden", "b.txt~", "~$doc.docx", "#b#"}
+    assert "hidden" in ignored[".git"]
+    assert "editor" in ignored["b.txt~"]
 
 
 @pytest.mark.parametrize(
@@ -64,10 +73,18 @@ def test_any_pattern_can_be_matched(pattern: str, path: str) -> None:
     assert matches(path, pattern) in (True, False)
 
 
-def test_ignored_folders_and_files_are_not_listed(tmp_path: Path) -> None:
+def test_what_a_pattern_ignores_is_listed_as_that_and_a_folder_once(tmp_path: Path) -> None:
     for name in ("keep.txt", "drafts/a.txt", "news/a.tmp", "news/b.txt", "news/raw/c.txt"):
         write(tmp_path / name)
-    assert list(found(tmp_path, ("drafts", "*.tmp", "news/raw/**"))) == ["keep.txt", "news/b.txt"]
+    files = found(tmp_path, ("drafts", "*.tmp", "news/raw/**"))
+    assert {path: file.problem for path, file in files.items()} == {
+        "keep.txt": None,
+        "drafts": "ignored",
+        "news/a.tmp": "ignored",
+        "news/b.txt": None,
+        "news/raw/c.txt": "ignored",
+    }
+    assert files["news/a.tmp"].reason == "files.ignore names it: *.tmp"
 
 
 def test_links_that_leave_the_corpus_are_refused(tmp_path: Path) -> None:
@@ -99,7 +116,8 @@ def test_link_loops_end_and_each_folder_is_read_once(tmp_path: Path) -> None:
     assert files["m/up"].problem == files["a_link"].problem == "duplicate"
     assert files["a_link"].duplicate_of == "m"
     assert files["self.txt"].problem == files["gone.txt"].problem == "failed"
-    assert len(files) == 6
+    assert files[".store"].problem == "ignored"
+    assert len(files) == 7
 
 
 def test_a_link_to_a_file_inside_is_read_through(tmp_path: Path) -> None:

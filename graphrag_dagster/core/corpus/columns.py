@@ -8,6 +8,8 @@ TITLE = ("title", "headline", "heading", "subject", "name")
 ID = ("id", "document_id", "doc_id", "docid", "uuid", "guid")
 DATE = ("date", "published", "published_at", "publication_date", "created_at", "created", "timestamp")
 
+_LONGEST_SHOWN = 60
+
 
 @dataclass(frozen=True, slots=True)
 class ColumnNames:
@@ -51,8 +53,8 @@ def choose(names: ColumnNames | None, available: Sequence[str], path: str) -> Ch
     text = given["text"]
     if text is None:
         raise ColumnError(
-            f"no column of {path} is known to hold the text; the columns are {_listed(available)}; name one "
-            f"in corpus.yaml, e.g. tables: {{'{path}': {{text: {available[0] if available else '…'}}}}}"
+            f"no column of {path} is known to hold the text; the columns are {listed(available)}; name one "
+            f"in corpus.yaml, e.g. tables: {{'{path}': {{text: {listed(available[:1]) or '…'}}}}}"
         )
     if names.metadata is None:
         metadata = tuple(column for column in available if column not in given.values())
@@ -69,7 +71,7 @@ def _existing(name: str | None, available: Sequence[str], path: str) -> str | No
         return alike[0]
     raise ColumnError(
         f"{path} has no column {name!r}, which tables in corpus.yaml names; its columns are "
-        f"{_listed(available)}"
+        f"{listed(available)}"
     )
 
 
@@ -78,5 +80,7 @@ def _guessed(usual: Sequence[str], available: Sequence[str]) -> str | None:
     return next((folded[name] for name in usual if name in folded), None)
 
 
-def _listed(columns: Sequence[str]) -> str:
-    return ", ".join(columns[:30]) + (f" and {len(columns) - 30} more" if len(columns) > 30 else "")
+def listed(columns: Sequence[str]) -> str:
+    """Return names for a message: the first few, each cut where it is long."""
+    names = (name if len(name) <= _LONGEST_SHOWN else f"{name[:_LONGEST_SHOWN]}…" for name in columns[:30])
+    return ", ".join(names) + (f" and {len(columns) - 30} more" if len(columns) > 30 else "")

@@ -30,6 +30,7 @@ _SAMPLE = 65_536
 _CONTROLS = bytes(set(range(32)) - set(b"\t\n\r\f\v\x1b\x00")) + b"\x7f"
 #: Share of control characters above which bytes are taken to be no text at all.
 _BINARY_SHARE = 0.02
+_CHARACTER_SETS = ("big5", "cp", "euc", "gb", "hz", "iso", "johab", "koi8", "mac", "shift", "tis", "utf-8")
 _SEQUENCE = re.compile(rb"[\xc2-\xf4][\x80-\xbf]+")
 
 
@@ -72,7 +73,7 @@ def decode(data: bytes, declared: str | None = None) -> Decoded:
 def _not_utf8(data: bytes, declared: str | None) -> Decoded:
     lenient = data.decode("utf-8", "replace")
     broken = lenient.count(REPLACEMENT)
-    if len(_SEQUENCE.findall(data)) >= 2 * broken:
+    if sum(1 for _ in _SEQUENCE.finditer(data)) >= 2 * broken:
         return _lenient(data, "utf-8", "utf-8")
     if declared and _fits(data, declared):
         return _lenient(data, declared, codecs.lookup(declared).name)
@@ -82,6 +83,9 @@ def _not_utf8(data: bytes, declared: str | None) -> Decoded:
 
 def _fits(data: bytes, encoding: str) -> bool:
     try:
+        # Python calls programs such as punycode encodings, too.
+        if not codecs.lookup(encoding).name.startswith(_CHARACTER_SETS):
+            return False
         data.decode(encoding)
     except (LookupError, ValueError):
         return False

@@ -10,24 +10,18 @@ from types import MappingProxyType
 import polars as pl
 
 from graphrag_dagster.core.corpus.columns import ColumnNames
-from graphrag_dagster.core.corpus.files import FoundFile, discover
+from graphrag_dagster.core.corpus.files import FoundFile, discover, opened, shown_text
 from graphrag_dagster.core.corpus.globs import first_match
-from graphrag_dagster.core.corpus.readers import EXTENSIONS, READERS, format_of
-from graphrag_dagster.core.corpus.records import (
-    Reading,
-    Record,
-    RefusedError,
-    Source,
-    UnreadableError,
-    clean,
-    listed,
-    metadata_json,
-)
+from graphrag_dagster.core.corpus.limits import DEFAULT_LIMITS, FileLimits
+from graphrag_dagster.core.corpus.reader_process import ReaderProcess, reader_process
+from graphrag_dagster.core.corpus.readers import EXTENSIONS, format_of
+from graphrag_dagster.core.corpus.reading import Declined, FileContents, FileDocument
+from graphrag_dagster.core.corpus.records import Places, Source
 from graphrag_dagster.core.errors import CorpusError
 from graphrag_dagster.core.ids import stable_id
 from graphrag_dagster.core.progress import track
 
-MAX_BYTES = 50_000_000
+_LONGEST_REASON = 500
 
 _FILES = {
     "path": pl.String,
@@ -71,22 +65,25 @@ def read_corpus(
     folder: Path,
     *,
     columns: Mapping[str, ColumnNames] = MappingProxyType({}),
-    max_bytes: int = MAX_BYTES,
+    limits: FileLimits = DEFAULT_LIMITS,
     ignore: Sequence[str] = (),
 ) -> CorpusContents:
     """Read every file below the folder.
 
     ``columns`` maps glob patterns (:func:`.globs.matches`) to the columns of table-like files; the first
     pattern that matches a file holds. A document's id is the hash of its text, for a row of a table of text,
-    given id and given title: the same content keeps its id wherever it stands.
+    given id and given title: the same content keeps its id wherever it stands. A file that cannot be read
+    within the ``limits`` has its reason in its row and stops nothing.
 
     Raises:
-        CorpusError: the folder does not exist, is not a folder, or cannot be listed.
+        CorpusError: the folder does not exist, is not a folder, or cannot be listed; or files cannot be read
+            because no process can be started for that.
     """
-    found = discover(folder, max_bytes=max_bytes, ignore=ignore)
-    gathering = _Gathering(columns)
-    for file in track(found, "Reading files", len(found)):
-        gathering.add(file, max_bytes)
+    found = discover(folder, max_bytes=limits.max_bytes, ignore=ignore)
+    with reader_process() as reader:
+        gathering = _Gathering(columns, limits, reader)
+        for file in track(found, "Reading files", len(found)):
+            gathering.add(file)
     return gathering.contents()
 
 
@@ -128,8 +125,10 @@ class _Outcome:
 class _Gathering:
     """Files in the order of their paths; the first to hold a content keeps it."""
 
-    def __init__(self, columns: Mapping[str, ColumnNames]) -> None:
+    def __init__(self, columns: Mapping[str, ColumnNames], limits: FileLimits, reader: ReaderProcess) -> None:
         self._columns = columns
+        self._limits = limits
+        self._reader = reader
         self._unused = dict.fromkeys(columns)
         self._files: list[dict[str, object]] = []
         self._documents: list[dict[str, object]] = []
@@ -143,13 +142,13 @@ class _Gathering:
             tuple(self._unused),
         )
 
-    def add(self, file: FoundFile, max_bytes: int) -> None:
+    def add(self, file: FoundFile) -> None:
         kind, sha256, size = format_of(file.path), None, file.bytes
         if file.problem:
             notes = [file.reason] if file.reason else []
             outcome = _Outcome(file.problem, notes, file.duplicate_of)
         else:
-            data, reason = _bytes_of(file, max_bytes)
+            data, reason = _bytes_of(file, self._limits.max_bytes)
             if data is None:
                 outcome = _Outcome("failed", [reason])
             else:
@@ -159,7 +158,7 @@ class _Gathering:
             {
                 "path": file.path,
                 "status": outcome.status,
-                "reason": clean("; ".join(outcome.notes)) or None,
+                "reason": _told(outcome.notes),
                 "duplicate_of": outcome.duplicate_of,
                 "format": kind,
                 "encoding": outcome.encoding,
@@ -175,13 +174,10 @@ class _Gathering:
             return _Outcome("unsupported", [f"files of this extension are not read; those read are {known}"])
         if sha256 in self._path_of_hash:
             return _Outcome("duplicate", ["the same bytes"], self._path_of_hash[sha256])
-        try:
-            reading = READERS[kind](data, Source(path, self._columns_for(path)))
-        except UnreadableError as error:
-            return _Outcome("failed", [str(error)])
-        except RefusedError as error:
-            return _Outcome("refused", [str(error)])
-        outcome = self._keep(path, reading)
+        contents = self._reader.read(kind, data, Source(path, self._columns_for(path), self._limits))
+        if isinstance(contents, Declined):
+            return _Outcome(contents.status, [contents.reason])
+        outcome = self._keep(path, contents)
         if outcome.status in ("read", "duplicate"):
             self._path_of_hash[sha256] = outcome.duplicate_of or path
         return outcome
@@ -193,37 +189,41 @@ class _Gathering:
         self._unused.pop(pattern, None)
         return self._columns[pattern]
 
-    def _keep(self, path: str, reading: Reading) -> _Outcome:
-        outcome = _Outcome("read", list(reading.notes), encoding=reading.encoding)
-        records = [record for record in reading.records if record.text.strip()]
-        if not records:
+    def _keep(self, path: str, contents: FileContents) -> _Outcome:
+        outcome = _Outcome("read", list(contents.notes), encoding=contents.encoding)
+        if not contents.documents:
             outcome.status = "empty"
             outcome.notes = outcome.notes or ["it has no text"]
             return outcome
-        repeated: list[Record] = []
+        repeated = Places()
         first_path = None
-        for record in records:
-            document_id = _document_id(record)
+        for document in contents.documents:
+            document_id = _document_id(document)
             known = self._path_of_document.get(document_id)
             if known is None:
                 self._path_of_document[document_id] = path
-                self._documents.append(_document(document_id, len(self._documents), path, record))
+                self._documents.append(_row(document_id, len(self._documents), path, document))
                 outcome.documents += 1
             else:
-                repeated.append(record)
+                repeated.add(document.row or 0)
                 first_path = first_path or known
         if not outcome.documents:
             outcome.status, outcome.duplicate_of = "duplicate", first_path
             outcome.notes.append("the same text")
         elif repeated:
-            rows = [record.row for record in repeated if record.row is not None]
-            outcome.notes.append(f"{len(rows)} rows repeat documents read before: {listed(rows)}")
+            outcome.notes.append(f"{len(repeated)} rows repeat documents read before: {repeated}")
         return outcome
+
+
+def _told(notes: Sequence[str]) -> str | None:
+    """Notes as one line; what does not come from us may hold anything."""
+    told = shown_text("; ".join(" ".join(note.split()) for note in notes))
+    return (told if len(told) <= _LONGEST_REASON else f"{told[: _LONGEST_REASON - 1]}…") or None
 
 
 def _bytes_of(file: FoundFile, max_bytes: int) -> tuple[bytes | None, str]:
     try:
-        with file.location.open("rb") as stream:
+        with opened(file.location) as stream:
             data = stream.read(max_bytes + 1)
     except OSError as error:
         return None, f"cannot be read: {error.strerror}"
@@ -232,23 +232,14 @@ def _bytes_of(file: FoundFile, max_bytes: int) -> tuple[bytes | None, str]:
     return data, ""
 
 
-def _document_id(record: Record) -> str:
-    if record.row is None:
-        return stable_id(record.text)
-    return stable_id(record.text, record.source_id or "", record.title or "")
+def _document_id(document: FileDocument) -> str:
+    if document.row is None:
+        return stable_id(document.text)
+    return stable_id(document.text, document.source_id or "", document.title or "")
 
 
-def _document(document_id: str, number: int, path: str, record: Record) -> dict[str, object]:
+def _row(document_id: str, number: int, path: str, document: FileDocument) -> dict[str, object]:
     name = PurePosixPath(path).stem
-    return {
-        "document_id": document_id,
-        "human_readable_id": number,
-        "path": path,
-        "row": record.row,
-        "source_id": record.source_id,
-        "title": record.title or (name if record.row is None else f"{name} (row {record.row})"),
-        "text": record.text,
-        "characters": len(record.text),
-        "date": record.date,
-        "metadata": metadata_json(record.metadata),
-    }
+    title = document.title or (name if document.row is None else f"{name} (row {document.row})")
+    own = {"document_id": document_id, "human_readable_id": number, "path": path}
+    return own | document._asdict() | {"title": title, "characters": len(document.text)}

@@ -1,9 +1,11 @@
 """Discovery: every file of a corpus folder, with what forbids reading it."""
 
+import errno
 import os
 import stat
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from io import BufferedReader
 from pathlib import Path
 from typing import Literal
 
@@ -27,7 +29,7 @@ class FoundFile:
     path: str
     location: Path
     bytes: int
-    problem: Literal["refused", "failed", "duplicate"] | None = None
+    problem: Literal["ignored", "refused", "failed", "duplicate"] | None = None
     reason: str | None = None
     duplicate_of: str | None = None
 
@@ -35,9 +37,10 @@ class FoundFile:
 def discover(folder: Path, *, max_bytes: int, ignore: Sequence[str] = ()) -> list[FoundFile]:
     """List all files below the folder, at any depth, sorted by path.
 
-    Not part of a corpus, and so not listed: hidden files and folders, leftovers of editors, ``corpus.yaml``
-    at the top, and what an ``ignore`` pattern matches (:func:`.globs.matches`). Links are followed only
-    inside the folder; a folder is read once, however many links lead to it.
+    Not part of a corpus are hidden files, leftovers of editors, and what an ``ignore`` pattern matches
+    (:func:`.globs.matches`): they are listed as ignored, a folder of that kind as one whatever it holds.
+    ``corpus.yaml`` at the top is not listed. Links are followed only inside the folder; a folder is read
+    once, however many links lead to it.
 
     Raises:
         CorpusError: the folder does not exist, is not a folder, or cannot be listed.
@@ -56,8 +59,26 @@ def discover(folder: Path, *, max_bytes: int, ignore: Sequence[str] = ()) -> lis
 
 def shown(relative: str) -> str:
     """Return a relative path as it is stored: forward slashes, every odd character escaped, one to one."""
-    parts = relative.replace("\\", "\\\\") if os.sep == "/" else relative.replace(os.sep, "/")
-    return "".join(char if char.isprintable() else _escaped(char) for char in parts)
+    return shown_text(relative.replace("\\", "\\\\") if os.sep == "/" else relative.replace(os.sep, "/"))
+
+
+def shown_text(text: str) -> str:
+    """Return a text with every character escaped that is not printable."""
+    return text if text.isprintable() else "".join(c if c.isprintable() else _escaped(c) for c in text)
+
+
+def opened(location: Path) -> BufferedReader:
+    """Open a file of the corpus to read it; it may have become something else since it was found.
+
+    Raises:
+        OSError: it is gone, a link, no regular file, or must not be read.
+    """
+    # Without this flag, opening a pipe waits for whoever writes to it.
+    descriptor = os.open(location, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC)
+    if stat.S_ISREG(os.fstat(descriptor).st_mode):
+        return os.fdopen(descriptor, "rb")
+    os.close(descriptor)
+    raise OSError(errno.EINVAL, "no regular file any more")
 
 
 def _escaped(char: str) -> str:
@@ -110,17 +131,23 @@ class _Walk:
             self._visited[identity] = prefix
             for entry in entries:
                 path = f"{prefix}{os.sep}{entry.name}" if prefix else entry.name
-                if self._is_outside(entry.name, path):
+                if path == SETTINGS_FILE:
+                    continue
+                if ignored := self._ignored_for(entry.name, path):
+                    yield FoundFile(shown(path), current / entry.name, _size(entry), "ignored", ignored)
                     continue
                 if entry.is_dir(follow_symlinks=False):
                     pending.append((current / entry.name, path))
                     continue
                 yield from self._entry(current / entry.name, path, entry.is_symlink())
 
-    def _is_outside(self, name: str, relative: str) -> bool:
-        if name.startswith(".") or first_match(name, _EDITOR_LEFTOVERS) or relative == SETTINGS_FILE:
-            return True
-        return first_match(relative.replace(os.sep, "/"), self._ignore) is not None
+    def _ignored_for(self, name: str, relative: str) -> str | None:
+        if name.startswith("."):
+            return "hidden: its name begins with a dot; give it another to have it read"
+        if first_match(name, _EDITOR_LEFTOVERS):
+            return "a leftover of an editor or file manager, by its name"
+        pattern = first_match(relative.replace(os.sep, "/"), self._ignore)
+        return f"files.ignore names it: {pattern}" if pattern else None
 
     def _entry(self, location: Path, relative: str, is_link: bool) -> Iterator[FoundFile]:
         path = shown(relative)
@@ -154,6 +181,14 @@ class _Walk:
             )
             return FoundFile(path, location, found.st_size, "refused", reason)
         return FoundFile(path, location, found.st_size)
+
+
+def _size(entry: os.DirEntry[str]) -> int:
+    """Bytes of a file that is not looked into; 0 for a folder, a link, or what has just gone."""
+    try:
+        return entry.stat().st_size if entry.is_file(follow_symlinks=False) else 0
+    except OSError:
+        return 0
 
 
 def _identity(folder: Path) -> tuple[int, int]:

@@ -4,13 +4,14 @@ import hashlib
 from collections.abc import Sequence
 from pathlib import Path
 
-from graphrag_dagster.core.corpus.files import FoundFile, discover
+from graphrag_dagster.core.corpus.files import FoundFile, discover, opened
 
 
 def hash_files(folder: Path, *, max_bytes: int, ignore: Sequence[str] = ()) -> dict[str, str | None]:
-    """Return path → SHA-256 of the content of every file below the folder, sorted by path.
+    """Return path → SHA-256 of the content of every file of the corpus, sorted by path.
 
-    None for a file that must not or cannot be read. Which files there are: :func:`.files.discover`.
+    Ignored files are none of it. None for a file that must not or cannot be read. Which files there are:
+    :func:`.files.discover`.
 
     Raises:
         CorpusError: the folder does not exist, is not a folder, or cannot be listed.
@@ -18,12 +19,13 @@ def hash_files(folder: Path, *, max_bytes: int, ignore: Sequence[str] = ()) -> d
     return {
         file.path: None if file.problem else _hash_of(file)
         for file in discover(folder, max_bytes=max_bytes, ignore=ignore)
+        if file.problem != "ignored"
     }
 
 
 def _hash_of(file: FoundFile) -> str | None:
     try:
-        with file.location.open("rb") as stream:
+        with opened(file.location) as stream:
             return hashlib.file_digest(stream, "sha256").hexdigest()
     except OSError:
         return None

@@ -6,6 +6,7 @@ Only where no alphabet fits, chiefly Chinese, charset-normalizer decides.
 """
 
 import codecs
+import io
 import re
 import unicodedata
 
@@ -76,7 +77,8 @@ def detect(data: bytes) -> str:
 
 def _sample(data: bytes) -> bytes:
     sample = b""
-    for line in data.split(b"\n"):
+    for line in io.BytesIO(data):
+        line = line.removesuffix(b"\n")
         if line.isascii():
             continue
         first = next(place for place, byte in enumerate(line) if byte > 0x7F)

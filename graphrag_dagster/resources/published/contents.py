@@ -95,9 +95,13 @@ class Contents:
         return {part.table.full_name: part.rows for part in self.parts}
 
     def files(self) -> list[dict[str, Any]]:
-        """Return path, hash and number of documents of every file of the corpus, by path."""
-        rows = self._rows(tables.FILES, "path, sha256, documents", "path")
-        return [{"path": path, "sha256": sha256, "documents": made} for path, sha256, made in rows]
+        """Return path, hash and number of documents of every file of the corpus but ignored ones, by path."""
+        rows = self._rows(tables.FILES, "path, sha256, documents, status", "path")
+        return [
+            {"path": path, "sha256": sha256, "documents": made}
+            for path, sha256, made, status in rows
+            if status != "ignored"
+        ]
 
     def embedder(self) -> str | None:
         """Return what made the vectors of the text units; None where there are none."""

@@ -2,13 +2,12 @@
 
 import csv
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 
-from graphrag_dagster.core.corpus.decoding import decode
+from graphrag_dagster.core.corpus.decoding import Decoded, decode
 from graphrag_dagster.core.corpus.readers.rows import Row, reading_of_rows
-from graphrag_dagster.core.corpus.records import Reading, Source, listed
+from graphrag_dagster.core.corpus.records import Places, Reading, Source, lines_of
 
 EXTRA_FIELDS = "extra_fields"
 
@@ -37,20 +36,40 @@ def read_tsv(data: bytes, source: Source) -> Reading:
 
 def _read(data: bytes, source: Source, delimiter: str | None) -> Reading:
     decoded = decode(data)
-    notes = list(decoded.notes)
     if not decoded.text.strip():
         return Reading((), decoded.encoding, decoded.notes)
-    parsed, note = _parsed(decoded.text, delimiter or sniff_delimiter(decoded.text))
-    notes += [note] if note else []
-    header = _unique(parsed[0])
-    rows, ragged = _rows(header, parsed[1:])
-    if ragged:
-        notes.append(
-            f"{len(ragged)} rows have more or fewer fields than the header has names ({len(header)}): "
-            f"{listed(ragged)}; surplus fields are kept in the metadata as {EXTRA_FIELDS}"
-        )
-    return _with_extras(
-        reading_of_rows(rows, header, source, encoding=decoded.encoding, notes=notes), dict(rows)
+    csv.field_size_limit(_FIELD_LIMIT)
+    delimiter = delimiter or sniff_delimiter(decoded.text)
+    try:
+        return _table(decoded, delimiter, source)
+    except csv.Error as error:
+        return _table(decoded, delimiter, source, problem=str(error))
+
+
+def _table(decoded: Decoded, delimiter: str, source: Source, problem: str | None = None) -> Reading:
+    """``problem`` is why strict reading failed; the rows are then read leniently."""
+    lines = (line + "\n" for line in lines_of(decoded.text))
+    rows = filter(None, csv.reader(lines, delimiter=delimiter, strict=problem is None))
+    header = _unique(next(rows, []))
+    ragged = Places()
+
+    def notes() -> Iterator[str]:
+        yield from decoded.notes
+        if problem:
+            yield f"quoting is broken somewhere and was read leniently ({problem})"
+        if ragged:
+            yield (
+                f"{len(ragged)} rows have more or fewer fields than the header has names ({len(header)}): "
+                f"{ragged}; surplus fields are kept in the metadata as {EXTRA_FIELDS}"
+            )
+
+    return reading_of_rows(
+        _rows(header, rows, ragged),
+        header,
+        source,
+        encoding=decoded.encoding,
+        notes=notes(),
+        also=(EXTRA_FIELDS,),
     )
 
 
@@ -58,7 +77,8 @@ def sniff_delimiter(text: str) -> str:
     """Return the delimiter under which most of the first rows have as many fields as the header."""
 
     def fitness(delimiter: str) -> tuple[float, int]:
-        reader = csv.reader(_lines(text[:_SNIFFED_CHARACTERS]), delimiter=delimiter)
+        lines = (line + "\n" for line in lines_of(text[:_SNIFFED_CHARACTERS]))
+        reader = csv.reader(lines, delimiter=delimiter)
         try:
             widths = [len(row) for row in islice(reader, _SNIFFED_ROWS) if row]
         except csv.Error:
@@ -72,54 +92,25 @@ def sniff_delimiter(text: str) -> str:
     return best if fitness(best)[1] > 1 else _NONE
 
 
-def _lines(text: str) -> Sequence[str]:
-    # Not splitlines: it also splits at separators that may stand inside a field.
-    return [line + "\n" for line in text.split("\n")]
-
-
-def _parsed(text: str, delimiter: str) -> tuple[list[list[str]], str | None]:
-    csv.field_size_limit(_FIELD_LIMIT)
-    lines = _lines(text)
-    try:
-        return [row for row in csv.reader(lines, delimiter=delimiter, strict=True) if row], None
-    except csv.Error as error:
-        strict_problem = error
-    reader = csv.reader(lines, delimiter=delimiter)
-    rows = [row for row in reader if row]
-    return rows, f"quoting is broken somewhere and was read leniently ({strict_problem})"
-
-
 def _unique(names: Sequence[str]) -> list[str]:
-    unique: list[str] = []
+    unique: dict[str, None] = {}
+    counts: dict[str, int] = {}
     for place, name in enumerate(names, start=1):
-        wanted = name.strip() or f"column_{place}"
-        candidate, count = wanted, 2
+        wanted = candidate = name.strip() or f"column_{place}"
         while candidate in unique:
-            candidate, count = f"{wanted}_{count}", count + 1
-        unique.append(candidate)
-    return unique
+            counts[wanted] = counts.get(wanted, 1) + 1
+            candidate = f"{wanted}_{counts[wanted]}"
+        unique[candidate] = None
+    return list(unique)
 
 
-def _rows(header: Sequence[str], parsed: Sequence[Sequence[str]]) -> tuple[list[Row], list[int]]:
-    rows: list[Row] = []
-    ragged = []
+def _rows(header: Sequence[str], parsed: Iterable[Sequence[str]], ragged: Places) -> Iterator[Row]:
     for number, fields in enumerate(parsed):
-        values: dict[str, object] = dict(zip(header, fields, strict=False))
+        values: dict[str, object] = {
+            name: value for name, value in zip(header, fields, strict=False) if value
+        }
         if len(fields) != len(header):
-            ragged.append(number)
+            ragged.add(number)
         if len(fields) > len(header):
             values[EXTRA_FIELDS] = list(fields[len(header) :])
-        rows.append((number, values))
-    return rows, ragged
-
-
-def _with_extras(reading: Reading, rows: Mapping[int, Mapping[str, object]]) -> Reading:
-    def completed(number: int) -> Mapping[str, object]:
-        extra = rows[number].get(EXTRA_FIELDS)
-        return {EXTRA_FIELDS: extra} if extra else {}
-
-    records = (
-        replace(record, metadata={**record.metadata, **completed(record.row or 0)})
-        for record in reading.records
-    )
-    return replace(reading, records=tuple(records))
+        yield number, values

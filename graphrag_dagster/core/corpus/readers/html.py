@@ -4,12 +4,13 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from graphrag_dagster.core.corpus.decoding import decode
+from graphrag_dagster.core.corpus.readers.html_tree import convertible, drop, holding, inside, replace_strings
 from graphrag_dagster.core.corpus.records import Reading, Record, Source, clean, one_line
 
 if TYPE_CHECKING:
     from bs4 import BeautifulSoup, Tag
 
-_DECLARED = re.compile(rb"""(?:charset\s*=|encoding\s*=)\s*["']?\s*([A-Za-z0-9_.:-]+)""", re.IGNORECASE)
+_DECLARED = re.compile(rb"""(?:charset\s*+=|encoding\s*+=)\s*+["']?\s*+([A-Za-z0-9_.:-]+)""", re.IGNORECASE)
 _NO_TEXT = (
     "script, style, noscript, template, svg, iframe, object, canvas, audio, video, nav, menu, dialog, "
     "button, select, textarea, input, [role=navigation], [role=search], [hidden], [aria-hidden=true], "
@@ -39,13 +40,14 @@ def read_html(data: bytes, _source: Source) -> Reading:
     heading = soup.find("h1")
     title = one_line(soup.title.get_text()) if soup.title else None
     properties = _meta(soup)
+    text, note = to_text(soup)
     record = Record(
-        to_text(soup),
+        text,
         title=title or (one_line(heading.get_text(" ")) if heading else None),
         date=properties.pop("date", None),
         metadata=properties,
     )
-    return Reading((record,), decoded.encoding, decoded.notes)
+    return Reading((record,), decoded.encoding, (*decoded.notes, note) if note else decoded.notes)
 
 
 def parse(markup: str) -> "BeautifulSoup":
@@ -63,42 +65,48 @@ def parse(markup: str) -> "BeautifulSoup":
             return BeautifulSoup(re.sub(r"<!\[?|<\?", "&lt;", markup), "html.parser")
 
 
-def to_text(soup: "BeautifulSoup") -> str:
+def to_text(soup: "BeautifulSoup") -> tuple[str, str | None]:
     """Return the text of the page's content: headings with ``#``, list items with ``-``, each paragraph on
     one line, tables as rows with ``|``; links and emphasis as their words alone.
+
+    A page that is nested or repeats itself beyond reason gives its words alone, line by line; the second
+    value then says so.
     """
-    for tag in soup.select(_NO_TEXT):
-        tag.decompose()
+    drop(soup, soup.select(_NO_TEXT))
     content = _content(soup)
     _fold_blanks(content)
-    try:
-        text = _converter().convert_soup(content)
-    except RecursionError:
-        text = content.get_text("\n", strip=True)
+    text, note = _converted(content)
     text = _TABLE_RULE.sub("", "\n".join(line.rstrip() for line in text.split("\n")))
-    return clean(_EMPTY_LINES.sub("\n\n", text).strip())
+    return clean(_EMPTY_LINES.sub("\n\n", text).strip()), note
+
+
+def _converted(content: "Tag") -> tuple[str, str | None]:
+    if convertible(content):
+        try:
+            return str(_converter().convert_soup(content)), None
+        # Where the library meets what it does not expect, the words are there all the same.
+        except (RecursionError, ValueError, TypeError, AttributeError):
+            pass
+    return content.get_text("\n", strip=True), "its markup is beyond measure, so only its words were read"
 
 
 def _content(soup: "BeautifulSoup") -> "Tag":
-    mains = [tag for tag in soup.select("main, [role=main]") if tag.get_text(strip=True)]
+    written = holding(string for string in soup.find_all(string=True) if string.strip())
+    mains = [tag for tag in soup.select("main, [role=main]") if id(tag) in written]
     if len(mains) == 1:
         return mains[0]
     body = soup.body or soup
-    for tag in body.select(_FURNITURE):
-        if tag.find_parent("article") is None:
-            tag.decompose()
-    for header in body.select("header"):
-        if header.find_parent("article") is None and header.find(["h1", "h2"]) is None:
-            header.decompose()
+    in_article = inside(body, "article")
+    drop(body, [tag for tag in body.select(_FURNITURE) if id(tag) not in in_article])
+    titled = holding(body.find_all(["h1", "h2"]))
+    headers = body.select("header")
+    drop(body, [tag for tag in headers if id(tag) not in in_article and id(tag) not in titled])
     return body
 
 
 def _fold_blanks(content: "Tag") -> None:
-    from bs4.element import NavigableString
-
-    for string in list(content.find_all(string=True)):
-        if type(string) is NavigableString and string.find_parent("pre") is None:
-            string.replace_with(NavigableString(_BLANKS.sub(" ", string)))
+    kept = inside(content, "pre")
+    replace_strings(content, lambda string: string if id(string) in kept else _BLANKS.sub(" ", string))
 
 
 def _converter() -> Any:

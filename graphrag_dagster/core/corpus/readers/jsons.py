@@ -3,10 +3,10 @@
 import json
 from collections.abc import Mapping
 
-from graphrag_dagster.core.corpus.columns import ColumnError, choose
+from graphrag_dagster.core.corpus.columns import ColumnError, choose, listed
 from graphrag_dagster.core.corpus.decoding import decode
 from graphrag_dagster.core.corpus.readers.rows import Row, columns_of, reading_of_rows
-from graphrag_dagster.core.corpus.records import Reading, Source, UnreadableError, listed
+from graphrag_dagster.core.corpus.records import Places, Reading, Source, UnreadableError, lines_of
 
 
 def read_json(data: bytes, source: Source) -> Reading:
@@ -21,14 +21,19 @@ def read_json(data: bytes, source: Source) -> Reading:
         return Reading((), decoded.encoding, decoded.notes)
     try:
         content = json.loads(decoded.text)
-    except (ValueError, RecursionError) as error:
+    except RecursionError as error:
+        raise UnreadableError("JSON that is nested too deeply") from error
+    except ValueError as error:
         raise UnreadableError(f"not valid JSON: {error}") from error
     items, single = _items(content, source)
     rows = [(number, item) for number, item in enumerate(items) if isinstance(item, Mapping)]
     notes = list(decoded.notes)
-    others = [number for number, item in enumerate(items) if not isinstance(item, Mapping)]
+    others = Places()
+    for number, item in enumerate(items):
+        if not isinstance(item, Mapping):
+            others.add(number)
     if others:
-        notes.append(f"{len(others)} items of the list are not objects and were left out: {listed(others)}")
+        notes.append(f"{len(others)} items of the list are not objects and were left out: {others}")
     if single:
         notes.extend(_other_lists(items[0]))
     return reading_of_rows(rows, columns_of(rows), source, encoding=decoded.encoding, notes=notes)
@@ -43,23 +48,23 @@ def read_jsonl(data: bytes, source: Source) -> Reading:
     """
     decoded = decode(data)
     rows: list[Row] = []
-    broken: list[int] = []
+    broken = Places()
     number = -1
-    for line_number, line in enumerate(decoded.text.split("\n"), start=1):
+    for line_number, line in enumerate(lines_of(decoded.text), start=1):
         if not line.strip():
             continue
         number += 1
         content = _object(line)
         if content is None:
-            broken.append(line_number)
+            broken.add(line_number)
         else:
             rows.append((number, content))
     notes = list(decoded.notes)
     if broken:
-        notes.append(f"{len(broken)} lines are not JSON objects and were left out: lines {listed(broken)}")
+        notes.append(f"{len(broken)} lines are not JSON objects and were left out: lines {broken}")
     if not rows:
         if broken:
-            raise UnreadableError(f"no line is a JSON object: lines {listed(broken)}")
+            raise UnreadableError(f"no line is a JSON object: lines {broken}")
         return Reading((), decoded.encoding, tuple(notes))
     return reading_of_rows(rows, columns_of(rows), source, encoding=decoded.encoding, notes=notes)
 
@@ -85,7 +90,7 @@ def _items(content: object, source: Source) -> tuple[list[object], bool]:
     lists = [key for key, value in content.items() if _is_list_of_objects(value)]
     if len(lists) == 1:
         return list(content[lists[0]]), False
-    keys = ", ".join(map(str, content)) or "none"
+    keys = listed(list(content)) or "none"
     found = f"with {len(lists)} lists of objects" if lists else "without a list of objects"
     raise UnreadableError(_shape_problem(f"an object {found} and without a text; its keys are {keys}"))
 
@@ -108,7 +113,7 @@ def _other_lists(content: object) -> list[str]:
         if isinstance(content, Mapping)
         else []
     )
-    return [f"the object has a text itself; its lists {', '.join(keys)} are metadata"] if keys else []
+    return [f"the object has a text itself; its lists {listed(keys)} are metadata"] if keys else []
 
 
 def _shape_problem(found: str) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from graphrag_dagster.core.corpus.decoding import decode
-from graphrag_dagster.core.corpus.records import Reading, Record, Source, one_line
+from graphrag_dagster.core.corpus.records import Reading, Record, Source, error_line, one_line, plain
 
 _FRONT_MATTER = re.compile(r"\A---[ \t]*\n(.*?)^(?:---|\.\.\.)[ \t]*(?:\n|\Z)\n*", re.DOTALL | re.MULTILINE)
 _FENCE = re.compile(r"^ {0,3}(`{3,}|~{3,}).*?(?:^ {0,3}\1[`~]*[ \t]*$|\Z)", re.DOTALL | re.MULTILINE)
@@ -17,6 +17,8 @@ _HEADING = re.compile(
 )
 _TITLE_KEYS = ("title", "headline")
 _DATE_KEYS = ("date", "published")
+#: Characters of front matter; the library takes a second for each hundred thousand.
+_LONGEST = 50_000
 
 
 def read_markdown(data: bytes, _source: Source) -> Reading:
@@ -52,6 +54,8 @@ def _front_matter(text: str) -> tuple[dict[str, Any], str, str | None]:
     found = _FRONT_MATTER.match(text)
     if not found:
         return {}, text, None
+    if len(found[1]) > _LONGEST:
+        return {}, text, f"front matter of more than {_LONGEST:,} characters was kept as text"
     import yaml
 
     try:
@@ -59,14 +63,16 @@ def _front_matter(text: str) -> tuple[dict[str, Any], str, str | None]:
         if any(isinstance(event, yaml.AliasEvent) for event in yaml.parse(found[1], yaml.SafeLoader)):
             return {}, text, "front matter with YAML references was kept as text"
         properties = yaml.safe_load(found[1])
-    except (yaml.YAMLError, ValueError, RecursionError) as error:
-        first_line = str(error).splitlines()[0]
-        return {}, text, f"front matter is not valid YAML and was kept as text ({first_line})"
+    except MemoryError:
+        raise
+    # What the library makes of values that contradict their tags is any error at all.
+    except Exception as error:
+        return {}, text, f"front matter is not valid YAML and was kept as text ({error_line(error)})"
     if properties is None:
         return {}, text[found.end() :], None
     if not isinstance(properties, Mapping):
         return {}, text, None
-    return {str(key): value for key, value in properties.items()}, text[found.end() :], None
+    return {str(plain(key)): value for key, value in properties.items()}, text[found.end() :], None
 
 
 def _taken(properties: dict[str, Any], folded: Mapping[str, str], names: tuple[str, ...]) -> str | None:
@@ -77,5 +83,5 @@ def _taken(properties: dict[str, Any], folded: Mapping[str, str], names: tuple[s
             value = value.isoformat()
         if key and isinstance(value, str | int | float):
             del properties[key]
-            return one_line(str(value))
+            return one_line(str(plain(value)))
     return None

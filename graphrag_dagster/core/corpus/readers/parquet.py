@@ -2,23 +2,26 @@
 
 import io
 
-import polars as pl
-
 from graphrag_dagster.core.corpus.readers.rows import reading_of_rows
-from graphrag_dagster.core.corpus.records import Reading, Source, UnreadableError
+from graphrag_dagster.core.corpus.records import Reading, Source, UnreadableError, error_line
 
 
 def read_parquet(data: bytes, source: Source) -> Reading:
     """Read one document per row.
 
     Raises:
-        UnreadableError: damaged, or without a column for the text.
+        UnreadableError: damaged, without a column for the text, or beyond a limit.
     """
+    import polars as pl
+
+    limits = source.limits
     try:
-        frame = pl.read_parquet(io.BytesIO(data))
-        rows = frame.to_dicts()
+        frame = pl.read_parquet(io.BytesIO(data), n_rows=limits.max_documents + 1)
+    except MemoryError:
+        raise
     # A panic of the native library is no Exception.
     except (Exception, pl.exceptions.PanicException) as error:
-        first_line = (str(error).splitlines() or [type(error).__name__])[0]
-        raise UnreadableError(f"not a readable Parquet file: {first_line}") from error
-    return reading_of_rows(list(enumerate(rows)), frame.columns, source)
+        raise UnreadableError(f"not a readable Parquet file: {error_line(error)}") from error
+    if frame.height > limits.max_documents:
+        raise UnreadableError(limits.beyond("max_documents", "rows"))
+    return reading_of_rows(enumerate(frame.iter_rows(named=True)), frame.columns, source)

@@ -1,19 +1,24 @@
 """PDF documents, by their text layer."""
 
-import threading
 from collections.abc import Iterator
 from typing import Any
 
 from graphrag_dagster.core.corpus.readers.pdf_layout import Line, furniture, paragraphs
-from graphrag_dagster.core.corpus.records import Reading, Record, Source, UnreadableError, clean, one_line
+from graphrag_dagster.core.corpus.records import (
+    Reading,
+    Record,
+    Source,
+    UnreadableError,
+    clean,
+    error_line,
+    one_line,
+)
 
-# The native library keeps state that threads share.
-_PDFIUM = threading.Lock()
 _HYPHEN = 0x02
 _PASSWORD_ERROR = 4
 
 
-def read_pdf(data: bytes, _source: Source) -> Reading:
+def read_pdf(data: bytes, source: Source) -> Reading:
     """Read the text of a PDF: one line per paragraph, words joined that a line end had divided.
 
     Running headers, footers and page numbers are left out and noted. A PDF without a text layer gives a
@@ -24,21 +29,30 @@ def read_pdf(data: bytes, _source: Source) -> Reading:
     """
     import pypdfium2
 
-    with _PDFIUM:
-        try:
-            document = pypdfium2.PdfDocument(data)
-        except pypdfium2.PdfiumError as error:
-            if getattr(error, "err_code", None) == _PASSWORD_ERROR:
-                raise UnreadableError("protected by a password; save it without one") from error
-            raise UnreadableError(f"not a readable PDF: {error}") from error
-        try:
-            pages = [list(_lines(document, number)) for number in range(len(document))]
-            properties = document.get_metadata_dict(skip_empty=True)
-        except (pypdfium2.PdfiumError, ValueError) as error:
-            raise UnreadableError(f"not a readable PDF: {error}") from error
-        finally:
-            document.close()
+    try:
+        document = pypdfium2.PdfDocument(data)
+    except pypdfium2.PdfiumError as error:
+        if getattr(error, "err_code", None) == _PASSWORD_ERROR:
+            raise UnreadableError("protected by a password; save it without one") from error
+        raise UnreadableError(f"not a readable PDF: {error_line(error)}") from error
+    try:
+        pages = list(_pages(document, source))
+        properties = document.get_metadata_dict(skip_empty=True)
+    except (pypdfium2.PdfiumError, ValueError) as error:
+        raise UnreadableError(f"not a readable PDF: {error_line(error)}") from error
+    finally:
+        document.close()
     return _reading(pages, properties)
+
+
+def _pages(document: Any, source: Source) -> Iterator[list[Line]]:
+    characters = 0
+    for number in range(len(document)):
+        page = list(_lines(document, number))
+        characters += sum(len(line.text) for line in page)
+        if characters > source.limits.max_characters:
+            raise UnreadableError(source.limits.beyond("max_characters", "characters of text"))
+        yield page
 
 
 def _reading(pages: list[list[Line]], properties: dict[str, str]) -> Reading:

@@ -14,6 +14,7 @@ _TERMINATORS = ".!?:…。！？"
 _CLOSERS = "\"'”’»)]"
 _ITEM = re.compile(r"(?:[•‣◦▪●·*–—-]|\(?(?:\d{1,3}|[a-z]|[ivx]{1,4})[.)])\s")
 _CJK = re.compile(r"[\u3000-\u9fff\uff00-\uffef]")
+_LONGEST_WORD = 60
 _WORD = re.compile(r"[^\W\d_]+(?:-[^\W\d_]+)*")
 
 
@@ -109,25 +110,27 @@ def _stopped_short(previous: Line, line: Line, neighbours: Sequence[Line]) -> bo
 
 
 def _joined(group: Sequence[Line], words: Counter[str]) -> str:
-    text = group[0].text
+    # Parts, not one growing text: a paragraph may have as many lines as the file.
+    parts = [group[0].text]
+    end = group[0].text
     for previous, line in pairwise(group):
+        between = " "
         if previous.hyphen:
-            text = _dehyphenated(text, line.text, words)
-        elif _CJK.match(text[-1:]) and _CJK.match(line.text):
-            text += line.text
-        else:
-            text = f"{text} {line.text}"
-    return f"{text}-" if group[-1].hyphen else text
+            between = "-" if _stays_divided(end, line.text, words) else ""
+        elif _CJK.match(end[-1:]) and _CJK.match(line.text):
+            between = ""
+        parts += [between, line.text]
+        end = (end + between + line.text)[-_LONGEST_WORD:]
+    return "".join([*parts, "-" if group[-1].hyphen else ""])
 
 
-def _dehyphenated(text: str, following: str, words: Counter[str]) -> str:
-    """Join a divided word. Whichever of the two spellings stands elsewhere in the document wins; else the
-    hyphen goes, unless a capital or digit follows it.
+def _stays_divided(text: str, following: str, words: Counter[str]) -> bool:
+    """Whether the hyphen between two parts of a word stays. Whichever of the two spellings stands elsewhere
+    in the document wins; else the hyphen goes, unless a capital or digit follows it.
     """
-    head = re.search(r"[^\W\d_]+(?:-[^\W\d_]+)*$", text[-60:])
+    head = re.search(r"[^\W\d_]+(?:-[^\W\d_]+)*$", text[-_LONGEST_WORD:])
     tail = _WORD.match(following)
     if not head or not tail or following[0].isupper():
-        return f"{text}-{following}"
+        return True
     solid, hyphened = (head[0] + tail[0]).lower(), f"{head[0]}-{tail[0]}".lower()
-    keep = words[hyphened] > words[solid]
-    return f"{text}-{following}" if keep else text + following
+    return words[hyphened] > words[solid]

@@ -1,47 +1,68 @@
 """From the rows of a table-like file to records."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from graphrag_dagster.core.corpus.columns import ChosenColumns, ColumnError, choose
 from graphrag_dagster.core.corpus.records import (
+    Places,
     Reading,
     Record,
     Source,
     UnreadableError,
     clean,
-    listed,
     one_line,
+    plain,
 )
 
 Row = tuple[int, Mapping[str, object]]
 
 
 def reading_of_rows(
-    rows: Sequence[Row],
+    rows: Iterable[Row],
     columns: Sequence[str],
     source: Source,
     *,
     encoding: str | None = None,
-    notes: Sequence[str] = (),
+    notes: Iterable[str] = (),
+    also: Sequence[str] = (),
 ) -> Reading:
     """Return one record per row ``(number, values)`` that has text; rows without are counted in the notes.
 
+    ``notes`` are taken when the last row was. ``also`` are keys of the values that are metadata besides the
+    columns chosen for that.
+
     Raises:
-        UnreadableError: a column that is needed does not exist.
+        UnreadableError: a column that is needed does not exist, or there are too many rows or characters.
     """
-    if not rows and not columns:
+    if not columns:
         return Reading((), encoding, tuple(notes))
     try:
         chosen = choose(source.columns, columns, source.path)
     except ColumnError as error:
         raise UnreadableError(str(error)) from error
-    records = [_record(number, values, chosen) for number, values in rows]
-    blank = [record.row for record in records if record.row is not None and not record.text.strip()]
-    notes = list(notes)
+    places = {name: place for place, name in enumerate([*chosen.metadata, *also])}
+    records: list[Record] = []
+    blank, characters = Places(), 0
+    for number, values in rows:
+        record = _record(number, values, chosen, places)
+        if not record.text.strip():
+            blank.add(number)
+            continue
+        records.append(record)
+        characters += len(record.text)
+        _check(len(records), characters, source)
+    told = [*notes]
     if blank:
-        notes.append(f"{len(blank)} rows have no text in {chosen.text!r}: {listed(blank)}")
-    return Reading(tuple(record for record in records if record.text.strip()), encoding, tuple(notes))
+        told.append(f"{len(blank)} rows have no text in {chosen.text!r}: {blank}")
+    return Reading(tuple(records), encoding, tuple(told))
+
+
+def _check(documents: int, characters: int, source: Source) -> None:
+    if documents > source.limits.max_documents:
+        raise UnreadableError(source.limits.beyond("max_documents", "rows with text"))
+    if characters > source.limits.max_characters:
+        raise UnreadableError(source.limits.beyond("max_characters", "characters of text"))
 
 
 def columns_of(rows: Sequence[Row]) -> list[str]:
@@ -58,19 +79,23 @@ def as_text(value: object) -> str:
     if isinstance(value, list) and all(isinstance(item, str) for item in value):
         return clean("\n".join(value))
     if isinstance(value, list | dict):
-        return clean(json.dumps(value, ensure_ascii=False, default=str))
+        return json.dumps(plain(value), ensure_ascii=False)
     if isinstance(value, bytes):
         return clean(value.decode("utf-8", "replace"))
-    return str(value)
+    return str(plain(value)) if isinstance(value, int) else str(value)
 
 
-def _record(number: int, values: Mapping[str, object], chosen: ChosenColumns) -> Record:
+def _record(
+    number: int, values: Mapping[str, object], chosen: ChosenColumns, places: Mapping[str, int]
+) -> Record:
+    # Only what the row has: rows of a thousand objects may have a thousand keys each of their own.
+    kept = sorted((name for name in values if name in places), key=places.__getitem__)
     return Record(
         as_text(values.get(chosen.text)),
         title=_cell(values, chosen.title),
         source_id=_cell(values, chosen.id),
         date=_cell(values, chosen.date),
-        metadata={name: values.get(name) for name in chosen.metadata},
+        metadata={name: values[name] for name in kept if values[name] not in (None, "")},
         row=number,
     )
 

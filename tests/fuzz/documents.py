@@ -1,0 +1,310 @@
+"""Damaged and odd documents of every format: small valid ones that are flipped, cut, spliced and renamed."""
+
+import io
+import json
+import random
+import string
+import zipfile
+import zlib
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from random import Random
+
+import polars as pl
+
+from fuzz.harness import Subject
+from fuzz.reading import assess
+from support.files import docx, pdf
+
+#: Every how many cases the units are extracted from, too.
+_DEEP = 200
+_NAMES = ("txt", "md", "html", "pdf", "docx", "csv", "tsv", "json", "jsonl", "parquet")
+_SENTENCES = (
+    "The harbour board met on Tuesday.",
+    "Dr. Ada Fenwick of Atlas Shipping said no.",
+    "Le bateau «Étoile» a coulé.",
+    "船は港に着いた。そして沈んだ。",
+    "Прибыло 12,5 т угля.",
+    "Costs rose by 3.5 % (see [1]).",
+    "e.g. U.S. v. Smith et al. e.g.",
+    "",
+)
+_HOSTILE = (
+    "\x00", "\ud800", "\ufeff", "\u202e", "\x1b[31m", "\r", "\x85", "\u2028", "\x0c", "9" * 5000, "-" * 300,
+    "(" * 400, "[" * 400, "{" * 400, "<" * 400, "<div>" * 300, "&#x110000;", "&#0;", "&" * 50, '"' * 51, "'",
+    "<![CDATA[", "<!--", "<?xml", "<!DOCTYPE x [<!ENTITY a 'aaaa'>]>", "]]>", "---\n", "!!timestamp \"zzz\"",
+    "!!int \"\"", "!!float x", "!!binary \"*\"", "!!set {b, a}", "? [x]\n: y", "&a [*a]", "1:" * 60 + "1", "0x" + "f" * 5000,
+    "2021-02-30", "9999-99-99", "1e999", "NaN", "-Infinity", "\\u0000", "\\ud800", "\\", "%00", "=1+1", "`" * 40, "|" * 90,
+    "# " * 40, "1. " * 90, "http://" * 40, "](" * 90, "a@" * 90, "." * 400, "\u0301" * 200, "🙂" * 60, "x" * 3000,
+    " " * 3000, "\n" * 900, "\t" * 400, "<ol start='" + "9" * 5000 + "'><li>x</li></ol>", "<td colspan=999999>", "²",
+    "<meta charset=punycode>", "<meta charset=utf-7>", "<svg>", "<table><tr><td>", "<pre>\n\n", "</p>" * 50, "<br>" * 200,
+)  # fmt: skip
+
+
+def cases(rng: Random, count: int) -> Iterator[tuple[str, tuple[str, bytes, bool]]]:
+    """Name and bytes of each document, and whether its units are extracted from."""
+    for number in range(count):
+        kind = _NAMES[number % len(_NAMES)]
+        data = _SEEDS[kind](rng)
+        told = []
+        for change in rng.choices(_CHANGES, k=rng.choice((0, 1, 1, 2, 3))):
+            data = change(rng, kind, data)
+            told.append(change.__name__.strip("_"))
+        name = f"{_odd_name(rng)}.{rng.choice(_NAMES) if rng.random() < 0.1 else kind}"
+        yield f"{number} {name!a} {kind} {' '.join(told)}", (name, data, number % _DEEP == 0)
+
+
+def attack(case: tuple[str, bytes, bool], home: Path) -> str:
+    """Read the document in a folder of its own."""
+    name, data, deep = case
+    return assess(lambda folder: (folder / name).write_bytes(data), home, deep=deep)
+
+
+SUBJECT = Subject("documents", cases, attack)
+
+
+def _odd_name(rng: Random) -> str:
+    return rng.choice(
+        (
+            *"aaaaaaaaaaaaaaaa",
+            "ü",
+            "a b",
+            "[red]a",
+            "a\nb",
+            "a\x1b[31m",
+            "\udce9",
+            "-rf",
+            "a" * 200,
+            ".a",
+            "~$a",
+        )
+    )
+
+
+def _words(rng: Random) -> str:
+    parts = rng.choices(_SENTENCES, k=rng.randint(1, 8))
+    if rng.random() < 0.4:
+        parts.insert(rng.randrange(len(parts)), rng.choice(_HOSTILE))
+    return rng.choice((" ", "\n", "\n\n")).join(parts)
+
+
+def _holdable(text: str) -> bytes:
+    return text.encode("utf-8", "surrogatepass")
+
+
+def _value(rng: Random, depth: int = 0) -> object:
+    makers: list[Callable[[], object]] = [
+        lambda: _words(rng),
+        lambda: rng.choice((None, True, 0, -1, 10**40, 1.5, float("nan"), float("inf"), "")),
+        lambda: rng.choice(_HOSTILE),
+    ]
+    if depth < 4:
+        makers += [
+            lambda: [_value(rng, depth + 1) for _ in range(rng.randint(0, 3))],
+            lambda: {
+                rng.choice(("text", "title", "id", "date", "x", "", "\ud800")): _value(rng, depth + 1)
+                for _ in range(3)
+            },
+        ]
+    return rng.choice(makers)()
+
+
+def _objects(rng: Random) -> list[object]:
+    keys = ("text", "title", "id", "date", "author", "tags", "body")
+    return [
+        {key: _value(rng) for key in rng.sample(keys, rng.randint(0, 5))} | {"text": _words(rng)}
+        for _ in range(rng.randint(1, 4))
+    ]
+
+
+def _txt(rng: Random) -> bytes:
+    return _holdable(_words(rng))
+
+
+def _md(rng: Random) -> bytes:
+    front = "".join(
+        f"{key}: {rng.choice((*_HOSTILE, 'Storm', '2021-11-25'))}\n"
+        for key in rng.sample(("title", "date", "id", "tags"), 2)
+    )
+    return _holdable(f"---\n{front}---\n# {_words(rng)}\n\n- {_words(rng)}\n\n```\n{_words(rng)}\n```\n")
+
+
+def _html(rng: Random) -> bytes:
+    tags = (
+        "p",
+        "div",
+        "ul",
+        "ol",
+        "li",
+        "table",
+        "tr",
+        "td",
+        "h1",
+        "h2",
+        "pre",
+        "blockquote",
+        "main",
+        "nav",
+        "article",
+        "a",
+        "b",
+        "header",
+    )
+    body = ""
+    for _ in range(rng.randint(1, 12)):
+        tag = rng.choice(tags)
+        said = rng.choice(("", "hidden", "colspan=9", "start=x", "style='display:none'"))
+        body += f"<{tag} {said}>{_words(rng)}"
+        body += f"</{tag}>" if rng.random() < 0.7 else ""
+    return _holdable(
+        f"<html><head><title>{_words(rng)}</title><meta name=date content='{_words(rng)}'></head><body>{body}"
+    )
+
+
+def _pdf(rng: Random) -> bytes:
+    lines = [(72.0, 700.0 - 14 * place, _latin(_words(rng))[:80]) for place in range(rng.randint(1, 6))]
+    return pdf([lines] * rng.randint(1, 4), title=_latin(_words(rng))[:40])
+
+
+def _latin(text: str) -> str:
+    return text.encode("cp1252", "replace").decode("cp1252").replace("\n", " ")
+
+
+def _docx(rng: Random) -> bytes:
+    wraps = (
+        "<w:p><w:r><w:t>{}</w:t></w:r></w:p>",
+        '<w:p><w:pPr><w:pStyle w:val="Heading1"/></w:pPr><w:r><w:t>{}</w:t></w:r></w:p>',
+        "<w:tbl><w:tr><w:tc><w:p><w:r><w:t>{}</w:t></w:r></w:p></w:tc></w:tr></w:tbl>",
+    )
+    body = "".join(rng.choice(wraps).format(_xml(_words(rng))) for _ in range(rng.randint(1, 5)))
+    return docx(body, properties=rng.random() < 0.5)
+
+
+def _xml(text: str) -> str:
+    kept = (
+        text if random.Random(len(text)).random() < 0.3 else text.replace("&", "&amp;").replace("<", "&lt;")
+    )
+    return kept.encode("utf-8", "replace").decode()
+
+
+def _csv(rng: Random) -> bytes:
+    delimiter = rng.choice(",;\t|")
+    header = delimiter.join([*rng.sample(("id", "title", "text", "date", "text", "", "x"), 4), "text"])
+    rows = [
+        delimiter.join(
+            rng.choice(('"{}"', "{}", '"{}')).format(_words(rng)) for _ in range(rng.randint(1, 7))
+        )
+        for _ in range(5)
+    ]
+    return _holdable("\n".join([header, *rows]))
+
+
+def _json(rng: Random) -> bytes:
+    content = rng.choice((_objects(rng), {"documents": _objects(rng)}, _objects(rng)[0], _value(rng)))
+    return _holdable(json.dumps(content, ensure_ascii=rng.random() < 0.5))
+
+
+def _jsonl(rng: Random) -> bytes:
+    return _holdable("\n".join(json.dumps(item) for item in _objects(rng)))
+
+
+def _parquet(rng: Random) -> bytes:
+    size = rng.randint(1, 5)
+    texts = [_words(rng).encode("utf-8", "replace").decode() for _ in range(size)]
+    stream = io.BytesIO()
+    frame = pl.DataFrame(
+        {"text": texts, "id": range(size), "tags": [[text] for text in texts], "x": [None] * size}
+    )
+    frame.write_parquet(stream, compression=rng.choice(("zstd", "snappy", "uncompressed")))
+    return stream.getvalue()
+
+
+_SEEDS: dict[str, Callable[[Random], bytes]] = {
+    "txt": _txt, "md": _md, "html": _html, "pdf": _pdf, "docx": _docx, "csv": _csv, "tsv": _csv, "json": _json,
+    "jsonl": _jsonl, "parquet": _parquet,
+}  # fmt: skip
+
+
+def _flipped(rng: Random, _: str, data: bytes) -> bytes:
+    changed = bytearray(data)
+    for _number in range(rng.choice((1, 3, 20))):
+        if changed:
+            changed[rng.randrange(len(changed))] ^= 1 << rng.randrange(8)
+    return bytes(changed)
+
+
+def _truncated(rng: Random, _: str, data: bytes) -> bytes:
+    return (
+        data[: rng.randrange(len(data) + 1)] if rng.random() < 0.7 else data[rng.randrange(len(data) + 1) :]
+    )
+
+
+def _inserted(rng: Random, _: str, data: bytes) -> bytes:
+    place = rng.randrange(len(data) + 1)
+    piece = rng.randbytes(rng.randint(1, 60)) if rng.random() < 0.5 else _holdable(rng.choice(_HOSTILE))
+    return data[:place] + piece + data[place:]
+
+
+def _spliced(rng: Random, _: str, data: bytes) -> bytes:
+    other = _SEEDS[rng.choice(_NAMES)](rng)
+    return data[: rng.randrange(len(data) + 1)] + other[rng.randrange(len(other) + 1) :]
+
+
+def _repeated(rng: Random, _: str, data: bytes) -> bytes:
+    place = rng.randrange(len(data) + 1)
+    piece = data[place : place + rng.randint(1, 40)]
+    return data[:place] + piece * rng.choice((2, 50, 2000)) + data[place:]
+
+
+def _reencoded(rng: Random, _: str, data: bytes) -> bytes:
+    encoding = rng.choice(
+        ("utf-16", "utf-16-le", "utf-32", "cp1252", "cp1251", "shift_jis", "gb18030", "utf-7", "koi8-r")
+    )
+    return data.decode("utf-8", "replace").encode(encoding, "replace")
+
+
+def _numbered(rng: Random, _: str, data: bytes) -> bytes:
+    """Another number in place of each of some digits."""
+    digits = string.digits.encode()
+    return b"".join(
+        bytes([rng.choice(digits)]) * rng.choice((1, 1, 12))
+        if byte in digits and rng.random() < 0.2
+        else bytes([byte])
+        for byte in data
+    )
+
+
+def _damaged_inside(rng: Random, kind: str, data: bytes) -> bytes:
+    """Change a part of an archive, and pack it again so that its sums are right."""
+    if kind != "docx" or not zipfile.is_zipfile(io.BytesIO(data)):
+        return _flipped(rng, kind, data)
+    stream = io.BytesIO()
+    try:
+        with (
+            zipfile.ZipFile(io.BytesIO(data)) as old,
+            zipfile.ZipFile(stream, "w", zipfile.ZIP_DEFLATED) as new,
+        ):
+            for entry in old.namelist():
+                part = old.read(entry)
+                new.writestr(
+                    entry,
+                    rng.choice((_inserted, _truncated, _repeated, _numbered))(rng, "xml", part)
+                    if rng.random() < 0.5
+                    else part,
+                )
+    except (zipfile.BadZipFile, zlib.error, OSError, ValueError, NotImplementedError, RuntimeError, EOFError):
+        return data
+    return stream.getvalue()
+
+
+_CHANGES = (
+    _flipped,
+    _truncated,
+    _inserted,
+    _inserted,
+    _spliced,
+    _repeated,
+    _reencoded,
+    _numbered,
+    _damaged_inside,
+)
