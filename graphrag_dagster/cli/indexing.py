@@ -9,6 +9,7 @@ from graphrag_dagster.cli.running import INCOMPLETE, Budget, Ran, run_watched
 from graphrag_dagster.cli.showing import print_unreadable, summary_table
 from graphrag_dagster.cli.spending import shortfall, usage_rows, usage_table
 from graphrag_dagster.cli.status import code_now
+from graphrag_dagster.cli.unread import name_unread, unread_rows
 from graphrag_dagster.core.errors import WarehouseError
 from graphrag_dagster.core.extraction.ledger import unreadable_units
 from graphrag_dagster.resources.changes import status_of
@@ -17,7 +18,7 @@ from graphrag_dagster.resources.outlook import Outlook, note_indexing, outlook
 from graphrag_dagster.resources.published import published
 from graphrag_dagster.resources.residue import gone_documents, note_file
 from graphrag_dagster.resources.warehouse import Warehouse
-from graphrag_dagster.tables import CORPUS_SUMMARY, UNIT_LEDGER
+from graphrag_dagster.tables import CORPUS_SUMMARY, FILES, UNIT_LEDGER
 
 
 def index_corpus(
@@ -129,6 +130,7 @@ def summarise(name: str, ran: Ran, *, since: str | None = None, as_json: bool) -
     missing = shortfall(warehouse, name)
     unreadable = unreadable_units(warehouse.read(UNIT_LEDGER, name))
     repaired = repaired_rows(warehouse, name, INDEXED)
+    files = warehouse.read(FILES, name)
     if as_json:
         print_json(
             {
@@ -137,6 +139,7 @@ def summarise(name: str, ran: Ran, *, since: str | None = None, as_json: bool) -
                 "seconds": round(ran.seconds, 3),
                 "warehouse": str(warehouse.file(name)),
                 "summary": summary.to_dicts(),
+                "files_not_read": unread_rows(files),
                 "up_to_date": since is not None,
                 "usage": usage_rows(name, ran.run_id),
                 "missing": missing,
@@ -147,6 +150,7 @@ def summarise(name: str, ran: Ran, *, since: str | None = None, as_json: bool) -
     else:
         told = f"up to date since {since} UTC" if since else f"indexed in {ran.seconds:.1f} s"
         OUT.print(summary_table(f"{name}: {told}", summary))
+        name_unread(name, files)
         if used := usage_table(name, ran.run_id):
             OUT.print(used)
         OUT.print(f"tables: {escape(str(warehouse.file(name)))}", soft_wrap=True)

@@ -9,6 +9,7 @@ from rich.table import Table as RichTable
 
 from graphrag_dagster import tables
 from graphrag_dagster.cli.console import OUT, markdown, number, print_json
+from graphrag_dagster.cli.unread import print_unread, unread_rows
 from graphrag_dagster.core.errors import QuestionError
 from graphrag_dagster.core.extraction.ledger import unreadable_units
 from graphrag_dagster.core.search.levels import level_of
@@ -21,7 +22,7 @@ _PUT_ASIDE = frozenset({"failed", "refused", "unsupported", "units unreadable"})
 
 
 def show_corpus(name: str, reports: int, level: str, *, as_json: bool) -> None:
-    """Print counts, what was put aside, and the biggest communities of a level with their reports.
+    """Print counts, files that were not read, what was put aside, and the biggest communities of a level.
 
     Raises:
         QuestionError: there is no such level.
@@ -33,11 +34,13 @@ def show_corpus(name: str, reports: int, level: str, *, as_json: bool) -> None:
         communities = communities_of(reader, level_of(level))
         quarantine = reader.read(tables.QUARANTINE)
         unreadable = unreadable_units(reader.read(tables.UNIT_LEDGER))
+        files = reader.read(tables.FILES)
     if as_json:
         print_json(
             {
                 "corpus": name,
                 "summary": summary.to_dicts(),
+                "files_not_read": unread_rows(files),
                 "context_sizes": [] if sizes is None else sizes.to_dicts(),
                 "quarantine": quarantine.drop("prompt").to_dicts(),
                 "unreadable": unreadable,
@@ -46,6 +49,7 @@ def show_corpus(name: str, reports: int, level: str, *, as_json: bool) -> None:
         )
         return
     OUT.print(summary_table(name, summary))
+    print_unread(files)
     if sizes is not None:
         OUT.print(sizes_table(sizes))
     _print_quarantine(quarantine)

@@ -12,10 +12,11 @@ from random import Random
 import polars as pl
 
 from fuzz.harness import Subject
-from fuzz.reading import assess
+from fuzz.reading import assess, load
 from support.files import docx, pdf
 
 _MEGABYTE = 1_000_000
+_LONG = 400_000
 _GOOD = "Ada Fenwick of Atlas Shipping met the harbour board in Dover. The board said no."
 
 
@@ -37,7 +38,7 @@ def attack(case: str, home: Path) -> str:
     return fates
 
 
-SUBJECT = Subject("bombs", cases, attack)
+SUBJECT = Subject("bombs", cases, attack, load)
 
 
 def _file(name: str, make: Callable[[], bytes | str]) -> Callable[[Path], None]:
@@ -49,7 +50,7 @@ def _file(name: str, make: Callable[[], bytes | str]) -> Callable[[Path], None]:
 
 
 def _texts() -> dict[str, Callable[[Path], None]]:
-    """A million characters each, without what algorithms hold on to."""
+    """Hundreds of thousands of characters each, without what algorithms hold on to."""
     pieces = {
         "letters": "a", "blanks": " ", "line ends": "\n", "dots": ".", "carets": "^", "digits": "7", "quotes": '"',
         "backticks": "`", "stars": "*", "open brackets": "[", "links": "](", "opened tags": "<a ", "comments": "<!--",
@@ -61,7 +62,7 @@ def _texts() -> dict[str, Callable[[Path], None]]:
         "underscores": "_", "equals": "=\n", "right to left": "\u202e", "dollars": "$1,", "percents": "5%", "times": "1:",
     }  # fmt: skip
     return {
-        f"a million of {name} in {kind}": _file(f"x.{kind}", lambda piece=piece, start=start: start + piece * (_MEGABYTE // len(piece)))  # type: ignore[misc]
+        f"many {name} in {kind}": _file(f"x.{kind}", lambda piece=piece, start=start: start + piece * (_LONG // len(piece)))  # type: ignore[misc]
         for name, piece in pieces.items()
         for kind, start in (("txt", ""), ("md", "# T\n\n"), ("html", "<p>"), ("csv", "text\n"))
     }  # fmt: skip

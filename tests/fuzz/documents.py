@@ -13,7 +13,7 @@ from random import Random
 import polars as pl
 
 from fuzz.harness import Subject
-from fuzz.reading import assess
+from fuzz.reading import assess, load
 from support.files import docx, pdf
 
 #: Every how many cases the units are extracted from, too.
@@ -60,7 +60,7 @@ def attack(case: tuple[str, bytes, bool], home: Path) -> str:
     return assess(lambda folder: (folder / name).write_bytes(data), home, deep=deep)
 
 
-SUBJECT = Subject("documents", cases, attack)
+SUBJECT = Subject("documents", cases, attack, load)
 
 
 def _odd_name(rng: Random) -> str:

@@ -38,11 +38,13 @@ class Subject:
         name: as it is called on the command line and in accounts.
         cases: seeded random numbers, how many → label and input of each; inputs can be pickled.
         attack: a function at the top of a module; input, home of the process → a word for what came of it.
+        prepare: a function at the top of a module that loads what attacks need; no part of any case.
     """
 
     name: str
     cases: Callable[[Random, int], Iterator[tuple[str, Any]]]
     attack: Callable[[Any, Path], str]
+    prepare: Callable[[], object] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,8 +122,8 @@ class _Worker:
         context = multiprocessing.get_context("spawn")
         self._here, there = context.Pipe()
         home = Path(tempfile.mkdtemp(prefix="home-", dir=folder))
-        attack = (subject.attack.__module__, subject.attack.__qualname__)
-        self._process = context.Process(target=_serve, args=(there, attack, home), daemon=True)
+        functions = [_place(function) for function in (subject.attack, subject.prepare) if function]
+        self._process = context.Process(target=_serve, args=(there, functions, home), daemon=True)
         self._process.start()
         there.close()
         if not self._here.poll(_START) or self._here.recv() != "ready":
@@ -145,9 +147,15 @@ class _Worker:
         self._here.close()
 
 
-def _serve(pipe: Connection, attack_at: tuple[str, str], home: Path) -> None:
+def _place(function: Callable[..., object]) -> tuple[str, str]:
+    return function.__module__, function.__qualname__
+
+
+def _serve(pipe: Connection, functions: list[tuple[str, str]], home: Path) -> None:
     _enter(home)
-    attack = getattr(importlib.import_module(attack_at[0]), attack_at[1])
+    attack, *prepare = (getattr(importlib.import_module(module), name) for module, name in functions)
+    for function in prepare:
+        function()
     watch = _Watch(home)
     pipe.send("ready")
     while True:

@@ -13,17 +13,26 @@ from graphrag_dagster.assets.declare import data_version
 from graphrag_dagster.core.corpus.documents import CorpusContents, read_corpus
 from graphrag_dagster.core.corpus.limits import FileLimits
 from graphrag_dagster.core.corpus.text_units import check_units, cut
+from graphrag_dagster.core.corpus.tokens import get_tokenizer
 from graphrag_dagster.core.language.embedders import shared_static
 from graphrag_dagster.core.language.extractive.graph_extractor import ExtractiveGraphExtractor
+from graphrag_dagster.core.language.extractive.pipeline import load_pipeline
 from graphrag_dagster.core.language.tasks import TextUnit
 from graphrag_dagster.resources.warehouse import Warehouse
 
 #: Less than a case may take, so that a reader which hangs is told from one that is stopped.
-LIMITS = FileLimits(max_seconds=5)
+LIMITS = FileLimits(max_seconds=6)
 _SIZE, _OVERLAP = 600, 100
 _MOST_EXTRACTED = 3
 _MOST_CUT = 2_000_000
 _TRACE = re.compile(r"Traceback|File \"|\.py\b")
+
+
+def load() -> None:
+    """Load what going on needs."""
+    load_pipeline()
+    shared_static().embed(["Ada Fenwick"])
+    get_tokenizer("cl100k_base")
 
 
 def assess(write: Callable[[Path], object], home: Path, *, deep: bool) -> str:

@@ -13,6 +13,7 @@ import sys
 import threading
 import time
 from collections.abc import Iterator
+from dataclasses import dataclass
 from multiprocessing.connection import Connection
 from pathlib import Path
 
@@ -52,16 +53,25 @@ class ReaderProcess:
         Raises:
             CorpusError: the process cannot be started.
         """
+        fresh = self._pipe is None
+        answer = self._asked(kind, data, source)
+        if isinstance(answer, _Ended) and not fresh:
+            # What ended it may have come before this file.
+            answer = self._asked(kind, data, source)
+        if isinstance(answer, _Ended):
+            return Declined("failed", _crashed(answer.code, source.limits))
+        return answer
+
+    def _asked(self, kind: str, data: bytes, source: Source) -> "FileContents | Declined | _Ended":
         pipe = self._started()
-        limits = source.limits
         try:
             pipe.send((kind, data, source))
-            if not pipe.poll(limits.max_seconds):
+            if not pipe.poll(source.limits.max_seconds):
                 self.close()
-                return Declined("failed", limits.beyond("max_seconds", "seconds needed"))
+                return Declined("failed", source.limits.beyond("max_seconds", "seconds needed"))
             answer: FileContents | Declined = pipe.recv()
         except (OSError, EOFError, pickle.UnpicklingError):
-            return Declined("failed", self._ended(limits))
+            return self._ended()
         self._used = time.monotonic()
         if isinstance(answer, Declined) and answer.final:
             self.close()
@@ -112,20 +122,30 @@ class ReaderProcess:
                 "memory for one more process?"
             )
 
-    def _ended(self, limits: FileLimits) -> str:
-        """Why the process is no more."""
+    def _ended(self) -> "_Ended":
         code = None
         if self._process is not None:
             with contextlib.suppress(subprocess.TimeoutExpired):
                 code = self._process.wait(timeout=5)
         self.close()
-        if code == -signal.SIGXCPU:
-            return limits.beyond("max_seconds", "seconds needed")
-        name = signal.Signals(-code).name if code and code < 0 else f"code {code}"
-        return (
-            f"its reader crashed ({name}): the file is damaged, or needs more memory than files.max_memory "
-            f"({limits.max_memory:,} bytes)"
-        )
+        return _Ended(code)
+
+
+@dataclass(frozen=True, slots=True)
+class _Ended:
+    """The process ended with that exit code, below 0 for a signal, instead of an answer."""
+
+    code: int | None
+
+
+def _crashed(code: int | None, limits: FileLimits) -> str:
+    if code == -signal.SIGXCPU:
+        return limits.beyond("max_seconds", "seconds needed")
+    name = signal.Signals(-code).name if code and code < 0 else f"code {code}"
+    return (
+        f"its reader crashed ({name}): the file is damaged, or needs more memory than files.max_memory "
+        f"({limits.max_memory:,} bytes)"
+    )
 
 
 class _Shelf:

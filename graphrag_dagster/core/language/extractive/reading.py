@@ -22,7 +22,7 @@ _NOISE = re.compile(
 _WORD = re.compile(r"\S+")
 _EMPHASIS = frozenset("*_`~")
 _ROW = re.compile(r"\s*\|.*\||[^|]*\|[^|]*\|")
-_RULE_BELOW = re.compile(r"\s*\n[ \t]*\|?[ \t]*:?-{2,}[-:| \t]*(?:\n|\Z)")
+_RULE_BELOW = re.compile(r"\s*\n[ \t]*+(?:\|[ \t]*+)?:?-{2,}[-:| \t]*+(?:\n|\Z)")
 _CAPITALS = r"[^\W\d_a-zß-öø-ÿ][^\W\d_a-zß-öø-ÿ'’-]+"
 _LABEL = re.compile(rf"(?:{_CAPITALS}\.?)(?: (?:{_CAPITALS}|[A-Z])\.?){{0,3}}(?=:(?:\s|\Z))")
 _SHOUTED_NAME = re.compile(rf"\b{_CAPITALS}(?: (?:{_CAPITALS}|[A-Z]\.))+(?!\w)")
