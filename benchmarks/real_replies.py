@@ -3,7 +3,9 @@
     python benchmarks/real_replies.py [FOLDER]
 
 FOLDER holds ``mock_cache.json`` and ``llm_cache_shua-chen.json`` of nano-graphrag's recorded replies; default
-is the folder of real data sets beside the checkout.
+is the folder of real data sets beside the checkout. Of each file 20 extraction replies are cut at every
+position, as if an endpoint had said that each is whole; so are 20 reports of a published index, where it lies
+there too.
 """
 
 import json
@@ -11,6 +13,8 @@ import sys
 import time
 from collections import Counter
 from pathlib import Path
+
+import polars as pl
 
 from graphrag_dagster.core.accounting.reply_sizes import names_and_pairs
 from graphrag_dagster.core.corpus.tokens import get_tokenizer
@@ -23,6 +27,8 @@ from graphrag_dagster.core.language.tasks import Quarantined
 
 FILES = ("mock_cache.json", "llm_cache_shua-chen.json")
 DEFAULT = Path(__file__).parents[2] / "shared" / "data" / "nano_graphrag_carol"
+REPORTS = Path("..") / "msft_graphrag" / "verbs_data" / "community_reports.parquet"
+MOST = 20
 WORDS = TextPlaces("")
 
 
@@ -87,10 +93,54 @@ def main() -> None:
         print(f"  other replies: {len(replies) - len(extracting) - len(reporting)}")
         tokens = [count(reply) for reply in extracting]
         print(f"  tokens of an extraction reply: {sum(tokens) / len(tokens):.0f}")
+        cut_extractions(extracting)
+    if (folder / REPORTS).is_file():
+        cut_reports(folder / REPORTS)
     units = chunks((folder / "mock_data.txt").read_text(encoding="utf-8"))
     found = [names_and_pairs(unit) for unit in units]
     names, pairs = (sum(map(len, kind)) / len(units) for kind in zip(*found, strict=True))
     print(f"{len(units)} chunks of the book: {names:.1f} names and {pairs:.1f} pairs of names each")
+
+
+def cut_reports(file: Path) -> None:
+    """Every beginning of real reports; one that is read as a report has lost its end unnoticed."""
+    table = pl.read_parquet(file).sort("human_readable_id").head(MOST)
+    whole = [
+        json.dumps(json.loads(text), ensure_ascii=False, indent=1) for text in table["full_content_json"]
+    ]
+    tried, accepted = 0, 0
+    for reply in whole:
+        read_typed(reply, ReportReply)
+        tried += len(reply)
+        accepted += sum(readable(reply[:end]) for end in range(len(reply)))
+    print(f"{len(whole)} reports cut at every position: accepted {accepted} of {tried:,}")
+    if accepted:
+        sys.exit("a cut report was taken for whole")
+
+
+def readable(reply: str) -> bool:
+    try:
+        read_typed(visible(reply), ReportReply)
+    except NotUsable:
+        return False
+    return True
+
+
+def cut_extractions(replies: list[str]) -> None:
+    """Every beginning of real delimited tuples: refused, or read as mended for want of the end mark."""
+    outcomes: Counter[str] = Counter()
+    for reply in replies[:MOST]:
+        end_mark = reply.upper().rfind("<|COMPLETE")
+        for end in range(end_mark if end_mark > 0 else len(reply)):
+            try:
+                _, mended = read_tuple_records(
+                    visible(reply[:end]), ("entity", "relationship"), gleaning=False
+                )
+            except NotUsable:
+                outcomes["refused"] += 1
+            else:
+                outcomes["counted as mended" if mended else "taken for whole"] += 1
+    print(f"{MOST} extraction replies cut at every position before their end mark: {dict(outcomes)}")
 
 
 def count(text: str) -> int:
