@@ -9,10 +9,11 @@ from dagster import DagsterInstance, SensorResult, build_sensor_context
 
 from graphrag_dagster import tables
 from graphrag_dagster.automation import finished_batches
+from graphrag_dagster.cli.running import instance
 from graphrag_dagster.resources.warehouse import Warehouse
 from support.commands import Run
 from support.corpora import write_corpus
-from support.endpoint import Scripted, ScriptedEndpoint, name_pattern_script
+from support.endpoint import Fault, Scripted, ScriptedEndpoint, name_pattern_script
 from support.tables_of import contents
 
 SETTINGS = """
@@ -126,6 +127,24 @@ def test_a_plan_sends_nothing_and_leaves_out_what_is_remembered(
     assert by_stage["claims"]["remembered"] > 0
     assert [by_stage[stage]["tokens"]["high"] for stage in PLANNED[:3]] == [0, 0, 0]
     assert len(endpoint.requests) == paid
+
+
+def test_an_endpoint_that_never_answers_is_said_in_the_terminal_and_in_the_run_and_counted(
+    run: Run, home: Path
+) -> None:
+    told = "embedding model scripted-embedding did not answer within 0.2 s (vectors, about "
+    with ScriptedEndpoint(faults=lambda *_: Fault(hang=60)) as server:
+        settings = SETTINGS.format(url=server.url) + "  timeout_seconds: 0.2\n"
+        write_corpus(home / "corpora", settings=settings)
+        code, out, err = run("index", "coast")
+        assert code == 1
+        assert "this run: 0 calls, 0 from the cache, 1 failed, 2 time-outs, " in out
+        assert told in err
+        assert "error: no reply from" in err
+        assert len(server.requests) == 2
+    with instance() as dagster:
+        (made,) = dagster.get_runs()
+        assert any(told in (event.user_message or "") for event in dagster.all_logs(made.run_id))
 
 
 def test_pruning_leaves_no_text_of_a_deleted_document(

@@ -13,10 +13,13 @@ import pytest
 
 from graphrag_dagster.core.accounting.use import ModelUse
 from graphrag_dagster.core.language.llm.chat import ChatReply
+from graphrag_dagster.resources.memory.abilities import AbilityStore
 from graphrag_dagster.resources.memory.account import Account
 from graphrag_dagster.resources.memory.database import Database, MemoryFileError, database_at
+from graphrag_dagster.resources.memory.indexings import Indexing, Indexings
 from graphrag_dagster.resources.memory.replies import User
 from graphrag_dagster.resources.memory.upkeep import Pruned, Upkeep
+from graphrag_dagster.resources.memory.usage import UsageLog
 from support.disks import files_of_at_most
 
 
@@ -101,6 +104,7 @@ def test_everything_of_a_corpus_goes_and_others_stay(memory: Any) -> None:
         keep(memory, f"own-{corpus}", User(corpus, "a", "r1"))
         keep(memory, "common", User(corpus, "a", "r1"))
         finish(memory.account(corpus, "a", "r1"))
+        Indexings(memory.database).note(corpus, Indexing("no model", 1, 1.0))
     assert memory.upkeep.prune("c", everything=True) == Pruned(replies=1, vectors=0, kept=0)
     assert kept(memory) == {"own-d", "common"}
     assert b"own-c" not in raw(memory.path)
@@ -108,7 +112,8 @@ def test_everything_of_a_corpus_goes_and_others_stay(memory: Any) -> None:
     assert memory.log.table("d").height == 1
     assert memory.upkeep.prune("d", everything=True) == Pruned(replies=2, vectors=0, kept=0)
     assert b"secret of" not in raw(memory.path)
-    assert [memory.count(table) for table in ("replies", "uses", "finished", "usage")] == [0] * 4
+    tables = ("replies", "uses", "finished", "usage", "indexings")
+    assert [memory.count(table) for table in tables] == [0] * 5
 
 
 def test_pruning_leaves_no_trace_while_others_have_the_file_open(memory: Any) -> None:
@@ -218,6 +223,32 @@ def test_a_process_has_one_connection_and_a_deleted_file_is_begun_anew(tmp_path:
     assert second is not first
     assert Upkeep(second).stats()["replies"] == []
     second.close()
+
+
+def test_a_file_of_the_first_version_is_brought_up_to_date_with_what_it_holds(tmp_path: Path) -> None:
+    path, user = tmp_path / "m.db", User("c", "a", "r")
+    first = Database(path)
+    UsageLog(first).add(user, "extract", "m", ModelUse(calls=3, seconds=1.5))
+    with first.writing() as connection:
+        for change in ("alter table usage drop column timeouts", "alter table usage drop column repeated"):
+            connection.execute(change)
+        connection.execute("drop table paces")
+        connection.execute("drop table indexings")
+        connection.execute("pragma user_version = 1")
+    first.close()
+    later = Database(path)
+    log = UsageLog(later)
+    assert log.of_run("c", "r") == ModelUse(calls=3, seconds=1.5)
+    log.add(user, "extract", "m", ModelUse(retries=1, timeouts=1))
+    assert log.of_run("c", "r") == ModelUse(calls=3, retries=1, timeouts=1, seconds=1.5)
+    store = AbilityStore(later)
+    assert store.get_pace("u", "m") is None
+    store.put_pace("u", "m", 0.25)
+    assert store.get_pace("u", "m") == 0.25
+    done = Indexing("extraction llm", 400, 45.0)
+    Indexings(later).note("c", done)
+    assert Indexings(later).last("c") == done
+    later.close()
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no forks")
