@@ -2,6 +2,7 @@
 
 import hashlib
 import io
+import re
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import wraps
@@ -32,6 +33,7 @@ from dagster import (
 from graphrag_dagster.assets.retrying import retry_of
 from graphrag_dagster.conditions import condition_of
 from graphrag_dagster.core.errors import EndpointError
+from graphrag_dagster.core.visible import visible
 from graphrag_dagster.hooks import HOOKS
 from graphrag_dagster.partitions import CORPUS
 from graphrag_dagster.tables import VECTOR, Table
@@ -216,6 +218,13 @@ def markdown(frame: pl.DataFrame) -> str:
     return "\n".join(lines)
 
 
+def quoted(text: str) -> str:
+    """Return words of documents as code in a table: no link, picture or HTML comes of them."""
+    shown = visible(text).replace("|", "\\|")
+    fence = "`" * (max(map(len, re.findall("`+", shown)), default=0) + 1)
+    return f"{fence} {shown} {fence}" if shown.strip() else ""
+
+
 def counts(frame: pl.DataFrame, column: str) -> dict[str, int]:
     """How often each value of the column occurs, sorted by value."""
     return dict(frame.group_by(column).len().sort(column).iter_rows())
@@ -226,5 +235,6 @@ def _row(cells: Iterable[str]) -> str:
 
 
 def _cell(value: object) -> str:
-    text = " ".join(str(value).split()).replace("|", "\\|").replace("<", "&lt;")
-    return text if len(text) <= _CELL else text[: _CELL - 1] + "…"
+    text = "" if value is None else " ".join(str(value).split())
+    cut = text if len(text) <= _CELL else text[: _CELL - 1] + "…"
+    return cut if isinstance(value, bool | int | float) else quoted(cut)

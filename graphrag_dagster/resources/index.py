@@ -124,6 +124,16 @@ class Index:
         found = published(warehouse, name)
         return found.index if found else _unpublished(warehouse, name)
 
+    @staticmethod
+    def snapshot(name: str) -> str | None:
+        """Return the version of the snapshot that is read, as ``snapshots`` lists it; None for none.
+
+        Raises:
+            WarehouseError: what was published is damaged.
+        """
+        found = published(Warehouse(), name)
+        return found.version if found else None
+
     def ask(
         self,
         question: str,

@@ -13,6 +13,7 @@ from graphrag_dagster.service.backend import Backend
 from graphrag_dagster.service.chat import chat_router
 from graphrag_dagster.service.corpora import corpora_router
 from graphrag_dagster.service.errors import LastResort, add_handlers, documented
+from graphrag_dagster.service.front import front_router
 from graphrag_dagster.service.library import Library
 from graphrag_dagster.service.limits import BodyLimit
 from graphrag_dagster.service.mcp_http import McpOverHttp
@@ -55,12 +56,13 @@ def make_app(settings: ServiceSettings, library: Library | None = None) -> FastA
     guarded: dict[str, Any] = (
         {"dependencies": [Depends(HTTPBearer(auto_error=False))]} if settings.token is not None else {}
     )
+    app.include_router(front_router(backend))
     app.include_router(corpora_router(backend), **guarded)
     app.include_router(chat_router(backend), **guarded)
     app.router.routes.append(mcp.route)
     add_handlers(app)
     # The last one added is the first to see a request.
-    app.add_middleware(BodyLimit, max_bytes=settings.max_body_bytes)
+    app.add_middleware(BodyLimit, max_bytes=settings.max_body_bytes, seconds=settings.request_seconds)
     app.add_middleware(Guard, settings=settings)
     app.add_middleware(LastResort)
     return app

@@ -10,7 +10,7 @@ from graphrag_dagster.service.errors import Refusal, error_response
 from graphrag_dagster.service.settings import LOCAL_NAMES, TOKEN, ServiceSettings
 
 #: Routes that need no token.
-OPEN_PATHS = frozenset({"/health"})
+OPEN_PATHS = frozenset({"/", "/health"})
 
 
 def host_of(header: str) -> str:

@@ -102,7 +102,7 @@ class Backend:
 
 def _version(library: Library, name: str) -> str | None:
     try:
-        return library.published_version(name)
+        return library.snapshot(name)
     except GraphragError:
         return None
 

@@ -1,8 +1,10 @@
 """What a caller is told when a request is refused or fails."""
 
 import logging
+import re
 import traceback
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 from fastapi import FastAPI, Request
@@ -19,10 +21,15 @@ from graphrag_dagster.core.errors import (
     GraphragError,
     QuestionError,
 )
+from graphrag_dagster.core.visible import visible
+from graphrag_dagster.resources.home import corpora_root, home, warehouse_template
 
 LOG = logging.getLogger("graphrag_dagster.service")
 OPENAI_PREFIX = "/v1/"
 _LOGGED_FRAMES = 6
+_LONGEST_TOLD = 2000
+# All but the last part of an absolute path; the slashes of a URL follow its scheme or host.
+_PATH = re.compile(r"(?<![\w.:/…-])/(?:[^/\s'\"]+/)+")
 _INTERNAL = "the server failed; its log says where"
 _OPENAI_TYPES = {401: "authentication_error", 429: "rate_limit_error", 500: "server_error"}
 
@@ -81,16 +88,26 @@ def refusal_of(error: Exception) -> Refusal:
     """Return what a caller is told of an error; one that nobody foresaw is logged and not shown."""
     if isinstance(error, Refusal):
         return error
+    told = without_paths(str(error))
     if isinstance(error, QuestionError):
-        return Refusal(400, "bad_question", str(error))
+        return Refusal(400, "bad_question", told)
     if isinstance(error, CorpusError):
-        return Refusal(404, "corpus_not_found", str(error))
+        return Refusal(404, "corpus_not_found", told)
     if isinstance(error, EngineError | EndpointError):
-        return Refusal(502, "model_failed", str(error))
+        return Refusal(502, "model_failed", told)
     if isinstance(error, GraphragError):
-        return Refusal(409, "corpus_not_ready", str(error))
+        LOG.warning("%s", visible(str(error)))
+        return Refusal(409, "corpus_not_ready", told)
     log_failure(error)
     return Refusal(500, "internal_error", _INTERNAL)
+
+
+def without_paths(text: str) -> str:
+    """Return a text with no more of the server's paths than the last part of each."""
+    for place in (home(), Path(corpora_root()).absolute(), Path(warehouse_template()).absolute().parent):
+        # Of a path with blanks the pattern would leave the beginning.
+        text = text.replace(f"{place}/", "…/").replace(str(place), "…")
+    return _PATH.sub("…/", text)
 
 
 def log_failure(error: BaseException) -> None:
@@ -102,12 +119,14 @@ def log_failure(error: BaseException) -> None:
 
 def error_body(path: str, refusal: Refusal) -> dict[str, Any]:
     """Return the body that tells of a refusal, in the shape of the routes that ``path`` belongs to."""
+    message = visible(refusal.message)
+    message = message if len(message) <= _LONGEST_TOLD else message[: _LONGEST_TOLD - 1] + "…"
     if not path.startswith(OPENAI_PREFIX):
-        return ErrorBody(error=ErrorDetail(type=refusal.kind, message=refusal.message)).model_dump()
+        return ErrorBody(error=ErrorDetail(type=refusal.kind, message=message)).model_dump()
     kind = _OPENAI_TYPES.get(refusal.status) or (
         "server_error" if refusal.status >= 500 else "invalid_request_error"
     )
-    detail = OpenAIErrorDetail(type=kind, message=refusal.message, code=refusal.kind)
+    detail = OpenAIErrorDetail(type=kind, message=message, code=refusal.kind)
     return OpenAIErrorBody(error=detail).model_dump()
 
 
@@ -123,6 +142,7 @@ def documented(*statuses: int, openai: bool = False) -> dict[int | str, dict[str
         401: "The bearer token is missing or wrong.",
         403: "The request comes from a web page of another site.",
         404: "There is no such corpus, report, source or model.",
+        408: "The body did not arrive in time.",
         409: "The corpus has not been indexed, or cannot be used as it is.",
         413: "The body is too large.",
         421: "The server is not known under the host of this request.",
@@ -135,7 +155,7 @@ def documented(*statuses: int, openai: bool = False) -> dict[int | str, dict[str
     model = OpenAIErrorBody if openai else ErrorBody
     return {
         status: {"model": model, "description": meanings[status]}
-        for status in sorted({*statuses, 401, 403, 413, 421, 422, 500})
+        for status in sorted({*statuses, 401, 403, 408, 413, 421, 422, 500})
     }
 
 

@@ -51,7 +51,10 @@ class Library(Protocol):
         """The corpora that can be opened."""
 
     def published_version(self, name: str) -> str:
-        """Which snapshot of a corpus would be opened now."""
+        """What changes when another index of a corpus is published."""
+
+    def snapshot(self, name: str) -> str | None:
+        """The version of the snapshot of a corpus that is read; None where nothing was published."""
 
 
 def real_library() -> Library:

@@ -71,23 +71,31 @@ def _call(turn: asyncio.Future[None]) -> None:
 
 
 class BodyLimit:
-    """Refuses larger bodies before anything reads them.
+    """Refuses bodies that are larger or slower before anything reads them.
 
     Args:
         app: what is guarded.
         max_bytes: largest body.
+        seconds: longest time until all of it is there.
     """
 
-    def __init__(self, app: ASGIApp, max_bytes: int) -> None:
+    def __init__(self, app: ASGIApp, max_bytes: int, seconds: float) -> None:
         self._app = app
         self._max_bytes = max_bytes
+        self._seconds = seconds
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one connection."""
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        messages = await self._read(scope, receive)
+        try:
+            async with asyncio.timeout(self._seconds):
+                messages = await self._read(scope, receive)
+        except TimeoutError:
+            refusal = Refusal(408, "too_slow", f"send a body within {self._seconds:g} seconds")
+            await error_response(scope["path"], refusal)(scope, receive, send)
+            return
         if messages is None:
             refusal = Refusal(413, "body_too_large", f"send at most {self._max_bytes:,} bytes")
             await error_response(scope["path"], refusal)(scope, receive, send)

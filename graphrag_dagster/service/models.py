@@ -51,7 +51,9 @@ class CorpusEntry(BaseModel):
     """A corpus that can be asked."""
 
     name: str
-    version: str | None = Field(description="changes when the corpus is indexed anew")
+    version: str | None = Field(
+        description="version of the snapshot that is read, as the command `snapshots` lists it"
+    )
 
 
 class CorpusList(BaseModel):

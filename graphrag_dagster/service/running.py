@@ -9,6 +9,7 @@ import uvicorn
 from graphrag_dagster.core.errors import SettingsError
 from graphrag_dagster.service.app import make_app
 from graphrag_dagster.service.library import Library
+from graphrag_dagster.service.patience import impatient
 from graphrag_dagster.service.settings import ServiceSettings
 
 _SECONDS_TO_END = 5
@@ -66,6 +67,9 @@ def make_server(
         access_log=False,
         server_header=False,
         proxy_headers=False,
+        http=impatient(settings.request_seconds),
+        ws="none",
+        limit_concurrency=settings.max_connections,
         timeout_graceful_shutdown=_SECONDS_TO_END,
     )
     return Server(config, lambda: announce(url))

@@ -42,6 +42,8 @@ class ServiceSettings:
         ping_seconds: a stream in which nothing happens gets a sign of life as often.
         max_question: longest question in characters.
         max_body_bytes: largest body of a request.
+        request_seconds: how long the head of a request may take to arrive, and how long its body.
+        max_connections: connections at the same time; further ones are answered with 503.
 
     Raises:
         SettingsError: the token is too short, the host is not loopback and there is no token, or a number is
@@ -60,6 +62,8 @@ class ServiceSettings:
     ping_seconds: float = 15.0
     max_question: int = 4_000
     max_body_bytes: int = 1_000_000
+    request_seconds: float = 30.0
+    max_connections: int = 500
 
     def __post_init__(self) -> None:
         if self.token is not None and len(self.token) < _SHORTEST_TOKEN:
@@ -71,7 +75,7 @@ class ServiceSettings:
                 f"the host {self.host!r} can be reached from other machines: set {TOKEN} to at least "
                 f"{_SHORTEST_TOKEN} characters, or use 127.0.0.1"
             )
-        for name in ("max_open", "max_asks", "max_question", "max_body_bytes"):
+        for name in ("max_open", "max_asks", "max_question", "max_body_bytes", "max_connections"):
             if getattr(self, name) < 1:
                 raise SettingsError(f"{name} is {getattr(self, name)}; use 1 or more")
         if not 0 <= self.port <= 65_535:

@@ -128,6 +128,9 @@ class FaultyLibrary:
     def published_version(self, name: str) -> str:
         return self.version
 
+    def snapshot(self, name: str) -> str:
+        return f"snapshot {self.version}"
+
 
 @contextmanager
 def serving(library: Library | None, settings: ServiceSettings) -> Iterator[str]:

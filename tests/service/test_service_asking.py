@@ -166,7 +166,7 @@ def test_a_corpus_is_opened_once_and_again_when_it_is_published_anew(
     library.version = "2"
     assert httpx.get(url + report).status_code == 200
     assert library.opened == ["coast", "coast"]
-    assert {c["version"] for c in httpx.get(url + "/corpora").json()["corpora"]} == {"2"}
+    assert {c["version"] for c in httpx.get(url + "/corpora").json()["corpora"]} == {"snapshot 2"}
 
 
 def test_the_corpora_used_last_stay_open(url: str, library: FaultyLibrary) -> None:

@@ -57,7 +57,7 @@ def test_the_tools_are_typed_and_described(library: FaultyLibrary) -> None:
 def test_tools_give_structured_results(library: FaultyLibrary) -> None:
     async def use(client: Client) -> None:
         listed = (await client.call_tool("list_corpora", {})).structured_content
-        assert listed == {"corpora": [{"name": n, "version": "1"} for n in library.known]}
+        assert listed == {"corpora": [{"name": n, "version": "snapshot 1"} for n in library.known]}
         wishes = {"response_type": "list of 3 points", "general_knowledge": False}
         asked = {**QUESTION, "method": "local", **wishes}
         answer = (await client.call_tool("ask", asked)).structured_content
