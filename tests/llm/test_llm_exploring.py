@@ -246,9 +246,9 @@ def words(text: str) -> int:
 
 
 def local_of(index: Any, *questions: str) -> list[LocalContext]:
-    """Each context holds all text units, as reports."""
+    """Each context holds all text units."""
     units = sources_of(index)
-    rendered = "Reports\nid|title|content\n" + "\n".join(as_row([u.id, u.title, u.text]) for u in units.all)
+    rendered = "Sources\nid|title|content\n" + "\n".join(as_row([u.id, u.title, u.text]) for u in units.all)
     return [LocalContext(units, units.all, rendered) for _ in questions]
 
 
@@ -261,7 +261,8 @@ def scripted(body: dict[str, Any]) -> str:
     if '"follow_ups"' in system:
         asked = section(user, "question") or ""
         more = [f"{asked} Why {n}?" for n in range(5)]
-        return json.dumps({"answer": f"On {asked} [Data: Reports (1, 44)].", "score": 50, "follow_ups": more})
+        rows = "Sources" if (section(user, "material") or "").startswith("Sources") else "Reports"
+        return json.dumps({"answer": f"On {asked} [Data: {rows} (1, 44)].", "score": 50, "follow_ups": more})
     if (partials := section(user, "partial_answers")) is not None:
         return " ".join(f"Built in 1998 {mark}." for mark in re.findall(r"\[Data: [^\]]*\]", partials))
     first = re.search(r"^(\d+)\|", section(user, "reports") or "", re.MULTILINE)
