@@ -122,7 +122,7 @@ def _stream(random: Random) -> tuple[str, Case]:
 def _vectors(random: Random) -> tuple[str, Case]:
     data = [{"index": place, "embedding": [0.1, 0.2, -0.3]} for place in range(2)]
     answer, place = _spoilt(random, {"object": "list", "data": data, "usage": {"prompt_tokens": 2}})
-    if random.random() < 0.3:
+    if isinstance(answer, dict) and random.random() < 0.3:
         answer["data"] = random.choice([data[:1], data[::-1], data * 2, [data[0], data[0]]])
     return f"vectors at {place}", Case("embed", _dumped(answer, random))
 
