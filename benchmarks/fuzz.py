@@ -12,12 +12,13 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
 
-from fuzz import bombs, documents, envelopes, settings
+from fuzz import asking, bombs, documents, envelopes, settings
 from fuzz.harness import Subject, assail
 
 #: Subject → how many cases of it make a full run.
 SUBJECTS: list[tuple[Subject, int]] = [
     (settings.SUBJECT, 2_500),
+    (asking.SUBJECT, 1_200),
     (envelopes.SUBJECT, 1_500),
     (documents.SUBJECT, 5_000),
     (bombs.SUBJECT, len(bombs.BOMBS)),
