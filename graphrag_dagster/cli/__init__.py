@@ -9,11 +9,16 @@ import typer
 
 from graphrag_dagster.cli.app import app
 from graphrag_dagster.cli.console import print_error
+from graphrag_dagster.cli.stopping import STOPPED, Stop
 from graphrag_dagster.core.errors import GraphragError
+from graphrag_dagster.core.system_errors import told_of
 
 
 def main() -> None:
-    """Run the command line; an error that is the user's to mend ends it with one line and its exit code."""
+    """Run the command line; an error that is the user's to mend ends it with one line and its exit code.
+
+    Ctrl-C and SIGTERM end it with one line and 130 or 143.
+    """
     # Nearly all that a run makes lives until its end: collecting it often, or at the exit, gives nothing.
     gc.set_threshold(50_000, 20, 50)
     atexit.register(gc.freeze)
@@ -21,17 +26,36 @@ def main() -> None:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
-    try:
-        sys.exit(app(standalone_mode=False))
-    except GraphragError as error:
-        print_error(str(error))
-        sys.exit(error.exit_code)
-    except typer.TyperException as error:
-        _tell_misuse(error)
-        sys.exit(error.exit_code)
-    except typer.Abort:
-        print_error("stopped; nothing was done")
-        sys.exit(1)
+    stop = Stop()
+    with stop.listening():
+        try:
+            code = app(standalone_mode=False) or 0
+        except BaseException as error:
+            if stop.asked:
+                stop.end()
+            code = _told(error)
+        if stop.asked or code in STOPPED:
+            stop.end(code)
+    sys.exit(code)
+
+
+def _told(error: BaseException) -> int:
+    """Print what a user can mend, and return the exit code; anything else is raised again."""
+    match error:
+        case GraphragError():
+            print_error(str(error))
+            return error.exit_code
+        case typer.TyperException():
+            _tell_misuse(error)
+            return int(error.exit_code)
+        case typer.Abort():
+            print_error("stopped; nothing was done")
+            return 1
+        case OSError():
+            print_error(told_of(error))
+            return 1
+        case _:
+            raise error
 
 
 def _tell_misuse(error: typer.TyperException) -> None:

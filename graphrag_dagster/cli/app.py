@@ -458,10 +458,9 @@ def serve(
     from graphrag_dagster.service.running import run
     from graphrag_dagster.service.settings import ServiceSettings, token_from_environment
 
-    run(
-        ServiceSettings(host=host, port=port, token=token_from_environment(), max_asks=concurrency),
-        typer.echo,
-    )
+    settings = ServiceSettings(host=host, port=port, token=token_from_environment(), max_asks=concurrency)
+    if number := run(settings, typer.echo):
+        raise typer.Exit(128 + number)
 
 
 @app.command()

@@ -6,12 +6,12 @@ import typer
 from rich.markup import escape
 
 from graphrag_dagster.cli.console import ERR, OUT, print_json
-from graphrag_dagster.cli.running import instance
 from graphrag_dagster.core.errors import CorpusError
 from graphrag_dagster.core.wording import counted
 from graphrag_dagster.partitions import CORPUS
 from graphrag_dagster.resources.corpora import CorpusStore, check_name
 from graphrag_dagster.resources.dagster_history import forget_partition, purge_history, runs_of
+from graphrag_dagster.resources.dagster_instance import instance
 from graphrag_dagster.resources.deletion import delete_made, made_of
 from graphrag_dagster.resources.warehouse import Warehouse
 

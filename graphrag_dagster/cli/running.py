@@ -1,14 +1,11 @@
 """A Dagster job run for a corpus in this process, as the commands run theirs."""
 
-import os
 import time
 import uuid
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from dataclasses import dataclass
 
-from dagster import DagsterError, DagsterInstance, ExecuteInProcessResult
-from sqlalchemy.exc import SQLAlchemyError
+from dagster import DagsterError, ExecuteInProcessResult
 
 from graphrag_dagster.assets.retrying import RETRIES_TAG
 from graphrag_dagster.cli.console import ERR, OUT
@@ -18,12 +15,11 @@ from graphrag_dagster.cli.spending import usage_line
 from graphrag_dagster.core.errors import GraphragError, WarehouseError
 from graphrag_dagster.core.progress import listening
 from graphrag_dagster.partitions import CORPUS
-from graphrag_dagster.resources.home import dagster_home
+from graphrag_dagster.resources.dagster_instance import instance
 
 #: Exit code of a run that is finished but lacks something a model was to give.
 INCOMPLETE = 3
 
-_INSTANCE_SETTINGS = "telemetry:\n  enabled: false\nnux:\n  enabled: false\n"
 _QUIET = {"loggers": {"console": {"config": {"log_level": "CRITICAL"}}}}
 
 ResourceConfig = Mapping[str, Mapping[str, object]]
@@ -100,11 +96,12 @@ def run_job(
 
     Raises:
         GraphragError: a step failed for a reason that is the user's to mend.
+        OSError: the system refused a step something.
     """
     from graphrag_dagster.definitions import defs
 
     config = {"language": (budget or Budget()).config(), **(resources or {})}
-    with _storage_told(), instance() as dagster_instance:
+    with instance(capturing=False) as dagster_instance:
         dagster_instance.add_dynamic_partitions(str(CORPUS.name), [name])
         try:
             return defs.resolve_job_def(job).execute_in_process(
@@ -123,34 +120,10 @@ def run_job(
             raise _mendable(error) from error
 
 
-@contextmanager
-def _storage_told() -> Iterator[None]:
-    """Name the place where Dagster cannot write down what happens, as on a disk that is full."""
-    try:
-        yield
-    except SQLAlchemyError as error:
-        why = str(getattr(error, "orig", None) or error).splitlines()[0]
-        raise GraphragError(
-            f"Dagster's records in {dagster_home()} cannot be written or read ({why}); make room or mend "
-            "them, and run again"
-        ) from error
-
-
-def instance() -> DagsterInstance:
-    """The persistent Dagster instance, made on first use; the UI on the same home shows its runs."""
-    folder = dagster_home()
-    folder.mkdir(parents=True, exist_ok=True)
-    config = folder / "dagster.yaml"
-    if not config.exists():
-        config.write_text(_INSTANCE_SETTINGS, encoding="utf-8")
-    os.environ["DAGSTER_HOME"] = str(folder)
-    return DagsterInstance.get()
-
-
 def _mendable(error: BaseException) -> BaseException:
     cause: BaseException | None = error
     while cause is not None:
-        if isinstance(cause, GraphragError):
+        if isinstance(cause, GraphragError | OSError):
             return cause
         cause = cause.__cause__ or cause.__context__
     return error

@@ -10,9 +10,10 @@ from rich.table import Table as RichTable
 from graphrag_dagster import tables
 from graphrag_dagster.cli.console import OUT, markdown, number, print_json
 from graphrag_dagster.cli.unread import print_unread, unread_rows
-from graphrag_dagster.core.errors import QuestionError
+from graphrag_dagster.core.errors import GraphragError, QuestionError
 from graphrag_dagster.core.extraction.ledger import unreadable_units
 from graphrag_dagster.core.search.levels import level_of
+from graphrag_dagster.core.system_errors import told_of
 from graphrag_dagster.resources.corpora import CorpusStore
 from graphrag_dagster.resources.published import published, reading
 from graphrag_dagster.resources.warehouse import Reader, Warehouse
@@ -106,13 +107,20 @@ def sizes_table(sizes: pl.DataFrame) -> RichTable:
 def list_corpora(*, as_json: bool) -> None:
     """Print every corpus, where it lies and how much was made of it."""
     store, warehouse = CorpusStore(), Warehouse()
-    rows = [_listed(store, warehouse, name) for name in store.names()]
+    rows, damaged = [], {}
+    for name in store.names():
+        try:
+            rows.append(_listed(store, warehouse, name))
+        except (GraphragError, OSError) as error:
+            # One that is damaged hides no other.
+            damaged[name] = told_of(error) if isinstance(error, OSError) else str(error)
     if as_json:
-        print_json({"root": str(store.path), "corpora": rows, "misnamed": store.misnamed()})
+        listed = {"root": str(store.path), "corpora": rows, "misnamed": store.misnamed(), "damaged": damaged}
+        print_json(listed)
         return
-    if not rows:
+    if not rows and not damaged:
         OUT.print(f"no corpora below {store.path}; make one with: graphrag-dagster init NAME", soft_wrap=True)
-    else:
+    if rows:
         table = RichTable()
         for column in ("corpus", "documents", "text units", "entities", "reports", "folder"):
             table.add_column(
@@ -123,6 +131,8 @@ def list_corpora(*, as_json: bool) -> None:
                 *(escape(number(v)) if isinstance(v, float) else escape(str(v or "–")) for v in row.values())
             )
         OUT.print(table)
+    for name, problem in damaged.items():
+        OUT.print(f"[yellow]{escape(name)} cannot be read: {escape(problem)}[/]", soft_wrap=True)
     for name in store.misnamed():
         OUT.print(
             f"[yellow]the folder {escape(repr(name))} is no corpus: its name is not allowed[/]",

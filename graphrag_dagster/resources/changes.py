@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any, Literal
 
-from dagster import DagsterEventType, DagsterInstance, DagsterRunStatus, RunRecord, RunsFilter
+from dagster import DagsterEventType, DagsterRunStatus, RunRecord, RunsFilter
 
 from graphrag_dagster.core.corpus.affected import (
     ASKED,
@@ -16,8 +16,8 @@ from graphrag_dagster.core.corpus.affected import (
 )
 from graphrag_dagster.core.corpus.changes import Change, FileChanges, compare_values, flattened
 from graphrag_dagster.resources.corpora import CorpusStore
+from graphrag_dagster.resources.dagster_instance import recorded
 from graphrag_dagster.resources.differences import changed_files, changed_settings, settings_then
-from graphrag_dagster.resources.home import dagster_home
 from graphrag_dagster.resources.published import Origin, Published, published, snapshots
 from graphrag_dagster.resources.warehouse import Warehouse
 from graphrag_dagster.settings import CorpusSettings
@@ -197,9 +197,9 @@ def _unfinished(name: str, snapshot: Published | None) -> Unfinished | None:
 
 
 def _last_index(name: str) -> RunRecord | None:
-    if not (dagster_home() / "dagster.yaml").is_file():
-        return None
-    with DagsterInstance.from_config(str(dagster_home())) as instance:
+    with recorded() as instance:
+        if instance is None:
+            return None
         records = instance.get_run_records(
             RunsFilter(tags={"dagster/partition": name}), limit=_MOST_RUNS, order_by="id", ascending=False
         )
@@ -207,7 +207,9 @@ def _last_index(name: str) -> RunRecord | None:
 
 
 def _failed_step(run_id: str) -> str | None:
-    with DagsterInstance.from_config(str(dagster_home())) as instance:
+    with recorded() as instance:
+        if instance is None:
+            return None
         failures = instance.get_records_for_run(run_id, of_type=DagsterEventType.STEP_FAILURE).records
     return failures[0].event_log_entry.step_key if failures else None
 

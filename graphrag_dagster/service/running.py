@@ -1,10 +1,14 @@
 """The HTTP server's process."""
 
+import signal
 import socket
-from collections.abc import Callable
-from contextlib import suppress
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from types import FrameType
 
 import uvicorn
+from uvicorn.server import HANDLED_SIGNALS
 
 from graphrag_dagster.core.errors import SettingsError
 from graphrag_dagster.service.app import make_app
@@ -26,6 +30,25 @@ class Server(uvicorn.Server):
     def __init__(self, config: uvicorn.Config, ready: Callable[[], None]) -> None:
         super().__init__(config)
         self._ready = ready
+        self.stopped_by: int | None = None
+
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        """Note a signal, and begin to end."""
+        self.stopped_by = self.stopped_by or sig
+        super().handle_exit(sig, frame)
+
+    @contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        """Have signals end the server in order; who called it goes on then, instead of hearing them again."""
+        if threading.current_thread() is not threading.main_thread():
+            yield
+            return
+        before = {number: signal.signal(number, self.handle_exit) for number in HANDLED_SIGNALS}
+        try:
+            yield
+        finally:
+            for number, handler in before.items():
+                signal.signal(number, handler)
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         """Begin to accept requests."""
@@ -79,7 +102,7 @@ def run(
     settings: ServiceSettings,
     announce: Callable[[str], None] = lambda _: None,
     library: Library | None = None,
-) -> None:
+) -> int | None:
     """Serve until interrupted.
 
     Args:
@@ -87,9 +110,13 @@ def run(
         announce: told the URL once requests are accepted.
         library: where indexes are opened; default: the corpora of this machine.
 
+    Returns:
+        the number of the signal that ended it.
+
     Raises:
         SettingsError: the address cannot be used.
     """
-    # After its orderly end the server raises again the signal that ended it.
-    with bind(settings) as bound, suppress(KeyboardInterrupt):
-        make_server(settings, bound, announce, library).run(sockets=[bound])
+    with bind(settings) as bound:
+        server = make_server(settings, bound, announce, library)
+        server.run(sockets=[bound])
+    return server.stopped_by

@@ -6,9 +6,10 @@ import polars as pl
 import pytest
 
 from graphrag_dagster import tables
-from graphrag_dagster.cli.running import instance, run_job
+from graphrag_dagster.cli.running import run_job
 from graphrag_dagster.core.errors import SettingsError
 from graphrag_dagster.definitions import defs
+from graphrag_dagster.resources.dagster_instance import instance
 from graphrag_dagster.resources.integrity import violations
 from graphrag_dagster.resources.questions import questions_of
 from graphrag_dagster.resources.warehouse import Warehouse

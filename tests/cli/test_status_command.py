@@ -11,8 +11,8 @@ import pytest
 
 from graphrag_dagster import tables
 from graphrag_dagster.cli.indexing import published_as_it_is
-from graphrag_dagster.cli.running import instance
 from graphrag_dagster.resources.corpora import CorpusStore
+from graphrag_dagster.resources.dagster_instance import instance
 from graphrag_dagster.resources.published import Origin, publish, published, rollback
 from graphrag_dagster.resources.residue import note_file
 from graphrag_dagster.resources.warehouse import Warehouse

@@ -4,12 +4,14 @@ import hashlib
 import json
 import re
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 from graphrag_dagster.core.errors import WarehouseError
+from graphrag_dagster.core.system_errors import told_of
 from graphrag_dagster.resources.warehouse import Warehouse
 
 FORMAT = 1
@@ -78,13 +80,13 @@ def published(warehouse: Warehouse, corpus: str) -> Published | None:
 
 
 def snapshots(warehouse: Warehouse, corpus: str) -> list[Published]:
-    """Return the snapshots that are kept, the one published last first.
-
-    Raises:
-        WarehouseError: a manifest is damaged.
-    """
+    """Return the snapshots that are kept and whose manifest can be read, the one published last first."""
     folder = folder_of(warehouse, corpus)
-    found = [snapshot_at(folder, file.stem, corpus) for file in folder.glob(f"*{DATA}")]
+    found: list[Published | None] = []
+    for file in folder.glob(f"*{DATA}"):
+        # One that is damaged hides no other; the next publication removes it.
+        with suppress(WarehouseError):
+            found.append(snapshot_at(folder, file.stem, corpus))
     return sorted((one for one in found if one), key=lambda one: (one.published, one.version), reverse=True)
 
 
@@ -105,6 +107,8 @@ def snapshot_at(folder: Path, version: str, corpus: str) -> Published | None:
         return None
     except (ValueError, KeyError, TypeError) as error:
         raise _damaged(place, corpus) from error
+    except OSError as error:
+        raise WarehouseError(told_of(error)) from error
     return Published(file, version, str(manifest["index"]), manifest)
 
 
@@ -125,6 +129,8 @@ def _pointed(folder: Path, corpus: str) -> str | None:
         return None
     except (ValueError, KeyError, TypeError) as error:
         raise _damaged(place, corpus) from error
+    except OSError as error:
+        raise WarehouseError(told_of(error)) from error
     if not _VERSION.fullmatch(version):
         raise _damaged(place, corpus)
     return version

@@ -2,9 +2,11 @@
 
 import multiprocessing
 import os
+import signal
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from graphrag_dagster.core.errors import EngineError
@@ -61,8 +63,10 @@ def map_units(
 
 def _in_pool(number: int, calls: Sequence[tuple[Any, ...]]) -> Iterator[list[UnitExtraction]]:
     """Yield the results of :func:`_work_off` in the order of the calls."""
+    others = set(multiprocessing.active_children())
     with ProcessPoolExecutor(number, mp_context=multiprocessing.get_context("spawn")) as pool:
-        waiting = [pool.submit(_work_off, *call) for call in calls]
+        with _uninterrupted():
+            waiting = [pool.submit(_work_off, *call) for call in calls]
         try:
             for done in waiting:
                 yield done.result()
@@ -71,8 +75,29 @@ def _in_pool(number: int, calls: Sequence[tuple[Any, ...]]) -> Iterator[list[Uni
                 f"a worker process of the extractive engine died ({error}); set extraction.processes to 1, "
                 "or lower than now if memory ran out"
             ) from error
+        except BaseException:
+            # Nobody wants the rest: who pressed Ctrl-C waits for no sentence that is being parsed.
+            for process in set(multiprocessing.active_children()) - others:
+                process.kill()
+            raise
         finally:
             pool.shutdown(cancel_futures=True)
+
+
+@contextmanager
+def _uninterrupted() -> Iterator[None]:
+    """Processes that are begun in the block never hear of Ctrl-C, which a terminal sends to all of a group.
+
+    Who began them ends them; this process hears of what came meanwhile when the block ends.
+    """
+    if not hasattr(signal, "pthread_sigmask"):
+        yield
+        return
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def _chosen(items: int) -> int:

@@ -1,0 +1,110 @@
+"""What ends a command: signals, and what the system refuses."""
+
+import errno
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from time import sleep
+
+import pytest
+
+from graphrag_dagster.core.system_errors import told_of
+from support.commands import Run
+from support.corpora import write_corpus
+from support.endpoint import ScriptedEndpoint
+
+COMMAND = Path(sys.executable).with_name("graphrag-dagster")
+
+
+def stopped(arguments: list[str], number: int, when: Callable[[], bool]) -> tuple[int, str, str]:
+    """Run a command in a group of its own, and signal it as a terminal does once it is time."""
+    with subprocess.Popen(
+        [COMMAND, *arguments],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+        # A shell without job control has what runs in the background ignore Ctrl-C.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+    ) as process:
+        while process.poll() is None and not when():
+            sleep(0.05)
+        os.killpg(process.pid, number)
+        out, err = process.communicate()
+        return process.returncode, out, err
+
+
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_a_stopped_index_ends_with_a_line_and_keeps_what_was_paid(home: Path, number: int, code: int) -> None:
+    with ScriptedEndpoint(seconds=0.3) as endpoint:
+        write_corpus(
+            home / "corpora",
+            settings="engine: llm\ntext_units: {strategy: sentences, size: 40, overlap: 0}\n"
+            f"model: {{base_url: '{endpoint.url}', name: scripted, concurrency: 2}}\n",
+        )
+        ended, _, err = stopped(["index", "coast"], number, lambda: len(endpoint.chats) > 5)
+        assert ended == code
+        assert (
+            err.splitlines()[-1]
+            == f"stopped by {signal.Signals(number).name}; what was made and paid for is kept"
+        )
+        for word in ("Traceback", "Exception ignored", "Interrupt"):
+            assert word not in err
+
+
+@pytest.mark.parametrize(
+    ("number", "mend"),
+    [
+        (errno.EACCES, "mend its rights"),
+        (errno.ENAMETOOLONG, "use a shorter name"),
+        (errno.EROFS, "set GRAPHRAG_DAGSTER_HOME"),
+        (errno.ENOSPC, "make room"),
+        (errno.ESTALE, "mount its file system anew"),
+    ],
+)
+def test_what_the_system_refuses_is_one_line(number: int, mend: str) -> None:
+    told = told_of(OSError(number, os.strerror(number), "/some/where"))
+    assert told.startswith("/some/where: ")
+    assert mend in told
+    assert "\n" not in told
+
+
+def test_a_home_that_is_a_file_is_one_line(run: Run, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write_corpus(home / "corpora")
+    (home / "a file").touch()
+    monkeypatch.setenv("DAGSTER_HOME", str(home / "a file" / "below"))
+    code, _, err = run("index", "coast")
+    assert code == 1
+    assert "error: " in err
+    assert "a file" in err
+    assert "Traceback" not in err
+
+
+@pytest.mark.parametrize("file", ["history/runs.db", "history/runs/index.db", "schedules/schedules.db"])
+def test_damaged_records_of_dagster_are_named_with_the_way_out(
+    run: Run, coast: Path, home: Path, file: str
+) -> None:
+    place = home / ".dagster_home" / file
+    place.write_bytes(b"no database" * 1000)
+    code, _, err = run("index", "coast", "--again")
+    assert code == 1, err
+    assert "error: Dagster's records are damaged: " in err
+    assert str(place) in err
+    assert "move" in err
+
+
+def test_a_damaged_pointer_hides_no_other_corpus(run: Run, coast: Path, home: Path) -> None:
+    write_corpus(home / "corpora", "another")
+    folder = home / "warehouse" / "published" / "another"
+    folder.mkdir(parents=True)
+    (folder / "current.json").write_text("{")
+    code, out, _ = run("corpora", "--json")
+    listed = json.loads(out)
+    assert (code, [one["corpus"] for one in listed["corpora"]]) == (0, ["coast"])
+    assert "delete it and run" in listed["damaged"]["another"]
+    assert "another cannot be read" in run("corpora")[1]
