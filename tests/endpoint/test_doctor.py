@@ -1,8 +1,6 @@
 import json
 import re
 import socket
-import threading
-import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -18,6 +16,7 @@ from graphrag_dagster.resources.endpoint import abilities
 from graphrag_dagster.resources.endpoint.abilities import Abilities, abilities_of
 from graphrag_dagster.resources.endpoint.chat import OpenAIChatModel
 from graphrag_dagster.resources.endpoint.checkup import checkup
+from graphrag_dagster.resources.endpoint.loads import Speed, throughput_advice
 from graphrag_dagster.resources.endpoint.probes import Finding
 from graphrag_dagster.resources.endpoint.probing import examine, verdict
 from graphrag_dagster.resources.memory.abilities import AbilityStore
@@ -302,32 +301,38 @@ def test_stated_rates_are_taken_as_the_pace() -> None:
     assert told.consequence == "sends at most 58,800 requests a minute and 58,800,000 tokens a minute"
 
 
-def fifty_tokens(body: dict[str, Any]) -> Scripted | str:
-    reply = name_pattern_script(body)
-    return "abcd" * 50 if "four plain sentences" in str(body["messages"]) else reply
-
-
-def test_calls_at_once_and_patience_are_advised_by_the_speed() -> None:
-    with ScriptedEndpoint(fifty_tokens, seconds_per_token=0.004, obey_limit=True) as endpoint:
-        enough = found(endpoint, model={"timeout_seconds": 60.0})["throughput"]
-        hurried = found(endpoint, model={"timeout_seconds": 2.0})["throughput"]
-    assert (enough.verdict, enough.consequence) == ("works", "makes up to 16 calls at once")
-    assert hurried.verdict == "works"
-    assert re.fullmatch(r"such a call gets \d+ s; makes up to 16 calls at once", hurried.consequence)
-
-
-def test_more_calls_at_once_are_advised_against_where_they_gain_nothing() -> None:
-    turn = threading.Lock()
-
-    def one_at_a_time(body: dict[str, Any]) -> Scripted | str:
-        with turn:
-            if "four plain sentences" in str(body["messages"]):
-                time.sleep(0.1)
-            return name_pattern_script(body)
-
-    with ScriptedEndpoint(one_at_a_time, obey_limit=True) as endpoint:
+def test_throughput_is_measured() -> None:
+    with ScriptedEndpoint(lambda _: "abcd" * 50, obey_limit=True) as endpoint:
         told = found(endpoint)["throughput"]
-    assert (told.verdict, told.consequence) == ("works", "set model.concurrency: 2; more gains little")
+    assert told.verdict == "works"
+    assert re.fullmatch(r"[\d,]+ tokens/s alone, [\d,]+ with 8 calls at once", told.found)
+
+
+@pytest.mark.parametrize(
+    ("together", "patience", "limit", "verdict_", "consequence"),
+    [
+        (800, 60, 60, "works", "makes up to 16 calls at once"),
+        (800, 20, 60, "works", "such a call gets 60 s; makes up to 16 calls at once"),
+        (
+            *(800, 20, 30, "fallback"),
+            "set model.timeout_seconds: 60, or a smaller model.max_output_tokens; makes up to 16 calls at once",
+        ),
+        (310, 600, 600, "works", "set model.concurrency: 4; more gains little"),
+        (100, 600, 600, "works", "set model.concurrency: 2; more gains little"),
+    ],
+)
+def test_calls_at_once_and_patience_are_advised_by_the_speed(
+    together: float, patience: float, limit: float, verdict_: str, consequence: str
+) -> None:
+    [told] = throughput_advice(
+        Speed(100, 50, 1),
+        Speed(together, 50, 8),
+        settings=ModelSettings(timeout_seconds=patience),
+        refused=False,
+        longest_reply=4000,
+        limit=limit,
+    )
+    assert (told.verdict, told.consequence) == (verdict_, consequence)
 
 
 def test_embeddings_are_probed_where_the_endpoint_makes_them() -> None:

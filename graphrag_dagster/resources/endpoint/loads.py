@@ -16,7 +16,7 @@ from graphrag_dagster.resources.endpoint.chat import OpenAIChatModel
 from graphrag_dagster.resources.endpoint.pace import Size
 from graphrag_dagster.resources.endpoint.probes import Finding
 from graphrag_dagster.settings import CorpusSettings
-from graphrag_dagster.settings.model import TaskName
+from graphrag_dagster.settings.model import ModelSettings, TaskName
 
 _SPARE = 1000
 _SHORT = 300
@@ -50,11 +50,12 @@ _MEND = (
 
 
 @dataclass(frozen=True, slots=True)
-class _Speed:
-    """Tokens a second of all calls together, and the mean tokens of a reply."""
+class Speed:
+    """Tokens a second of all calls together, the mean tokens of a reply, and how many calls were at once."""
 
     tokens_per_second: float
     tokens: float
+    at_once: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,25 +129,49 @@ def pace(model: OpenAIChatModel) -> list[Finding]:
 
 async def throughput(model: OpenAIChatModel, longest_reply: int) -> list[Finding]:
     """Measure tokens a second alone and at once, and advise how many calls to make at once."""
-    name, most = "throughput", model.settings.concurrency
-    at_once = min(_AT_ONCE, most)
+    at_once = min(_AT_ONCE, model.settings.concurrency)
     refused_before = model.connection.limits().too_many_calls
     alone = await _speed(model, range(_ALONE), 1)
     together = await _speed(model, range(_ALONE, _ALONE + at_once), at_once)
+    refused = model.connection.limits().too_many_calls > refused_before
+    limit = model.connection.time_limit(Size(reply=longest_reply))
+    return throughput_advice(
+        alone, together, settings=model.settings, refused=refused, longest_reply=longest_reply, limit=limit
+    )
+
+
+def throughput_advice(
+    alone: Speed,
+    together: Speed,
+    *,
+    settings: ModelSettings,
+    refused: bool,
+    longest_reply: int,
+    limit: float,
+) -> list[Finding]:
+    """Advise how many calls to make at once, and how long to wait for them.
+
+    Args:
+        alone: one call at a time.
+        together: several.
+        settings: of the model.
+        refused: the endpoint said that these were too many.
+        longest_reply: tokens of the longest reply that is asked for.
+        limit: seconds that such a call may take as things are.
+    """
+    name, most = "throughput", settings.concurrency
     gain = together.tokens_per_second / alone.tokens_per_second
-    busy = model.connection.limits().too_many_calls > refused_before
-    advised = most if gain >= _SCALES * at_once else max(2, math.ceil(gain))
+    advised = most if gain >= _SCALES * together.at_once else max(2, math.ceil(gain))
     found = f"{alone.tokens_per_second:,.0f} tokens/s alone, "
-    found += f"{together.tokens_per_second:,.0f} with {at_once} calls at once"
-    found += "; told that these are too many" if busy else ""
+    found += f"{together.tokens_per_second:,.0f} with {together.at_once} calls at once"
+    found += "; told that these are too many" if refused else ""
     told = f"makes up to {most} calls at once"
     if advised < most:
         told = f"set model.concurrency: {advised}; more gains little"
-    seconds = longest_reply * at_once / together.tokens_per_second
-    if together.tokens < _TELLING or seconds <= model.settings.timeout_seconds:
+    seconds = longest_reply * together.at_once / together.tokens_per_second
+    if together.tokens < _TELLING or seconds <= settings.timeout_seconds:
         return [Finding(name, "works", found, told)]
     found += f"; a reply of {longest_reply:,} tokens, the limit, would take {seconds:,.0f} s"
-    limit = model.connection.time_limit(Size(reply=longest_reply))
     if limit >= seconds:
         return [Finding(name, "works", found, f"such a call gets {limit:,.0f} s; {told}")]
     needed = math.ceil(seconds * 1.5 / 60) * 60
@@ -209,7 +234,7 @@ def _judged(short: _Long, long: _Long) -> Finding:
     return Finding(name, "fallback", f"not known whether {long.tokens:,} tokens arrive", remark)
 
 
-async def _speed(model: OpenAIChatModel, numbers: range, at_once: int) -> _Speed:
+async def _speed(model: OpenAIChatModel, numbers: range, at_once: int) -> Speed:
     places = asyncio.Semaphore(at_once)
 
     async def one(number: int) -> int:
@@ -221,4 +246,4 @@ async def _speed(model: OpenAIChatModel, numbers: range, at_once: int) -> _Speed
     begun = time.monotonic()
     tokens = sum(await asyncio.gather(*map(one, numbers)))
     seconds = max(time.monotonic() - begun, 1e-6)
-    return _Speed(max(tokens, 1) / seconds, tokens / len(numbers))
+    return Speed(max(tokens, 1) / seconds, tokens / len(numbers), at_once)
