@@ -1,6 +1,7 @@
 """What every test may use."""
 
 import os
+import shutil
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -28,6 +29,17 @@ os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
 
 REPOSITORY = Path(__file__).parent.parent
 SHARED = REPOSITORY.parent / "shared"
+
+
+#: A file system in memory, and the bytes that must be free there for it to hold all that tests write.
+_MEMORY, _ROOM = Path("/dev/shm"), 4 * 2**30
+
+
+def pytest_configure() -> None:
+    """Put the files of tests into memory where there is room: every commit of a database waits for the disk."""
+    told = "PYTEST_DEBUG_TEMPROOT" in os.environ
+    if not told and os.access(_MEMORY, os.W_OK) and shutil.disk_usage(_MEMORY).free > _ROOM:
+        os.environ["PYTEST_DEBUG_TEMPROOT"] = str(_MEMORY)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
