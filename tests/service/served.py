@@ -11,6 +11,7 @@ from graphrag_dagster.core.errors import (
     SettingsError,
     WarehouseError,
 )
+from graphrag_dagster.core.language.answer_form import AnswerForm
 from graphrag_dagster.core.language.tasks import Usage
 from graphrag_dagster.core.search.answer import Answer, Source
 from graphrag_dagster.resources.index import EntityHit, ReportText, SourceText
@@ -56,6 +57,7 @@ class FaultyIndex:
         plan.wished.append((response_type, general_knowledge))
         if not question.strip():
             raise QuestionError("ask a question with words in it")
+        AnswerForm.checked(response_type, bool(general_knowledge))
         if level == "C9":
             raise QuestionError("there is no level C9; there are: C0, C1")
         plan.running += 1

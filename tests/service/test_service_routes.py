@@ -75,7 +75,7 @@ def test_what_is_asked_reaches_the_index(client: TestClient, library: FaultyLibr
     answer = client.post(ASK, json=body).raise_for_status().json()
     assert library.asked == [("Who led them?", "local", "C0", (("Who struck?", "The dockers."),))]
     assert library.wished == [("single sentence", True)]
-    assert answer["usage"] == {"calls": 2, "input_tokens": 70, "output_tokens": 9}
+    assert answer["usage"] == {"calls": 2, "input_tokens": 70, "output_tokens": 9, "repaired": 0}
     assert answer["sources"][0]["path"] == "news/strike.md"
 
 

@@ -41,11 +41,12 @@ class AnswerForm:
         Raises:
             QuestionError: the response type is longer than :data:`LONGEST_RESPONSE_TYPE`.
         """
-        tidy = " ".join("".join(c if c.isprintable() else " " for c in response_type or "").split())
-        if len(tidy) > LONGEST_RESPONSE_TYPE:
+        given = response_type or ""
+        if len(given) > LONGEST_RESPONSE_TYPE:
             raise QuestionError(
-                f"the response type has {len(tidy)} characters; at most {LONGEST_RESPONSE_TYPE} are allowed"
+                f"the response type has {len(given)} characters; at most {LONGEST_RESPONSE_TYPE} are allowed"
             )
+        tidy = " ".join("".join(c if c.isprintable() else " " for c in given).split())
         return cls(tidy or None, general_knowledge)
 
 
