@@ -16,6 +16,10 @@ from graphrag_dagster.core.wording import counted
 from graphrag_dagster.resources.index import Index
 
 _ROWS_SHOWN = 12
+_NOTHING_NEAR = (
+    "no model was asked: no sentence that was read is near enough to the question; one that uses the "
+    "documents' own words and names is likelier to find some"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,8 +101,12 @@ def _print(answer: Answer, *, streamed: bool) -> None:
             "knowledge, marked \\[LLM: verify], and not from the documents[/]",
             soft_wrap=True,
         )
+    if answer.refused and answer.engine == "extractive":
+        OUT.print(_NOTHING_NEAR, style="dim", soft_wrap=True)
+    elif answer.sources:
+        OUT.print()
     if answer.why:
-        OUT.print(f"\n{escape(answer.why)}", style="dim", soft_wrap=True)
+        OUT.print(escape(answer.why), style="dim", soft_wrap=True)
     OUT.print(escape(", ".join(_facts(answer))), style="dim", soft_wrap=True)
 
 

@@ -143,6 +143,10 @@ def _parts(found: Impact) -> Iterable[tuple[str, pl.DataFrame]]:
     entities, relationships = found.entities, found.relationships
     ends = pl.format("{} – {}", "source", "target")
     kept = ~pl.col("gone")
+    shown = [
+        pl.when(pl.col(kind) > 0).then(pl.format(f"{kind} {{}}", kind)).alias("shown")
+        for kind in ("entities", "relationships", "claims", "reports", "degrees")
+    ]
     yield "entities that go", entities.filter("gone").select("title", "type", "instances", "entity_id")
     yield (
         "entities with fewer instances",
@@ -174,7 +178,7 @@ def _parts(found: Impact) -> Iterable[tuple[str, pl.DataFrame]]:
     yield (
         "reports that show any of it",
         found.reports.select(
-            "level", "title", "entities", "relationships", "claims", "reports", "degrees", "report_id"
+            "level", "title", pl.concat_str(shown, separator=", ", ignore_nulls=True), "report_id"
         ),
     )
     yield (

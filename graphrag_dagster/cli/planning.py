@@ -28,7 +28,7 @@ def show_plan(target: str, *, as_json: bool) -> None:
         return
     print_estimates(f"{name}: {plan.text_units:,} text units", plan)
     OUT.print(
-        "Lowest – expected – highest. Text units are counted exactly, their replies expected from "
+        "Text units are counted exactly, their replies expected from "
         + ("this model's earlier ones" if plan.experienced else "the names in them")
         + "; the stages after extraction are rougher. Nothing was sent.",
         style="dim",
@@ -37,22 +37,25 @@ def show_plan(target: str, *, as_json: bool) -> None:
 
 
 def print_estimates(title: str, plan: Plan) -> None:
-    """Print a plan's stages and their sum."""
-    table = RichTable(title=escape(title), title_justify="left")
-    for column in ("stage", "model", "remembered", "calls", "tokens in", "tokens out", "US$"):
-        table.add_column(column, justify="left" if column in {"stage", "model"} else "right")
+    """Print a plan's stages, a line for each bound of what they need, and their sum."""
+    table = RichTable(title=escape(title), title_justify="left", show_lines=True)
+    table.add_column("stage, model", overflow="fold")
+    table.add_column("")
+    for column in ("calls", "tokens in", "tokens out", "US$"):
+        table.add_column(column, justify="right")
     for one in plan.estimates:
+        money = usd(one, plan.prices.get(one.model))
+        cached = f"\n{number(one.cached)} remembered" if one.cached else ""
         table.add_row(
-            one.stage,
-            escape(one.model),
-            number(one.cached),
-            _range(one.calls),
-            _range(one.input_tokens),
-            _range(one.output_tokens),
-            _money(usd(one, plan.prices.get(one.model))),
+            f"{one.stage}\n{escape(one.model)}{cached}",
+            "lowest\nexpected\nhighest",
+            *(_lines(value) for value in (one.calls, one.input_tokens, one.output_tokens)),
+            "?" if money is None else "\n".join(_dollars(money)),
         )
     OUT.print(table)
-    OUT.print(f"in all {_range(plan.tokens)} tokens, US$ {_money(total_usd(plan))}", soft_wrap=True)
+    total = total_usd(plan)
+    price = "price unknown" if total is None else f"US$ {' – '.join(_dollars(total))}"
+    OUT.print(f"in all {_range(plan.tokens)} tokens, {price}", soft_wrap=True)
 
 
 def usd(one: Estimate, price: Price | None) -> Range | None:
@@ -84,13 +87,15 @@ def total_usd(plan: Plan) -> Range | None:
 def _range(value: Range) -> str:
     if value.low == value.high:
         return number(round(value.expected))
-    return " – ".join(number(round(part)) for part in (value.low, value.expected, value.high))
+    return " – ".join(_lines(value).splitlines())
 
 
-def _money(value: Range | None) -> str:
-    if value is None:
-        return "price unknown"
-    return " – ".join(f"{part:.3f}" for part in (value.low, value.expected, value.high))
+def _lines(value: Range) -> str:
+    return "\n".join(number(round(part)) for part in (value.low, value.expected, value.high))
+
+
+def _dollars(value: Range) -> list[str]:
+    return [f"{part:.3f}" for part in (value.low, value.expected, value.high)]
 
 
 def plan_json(plan: Plan) -> dict[str, Any]:

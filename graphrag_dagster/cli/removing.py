@@ -1,5 +1,6 @@
 """``graphrag-dagster delete`` and ``purge``: what was made of a corpus, and Dagster's records, go."""
 
+import sys
 from dataclasses import asdict
 
 import typer
@@ -71,10 +72,16 @@ def purge_corpus(name: str, *, keep_last: bool, as_json: bool) -> None:
     """Delete what Dagster keeps of a corpus's runs.
 
     Raises:
+        CorpusError: nobody knows a corpus of that name.
         DagsterHistoryError: Dagster's files are in use.
     """
     check_name(name)
     with instance() as dagster_instance:
+        made = made_of(Warehouse(), name) or runs_of(dagster_instance, name)
+        if not (made or name in CorpusStore().names()):
+            raise CorpusError(
+                f"Dagster keeps nothing of a corpus {name!r}; 'graphrag-dagster corpora' lists what there is"
+            )
         purged = purge_history(dagster_instance, name, keep_last=keep_last)
     if as_json:
         print_json({"corpus": name, **asdict(purged)})
@@ -89,5 +96,12 @@ def _agree(name: str, paths: list[str], runs: int) -> None:
     for path in paths:
         ERR.print(f"  {path}", soft_wrap=True, markup=False)
     every = f"the remembered replies and accounts of {name}, and {counted(runs, 'run')} of Dagster"
-    if not typer.confirm(f"Delete all this, {every}?", err=True):
+    try:
+        agreed = typer.confirm(f"Delete all this, {every}?", err=True)
+    except typer.Abort:
+        agreed = False
+    if not sys.stdin.isatty():
+        # Nobody ended the line of the question with a key.
+        ERR.print()
+    if not agreed:
         raise CorpusError("nothing was deleted; --yes deletes without asking")

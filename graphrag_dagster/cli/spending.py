@@ -15,7 +15,6 @@ from graphrag_dagster.resources.memory.database import database_at
 from graphrag_dagster.resources.memory.usage import UsageLog
 from graphrag_dagster.resources.warehouse import Warehouse
 
-_NAMES = ("asset", "task", "model")
 _COUNTS: dict[str, Callable[[ModelUse], float]] = {
     "calls": lambda use: use.calls,
     "cached": lambda use: use.cached,
@@ -68,16 +67,15 @@ def usage_table(corpus: str, run_id: str | None) -> RichTable | None:
     if not used:
         return None
     table = RichTable(title="asked of models in this run", title_justify="left")
-    for column in _NAMES:
-        table.add_column(column)
+    table.add_column("task, model", overflow="fold")
     total = sum(used.values(), ModelUse())
     counts = [name for name, count in _COUNTS.items() if name not in _TROUBLES or count(total)]
     for column in (*counts, "US$", "seconds"):
         table.add_column(column, justify="right")
-    for (asset, task, model), use in used.items():
-        table.add_row(asset, task, escape(model), *_cells(use, counts))
+    for (_, task, model), use in used.items():
+        table.add_row(f"{task}\n{escape(model)}", *_cells(use, counts))
     table.add_section()
-    table.add_row("all", "", "", *_cells(total, counts), style="bold")
+    table.add_row("all", *_cells(total, counts), style="bold")
     return table
 
 

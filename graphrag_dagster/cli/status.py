@@ -76,7 +76,7 @@ def _print(status: Status, plan: Plan | None, problem: str | None) -> None:
     if status.asked:
         OUT.print(f"concerned too, made by commands of their own: {', '.join(status.asked)}", soft_wrap=True)
     if plan and plan.estimates:
-        print_estimates("price of catching up, at most", plan)
+        print_estimates("price of catching up", plan)
     elif status.redo and not status.asks_models:
         OUT.print("price: no model will be asked; it takes time only", soft_wrap=True)
     if problem:

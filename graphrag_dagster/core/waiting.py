@@ -13,7 +13,7 @@ _WORDS = {
     "summarize_descriptions": "merging descriptions",
     "community_report": "a community report",
     "rate_reports": "rating reports",
-    "global_map": "reading reports",
+    "global_map": "reading the context",
     "global_reduce": "the answer",
     "local_search": "the answer",
     "judge_answers": "judging answers",

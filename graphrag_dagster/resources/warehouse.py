@@ -23,6 +23,13 @@ from graphrag_dagster.tables import VECTOR, Column, Table
 _CONFIG: dict[str, Any] = {"python_enable_replacements": False}
 _HOLDER = re.compile(r"held in (?P<program>.+?) \(PID (?P<pid>\d+)\)")
 _WAITS = (0.02, 0.2)
+#: What makes the tables of a group that ``index`` does not make.
+_MADE_BY = {
+    "questions": "answer {}",
+    "answers": "answer {}",
+    "evaluation": "evaluate {}",
+    "studies": "study {} gleanings|windows",
+}
 
 
 def _quoted(identifier: str) -> str:
@@ -269,8 +276,12 @@ class Reader:
         return frame
 
     def _not_made(self, table: Table, what: str) -> WarehouseError:
+        command = _MADE_BY.get(table.group, "index {}").format(self.corpus)
         where = "/".join(table.asset_key)
-        return WarehouseError(f"{table.full_name} {what} for corpus {self.corpus!r}; materialise {where}")
+        return WarehouseError(
+            f"{table.full_name} {what} for corpus {self.corpus!r}; run 'graphrag-dagster {command}' "
+            f"(in Dagster: materialise {where})"
+        )
 
 
 def _identity(file: Path) -> tuple[int, int] | None:

@@ -47,8 +47,8 @@ def test_a_column_that_does_not_exist(names: ColumnNames) -> None:
 
 def test_no_text_column_names_what_there_is_and_the_mend() -> None:
     with pytest.raises(UnreadableError) as caught:
-        read("ship,year\nAtlas,1999\n", "ships.csv")
-    for part in ("ships.csv", "ship, year", "corpus.yaml", "tables"):
+        read("year,ship\n1999,Atlas of the Sea\n", "ships.csv")
+    for part in ("ships.csv", "year, ship", "corpus.yaml", "tables: {'ships.csv': {text: ship}}"):
         assert part in str(caught.value)
 
 

@@ -1,5 +1,6 @@
 """``delete`` and ``purge``: a corpus goes whole, others stay whole."""
 
+import io
 import json
 import shutil
 from collections.abc import Callable
@@ -73,17 +74,20 @@ def test_what_dagster_keeps_goes_but_for_the_last_index(enter: Enter, run: Run) 
         assert dagster_instance.get_materialized_partitions(key) == {"coast"}
         assert dagster_instance.get_latest_materialization_event(key) is not None
     code, out, _ = run("purge", "coast")
-    assert "deleted 1 runs" in out
+    assert "deleted 1 run of" in out
+    code, _, err = run("purge", "coats")
+    assert (code, "nothing of a corpus 'coats'" in err) == (1, True)
 
 
 def test_nothing_goes_unless_someone_agrees(home: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     (home / "corpora" / "moor").mkdir()
     with Warehouse().connect("moor") as connection:
         connection.execute("create table main.notes as select 1 as x")
-    monkeypatch.setattr("typer.confirm", lambda *_, **__: False)
-    code, _, err = run("delete", "moor")
-    assert code == 1
-    assert "nothing was deleted" in err
+    for given in ("n\n", ""):
+        monkeypatch.setattr("sys.stdin", io.StringIO(given))
+        code, _, err = run("delete", "moor")
+        assert code == 1
+        assert "\nerror: nothing was deleted" in err
     assert Warehouse().file("moor").is_file()
     (home / "warehouse" / "moor.duckdb").write_bytes(b"torn")
     assert run("delete", "moor", "--yes")[0] == 0

@@ -123,8 +123,10 @@ def test_a_corpus_that_was_never_indexed_says_what_to_run(warehouse: Warehouse) 
     with pytest.raises(WarehouseError, match="graphrag-dagster index"):
         warehouse.read(tables.FILES, "a")
     warehouse.write(tables.COMMUNITY_MEMBERS, "a", members(("a", "x", 0)))
-    with pytest.raises(WarehouseError, match="materialise corpus/files"):
+    with pytest.raises(WarehouseError, match="run 'graphrag-dagster index a'.*materialise corpus/files"):
         warehouse.read(tables.FILES, "a")
+    with pytest.raises(WarehouseError, match="run 'graphrag-dagster evaluate a'"):
+        warehouse.read(tables.VERDICTS, "a")
 
 
 def test_a_file_that_is_no_database_is_named(warehouse: Warehouse) -> None:

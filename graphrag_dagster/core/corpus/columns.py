@@ -1,7 +1,8 @@
 """Which columns of a table-like file mean what."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 
 TEXT = ("text", "body", "content", "contents", "full_text", "document", "article", "passage", "transcript")
 TITLE = ("title", "headline", "heading", "subject", "name")
@@ -9,6 +10,7 @@ ID = ("id", "document_id", "doc_id", "docid", "uuid", "guid")
 DATE = ("date", "published", "published_at", "publication_date", "created_at", "created", "timestamp")
 
 _LONGEST_SHOWN = 60
+_ROWS_WEIGHED = 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,8 +39,15 @@ class ColumnError(Exception):
     """A column that is needed does not exist; names file, column, the columns there are, and the mend."""
 
 
-def choose(names: ColumnNames | None, available: Sequence[str], path: str) -> ChosenColumns:
+def choose(
+    names: ColumnNames | None,
+    available: Sequence[str],
+    path: str,
+    rows: Iterable[Mapping[str, object]] = (),
+) -> ChosenColumns:
     """Decide the columns of a file: as set where set, else by their usual names (case-insensitive).
+
+    ``rows`` are looked at only where no column is chosen, to name the one that holds the longest texts.
 
     Raises:
         ColumnError: a column that was set does not exist, or no column looks like text.
@@ -52,15 +61,25 @@ def choose(names: ColumnNames | None, available: Sequence[str], path: str) -> Ch
         given[role] = given[role] or _guessed(usual, free)
     text = given["text"]
     if text is None:
+        likely = listed(_wordiest(available, rows)) or "…"
         raise ColumnError(
             f"no column of {path} is known to hold the text; the columns are {listed(available)}; name one "
-            f"in corpus.yaml, e.g. tables: {{'{path}': {{text: {listed(available[:1]) or '…'}}}}}"
+            f"in corpus.yaml, e.g. tables: {{'{path}': {{text: {likely}}}}}"
         )
     if names.metadata is None:
         metadata = tuple(column for column in available if column not in given.values())
     else:
         metadata = tuple(_existing(name, available, path) or name for name in names.metadata)
     return ChosenColumns(text, given["title"], given["id"], given["date"], metadata)
+
+
+def _wordiest(available: Sequence[str], rows: Iterable[Mapping[str, object]]) -> Sequence[str]:
+    lengths = dict.fromkeys(available, 0)
+    for values in islice(rows, _ROWS_WEIGHED):
+        for name in available:
+            value = values.get(name)
+            lengths[name] += len(value) if isinstance(value, str) else 0
+    return sorted(available, key=lambda name: -lengths[name])[:1]
 
 
 def _existing(name: str | None, available: Sequence[str], path: str) -> str | None:

@@ -166,7 +166,8 @@ def _model_finding(model: OpenAIChatModel, models: list[str] | None) -> Finding:
     if models is None:
         return Finding("model", "works", "answers; the endpoint lists no models")
     if model.name in models:
-        return Finding("model", "works", f"one of {len(models)} that are listed")
+        listed = f"one of {len(models)} that are listed" if len(models) > 1 else "the only one listed"
+        return Finding("model", "works", listed)
     told = "another model may have answered under this name; see model.name"
     return Finding("model", "fallback", f"answers, but is not listed; listed: {named(models)}", told)
 

@@ -38,7 +38,7 @@ def reading_of_rows(
     if not columns:
         return Reading((), encoding, tuple(notes))
     try:
-        chosen = choose(source.columns, columns, source.path)
+        chosen = choose(source.columns, columns, source.path, (values for _, values in rows))
     except ColumnError as error:
         raise UnreadableError(str(error)) from error
     places = {name: place for place, name in enumerate([*chosen.metadata, *also])}

@@ -140,9 +140,9 @@ class LlmAnswerer:
             return await self._map(question, *task)
 
         tasks = list(zip(chunks, rendered, strict=True))
-        return list(
-            run_in_order(one, tasks, name="Reading reports", total=len(tasks), calls=self._model.concurrency)
-        )
+        reports = all(unit.kind == "report" for chunk in chunks for unit in chunk)
+        name = "Reading reports" if reports else "Reading text units"
+        return list(run_in_order(one, tasks, name=name, total=len(tasks), calls=self._model.concurrency))
 
     def reduce(self, question: str, partials: Sequence[PartialAnswer]) -> FinalAnswer:
         """Join partial answers, given in descending order of score.

@@ -74,6 +74,7 @@ def run_in_order(
                 jobs.begin(work(item))
                 yield from jobs.ready()
             yield from jobs.rest()
+            jobs.settle()
         finally:
             jobs.cancel()
 
@@ -108,6 +109,7 @@ class _Jobs(Generic[R]):
 
     def __init__(self, loop: asyncio.AbstractEventLoop, most: int, running: Stage | None) -> None:
         self._loop = loop
+        self._most = most
         self._places = threading.Semaphore(most)
         self._pending: deque[Future[R]] = deque()
         self._running = running
@@ -136,6 +138,12 @@ class _Jobs(Generic[R]):
         """Yield all results that are left."""
         while self._pending:
             yield self._oldest()
+
+    def settle(self) -> None:
+        """Wait until every job that has ended is reported as a step."""
+        # A result is there a moment before its callback has run, which gives the place back at its end.
+        for _ in range(self._most):
+            self._places.acquire()
 
     def cancel(self) -> None:
         """Cancel what is under way."""
