@@ -61,11 +61,13 @@ def delete_corpus(name: str, *, yes: bool, as_json: bool) -> None:
         f"{counted(history.runs, 'run')} of Dagster"
     )
     if stays:
-        OUT.print(
-            f"its folder stays: {escape(stays)}; while it lies among the corpora, 'index', and a sensor that "
-            "is on, make everything anew",
-            soft_wrap=True,
+        # A folder elsewhere was a corpus only by its pointer, which is gone.
+        anew = (
+            "'index', and a sensor that is on, make"
+            if name in store.names()
+            else "'index' with its path makes"
         )
+        OUT.print(f"its folder stays: {escape(stays)}; {anew} everything anew", soft_wrap=True)
 
 
 def purge_corpus(name: str, *, keep_last: bool, as_json: bool) -> None:
