@@ -24,7 +24,8 @@ def read_json(data: bytes, source: Source) -> Reading:
     except RecursionError as error:
         raise UnreadableError("JSON that is nested too deeply") from error
     except ValueError as error:
-        raise UnreadableError(f"not valid JSON: {error}") from error
+        # What Python says of long numbers ends in advice to programmers.
+        raise UnreadableError(f"not valid JSON: {str(error).split(';')[0]}") from error
     items, single = _items(content, source)
     rows = [(number, item) for number, item in enumerate(items) if isinstance(item, Mapping)]
     notes = list(decoded.notes)

@@ -19,6 +19,8 @@ _TITLE_KEYS = ("title", "headline")
 _DATE_KEYS = ("date", "published")
 #: Characters of front matter; the library takes a second for each hundred thousand.
 _LONGEST = 50_000
+#: For open brackets it takes the square of their number.
+_MOST_BRACKETS = 1_000
 
 
 def read_markdown(data: bytes, _source: Source) -> Reading:
@@ -56,6 +58,8 @@ def _front_matter(text: str) -> tuple[dict[str, Any], str, str | None]:
         return {}, text, None
     if len(found[1]) > _LONGEST:
         return {}, text, f"front matter of more than {_LONGEST:,} characters was kept as text"
+    if found[1].count("[") + found[1].count("{") > _MOST_BRACKETS:
+        return {}, text, f"front matter with more than {_MOST_BRACKETS} brackets was kept as text"
     import yaml
 
     try:
