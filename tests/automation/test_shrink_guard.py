@@ -105,7 +105,7 @@ def test_a_run_that_loses_its_entities_publishes_nothing_until_it_is_meant(home:
     assert before.rows("graph.entities") > 20
 
     def poet(body: dict[str, Any]) -> Scripted | str:
-        return "I would rather write a poem." if "<source_text>" in str(body) else name_pattern_script(body)
+        return "I would rather write a poem." if "Harlow" in str(body) else name_pattern_script(body)
 
     with ScriptedEndpoint(poet) as server:
         settings = f"extraction: {{engine: llm}}\nmodel: {{base_url: '{server.url}', name: scripted}}\n"
@@ -117,4 +117,4 @@ def test_a_run_that_loses_its_entities_publishes_nothing_until_it_is_meant(home:
         run_job("coast")
     after = published(Warehouse(), "coast")
     assert after is not None
-    assert after.rows("graph.entities") == 0
+    assert 0 < after.rows("graph.entities") < 0.7 * before.rows("graph.entities")

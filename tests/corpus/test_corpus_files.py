@@ -1,4 +1,5 @@
 import os
+import re
 import socket
 import tempfile
 from collections.abc import Iterator
@@ -66,6 +67,37 @@ def test_all_depths_without_what_is_no_part_of_the_corpus(tmp_path: Path) -> Non
 )
 def test_globs(pattern: str, path: str, expected: bool) -> None:
     assert matches(path, pattern) is expected
+
+
+def plainly(pattern: str, path: str) -> bool:
+    """Whether a pattern means a path, tried in all ways."""
+    if not pattern:
+        return not path
+    if pattern.startswith("**/"):
+        rests = [path, *(path[n + 1 :] for n, one in enumerate(path) if one == "/")]
+        return any(plainly(pattern[3:], rest) for rest in rests)
+    if pattern.startswith("*"):
+        end = len(path) if pattern.startswith("**") else len(path.split("/")[0])
+        return any(plainly(pattern.lstrip("*"), path[n:]) for n in range(end + 1))
+    fits = bool(path) and (pattern[0] == path[0] or (pattern[0] == "?" and path[0] != "/"))
+    return fits and plainly(pattern[1:], path[1:])
+
+
+@given(
+    st.lists(st.sampled_from(["a", "b", "?", "*", "/", "**/"]), min_size=1, max_size=8).map("".join),
+    st.lists(st.text("ab", min_size=1, max_size=4), min_size=1, max_size=4),
+)
+def test_taking_what_is_nearest_finds_what_all_ways_find(pattern: str, parts: list[str]) -> None:
+    pattern = re.sub(r"/+", "/", re.sub(r"\*{2,}(?!/)|\*{3,}/", "*", f"a/{pattern}")).rstrip("/")
+    path = "/".join(["a", *parts])
+    found = any(plainly(pattern, "/".join(["a", *parts[:depth]])) for depth in range(len(parts) + 1))
+    assert matches(path, pattern) == found
+
+
+def test_many_wildcards_over_long_names_come_to_an_end() -> None:
+    assert not matches(f"{'a' * 200}/{'a' * 50}", "*a*a*a*a*a*a*a*a*a*b")
+    assert not matches("a" * 2000, "/**a**a**a**a**a**a**b")
+    assert not matches("/".join("a" * 200), "**/a/**/a/**/a/**/a/**/b")
 
 
 @given(st.text(alphabet="ab*?[]!^/.\\-", max_size=12), st.text(alphabet="ab/.", min_size=1, max_size=8))
