@@ -66,7 +66,7 @@ def answer_corpus(name: str, budget: Budget, *, as_json: bool) -> int:
     if as_json:
         print_json({"corpus": name, "answers": made.to_dicts(), "missing": missing, "repaired": repaired})
         return code
-    table = RichTable(title=f"{name}: answers")
+    table = RichTable(title=f"{name}: answers", title_justify="left")
     table.add_column("method")
     for column in _COUNTED:
         table.add_column(column.replace("_", " "), justify="right")

@@ -24,6 +24,7 @@ _COUNTS: dict[str, Callable[[ModelUse], float]] = {
     "tokens in": lambda use: use.input_tokens,
     "tokens out": lambda use: use.output_tokens,
 }
+_LONGEST_TASK = len("claims_disambiguate")
 #: Shown only where there are any.
 _TROUBLES = frozenset({"retries", "time-outs", "failed"})
 
@@ -67,7 +68,7 @@ def usage_table(corpus: str, run_id: str | None) -> RichTable | None:
     if not used:
         return None
     table = RichTable(title="asked of models in this run", title_justify="left")
-    table.add_column("task, model", overflow="fold")
+    table.add_column("task, model", overflow="fold", min_width=_LONGEST_TASK)
     total = sum(used.values(), ModelUse())
     counts = [name for name, count in _COUNTS.items() if name not in _TROUBLES or count(total)]
     for column in (*counts, "US$", "seconds"):

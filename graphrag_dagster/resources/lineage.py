@@ -21,6 +21,7 @@ from graphrag_dagster.tables import Table
 #: What indexes of older versions, which did not merge claims, have in place of merged ones.
 _UNMERGED = (
     "(select *, 'as_is' as description_engine, null::varchar as description_problem, "
+    "null::integer as description_repaired, "
     f"[text_unit_id] as text_unit_ids, 1 as instances from {qualified(tables.CLAIMS)})"
 )
 

@@ -59,8 +59,9 @@ def test_static_vectors_are_independent_of_their_neighbours() -> None:
 
 def test_loading_leaves_the_logging_of_the_program_alone() -> None:
     code = (
-        "import logging; from graphrag_dagster.core.language.embedders import StaticEmbedder; "
-        "StaticEmbedder().embed(['a']); print(logging.getLogger().handlers, logging.getLogger().level)"
+        "import logging; from concurrent.futures import ThreadPoolExecutor; "
+        "from graphrag_dagster.core.language.embedders import StaticEmbedder; "
+        "list(ThreadPoolExecutor(4).map(StaticEmbedder().embed, [['a']] * 4)); print(logging.getLogger().handlers, logging.getLogger().level)"
     )
     shown = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
     assert shown.strip() == "[] 30"

