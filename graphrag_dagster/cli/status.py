@@ -89,6 +89,8 @@ def _state(status: Status) -> str:
     if status.snapshot is None:
         return f"never published; {number(status.files.now)} files"
     since = f"published {status.snapshot.published[:16].replace('T', ' ')} UTC ({status.snapshot.version})"
+    if status.damaged:
+        return f"[red]damaged[/]: {escape(str(status.snapshot.file))} is not what was {since}"
     if status.up_to_date:
         return f"[green]up to date[/], {since}"
     return f"[yellow]changed[/] since it was {since}" if status.redo else since
@@ -154,6 +156,7 @@ def _json(status: Status, plan: Plan | None, problem: str | None) -> dict[str, A
     return {
         "corpus": status.corpus,
         "up_to_date": status.up_to_date,
+        "damaged": str(snapshot.file) if snapshot and status.damaged else None,
         "version": snapshot.version if snapshot else None,
         "published": snapshot.published if snapshot else None,
         "files": asdict(status.files) | {"now": status.files.now},

@@ -22,6 +22,10 @@ class WarehouseError(GraphragError):
     """A table, frame or DuckDB file that cannot be used as asked."""
 
 
+class DamagedError(WarehouseError):
+    """A file that was made whole, and of which a part can no longer be read."""
+
+
 class EngineError(GraphragError):
     """A language engine that cannot do what it was asked, such as gleaning without a model."""
 

@@ -67,6 +67,7 @@ class Status:
         unfinished: a run that ended half-way.
         asks_models: whether a stage of the index asks a model.
         newest: whether the current snapshot was published last; after a rollback it was not.
+        damaged: whether the current snapshot is no longer what was published.
     """
 
     corpus: str
@@ -83,11 +84,13 @@ class Status:
     unfinished: Unfinished | None = None
     asks_models: bool = False
     newest: bool = True
+    damaged: bool = False
 
     @property
     def up_to_date(self) -> bool:
         """Whether nothing is to be done."""
-        return self.snapshot is not None and not self.redo and not self.unfinished
+        done = self.snapshot is not None and not self.damaged
+        return done and not self.redo and not self.unfinished
 
     @property
     def unchanged(self) -> bool:
@@ -121,7 +124,8 @@ def status_of(name: str, code: Mapping[str, Code]) -> Status:
             asks_models=_asks_models(settings),
         )
     newest = snapshots(warehouse, name)[0].version == snapshot.version
-    return replace(_compared(name, settings, snapshot, files, code, unfinished), newest=newest)
+    compared = _compared(name, settings, snapshot, files, code, unfinished)
+    return replace(compared, newest=newest, damaged=not snapshot.intact())
 
 
 def _compared(

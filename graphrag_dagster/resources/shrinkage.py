@@ -1,6 +1,9 @@
 """Whether a rebuilt graph has lost entities that its documents do not explain."""
 
+from collections.abc import Mapping
+
 from graphrag_dagster import tables
+from graphrag_dagster.core.errors import DamagedError
 from graphrag_dagster.resources.published import published, reading
 from graphrag_dagster.resources.warehouse import Reader, Warehouse, qualified
 from graphrag_dagster.tables import Table
@@ -21,22 +24,20 @@ def shrinkage(warehouse: Warehouse, reader: Reader, most: float) -> list[str]:
         most: the largest share of entities that may be lost beyond that.
 
     Returns:
-        what is wrong and what to do, nothing where all is well or nothing is published.
+        what is wrong and what to do, nothing where all is well or nothing that can be read is published.
     """
-    current = published(warehouse, reader.corpus)
-    if current is None:
+    try:
+        before = _published(warehouse, reader.corpus)
+    except DamagedError:
+        # This run is the way out, and there is nothing to compare with.
         return []
-    with reading(warehouse, reader.corpus) as (before, _):
-        entities = _count(before, tables.ENTITIES)
-        documents = before.connection.execute(
-            f"select document_id, count(*) from {qualified(tables.TEXT_CHUNKS)} "
-            "where corpus = ? group by document_id",
-            [reader.corpus],
-        ).fetchall()
+    if before is None:
+        return []
+    entities, documents = before
     left = _count(reader, tables.ENTITIES)
     kept = set(reader.read(tables.DOCUMENTS)["document_id"])
-    units = sum(count for _, count in documents)
-    gone = sum(count for document, count in documents if document not in kept) / units if units else 0.0
+    units = sum(documents.values())
+    gone = sum(count for one, count in documents.items() if one not in kept) / units if units else 0.0
     lost = (entities - left) / entities if entities else 0.0
     if entities < _FEWEST or lost <= most + gone:
         return []
@@ -46,6 +47,19 @@ def shrinkage(warehouse: Warehouse, reader: Reader, most: float) -> list[str]:
         "published. Look at the quarantine and at what was changed in settings, model or prompts; if this is "
         "as it should be, set graph.shrink_guard: 1 in corpus.yaml, index, and take it out again"
     ]
+
+
+def _published(warehouse: Warehouse, corpus: str) -> tuple[int, Mapping[str, int]] | None:
+    """The entities that are published, and the text units of each document; None where nothing is."""
+    if published(warehouse, corpus) is None:
+        return None
+    with reading(warehouse, corpus) as (reader, _):
+        rows = reader.connection.execute(
+            f"select document_id, count(*) from {qualified(tables.TEXT_CHUNKS)} "
+            "where corpus = ? group by document_id",
+            [corpus],
+        ).fetchall()
+        return _count(reader, tables.ENTITIES), dict(rows)
 
 
 def _count(reader: Reader, table: Table) -> int:

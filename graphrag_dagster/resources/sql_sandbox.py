@@ -12,7 +12,10 @@ from pathlib import Path
 from threading import Timer
 from typing import IO, Any, cast
 
+import duckdb
+
 from graphrag_dagster.core.errors import QuestionError
+from graphrag_dagster.resources.damage import is_damage
 from graphrag_dagster.resources.published import reading
 from graphrag_dagster.resources.warehouse import Warehouse
 from graphrag_dagster.tables import ALL_TABLES
@@ -78,6 +81,7 @@ def queried(
     Raises:
         QuestionError: it is not one statement that only reads, DuckDB refuses it, or it reaches a limit.
         WarehouseError: the corpus has not been indexed.
+        DamagedError: what it reads cannot be read.
     """
     given = limits or SqlLimits()
     with reading(warehouse, corpus) as (reader, _):
@@ -158,12 +162,15 @@ class _Process:
         self._late = True
         self._process.kill()
 
-    def _refused(self, told: dict[str, str]) -> QuestionError:
+    def _refused(self, told: dict[str, str]) -> Exception:
         if told["error"] == "refused":
             return QuestionError("give one select statement; nothing else can be run here")
         if told["error"] == "memory":
             return self._too_large()
         text = told["text"].strip()
+        if is_damage(text):
+            # As if the file were read in this process: who opened it names it, with the way out.
+            return duckdb.IOException(text)
         hints = "".join(f"\n{line}" for line in _hints(text, self._request["query"]))
         return QuestionError(f"the query failed: {text[:_LONGEST_TOLD]}{hints}")
 

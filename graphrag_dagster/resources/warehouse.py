@@ -14,9 +14,10 @@ import duckdb
 import polars as pl
 from dagster import ConfigurableResource
 
-from graphrag_dagster.core.errors import WarehouseError
+from graphrag_dagster.core.errors import DamagedError, WarehouseError
 from graphrag_dagster.resources import migrations
 from graphrag_dagster.resources.corpora import check_name
+from graphrag_dagster.resources.damage import damage_told
 from graphrag_dagster.resources.home import warehouse_template
 from graphrag_dagster.tables import VECTOR, Column, Table
 
@@ -30,6 +31,9 @@ _MADE_BY = {
     "evaluation": "evaluate {}",
     "studies": "study {} gleanings|windows",
 }
+_MEND = "move it away to have it made anew"
+#: Whole phrases: a damaged file is told of with blocks, and a path may have any word.
+_BUSY = ("Could not set lock on file", "different configuration", "already attached")
 
 
 def _quoted(identifier: str) -> str:
@@ -84,6 +88,7 @@ class Warehouse(ConfigurableResource[None]):
         Raises:
             WarehouseError: there is no such file to read, another process holds it, it is no DuckDB file, or
                 a newer version made it.
+            DamagedError: a part of it cannot be read, then or in the block.
         """
         file = self._made(corpus) if read_only else self.file(corpus)
         file.parent.mkdir(parents=True, exist_ok=True)
@@ -94,8 +99,9 @@ class Warehouse(ConfigurableResource[None]):
             lambda opened: opened.close(),
         )
         try:
-            (migrations.check if read_only else migrations.upgrade)(connection, file)
-            yield connection
+            with damage_told(file, _MEND):
+                (migrations.check if read_only else migrations.upgrade)(connection, file)
+                yield connection
         finally:
             connection.close()
 
@@ -202,9 +208,8 @@ class Warehouse(ConfigurableResource[None]):
             except duckdb.Error as error:
                 text = str(error)
                 if not is_busy(error):
-                    raise WarehouseError(
-                        f"{file} cannot be opened as a DuckDB file: {text.splitlines()[0]}; move it away to "
-                        "have it made anew"
+                    raise DamagedError(
+                        f"{file} cannot be opened as a DuckDB file: {text.splitlines()[0]}; {_MEND}"
                     ) from error
                 if time.monotonic() >= deadline:
                     raise WarehouseError(_held(file, text, self.lock_timeout_seconds)) from error
@@ -224,8 +229,7 @@ def attaching(file: Path, alias: str, *, read_only: bool) -> str:
 
 def is_busy(error: duckdb.Error) -> bool:
     """Whether a file cannot be opened only because someone has it open, in this process or another."""
-    text = str(error)
-    return "lock" in text.lower() or "different configuration" in text or "already attached" in text
+    return any(words in str(error) for words in _BUSY)
 
 
 @dataclass(frozen=True, slots=True)

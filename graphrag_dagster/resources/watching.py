@@ -5,6 +5,7 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
+from graphrag_dagster.core.errors import DamagedError
 from graphrag_dagster.resources.corpora import CorpusStore
 from graphrag_dagster.resources.differences import changed_files, changed_settings
 from graphrag_dagster.resources.published import published
@@ -64,14 +65,17 @@ def _files(folder: Path) -> Iterator[tuple[str, os.DirEntry[str]]]:
 def changed_since_published(corpora: CorpusStore, warehouse: Warehouse, corpus: str) -> bool:
     """Whether files or settings differ from those that the current snapshot was made from.
 
-    True where nothing is published yet. Reads every file.
+    True where nothing is published yet, or what is published is damaged. Reads every file.
 
     Raises:
         CorpusError: there is no such corpus.
         SettingsError: its settings cannot be used.
-        WarehouseError: the manifest of the snapshot is damaged.
     """
-    snapshot = published(warehouse, corpus)
+    try:
+        snapshot = published(warehouse, corpus)
+    except DamagedError:
+        # An index publishes anew.
+        return True
     if snapshot is None or changed_settings(corpora.settings(corpus), snapshot):
         return True
     return bool(changed_files(corpora, corpus, snapshot))

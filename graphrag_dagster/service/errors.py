@@ -16,6 +16,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from graphrag_dagster.core.errors import (
     CorpusError,
+    DamagedError,
     EndpointError,
     EngineError,
     GraphragError,
@@ -23,6 +24,7 @@ from graphrag_dagster.core.errors import (
 )
 from graphrag_dagster.core.visible import visible
 from graphrag_dagster.resources.home import corpora_root, home, warehouse_template
+from graphrag_dagster.resources.memory.database import MemoryFileError
 
 LOG = logging.getLogger("graphrag_dagster.service")
 OPENAI_PREFIX = "/v1/"
@@ -95,6 +97,9 @@ def refusal_of(error: Exception) -> Refusal:
         return Refusal(404, "corpus_not_found", told)
     if isinstance(error, EngineError | EndpointError):
         return Refusal(502, "model_failed", told)
+    if isinstance(error, DamagedError | MemoryFileError):
+        LOG.error("%s", visible(str(error)))
+        return Refusal(500, "damaged", told)
     if isinstance(error, GraphragError):
         LOG.warning("%s", visible(str(error)))
         return Refusal(409, "corpus_not_ready", told)

@@ -14,6 +14,7 @@ from graphrag_dagster.core.errors import GraphragError
 _VERSION = 3
 _BUSY_MS = 60_000
 _NO_ROOM = (sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR)
+_DAMAGE = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
 _SCHEMA = """
 create table replies (
     key blob primary key, task text not null, model text not null, text text not null,
@@ -111,8 +112,12 @@ class Database:
 
     @contextmanager
     def reading(self) -> Iterator[sqlite3.Connection]:
-        """Read."""
-        with self._lock:
+        """Read.
+
+        Raises:
+            MemoryFileError: the file is damaged.
+        """
+        with self._lock, self._told():
             yield self._connection
 
     @contextmanager
@@ -120,9 +125,9 @@ class Database:
         """Write in one transaction: all of it, or nothing.
 
         Raises:
-            MemoryFileError: the disk is full, or fails.
+            MemoryFileError: the file is damaged, or the disk is full, or fails.
         """
-        with self._lock, self._room_needed():
+        with self._lock, self._told():
             # Taken at the beginning: a reader that turned writer could be refused.
             self._connection.execute("begin immediate")
             try:
@@ -140,7 +145,7 @@ class Database:
         Raises:
             MemoryFileError: another process reads the file for so long that traces are left.
         """
-        with self._lock, self._room_needed():
+        with self._lock, self._told():
             self._connection.execute("vacuum")
             busy = self._connection.execute("pragma wal_checkpoint(truncate)").fetchone()[0]
         if busy:
@@ -155,15 +160,23 @@ class Database:
             self._connection.close()
 
     @contextmanager
-    def _room_needed(self) -> Iterator[None]:
+    def _told(self) -> Iterator[None]:
         try:
             yield
-        except sqlite3.OperationalError as error:
-            if error.sqlite_errorcode & 0xFF not in _NO_ROOM:
-                raise
-            raise MemoryFileError(
-                f"{self.path} cannot be written ({error}); what is remembered stays. Make room, and run again"
-            ) from error
+        except sqlite3.DatabaseError as error:
+            # An error of the module itself bears no code of the database.
+            code = getattr(error, "sqlite_errorcode", 0) & 0xFF
+            if code in _NO_ROOM:
+                raise MemoryFileError(
+                    f"{self.path} cannot be written ({error}); what is remembered stays. Make room, and run "
+                    "again"
+                ) from error
+            if code in _DAMAGE:
+                raise MemoryFileError(
+                    f"{self.path} is damaged ({error}); restore its back-up, or save what can be read with "
+                    "sqlite3's .recover, or move it away and run again: replies are paid for anew then"
+                ) from error
+            raise
 
     def _log_ahead(self) -> None:
         """Switch to WAL; while another process does so SQLite refuses at once, whatever its time-out."""

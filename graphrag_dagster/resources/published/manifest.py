@@ -10,7 +10,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from graphrag_dagster.core.errors import WarehouseError
+from graphrag_dagster.core.errors import DamagedError, WarehouseError
 from graphrag_dagster.core.system_errors import told_of
 from graphrag_dagster.resources.warehouse import Warehouse
 
@@ -136,5 +136,5 @@ def _pointed(folder: Path, corpus: str) -> str | None:
     return version
 
 
-def _damaged(place: Path, corpus: str) -> WarehouseError:
-    return WarehouseError(f"{place} is damaged; delete it and run 'graphrag-dagster index {corpus}'")
+def _damaged(place: Path, corpus: str) -> DamagedError:
+    return DamagedError(f"{place} is damaged; delete it and run 'graphrag-dagster index {corpus}'")

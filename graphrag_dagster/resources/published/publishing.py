@@ -65,6 +65,9 @@ def publish(
     folder = folder_of(warehouse, corpus)
     with _locked(warehouse, folder):
         before = _undamaged(warehouse, corpus)
+        if before is not None and not before.intact():
+            # What it alone has cannot be told from what is damaged.
+            before = None
         _tidy(folder, corpus)
         try:
             made = _made(warehouse, corpus, made_by, fresh, before)

@@ -9,7 +9,8 @@ from typing import Any
 
 import duckdb
 
-from graphrag_dagster.core.errors import WarehouseError
+from graphrag_dagster.core.errors import DamagedError, WarehouseError
+from graphrag_dagster.resources.damage import damage_told
 from graphrag_dagster.resources.published.manifest import Published, published
 from graphrag_dagster.resources.warehouse import Reader, Warehouse, is_busy
 
@@ -31,7 +32,8 @@ def reading(
         a reader of the tables, and the snapshot that is read, None for the warehouse's own file.
 
     Raises:
-        WarehouseError: the corpus has not been indexed, or what was published cannot be read.
+        WarehouseError: the corpus has not been indexed.
+        DamagedError: what was published cannot be read, then or in the block.
     """
     options = {**_CONFIG, **(config or {})}
     with ExitStack() as stack:
@@ -40,7 +42,8 @@ def reading(
             connection = stack.enter_context(warehouse.connect(corpus, read_only=True, config=options))
             yield Reader(connection, corpus), None
         else:
-            yield Reader(opened[0], corpus), opened[1]
+            with damage_told(opened[1].file, f"run 'graphrag-dagster index {corpus}'"):
+                yield Reader(opened[0], corpus), opened[1]
 
 
 def _opened(
@@ -57,7 +60,7 @@ def _opened(
             newer = published(warehouse, corpus)
             # Deleted between the look and the opening: a newer snapshot has taken its place.
             if newer is None or newer.version == found.version:
-                raise WarehouseError(
+                raise DamagedError(
                     f"the published index {found.file} cannot be read ({str(error).splitlines()[0]}); run "
                     f"'graphrag-dagster index {corpus}'"
                 ) from error

@@ -1,0 +1,40 @@
+"""DuckDB files of which a part can no longer be read: found where it is read, and told with the way out."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import duckdb
+
+from graphrag_dagster.core.errors import DamagedError
+
+# Blocks bear a checksum, so that damage is found before anything is made of their bytes.
+_DAMAGE = (
+    "IO Error: Corrupt database file",
+    "IO Error: Could not read enough bytes from file",
+    "Serialization Error: ",
+)
+
+
+def is_damage(text: str) -> bool:
+    """Whether what DuckDB says of an error is that a block cannot be read."""
+    return text.startswith(_DAMAGE)
+
+
+@contextmanager
+def damage_told(file: Path, mend: str) -> Iterator[None]:
+    """Name a file in place of the block of it that cannot be read.
+
+    Args:
+        file: what is read in the block of code.
+        mend: the way out.
+
+    Raises:
+        DamagedError: a part of the file cannot be read.
+    """
+    try:
+        yield
+    except duckdb.Error as error:
+        if not is_damage(str(error)):
+            raise
+        raise DamagedError(f"{file} is damaged ({str(error).splitlines()[0]}); {mend}") from error

@@ -1,0 +1,139 @@
+"""A file that is damaged is named with the way out by every command, and hides nothing else."""
+
+import json
+from pathlib import Path
+
+import duckdb
+import pytest
+from fastapi.testclient import TestClient
+
+from graphrag_dagster import tables
+from graphrag_dagster.core.errors import DamagedError
+from graphrag_dagster.resources.corpora import CorpusStore
+from graphrag_dagster.resources.memory.database import Database, MemoryFileError
+from graphrag_dagster.resources.published import publish, published
+from graphrag_dagster.resources.shrinkage import shrinkage
+from graphrag_dagster.resources.warehouse import Warehouse, is_busy
+from graphrag_dagster.resources.watching import changed_since_published
+from graphrag_dagster.service.app import make_app
+from graphrag_dagster.service.settings import ServiceSettings
+from support.commands import Run
+from support.corpora import write_corpus
+from support.damage import Spoil, blotted, cut, holed, holed_memory, without_log
+
+ASK = ("ask", "coast", "Who led the Dockers Union?")
+SQL = ("sql", "coast", "select * from corpus.documents, graph.entities, reports.community_reports")
+
+
+def snapshot() -> Path:
+    found = published(Warehouse(), "coast")
+    assert found is not None
+    return found.file
+
+
+def told(run: Run, *arguments: str) -> str:
+    code, _, err = run(*arguments)
+    assert code == 1, err
+    lines = err.strip().splitlines()
+    assert len(lines) == 1, err
+    assert lines[0].startswith("error: ")
+    return lines[0]
+
+
+def read_all(warehouse: Warehouse) -> None:
+    with warehouse.reading("coast") as reader:
+        for table in tables.ALL_TABLES:
+            reader.read_if_present(table)
+
+
+@pytest.mark.parametrize("spoil", [cut, blotted, holed])
+def test_a_damaged_snapshot_is_named_by_who_reads_it(run: Run, coast: Path, spoil: Spoil) -> None:
+    file = snapshot()
+    spoil(file)
+    for command in (ASK, SQL):
+        line = told(run, *command)
+        assert str(file) in line
+        assert "run 'graphrag-dagster index coast'" in line
+    code, out, _ = run("status", "coast", "--json")
+    assert (code, json.loads(out)["damaged"], json.loads(out)["up_to_date"]) == (6, str(file), False)
+    assert str(file) in run("status", "coast")[1]
+    assert run("snapshots", "coast")[0] == 0
+
+
+@pytest.mark.parametrize("spoil", [cut, blotted])
+def test_a_damaged_snapshot_hides_no_other_corpus(run: Run, coast: Path, home: Path, spoil: Spoil) -> None:
+    write_corpus(home / "corpora", "another")
+    spoil(snapshot())
+    assert str(snapshot()) in told(run, "show", "coast")
+    code, out, _ = run("corpora", "--json")
+    listed = json.loads(out)
+    assert (code, [one["corpus"] for one in listed["corpora"]]) == (0, ["another"])
+    assert str(snapshot()) in listed["damaged"]["coast"]
+
+
+@pytest.mark.parametrize("spoil", [cut, blotted, holed])
+def test_the_next_publication_mends_a_damaged_snapshot(coast: Path, spoil: Spoil) -> None:
+    before = published(Warehouse(), "coast")
+    spoil(snapshot())
+    with Warehouse().reading("coast") as made:
+        assert shrinkage(Warehouse(), made, 0.1) == []
+    mended, _ = publish(Warehouse(), "coast")
+    assert before is not None
+    assert (mended.version, mended.intact()) == (before.version, True)
+
+
+@pytest.mark.parametrize("spoil", [cut, blotted, holed])
+def test_a_damaged_working_file_is_named_with_the_way_out(run: Run, coast: Path, spoil: Spoil) -> None:
+    file = Warehouse().file("coast")
+    spoil(file)
+    with pytest.raises(DamagedError, match="move it away") as raised:
+        read_all(Warehouse())
+    assert str(file) in str(raised.value)
+    # Who asks reads the snapshot.
+    assert run(*ASK)[0] == 0
+
+
+def test_a_file_is_busy_only_where_duckdb_says_so() -> None:
+    assert is_busy(duckdb.IOException('IO Error: Could not set lock on file "a.duckdb": held in python'))
+    assert not is_busy(duckdb.IOException('IO Error: Cannot open file "/locked/blocks.duckdb"'))
+
+
+@pytest.mark.parametrize("spoil", [cut, blotted, holed_memory])
+def test_damaged_remembered_replies_are_named_with_the_way_out(run: Run, coast: Path, spoil: Spoil) -> None:
+    file = without_log(coast.parents[1] / "cache" / "replies.sqlite")
+    spoil(file)
+    for command in (ASK, ("cache", "stats")):
+        line = told(run, *command)
+        assert str(file) in line
+        assert "move it away" in line
+    assert run("corpora")[0] == run("show", "coast")[0] == 0
+
+
+def test_memory_that_breaks_while_it_is_open_is_named(tmp_path: Path) -> None:
+    database = Database(tmp_path / "m.db")
+    holed_memory(without_log(database.path))
+    with pytest.raises(MemoryFileError, match=r"m\.db is damaged"), database.reading() as connection:
+        connection.execute("select * from replies").fetchall()
+    with pytest.raises(MemoryFileError, match=r"m\.db is damaged"), database.writing() as connection:
+        connection.execute("insert into paces values ('u', 'm', 1)")
+    database.close()
+
+
+@pytest.mark.parametrize("spoil", [cut, holed])
+def test_a_server_answers_from_the_other_corpora(coast: Path, home: Path, spoil: Spoil) -> None:
+    spoil(snapshot())
+    write_corpus(home / "corpora", "bare")
+    with TestClient(make_app(ServiceSettings()), base_url="http://127.0.0.1") as client:
+        answer = client.post("/corpora/coast/ask", json={"question": "Who led the Dockers Union?"})
+        other = client.post("/corpora/bare/ask", json={"question": "Who?"})
+    assert (answer.status_code, answer.json()["error"]["type"]) == (500, "damaged")
+    assert snapshot().name in answer.json()["error"]["message"]
+    assert str(home) not in answer.text
+    assert (other.status_code, other.json()["error"]["type"]) == (409, "corpus_not_ready")
+
+
+@pytest.mark.parametrize("name", ["current.json", "manifest"])
+def test_what_watches_has_a_damaged_publication_made_anew(coast: Path, name: str) -> None:
+    place = snapshot().with_suffix(".json") if name == "manifest" else snapshot().with_name(name)
+    place.write_text("{", encoding="utf-8")
+    assert changed_since_published(CorpusStore(), Warehouse(), "coast")
