@@ -4,11 +4,14 @@ import errno
 import json
 import os
 import signal
+import socket
 import subprocess
 import sys
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from time import sleep
+from urllib.request import urlopen
 
 import pytest
 
@@ -29,6 +32,7 @@ def stopped(arguments: list[str], number: int, when: Callable[[], bool]) -> tupl
         stderr=subprocess.PIPE,
         text=True,
         start_new_session=True,
+        env={**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])},
         # A shell without job control has what runs in the background ignore Ctrl-C.
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     ) as process:
@@ -55,6 +59,24 @@ def test_a_stopped_index_ends_with_a_line_and_keeps_what_was_paid(home: Path, nu
         )
         for word in ("Traceback", "Exception ignored", "Interrupt"):
             assert word not in err
+
+
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_a_stopped_server_ends_with_a_line(home: Path, number: int, code: int) -> None:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+
+    def answers() -> bool:
+        with suppress(OSError), urlopen(f"http://127.0.0.1:{port}/corpora") as answer:
+            return bool(answer.status == 200)
+        return False
+
+    ended, _, err = stopped(["serve", "--port", str(port)], number, answers)
+    assert ended == code, err
+    told = f"stopped by {signal.Signals(number).name}; what was made and paid for is kept"
+    assert err.splitlines()[-1] == told
+    assert "Traceback" not in err
 
 
 @pytest.mark.parametrize(
