@@ -3,6 +3,7 @@
 import atexit
 import gc
 import io
+import logging
 import sys
 
 import typer
@@ -22,6 +23,9 @@ def main() -> None:
     # Nearly all that a run makes lives until its end: collecting it often, or at the exit, gives nothing.
     gc.set_threshold(50_000, 20, 50)
     atexit.register(gc.freeze)
+    # While a package that is being loaded has set up the root logger, requests of other threads are no news.
+    for client in ("httpx", "httpx2"):
+        logging.getLogger(client).setLevel(logging.WARNING)
     # Where the terminal has no sign for a character, it is spelt out.
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
