@@ -23,7 +23,7 @@ def main() -> None:
     parser.add_argument("folder", type=Path)
     parser.add_argument("--extras", default="", help="extras of this project, with commas")
     parser.add_argument("packages", nargs="*")
-    given = parser.parse_args()
+    given = parser.parse_intermixed_args()
     uv = shutil.which("uv")
     count = len(re.findall(r"^\S+==", Path(LOCK).read_text(encoding="utf-8"), re.MULTILINE))
     print(f"Installing about {count} packages into {given.folder} with {'uv' if uv else 'pip'};", end=" ")

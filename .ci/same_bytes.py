@@ -59,19 +59,10 @@ def prepared(python: str) -> Path:
     """An environment of the other Python with what the lock names; made once."""
     folder = ROOT / ".venv-other"
     done = folder / ".installed"
-    lock = ROOT / "requirements.lock"
-    told = f"{python}\n{lock.read_text(encoding='utf-8')}"
+    told = f"{python}\n{(ROOT / 'requirements.lock').read_text(encoding='utf-8')}"
     if not done.is_file() or done.read_text(encoding="utf-8") != told:
-        uv = shutil.which("uv")
-        made = (
-            [uv, "venv", "--quiet", "--clear", "--python", python]
-            if uv
-            else [python, "-m", "venv", "--clear"]
-        )
-        subprocess.run([*made, str(folder)], check=True)
-        pip = [uv, "pip"] if uv else [str(folder / "bin" / "python"), "-m", "pip"]
-        whose = ["--python", str(folder / "bin" / "python")] if uv else ["--disable-pip-version-check"]
-        subprocess.run([*pip, "install", "--quiet", *whose, "-r", str(lock)], check=True)
+        shutil.rmtree(folder, ignore_errors=True)
+        subprocess.run([python, str(ROOT / ".ci" / "environment.py"), str(folder)], check=True, cwd=ROOT)
         done.write_text(told, encoding="utf-8")
     return folder / "bin" / "python"
 
