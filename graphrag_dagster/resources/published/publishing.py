@@ -65,12 +65,11 @@ def publish(
     folder = folder_of(warehouse, corpus)
     with _locked(warehouse, folder):
         before = _undamaged(warehouse, corpus)
-        if before is not None and not before.intact():
-            # What it alone has cannot be told from what is damaged.
-            before = None
+        # Of a file that was changed, what it alone has cannot be told from what is damaged.
+        intact = before if before is not None and before.intact() else None
         _tidy(folder, corpus)
         try:
-            made = _made(warehouse, corpus, made_by, fresh, before)
+            made = _made(warehouse, corpus, made_by, fresh, intact)
             changed = before is None or before.version != made.version
             if changed:
                 _point(folder, made.version)
