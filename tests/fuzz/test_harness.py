@@ -21,13 +21,14 @@ def attack(kind: str, home: Path) -> str:
     if kind == "writes":
         (home.parent / "outside.txt").write_text("x")
     if kind == "eats":
-        bytearray(b"x") * 1_200_000_000
+        bytearray(b"x") * 200_000_000
     (home / "inside.txt").write_text("x")
     return "borne"
 
 
 def test_every_kind_of_defect_is_found_and_named(tmp_path: Path, monkeypatch) -> None:
-    monkeypatch.setattr(harness, "SECONDS", 4.0)
+    monkeypatch.setattr(harness, "SECONDS", 3.0)
+    monkeypatch.setattr(harness, "BYTES", 100_000_000)
     tally = assail(Subject("all kinds", _cases, attack), seed=1, count=6, folder=tmp_path)
     assert tally.verdicts == {"borne": 2}
     assert {(defect.label, defect.kind) for defect in tally.defects} >= {
