@@ -26,7 +26,7 @@ from graphrag_dagster.assets.declare import key_of
 from graphrag_dagster.core.corpus.text_units import check_units
 from graphrag_dagster.core.extraction.ledger import check_ledger, nothing_read, unreadable_units
 from graphrag_dagster.core.graph.levels import check_partition
-from graphrag_dagster.core.visible import visible
+from graphrag_dagster.core.printable import printable
 from graphrag_dagster.partitions import CORPUS
 from graphrag_dagster.resources.corpora import CorpusStore
 from graphrag_dagster.resources.integrity import violations
@@ -83,7 +83,7 @@ class _Check:
             asset_key=key_of(self.table),
             passed=not problems,
             severity=AssetCheckSeverity.ERROR if self.blocking else AssetCheckSeverity.WARN,
-            metadata={"count": len(problems), "problems": MetadataValue.text(visible(shown))},
+            metadata={"count": len(problems), "problems": MetadataValue.text(printable(shown))},
         )
 
 

@@ -33,7 +33,7 @@ from dagster import (
 from graphrag_dagster.assets.retrying import retry_of
 from graphrag_dagster.conditions import condition_of
 from graphrag_dagster.core.errors import EndpointError
-from graphrag_dagster.core.visible import visible
+from graphrag_dagster.core.printable import printable
 from graphrag_dagster.hooks import HOOKS
 from graphrag_dagster.partitions import CORPUS
 from graphrag_dagster.tables import VECTOR, Table
@@ -220,7 +220,7 @@ def markdown(frame: pl.DataFrame) -> str:
 
 def quoted(text: str) -> str:
     """Return words of documents as code in a table: no link, picture or HTML comes of them."""
-    shown = visible(text).replace("|", "\\|")
+    shown = printable(text).replace("|", "\\|")
     fence = "`" * (max(map(len, re.findall("`+", shown)), default=0) + 1)
     return f"{fence} {shown} {fence}" if shown.strip() else ""
 

@@ -9,7 +9,7 @@ from rich.errors import MarkupError
 from rich.segment import Segment
 from rich.text import Text
 
-from graphrag_dagster.core.visible import json_text, visible
+from graphrag_dagster.core.printable import json_text, printable
 
 if TYPE_CHECKING:
     from rich.markdown import Markdown
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 class SafeConsole(Console):
     """Prints what comes from documents, models and file names without obeying it.
 
-    Whatever is printed passes here: control characters are spelt out (:func:`visible`), nothing becomes a
+    Whatever is printed passes here: control characters are spelt out (:func:`printable`), nothing becomes a
     link, names such as ``:warning:`` stay as they are, and markup that does not add up is shown as text.
     """
 
@@ -28,9 +28,9 @@ class SafeConsole(Console):
     def render_str(self, text: str, **options: Any) -> Text:
         """Read a string's markup."""
         try:
-            return super().render_str(visible(text), **options)
+            return super().render_str(printable(text), **options)
         except MarkupError:
-            return super().render_str(visible(text), **{**options, "markup": False})
+            return super().render_str(printable(text), **{**options, "markup": False})
 
     def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterable[Segment]:
         """Render anything into segments."""
@@ -38,7 +38,7 @@ class SafeConsole(Console):
             if control:
                 yield Segment(text, style, control)
             else:
-                yield Segment(visible(text), style.update_link() if style and style.link else style)
+                yield Segment(printable(text), style.update_link() if style and style.link else style)
 
 
 OUT = SafeConsole()
@@ -49,7 +49,7 @@ def markdown(text: str) -> "Markdown":
     """Return a text of Markdown as it is printed: the address of a link stands beside its words."""
     from rich.markdown import Markdown
 
-    return Markdown(visible(text), hyperlinks=False)
+    return Markdown(printable(text), hyperlinks=False)
 
 
 def print_json(value: Any) -> None:
@@ -59,7 +59,7 @@ def print_json(value: Any) -> None:
 
 def print_error(text: str) -> None:
     """Print why a command ended to standard error, as one line where the text is one, uncoloured."""
-    sys.stderr.write(f"error: {visible(text)}\n")
+    sys.stderr.write(f"error: {printable(text)}\n")
 
 
 def number(value: float) -> str:

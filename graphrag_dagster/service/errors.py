@@ -22,7 +22,7 @@ from graphrag_dagster.core.errors import (
     GraphragError,
     QuestionError,
 )
-from graphrag_dagster.core.visible import visible
+from graphrag_dagster.core.printable import printable
 from graphrag_dagster.resources.home import corpora_root, home, warehouse_template
 from graphrag_dagster.resources.memory.database import MemoryFileError
 
@@ -98,10 +98,10 @@ def refusal_of(error: Exception) -> Refusal:
     if isinstance(error, EngineError | EndpointError):
         return Refusal(502, "model_failed", told)
     if isinstance(error, DamagedError | MemoryFileError):
-        LOG.error("%s", visible(str(error)))
+        LOG.error("%s", printable(str(error)))
         return Refusal(500, "damaged", told)
     if isinstance(error, GraphragError):
-        LOG.warning("%s", visible(str(error)))
+        LOG.warning("%s", printable(str(error)))
         return Refusal(409, "corpus_not_ready", told)
     log_failure(error)
     return Refusal(500, "internal_error", _INTERNAL)
@@ -124,7 +124,7 @@ def log_failure(error: BaseException) -> None:
 
 def error_body(path: str, refusal: Refusal) -> dict[str, Any]:
     """Return the body that tells of a refusal, in the shape of the routes that ``path`` belongs to."""
-    message = visible(refusal.message)
+    message = printable(refusal.message)
     message = message if len(message) <= _LONGEST_TOLD else message[: _LONGEST_TOLD - 1] + "…"
     if not path.startswith(OPENAI_PREFIX):
         return ErrorBody(error=ErrorDetail(type=refusal.kind, message=message)).model_dump()

@@ -10,8 +10,8 @@ from pydantic import BaseModel, Field
 
 from graphrag_dagster import __version__
 from graphrag_dagster.core.language.tasks import Engine, Usage
+from graphrag_dagster.core.printable import printable
 from graphrag_dagster.core.search.answer import Answer
-from graphrag_dagster.core.visible import visible
 from graphrag_dagster.service.asking import Question
 from graphrag_dagster.service.backend import Backend
 from graphrag_dagster.service.errors import refusal_of
@@ -84,7 +84,7 @@ async def _told(work: Awaitable[_T]) -> _T:
     try:
         return await work
     except Exception as error:
-        raise ToolError(visible(refusal_of(error).message)) from None
+        raise ToolError(printable(refusal_of(error).message)) from None
 
 
 def make_server(backend: Backend) -> MCPServer:

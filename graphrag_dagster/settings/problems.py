@@ -6,7 +6,7 @@ from typing import Any, get_args, get_origin
 
 from pydantic import BaseModel
 
-from graphrag_dagster.core.visible import shortened
+from graphrag_dagster.core.printable import shortened
 from graphrag_dagster.settings.credentials import CREDENTIAL, KEYS_STAND, looks_like_a_key, names_a_key
 from graphrag_dagster.settings.yaml_file import Location
 

@@ -11,7 +11,7 @@ from rich.text import Text
 from rich.tree import Tree
 
 from graphrag_dagster.cli.console import SafeConsole, markdown, print_error, print_json
-from graphrag_dagster.core.visible import json_text, visible
+from graphrag_dagster.core.printable import json_text, printable
 from support.commands import Run
 
 COLOURS = re.compile(r"\x1b\[[0-9;]*m")
@@ -30,9 +30,9 @@ def console(monkeypatch: pytest.MonkeyPatch) -> SafeConsole:
 
 
 def test_what_commands_a_terminal_is_spelt_out_and_nothing_else_changes() -> None:
-    assert visible(HOSTILE) == SPELT
-    assert visible("Zürich\t„Straße“\r\n海  שלום 🌊") == "Zürich\t„Straße“\n海  שלום 🌊"
-    assert visible(visible(HOSTILE)) == visible(HOSTILE)
+    assert printable(HOSTILE) == SPELT
+    assert printable("Zürich\t„Straße“\r\n海  שלום 🌊") == "Zürich\t„Straße“\n海  שלום 🌊"
+    assert printable(printable(HOSTILE)) == printable(HOSTILE)
 
 
 def _table() -> Table:

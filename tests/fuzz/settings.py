@@ -13,7 +13,7 @@ from pydantic import BaseModel, ValidationError
 
 from fuzz.harness import Subject
 from graphrag_dagster.core.errors import SettingsError
-from graphrag_dagster.core.visible import visible
+from graphrag_dagster.core.printable import printable
 from graphrag_dagster.settings import FILE_NAME, CorpusSettings, load_settings
 
 #: What lies where the file should be: its bytes, or the name of something else.
@@ -168,7 +168,7 @@ def attack(case: Case, home: Path) -> str:
         told = str(error)
         assert told.startswith(str(path)), told
         assert len(told) < len(str(path)) + _LONGEST_MESSAGE, told
-        assert visible(told) == told, told
+        assert printable(told) == told, told
         assert "\n" not in told, told
         assert _SECRET not in told, told
         return "refused"

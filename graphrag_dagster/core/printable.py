@@ -9,7 +9,7 @@ from typing import Any
 _UNSAFE = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 
 
-def visible(text: str) -> str:
+def printable(text: str) -> str:
     r"""Spell out every character that would command a terminal: ``\x1b`` for ESC, ``\u202e`` for an override.
 
     Newlines and tabs stay; CR LF becomes a newline.
@@ -26,7 +26,7 @@ def shortened(text: str, most: int) -> str:
 def json_text(value: Any, *, indent: int | None = 2) -> str:
     """Render a value as JSON that a terminal can be given, and that any reader of JSON can read.
 
-    Other characters than those of :func:`visible` stay as they are. What JSON has no form for becomes a
+    Other characters than those of :func:`printable` stay as they are. What JSON has no form for becomes a
     string: dates and the like as Python shows them, and NaN, Infinity and -Infinity by these names.
     """
     try:
