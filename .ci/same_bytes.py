@@ -2,6 +2,8 @@
 
 Prints one line, and each table that differs with its first row that does; exits with 1 where any differs.
 Where no other Python is installed, nothing is compared. `OTHER_PYTHON=path` names the other one.
+
+    PYTHONPATH=tests python .ci/same_bytes.py
 """
 
 import os
@@ -13,13 +15,11 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
+from graphrag_dagster.resources.warehouse import Warehouse
+from graphrag_dagster.tables import EXTRACTION_STATE
+from support.tables_of import contents
+
 ROOT = Path(__file__).parent.parent
-sys.path[:0] = [str(ROOT), str(ROOT / "tests")]
-
-from graphrag_dagster.resources.warehouse import Warehouse  # noqa: E402
-from graphrag_dagster.tables import EXTRACTION_STATE  # noqa: E402
-from support.tables_of import contents  # noqa: E402
-
 CORPUS = "harbour"
 QUESTIONS = """questions:
   ask:

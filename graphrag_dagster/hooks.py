@@ -59,6 +59,7 @@ def alarm(context: HookContext) -> None:
     for alert in _alerts:
         try:
             alert(failure)
+        # An alert is anybody's code, and the others are to be heard all the same.
         except Exception as error:
             context.log.warning("the alert %s failed: %s", getattr(alert, "__name__", alert), error)
 

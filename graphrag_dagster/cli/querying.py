@@ -5,8 +5,8 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from itertools import islice
 from pathlib import Path
-from tempfile import NamedTemporaryFile
 from typing import IO, Any
+from uuid import uuid4
 
 from rich.markup import escape
 from rich.table import Table as RichTable
@@ -122,14 +122,10 @@ def _replacing(target: Path) -> Iterator[IO[str]]:
             return
         if target.is_dir():
             raise IsADirectoryError(0, "it is a folder")
-        made = NamedTemporaryFile(  # noqa: SIM115 - it is closed, then renamed or deleted.
-            "w", encoding="utf-8", newline="", dir=target.parent, prefix=f".{target.name[:50]}.", delete=False
-        )
-        making = Path(made.name)
+        making = target.with_name(f".{uuid4().hex}.tmp")
         try:
-            with made:
-                yield made.file
-            making.chmod(0o644)
+            with making.open("x", encoding="utf-8", newline="") as file:
+                yield file
             making.replace(target)
         finally:
             making.unlink(missing_ok=True)

@@ -96,7 +96,7 @@ class _Planner:
         self._settings = settings
         self._texts: list[str] = units["text"].to_list()
         self._unit_tokens = int(units["tokens"].sum())
-        self._largest_unit = int(units["tokens"].cast(pl.Int64).max() or 0)  # type: ignore[arg-type]
+        self._largest_unit = int(units.select(pl.max("tokens")).item() or 0)
         self._units: list[tuple[str, str]] = units.select("text_unit_id", "text").rows()
         self._known = Known(settings.model, get_tokenizer(settings.text_units.encoding).count)
         names = [names_and_pairs(text) for text in self._texts]

@@ -46,6 +46,7 @@ def main() -> None:
         _tell("memory", "")
     except duckdb.Error as error:
         _tell("query", str(error))
+    # Whatever a library makes of a value: the user is told in a line, not by a traceback that nobody reads.
     except Exception as error:
         _tell("query", f"{type(error).__name__}: {error}")
 

@@ -15,7 +15,7 @@ class Impatient(H11Protocol):
     seconds = 30.0
     _hanging_up: asyncio.TimerHandle | None = None
 
-    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as uvicorn has it
         """Begin to wait for the first request."""
         super().connection_made(transport)
         self._wait_for_request()

@@ -272,6 +272,7 @@ class Connection:
                     # Texts go to the endpoint that was named, and to no other that it names.
                     http_client=DefaultAsyncHttpxClient(timeout=timeout, follow_redirects=False),
                 )
+            # Of proxies and certificates that cannot be used the transport raises errors of many kinds.
             except Exception as error:
                 told = self._address.clean(str(error))
                 raise EndpointError(
