@@ -14,6 +14,7 @@ from typing import IO, Any, cast
 
 import duckdb
 
+from graphrag_dagster.core.corpus.columns import once_each
 from graphrag_dagster.core.errors import QuestionError
 from graphrag_dagster.resources.damage import is_damage
 from graphrag_dagster.resources.published import reading
@@ -141,7 +142,7 @@ class _Process:
         if first is None:
             raise self._ended()
         columns, numeric, nested = first
-        return Rows(_once_each(columns), numeric, nested, self._rows())
+        return Rows(once_each(columns), numeric, nested, self._rows())
 
     def _rows(self) -> Iterator[list[Any]]:
         while (row := self._line()) is not None:
@@ -188,16 +189,6 @@ class _Process:
             f"the query needs more than {self._limits.megabytes:,} MB of memory and was stopped; ask for "
             "less, or give it more with --memory-mb"
         )
-
-
-def _once_each(names: list[str]) -> list[str]:
-    made: dict[str, None] = {}
-    for name in names:
-        wanted, number = name, 2
-        while wanted in made:
-            wanted, number = f"{name}_{number}", number + 1
-        made[wanted] = None
-    return list(made)
 
 
 def _hints(problem: str, query: str) -> Iterator[str]:

@@ -143,6 +143,7 @@ def test_a_broken_reply_is_asked_for_again_and_mended_where_it_can_be() -> None:
         "{}",
         '{"labels": {}}',
         '{"labels": [{"id": 1, "themes": []}]}',
+        '{"labels": [{"id": 1, "themes": []}, {"id": 2, "themes": []}, {"id": 7, "themes": []}]}',
         '{"labels": [{"id": 1, "themes": 1}, {"id": 2, "themes": []}]}',
         '{"labels": [{"id": 1, "themes": [3]}, {"id": 2, "themes": []}]}',
         '{"labels": [{"id": 1, "themes": [true]}, {"id": 2, "themes": []}]}',
@@ -155,14 +156,12 @@ def test_labels_that_leave_a_reason_in_doubt_are_not_used(text: str) -> None:
 
 
 def test_labels_and_themes_however_they_are_written() -> None:
-    labels = '{"Labels": [{"id": "Reason 2", "themes": ["2", 1, 2]}, {"id": 1, "themes": []}, {"id": 7}]}'
+    labels = '{"Labels": [{"id": "Reason 2", "themes": ["2", 1, 2]}, {"id": 1, "themes": []}]}'
     assert read_labels(labels, 2, 2) == (((), (0, 1)), False)
-    listed = (
-        '{"themes": ["Cites", {"name": "cites"}, {"name": "Is  long", "description": " So\\nlong. "}, 3, {}]}'
-    )
+    listed = '{"themes": ["Cites", {"name": "cites"}, {"name": "Is  long", "description": " So\\nlong. "}]}'
     assert read_themes(listed, 5)[0] == (Theme("Cites", "Cites"), Theme("Is long", "So long."))
     assert read_themes(listed, 1)[0] == (Theme("Cites", "Cites"),)
-    for none in ('{"themes": []}', '{"themes": [{"name": "..."}]}', "[]"):
+    for none in ('{"themes": []}', '{"themes": [{"name": "..."}]}', '{"themes": ["Cites", 3]}', "[]"):
         with pytest.raises(NotUsable):
             read_themes(none, 5)
 

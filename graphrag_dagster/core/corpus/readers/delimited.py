@@ -5,6 +5,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 
+from graphrag_dagster.core.corpus.columns import once_each
 from graphrag_dagster.core.corpus.decoding import Decoded, decode
 from graphrag_dagster.core.corpus.readers.rows import Row, reading_of_rows
 from graphrag_dagster.core.corpus.records import Places, Reading, Source, lines_of
@@ -50,7 +51,9 @@ def _table(decoded: Decoded, delimiter: str, source: Source, problem: str | None
     """``problem`` is why strict reading failed; the rows are then read leniently."""
     lines = (line + "\n" for line in lines_of(decoded.text))
     rows = filter(None, csv.reader(lines, delimiter=delimiter, strict=problem is None))
-    header = _unique(next(rows, []))
+    header = once_each(
+        name.strip() or f"column_{place}" for place, name in enumerate(next(rows, []), start=1)
+    )
     ragged = Places()
 
     def notes() -> Iterator[str]:
@@ -90,18 +93,6 @@ def sniff_delimiter(text: str) -> str:
     csv.field_size_limit(_FIELD_LIMIT)
     best = max(_DELIMITERS, key=fitness)
     return best if fitness(best)[1] > 1 else _NONE
-
-
-def _unique(names: Sequence[str]) -> list[str]:
-    unique: dict[str, None] = {}
-    counts: dict[str, int] = {}
-    for place, name in enumerate(names, start=1):
-        wanted = candidate = name.strip() or f"column_{place}"
-        while candidate in unique:
-            counts[wanted] = counts.get(wanted, 1) + 1
-            candidate = f"{wanted}_{counts[wanted]}"
-        unique[candidate] = None
-    return list(unique)
 
 
 def _rows(header: Sequence[str], parsed: Iterable[Sequence[str]], ragged: Places) -> Iterator[Row]:

@@ -11,7 +11,7 @@ _BLANKS = "nrtbf"
 _SAME = {"none": "null"}
 
 
-def read_json(text: str) -> tuple[Any, bool]:
+def mended_json(text: str) -> tuple[Any, bool]:
     """Return the value of a text that is one JSON value with matching brackets, and whether it was mended.
 
     What is mended: quotes, commas, Python's literals, line breaks in strings, a list that is given twice. A

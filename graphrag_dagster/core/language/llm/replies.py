@@ -6,7 +6,7 @@ from typing import Any, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
-from graphrag_dagster.core.language.llm.json_mending import read_json
+from graphrag_dagster.core.language.llm.json_mending import mended_json
 from graphrag_dagster.core.language.llm.json_outline import Outline, outline
 
 Schema = TypeVar("Schema", bound=BaseModel)
@@ -100,7 +100,7 @@ def _value_at(text: str, start: int) -> tuple[Outline, Any, bool]:
         found = outline(text, start)
         if found.depth > _DEEPEST:
             raise NotUsable(f"the JSON of the reply is nested {found.depth:,} deep")
-        value, mended = read_json(found.text)
+        value, mended = mended_json(found.text)
         return found, value, mended or found.commented
     except ValueError as problem:
         raise NotUsable(str(problem)) from None

@@ -94,9 +94,7 @@ class LlmReasonReader:
         """
 
         async def one(part: Reasons) -> Themes:
-            shown = {"reasons": enclose("material", _numbered(part.texts))}
-            request = self._request("name", part.criterion, shown, ThemesShape, most=MOST_NAMED)
-            return await self._themes(request, MOST_NAMED)
+            return await self._themes("name", part.criterion, MOST_NAMED, reasons=_numbered(part.texts))
 
         return self._all("Naming themes", one, parts)
 
@@ -108,9 +106,7 @@ class LlmReasonReader:
         """
 
         async def one(lists: ThemeLists) -> Themes:
-            shown = {"themes": enclose("material", _listed(lists.themes))}
-            request = self._request("merge", lists.criterion, shown, ThemesShape, most=MOST_MERGED)
-            return await self._themes(request, MOST_MERGED)
+            return await self._themes("merge", lists.criterion, MOST_MERGED, themes=_listed(lists.themes))
 
         return self._all("Merging themes", one, found)
 
@@ -162,7 +158,9 @@ class LlmReasonReader:
         limit = max(self._max_tokens, _TOKENS_PER_LABEL * count)
         return ChatRequest(f"themes_{task}", messages, limit, shape)
 
-    async def _themes(self, request: ChatRequest, most: int) -> Themes:
+    async def _themes(self, task: str, criterion: Criterion, most: int, **material: str) -> Themes:
+        shown = {name: enclose("material", text) for name, text in material.items()}
+        request = self._request(task, criterion, shown, ThemesShape, most=most)
         try:
             asked: Asked[tuple[Theme, ...]] = await ask(
                 self._model, request, lambda text: read_themes(text, most), self._retry
@@ -184,17 +182,16 @@ def read_themes(text: str, most: int) -> tuple[tuple[Theme, ...], bool]:
     """Return the first ``most`` themes of a reply, each name once, and whether its JSON was mended.
 
     Raises:
-        NotUsable: there is none with a name.
+        NotUsable: there is none, or one without a name.
     """
     value, repaired = _read(text, "themes")
     found: dict[str, Theme] = {}
     for item in value:
         fields = item if isinstance(item, dict) else {"name": item}
         name, description = (_line(fields.get(key)) for key in ("name", "description"))
-        if name:
-            shown = Theme(name[:_LONGEST_NAME], (description or name)[:_LONGEST_DESCRIPTION])
-            found.setdefault(shown.name.casefold(), shown)
-    if not found:
+        shown = Theme(name[:_LONGEST_NAME], (description or name)[:_LONGEST_DESCRIPTION])
+        found.setdefault(shown.name.casefold(), shown)
+    if not found or "" in found:
         raise NotUsable('"themes" must be a list of themes, each with a "name"')
     return tuple(found.values())[:most], repaired
 
@@ -203,14 +200,15 @@ def read_labels(text: str, reasons: int, themes: int) -> tuple[tuple[tuple[int, 
     """Return the places of the themes of reasons 1…``reasons``, and whether the JSON was mended.
 
     Raises:
-        NotUsable: a reason has no list, two lists that differ, or a number that is none of 1…``themes``.
+        NotUsable: a reason has no list, two lists that differ, or a number that is none of 1…``themes``, or a
+            list is of no reason.
     """
     value, repaired = _read(text, "labels")
     given: dict[int, tuple[int, ...]] = {}
     for item in value:
         number = _number(item.get("id")) if isinstance(item, dict) else None
         if number is None or not 1 <= number <= reasons:
-            continue
+            raise NotUsable(f'a list has no "id" from 1 to {reasons}')
         places = _places(item.get("themes"), number, themes)
         if given.setdefault(number, places) != places:
             raise NotUsable(f"it gives reason {number} different themes")
