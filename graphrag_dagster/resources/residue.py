@@ -15,7 +15,6 @@ import shutil
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import duckdb
 import polars as pl
@@ -28,6 +27,7 @@ from graphrag_dagster.resources.durable import write_durably
 from graphrag_dagster.resources.home import memory_file
 from graphrag_dagster.resources.memory.database import database_at
 from graphrag_dagster.resources.memory.upkeep import Pruned, Upkeep
+from graphrag_dagster.resources.opening import CONFIG
 from graphrag_dagster.resources.published.manifest import folder_of
 from graphrag_dagster.resources.warehouse import Warehouse
 
@@ -45,7 +45,6 @@ INDEXING = (
         for table in (tables.TEXT_UNIT_EMBEDDINGS, tables.ENTITY_EMBEDDINGS, tables.REPORT_EMBEDDINGS)
     ),
 )
-_CONFIG: dict[str, Any] = {"python_enable_replacements": False}
 _TOLD = ("document_id", "path", "row", "source_id", "title", "date", "metadata")
 
 _SELECT = 'select document_id, path, "row", source_id, title, "date", metadata from corpus.documents'
@@ -208,7 +207,7 @@ def _from_path(title: str, path: str, row: int | None) -> bool:
 def _held_by(file: Path) -> set[str] | None:
     """Identities of a snapshot's documents; None where it cannot be read."""
     try:
-        with duckdb.connect(str(file), read_only=True, config=_CONFIG) as connection:
+        with duckdb.connect(str(file), read_only=True, config=CONFIG) as connection:
             frame = pl.from_arrow(connection.execute(_SELECT).to_arrow_table())
     except duckdb.Error:
         return None

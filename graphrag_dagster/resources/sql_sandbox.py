@@ -86,7 +86,9 @@ def queried(
     """
     given = limits or SqlLimits()
     with reading(warehouse, corpus) as (reader, _):
-        found = reader.connection.execute("select path from duckdb_databases() where not internal").fetchone()
+        found = reader.connection.execute(
+            "select path from duckdb_databases() where database_name = current_database()"
+        ).fetchone()
         request = {
             "file": found[0] if found else "",
             "query": query,

@@ -8,7 +8,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import duckdb
 import polars as pl
@@ -19,9 +19,10 @@ from graphrag_dagster.resources import migrations
 from graphrag_dagster.resources.corpora import check_name
 from graphrag_dagster.resources.damage import damage_told
 from graphrag_dagster.resources.home import warehouse_template
+from graphrag_dagster.resources.opening import attaching, is_busy, open_alone, open_often
 from graphrag_dagster.tables import VECTOR, Column, Table
 
-_CONFIG: dict[str, Any] = {"python_enable_replacements": False}
+_T = TypeVar("_T")
 _HOLDER = re.compile(r"held in (?P<program>.+?) \(PID (?P<pid>\d+)\)")
 _WAITS = (0.02, 0.2)
 #: What makes the tables of a group that ``index`` does not make.
@@ -32,8 +33,6 @@ _MADE_BY = {
     "studies": "study {} gleanings|windows",
 }
 _MEND = "move it away to have it made anew"
-#: Whole phrases: a damaged file is told of with blocks, and a path may have any word.
-_BUSY = ("Could not set lock on file", "different configuration", "already attached")
 
 
 def _quoted(identifier: str) -> str:
@@ -92,18 +91,21 @@ class Warehouse(ConfigurableResource[None]):
         """
         file = self._made(corpus) if read_only else self.file(corpus)
         file.parent.mkdir(parents=True, exist_ok=True)
-        options = {**_CONFIG, **(config or {})}
-        connection = self._patiently(
+        opened = self._patiently(
             file,
-            lambda: duckdb.connect(str(file), read_only=read_only, config=options),
-            lambda opened: opened.close(),
+            lambda: (
+                open_alone(file, read_only=read_only, config=config)
+                if config
+                else open_often(file, read_only=read_only)
+            ),
+            lambda other: other.close(),
         )
         try:
             with damage_told(file, _MEND):
-                (migrations.check if read_only else migrations.upgrade)(connection, file)
-                yield connection
+                (migrations.check if read_only else migrations.upgrade)(opened.connection, file)
+                yield opened.connection
         finally:
-            connection.close()
+            opened.close()
 
     def attach(self, connection: duckdb.DuckDBPyConnection, corpus: str, alias: str) -> None:
         """Attach the corpus's file to an open connection, to be read; waits as :meth:`connect` does.
@@ -115,7 +117,7 @@ class Warehouse(ConfigurableResource[None]):
         self._patiently(
             file,
             lambda: connection.execute(attaching(file, alias, read_only=True)),
-            lambda opened: opened.execute(f"detach {_quoted(alias)}"),
+            lambda _: connection.execute(f"detach {_quoted(alias)}"),
         )
 
     def exists(self, table: Table, corpus: str) -> bool:
@@ -194,12 +196,7 @@ class Warehouse(ConfigurableResource[None]):
             )
         return file
 
-    def _patiently(
-        self,
-        file: Path,
-        opening: Callable[[], duckdb.DuckDBPyConnection],
-        undoing: Callable[[duckdb.DuckDBPyConnection], object],
-    ) -> duckdb.DuckDBPyConnection:
+    def _patiently(self, file: Path, opening: Callable[[], _T], undoing: Callable[[_T], object]) -> _T:
         deadline = time.monotonic() + self.lock_timeout_seconds
         while True:
             before = _identity(file)
@@ -219,17 +216,6 @@ class Warehouse(ConfigurableResource[None]):
                 return opened
             # Another file took its place after this one was found and before it was locked.
             undoing(opened)
-
-
-def attaching(file: Path, alias: str, *, read_only: bool) -> str:
-    """The statement that attaches a DuckDB file to a connection."""
-    quoted = str(file).replace("'", "''")
-    return f"attach '{quoted}' as {_quoted(alias)}{' (read_only)' if read_only else ''}"
-
-
-def is_busy(error: duckdb.Error) -> bool:
-    """Whether a file cannot be opened only because someone has it open, in this process or another."""
-    return any(words in str(error) for words in _BUSY)
 
 
 @dataclass(frozen=True, slots=True)
@@ -371,7 +357,7 @@ def _prepare(
 @cache
 def _normal_type(wanted: str) -> str:
     """The type as DuckDB spells it."""
-    with duckdb.connect(config=_CONFIG) as connection:
+    with duckdb.connect() as connection:
         named = connection.execute(f"select typeof(cast(null as {wanted}))").fetchone()
     return str(named[0]) if named else wanted
 

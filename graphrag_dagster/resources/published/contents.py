@@ -11,10 +11,11 @@ import duckdb
 
 from graphrag_dagster import tables
 from graphrag_dagster.core.errors import WarehouseError
+from graphrag_dagster.resources.opening import CONFIG, attaching, is_busy
 from graphrag_dagster.resources.published.manifest import Published
 from graphrag_dagster.resources.published.origin import Accounts
 from graphrag_dagster.resources.published.reading import unlocked_copy
-from graphrag_dagster.resources.warehouse import Warehouse, attaching, is_busy, qualified
+from graphrag_dagster.resources.warehouse import Warehouse, qualified
 from graphrag_dagster.tables import Table
 
 #: What a search reads.
@@ -43,7 +44,7 @@ RESULTS = tuple(
 _TOLD = {"document_id", "source_id", "title", "date", "metadata"}
 _WORKING, _STANDING, _MAKING = "working", "standing", "making"
 # One thread takes a row group at a time; without a limit, what was read stays in memory.
-_CONFIG: dict[str, Any] = {"python_enable_replacements": False, "threads": 1, "memory_limit": "1GB"}
+_CONFIG: dict[str, Any] = {**CONFIG, "threads": 1, "memory_limit": "1GB"}
 
 
 @dataclass(frozen=True, slots=True)

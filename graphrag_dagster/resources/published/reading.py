@@ -2,31 +2,26 @@
 
 import shutil
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import Any
 
 import duckdb
 
 from graphrag_dagster.core.errors import DamagedError, WarehouseError
 from graphrag_dagster.resources.damage import damage_told
+from graphrag_dagster.resources.opening import is_busy, open_alone
 from graphrag_dagster.resources.published.manifest import Published, published
-from graphrag_dagster.resources.warehouse import Reader, Warehouse, is_busy
-
-_CONFIG: dict[str, Any] = {"python_enable_replacements": False}
+from graphrag_dagster.resources.warehouse import Reader, Warehouse
 
 
 @contextmanager
-def reading(
-    warehouse: Warehouse, corpus: str, config: Mapping[str, Any] | None = None
-) -> Iterator[tuple[Reader, Published | None]]:
+def reading(warehouse: Warehouse, corpus: str) -> Iterator[tuple[Reader, Published | None]]:
     """Open a corpus's current snapshot, else, where nothing was published yet, the warehouse's own file.
 
     Args:
         warehouse: where the tables are.
         corpus: the corpus.
-        config: further configuration of the DuckDB connection.
 
     Returns:
         a reader of the tables, and the snapshot that is read, None for the warehouse's own file.
@@ -35,11 +30,10 @@ def reading(
         WarehouseError: the corpus has not been indexed.
         DamagedError: what was published cannot be read, then or in the block.
     """
-    options = {**_CONFIG, **(config or {})}
     with ExitStack() as stack:
-        opened = _opened(warehouse, corpus, options, stack)
+        opened = _opened(warehouse, corpus, stack)
         if opened is None:
-            connection = stack.enter_context(warehouse.connect(corpus, read_only=True, config=options))
+            connection = stack.enter_context(warehouse.connect(corpus, read_only=True))
             yield Reader(connection, corpus), None
         else:
             with damage_told(opened[1].file, f"run 'graphrag-dagster index {corpus}'"):
@@ -47,16 +41,16 @@ def reading(
 
 
 def _opened(
-    warehouse: Warehouse, corpus: str, options: dict[str, Any], stack: ExitStack
+    warehouse: Warehouse, corpus: str, stack: ExitStack
 ) -> tuple[duckdb.DuckDBPyConnection, Published] | None:
     found = published(warehouse, corpus)
     while found is not None:
         try:
-            return stack.enter_context(_connected(found.file, options)), found
+            return stack.enter_context(_connected(found.file)), found
         except duckdb.Error as error:
             if is_busy(error):
                 copy = unlocked_copy(found, stack)
-                return stack.enter_context(_connected(copy, options)), found
+                return stack.enter_context(_connected(copy)), found
             newer = published(warehouse, corpus)
             # Deleted between the look and the opening: a newer snapshot has taken its place.
             if newer is None or newer.version == found.version:
@@ -68,8 +62,8 @@ def _opened(
     return None
 
 
-def _connected(file: Path, options: dict[str, Any]) -> duckdb.DuckDBPyConnection:
-    return duckdb.connect(str(file), read_only=True, config=options)
+def _connected(file: Path) -> duckdb.DuckDBPyConnection:
+    return open_alone(file, read_only=True, config={}).connection
 
 
 def unlocked_copy(found: Published, stack: ExitStack) -> Path:

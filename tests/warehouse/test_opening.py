@@ -1,0 +1,130 @@
+import multiprocessing
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import duckdb
+import pytest
+
+from graphrag_dagster.resources.opening import Opened, is_busy, open_alone, open_often
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    path = tmp_path / 'it\'s a "file".duckdb'
+    made = open_often(path, read_only=False)
+    made.connection.execute("create table numbers as select 1 as number")
+    made.close()
+    return path
+
+
+def numbers(opened: Opened) -> list[int]:
+    return [number for (number,) in opened.connection.execute("from numbers order by all").fetchall()]
+
+
+def add(path: Path, number: int) -> None:
+    opened = open_often(path, read_only=False)
+    opened.connection.execute("insert into numbers values (?)", [number])
+    opened.close()
+
+
+def test_a_closed_file_is_whole_and_free(file: Path) -> None:
+    add(file, 2)
+    assert [path.name for path in file.parent.iterdir()] == [file.name]
+    with duckdb.connect(str(file)) as alone:
+        assert alone.execute("select count(*) from numbers").fetchall() == [(2,)]
+
+
+def test_what_was_not_committed_is_not_kept(file: Path) -> None:
+    opened = open_often(file, read_only=False)
+    opened.connection.begin()
+    opened.connection.execute("insert into numbers values (2)")
+    opened.close()
+    again = open_often(file, read_only=True)
+    assert numbers(again) == [1]
+    again.close()
+
+
+def test_openings_to_read_share_the_file_and_end_one_by_one(file: Path) -> None:
+    first, second = open_often(file, read_only=True), open_often(file, read_only=True)
+    with pytest.raises(duckdb.Error, match="read-only"):
+        first.connection.execute("insert into numbers values (2)")
+    first.close()
+    assert numbers(second) == [1]
+    with pytest.raises(duckdb.Error) as refused:
+        open_often(file, read_only=False)
+    assert is_busy(refused.value)
+    with pytest.raises(duckdb.Error) as refused:
+        open_alone(file, read_only=False, config={"threads": 1})
+    assert is_busy(refused.value)
+    second.close()
+    add(file, 2)
+
+
+def test_a_file_that_is_open_alone_is_busy_until_it_is_closed(file: Path) -> None:
+    alone = open_alone(file, read_only=False, config={"threads": 1})
+    with pytest.raises(duckdb.Error) as refused:
+        open_often(file, read_only=True)
+    assert is_busy(refused.value)
+    alone.close()
+    add(file, 2)
+
+
+def test_another_file_is_opened_beside_one_that_is_open(file: Path, tmp_path: Path) -> None:
+    first = open_often(file, read_only=True)
+    other = open_often(tmp_path / "other.duckdb", read_only=False)
+    other.connection.execute("create table numbers as select 7 as number")
+    assert (numbers(first), numbers(other)) == ([1], [7])
+    other.close()
+    first.close()
+    again = open_often(tmp_path / "other.duckdb", read_only=True)
+    assert numbers(again) == [7]
+    again.close()
+
+
+def test_what_is_no_database_is_told_and_leaves_nothing_open(file: Path, tmp_path: Path) -> None:
+    broken = tmp_path / "broken.duckdb"
+    broken.write_text("no database" * 1000)
+    for _ in range(2):
+        with pytest.raises(duckdb.Error) as refused:
+            open_often(broken, read_only=True)
+        assert not is_busy(refused.value)
+    add(file, 2)
+
+
+def test_temporary_tables_and_settings_of_one_opening_are_not_those_of_the_next(file: Path) -> None:
+    first = open_often(file, read_only=False)
+    first.connection.execute("create temporary table passing as select 1 as number")
+    first.close()
+    second = open_often(file, read_only=False)
+    with pytest.raises(duckdb.CatalogException):
+        second.connection.execute("from passing")
+    second.close()
+
+
+def test_many_threads_open_and_close_at_once(file: Path) -> None:
+    def read(_: int) -> list[int]:
+        opened = open_often(file, read_only=True)
+        try:
+            return numbers(opened)
+        finally:
+            opened.close()
+
+    with ThreadPoolExecutor(8) as pool:
+        assert list(pool.map(read, range(200))) == [[1]] * 200
+    add(file, 2)
+
+
+def test_a_forked_process_opens_for_itself(file: Path) -> None:
+    opened = open_often(file, read_only=True)
+    child = multiprocessing.get_context("fork").Process(target=_read_or_fail, args=(file,))
+    child.start()
+    child.join(60)
+    assert child.exitcode == 0
+    assert numbers(opened) == [1]
+    opened.close()
+
+
+def _read_or_fail(path: Path) -> None:
+    opened = open_often(path, read_only=True)
+    assert numbers(opened) == [1]
+    opened.close()
