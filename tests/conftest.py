@@ -14,7 +14,7 @@ from dagster._core.storage.event_log.sqlite import sqlite_event_log
 from dagster._core.storage.runs.sqlite import sqlite_run_storage
 from hypothesis import settings
 from sqlalchemy.engine import Engine, make_url
-from sqlalchemy.pool import SingletonThreadPool
+from sqlalchemy.pool import QueuePool
 
 sys.path.insert(0, str(Path(__file__).parent))
 
@@ -61,7 +61,7 @@ def _connections_are_kept() -> Iterator[None]:
         yield
 
 
-class KeptPool(SingletonThreadPool):
+class KeptPool(QueuePool):
     def dispose(self) -> None:
         """Nothing: the connections stay."""
 

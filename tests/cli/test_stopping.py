@@ -18,6 +18,7 @@ import pytest
 from graphrag_dagster.core.system_errors import told_of
 from support.commands import Run
 from support.corpora import write_corpus
+from support.damage import without_log
 from support.endpoint import ScriptedEndpoint
 
 COMMAND = Path(sys.executable).with_name("graphrag-dagster")
@@ -111,7 +112,7 @@ def test_a_home_that_is_a_file_is_one_line(run: Run, home: Path, monkeypatch: py
 def test_damaged_records_of_dagster_are_named_with_the_way_out(
     run: Run, coast: Path, home: Path, file: str
 ) -> None:
-    place = home / ".dagster_home" / file
+    place = without_log(home / ".dagster_home" / file)
     place.write_bytes(b"no database" * 1000)
     code, _, err = run("index", "coast", "--again")
     assert code == 1, err
