@@ -21,7 +21,9 @@ sys.path.insert(0, str(Path(__file__).parent))
 from graphrag_dagster.cli import main
 from support.commands import Run
 from support.corpora import write_corpus
+from support.endpoint import ScriptedEndpoint
 from support.homes import copy_home, enter_home, shared_home
+from support.modelled import write_modelled
 
 # How long an example takes is a matter of the machine.
 settings.register_profile("untimed", deadline=None)
@@ -125,6 +127,28 @@ def coast(indexed_home: Path, home: Path) -> Path:
     """The folder of the corpus ``coast`` in a home of its own, indexed without a model."""
     copy_home(indexed_home, home)
     return home / "corpora" / "coast"
+
+
+@pytest.fixture(scope="session")
+def modelled_home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A home whose corpus ``coast`` was indexed by a model; not to be changed."""
+    from graphrag_dagster.cli.running import run_job
+    from graphrag_dagster.resources.memory.database import database_at
+
+    def fill(folder: Path) -> None:
+        with ScriptedEndpoint() as endpoint:
+            write_modelled(folder / "corpora", endpoint)
+            run_job("coast")
+        database_at(folder / "cache" / "replies.sqlite").close()
+
+    return shared_home(tmp_path_factory, "modelled", fill)
+
+
+@pytest.fixture
+def modelled(modelled_home: Path, home: Path, endpoint: ScriptedEndpoint) -> Path:
+    """The folder of the corpus ``coast`` in a home of its own, indexed by a model; another is asked from now on."""
+    copy_home(modelled_home, home)
+    return write_modelled(home / "corpora", endpoint)
 
 
 @pytest.fixture

@@ -20,6 +20,8 @@ from graphrag_dagster.resources.memory.database import Database
 from graphrag_dagster.resources.memory.replies import User, reply_key
 from graphrag_dagster.settings.model import ModelSettings
 
+#: Time without a new request after which what is there is submitted.
+QUIET_SECONDS = 1.0
 #: Every unit's request is to be there before a batch is made of them.
 _ALL = 100_000
 
@@ -32,7 +34,8 @@ class BatchSender:
         settings: the model and its endpoint.
         user: whose batches these are.
         database: where batches and their answers are kept.
-        quiet: seconds without a new request after which what is there is submitted.
+        quiet: seconds without a new request after which what is there is submitted; default:
+            ``QUIET_SECONDS``.
         first_wait: seconds before the first retry of a call of the Batch API.
     """
 
@@ -42,7 +45,7 @@ class BatchSender:
         user: User,
         database: Database,
         *,
-        quiet: float = 1.0,
+        quiet: float | None = None,
         first_wait: float = 0.5,
     ) -> None:
         self.settings = settings
@@ -50,7 +53,9 @@ class BatchSender:
         self._store = BatchStore(database)
         self._known = AbilityStore(database)
         self._api = BatchApi(settings, first_wait)
-        self._desk = BatchDesk(settings, user, self._store, self._api, quiet)
+        self._desk = BatchDesk(
+            settings, user, self._store, self._api, QUIET_SECONDS if quiet is None else quiet
+        )
         self._begun = False
 
     @property

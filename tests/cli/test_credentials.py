@@ -7,6 +7,7 @@ from urllib.parse import quote
 
 import pytest
 
+from graphrag_dagster.resources import batching
 from graphrag_dagster.resources.warehouse import Warehouse
 from support.commands import Run
 from support.corpora import write_corpus
@@ -88,6 +89,7 @@ def test_what_an_endpoint_repeats_of_a_credential_goes_nowhere(
 
     with ScriptedEndpoint(script, faults=faults) as endpoint:
         monkeypatch.setenv("OPENAI_API_KEY", KEY)
+        monkeypatch.setattr(batching, "QUIET_SECONDS", 0.1)
         url = endpoint.url.replace("http://", f"http://reader:{quote(PASSWORD, safe='')}@")
         monkeypatch.setenv("OPENAI_BASE_URL", url)
         write_corpus(

@@ -9,30 +9,22 @@ from dagster import DagsterInstance, SensorResult, build_sensor_context
 
 from graphrag_dagster import tables
 from graphrag_dagster.automation import finished_batches
+from graphrag_dagster.resources import batching
 from graphrag_dagster.resources.dagster_instance import instance
 from graphrag_dagster.resources.warehouse import Warehouse
 from support.commands import Run
-from support.corpora import write_corpus
 from support.endpoint import Fault, Scripted, ScriptedEndpoint, name_pattern_script
+from support.homes import copy_home
+from support.modelled import write_modelled
 from support.tables_of import contents
 
-SETTINGS = """
-engine: llm
-text_units: {{strategy: sentences, size: 40, overlap: 0}}
-embeddings: {{embedder: endpoint, model: scripted-embedding}}
-model:
-  base_url: "{url}"
-  name: scripted
-  max_output_tokens: 400
-  prices: {{input: 2.0, output: 8.0}}
-"""
 PLANNED = ["extraction", "claims", "merging", "reports", "embeddings"]
 
 
 @pytest.fixture
 def endpoint(home: Path) -> Iterator[ScriptedEndpoint]:
     with ScriptedEndpoint() as server:
-        write_corpus(home / "corpora", settings=SETTINGS.format(url=server.url))
+        write_modelled(home / "corpora", server)
         yield server
 
 
@@ -88,7 +80,7 @@ def test_what_a_model_did_not_give_is_listed_and_tried_again(run: Run, home: Pat
         return "I would rather write a poem." if unit and poems else name_pattern_script(body)
 
     with ScriptedEndpoint(poet) as server:
-        write_corpus(home / "corpora", settings=SETTINGS.format(url=server.url))
+        write_modelled(home / "corpora", server)
         code, out, _ = run("index", "coast", "--json")
         assert code == 3
         assert any("quarantined" in line for line in json.loads(out)["missing"])
@@ -103,10 +95,9 @@ def test_what_a_model_did_not_give_is_listed_and_tried_again(run: Run, home: Pat
 
 
 def test_a_plan_sends_nothing_and_leaves_out_what_is_remembered(
-    run: Run, endpoint: ScriptedEndpoint, home: Path
+    run: Run, modelled_home: Path, endpoint: ScriptedEndpoint, home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    settings = home / "corpora" / "coast" / "corpus.yaml"
-    settings.write_text(settings.read_text(encoding="utf-8") + "claims: {enabled: true}\n", encoding="utf-8")
+    monkeypatch.setenv("GRAPHRAG_DAGSTER_CACHE", str(home / "nothing remembered.sqlite"))
     code, out, err = run("plan", "coast", "--json")
     assert code == 0, err
     assert endpoint.requests == []
@@ -115,8 +106,9 @@ def test_a_plan_sends_nothing_and_leaves_out_what_is_remembered(
     tokens = extraction["tokens"]
     assert 0 < tokens["low"] < tokens["expected"] < tokens["high"]
     assert extraction["usd"]["expected"] > 0
-    run("index", "coast")
-    paid = len(endpoint.requests)
+    monkeypatch.delenv("GRAPHRAG_DAGSTER_CACHE")
+    copy_home(modelled_home, home)
+    write_modelled(home / "corpora", endpoint)
     code, out, _ = run("plan", "coast")
     assert code == 0
     assert "Nothing was sent" in out
@@ -126,7 +118,7 @@ def test_a_plan_sends_nothing_and_leaves_out_what_is_remembered(
     assert by_stage["extraction"]["remembered"] == after["text_units"]
     assert by_stage["claims"]["remembered"] > 0
     assert [by_stage[stage]["tokens"]["high"] for stage in PLANNED[:3]] == [0, 0, 0]
-    assert len(endpoint.requests) == paid
+    assert endpoint.requests == []
 
 
 def test_an_endpoint_that_never_answers_is_said_in_the_terminal_and_in_the_run_and_counted(
@@ -134,8 +126,7 @@ def test_an_endpoint_that_never_answers_is_said_in_the_terminal_and_in_the_run_a
 ) -> None:
     told = "embedding model scripted-embedding did not answer within 0.2 s (vectors, about "
     with ScriptedEndpoint(faults=lambda *_: Fault(hang=60)) as server:
-        settings = SETTINGS.format(url=server.url) + "  timeout_seconds: 0.2\n"
-        write_corpus(home / "corpora", settings=settings)
+        write_modelled(home / "corpora", server, "  timeout_seconds: 0.2\n")
         code, out, err = run("index", "coast")
         assert code == 1
         assert "this run: 0 calls, 0 from the cache, 1 failed, 2 time-outs, " in out
@@ -148,12 +139,11 @@ def test_an_endpoint_that_never_answers_is_said_in_the_terminal_and_in_the_run_a
 
 
 def test_pruning_leaves_no_text_of_a_deleted_document(
-    run: Run, endpoint: ScriptedEndpoint, home: Path
+    run: Run, modelled: Path, endpoint: ScriptedEndpoint, home: Path
 ) -> None:
-    run("index", "coast")
     cache = home / "cache"
     assert b"Piet Lund" in b"".join(file.read_bytes() for file in cache.iterdir())
-    (home / "corpora" / "coast" / "institute" / "letter.txt").unlink()
+    (modelled / "institute" / "letter.txt").unlink()
     code, _, err = run("cache", "prune", "--corpus", "coast")
     assert code == 1
     assert "index it first" in err
@@ -168,10 +158,8 @@ def test_pruning_leaves_no_text_of_a_deleted_document(
     assert contents(Warehouse(), "coast") == first
 
 
-def test_what_is_remembered_can_be_seen_and_exported(
-    run: Run, endpoint: ScriptedEndpoint, home: Path
-) -> None:
-    run("index", "coast")
+@pytest.mark.usefixtures("modelled")
+def test_what_is_remembered_can_be_seen_and_exported(run: Run, home: Path) -> None:
     _, out, _ = run("cache", "stats", "--json")
     stats = json.loads(out)
     assert {row["task"] for row in stats["replies"]} >= {"extract_graph", "community_report"}
@@ -193,19 +181,20 @@ def test_doctor_says_whether_the_endpoint_can_be_used(
     assert code == 0, err
     assert "json_schema" in out
     settings = home / "corpora" / "coast" / "corpus.yaml"
-    settings.write_text(SETTINGS.format(url="http://127.0.0.1:9/v1"), encoding="utf-8")
+    known = settings.read_text(encoding="utf-8")
+    settings.write_text(known.replace(endpoint.url, "http://127.0.0.1:9/v1"), encoding="utf-8")
     assert run("doctor", "coast")[0] == 1
 
 
 def test_an_index_goes_on_from_batch_to_batch_until_it_is_done(
-    run: Run, endpoint: ScriptedEndpoint, home: Path, monkeypatch: pytest.MonkeyPatch
+    run: Run, modelled: Path, home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    run("index", "coast")
     direct = contents(Warehouse(), "coast")
     paid = Warehouse().read(tables.MODEL_USAGE, "coast").filter(pl.col("task") == "extract_graph")
     whole = paid["usd"].sum()
     monkeypatch.setenv("GRAPHRAG_DAGSTER_CACHE", str(home / "another.sqlite"))
-    settings = home / "corpora" / "coast" / "corpus.yaml"
+    monkeypatch.setattr(batching, "QUIET_SECONDS", 0.1)
+    settings = modelled / "corpus.yaml"
     settings.write_text(settings.read_text(encoding="utf-8") + "  batch: true\n", encoding="utf-8")
     code, _, err = run("index", "coast")
     assert code == 5

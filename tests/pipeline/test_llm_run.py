@@ -15,17 +15,9 @@ from graphrag_dagster.resources.language import Language
 from graphrag_dagster.resources.published import published
 from graphrag_dagster.resources.snapshot import open_snapshot
 from graphrag_dagster.resources.warehouse import Warehouse
-from support.corpora import write_corpus
 from support.endpoint import Fault, Scripted, ScriptedEndpoint, name_pattern_script
+from support.modelled import write_modelled
 from support.tables_of import contents
-
-SETTINGS = """
-engine: llm
-text_units: {{strategy: sentences, size: 40, overlap: 0}}
-claims: {{enabled: true}}
-embeddings: {{embedder: endpoint, model: scripted-embedding}}
-model: {{base_url: "{url}", name: scripted, replies: {replies}, retries: 2}}
-"""
 
 
 @pytest.fixture
@@ -34,15 +26,11 @@ def endpoint() -> Iterator[ScriptedEndpoint]:
         yield server
 
 
-def prepare(home: Path, server: ScriptedEndpoint, replies: str = "json_schema") -> None:
-    write_corpus(home / "corpora", settings=SETTINGS.format(url=server.url, replies=replies))
-
-
 @pytest.mark.parametrize("replies", ["json_schema", "tuples"])
 def test_a_model_does_every_task_and_every_check_passes(
     home: Path, endpoint: ScriptedEndpoint, replies: str
 ) -> None:
-    prepare(home, endpoint, replies)
+    write_modelled(home / "corpora", endpoint, f"  replies: {replies}\n")
     run_job("coast")
     warehouse = Warehouse()
     ledger = warehouse.read(tables.UNIT_LEDGER, "coast")
@@ -67,9 +55,8 @@ def test_a_model_does_every_task_and_every_check_passes(
     assert runs["cached"][1] >= ledger["calls"].sum()
 
 
-def test_a_question_is_answered_with_citations_that_resolve(home: Path, endpoint: ScriptedEndpoint) -> None:
-    prepare(home, endpoint)
-    run_job("coast")
+@pytest.mark.usefixtures("modelled")
+def test_a_question_is_answered_with_citations_that_resolve() -> None:
     settings = CorpusStore().settings("coast")
     session = Language(max_tokens=None, max_usd=None).session(
         settings, corpus="coast", asset="ask", run_id="question"
@@ -92,7 +79,7 @@ def test_a_run_of_garbage_alone_keeps_it_with_prompt_and_reply_and_publishes_not
         return "I would rather write a poem." if "<source_text>" in str(body) else name_pattern_script(body)
 
     with ScriptedEndpoint(poet) as server:
-        prepare(home, server)
+        write_modelled(home / "corpora", server)
         with pytest.raises(WarehouseError, match=r"text units quarantined: .*\n.*what was published stays"):
             run_job("coast")
     warehouse = Warehouse()
@@ -108,24 +95,21 @@ def test_a_run_of_garbage_alone_keeps_it_with_prompt_and_reply_and_publishes_not
 
 def test_an_endpoint_that_gives_no_json_is_refused_before_anything_is_spent(home: Path) -> None:
     with ScriptedEndpoint(lambda body: "I would rather write a poem.") as server:
-        prepare(home, server)
+        write_modelled(home / "corpora", server)
         with pytest.raises(EndpointError, match="JSON"):
             run_job("coast")
         assert not any("<source_text>" in str(one.body) for one in server.chats)
 
 
 def test_an_unreachable_endpoint_is_named_and_nothing_is_overwritten(
-    home: Path, endpoint: ScriptedEndpoint, monkeypatch: pytest.MonkeyPatch
+    home: Path, modelled: Path, endpoint: ScriptedEndpoint, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    prepare(home, endpoint)
-    run_job("coast")
     first = contents(Warehouse(), "coast")
     monkeypatch.setenv("OPENAI_API_KEY", "sk-very-secret")
-    folder = home / "corpora" / "coast"
-    settings = (folder / "corpus.yaml").read_text(encoding="utf-8")
-    (folder / "corpus.yaml").write_text(
+    settings = (modelled / "corpus.yaml").read_text(encoding="utf-8")
+    (modelled / "corpus.yaml").write_text(
         settings.replace(endpoint.url, "http://127.0.0.1:9/v1").replace(
-            "retries: 2", "retries: 0, namespace: another model"
+            "retries: 2", "retries: 0\n  namespace: another model"
         ),
         encoding="utf-8",
     )
@@ -137,11 +121,8 @@ def test_an_unreachable_endpoint_is_named_and_nothing_is_overwritten(
     assert b"sk-very-secret" not in logs
 
 
-def test_faults_on_the_way_change_nothing_in_the_result(
-    home: Path, endpoint: ScriptedEndpoint, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    prepare(home, endpoint)
-    run_job("coast")
+@pytest.mark.usefixtures("modelled")
+def test_faults_on_the_way_change_nothing_in_the_result(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     first = contents(Warehouse(), "coast")
 
     seen: set[str] = set()
@@ -155,7 +136,7 @@ def test_faults_on_the_way_change_nothing_in_the_result(
         return faults[len(seen) % len(faults)]
 
     with ScriptedEndpoint(faults=first_time) as server:
-        prepare(home, server)
+        write_modelled(home / "corpora", server)
         monkeypatch.setenv("GRAPHRAG_DAGSTER_CACHE", str(home / "nothing remembered.sqlite"))
         run_job("coast")
     assert len(server.requests) > len(seen)

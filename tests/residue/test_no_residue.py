@@ -72,9 +72,8 @@ def test_an_edited_document_leaves_no_byte_of_what_was_edited_out(enter: Enter) 
     assert traces(home) == {}
 
 
-@pytest.mark.parametrize("engine", ["extractive", "llm"])
-def test_the_last_documents_leave_no_byte(enter: Enter, endpoint: ScriptedEndpoint, engine: str) -> None:
-    home = enter(engine)
+def test_the_last_documents_leave_no_byte(enter: Enter, endpoint: ScriptedEndpoint) -> None:
+    home = enter("llm")
     for folder in ("secret", "news", "institute"):
         shutil.rmtree(home / "corpora" / "coast" / folder)
     run_job("coast")
@@ -83,10 +82,9 @@ def test_the_last_documents_leave_no_byte(enter: Enter, endpoint: ScriptedEndpoi
     for table in (tables.DOCUMENTS, tables.ENTITIES, tables.COMMUNITY_REPORTS, tables.ENTITY_EMBEDDINGS):
         assert Warehouse().read(table, "coast").height == 0
     run_job("coast")
-    if engine == "llm":
-        paid = len(endpoint.requests)
-        run_job("coast")
-        assert len(endpoint.requests) == paid
+    paid = len(endpoint.requests)
+    run_job("coast")
+    assert len(endpoint.requests) == paid
 
 
 def test_a_corpus_that_never_had_documents_stays_an_error(home: Path) -> None:
@@ -96,16 +94,22 @@ def test_a_corpus_that_never_had_documents_stays_an_error(home: Path) -> None:
             run_job("empty")
 
 
-def test_nothing_is_erased_while_nothing_is_gone(enter: Enter) -> None:
+def test_nothing_is_erased_and_older_snapshots_stay_while_nothing_is_gone(enter: Enter) -> None:
     home = enter("extractive")
     (home / "corpora/coast/secret/dossier.txt").rename(home / "corpora/coast/dossier.txt")
     (home / "corpora/coast/more.txt").write_text("Piet Lund met Hanna Quill in Port Ellery.")
     made = results()
+    before = published(Warehouse(), "coast")
     run_job("coast")
     assert erase(Warehouse(), "coast") is None
     assert results() == made
     assert (home / "warehouse" / "reports" / "coast").exists()
     assert not note_file(Warehouse(), "coast").exists()
+    now = published(Warehouse(), "coast")
+    assert before is not None
+    assert now is not None
+    assert now.version != before.version
+    assert before.file.exists()
 
 
 def test_documents_that_no_snapshot_has_are_known_to_be_gone(enter: Enter) -> None:
@@ -183,15 +187,3 @@ def test_erasing_killed_at_any_moment_is_completed_by_the_next(enter: Enter) -> 
 def results_in(file: Path, older: set[Path]) -> bool:
     """Whether the work on the file has not begun: its log is written when tables are dropped."""
     return not file.with_name(file.name + ".wal").exists() and all(one.exists() for one in older)
-
-
-def test_older_snapshots_with_the_same_documents_stay(enter: Enter) -> None:
-    home = enter("extractive")
-    before = published(Warehouse(), "coast")
-    (home / "corpora/coast/more.txt").write_text("Piet Lund met Hanna Quill in Port Ellery.")
-    run_job("coast")
-    now = published(Warehouse(), "coast")
-    assert before is not None
-    assert now is not None
-    assert now.version != before.version
-    assert before.file.exists()

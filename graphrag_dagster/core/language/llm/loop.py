@@ -109,8 +109,9 @@ class _Jobs(Generic[R]):
 
     def __init__(self, loop: asyncio.AbstractEventLoop, most: int, running: Stage | None) -> None:
         self._loop = loop
-        self._most = most
         self._places = threading.Semaphore(most)
+        self._begun = 0
+        self._reported = threading.Semaphore(0)
         self._pending: deque[Future[R]] = deque()
         self._running = running
         self._error: BaseException | None = None
@@ -127,6 +128,7 @@ class _Jobs(Generic[R]):
             raise self._error
         future = asyncio.run_coroutine_threadsafe(coroutine, self._loop)
         self._pending.append(future)
+        self._begun += 1
         future.add_done_callback(self._done)
 
     def ready(self) -> Iterator[R]:
@@ -141,9 +143,9 @@ class _Jobs(Generic[R]):
 
     def settle(self) -> None:
         """Wait until every job that has ended is reported as a step."""
-        # A result is there a moment before its callback has run, which gives the place back at its end.
-        for _ in range(self._most):
-            self._places.acquire()
+        # A result is there a moment before its callback has run.
+        for _ in range(self._begun):
+            self._reported.acquire()
 
     def cancel(self) -> None:
         """Cancel what is under way."""
@@ -166,6 +168,7 @@ class _Jobs(Generic[R]):
             self.cancel()
         if self._running and not future.cancelled() and error is None:
             self._running.advance()
+        self._reported.release()
         self._places.release()
 
 
