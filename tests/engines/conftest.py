@@ -15,8 +15,8 @@ def two_corpora(home: Path) -> Place:
 
 @pytest.fixture
 def in_process(home: Path) -> Tables:
-    """The tables of the same corpora as the in-process executor makes them."""
+    """The tables of the same corpora as runs in one process make them."""
     place = Place(home / "compared", ("coast", "quay"))
     place.register()
-    place.run_all("in_process")
+    place.run_here()
     return place.tables()

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from graphrag_dagster.core.language.llm.loop import run_in_order
+from graphrag_dagster.core.language.llm.loop import run_in_order, sending
 
 DELAYS = st.lists(st.integers(0, 8), max_size=40)
 
@@ -119,6 +119,27 @@ def test_an_error_is_not_waited_for_by_a_full_house() -> None:
         list(run_in_order(work, range(1000), calls=1))
     assert len(begun) < 40
     assert ended == []
+
+
+def test_a_reply_on_its_way_is_taken_in_and_nothing_more_is_sent() -> None:
+    told: list[str] = []
+    failed = asyncio.Event()
+
+    async def work(number: int) -> None:
+        if number == 1:
+            failed.set()
+            raise ValueError("one")
+        with sending():
+            await failed.wait()
+            # The error is noticed in these turns of the loop.
+            await asyncio.sleep(0.05)
+        told.append("taken in")
+        with sending():
+            told.append("sent more")
+
+    with pytest.raises(ValueError, match="one"):
+        list(run_in_order(work, range(2), calls=2))
+    assert told == ["taken in"]
 
 
 def test_who_stops_listening_cancels_the_rest() -> None:

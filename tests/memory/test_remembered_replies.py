@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from pydantic import BaseModel
 
 from graphrag_dagster import prompts
+from graphrag_dagster.core.errors import EndpointError
 from graphrag_dagster.core.language.llm import asking
 from graphrag_dagster.core.language.llm.asking import Asked, UnusableReply, ask_typed
 from graphrag_dagster.core.language.llm.chat import ChatReply, ChatRequest, Message
@@ -60,6 +61,27 @@ def test_the_same_request_is_answered_from_memory(memory: Any) -> None:
     )
     assert len(endpoint.chats) == 1
     assert (memory.count("replies"), memory.count("uses")) == (1, 2)
+
+
+def test_replies_that_are_on_their_way_when_a_run_ends_are_not_asked_for_again(memory: Any) -> None:
+    requests = [replace(REQUEST, messages=(Message("user", f"Hello {number}?"),)) for number in range(9)]
+
+    async def one(request: ChatRequest) -> Asked[Shape]:
+        return await ask_typed(model, request, Shape, RETRY)
+
+    def faults(number: int, body: dict[str, Any]) -> Fault | None:
+        return Fault(401) if "Hello 2?" in str(body) else Fault(delay=0.3)
+
+    with ScriptedEndpoint(lambda _: GOOD, faults=faults, together=4) as endpoint:
+        model = memory.chat(endpoint, concurrency=4)
+        with pytest.raises(EndpointError, match="401"):
+            list(run_in_order(one, requests, calls=4))
+        answered = sum(one.answered for one in endpoint.chats)
+    assert 3 <= answered < 8
+    with ScriptedEndpoint(lambda _: GOOD) as endpoint:
+        model = memory.chat(endpoint, concurrency=4)
+        assert len(list(run_in_order(one, requests, calls=4))) == 9
+        assert len(endpoint.chats) == 9 - answered
 
 
 def test_a_listener_hears_a_remembered_reply(memory: Any) -> None:

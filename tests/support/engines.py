@@ -7,8 +7,9 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
-from dagster import DagsterInstance
+from dagster import AssetKey, DagsterInstance
 
+from graphrag_dagster.definitions import defs
 from graphrag_dagster.executors import EXECUTOR
 from graphrag_dagster.partitions import CORPUS
 from graphrag_dagster.resources.warehouse import Reader, Warehouse, qualified
@@ -65,6 +66,16 @@ class Place:
         told = [run.communicate(timeout=900)[0] for run in runs]
         for run, output in zip(runs, told, strict=True):
             assert run.returncode == 0, output[-3000:]
+
+    def run_here(self) -> None:
+        """Materialise the same assets of every corpus in this process."""
+        keys = {AssetKey.from_user_string(name) for name in SOME.split(",")}
+        job = defs.resolve_implicit_global_asset_job_def().get_subset(asset_selection=keys)
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setenv("GRAPHRAG_DAGSTER_HOME", str(self.folder))
+            with DagsterInstance.from_config(str(self.dagster_home)) as instance:
+                for name in self.names:
+                    assert job.execute_in_process(partition_key=name, instance=instance).success
 
     def tables(self) -> Tables:
         """All rows of all tables that were made, by corpus and table, as they are stored."""

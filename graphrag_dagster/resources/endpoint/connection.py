@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from graphrag_dagster.core.errors import EndpointDown, EndpointError
 from graphrag_dagster.core.language.llm.chat import CallFailed, Refused
+from graphrag_dagster.core.language.llm.loop import sending
 from graphrag_dagster.core.waiting import under_way
 from graphrag_dagster.resources.endpoint.address import Address
 from graphrag_dagster.resources.endpoint.envelope import usage_of
@@ -138,8 +139,9 @@ class Connection:
                 ticket = await limits.enter(tokens, first=failures + busy > 0)
                 used: int | None = 0
                 try:
-                    call.sent = True
-                    found = await self._try(limits, send, waited, tries)
+                    with sending():
+                        call.sent = True
+                        found = await self._try(limits, send, waited, tries)
                     if not isinstance(found, Trouble):
                         used = _tokens(found)
                         limits.answered()

@@ -8,8 +8,9 @@ import asyncio
 import threading
 from collections import deque
 from collections.abc import Callable, Coroutine, Iterable, Iterator, Sequence
-from concurrent.futures import CancelledError, Future
-from contextlib import nullcontext
+from concurrent.futures import CancelledError, Future, wait
+from contextlib import contextmanager, nullcontext
+from contextvars import ContextVar, copy_context
 from typing import Any, Generic, TypeVar
 
 from graphrag_dagster.core.progress import Stage, stage
@@ -47,6 +48,42 @@ def _loop() -> asyncio.AbstractEventLoop:
         return _running.loop
 
 
+class _Job:
+    """What a job is doing.
+
+    Attributes:
+        sent: its requests that are under way.
+        ending: whether it is to send no more.
+    """
+
+    def __init__(self) -> None:
+        self.sent = 0
+        self.ending = False
+
+
+_job: ContextVar[_Job | None] = ContextVar("_job", default=None)
+
+
+@contextmanager
+def sending() -> Iterator[None]:
+    """Say that a request is under way: where another call ends the run, its reply is still waited for.
+
+    Raises:
+        asyncio.CancelledError: the run is ending, and nothing is to be sent any more.
+    """
+    job = _job.get()
+    if job is None:
+        yield
+        return
+    if job.ending:
+        raise asyncio.CancelledError
+    job.sent += 1
+    try:
+        yield
+    finally:
+        job.sent -= 1
+
+
 def run_in_order(
     work: Callable[[T], Coroutine[Any, Any, R]],
     items: Iterable[T],
@@ -58,7 +95,8 @@ def run_in_order(
     """Yield ``work(item)`` for every item in the order of the items, many at a time.
 
     A slow item holds up no other: results that are done wait for it, and further items begin meanwhile. The
-    first error ends the run: what is under way is cancelled.
+    first error ends the run: nothing more is sent, but replies that are on their way are waited for, since
+    they are paid for.
 
     Args:
         work: makes the coroutine of one item.
@@ -76,7 +114,7 @@ def run_in_order(
             yield from jobs.rest()
             jobs.settle()
         finally:
-            jobs.cancel()
+            jobs.end()
 
 
 def run_largest_first(
@@ -113,6 +151,7 @@ class _Jobs(Generic[R]):
         self._begun = 0
         self._reported = threading.Semaphore(0)
         self._pending: deque[Future[R]] = deque()
+        self._jobs: dict[Future[R], _Job] = {}
         self._running = running
         self._error: BaseException | None = None
 
@@ -126,7 +165,10 @@ class _Jobs(Generic[R]):
         if self._error:
             coroutine.close()
             raise self._error
-        future = asyncio.run_coroutine_threadsafe(coroutine, self._loop)
+        job, context = _Job(), copy_context()
+        context.run(_job.set, job)
+        future = context.run(asyncio.run_coroutine_threadsafe, coroutine, self._loop)
+        self._jobs[future] = job
         self._pending.append(future)
         self._begun += 1
         future.add_done_callback(self._done)
@@ -147,10 +189,20 @@ class _Jobs(Generic[R]):
         for _ in range(self._begun):
             self._reported.acquire()
 
-    def cancel(self) -> None:
-        """Cancel what is under way."""
-        for future in list(self._pending):
-            future.cancel()
+    def end(self) -> None:
+        """Cancel what is left; after an error only once the requests under way are answered."""
+        try:
+            if self._error:
+                wait(list(self._pending))
+        finally:
+            for future in list(self._pending):
+                future.cancel()
+
+    def _send_no_more(self) -> None:
+        for future, job in list(self._jobs.items()):
+            job.ending = True
+            if not job.sent:
+                future.cancel()
 
     def _oldest(self) -> R:
         # Taken out only when done: interrupted while waiting, it is still there to be cancelled.
@@ -162,10 +214,11 @@ class _Jobs(Generic[R]):
         return result
 
     def _done(self, future: Future[R]) -> None:
+        self._jobs.pop(future, None)
         error = None if future.cancelled() else future.exception()
         if error and self._error is None:
             self._error = error
-            self.cancel()
+            self._send_no_more()
         if self._running and not future.cancelled() and error is None:
             self._running.advance()
         self._reported.release()
