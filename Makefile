@@ -38,8 +38,9 @@ ui: install ## start the Dagster UI on http://127.0.0.1:3000
 	@test -f .dagster_home/dagster.yaml || printf 'telemetry:\n  enabled: false\nnux:\n  enabled: false\n' > .dagster_home/dagster.yaml
 	DAGSTER_HOME=$(CURDIR)/.dagster_home $(BIN)/dagster dev --host 127.0.0.1 --port 3000 -w workspace.yaml
 
+# What is compiled is kept, whatever is set: a hundred processes import it.
 test: install ## run the tests
-	$(BIN)/python -m pytest -n auto --dist loadfile --no-loadscope-reorder
+	PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -n auto --dist loadfile --no-loadscope-reorder
 
 lint: install ## check style and formatting
 	$(BIN)/ruff check .

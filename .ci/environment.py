@@ -44,7 +44,9 @@ def _steps(extras: str, packages: list[str]) -> Iterator[list[str]]:
 def _with_uv(uv: str, folder: Path) -> list[str]:
     # pip comes along, for whoever wants to install more by the ordinary command.
     _run([uv, "venv", "--quiet", "--seed", "--allow-existing", "--python", sys.executable, str(folder)])
-    return [uv, "pip", "install", "--python", str(folder)]
+    # Where Python is told not to, it would compile all it imports anew each time.
+    compiled = ["--compile-bytecode"] if os.environ.get("PYTHONDONTWRITEBYTECODE") else []
+    return [uv, "pip", "install", *compiled, "--python", str(folder)]
 
 
 def _with_pip(folder: Path) -> list[str]:
