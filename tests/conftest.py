@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from alembic.script import ScriptDirectory
 from dagster._core.storage.event_log.sqlite import sqlite_event_log
 from dagster._core.storage.runs.sqlite import sqlite_run_storage
 from hypothesis import settings
@@ -53,11 +54,12 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.fixture(scope="session", autouse=True)
 def _connections_are_kept() -> Iterator[None]:
-    """Keep the engines and connections of Dagster's SQLite storage.
+    """Keep the engines and connections of Dagster's SQLite storage, and what alembic reads of its migrations.
 
-    Dagster makes new ones for every statement: a third of a run.
+    Dagster makes new ones for every statement, and reads the migrations for every run: a third of a run.
     """
     with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(ScriptDirectory, "from_config", lru_cache(ScriptDirectory.from_config))
         for storage in (sqlite_event_log, sqlite_run_storage):
             patch.setattr(storage, "create_engine", keeping(storage.create_engine))
         yield

@@ -72,7 +72,7 @@ def test_an_edited_document_leaves_no_byte_of_what_was_edited_out(enter: Enter) 
     assert traces(home) == {}
 
 
-def test_the_last_documents_leave_no_byte(enter: Enter, endpoint: ScriptedEndpoint) -> None:
+def test_the_last_documents_leave_no_byte(enter: Enter) -> None:
     home = enter("llm")
     for folder in ("secret", "news", "institute"):
         shutil.rmtree(home / "corpora" / "coast" / folder)
@@ -82,9 +82,6 @@ def test_the_last_documents_leave_no_byte(enter: Enter, endpoint: ScriptedEndpoi
     for table in (tables.DOCUMENTS, tables.ENTITIES, tables.COMMUNITY_REPORTS, tables.ENTITY_EMBEDDINGS):
         assert Warehouse().read(table, "coast").height == 0
     run_job("coast")
-    paid = len(endpoint.requests)
-    run_job("coast")
-    assert len(endpoint.requests) == paid
 
 
 def test_a_corpus_that_never_had_documents_stays_an_error(home: Path) -> None:
