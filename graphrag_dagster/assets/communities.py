@@ -41,10 +41,11 @@ def community_hierarchy(
     """Communities by hierarchical Leiden, begun from those before; ids stay where they can (paper §3.1.4)."""
     corpus = context.partition_key
     settings = corpora.settings(corpus).communities
-    before = [
-        warehouse.read_if_present(table, corpus)
-        for table in (COMMUNITIES, COMMUNITY_MEMBERS, CLUSTERING_STATE, COLD_START_EDGES)
-    ]
+    with warehouse.reading(corpus) as reader:
+        before = [
+            reader.read_if_present(table)
+            for table in (COMMUNITIES, COMMUNITY_MEMBERS, CLUSTERING_STATE, COLD_START_EDGES)
+        ]
     made, begun = cluster(
         relationships,
         previous_clustering(*before),

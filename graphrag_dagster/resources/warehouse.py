@@ -161,18 +161,8 @@ class Warehouse(ConfigurableResource[None]):
                 it cannot be written, for instance because the disk is full; then it is as it was.
         """
         incoming = table.validated(frame)
-        names = ", ".join(_quoted(name) for name in table.column_names)
-        try:
-            with self.connect(corpus) as connection, _transaction(connection):
-                connection.register("incoming", incoming.to_arrow())
-                _prepare(connection, table, corpus, _vector_lengths(table, incoming))
-                connection.execute(
-                    f"insert into {qualified(table)} (corpus, {names}) select ?, {names} from incoming",
-                    [corpus],
-                )
-                connection.unregister("incoming")
-        except (duckdb.IOException, duckdb.TransactionException) as error:
-            raise _unwritable(self.file(corpus), table, error) from error
+        with self._writing(table, corpus) as connection:
+            _replace(connection, table, corpus, incoming)
         return incoming.height
 
     def write_query(self, table: Table, corpus: str, query: str) -> pl.DataFrame:
@@ -180,12 +170,22 @@ class Warehouse(ConfigurableResource[None]):
 
         The result is validated like any frame.
         """
-        with self.connect(corpus, read_only=True) as connection:
+        # What is only to be read of the corpus must have been made: nothing is begun here.
+        self._made(corpus)
+        with self._writing(table, corpus) as connection:
             result = pl.from_arrow(connection.execute(query).to_arrow_table())
-        if not isinstance(result, pl.DataFrame):
-            raise WarehouseError(f"the query of {table.full_name} gives no rows")
-        self.write(table, corpus, result)
+            if not isinstance(result, pl.DataFrame):
+                raise WarehouseError(f"the query of {table.full_name} gives no rows")
+            _replace(connection, table, corpus, table.validated(result))
         return result
+
+    @contextmanager
+    def _writing(self, table: Table, corpus: str) -> Iterator[duckdb.DuckDBPyConnection]:
+        try:
+            with self.connect(corpus) as connection, _transaction(connection):
+                yield connection
+        except (duckdb.IOException, duckdb.TransactionException) as error:
+            raise _unwritable(self.file(corpus), table, error) from error
 
     def _made(self, corpus: str) -> Path:
         file = self.file(corpus)
@@ -360,6 +360,18 @@ def _normal_type(wanted: str) -> str:
     with duckdb.connect() as connection:
         named = connection.execute(f"select typeof(cast(null as {wanted}))").fetchone()
     return str(named[0]) if named else wanted
+
+
+def _replace(
+    connection: duckdb.DuckDBPyConnection, table: Table, corpus: str, incoming: pl.DataFrame
+) -> None:
+    names = ", ".join(_quoted(name) for name in table.column_names)
+    connection.register("incoming", incoming.to_arrow())
+    _prepare(connection, table, corpus, _vector_lengths(table, incoming))
+    connection.execute(
+        f"insert into {qualified(table)} (corpus, {names}) select ?, {names} from incoming", [corpus]
+    )
+    connection.unregister("incoming")
 
 
 def _drop(connection: duckdb.DuckDBPyConnection, table: Table, corpus: str, retyped: list[str]) -> None:

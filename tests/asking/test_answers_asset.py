@@ -15,7 +15,6 @@ from graphrag_dagster.resources.questions import questions_of
 from graphrag_dagster.resources.warehouse import Warehouse
 from graphrag_dagster.settings.evaluation import QuestionSettings
 from support.commands import Run
-from support.corpora import write_corpus
 
 SETTINGS = """
 questions:
@@ -34,12 +33,10 @@ def answer_all() -> dict[str, object]:
         return {name: value.value for name, value in made.metadata.items()}
 
 
-def test_questions_are_answered_in_every_way_and_kept_while_nothing_changes(home: Path, run: Run) -> None:
-    folder = write_corpus(home / "corpora", settings=SETTINGS)
-    (folder / "questions.csv").write_text('id,question\n1,"Who met\nSelma Dray?"\n2,\n', encoding="utf-8")
-    run_job("coast")
+def test_questions_are_answered_in_every_way_and_kept_while_nothing_changes(coast: Path, run: Run) -> None:
+    (coast / "corpus.yaml").write_text(SETTINGS, encoding="utf-8")
+    (coast / "questions.csv").write_text('id,question\n1,"Who met\nSelma Dray?"\n2,\n', encoding="utf-8")
     warehouse = Warehouse()
-    assert "questions.csv" not in warehouse.read(tables.DOCUMENTS, "coast")["path"].to_list()
     assert answer_all()["kept"] == 0
     made = warehouse.read(tables.ANSWERS, "coast")
     assert made.height == 9
@@ -61,8 +58,9 @@ def test_questions_are_answered_in_every_way_and_kept_while_nothing_changes(home
     assert {row["method"]: row["answers"] for row in counted} == {"C1": 3, "SS": 3, "auto": 3}
     assert answer_all()["kept"] == 9
     assert warehouse.read(tables.ANSWERS, "coast").equals(made)
-    (folder / "news" / "strike.md").unlink()
+    (coast / "news" / "strike.md").unlink()
     run_job("coast")
+    assert "questions.csv" not in warehouse.read(tables.DOCUMENTS, "coast")["path"].to_list()
     assert answer_all()["kept"] == 0
     assert "Quill" not in " ".join(warehouse.read(tables.ANSWER_CITATIONS, "coast")["quotation"])
 

@@ -57,10 +57,10 @@ def test_readers_open_while_others_publish(warehouse: Warehouse, home: Path) -> 
                 problems.append(error)
                 return
 
-    readers = [threading.Thread(target=read) for _ in range(3)]
+    readers = [threading.Thread(target=read) for _ in range(2)]
     for reader in readers:
         reader.start()
-    for number in range(8):
+    for number in range(5):
         documents = warehouse.read(tables.DOCUMENTS, "coast")
         row = documents[0].with_columns(document_id=documents["document_id"][:1] + f"-{number}")
         warehouse.write(tables.DOCUMENTS, "coast", documents.extend(row))

@@ -7,6 +7,11 @@ from graphrag_dagster.executors import EXECUTOR, chosen_executor
 from support.engines import SOME, Place, Tables
 
 
+@pytest.fixture
+def names() -> tuple[str, ...]:
+    return ("coast",)
+
+
 def test_a_run_stays_in_its_process_by_default(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv(EXECUTOR, raising=False)
     assert chosen_executor().name == "in_process"
@@ -33,7 +38,7 @@ def test_a_missing_package_is_named_with_its_extra(
         chosen_executor()
 
 
-def test_steps_in_processes_of_their_own_give_the_same_tables(two_corpora: Place, in_process: Tables) -> None:
-    two_corpora.run_all("multiprocess")
-    assert two_corpora.tables() == in_process
+def test_steps_in_processes_of_their_own_give_the_same_tables(place: Place, in_process: Tables) -> None:
+    place.run_all("multiprocess")
+    assert place.tables() == in_process
     assert {table for _, table in in_process} == {name.replace("/", ".") for name in SOME.split(",")}

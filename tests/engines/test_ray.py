@@ -22,10 +22,10 @@ def _free_port() -> int:
         return int(found.getsockname()[1])
 
 
-def test_steps_on_ray_give_the_same_tables(two_corpora: Place, in_process: Tables) -> None:
+def test_steps_on_ray_give_the_same_tables(place: Place, in_process: Tables) -> None:
     with ray_cluster(dict(os.environ), _free_port()) as cluster:
-        two_corpora.run_all("ray", cluster)
-    assert two_corpora.tables() == in_process
+        place.run_all("ray", cluster)
+    assert place.tables() == in_process
 
 
 def test_the_shipped_run_launcher_is_configured_as_it_asks(monkeypatch: pytest.MonkeyPatch) -> None:
