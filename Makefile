@@ -39,8 +39,8 @@ ui: install ## start the Dagster UI on http://127.0.0.1:3000
 	DAGSTER_HOME=$(CURDIR)/.dagster_home $(BIN)/dagster dev --host 127.0.0.1 --port 3000 -w workspace.yaml
 
 # What is compiled is kept, whatever is set: a hundred processes import it.
-test: install ## run the tests
-	PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -n auto --dist loadfile --no-loadscope-reorder
+test: install ## run the tests, but for those that take long
+	PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -m "not long" -n auto --dist loadfile --no-loadscope-reorder
 
 lint: install ## check style and formatting
 	$(BIN)/ruff check .

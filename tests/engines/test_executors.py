@@ -38,6 +38,7 @@ def test_a_missing_package_is_named_with_its_extra(
         chosen_executor()
 
 
+@pytest.mark.long
 def test_steps_in_processes_of_their_own_give_the_same_tables(place: Place, in_process: Tables) -> None:
     place.run_all("multiprocess")
     assert place.tables() == in_process

@@ -86,6 +86,7 @@ def test_a_shuffled_folder_gives_the_same_bytes(indexed: Path, tmp_path: Path) -
     assert contents(Warehouse(), "coast") == first
 
 
+@pytest.mark.long
 def test_the_dagster_command_gives_the_tables_of_the_command_line(indexed: Path) -> None:
     first = contents(Warehouse(), "coast")
     Warehouse().file("coast").unlink()

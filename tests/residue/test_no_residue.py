@@ -154,6 +154,7 @@ def test_a_run_killed_once_the_documents_are_replaced_is_completed_by_the_next(e
     assert traces(home) == {}
 
 
+@pytest.mark.long
 def test_erasing_killed_at_any_moment_is_completed_by_the_next(enter: Enter) -> None:
     home = enter("llm")
     shutil.rmtree(home / "corpora" / "coast" / "secret")
