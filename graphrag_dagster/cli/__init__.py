@@ -5,14 +5,12 @@ import gc
 import io
 import logging
 import sys
+from typing import TYPE_CHECKING
 
-import typer
-
-from graphrag_dagster.cli.app import app
-from graphrag_dagster.cli.console import print_error
 from graphrag_dagster.cli.stopping import STOPPED, Stop
-from graphrag_dagster.core.errors import GraphragError
-from graphrag_dagster.core.system_errors import told_of
+
+if TYPE_CHECKING:
+    import typer
 
 
 def main() -> None:
@@ -20,6 +18,23 @@ def main() -> None:
 
     Ctrl-C and SIGTERM end it with one line and 130 or 143.
     """
+    stop = Stop()
+    with stop.listening():
+        try:
+            code = _run()
+        except BaseException as error:
+            if stop.asked:
+                stop.end()
+            code = _told(error)
+        if stop.asked or code in STOPPED:
+            stop.end(code)
+    sys.exit(code)
+
+
+def _run() -> int:
+    # Loaded while signals are listened to: it takes long enough for a Ctrl-C.
+    from graphrag_dagster.cli.app import app
+
     # Nearly all that a run makes lives until its end: collecting it often, or at the exit, gives nothing.
     gc.set_threshold(50_000, 20, 50)
     atexit.register(gc.freeze)
@@ -30,21 +45,17 @@ def main() -> None:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
-    stop = Stop()
-    with stop.listening():
-        try:
-            code = app(standalone_mode=False) or 0
-        except BaseException as error:
-            if stop.asked:
-                stop.end()
-            code = _told(error)
-        if stop.asked or code in STOPPED:
-            stop.end(code)
-    sys.exit(code)
+    return app(standalone_mode=False) or 0
 
 
 def _told(error: BaseException) -> int:
     """Print what a user can mend, and return the exit code; anything else is raised again."""
+    import typer
+
+    from graphrag_dagster.cli.console import print_error
+    from graphrag_dagster.core.errors import GraphragError
+    from graphrag_dagster.core.system_errors import told_of
+
     match error:
         case GraphragError():
             print_error(str(error))
@@ -62,7 +73,9 @@ def _told(error: BaseException) -> int:
             raise error
 
 
-def _tell_misuse(error: typer.TyperException) -> None:
+def _tell_misuse(error: "typer.TyperException") -> None:
+    from graphrag_dagster.cli.console import print_error
+
     # Where only help was asked for, it has been printed and there is no more to tell.
     if told := error.format_message().rstrip("."):
         context = getattr(error, "ctx", None)
