@@ -42,6 +42,7 @@ from graphrag_dagster.resources.sql_sandbox import queried
 from graphrag_dagster.resources.warehouse import Warehouse, qualified
 from graphrag_dagster.settings import CorpusSettings
 from support.corpora import write_corpus
+from support.damage import holed
 from support.disks import files_of_at_most
 from support.homes import copy_home, enter_home
 
@@ -278,6 +279,15 @@ def test_rollback_goes_back_until_the_next_publication(
     assert "is read" in capsys.readouterr().out
     with pytest.raises(WarehouseError, match="nothing of corpus 'inland'"):
         show_snapshots("inland", as_json=False)
+
+
+def test_a_damaged_snapshot_is_not_gone_back_to(warehouse: Warehouse) -> None:
+    first = current(warehouse)
+    (newest,) = publish_states(warehouse, "A")
+    holed(first.file)
+    with pytest.raises(WarehouseError, match="is not what was published.*stays"):
+        rollback(warehouse, "coast")
+    assert current(warehouse) == newest
 
 
 def test_snapshots_follow_each_other_though_the_clock_is_set_back(warehouse: Warehouse) -> None:

@@ -91,7 +91,7 @@ def rollback(warehouse: Warehouse, corpus: str, version: str | None = None) -> P
         version: of the snapshot; default: the one published before the current.
 
     Raises:
-        WarehouseError: there is no such snapshot; names those there are.
+        WarehouseError: there is no such snapshot, which names those there are, or it is damaged.
     """
     folder = folder_of(warehouse, corpus)
     if not folder.is_dir():
@@ -109,6 +109,11 @@ def rollback(warehouse: Warehouse, corpus: str, version: str | None = None) -> P
         if not fitting:
             there = ", ".join(f"{one.version} of {one.published[:19]}" for one in kept) or "none"
             raise WarehouseError(f"{missing}; there are: {there}")
+        if not fitting[0].intact():
+            raise WarehouseError(
+                f"{fitting[0].file} is not what was published: it is damaged, or has been written to; what "
+                f"is current stays. Name another: graphrag-dagster snapshots {corpus}"
+            )
         _point(folder, fitting[0].version)
         return fitting[0]
 
