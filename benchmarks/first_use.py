@@ -114,6 +114,7 @@ def before_the_change(folder: str) -> tuple[Step, ...]:
         step("index", folder),
         step("index", folder),
         step("status", folder),
+        step("ask", "orchard", "Who are the most important people here?"),
         step("ask", "orchard", "What do these documents agree on?", "--level", "C1"),
         step("ask", "orchard", "Who decided to buy the Perrin Field?"),
         step("ask", "orchard", "What are the themes?", "--method", "dynamic", "--level", "C2"),
