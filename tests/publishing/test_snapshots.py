@@ -372,6 +372,7 @@ for number in itertools.count():
 """
 
 
+@pytest.mark.long
 def test_a_publisher_killed_at_any_moment_leaves_a_whole_snapshot(warehouse: Warehouse) -> None:
     chance = random.Random(11)
     for number in range(5):

@@ -142,6 +142,7 @@ def _kill_when(process: subprocess.Popen[bytes], moment: Callable[[], bool], sec
     return process.wait() == -signal.SIGKILL
 
 
+@pytest.mark.long
 def test_a_run_killed_once_the_documents_are_replaced_is_completed_by_the_next(enter: Enter) -> None:
     home = enter("llm")
     shutil.rmtree(home / "corpora" / "coast" / "secret")
