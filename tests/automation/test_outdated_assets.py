@@ -66,6 +66,7 @@ def materialise(instance: dg.DagsterInstance, corpus: str, *keys: dg.AssetKey) -
     assert made.success
 
 
+@pytest.mark.long
 def test_unchanged_data_is_left_alone_and_what_changed_is_made_with_all_that_reads_it(
     instance: dg.DagsterInstance, home: Path
 ) -> None:
