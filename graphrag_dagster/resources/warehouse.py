@@ -170,7 +170,7 @@ class Warehouse(ConfigurableResource[None]):
 
         The result is validated like any frame.
         """
-        # What is only to be read of the corpus must have been made: nothing is begun here.
+        # Where nothing was made there is nothing to ask, and no file is begun for it.
         self._made(corpus)
         with self._writing(table, corpus) as connection:
             result = pl.from_arrow(connection.execute(query).to_arrow_table())
@@ -210,7 +210,7 @@ class Warehouse(ConfigurableResource[None]):
                     ) from error
                 if time.monotonic() >= deadline:
                     raise WarehouseError(_held(file, text, self.lock_timeout_seconds)) from error
-                time.sleep(random.uniform(*_WAITS))  # noqa: S311
+                time.sleep(random.uniform(*_WAITS))  # noqa: S311 - a pause is no secret.
                 continue
             if before is None or before == _identity(file):
                 return opened

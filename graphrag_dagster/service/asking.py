@@ -141,6 +141,7 @@ class Asking:
                 general_knowledge=asked.general_knowledge,
                 listen=self._tell,
             )
+        # It is raised again where the answer is waited for, in another thread.
         except Exception as error:
             outcome = error
         finally:

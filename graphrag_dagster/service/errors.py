@@ -209,6 +209,7 @@ class LastResort:
 
         try:
             await self._app(scope, receive, note)
+        # Whatever it is, nobody outside is shown more of it than that it happened.
         except Exception as error:
             if scope["type"] != "http":
                 raise

@@ -3,6 +3,7 @@
 import asyncio
 import json
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from typing import Any
 
@@ -82,6 +83,23 @@ def test_replies_that_are_on_their_way_when_a_run_ends_are_not_asked_for_again(m
         model = memory.chat(endpoint, concurrency=4)
         assert len(list(run_in_order(one, requests, calls=4))) == 9
         assert len(endpoint.chats) == 9 - answered
+
+
+def test_an_endpoint_that_is_busy_does_not_keep_a_run_from_ending(memory: Any) -> None:
+    requests = [replace(REQUEST, messages=(Message("user", f"Hello {number}?"),)) for number in range(2)]
+
+    async def one(request: ChatRequest) -> Asked[Shape]:
+        return await ask_typed(model, request, Shape, RETRY)
+
+    def faults(number: int, body: dict[str, Any]) -> Fault | None:
+        return Fault(401) if "Hello 0?" in str(body) else Fault(429, headers={"Retry-After": "50"}, delay=0.3)
+
+    with ScriptedEndpoint(lambda _: GOOD, faults=faults, together=2) as endpoint:
+        model = memory.chat(endpoint, concurrency=2)
+        with ThreadPoolExecutor(1) as pool, pytest.raises(EndpointError, match="401"):
+            ended = pool.submit(lambda: list(run_in_order(one, requests, calls=2)))
+            # What the endpoint asks others to wait is twice as long.
+            ended.result(25)
 
 
 def test_a_listener_hears_a_remembered_reply(memory: Any) -> None:

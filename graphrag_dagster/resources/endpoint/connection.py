@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from graphrag_dagster.core.errors import EndpointDown, EndpointError
 from graphrag_dagster.core.language.llm.chat import CallFailed, Refused
-from graphrag_dagster.core.language.llm.loop import sending
+from graphrag_dagster.core.language.llm.loop import may_send, sending
 from graphrag_dagster.core.waiting import under_way
 from graphrag_dagster.resources.endpoint.address import Address
 from graphrag_dagster.resources.endpoint.envelope import usage_of
@@ -161,6 +161,7 @@ class Connection:
                     raise self._final(found)
                 else:
                     failures += 1
+                may_send()
                 await self._pause(limits, found, min(failures or busy, _STEPS) - 1)
 
     def limits(self) -> Limits:

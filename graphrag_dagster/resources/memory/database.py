@@ -187,7 +187,7 @@ class Database:
             except sqlite3.OperationalError as error:
                 if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY or time.monotonic() > until:
                     raise
-                time.sleep(random.uniform(0.005, 0.05))  # noqa: S311
+                time.sleep(random.uniform(0.005, 0.05))  # noqa: S311 - a pause is no secret.
             else:
                 return
 

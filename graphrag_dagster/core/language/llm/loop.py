@@ -64,19 +64,29 @@ class _Job:
 _job: ContextVar[_Job | None] = ContextVar("_job", default=None)
 
 
+def may_send() -> None:
+    """Do nothing, unless the run of the job that calls is ending.
+
+    Raises:
+        asyncio.CancelledError: it is, and nothing is to be sent any more.
+    """
+    job = _job.get()
+    if job is not None and job.ending:
+        raise asyncio.CancelledError
+
+
 @contextmanager
 def sending() -> Iterator[None]:
     """Say that a request is under way: where another call ends the run, its reply is still waited for.
 
     Raises:
-        asyncio.CancelledError: the run is ending, and nothing is to be sent any more.
+        asyncio.CancelledError: as :func:`may_send`.
     """
+    may_send()
     job = _job.get()
     if job is None:
         yield
         return
-    if job.ending:
-        raise asyncio.CancelledError
     job.sent += 1
     try:
         yield
