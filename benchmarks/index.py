@@ -49,7 +49,7 @@ if __name__ == "__main__":
 
 FORGET = """
 if __name__ == "__main__":
-    from graphrag_dagster.resources.extractions import begin_replacing
+    from graphrag_dagster.operations.keeping.extractions import begin_replacing
     from graphrag_dagster.resources.warehouse import Warehouse
     begin_replacing(Warehouse(), "measured")
 """

@@ -27,10 +27,10 @@ from graphrag_dagster.core.corpus.text_units import check_units
 from graphrag_dagster.core.extraction.ledger import check_ledger, nothing_read, unreadable_units
 from graphrag_dagster.core.graph.levels import check_partition
 from graphrag_dagster.core.printable import printable
-from graphrag_dagster.partitions import CORPUS
+from graphrag_dagster.operations.keeping.shrinkage import shrinkage
+from graphrag_dagster.orchestration.partitions import CORPUS
 from graphrag_dagster.resources.corpora import CorpusStore
 from graphrag_dagster.resources.integrity import violations
-from graphrag_dagster.resources.shrinkage import shrinkage
 from graphrag_dagster.resources.warehouse import Reader, Warehouse
 from graphrag_dagster.settings import CorpusSettings
 from graphrag_dagster.tables import Table

@@ -2,8 +2,8 @@
 
 from dagster import AssetSelection, define_asset_job
 
-from graphrag_dagster.conditions import ON_REQUEST, WITH_ALL_BELOW
-from graphrag_dagster.partitions import CORPUS
+from graphrag_dagster.orchestration.conditions import ON_REQUEST, WITH_ALL_BELOW
+from graphrag_dagster.orchestration.partitions import CORPUS
 
 _PUBLISHED = AssetSelection.keys(["marts", "published_snapshot"])
 _RESULTS = AssetSelection.keys(["marts", "published_results"])

@@ -135,7 +135,7 @@ def coast(indexed_home: Path, home: Path) -> Path:
 def modelled_home(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A home whose corpus ``coast`` was indexed by a model; not to be changed."""
     from graphrag_dagster.cli.running import run_job
-    from graphrag_dagster.resources.memory.database import database_at
+    from graphrag_dagster.model_calls.memory.database import database_at
 
     def fill(folder: Path) -> None:
         with ScriptedEndpoint() as endpoint:

@@ -30,12 +30,12 @@ from dagster import (
     multi_asset,
 )
 
-from graphrag_dagster.assets.retrying import retry_of
-from graphrag_dagster.conditions import condition_of
-from graphrag_dagster.core.errors import EndpointError
 from graphrag_dagster.core.printable import printable
-from graphrag_dagster.hooks import HOOKS
-from graphrag_dagster.partitions import CORPUS
+from graphrag_dagster.errors import EndpointError
+from graphrag_dagster.orchestration.conditions import condition_of
+from graphrag_dagster.orchestration.hooks import HOOKS
+from graphrag_dagster.orchestration.partitions import CORPUS
+from graphrag_dagster.orchestration.retrying import retry_of
 from graphrag_dagster.tables import VECTOR, Table
 
 # Dagster 1.13 is pinned, and who runs an index can do nothing about what its authors call beta.
@@ -124,7 +124,7 @@ def timed(function: Callable[..., Any], *tables: Table) -> Callable[..., Any]:
     """Add to every result of a function or generator its seconds, and its data version where it is a table.
 
     An endpoint that does not answer makes the step wait and try again
-    (:func:`graphrag_dagster.assets.retrying.retry_of`).
+    (:func:`graphrag_dagster.orchestration.retrying.retry_of`).
     """
 
     @wraps(function)

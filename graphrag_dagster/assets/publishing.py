@@ -14,10 +14,11 @@ from dagster import (
 
 from graphrag_dagster import tables
 from graphrag_dagster.assets.declare import code_version, key_of, timed
-from graphrag_dagster.conditions import FRESH, OUTDATED
 from graphrag_dagster.dbt_like_sql.loader import load_models
-from graphrag_dagster.hooks import HOOKS
-from graphrag_dagster.partitions import CORPUS
+from graphrag_dagster.operations.keeping.residue import clear_older, erase
+from graphrag_dagster.orchestration.conditions import FRESH, OUTDATED
+from graphrag_dagster.orchestration.hooks import HOOKS
+from graphrag_dagster.orchestration.partitions import CORPUS
 from graphrag_dagster.resources.corpora import CorpusStore
 from graphrag_dagster.resources.language import Language
 from graphrag_dagster.resources.published import (
@@ -28,7 +29,6 @@ from graphrag_dagster.resources.published import (
     publish,
     snapshots,
 )
-from graphrag_dagster.resources.residue import clear_older, erase
 from graphrag_dagster.resources.warehouse import Warehouse
 
 _CODE_VERSION = "dagster/code_version"

@@ -7,14 +7,14 @@ from dataclasses import dataclass
 
 from dagster import DagsterError, ExecuteInProcessResult
 
-from graphrag_dagster.assets.retrying import RETRIES_TAG
-from graphrag_dagster.cli.console import ERR, OUT
-from graphrag_dagster.cli.failing import failed_checks
-from graphrag_dagster.cli.progress import progress_on
-from graphrag_dagster.cli.spending import usage_line
-from graphrag_dagster.core.errors import GraphragError, WarehouseError
+from graphrag_dagster.cli.output.console import ERR, OUT
+from graphrag_dagster.cli.output.failing import failed_checks
+from graphrag_dagster.cli.output.progress import progress_on
+from graphrag_dagster.cli.output.spending import usage_line
 from graphrag_dagster.core.progress import listening
-from graphrag_dagster.partitions import CORPUS
+from graphrag_dagster.errors import GraphragError, WarehouseError
+from graphrag_dagster.orchestration.partitions import CORPUS
+from graphrag_dagster.orchestration.retrying import RETRIES_TAG
 from graphrag_dagster.resources.dagster_instance import instance
 
 #: Exit code of a run that is finished but lacks something a model was to give.

@@ -16,7 +16,7 @@ from jinja2 import StrictUndefined, TemplateError
 from jinja2.sandbox import SandboxedEnvironment
 
 from graphrag_dagster import tables
-from graphrag_dagster.core.errors import WarehouseError
+from graphrag_dagster.errors import WarehouseError
 from graphrag_dagster.resources.warehouse import qualified
 from graphrag_dagster.tables import VECTOR, Table
 

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 from dagster import DagsterInstance, DagsterRun, DagsterRunStatus, RunRecord, RunsFilter
 
-from graphrag_dagster.core.errors import GraphragError
-from graphrag_dagster.partitions import CORPUS
+from graphrag_dagster.errors import GraphragError
+from graphrag_dagster.orchestration.partitions import CORPUS
 
 if TYPE_CHECKING:
     from sqlalchemy.engine import Connection

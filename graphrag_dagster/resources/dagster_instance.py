@@ -11,7 +11,7 @@ from dagster import DagsterError, DagsterInstance
 from filelock import FileLock, Timeout
 from sqlalchemy.exc import SQLAlchemyError
 
-from graphrag_dagster.core.errors import GraphragError
+from graphrag_dagster.errors import GraphragError
 from graphrag_dagster.resources.durable import write_durably
 from graphrag_dagster.resources.home import dagster_home
 

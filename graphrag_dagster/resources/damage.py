@@ -6,7 +6,7 @@ from pathlib import Path
 
 import duckdb
 
-from graphrag_dagster.core.errors import DamagedError
+from graphrag_dagster.errors import DamagedError
 
 # Blocks bear a checksum, so that damage is found before anything is made of their bytes.
 _DAMAGE = (

@@ -8,12 +8,12 @@ from pydantic import Field
 
 from graphrag_dagster.core.accounting.budget import Amount, Budget
 from graphrag_dagster.core.progress import Listener, listening
+from graphrag_dagster.engines.session import Session
+from graphrag_dagster.model_calls.memory.account import Account
+from graphrag_dagster.model_calls.memory.database import database_at
+from graphrag_dagster.model_calls.memory.replies import Replies, User
+from graphrag_dagster.model_calls.memory.usage import UsageLog
 from graphrag_dagster.resources.home import memory_file
-from graphrag_dagster.resources.memory.account import Account
-from graphrag_dagster.resources.memory.database import database_at
-from graphrag_dagster.resources.memory.replies import Replies, User
-from graphrag_dagster.resources.memory.usage import UsageLog
-from graphrag_dagster.resources.session import Session
 from graphrag_dagster.settings import CorpusSettings
 
 

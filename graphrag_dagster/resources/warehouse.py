@@ -14,7 +14,7 @@ import duckdb
 import polars as pl
 from dagster import ConfigurableResource
 
-from graphrag_dagster.core.errors import DamagedError, WarehouseError
+from graphrag_dagster.errors import DamagedError, WarehouseError
 from graphrag_dagster.resources import migrations
 from graphrag_dagster.resources.corpora import check_name
 from graphrag_dagster.resources.damage import damage_told

@@ -7,8 +7,8 @@ from fastapi.responses import JSONResponse, Response
 
 from graphrag_dagster.service.asking import Question, unless_gone
 from graphrag_dagster.service.backend import Backend
-from graphrag_dagster.service.errors import documented
 from graphrag_dagster.service.events import documented_stream, plain, stream, streaming
+from graphrag_dagster.service.guarding.errors import documented
 from graphrag_dagster.service.models import (
     AnswerBody,
     AskBody,

@@ -9,7 +9,7 @@ from starlette.responses import StreamingResponse
 
 from graphrag_dagster.core.search.answer import Answer
 from graphrag_dagster.service.asking import Asking
-from graphrag_dagster.service.errors import Refusal, error_body, refusal_of
+from graphrag_dagster.service.guarding.errors import Refusal, error_body, refusal_of
 from graphrag_dagster.service.models import AnswerBody
 
 MEDIA_TYPE = "text/event-stream"

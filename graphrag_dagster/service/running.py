@@ -10,10 +10,10 @@ from types import FrameType
 import uvicorn
 from uvicorn.server import HANDLED_SIGNALS
 
-from graphrag_dagster.core.errors import SettingsError
+from graphrag_dagster.errors import SettingsError
 from graphrag_dagster.service.app import make_app
+from graphrag_dagster.service.guarding.patience import impatient
 from graphrag_dagster.service.library import Library
-from graphrag_dagster.service.patience import impatient
 from graphrag_dagster.service.settings import ServiceSettings
 
 _SECONDS_TO_END = 5

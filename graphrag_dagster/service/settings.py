@@ -4,7 +4,7 @@ import ipaddress
 import os
 from dataclasses import dataclass, field
 
-from graphrag_dagster.core.errors import SettingsError
+from graphrag_dagster.errors import SettingsError
 
 TOKEN = "GRAPHRAG_DAGSTER_TOKEN"  # noqa: S105 - the name of the variable, not a token.
 _SHORTEST_TOKEN = 16

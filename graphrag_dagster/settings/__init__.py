@@ -10,10 +10,10 @@ from typing import Annotated, Literal
 
 from pydantic import Field, ValidationError, model_validator
 
-from graphrag_dagster.core.corpus.limits import DEFAULT_LIMITS
-from graphrag_dagster.core.errors import SettingsError
+from graphrag_dagster.core.files.limits import DEFAULT_LIMITS
 from graphrag_dagster.core.language.answer_form import LONGEST_RESPONSE_TYPE
 from graphrag_dagster.core.language.exemplars import MOST_EXAMPLES, ClaimExample, GraphExample, foreign_type
+from graphrag_dagster.errors import SettingsError
 from graphrag_dagster.settings.evaluation import EvaluationSettings, QuestionSettings, StudySettings
 from graphrag_dagster.settings.model import ModelSettings
 from graphrag_dagster.settings.problems import told_of

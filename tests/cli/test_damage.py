@@ -8,14 +8,14 @@ import pytest
 from fastapi.testclient import TestClient
 
 from graphrag_dagster import tables
-from graphrag_dagster.core.errors import DamagedError
+from graphrag_dagster.errors import DamagedError
+from graphrag_dagster.model_calls.memory.database import Database, MemoryFileError
+from graphrag_dagster.operations.keeping.shrinkage import shrinkage
+from graphrag_dagster.operations.keeping.watching import changed_since_published
 from graphrag_dagster.resources.corpora import CorpusStore
-from graphrag_dagster.resources.memory.database import Database, MemoryFileError
 from graphrag_dagster.resources.opening import is_busy
 from graphrag_dagster.resources.published import publish, published
-from graphrag_dagster.resources.shrinkage import shrinkage
 from graphrag_dagster.resources.warehouse import Warehouse
-from graphrag_dagster.resources.watching import changed_since_published
 from graphrag_dagster.service.app import make_app
 from graphrag_dagster.service.settings import ServiceSettings
 from support.commands import Run

@@ -7,11 +7,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graphrag_dagster.core.corpus.affected import INDEXED, following, stages_of_prompts, stages_of_settings
-from graphrag_dagster.core.corpus.changes import Change, compare_files, compare_values, flattened
+from graphrag_dagster.core.changes import Change, compare_files, compare_values, flattened
 from graphrag_dagster.core.corpus.documents import read_corpus
-from graphrag_dagster.core.corpus.hashing import hash_files
-from graphrag_dagster.core.corpus.limits import FileLimits
+from graphrag_dagster.core.files.hashing import hash_files
+from graphrag_dagster.core.files.limits import FileLimits
+from graphrag_dagster.operations.keeping.affected import (
+    INDEXED,
+    following,
+    stages_of_prompts,
+    stages_of_settings,
+)
 from graphrag_dagster.prompts import all_prompts
 from graphrag_dagster.settings import CorpusSettings, parse_settings
 

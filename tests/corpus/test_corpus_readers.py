@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from graphrag_dagster.core.corpus.columns import ColumnNames
-from graphrag_dagster.core.corpus.readers import READERS, format_of
-from graphrag_dagster.core.corpus.records import Reading, Record, RefusedError, Source, UnreadableError
+from graphrag_dagster.core.files.columns import ColumnNames
+from graphrag_dagster.core.files.records import Reading, Record, RefusedError, Source, UnreadableError
+from graphrag_dagster.core.readers import READERS, format_of
 
 MakeDocx = Callable[..., bytes]
 MakePdf = Callable[..., bytes]

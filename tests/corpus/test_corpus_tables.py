@@ -4,10 +4,10 @@ import json
 import polars as pl
 import pytest
 
-from graphrag_dagster.core.corpus.columns import ColumnError, ColumnNames, choose
-from graphrag_dagster.core.corpus.readers import READERS, format_of
-from graphrag_dagster.core.corpus.readers.delimited import sniff_delimiter
-from graphrag_dagster.core.corpus.records import Reading, Source, UnreadableError, metadata_json
+from graphrag_dagster.core.files.columns import ColumnError, ColumnNames, choose
+from graphrag_dagster.core.files.records import Reading, Source, UnreadableError, metadata_json
+from graphrag_dagster.core.readers import READERS, format_of
+from graphrag_dagster.core.readers.delimited import sniff_delimiter
 
 
 def read(data: bytes | str, path: str, columns: ColumnNames | None = None) -> Reading:

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graphrag_dagster.core.evaluation.clustering import THRESHOLDS, ClaimClusters, cluster
-from graphrag_dagster.core.evaluation.deduplication import distinct
-from graphrag_dagster.core.evaluation.rouge import distances, tokens
+from graphrag_dagster.core.evaluation.claims.clusters import THRESHOLDS, ClaimClusters, cluster
+from graphrag_dagster.core.evaluation.claims.deduplication import distinct
+from graphrag_dagster.core.evaluation.claims.rouge import distances, tokens
 
 # spec_graphrag §13.5: distances .25, .5, .5, 1.
 EXAMPLE = ["a b c d", "a b c e", "a b f g", "h i j k"]

@@ -6,7 +6,7 @@ import polars as pl
 import pytest
 
 from graphrag_dagster import tables
-from graphrag_dagster.core.evaluation.votes import majority, score
+from graphrag_dagster.core.evaluation.inference.votes import majority, score
 from graphrag_dagster.definitions import defs
 from graphrag_dagster.resources.integrity import violations
 from graphrag_dagster.resources.warehouse import Warehouse

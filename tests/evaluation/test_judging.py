@@ -9,7 +9,6 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from scipy.stats import binomtest
 
-from graphrag_dagster.core.errors import QuestionError
 from graphrag_dagster.core.evaluation.judging import (
     comparisons,
     expected_calls,
@@ -21,6 +20,7 @@ from graphrag_dagster.core.evaluation.judging import (
 )
 from graphrag_dagster.core.language.judging import CRITERIA, IDENTICAL, Comparison, Verdict, Winner
 from graphrag_dagster.core.language.tasks import Usage
+from graphrag_dagster.errors import QuestionError
 
 CONDITIONS = ("C0", "C1", "C2", "C3", "TS", "SS")
 QUESTIONS = [f"q{n}" for n in range(125)]

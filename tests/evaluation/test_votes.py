@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graphrag_dagster.core.evaluation.votes import Alignment, alignment, majority, score
+from graphrag_dagster.core.evaluation.inference.votes import Alignment, alignment, majority, score
 
 votes = st.sampled_from(["a", "b", "tie"])
 ballots = st.lists(votes, min_size=1, max_size=9)

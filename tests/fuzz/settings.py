@@ -12,8 +12,8 @@ import yaml
 from pydantic import BaseModel, ValidationError
 
 from fuzz.harness import Subject
-from graphrag_dagster.core.errors import SettingsError
 from graphrag_dagster.core.printable import printable
+from graphrag_dagster.errors import SettingsError
 from graphrag_dagster.settings import FILE_NAME, CorpusSettings, load_settings
 
 #: What lies where the file should be: its bytes, or the name of something else.

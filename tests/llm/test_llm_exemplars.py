@@ -7,15 +7,15 @@ from typing import Any
 import pytest
 
 from graphrag_dagster import prompts
-from graphrag_dagster.core.errors import SettingsError
-from graphrag_dagster.core.language.llm.claims import LlmClaimExtractor
-from graphrag_dagster.core.language.llm.extraction import (
+from graphrag_dagster.core.language.llm.extraction.claims import LlmClaimExtractor
+from graphrag_dagster.core.language.llm.extraction.graph import (
     LlmGraphExtractor,
     read_graph_json,
     read_graph_tuples,
 )
-from graphrag_dagster.core.language.llm.raw_records import read_json_records, read_tuple_records
+from graphrag_dagster.core.language.llm.extraction.raw_records import read_json_records, read_tuple_records
 from graphrag_dagster.core.language.tasks import TextUnit
+from graphrag_dagster.errors import SettingsError
 from graphrag_dagster.settings import CorpusSettings, parse_settings
 from support.endpoint import ScriptedEndpoint
 

@@ -9,8 +9,8 @@ import pytest
 
 from graphrag_dagster import tables
 from graphrag_dagster.cli.running import run_job
-from graphrag_dagster.core.errors import GraphragError, SettingsError
 from graphrag_dagster.definitions import defs
+from graphrag_dagster.errors import GraphragError, SettingsError
 from graphrag_dagster.resources.warehouse import Warehouse
 from support.corpora import DOCUMENTS, write_corpus
 from support.disks import files_of_at_most

@@ -7,17 +7,17 @@ import pytest
 
 from graphrag_dagster.core.accounting.budget import Amount, Budget
 from graphrag_dagster.core.accounting.use import ModelUse
-from graphrag_dagster.core.language.llm.chat import ChatReply
-from graphrag_dagster.resources.endpoint.abilities import Abilities
-from graphrag_dagster.resources.endpoint.batch_files import LineResult
-from graphrag_dagster.resources.endpoint.batches import RemoteBatch
-from graphrag_dagster.resources.memory.account import Account
-from graphrag_dagster.resources.memory.batches import Batch, BatchStore
-from graphrag_dagster.resources.memory.database import Database
-from graphrag_dagster.resources.memory.replies import Replies, User
-from graphrag_dagster.resources.memory.upkeep import Upkeep
-from graphrag_dagster.resources.memory.usage import UsageLog
-from graphrag_dagster.resources.residue import INDEXING
+from graphrag_dagster.core.language.chat.port import ChatReply
+from graphrag_dagster.model_calls.batches.batch_api import RemoteBatch
+from graphrag_dagster.model_calls.batches.batch_files import LineResult
+from graphrag_dagster.model_calls.batches.batch_store import Batch, BatchStore
+from graphrag_dagster.model_calls.endpoint.abilities import Abilities
+from graphrag_dagster.model_calls.memory.account import Account
+from graphrag_dagster.model_calls.memory.database import Database
+from graphrag_dagster.model_calls.memory.replies import Replies, User
+from graphrag_dagster.model_calls.memory.upkeep import Upkeep
+from graphrag_dagster.model_calls.memory.usage import UsageLog
+from graphrag_dagster.operations.keeping.residue import INDEXING
 
 
 @pytest.fixture

@@ -13,11 +13,11 @@ import pytest
 
 from graphrag_dagster import tables
 from graphrag_dagster.cli.running import run_job
-from graphrag_dagster.core.errors import CorpusError
+from graphrag_dagster.errors import CorpusError
+from graphrag_dagster.operations.keeping.residue import erase, gone_documents, note_file
 from graphrag_dagster.resources.dagster_history import purge_history
 from graphrag_dagster.resources.dagster_instance import instance
 from graphrag_dagster.resources.published import published
-from graphrag_dagster.resources.residue import erase, gone_documents, note_file
 from graphrag_dagster.resources.warehouse import Warehouse
 from support.endpoint import ScriptedEndpoint
 from support.gone import erase_and_publish, index_unpublished, traces

@@ -11,7 +11,7 @@ import pytest
 
 from graphrag_dagster import tables
 from graphrag_dagster.cli.running import run_job
-from graphrag_dagster.partitions import CORPUS
+from graphrag_dagster.orchestration.partitions import CORPUS
 from graphrag_dagster.resources.dagster_history import runs_of
 from graphrag_dagster.resources.dagster_instance import instance
 from graphrag_dagster.resources.warehouse import Warehouse

@@ -11,7 +11,7 @@ from openai import OpenAI
 from served import PIECES, TEXT, FaultyLibrary, serving
 
 from graphrag_dagster.core.search.answer import QUOTATIONS, Answer
-from graphrag_dagster.service.chat_text import MarkFilter, headed, without_sources
+from graphrag_dagster.service.openai.chat_text import MarkFilter, headed, without_sources
 from graphrag_dagster.service.settings import ServiceSettings
 
 TOKEN = secrets.token_urlsafe(24)

@@ -7,7 +7,7 @@ import httpx2 as httpx
 import pytest
 from served import FaultyLibrary, serving
 
-from graphrag_dagster.core.errors import SettingsError
+from graphrag_dagster.errors import SettingsError
 from graphrag_dagster.service.running import bind, run
 from graphrag_dagster.service.settings import ServiceSettings
 

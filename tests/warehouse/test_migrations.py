@@ -7,8 +7,8 @@ import pytest
 
 from graphrag_dagster import tables
 from graphrag_dagster.cli.running import run_job
-from graphrag_dagster.core.errors import WarehouseError
 from graphrag_dagster.core.ids import stable_id
+from graphrag_dagster.errors import WarehouseError
 from graphrag_dagster.resources import migrations
 from graphrag_dagster.resources.integrity import violations
 from graphrag_dagster.resources.warehouse import Warehouse

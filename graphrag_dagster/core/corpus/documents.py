@@ -9,17 +9,17 @@ from types import MappingProxyType
 
 import polars as pl
 
-from graphrag_dagster.core.corpus.columns import ColumnNames
-from graphrag_dagster.core.corpus.files import FoundFile, discover, opened, shown_text
-from graphrag_dagster.core.corpus.globs import first_match
-from graphrag_dagster.core.corpus.limits import DEFAULT_LIMITS, FileLimits
 from graphrag_dagster.core.corpus.reader_process import ReaderProcess, reader_process
-from graphrag_dagster.core.corpus.readers import EXTENSIONS, format_of
 from graphrag_dagster.core.corpus.reading import Declined, FileContents, FileDocument
-from graphrag_dagster.core.corpus.records import Places, Source
-from graphrag_dagster.core.errors import CorpusError
+from graphrag_dagster.core.files.columns import ColumnNames
+from graphrag_dagster.core.files.discovery import FoundFile, discover, opened, shown_text
+from graphrag_dagster.core.files.globs import first_match
+from graphrag_dagster.core.files.limits import DEFAULT_LIMITS, FileLimits
+from graphrag_dagster.core.files.records import Places, Source
 from graphrag_dagster.core.ids import stable_id
 from graphrag_dagster.core.progress import track
+from graphrag_dagster.core.readers import EXTENSIONS, format_of
+from graphrag_dagster.errors import CorpusError
 
 _LONGEST_REASON = 500
 

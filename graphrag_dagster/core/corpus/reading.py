@@ -3,8 +3,7 @@
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
-from graphrag_dagster.core.corpus.readers import READERS
-from graphrag_dagster.core.corpus.records import (
+from graphrag_dagster.core.files.records import (
     Reading,
     Record,
     RefusedError,
@@ -14,6 +13,7 @@ from graphrag_dagster.core.corpus.records import (
     error_line,
     metadata_json,
 )
+from graphrag_dagster.core.readers import READERS
 
 _LONGEST_TITLE = 500
 _LONGEST_DATE = 100
@@ -52,7 +52,7 @@ def read_file(kind: str, data: bytes, source: Source) -> FileContents | Declined
     """Read the bytes of a file; whatever goes wrong is the reason why it is declined.
 
     Args:
-        kind: name of the format, a key of :data:`~graphrag_dagster.core.corpus.readers.READERS`.
+        kind: name of the format, a key of :data:`~graphrag_dagster.core.readers.READERS`.
         data: the file.
         source: what else is known of it.
     """

@@ -11,9 +11,9 @@ from itertools import combinations
 
 import polars as pl
 
-from graphrag_dagster.core.errors import QuestionError
 from graphrag_dagster.core.ids import stable_id
 from graphrag_dagster.core.language.judging import CRITERIA, Comparison, Criterion, Verdict
+from graphrag_dagster.errors import QuestionError
 
 #: Name of the row of :func:`position_bias` that takes all criteria together.
 ALL = "all"

@@ -11,19 +11,12 @@ from typing import Literal, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from graphrag_dagster.core.text.citations import Citation, ContextKind
+from graphrag_dagster.core.text.spans import Span
+
 Engine = Literal["extractive", "llm"]
 UnitState = Literal["extracted", "empty", "unreadable", "repaired", "quarantined"]
 RecordKind = Literal["entity", "relationship", "claim", "report"]
-#: What a search context may hold and an answer may cite; a source is a text unit.
-ContextKind = Literal["entity", "relationship", "claim", "report", "source"]
-
-
-@dataclass(frozen=True, slots=True, order=True)
-class Span:
-    """Half-open range of characters inside a text unit: ``text[start:end]``."""
-
-    start: int
-    end: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +49,7 @@ class Usage:
 class EntityInstance:
     """One mention record of an entity, as one round on one text unit gave it.
 
-    ``name`` is the normalised name (:func:`graphrag_dagster.core.extraction.names.normalise`), ``surface``
+    ``name`` is the normalised name (:func:`graphrag_dagster.core.text.names.normalise`), ``surface``
     the words as written or as the model spelled them; ``spans`` say where the name stands in the unit
     (empty when the model gave a name that the text does not contain).
     """
@@ -184,14 +177,6 @@ class DescriptionMerger(Protocol):
 
     def merge(self, groups: Sequence[DescriptionGroup]) -> list[MergedDescription]:
         """Return one description per group; a group of one distinct description keeps it word for word."""
-
-
-@dataclass(frozen=True, slots=True)
-class Citation:
-    """A reference to a row of the context by its id there (local to the prompt)."""
-
-    kind: ContextKind
-    id: int
 
 
 @dataclass(frozen=True, slots=True)

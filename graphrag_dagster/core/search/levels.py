@@ -2,7 +2,7 @@
 
 import re
 
-from graphrag_dagster.core.errors import QuestionError
+from graphrag_dagster.errors import QuestionError
 
 _LEVEL = re.compile(r"[cC]?(\d{1,3})")
 

@@ -2,9 +2,10 @@
 
 from collections.abc import Iterator, Sequence
 
-from graphrag_dagster.core.corpus.sentences import sentence_spans
-from graphrag_dagster.core.language.tasks import Quote, Span
+from graphrag_dagster.core.language.tasks import Quote
 from graphrag_dagster.core.search.index import IndexSnapshot
+from graphrag_dagster.core.text.sentences import sentence_spans
+from graphrag_dagster.core.text.spans import Span
 
 
 def spans_of(index: IndexSnapshot, unit_id: str) -> list[tuple[Span, str]]:

@@ -2,7 +2,7 @@
 
 import re
 
-from graphrag_dagster.core.errors import QuestionError
+from graphrag_dagster.errors import QuestionError
 
 REFUSAL = "The documents of this corpus do not hold an answer to this question."
 LONGEST_QUESTION = 4000

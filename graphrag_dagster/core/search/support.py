@@ -2,9 +2,9 @@
 
 from collections.abc import Sequence
 
-from graphrag_dagster.core.language.extractive.similarity import stems, words
-from graphrag_dagster.core.language.ranks import cosines
 from graphrag_dagster.core.language.tasks import Embedder
+from graphrag_dagster.core.ranks import cosines
+from graphrag_dagster.core.text.similarity import stems, words
 
 #: Least similarity from which words support a statement.
 SUPPORTS = 0.2

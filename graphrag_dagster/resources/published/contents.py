@@ -10,7 +10,7 @@ from typing import Any
 import duckdb
 
 from graphrag_dagster import tables
-from graphrag_dagster.core.errors import WarehouseError
+from graphrag_dagster.errors import WarehouseError
 from graphrag_dagster.resources.opening import CONFIG, attaching, is_busy
 from graphrag_dagster.resources.published.manifest import Published
 from graphrag_dagster.resources.published.origin import Accounts

@@ -9,7 +9,7 @@ from typing import Any
 import polars as pl
 
 from graphrag_dagster import __version__
-from graphrag_dagster.core.corpus.affected import LIBRARIES
+from graphrag_dagster.operations.keeping.affected import LIBRARIES
 from graphrag_dagster.prompts import all_prompts
 from graphrag_dagster.settings import CorpusSettings, Stage
 from graphrag_dagster.settings.model import TaskName

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from graphrag_dagster.core.evaluation.inference.measures import measure
 from graphrag_dagster.core.evaluation.report.check_tables import (
     alignment_table,
     bias_table,
@@ -9,7 +10,6 @@ from graphrag_dagster.core.evaluation.report.check_tables import (
     quality_table,
 )
 from graphrag_dagster.core.evaluation.report.content import Figure, ReportData, rows_of
-from graphrag_dagster.core.evaluation.report.measures import measure
 from graphrag_dagster.core.evaluation.report.result_tables import (
     all_tests_table,
     judged_table,

@@ -4,11 +4,11 @@ from collections.abc import Iterator
 
 import polars as pl
 
+from graphrag_dagster.core.evaluation.inference.measures import KINDS, measure
+from graphrag_dagster.core.evaluation.inference.numbers import ALPHA, listed, p_value, share
+from graphrag_dagster.core.evaluation.inference.verdict import ENOUGH_QUESTIONS
 from graphrag_dagster.core.evaluation.report.content import ReportData, rows_of
-from graphrag_dagster.core.evaluation.report.measures import KINDS, measure
-from graphrag_dagster.core.evaluation.report.numbers import ALPHA, listed, p_value, share
 from graphrag_dagster.core.evaluation.report.tables import tests
-from graphrag_dagster.core.evaluation.verdict import ENOUGH_QUESTIONS
 from graphrag_dagster.core.wording import counted
 
 #: Agreement of judge and claims below this is told as a weakness; half is what a coin has.

@@ -8,16 +8,16 @@ import polars as pl
 from jinja2 import Environment, StrictUndefined, Template
 from markupsafe import Markup
 
+from graphrag_dagster.core.evaluation.inference.measures import measure, reads, uses_graph
+from graphrag_dagster.core.evaluation.inference.verdict import verdicts
 from graphrag_dagster.core.evaluation.report.blocks import blocks, figures_of
 from graphrag_dagster.core.evaluation.report.caveats import caveats, questions_compared
 from graphrag_dagster.core.evaluation.report.check_tables import cost_table, sizes_table
 from graphrag_dagster.core.evaluation.report.content import ReportData, rows_of
 from graphrag_dagster.core.evaluation.report.examples import examples
 from graphrag_dagster.core.evaluation.report.markup import clean, image, tied
-from graphrag_dagster.core.evaluation.report.measures import measure, reads, uses_graph
 from graphrag_dagster.core.evaluation.report.summary import summary
 from graphrag_dagster.core.evaluation.report.tables import TableView, table
-from graphrag_dagster.core.evaluation.verdict import verdicts
 
 _TEMPLATE = Path(__file__).with_name("page.html.j2")
 _ENGINES = {

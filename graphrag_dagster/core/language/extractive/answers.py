@@ -5,15 +5,9 @@ from dataclasses import dataclass
 from math import fsum
 from typing import Final
 
-from graphrag_dagster.core.errors import EngineError
 from graphrag_dagster.core.language.answer_form import AnswerForm, most_sentences
-from graphrag_dagster.core.language.citations import LABELS, parse_citations
-from graphrag_dagster.core.language.extractive.quotable import readability
-from graphrag_dagster.core.language.extractive.relevance import Relevance, asks_for_overview, relevance
-from graphrag_dagster.core.language.extractive.similarity import diverse, repeats, words
-from graphrag_dagster.core.language.ranks import comparable
+from graphrag_dagster.core.language.extractive.parsing.quotable import readability
 from graphrag_dagster.core.language.tasks import (
-    ContextKind,
     ContextUnit,
     Embedder,
     Engine,
@@ -22,6 +16,11 @@ from graphrag_dagster.core.language.tasks import (
     Quote,
     Turn,
 )
+from graphrag_dagster.core.ranks import comparable
+from graphrag_dagster.core.text.citations import LABELS, ContextKind, parse_citations
+from graphrag_dagster.core.text.relevance import Relevance, asks_for_overview, relevance
+from graphrag_dagster.core.text.similarity import diverse, repeats, words
+from graphrag_dagster.errors import EngineError
 
 _Titles = dict[int, tuple[str, ContextKind]]
 
@@ -48,7 +47,7 @@ class ExtractiveAnswerer:
     """Quotes the sentences of the context that have to do with the question; invents nothing.
 
     A sentence is related to the question if it is near enough to it by static embeddings and shared words
-    (:mod:`graphrag_dagster.core.language.extractive.relevance`). A chunk's score is 100 times the mean
+    (:mod:`graphrag_dagster.core.text.relevance`). A chunk's score is 100 times the mean
     percentile of its three most relevant sentences among the related sentences of all chunks; below 50, or
     without a related sentence, it is 0. Hence a question about something else is refused.
 

@@ -4,19 +4,13 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Final
 
-from graphrag_dagster.core.corpus.sentences import sentence_spans
 from graphrag_dagster.core.language.extractive.covering import Candidate, candidates, central, covering
-from graphrag_dagster.core.language.extractive.quotable import readability, tidy
-from graphrag_dagster.core.language.extractive.similarity import repeats
+from graphrag_dagster.core.language.extractive.parsing.quotable import readability, tidy
 from graphrag_dagster.core.language.extractive.subjects import Subjects, joined, title_of
-from graphrag_dagster.core.language.tasks import (
-    Citation,
-    ContextReport,
-    Engine,
-    Finding,
-    ReportRequest,
-    WrittenReport,
-)
+from graphrag_dagster.core.language.tasks import ContextReport, Engine, Finding, ReportRequest, WrittenReport
+from graphrag_dagster.core.text.citations import Citation
+from graphrag_dagster.core.text.sentences import sentence_spans
+from graphrag_dagster.core.text.similarity import repeats
 
 _PER_FINDING = 4
 _FEWEST, _MOST = 3, 10

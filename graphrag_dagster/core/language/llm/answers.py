@@ -6,30 +6,24 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, field_validator, model_validator
 
-from graphrag_dagster.core.errors import EngineError
 from graphrag_dagster.core.language.answer_form import AnswerForm
-from graphrag_dagster.core.language.citations import (
+from graphrag_dagster.core.language.chat.asking import Asked, UnusableReply, ask
+from graphrag_dagster.core.language.chat.loop import run_in_order, run_one
+from graphrag_dagster.core.language.chat.port import ChatModel, ChatRequest, Listener, Message
+from graphrag_dagster.core.language.chat.prompt import PromptSource
+from graphrag_dagster.core.language.chat.replies import Incomplete, NotUsable, read_typed
+from graphrag_dagster.core.language.chat.schemas import AnswerShape, PointsShape
+from graphrag_dagster.core.language.llm.answer_prompts import AnswerPrompts
+from graphrag_dagster.core.language.llm.extraction.graph import Replies
+from graphrag_dagster.core.language.tasks import ContextUnit, Engine, FinalAnswer, PartialAnswer, Turn
+from graphrag_dagster.core.text.citations import (
+    ContextKind,
     canonical_citations,
     ends_in_citation,
     parse_citations,
     rewrite_citations,
 )
-from graphrag_dagster.core.language.llm.answer_prompts import AnswerPrompts
-from graphrag_dagster.core.language.llm.asking import Asked, UnusableReply, ask
-from graphrag_dagster.core.language.llm.chat import ChatModel, ChatRequest, Listener, Message
-from graphrag_dagster.core.language.llm.extraction import Replies
-from graphrag_dagster.core.language.llm.loop import run_in_order, run_one
-from graphrag_dagster.core.language.llm.prompts_port import PromptSource
-from graphrag_dagster.core.language.llm.replies import Incomplete, NotUsable, read_typed
-from graphrag_dagster.core.language.llm.schemas import AnswerShape, PointsShape
-from graphrag_dagster.core.language.tasks import (
-    ContextKind,
-    ContextUnit,
-    Engine,
-    FinalAnswer,
-    PartialAnswer,
-    Turn,
-)
+from graphrag_dagster.errors import EngineError
 
 Unit = Literal["answer", "points"]
 

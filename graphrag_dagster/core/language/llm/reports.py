@@ -7,14 +7,14 @@ from typing import Any
 
 from pydantic import BaseModel, field_validator, model_validator
 
-from graphrag_dagster.core.language.citations import canonical_citations, parse_citations
-from graphrag_dagster.core.language.llm.asking import UnusableReply, ask_typed
-from graphrag_dagster.core.language.llm.chat import ChatModel, ChatRequest, Message
-from graphrag_dagster.core.language.llm.data import enclose
-from graphrag_dagster.core.language.llm.loop import run_in_order
-from graphrag_dagster.core.language.llm.prompts_port import PromptSource
-from graphrag_dagster.core.language.llm.schemas import ReportShape
+from graphrag_dagster.core.language.chat.asking import UnusableReply, ask_typed
+from graphrag_dagster.core.language.chat.data import enclose
+from graphrag_dagster.core.language.chat.loop import run_in_order
+from graphrag_dagster.core.language.chat.port import ChatModel, ChatRequest, Message
+from graphrag_dagster.core.language.chat.prompt import PromptSource
+from graphrag_dagster.core.language.chat.schemas import ReportShape
 from graphrag_dagster.core.language.tasks import Engine, Finding, ReportRequest, ReportWriter, WrittenReport
+from graphrag_dagster.core.text.citations import canonical_citations, parse_citations
 
 _HIGHEST = 10.0
 _FIRST_SENTENCE = re.compile(r"\A.{1,160}?[.!?:](?=\s|\Z)", re.DOTALL)

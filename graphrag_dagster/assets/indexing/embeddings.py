@@ -1,0 +1,74 @@
+"""Vectors of text units, entities and reports."""
+
+import polars as pl
+from dagster import AssetExecutionContext, AssetsDefinition, Output
+
+from graphrag_dagster.assets.declare import code_version, describe, ins_of, table_asset
+from graphrag_dagster.core.language.embedded_rows import embed_rows
+from graphrag_dagster.core.reports.references import without_citations
+from graphrag_dagster.resources.corpora import CorpusStore
+from graphrag_dagster.resources.language import Language
+from graphrag_dagster.resources.warehouse import Warehouse
+from graphrag_dagster.tables import (
+    COMMUNITY_REPORTS,
+    ENTITIES,
+    ENTITY_EMBEDDINGS,
+    REPORT_EMBEDDINGS,
+    TEXT_CHUNKS,
+    TEXT_UNIT_EMBEDDINGS,
+    Table,
+)
+
+
+def _embeddings(table: Table, source: Table, text: pl.Expr, *places: str) -> AssetsDefinition:
+    key = table.key[0]
+
+    @table_asset(
+        table,
+        description=table.meaning + " (one call per distinct text and embedder)",
+        ins=ins_of(rows=source),
+        pool="llm",
+        code_version=code_version("core/language/embedded_rows.py", "core/language/embedders.py", *places),
+    )
+    def embeddings(
+        context: AssetExecutionContext,
+        rows: pl.DataFrame,
+        corpora: CorpusStore,
+        language: Language,
+        warehouse: Warehouse,
+    ) -> Output[pl.DataFrame]:
+        session = language.session(
+            corpora.settings(context.partition_key),
+            corpus=context.partition_key,
+            asset=f"{table.name}_embeddings",
+            run_id=context.run_id,
+        )
+        embedder = session.embedder()
+        known = warehouse.read_if_present(table, context.partition_key)
+        texts = rows.select(text.alias("text"))["text"]
+        frame = embed_rows(rows[key], texts, embedder, known, named=table.name.replace("_", " "))
+        session.still_uses(texts.to_list())
+        reused = 0 if known is None else known.filter(pl.col("embedder") == embedder.name).height
+        return Output(
+            frame,
+            metadata={
+                **describe(frame.drop("vector")),
+                "embedder": embedder.name,
+                "known_before": reused,
+                **session.finish(),
+            },
+        )
+
+    return embeddings
+
+
+text_unit_embeddings = _embeddings(TEXT_UNIT_EMBEDDINGS, TEXT_CHUNKS, pl.col("text"))
+entity_embeddings = _embeddings(ENTITY_EMBEDDINGS, ENTITIES, pl.format("{}: {}", "title", "description"))
+# The numbers in citations change with every new entity, and mean nothing to a vector.
+report_embeddings = _embeddings(
+    REPORT_EMBEDDINGS,
+    COMMUNITY_REPORTS,
+    pl.col("content").map_elements(without_citations, pl.String),
+    "core/reports/references.py",
+    "core/reports/citations.py",
+)

@@ -1,0 +1,194 @@
+"""Relations between the entities of a sentence: by its grammar, else by standing in it together."""
+
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from itertools import combinations
+from typing import Final
+
+from graphrag_dagster.core.language.extractive.names.mentions import Found, Mention
+from graphrag_dagster.core.language.extractive.parsing.pipeline import Tokens
+from graphrag_dagster.core.language.extractive.parsing.reading import Reading
+from graphrag_dagster.core.language.tasks import RelationshipInstance
+
+#: Strength of a relation that the grammar states, and of one that only shares a sentence.
+VERB_STRENGTH: Final = 2.0
+TOGETHER_STRENGTH: Final = 1.0
+_ALL_PAIRS = 8
+_NEIGHBOURS = 3
+
+_SUBJECTS = frozenset({"nsubj", "nsubjpass", "csubj"})
+_OBJECTS = frozenset({"dobj", "obj", "attr", "dative", "oprd", "agent"})
+_VERBS = frozenset({"VB", "VBD", "VBG", "VBN", "VBP", "VBZ", "MD"})
+_CLIMBED = frozenset({"pobj", "pcomp", "conj", "appos", "prep", "agent"})
+_OF_NOUN = frozenset({"poss", "compound", "nmod", "amod"})
+_SHARES_SUBJECT = frozenset({"xcomp", "conj", "advcl"})
+_RELATIVES = frozenset({"who", "which", "that", "whom"})
+_MOST_STEPS = 40
+
+_Pair = tuple[int, int]
+
+
+def find_relations(tokens: Tokens, reading: Reading, found: Found) -> tuple[RelationshipInstance, ...]:
+    """Return one record per pair of entities and sentence, sentences and pairs in the order of the text.
+
+    A grammatical relation (``basis`` verb, directed from subject to object) wins over co-occurrence. In
+    sentences with more than eight entities each is paired with its next three only, so that a list of
+    n names gives 3n records and not n². The description is the sentence, the span its place in the unit.
+    """
+    grammar = _Grammar(tokens)
+    records = []
+    for number in sorted(found.mentions):
+        mentions = found.mentions[number]
+        if len({mention.entity for mention in mentions}) < 2:
+            continue
+        sentence = reading.sentences[number]
+        stated = {frozenset(pair): pair for pair in reversed(list(grammar.relations(mentions)))}
+        pairs = _together(mentions) | {_ordered(pair, mentions) for pair in stated.values()}
+        for pair in sorted(pairs, key=lambda pair: _places(pair, mentions)):
+            verb = stated.get(frozenset(pair))
+            source, target = (found.entities[end] for end in verb or pair)
+            records.append(
+                RelationshipInstance(
+                    source.name,
+                    target.name,
+                    sentence.written,
+                    VERB_STRENGTH if verb else TOGETHER_STRENGTH,
+                    "verb" if verb else "co_occurrence",
+                    spans=(sentence.span,),
+                )
+            )
+    return tuple(records)
+
+
+def _first_places(mentions: Sequence[Mention]) -> dict[int, int]:
+    places: dict[int, int] = {}
+    for mention in mentions:
+        places.setdefault(mention.entity, mention.first)
+    return places
+
+
+def _places(pair: _Pair, mentions: Sequence[Mention]) -> tuple[int, int]:
+    places = _first_places(mentions)
+    return places[pair[0]], places[pair[1]]
+
+
+def _ordered(pair: _Pair, mentions: Sequence[Mention]) -> _Pair:
+    first, second = _places(pair, mentions)
+    return pair if first < second else (pair[1], pair[0])
+
+
+def _together(mentions: Sequence[Mention]) -> set[_Pair]:
+    entities = list(_first_places(mentions))
+    if len(entities) <= _ALL_PAIRS:
+        return set(combinations(entities, 2))
+    return {
+        (entity, other)
+        for place, entity in enumerate(entities)
+        for other in entities[place + 1 : place + 1 + _NEIGHBOURS]
+    }
+
+
+class _Grammar:
+    """Finds pairs that the parse of a sentence relates."""
+
+    def __init__(self, tokens: Tokens) -> None:
+        self._tokens = tokens
+
+    def relations(self, mentions: Sequence[Mention]) -> Iterator[_Pair]:
+        """Yield (source, target) entities; the first of several relations of a pair is the surest."""
+        mentions = [mention for mention in mentions if not self._is_label(mention)]
+        at = {place: mention for mention in mentions for place in range(mention.first, mention.last)}
+        apposed = {self._tokens.heads[m.root]: m for m in mentions if self._tokens.deps[m.root] == "appos"}
+        subjects: dict[int, list[int]] = defaultdict(list)
+        others: dict[int, list[int]] = defaultdict(list)
+        beside: list[_Pair] = []
+        for mention in mentions:
+            role, verb = self._role(mention, at, apposed, beside)
+            if role == "subject":
+                subjects[verb].append(mention.entity)
+            elif role == "object":
+                others[verb].append(mention.entity)
+        taken = self._with_subject(mentions) if others else {}
+        for verb, entities in others.items():
+            for source in self._subjects_of(verb, subjects, at, taken):
+                yield from ((source, target) for target in entities if source != target)
+        yield from ((source, target) for source, target in beside if source != target)
+
+    def _described_by(
+        self, noun: int, mention: Mention, at: dict[int, Mention], apposed: dict[int, Mention]
+    ) -> list[_Pair]:
+        """Relate a mention to who the noun it belongs to stands for: "Apple CEO Tim Cook"."""
+        tokens = self._tokens
+        named = apposed.get(noun)
+        if not named and tokens.deps[noun] in {"compound", "nmod", "appos"}:
+            named = at.get(tokens.heads[noun])
+        return [(named.entity, mention.entity)] if named and named is not mention else []
+
+    def _role(
+        self,
+        mention: Mention,
+        at: dict[int, Mention],
+        apposed: dict[int, Mention],
+        beside: list[_Pair],
+    ) -> tuple[str, int]:
+        """Climb from a mention to the verb it serves; note in ``beside`` a mention met on the way.
+
+        A possessor or modifier of another word is not that word and gets no role: in "three former Apple
+        engineers founded X" the engineers did. What hangs on a preposition of an object keeps the role:
+        who "became director of X" has to do with X. Of a subject it does not.
+        """
+        tokens, place, borrowed = self._tokens, mention.root, False
+        for _ in range(_MOST_STEPS):
+            dep, head = tokens.deps[place], tokens.heads[place]
+            other = at.get(head)
+            if other and other is not mention and dep != "conj":
+                beside.append((other.entity, mention.entity))
+                break
+            if dep in _SUBJECTS and not borrowed:
+                return "subject", head
+            to_verb = tokens.tags[head] in _VERBS
+            if to_verb and dep in _OBJECTS | {"prep"}:
+                return "object", head
+            if dep in _OF_NOUN:
+                beside += self._described_by(head, mention, at, apposed)
+            if dep not in _CLIMBED or head == place:
+                break
+            borrowed = borrowed or dep in {"prep", "agent"}
+            place = head
+        return "", -1
+
+    def _is_label(self, mention: Mention) -> bool:
+        """Whether the mention says who speaks, so that the parse around it means nothing."""
+        tokens = self._tokens
+        return tokens.same_sentence(mention.last, mention.first) and tokens.words[mention.last] == ":"
+
+    def _with_subject(self, mentions: Sequence[Mention]) -> dict[int, int]:
+        """Return verb → its own subject word, for the verbs of the sentence."""
+        tokens = self._tokens
+        first, last = mentions[0].first, mentions[-1].last
+        sentence = tokens.sentences[first]
+        while first and tokens.sentences[first - 1] == sentence:
+            first -= 1
+        while last < len(tokens) and tokens.sentences[last] == sentence:
+            last += 1
+        return {tokens.heads[place]: place for place in range(first, last) if tokens.deps[place] in _SUBJECTS}
+
+    def _subjects_of(
+        self, verb: int, subjects: dict[int, list[int]], at: dict[int, Mention], taken: dict[int, int]
+    ) -> list[int]:
+        """Return who does what the verb says, followed through the verbs that share a subject."""
+        tokens = self._tokens
+        for _ in range(_MOST_STEPS):
+            if subjects.get(verb):
+                return subjects[verb]
+            own = taken.get(verb)
+            relative = own is not None and tokens.words[own].lower() in _RELATIVES
+            if own is not None and not relative:
+                return []
+            dep, head = tokens.deps[verb], tokens.heads[verb]
+            if dep in {"relcl", "acl"}:
+                return [at[head].entity] if head in at else []
+            if dep not in _SHARES_SUBJECT or head == verb or tokens.tags[head] not in _VERBS:
+                return []
+            verb = head
+        return []
