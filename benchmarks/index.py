@@ -37,7 +37,7 @@ INDEX = """
 import sys, time
 if __name__ == "__main__":
     from dagster import DagsterEventType
-    from graphrag_dagster.cli.running import run_job
+    from graphrag_dagster.cli.output.running import run_job
     begin = time.monotonic()
     result = run_job("measured")
     print(f"total {time.monotonic() - begin:.2f}")

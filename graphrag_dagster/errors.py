@@ -10,6 +10,10 @@ class GraphragError(Exception):
     exit_code = 1
 
 
+class CatalogueError(GraphragError):
+    """A stage, task, engine or way of answering that there is not, or whose declaration is not whole."""
+
+
 class CorpusError(GraphragError):
     """A corpus that is unknown, empty, or whose name is not allowed."""
 

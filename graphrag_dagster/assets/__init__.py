@@ -25,8 +25,8 @@ from graphrag_dagster.assets.indexing.embeddings import (
 )
 from graphrag_dagster.assets.indexing.extraction import extraction
 from graphrag_dagster.assets.indexing.graph import claims, entities, relationships
+from graphrag_dagster.assets.indexing.publishing import published_results, published_snapshot
 from graphrag_dagster.assets.indexing.reports import reports
-from graphrag_dagster.assets.publishing import published_results, published_snapshot
 from graphrag_dagster.assets.sql_models import SQL_ASSETS
 from graphrag_dagster.assets.usage import model_usage
 

@@ -3,9 +3,9 @@
 import polars as pl
 from dagster import AssetExecutionContext, Output
 
-from graphrag_dagster.assets.declare import code_version, key_of, result, table_asset
 from graphrag_dagster.core.accounting.use import ModelUse
 from graphrag_dagster.engines.session import shown_use
+from graphrag_dagster.orchestration.declare import code_version, key_of, result, table_asset
 from graphrag_dagster.resources.language import Language
 from graphrag_dagster.tables import (
     ANSWER_SENTENCES,

@@ -87,7 +87,7 @@ def index(
     limit of tokens or money; 5 waits for a batch.
     """
     from graphrag_dagster.cli.commands.indexing import index_corpus
-    from graphrag_dagster.cli.running import Budget
+    from graphrag_dagster.cli.output.running import Budget
 
     code = index_corpus(target, budget=Budget(max_tokens, max_usd), cold=cold, again=again, as_json=as_json)
     if code:
@@ -177,7 +177,7 @@ def answer(
     limit of tokens or money. Replies that were mended, nothing lost, are counted and change no code.
     """
     from graphrag_dagster.cli.commands.answering import answer_corpus
-    from graphrag_dagster.cli.running import Budget
+    from graphrag_dagster.cli.output.running import Budget
 
     if code := answer_corpus(name, Budget(max_tokens, max_usd), as_json=as_json):
         raise typer.Exit(code)
@@ -202,7 +202,7 @@ def evaluate(
     is missing; 4 stopped before a limit of tokens or money; 5 waits for a batch.
     """
     from graphrag_dagster.cli.commands.evaluating import evaluate_corpus
-    from graphrag_dagster.cli.running import Budget
+    from graphrag_dagster.cli.output.running import Budget
 
     code = evaluate_corpus(
         name, sample=sample, budget=Budget(max_tokens, max_usd), plan_only=plan_only, as_json=as_json
@@ -247,7 +247,7 @@ def study(
 ) -> None:
     """Study what a setting does, on a sample of the corpus."""
     from graphrag_dagster.cli.commands.evaluating import run_study
-    from graphrag_dagster.cli.running import Budget
+    from graphrag_dagster.cli.output.running import Budget
 
     run_study(name, kind.value, Budget(max_tokens, max_usd), as_json=as_json)
 
@@ -455,8 +455,8 @@ def serve(
     concurrency: Annotated[int, typer.Option(min=1, help="Questions answered at the same time.")] = 16,
 ) -> None:
     """Serve the corpora over HTTP, for OpenAI clients too; $GRAPHRAG_DAGSTER_TOKEN guards them."""
-    from graphrag_dagster.service.running import run
-    from graphrag_dagster.service.settings import ServiceSettings, token_from_environment
+    from graphrag_dagster.service.guarding.settings import ServiceSettings, token_from_environment
+    from graphrag_dagster.service.http.running import run
 
     settings = ServiceSettings(host=host, port=port, token=token_from_environment(), max_asks=concurrency)
     if number := run(settings, typer.echo):

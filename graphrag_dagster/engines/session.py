@@ -15,12 +15,12 @@ from graphrag_dagster.core.language.tasks import (
     Answerer,
     ClaimExtractor,
     DescriptionMerger,
-    Embedder,
     GraphExtractor,
     ReportWriter,
     Usage,
 )
 from graphrag_dagster.core.language.theming import ReasonReader
+from graphrag_dagster.core.text.embedder import Embedder
 from graphrag_dagster.errors import EngineError
 from graphrag_dagster.model_calls.memory.ability_store import AbilityStore
 from graphrag_dagster.model_calls.memory.account import Account, Till, price_of

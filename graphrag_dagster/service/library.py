@@ -7,7 +7,7 @@ from typing import Protocol
 
 from anyio.to_thread import run_sync
 
-from graphrag_dagster.core.search.answer import Answer
+from graphrag_dagster.core.search.context.answer import Answer
 from graphrag_dagster.errors import GraphragError
 
 

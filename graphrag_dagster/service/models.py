@@ -6,7 +6,7 @@ from pydantic import BaseModel, ConfigDict, Field, JsonValue, StringConstraints
 
 from graphrag_dagster.core.language.answer_form import LONGEST_RESPONSE_TYPE
 from graphrag_dagster.core.language.tasks import Engine, Usage
-from graphrag_dagster.core.search.answer import Answer, Call, ContextUse, Source, Statement
+from graphrag_dagster.core.search.context.answer import Answer, Call, ContextUse, Source, Statement
 
 METHODS = (
     "auto (chosen by the question), global (reports of a level), dynamic (reports chosen from the top down), "

@@ -3,7 +3,7 @@ import json
 import pytest
 
 from graphrag_dagster import Index
-from graphrag_dagster.core.search.answer import Answer
+from graphrag_dagster.core.search.context.answer import Answer
 from graphrag_dagster.core.search.searcher import CONDITIONS, METHODS
 from graphrag_dagster.errors import CorpusError, QuestionError, WarehouseError
 

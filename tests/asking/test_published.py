@@ -5,7 +5,7 @@ import duckdb
 import pytest
 
 from graphrag_dagster import Index, tables
-from graphrag_dagster.cli.running import run_job
+from graphrag_dagster.cli.output.running import run_job
 from graphrag_dagster.errors import QuestionError, WarehouseError
 from graphrag_dagster.resources.published import publish, published
 from graphrag_dagster.resources.warehouse import Warehouse

@@ -16,8 +16,8 @@ from graphrag_dagster.resources.corpora import CorpusStore
 from graphrag_dagster.resources.opening import is_busy
 from graphrag_dagster.resources.published import publish, published
 from graphrag_dagster.resources.warehouse import Warehouse
-from graphrag_dagster.service.app import make_app
-from graphrag_dagster.service.settings import ServiceSettings
+from graphrag_dagster.service.guarding.settings import ServiceSettings
+from graphrag_dagster.service.http.app import make_app
 from support.commands import Run
 from support.corpora import write_corpus
 from support.damage import Spoil, blotted, cut, holed, holed_memory, without_log

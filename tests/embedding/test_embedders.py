@@ -14,7 +14,7 @@ from graphrag_dagster.core.language.embedders import (
     StaticEmbedder,
     packaged_minilm,
 )
-from graphrag_dagster.core.language.tasks import Embedder
+from graphrag_dagster.core.text.embedder import Embedder
 from graphrag_dagster.errors import EngineError
 
 TEXTS = [

@@ -282,15 +282,15 @@ def _fill(home: Path, indexed: Path) -> None:
 def _client() -> Any:
     from starlette.testclient import TestClient
 
-    from graphrag_dagster.service.app import make_app
-    from graphrag_dagster.service.settings import ServiceSettings
+    from graphrag_dagster.service.guarding.settings import ServiceSettings
+    from graphrag_dagster.service.http.app import make_app
 
     return TestClient(make_app(ServiceSettings()), base_url="http://127.0.0.1", raise_server_exceptions=False)
 
 
 def _tools() -> Any:
     from graphrag_dagster.service.backend import Backend
-    from graphrag_dagster.service.settings import ServiceSettings
+    from graphrag_dagster.service.guarding.settings import ServiceSettings
     from graphrag_dagster.service.tools.mcp_server import make_server
 
     return make_server(Backend(ServiceSettings()))

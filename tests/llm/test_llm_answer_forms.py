@@ -11,7 +11,7 @@ from graphrag_dagster import prompts
 from graphrag_dagster.core.language.answer_form import AnswerForm, most_sentences
 from graphrag_dagster.core.language.llm.answers import LlmAnswerer
 from graphrag_dagster.core.language.tasks import ContextUnit, PartialAnswer, Turn
-from graphrag_dagster.core.search.answer import Answer
+from graphrag_dagster.core.search.context.answer import Answer
 from graphrag_dagster.core.search.methods.global_search import global_search
 from graphrag_dagster.core.search.methods.vector_rag import vector_rag
 from graphrag_dagster.errors import QuestionError

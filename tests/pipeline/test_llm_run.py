@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from graphrag_dagster import tables
-from graphrag_dagster.cli.running import run_job
+from graphrag_dagster.cli.output.running import run_job
 from graphrag_dagster.core.search.methods.global_search import global_search
 from graphrag_dagster.core.text.tokens import get_tokenizer
 from graphrag_dagster.errors import EndpointError, WarehouseError

@@ -12,12 +12,12 @@ from graphrag_dagster.core.language.exploring import Exploration, FollowUp
 from graphrag_dagster.core.language.extractive.answers import ExtractiveAnswerer
 from graphrag_dagster.core.language.extractive.exploring import ExtractiveExplorer, about
 from graphrag_dagster.core.language.tasks import ContextUnit, Engine, FinalAnswer, PartialAnswer, Quote, Usage
-from graphrag_dagster.core.search.answer import Answer
+from graphrag_dagster.core.search.context.answer import Answer
 from graphrag_dagster.core.search.context.combined_units import CombinedUnits
 from graphrag_dagster.core.search.context.local_units import LocalUnits, quoted
+from graphrag_dagster.core.search.context.question import REFUSAL
 from graphrag_dagster.core.search.methods.drift import LocalContext, drift_search
 from graphrag_dagster.core.search.methods.follow_ups import OpenQuestions, normal
-from graphrag_dagster.core.search.question import REFUSAL
 from graphrag_dagster.core.text.citations import ContextKind, parse_citations
 from graphrag_dagster.core.text.spans import Span
 from graphrag_dagster.errors import EngineError, QuestionError

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from graphrag_dagster import tables
-from graphrag_dagster.core.search.index import IndexSnapshot
+from graphrag_dagster.core.search.context.index import IndexSnapshot
 from graphrag_dagster.core.search.methods.local import Ranked, Shares, local_context
 from search.index_frames import DOCUMENT, filled, index_of
 

@@ -4,9 +4,9 @@ import polars as pl
 
 from graphrag_dagster import tables
 from graphrag_dagster.core.language.tasks import FinalAnswer, Quote
-from graphrag_dagster.core.search.citing import cite
+from graphrag_dagster.core.search.context.citing import cite
+from graphrag_dagster.core.search.context.index import IndexSnapshot
 from graphrag_dagster.core.search.context.report_units import ReportUnits
-from graphrag_dagster.core.search.index import IndexSnapshot
 from graphrag_dagster.core.text.spans import Span
 from search.index_frames import DOCUMENT, index_of
 

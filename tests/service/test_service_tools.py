@@ -16,7 +16,7 @@ from mcp import Client, StdioServerParameters, stdio_client
 from served import TEXT, FaultyLibrary, serving
 
 from graphrag_dagster.service.backend import Backend
-from graphrag_dagster.service.settings import ServiceSettings
+from graphrag_dagster.service.guarding.settings import ServiceSettings
 from graphrag_dagster.service.tools.mcp_server import make_server
 
 TOOLS = ["list_corpora", "ask", "search_entities", "read_report", "read_source"]

@@ -6,7 +6,7 @@ import duckdb
 import pytest
 
 from graphrag_dagster import tables
-from graphrag_dagster.cli.running import run_job
+from graphrag_dagster.cli.output.running import run_job
 from graphrag_dagster.core.ids import stable_id
 from graphrag_dagster.errors import WarehouseError
 from graphrag_dagster.resources import migrations

@@ -5,11 +5,11 @@ from collections.abc import Iterator
 import polars as pl
 from dagster import AssetExecutionContext, Output
 
-from graphrag_dagster.assets.declare import code_version, counts, ins_of, output, table_assets
-from graphrag_dagster.assets.publishing import published_snapshot
+from graphrag_dagster.assets.indexing.publishing import published_snapshot
 from graphrag_dagster.core.ids import stable_id
 from graphrag_dagster.core.search.many import answer_all
 from graphrag_dagster.core.search.records import AnswerRows, answer_id_of, still_good
+from graphrag_dagster.orchestration.declare import code_version, counts, ins_of, output, table_assets
 from graphrag_dagster.resources.corpora import CorpusStore
 from graphrag_dagster.resources.language import Language
 from graphrag_dagster.resources.warehouse import Warehouse

@@ -4,8 +4,8 @@ from hashlib import sha256
 
 from dagster import AssetExecutionContext, AssetKey, DataVersion, MaterializeResult, MetadataValue, asset
 
-from graphrag_dagster.assets.declare import code_version, key_of, timed
 from graphrag_dagster.operations.evaluating.evaluation_report import SHOWN
+from graphrag_dagster.orchestration.declare import code_version, key_of, timed
 from graphrag_dagster.orchestration.hooks import HOOKS
 from graphrag_dagster.orchestration.partitions import CORPUS
 from graphrag_dagster.resources.corpora import CorpusStore

@@ -5,7 +5,11 @@ from collections.abc import Iterator
 import polars as pl
 from dagster import AssetExecutionContext, Output
 
-from graphrag_dagster.assets.declare import (
+from graphrag_dagster.core.evaluation.questions.describing import described
+from graphrag_dagster.core.evaluation.questions.personas import write_questions
+from graphrag_dagster.core.evaluation.questions.question_rows import listed, written
+from graphrag_dagster.operations.evaluating.questions import questions_of
+from graphrag_dagster.orchestration.declare import (
     code_version,
     counts,
     ins_of,
@@ -14,10 +18,6 @@ from graphrag_dagster.assets.declare import (
     table_asset,
     table_assets,
 )
-from graphrag_dagster.core.evaluation.questions.describing import described
-from graphrag_dagster.core.evaluation.questions.personas import write_questions
-from graphrag_dagster.core.evaluation.questions.question_rows import listed, written
-from graphrag_dagster.operations.evaluating.questions import questions_of
 from graphrag_dagster.resources.corpora import CorpusStore
 from graphrag_dagster.resources.language import Language
 from graphrag_dagster.tables import (

@@ -5,14 +5,14 @@ from dataclasses import replace
 import polars as pl
 from dagster import AssetExecutionContext, Output
 
-from graphrag_dagster.assets.declare import code_version, ins_of, result, table_asset
 from graphrag_dagster.assets.evaluating.answers import options_hash
-from graphrag_dagster.assets.publishing import published_snapshot
+from graphrag_dagster.assets.indexing.publishing import published_snapshot
 from graphrag_dagster.core.evaluation.judging import sample
 from graphrag_dagster.core.evaluation.studies import Mode, extraction_counts, sampled_documents
 from graphrag_dagster.core.ids import stable_id
 from graphrag_dagster.core.language.tasks import GraphExtractor
 from graphrag_dagster.core.search.many import answer_all
+from graphrag_dagster.orchestration.declare import code_version, ins_of, result, table_asset
 from graphrag_dagster.resources.corpora import CorpusStore
 from graphrag_dagster.resources.language import Language
 from graphrag_dagster.resources.warehouse import Warehouse

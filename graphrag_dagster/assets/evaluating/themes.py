@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import polars as pl
 from dagster import AssetExecutionContext, Output
 
-from graphrag_dagster.assets.declare import ins_of, output, table_assets
+from graphrag_dagster.orchestration.declare import ins_of, output, table_assets
 from graphrag_dagster.resources.corpora import CorpusStore
 from graphrag_dagster.resources.language import Language
 from graphrag_dagster.tables import JUDGEMENTS, THEME_REASONS, THEMES

@@ -5,10 +5,10 @@ from collections.abc import Iterator
 import polars as pl
 from dagster import AssetExecutionContext, Output
 
-from graphrag_dagster.assets.declare import code_version, counts, ins_of, output, table_assets
 from graphrag_dagster.core.graph.clustering import cluster, previous_clustering
 from graphrag_dagster.core.graph.leiden import LeidenOptions
 from graphrag_dagster.core.graph.levels import coverage
+from graphrag_dagster.orchestration.declare import code_version, counts, ins_of, output, table_assets
 from graphrag_dagster.orchestration.plots import histogram
 from graphrag_dagster.resources.clustering import ClusteringStart
 from graphrag_dagster.resources.corpora import CorpusStore

@@ -5,7 +5,10 @@ from collections.abc import Iterator
 import polars as pl
 from dagster import AssetExecutionContext, Output
 
-from graphrag_dagster.assets.declare import (
+from graphrag_dagster.core.corpus.documents import require_documents
+from graphrag_dagster.core.corpus.text_units import cut
+from graphrag_dagster.operations.keeping.residue import note_gone
+from graphrag_dagster.orchestration.declare import (
     code_version,
     counts,
     ins_of,
@@ -14,9 +17,6 @@ from graphrag_dagster.assets.declare import (
     table_asset,
     table_assets,
 )
-from graphrag_dagster.core.corpus.documents import require_documents
-from graphrag_dagster.core.corpus.text_units import cut
-from graphrag_dagster.operations.keeping.residue import note_gone
 from graphrag_dagster.orchestration.plots import histogram
 from graphrag_dagster.resources.corpora import CorpusStore
 from graphrag_dagster.resources.warehouse import Warehouse

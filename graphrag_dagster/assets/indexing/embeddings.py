@@ -3,9 +3,9 @@
 import polars as pl
 from dagster import AssetExecutionContext, AssetsDefinition, Output
 
-from graphrag_dagster.assets.declare import code_version, describe, ins_of, table_asset
 from graphrag_dagster.core.language.embedded_rows import embed_rows
 from graphrag_dagster.core.reports.references import without_citations
+from graphrag_dagster.orchestration.declare import code_version, describe, ins_of, table_asset
 from graphrag_dagster.resources.corpora import CorpusStore
 from graphrag_dagster.resources.language import Language
 from graphrag_dagster.resources.warehouse import Warehouse

@@ -5,11 +5,11 @@ from collections.abc import Iterator
 import polars as pl
 from dagster import AssetExecutionContext, Output
 
-from graphrag_dagster.assets.declare import code_version, counts, ins_of, output, table_assets
 from graphrag_dagster.core.extraction.frames import ExtractionFrames
 from graphrag_dagster.core.extraction.reuse import extract_new
 from graphrag_dagster.core.extraction.run import extract_units
 from graphrag_dagster.operations.keeping.extractions import begin_replacing, reusable_extraction, state_of
+from graphrag_dagster.orchestration.declare import code_version, counts, ins_of, output, table_assets
 from graphrag_dagster.resources.corpora import CorpusStore
 from graphrag_dagster.resources.language import Language
 from graphrag_dagster.resources.warehouse import Warehouse

@@ -3,13 +3,13 @@
 import polars as pl
 from dagster import AssetExecutionContext, Output
 
-from graphrag_dagster.assets.declare import code_version, counts, ins_of, result, table_asset
 from graphrag_dagster.core.graph.merging import (
     description_groups,
     merge_claims,
     merge_entities,
     merge_relationships,
 )
+from graphrag_dagster.orchestration.declare import code_version, counts, ins_of, result, table_asset
 from graphrag_dagster.orchestration.plots import histogram
 from graphrag_dagster.resources.corpora import CorpusStore
 from graphrag_dagster.resources.language import Language

@@ -5,9 +5,9 @@ from collections.abc import Iterator
 import polars as pl
 from dagster import AssetExecutionContext, Output
 
-from graphrag_dagster.assets.declare import counts, ins_of, output, table_assets
 from graphrag_dagster.core.reports.build import build_reports
 from graphrag_dagster.core.text.tokens import get_tokenizer
+from graphrag_dagster.orchestration.declare import counts, ins_of, output, table_assets
 from graphrag_dagster.orchestration.plots import histogram
 from graphrag_dagster.resources.corpora import CorpusStore
 from graphrag_dagster.resources.language import Language

@@ -10,8 +10,8 @@ from rich.tree import Tree
 from graphrag_dagster.cli.output.console import ERR, OUT, markdown, print_json
 from graphrag_dagster.cli.output.progress import progress_on
 from graphrag_dagster.core.progress import listening
-from graphrag_dagster.core.search.answer import Answer, Source
-from graphrag_dagster.core.search.question import checked
+from graphrag_dagster.core.search.context.answer import Answer, Source
+from graphrag_dagster.core.search.context.question import checked
 from graphrag_dagster.core.wording import counted
 from graphrag_dagster.operations.asking.index import Index
 

@@ -7,9 +7,9 @@ from graphrag_dagster.cli.commands.status import code_now
 from graphrag_dagster.cli.output.console import ERR, OUT, print_json
 from graphrag_dagster.cli.output.mending import INDEXED, repaired_line, repaired_rows
 from graphrag_dagster.cli.output.progress import span
+from graphrag_dagster.cli.output.running import INCOMPLETE, Budget, Ran, run_watched
 from graphrag_dagster.cli.output.spending import shortfall, usage_rows, usage_table
 from graphrag_dagster.cli.output.unread import name_unread, unread_rows
-from graphrag_dagster.cli.running import INCOMPLETE, Budget, Ran, run_watched
 from graphrag_dagster.core.extraction.ledger import unreadable_units
 from graphrag_dagster.errors import WarehouseError
 from graphrag_dagster.operations.keeping.changes import status_of

@@ -10,10 +10,10 @@ from graphrag_dagster.cli.output.console import ERR, OUT, print_json
 from graphrag_dagster.core.wording import counted
 from graphrag_dagster.errors import CorpusError
 from graphrag_dagster.operations.keeping.deletion import delete_made, made_of
+from graphrag_dagster.orchestration.dagster_history import forget_partition, purge_history, runs_of
+from graphrag_dagster.orchestration.dagster_instance import instance
 from graphrag_dagster.orchestration.partitions import CORPUS
 from graphrag_dagster.resources.corpora import CorpusStore, check_name
-from graphrag_dagster.resources.dagster_history import forget_partition, purge_history, runs_of
-from graphrag_dagster.resources.dagster_instance import instance
 from graphrag_dagster.resources.warehouse import Warehouse
 
 

@@ -11,7 +11,7 @@ from graphrag_dagster import tables
 from graphrag_dagster.cli.output.console import OUT, markdown, number, print_json
 from graphrag_dagster.cli.output.unread import print_unread, unread_rows
 from graphrag_dagster.core.extraction.ledger import unreadable_units
-from graphrag_dagster.core.search.levels import level_of
+from graphrag_dagster.core.search.context.levels import level_of
 from graphrag_dagster.core.system_errors import told_of
 from graphrag_dagster.errors import GraphragError, QuestionError
 from graphrag_dagster.resources.corpora import CorpusStore

@@ -5,8 +5,8 @@ import hashlib
 import numpy as np
 import polars as pl
 
-from graphrag_dagster.core.language.tasks import Embedder
 from graphrag_dagster.core.progress import stage
+from graphrag_dagster.core.text.embedder import Embedder
 
 
 def text_hash(text: str) -> str:

@@ -8,9 +8,6 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, Protocol
 
-import numpy as np
-from numpy.typing import NDArray
-
 from graphrag_dagster.core.text.citations import Citation, ContextKind
 from graphrag_dagster.core.text.spans import Span
 
@@ -368,18 +365,3 @@ class Answerer(Protocol):
             rendered: the context as the prompt shows it.
             history: the conversation so far, oldest first.
         """
-
-
-class Embedder(Protocol):
-    """Turns texts into unit vectors."""
-
-    @property
-    def name(self) -> str:
-        """Identifies everything that determines a vector: kind, model and version."""
-
-    @property
-    def at_once(self) -> int:
-        """How many texts to give at a time to keep it busy."""
-
-    def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """Return an array [len(texts), dimension] of L2-normalised float32 rows; a blank text gives zeros."""

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from graphrag_dagster.core.language.tasks import Embedder
 from graphrag_dagster.core.ranks import comparable, cosines
+from graphrag_dagster.core.text.embedder import Embedder
 from graphrag_dagster.core.text.english_words import GENERAL, GENRES, THEMES
 from graphrag_dagster.core.text.similarity import stem, stems, words
 

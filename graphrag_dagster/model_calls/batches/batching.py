@@ -1,8 +1,8 @@
 """Requests to a model through the provider's Batch API: half the price, answers within a day.
 
 A run that asks something new submits it and ends with
-:class:`~graphrag_dagster.model_calls.batches.batch_desk.BatchPending`; a later run finds the answers, asks what follows
-from them, and so on, until nothing is left to ask.
+:class:`~graphrag_dagster.model_calls.batches.batch_desk.BatchPending`; a later run finds the answers, asks
+what follows from them, and so on, until nothing is left to ask.
 """
 
 import hashlib

@@ -3,7 +3,7 @@
 import polars as pl
 
 from graphrag_dagster import tables
-from graphrag_dagster.core.search.index import IndexSnapshot
+from graphrag_dagster.core.search.context.index import IndexSnapshot
 from graphrag_dagster.resources.published import Published, reading
 from graphrag_dagster.resources.warehouse import Warehouse
 from graphrag_dagster.tables import Table

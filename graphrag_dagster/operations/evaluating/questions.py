@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from graphrag_dagster.core.search.question import checked
+from graphrag_dagster.core.search.context.question import checked
 from graphrag_dagster.errors import QuestionError, SettingsError
 from graphrag_dagster.settings import FILE_NAME
 from graphrag_dagster.settings.evaluation import QuestionSettings

@@ -16,8 +16,8 @@ from graphrag_dagster.operations.keeping.affected import (
     stages_of_settings,
 )
 from graphrag_dagster.operations.keeping.differences import changed_files, changed_settings, settings_then
+from graphrag_dagster.orchestration.dagster_instance import recorded
 from graphrag_dagster.resources.corpora import CorpusStore
-from graphrag_dagster.resources.dagster_instance import recorded
 from graphrag_dagster.resources.published import Origin, Published, published, snapshots
 from graphrag_dagster.resources.warehouse import Warehouse
 from graphrag_dagster.settings import CorpusSettings

@@ -5,7 +5,7 @@ import polars as pl
 from graphrag_dagster import tables
 from graphrag_dagster.core.accounting.evaluation import EvaluationSize, WaySize, plan_evaluation
 from graphrag_dagster.core.accounting.planning import Range, exactly
-from graphrag_dagster.core.search.levels import level_of
+from graphrag_dagster.core.search.context.levels import level_of
 from graphrag_dagster.core.search.methods.global_search import chunks_of
 from graphrag_dagster.errors import QuestionError
 from graphrag_dagster.model_calls.endpoint.chat import OpenAIChatModel

@@ -7,7 +7,7 @@ from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from graphrag_dagster.service.guarding.errors import Refusal, error_response
-from graphrag_dagster.service.settings import LOCAL_NAMES, TOKEN, ServiceSettings
+from graphrag_dagster.service.guarding.settings import LOCAL_NAMES, TOKEN, ServiceSettings
 
 #: Routes that need no token.
 OPEN_PATHS = frozenset({"/", "/health"})

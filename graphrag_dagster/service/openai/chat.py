@@ -7,7 +7,7 @@ from fastapi import APIRouter, Request
 from fastapi.responses import JSONResponse, Response
 from fastapi.sse import format_sse_event
 
-from graphrag_dagster.core.search.answer import Answer
+from graphrag_dagster.core.search.context.answer import Answer
 from graphrag_dagster.service.asking import unless_gone
 from graphrag_dagster.service.backend import Backend
 from graphrag_dagster.service.events import Heard, documented_stream, event, stream, streaming

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Sequence
 
-from graphrag_dagster.core.search.answer import QUOTATIONS, Answer, Source
+from graphrag_dagster.core.search.context.answer import QUOTATIONS, Answer, Source
 from graphrag_dagster.errors import QuestionError
 from graphrag_dagster.service.asking import Question
 from graphrag_dagster.service.openai.chat_models import ChatMessage, Part

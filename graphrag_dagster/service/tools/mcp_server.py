@@ -11,10 +11,11 @@ from pydantic import BaseModel, Field
 from graphrag_dagster import __version__
 from graphrag_dagster.core.language.tasks import Engine, Usage
 from graphrag_dagster.core.printable import printable
-from graphrag_dagster.core.search.answer import Answer
+from graphrag_dagster.core.search.context.answer import Answer
 from graphrag_dagster.service.asking import Question
 from graphrag_dagster.service.backend import Backend
 from graphrag_dagster.service.guarding.errors import refusal_of
+from graphrag_dagster.service.guarding.settings import ServiceSettings
 from graphrag_dagster.service.library import Library
 from graphrag_dagster.service.models import (
     GENERAL_KNOWLEDGE,
@@ -26,7 +27,6 @@ from graphrag_dagster.service.models import (
     ReportBody,
     SourceBody,
 )
-from graphrag_dagster.service.settings import ServiceSettings
 
 INSTRUCTIONS = (
     "Collections of documents (corpora) that can be asked. Begin with list_corpora. ask answers a question "

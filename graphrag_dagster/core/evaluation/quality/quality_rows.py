@@ -10,7 +10,7 @@ from graphrag_dagster.core.evaluation.quality.metrics import QualityItem, lexica
 from graphrag_dagster.core.evaluation.quality.quality_asking import Embed
 from graphrag_dagster.core.evaluation.quality.quality_formulas import Family
 from graphrag_dagster.core.language.quality import QualityJudge
-from graphrag_dagster.core.search.index import IndexSnapshot
+from graphrag_dagster.core.search.context.index import IndexSnapshot
 from graphrag_dagster.core.text.answer_sentences import without_citations
 
 Rows = list[dict[str, Any]]

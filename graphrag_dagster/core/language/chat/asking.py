@@ -62,8 +62,8 @@ class Asked(Generic[T]):
 
     ``repaired``: it had to be mended, by which nothing was lost. ``usage`` is that of the first prompt and
     this reply, the same whether it was sent for or remembered; what failed attempts cost stands in the
-    account of the run. ``note``: see :class:`~graphrag_dagster.core.language.chat.port.ChatReply`. ``lacking``
-    says what is missing in it, else None.
+    account of the run. ``note``: see :class:`~graphrag_dagster.core.language.chat.port.ChatReply`.
+    ``lacking`` says what is missing in it, else None.
     """
 
     value: T

@@ -7,17 +7,10 @@ from typing import Final
 
 from graphrag_dagster.core.language.answer_form import AnswerForm, most_sentences
 from graphrag_dagster.core.language.extractive.parsing.quotable import readability
-from graphrag_dagster.core.language.tasks import (
-    ContextUnit,
-    Embedder,
-    Engine,
-    FinalAnswer,
-    PartialAnswer,
-    Quote,
-    Turn,
-)
+from graphrag_dagster.core.language.tasks import ContextUnit, Engine, FinalAnswer, PartialAnswer, Quote, Turn
 from graphrag_dagster.core.ranks import comparable
 from graphrag_dagster.core.text.citations import LABELS, ContextKind, parse_citations
+from graphrag_dagster.core.text.embedder import Embedder
 from graphrag_dagster.core.text.relevance import Relevance, asks_for_overview, relevance
 from graphrag_dagster.core.text.similarity import diverse, repeats, words
 from graphrag_dagster.errors import EngineError

@@ -6,10 +6,10 @@ from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Final, Literal
 
-from graphrag_dagster.core.language.extractive.names.lexicon import words_of
 from graphrag_dagster.core.language.extractive.names.mentions import find_entities
 from graphrag_dagster.core.language.extractive.parsing.dates import stated_period
 from graphrag_dagster.core.language.extractive.parsing.languages import ENGLISH, unreadable
+from graphrag_dagster.core.language.extractive.parsing.lexicon import words_of
 from graphrag_dagster.core.language.extractive.parsing.pipeline import DEFAULT_PIPELINE, Tokens, parse
 from graphrag_dagster.core.language.extractive.parsing.reading import Reading, read
 from graphrag_dagster.core.language.extractive.parsing.workers import map_units

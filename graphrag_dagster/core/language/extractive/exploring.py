@@ -5,9 +5,10 @@ from typing import Final
 
 from graphrag_dagster.core.language.exploring import Exploration, FollowUp
 from graphrag_dagster.core.language.extractive.answers import ExtractiveAnswerer
-from graphrag_dagster.core.language.tasks import ContextUnit, Embedder, Engine
+from graphrag_dagster.core.language.tasks import ContextUnit, Engine
 from graphrag_dagster.core.progress import track
 from graphrag_dagster.core.text.citations import ContextKind
+from graphrag_dagster.core.text.embedder import Embedder
 from graphrag_dagster.core.text.relevance import relevance
 from graphrag_dagster.core.text.similarity import words
 

@@ -8,8 +8,8 @@ from graphrag_dagster.core.language.extractive.names.mentions import find_entiti
 from graphrag_dagster.core.language.extractive.parsing.languages import ENGLISH, unreadable
 from graphrag_dagster.core.language.extractive.parsing.pipeline import DEFAULT_PIPELINE, parse
 from graphrag_dagster.core.language.extractive.parsing.reading import read
-from graphrag_dagster.core.language.extractive.parsing.relations import find_relations
 from graphrag_dagster.core.language.extractive.parsing.workers import map_units
+from graphrag_dagster.core.language.extractive.relations import find_relations
 from graphrag_dagster.core.language.tasks import Engine, TextUnit, UnitExtraction
 
 if TYPE_CHECKING:

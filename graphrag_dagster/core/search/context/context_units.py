@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from graphrag_dagster.core.language.tasks import ContextUnit, Quote
-from graphrag_dagster.core.search.index import IndexSnapshot
+from graphrag_dagster.core.search.context.index import IndexSnapshot
 from graphrag_dagster.core.text.citations import ContextKind
 
 

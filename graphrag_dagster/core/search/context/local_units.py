@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from graphrag_dagster.core.language.tasks import ContextUnit, Quote
 from graphrag_dagster.core.search.context.context_units import Evidence
-from graphrag_dagster.core.search.index import IndexSnapshot
+from graphrag_dagster.core.search.context.index import IndexSnapshot
 from graphrag_dagster.core.text.citations import ContextKind
 
 

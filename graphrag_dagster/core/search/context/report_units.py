@@ -8,8 +8,8 @@ import polars as pl
 from graphrag_dagster.core.language.tasks import ContextUnit, Quote
 from graphrag_dagster.core.reports.references import without_citations
 from graphrag_dagster.core.search.context.context_units import Evidence
-from graphrag_dagster.core.search.index import IndexSnapshot
-from graphrag_dagster.core.search.naming import sentences_naming
+from graphrag_dagster.core.search.context.index import IndexSnapshot
+from graphrag_dagster.core.search.context.naming import sentences_naming
 from graphrag_dagster.core.text.citations import ContextKind
 from graphrag_dagster.core.text.sentences import sentence_spans
 from graphrag_dagster.core.text.spans import Span

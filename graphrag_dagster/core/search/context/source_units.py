@@ -4,8 +4,8 @@ from collections.abc import Sequence
 
 from graphrag_dagster.core.language.tasks import ContextUnit, Quote
 from graphrag_dagster.core.search.context.context_units import Evidence
-from graphrag_dagster.core.search.index import IndexSnapshot
-from graphrag_dagster.core.search.naming import spans_of
+from graphrag_dagster.core.search.context.index import IndexSnapshot
+from graphrag_dagster.core.search.context.naming import spans_of
 from graphrag_dagster.core.text.citations import ContextKind
 
 

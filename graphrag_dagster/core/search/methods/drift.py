@@ -7,16 +7,16 @@ import polars as pl
 
 from graphrag_dagster.core.language.exploring import Exploration, Explorer, FollowUp
 from graphrag_dagster.core.language.tasks import Answerer, ContextUnit, PartialAnswer, Usage
-from graphrag_dagster.core.search.answer import Answer, Call, ContextUse
+from graphrag_dagster.core.search.context.answer import Answer, Call, ContextUse
 from graphrag_dagster.core.search.context.chunks import Count, first_that_fit, render, row
 from graphrag_dagster.core.search.context.combined_units import CombinedUnits
 from graphrag_dagster.core.search.context.context_units import ContextUnits
+from graphrag_dagster.core.search.context.index import IndexSnapshot
+from graphrag_dagster.core.search.context.question import REFUSAL, checked
 from graphrag_dagster.core.search.context.report_units import ReportUnits
-from graphrag_dagster.core.search.index import IndexSnapshot
+from graphrag_dagster.core.search.context.support import Support
 from graphrag_dagster.core.search.methods.follow_ups import OpenQuestions
 from graphrag_dagster.core.search.methods.map_reduce import best_that_fit, finished, score_of
-from graphrag_dagster.core.search.question import REFUSAL, checked
-from graphrag_dagster.core.search.support import Support
 from graphrag_dagster.core.text.citations import Citation, parse_citations, rewrite_citations
 from graphrag_dagster.core.wording import counted
 from graphrag_dagster.errors import EngineError

@@ -7,14 +7,14 @@ import polars as pl
 
 from graphrag_dagster.core.language.exploring import Rating, ReportRater
 from graphrag_dagster.core.language.tasks import Answerer, ContextUnit, Usage
-from graphrag_dagster.core.search.answer import Answer, Call
+from graphrag_dagster.core.search.context.answer import Answer, Call
 from graphrag_dagster.core.search.context.chunks import Chunk, Count, fill, render
+from graphrag_dagster.core.search.context.index import IndexSnapshot
+from graphrag_dagster.core.search.context.question import REFUSAL, checked
 from graphrag_dagster.core.search.context.report_units import ReportUnits
-from graphrag_dagster.core.search.index import IndexSnapshot
+from graphrag_dagster.core.search.context.support import Support
 from graphrag_dagster.core.search.methods.global_search import chunks_of, reports_of
 from graphrag_dagster.core.search.methods.map_reduce import map_reduce
-from graphrag_dagster.core.search.question import REFUSAL, checked
-from graphrag_dagster.core.search.support import Support
 from graphrag_dagster.core.wording import counted
 from graphrag_dagster.errors import EngineError
 
@@ -38,9 +38,9 @@ def dynamic_search(
     The reports of the root communities are rated 0–5. Below each that is relevant its children are rated, and
     so on down to ``level``. Of each relevant branch the deepest relevant report is read: a report gives way
     where a child of it is relevant, and stands where none is. What was chosen goes through
-    :func:`~graphrag_dagster.core.search.methods.map_reduce.map_reduce`; where no root is relevant the answer is the
-    refusal, without a map call. A report whose rating is missing or of no use counts as relevant, and a
-    community without a report hands the question on to its children.
+    :func:`~graphrag_dagster.core.search.methods.map_reduce.map_reduce`; where no root is relevant the answer
+    is the refusal, without a map call. A report whose rating is missing or of no use counts as relevant, and
+    a community without a report hands the question on to its children.
 
     Args:
         index: the tables of the corpus.

@@ -5,15 +5,15 @@ from collections.abc import Sequence
 import polars as pl
 
 from graphrag_dagster.core.language.tasks import Answerer
-from graphrag_dagster.core.search.answer import Answer
+from graphrag_dagster.core.search.context.answer import Answer
 from graphrag_dagster.core.search.context.chunks import Chunk, Count, fill
 from graphrag_dagster.core.search.context.context_units import ContextUnits
+from graphrag_dagster.core.search.context.index import IndexSnapshot
+from graphrag_dagster.core.search.context.question import checked
 from graphrag_dagster.core.search.context.report_units import ReportUnits
 from graphrag_dagster.core.search.context.source_units import SourceUnits
-from graphrag_dagster.core.search.index import IndexSnapshot
+from graphrag_dagster.core.search.context.support import Support
 from graphrag_dagster.core.search.methods.map_reduce import map_reduce
-from graphrag_dagster.core.search.question import checked
-from graphrag_dagster.core.search.support import Support
 from graphrag_dagster.errors import QuestionError
 
 

@@ -12,17 +12,17 @@ import polars as pl
 
 from graphrag_dagster.core.language.tasks import Answerer, ContextUnit, Quote, Turn
 from graphrag_dagster.core.reports.references import without_citations
-from graphrag_dagster.core.search.answer import Answer, Call, ContextUse
+from graphrag_dagster.core.search.context.answer import Answer, Call, ContextUse
 from graphrag_dagster.core.search.context.chunks import Count, first_that_fit
 from graphrag_dagster.core.search.context.context_units import Evidence, as_row
+from graphrag_dagster.core.search.context.index import IndexSnapshot
 from graphrag_dagster.core.search.context.local_units import LocalUnits, quoted
+from graphrag_dagster.core.search.context.naming import sentences_naming
+from graphrag_dagster.core.search.context.question import REFUSAL, checked
 from graphrag_dagster.core.search.context.report_units import report_evidence
-from graphrag_dagster.core.search.index import IndexSnapshot
+from graphrag_dagster.core.search.context.support import Support
 from graphrag_dagster.core.search.methods.global_search import sources_of
 from graphrag_dagster.core.search.methods.map_reduce import finished
-from graphrag_dagster.core.search.naming import sentences_naming
-from graphrag_dagster.core.search.question import REFUSAL, checked
-from graphrag_dagster.core.search.support import Support
 from graphrag_dagster.core.text.citations import ContextKind
 from graphrag_dagster.core.text.spans import Span
 from graphrag_dagster.errors import QuestionError

@@ -4,12 +4,12 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from graphrag_dagster.core.language.tasks import Answerer, FinalAnswer, PartialAnswer, Usage
-from graphrag_dagster.core.search.answer import Answer, Call, ContextUse
-from graphrag_dagster.core.search.citing import cite
+from graphrag_dagster.core.search.context.answer import Answer, Call, ContextUse
 from graphrag_dagster.core.search.context.chunks import Chunk, Count
+from graphrag_dagster.core.search.context.citing import cite
 from graphrag_dagster.core.search.context.context_units import ContextUnits
-from graphrag_dagster.core.search.question import REFUSAL
-from graphrag_dagster.core.search.support import Support
+from graphrag_dagster.core.search.context.question import REFUSAL
+from graphrag_dagster.core.search.context.support import Support
 from graphrag_dagster.core.text.citations import Citation, parse_citations, rewrite_citations
 from graphrag_dagster.core.wording import counted
 from graphrag_dagster.errors import EngineError, QuestionError

@@ -4,13 +4,13 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from graphrag_dagster.core.language.tasks import Answerer
-from graphrag_dagster.core.search.answer import Answer
+from graphrag_dagster.core.search.context.answer import Answer
 from graphrag_dagster.core.search.context.chunks import Chunk, Count, first_that_fit
-from graphrag_dagster.core.search.index import IndexSnapshot
+from graphrag_dagster.core.search.context.index import IndexSnapshot
+from graphrag_dagster.core.search.context.question import checked
+from graphrag_dagster.core.search.context.support import Support
 from graphrag_dagster.core.search.methods.global_search import sources_of
 from graphrag_dagster.core.search.methods.map_reduce import map_reduce
-from graphrag_dagster.core.search.question import checked
-from graphrag_dagster.core.search.support import Support
 
 
 def vector_rag(

@@ -4,9 +4,10 @@ import re
 from collections import Counter
 from dataclasses import dataclass
 
-from graphrag_dagster.core.language.extractive.names import lexicon, wordlists
-from graphrag_dagster.core.language.extractive.names.lexicon import LABELS
+from graphrag_dagster.core.language.extractive.names import wordlists
 from graphrag_dagster.core.language.extractive.names.runs import find_runs, is_capital, is_proper, opens
+from graphrag_dagster.core.language.extractive.parsing import lexicon
+from graphrag_dagster.core.language.extractive.parsing.lexicon import LABELS
 from graphrag_dagster.core.language.extractive.parsing.pipeline import Tokens
 from graphrag_dagster.core.language.extractive.parsing.reading import Reading
 

@@ -3,8 +3,9 @@
 import re
 from collections import Counter
 
-from graphrag_dagster.core.language.extractive.names import lexicon, wordlists
+from graphrag_dagster.core.language.extractive.names import wordlists
 from graphrag_dagster.core.language.extractive.names.candidates import Candidate
+from graphrag_dagster.core.language.extractive.parsing import lexicon
 from graphrag_dagster.core.language.extractive.parsing.pipeline import Tokens
 
 # Certain: a title, or the last word of the name. Strong: a noun that says what it is. Weak: its company.

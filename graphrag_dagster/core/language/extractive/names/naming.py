@@ -5,9 +5,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 
-from graphrag_dagster.core.language.extractive.names import lexicon, wordlists
+from graphrag_dagster.core.language.extractive.names import wordlists
 from graphrag_dagster.core.language.extractive.names.candidates import Candidate
 from graphrag_dagster.core.language.extractive.names.kinds import decide, votes_for
+from graphrag_dagster.core.language.extractive.parsing import lexicon
 from graphrag_dagster.core.language.extractive.parsing.pipeline import Tokens
 from graphrag_dagster.core.language.extractive.parsing.reading import Reading
 from graphrag_dagster.core.text.names import clean, normalise

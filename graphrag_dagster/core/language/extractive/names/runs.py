@@ -1,7 +1,8 @@
 """Runs of words that one name may be: capitalised words, and what holds them together."""
 
-from graphrag_dagster.core.language.extractive.names import lexicon, wordlists
-from graphrag_dagster.core.language.extractive.names.lexicon import LABELS
+from graphrag_dagster.core.language.extractive.names import wordlists
+from graphrag_dagster.core.language.extractive.parsing import lexicon
+from graphrag_dagster.core.language.extractive.parsing.lexicon import LABELS
 from graphrag_dagster.core.language.extractive.parsing.pipeline import Tokens
 
 _PROPER = frozenset({"NNP", "NNPS"})

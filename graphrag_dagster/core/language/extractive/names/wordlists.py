@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from graphrag_dagster.core.language.extractive.names.lexicon import KINDS, PEOPLE, words_of
+from graphrag_dagster.core.language.extractive.parsing.lexicon import KINDS, PEOPLE, words_of
 
 #: Titles that are never part of a name.
 TITLES: Final = words_of(

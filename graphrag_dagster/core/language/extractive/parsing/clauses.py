@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
-from graphrag_dagster.core.language.extractive.names.lexicon import words_of
+from graphrag_dagster.core.language.extractive.parsing.lexicon import words_of
 from graphrag_dagster.core.language.extractive.parsing.statements import HELPERS, LINK, SUBJECTS, root_of
 
 if TYPE_CHECKING:

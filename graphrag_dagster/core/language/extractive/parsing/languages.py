@@ -5,7 +5,7 @@ from collections.abc import Collection
 from functools import cache
 from typing import TYPE_CHECKING
 
-from graphrag_dagster.core.language.extractive.names.lexicon import words_of
+from graphrag_dagster.core.language.extractive.parsing.lexicon import words_of
 
 if TYPE_CHECKING:
     from py3langid.langid import LanguageIdentifier

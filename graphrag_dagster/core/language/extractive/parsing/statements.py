@@ -3,7 +3,7 @@
 import re
 from typing import TYPE_CHECKING, Final
 
-from graphrag_dagster.core.language.extractive.names.lexicon import words_of
+from graphrag_dagster.core.language.extractive.parsing.lexicon import words_of
 
 if TYPE_CHECKING:
     from spacy.tokens import Doc, Token

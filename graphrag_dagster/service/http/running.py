@@ -11,10 +11,10 @@ import uvicorn
 from uvicorn.server import HANDLED_SIGNALS
 
 from graphrag_dagster.errors import SettingsError
-from graphrag_dagster.service.app import make_app
 from graphrag_dagster.service.guarding.patience import impatient
+from graphrag_dagster.service.guarding.settings import ServiceSettings
+from graphrag_dagster.service.http.app import make_app
 from graphrag_dagster.service.library import Library
-from graphrag_dagster.service.settings import ServiceSettings
 
 _SECONDS_TO_END = 5
 

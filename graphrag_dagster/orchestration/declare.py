@@ -39,7 +39,7 @@ from graphrag_dagster.orchestration.retrying import retry_of
 from graphrag_dagster.tables import VECTOR, Table
 
 # Dagster 1.13 is pinned, and who runs an index can do nothing about what its authors call beta.
-warnings.filterwarnings("ignore", category=BetaWarning, module=r"graphrag_dagster\.assets\.declare")
+warnings.filterwarnings("ignore", category=BetaWarning, module=r"graphrag_dagster\.orchestration\.declare")
 
 _PACKAGE = Path(__file__).parent.parent
 _SAMPLE_ROWS = 5

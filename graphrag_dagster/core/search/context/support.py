@@ -2,8 +2,8 @@
 
 from collections.abc import Sequence
 
-from graphrag_dagster.core.language.tasks import Embedder
 from graphrag_dagster.core.ranks import cosines
+from graphrag_dagster.core.text.embedder import Embedder
 from graphrag_dagster.core.text.similarity import stems, words
 
 #: Least similarity from which words support a statement.

@@ -9,15 +9,15 @@ from fastapi.security import HTTPBearer
 
 from graphrag_dagster import __version__
 from graphrag_dagster.service.backend import Backend
-from graphrag_dagster.service.corpora import corpora_router
-from graphrag_dagster.service.front import front_router
 from graphrag_dagster.service.guarding.auth import Guard
 from graphrag_dagster.service.guarding.errors import LastResort, add_handlers, documented
 from graphrag_dagster.service.guarding.limits import BodyLimit
+from graphrag_dagster.service.guarding.settings import ServiceSettings
+from graphrag_dagster.service.http.corpora import corpora_router
+from graphrag_dagster.service.http.front import front_router
 from graphrag_dagster.service.library import Library
 from graphrag_dagster.service.models import Health
 from graphrag_dagster.service.openai.chat import chat_router
-from graphrag_dagster.service.settings import ServiceSettings
 from graphrag_dagster.service.tools.mcp_http import McpOverHttp
 
 

@@ -13,10 +13,10 @@ from dagster import (
 )
 
 from graphrag_dagster import tables
-from graphrag_dagster.assets.declare import code_version, key_of, timed
 from graphrag_dagster.dbt_like_sql.loader import load_models
 from graphrag_dagster.operations.keeping.residue import clear_older, erase
 from graphrag_dagster.orchestration.conditions import FRESH, OUTDATED
+from graphrag_dagster.orchestration.declare import code_version, key_of, timed
 from graphrag_dagster.orchestration.hooks import HOOKS
 from graphrag_dagster.orchestration.partitions import CORPUS
 from graphrag_dagster.resources.corpora import CorpusStore

@@ -13,9 +13,9 @@ from graphrag_dagster.cli.output.progress import progress_on
 from graphrag_dagster.cli.output.spending import usage_line
 from graphrag_dagster.core.progress import listening
 from graphrag_dagster.errors import GraphragError, WarehouseError
+from graphrag_dagster.orchestration.dagster_instance import instance
 from graphrag_dagster.orchestration.partitions import CORPUS
 from graphrag_dagster.orchestration.retrying import RETRIES_TAG
-from graphrag_dagster.resources.dagster_instance import instance
 
 #: Exit code of a run that is finished but lacks something a model was to give.
 INCOMPLETE = 3

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 
 from graphrag_dagster.core.language.tasks import Quote
-from graphrag_dagster.core.search.index import IndexSnapshot
+from graphrag_dagster.core.search.context.index import IndexSnapshot
 from graphrag_dagster.core.text.sentences import sentence_spans
 from graphrag_dagster.core.text.spans import Span
 

@@ -22,12 +22,12 @@ from dagster import (
 
 from graphrag_dagster import tables
 from graphrag_dagster.assets import ASSETS
-from graphrag_dagster.assets.declare import key_of
 from graphrag_dagster.core.corpus.text_units import check_units
 from graphrag_dagster.core.extraction.ledger import check_ledger, nothing_read, unreadable_units
 from graphrag_dagster.core.graph.levels import check_partition
 from graphrag_dagster.core.printable import printable
 from graphrag_dagster.operations.keeping.shrinkage import shrinkage
+from graphrag_dagster.orchestration.declare import key_of
 from graphrag_dagster.orchestration.partitions import CORPUS
 from graphrag_dagster.resources.corpora import CorpusStore
 from graphrag_dagster.resources.integrity import violations

@@ -5,9 +5,9 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field, replace
 
 from graphrag_dagster.core.language.tasks import FinalAnswer, Quote
-from graphrag_dagster.core.search.answer import Source, Statement
+from graphrag_dagster.core.search.context.answer import Source, Statement
 from graphrag_dagster.core.search.context.context_units import ContextUnits, Evidence
-from graphrag_dagster.core.search.support import SUPPORTS, Support
+from graphrag_dagster.core.search.context.support import SUPPORTS, Support
 from graphrag_dagster.core.text.citations import canonical_citations, parse_citations
 from graphrag_dagster.core.text.sentences import sentence_spans
 
