@@ -12,7 +12,7 @@ from graphrag_dagster.core.evaluation.studies import Mode, extraction_counts, sa
 from graphrag_dagster.core.ids import stable_id
 from graphrag_dagster.core.language.tasks import GraphExtractor
 from graphrag_dagster.core.search.many import answer_all
-from graphrag_dagster.orchestration.declare import code_version, ins_of, result, table_asset
+from graphrag_dagster.orchestration.declare import ins_of, result, table_asset
 from graphrag_dagster.resources.corpora import CorpusStore
 from graphrag_dagster.resources.language import Language
 from graphrag_dagster.resources.warehouse import Warehouse
@@ -29,9 +29,6 @@ from graphrag_dagster.tables import (
 @table_asset(
     EXTRACTION_COUNTS,
     ins=ins_of(DOCUMENTS, TEXT_CHUNKS),
-    code_version=code_version(
-        "core/evaluation/studies.py", "core/corpus", "core/extraction", "core/language", "prompts"
-    ),
     pool="llm",
 )
 def extraction_study(
@@ -66,7 +63,6 @@ def extraction_study(
     WINDOW_ANSWERS,
     ins=ins_of(QUESTIONS),
     deps=[published_snapshot],
-    code_version=code_version("core/search", "core/language", "prompts"),
     pool="llm",
 )
 def window_answers(
@@ -116,9 +112,6 @@ def window_answers(
 @table_asset(
     WINDOW_JUDGEMENTS,
     ins=ins_of(WINDOW_ANSWERS),
-    code_version=code_version(
-        "core/evaluation/judging.py", "core/language/judging.py", "core/language/llm", "prompts"
-    ),
     pool="llm",
 )
 def window_judgements(
