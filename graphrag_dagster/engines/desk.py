@@ -31,7 +31,7 @@ class Desk:
         from graphrag_dagster.model_calls.probing.checkup import checkup
 
         declared = tasks()[task]
-        settings = self.settings.model.for_task(declared.role)
+        settings = self.settings.model.for_role(declared.role)
         model = OpenAIChatModel(settings)
         self._asked[settings.name] = model
         batched = settings.batch and not declared.waited_for
@@ -49,7 +49,7 @@ class Desk:
 
     def reply_limit(self, task: str) -> int:
         """Most tokens of a reply to a task."""
-        return self.settings.model.for_task(tasks()[task].role).reply_limit
+        return self.settings.model.for_role(tasks()[task].role).reply_limit
 
     def keep_pace(self) -> None:
         """Remember how fast the models were that were asked."""

@@ -31,5 +31,5 @@ def endpoint(settings: CorpusSettings, desk: Desk) -> Embedder:
 
     if not settings.embeddings.model:
         raise EngineError("embeddings.embedder is endpoint: name its model in embeddings.model")
-    name, own = settings.embeddings.model, settings.model.for_task("embed")
+    name, own = settings.embeddings.model, settings.model.for_role("embed")
     return RememberingEmbedder(lambda arrived: OpenAIEmbedder(name, own, arrived=arrived), own, desk.account)

@@ -78,7 +78,7 @@ class LlmEngine:
         )
 
     def report_writer(self) -> ReportWriter:
-        """Who writes community reports; one that the model cannot write is made of quotations, and says so."""
+        """Who writes community reports; what the model cannot write is made of quotations, and says so."""
         from graphrag_dagster.core.language.extractive.reports import ExtractiveReportWriter
         from graphrag_dagster.core.language.llm.reports import LlmReportWriter
 

@@ -26,7 +26,7 @@ from graphrag_dagster.errors import EngineError
 from graphrag_dagster.model_calls.memory.account import Account, price_of
 from graphrag_dagster.model_calls.memory.replies import vector_key
 from graphrag_dagster.settings import CorpusSettings
-from graphrag_dagster.settings.model import TaskName
+from graphrag_dagster.settings.model import RoleName
 
 if TYPE_CHECKING:
     from graphrag_dagster.core.language.llm.extraction.gleaning import Order
@@ -108,11 +108,13 @@ class Session:
 
     def answer_judge(self) -> AnswerJudge | None:
         """Who compares answers; None without a model, since nothing else can."""
-        return self._who("answer_judge")
+        made: AnswerJudge | None = self._who("answer_judge")
+        return made
 
     def reason_reader(self) -> ReasonReader | None:
         """Who finds the themes of a judge's reasons; None without a model, since nothing else can."""
-        return self._who("reason_reader")
+        made: ReasonReader | None = self._who("reason_reader")
+        return made
 
     def claim_decomposer(self) -> ClaimDecomposer:
         """Who takes answers apart into claims."""
@@ -121,7 +123,8 @@ class Session:
 
     def quality_judge(self) -> QualityJudge | None:
         """Who says what in an answer is relevant and true; None without a model, since nothing else can."""
-        return self._who("quality_judge")
+        made: QualityJudge | None = self._who("quality_judge")
+        return made
 
     def embedder(self) -> Embedder:
         """Who turns texts into vectors."""
@@ -129,13 +132,13 @@ class Session:
         made: Embedder = loaded(kind.factory)(self._settings, self._desk)
         return made
 
-    def usd_of(self, task: TaskName, use: Usage) -> float | None:
+    def usd_of(self, task: RoleName, use: Usage) -> float | None:
         """Return US dollars of a use as if nothing had been remembered; None where the price is unknown."""
         if use == Usage():
             return 0.0
         from graphrag_dagster.model_calls.endpoint.chat import OpenAIChatModel
 
-        settings = self._settings.model.for_task(task)
+        settings = self._settings.model.for_role(task)
         price = price_of(settings, settings.name, OpenAIChatModel(settings).connection.url)
         return price.of(use.input_tokens, use.output_tokens) if price else None
 
@@ -143,7 +146,7 @@ class Session:
         """Note that the vectors of these texts are in use, also where none was asked for."""
         own = self._settings.embeddings
         if own.embedder == "endpoint" and own.model:
-            namespace = self._settings.model.for_task("embed").namespace
+            namespace = self._settings.model.for_role("embed").namespace
             keys = [vector_key(own.model, namespace, text) for text in dict.fromkeys(texts)]
             self._account.replies.touch(keys, self._account.user)
 
