@@ -101,9 +101,18 @@ def indexing_sections() -> list[str]:
     return [section for stage in indexing for section in stage.sections if section in asked]
 
 
-def indexing_users() -> list[str]:
-    """Return the names under which the assets of an index use remembered replies."""
-    return [user for name in stages_made("index") for user in stages()[name].users]
+def users_of(when: str) -> list[str]:
+    """Return the names under which stages made then ask models; see :func:`stages_made`."""
+    return [user for name in stages_made(when) for user in stages()[name].users]
+
+
+def requested_with(name: str) -> list[str]:
+    """Return a stage that is made on request, and those it reads that are, each after those that it reads."""
+    wanted = {name}
+    for stage in reversed(list(stages().values())):
+        if stage.name in wanted:
+            wanted.update(stage.reads)
+    return [one for one in stages_made("request") if one in wanted]
 
 
 def engines_reading(key: str) -> set[str]:
