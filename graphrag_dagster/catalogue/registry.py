@@ -63,6 +63,11 @@ def tasks() -> Mapping[str, Task]:
     return {one.name: one for one in TASKS}
 
 
+def tasks_of(section: str) -> list[Task]:
+    """Return the tasks that the engine of a section of ``corpus.yaml`` does."""
+    return [one for one in tasks().values() if one.section == section]
+
+
 @cache
 def roles() -> Mapping[str, Role]:
     """Return by name what a model is asked for."""

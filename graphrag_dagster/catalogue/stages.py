@@ -71,7 +71,7 @@ STAGES = (
         "embeddings",
         reads=("corpus", "graph", "reports"),
         sections=("embeddings",),
-        users=("text_units_embeddings", "entities_embeddings", "reports_embeddings"),
+        users=("text_units_embeddings", "entities_embeddings", "community_reports_embeddings"),
     ),
     Stage("marts", reads=("corpus", "extraction", "graph", "communities", "reports", "embeddings")),
     Stage(
