@@ -85,12 +85,13 @@ def table_asset(
         table: that it makes.
         helpers: functions that are handed to it, whose code counts in its version.
         also: places whose code counts beside what always does, as in :func:`code_version`.
-        options: those of ``asset``.
+        options: those of ``asset``; a ``code_version`` among them is the asset's.
     """
 
     def decorate(function: Callable[..., Any]) -> AssetsDefinition:
-        given = {"code_version": _version(table, (function, *helpers), also), **options}
-        made: AssetsDefinition = asset(**_declared(table), hooks=HOOKS, partitions_def=CORPUS, **given)(
+        if "code_version" not in options:
+            options["code_version"] = _version(table, (function, *helpers), also)
+        made: AssetsDefinition = asset(**_declared(table), hooks=HOOKS, partitions_def=CORPUS, **options)(
             timed(function, table)
         )
         return made

@@ -1,5 +1,6 @@
 """What a function of the package reaches, and the hash of that."""
 
+import ast
 import builtins
 import hashlib
 from collections import defaultdict, deque
@@ -46,6 +47,18 @@ class Sources:
         if name not in self._modules:
             self._modules[name] = self._parsed(name)
         return self._modules[name]
+
+    def read(self, file: str, source: bytes) -> Module:
+        """Read the source of a file of the package, named with forward slashes."""
+        parts = file.removesuffix(".py").split("/")
+        is_package = parts[-1] == "__init__"
+        name = ".".join(parts[:-1] if is_package else parts)
+        style = Style(
+            self.package,
+            declares=self._rooms.part((name, EFFECTS)) is Part.DECLARES,
+            options=parts[0] == "assets",
+        )
+        return Module(name, style, ast.parse(source), is_package)
 
     def reached(self, roots: Iterable[Id], also: Iterable[str] = ()) -> Reached:
         """Follow all names from some definitions on.
@@ -144,15 +157,10 @@ class Sources:
         return [(place, name) for name in module.names]
 
     def _parsed(self, name: str) -> Module | None:
-        place = self.root.joinpath(*name.split(".")) if name else self.root
-        style = Style(
-            self.package,
-            declares=self._rooms.part((name, EFFECTS)) is Part.DECLARES,
-            options=name.partition(".")[0] == "assets",
-        )
-        for file, is_package in ((place.with_suffix(".py"), False), (place / "__init__.py", True)):
-            if file.is_file():
-                return Module.of(name, file.read_bytes(), style, is_package=is_package)
+        place = name.replace(".", "/")
+        for file in (f"{place}.py", f"{place}/__init__.py".lstrip("/")):
+            if (self.root / file).is_file():
+                return self.read(file, (self.root / file).read_bytes())
         return None
 
 

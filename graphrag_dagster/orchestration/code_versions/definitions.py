@@ -98,11 +98,6 @@ class Module:
         for statement in self.tree.body:
             self._note(statement)
 
-    @classmethod
-    def of(cls, name: str, source: bytes, style: Style, *, is_package: bool) -> "Module":
-        """Parse the source of a module."""
-        return cls(name, style, ast.parse(source), is_package)
-
     @property
     def names(self) -> list[str]:
         """The names of all definitions, without those of methods."""

@@ -27,25 +27,25 @@ def prompts_by_task() -> dict[str, tuple[str, ...]]:
 
 
 class CodeVersions:
-    """The code versions of a package whose sources lie in a folder.
+    """The code versions of a package.
 
     What was found is remembered in a file, and holds as long as no source and no prompt has changed: parsing
     all that the assets reach takes a second or two, comparing the sources a hundredth of that.
     """
 
     def __init__(
-        self, root: Path, prompts: Mapping[str, Iterable[str]], remembered_in: Iterable[Path] = ()
+        self, sources: Sources, prompts: Mapping[str, Iterable[str]], remembered_in: Iterable[Path] = ()
     ) -> None:
         """Nothing is read before a version is asked for.
 
         Args:
-            root: the package.
+            sources: of the package.
             prompts: names of the prompts by task.
             remembered_in: folders, of which the first one is used that can be written to.
         """
-        self._sources = Sources(root)
+        self._sources = sources
         self._prompts = prompts
-        place = hashlib.sha256(bytes(root)).hexdigest()[:16]
+        place = hashlib.sha256(bytes(sources.root)).hexdigest()[:16]
         self._files = [folder / f"{place}.json" for folder in remembered_in]
         self._known: dict[str, str] | None = None
         self._fingerprint = ""
@@ -192,7 +192,7 @@ def _digest(lines: Iterable[str]) -> str:
 
 @cache
 def _versions() -> CodeVersions:
-    return CodeVersions(_ROOT, prompts_by_task(), own_folders("code_versions"))
+    return CodeVersions(Sources(_ROOT), prompts_by_task(), own_folders("code_versions"))
 
 
 @cache
