@@ -1,28 +1,30 @@
 """Keep the code versions of an earlier commit where the code has changed and its results have not.
 
-    PYTHONPATH=tests python .ci/keep_versions.py COMMIT [--changed NAME …] [--earlier NAME=VERSION …]
+    PYTHONPATH=tests:.ci python .ci/keep_versions.py COMMIT [--changed NAME …] [--earlier NAME=VERSION …]
 
-An index that the earlier commit made is then not outdated by this one. Both commits index and evaluate the sample
-corpus without a model; what differs is not kept, nor is anything else that the same function makes. What the sample
-does not show is your word: name with --changed what gives other results with a model, as `schema/table`. Names that
-the earlier commit does not tell of by itself have their version in --earlier; `answers/options` was such a one.
+An index that the earlier commit made is then not outdated by this one. Both commits index and evaluate the
+sample corpus without a model; what differs is not kept, nor is anything else that the same function makes.
+What the sample does not show is your word: name with --changed, as `schema/table`, what a model makes
+differently. What the earlier commit does not tell of by itself has its version in --earlier.
 
-Writes graphrag_dagster/orchestration/code_versions/kept.json, and says what is not kept. Run it after the last change
-of the code, since any later one makes what it concerns a version of its own again.
+Writes graphrag_dagster/orchestration/code_versions/kept.json, and says what is not kept. To be run after the
+last change of the code: any later one gives what it concerns a version of its own again.
 """
 
 import argparse
 import json
+import os
 import subprocess
 import sys
 import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 
-from graphrag_dagster.assets import ASSETS
+from same_bytes import CORPUS, ROOT, differences, index
+
+import graphrag_dagster.assets  # noqa: F401  # Having been declared, each asset is a subject.
 from graphrag_dagster.assets.evaluating.answers import options_code
 from graphrag_dagster.orchestration.code_versions.versions import KEPT, Kept, Subject, subjects
-from same_bytes import CORPUS, ROOT, differences, index
 
 COMMANDS = (("index", CORPUS), ("evaluate", CORPUS))
 TOLD = """
@@ -48,8 +50,6 @@ def versions_of(sources: Path) -> dict[str, str]:
 
 
 def _environment(sources: Path) -> dict[str, str]:
-    import os
-
     return {**os.environ, "PYTHONPATH": str(sources)}
 
 
@@ -72,7 +72,6 @@ def main() -> int:
     parser.add_argument("--changed", nargs="*", default=[], metavar="NAME")
     parser.add_argument("--earlier", nargs="*", default=[], metavar="NAME=VERSION")
     given = parser.parse_args()
-    assert ASSETS
     options_code()
     now, changed = subjects(), set(given.changed)
     with tempfile.TemporaryDirectory() as folder:
@@ -88,14 +87,15 @@ def main() -> int:
         finally:
             subprocess.run([*git, "remove", "--force", str(before)], check=True)
         count, differing = differences(*homes, without=("studies",))
-    changed |= {name.replace(".", "/") for name in differing}
+    # The others are made by queries, whose text is their version.
+    differing = {key: told for name, told in differing.items() if (key := name.replace(".", "/")) in now}
+    changed |= differing.keys()
     made = kept(earlier, now, changed)
     KEPT.write_text(made.text(), encoding="utf-8")
     print(*differing.values(), sep="\n", end="\n" if differing else "")
     print("not kept:", ", ".join(sorted(now.keys() - made.versions.keys())) or "nothing")
-    print(
-        f"keep versions: {len(made.versions)} of {given.commit}; {count - len(differing)} of {count} tables are the same"
-    )
+    same = f"{count - len(differing)} of {count} tables are the same"
+    print(f"keep versions: {len(made.versions)} of {given.commit}; {same}")
     return 0
 
 

@@ -70,7 +70,7 @@ def prepared(python: str) -> Path:
 def index(
     python: Path | str, home: Path, sources: Path = ROOT, commands: Iterable[Sequence[str]] = COMMANDS
 ) -> None:
-    """Index the sample corpus into a home of its own, and answer a few questions, with a checkout's sources."""
+    """Index the sample corpus into a home of its own with a checkout's sources, and answer questions."""
     folder = shutil.copytree(ROOT / "examples" / CORPUS, home / "corpora" / CORPUS)
     with (folder / "corpus.yaml").open("a", encoding="utf-8") as settings:
         settings.write(QUESTIONS)
@@ -98,7 +98,8 @@ def differences(
     ]
     found = {}
     # It names the versions of the libraries that read the text.
-    for name in tables[0].keys() - {EXTRACTION_STATE.full_name}:
+    names = (tables[0].keys() & tables[1].keys()) - {EXTRACTION_STATE.full_name}
+    for name in names:
         left, right = tables[0][name], tables[1][name]
         if repr(left) != repr(right):
             place = next(
@@ -106,7 +107,7 @@ def differences(
             )
             rows = "" if place is None else f"; row {place}:\n  {left[place]}\n  {right[place]}"
             found[name] = f"{name}: {len(left)} and {len(right)} rows{rows}"
-    return len(tables[0]), dict(sorted(found.items()))
+    return len(names), dict(sorted(found.items()))
 
 
 def main() -> int:
