@@ -6,7 +6,7 @@ module.
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import Field, ValidationError, model_validator
 
@@ -17,6 +17,7 @@ from graphrag_dagster.errors import SettingsError
 from graphrag_dagster.settings.evaluation import EvaluationSettings, QuestionSettings, StudySettings
 from graphrag_dagster.settings.model import ModelSettings
 from graphrag_dagster.settings.problems import told_of
+from graphrag_dagster.settings.profiles import ProfileName, with_profile
 from graphrag_dagster.settings.publishing import PublishingSettings
 from graphrag_dagster.settings.schedule import ScheduleSettings
 from graphrag_dagster.settings.section import EngineName, Method, PositiveInt, Section, Seed
@@ -293,6 +294,10 @@ class SearchSettings(Section):
 class CorpusSettings(Section):
     """All settings of a corpus."""
 
+    profile: ProfileName = Field(
+        "default",
+        description="paper: what the paper fixes is as the paper has it, see below; single keys override it",
+    )
     description: str | None = Field(None, description="what the corpus is about")
     engine: EngineName = Field(
         "extractive", description="who does the language tasks unless a stage says otherwise"
@@ -315,6 +320,12 @@ class CorpusSettings(Section):
     publishing: PublishingSettings = Field(default_factory=PublishingSettings)
     schedule: ScheduleSettings = Field(default_factory=ScheduleSettings)
     model: ModelSettings = Field(default_factory=ModelSettings)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _filled_by_profile(cls, given: Any) -> Any:
+        default = cls.model_fields["engine"].default
+        return with_profile(given, default) if isinstance(given, Mapping) else given
 
     def engine_of(self, stage: Stage) -> EngineName:
         """Return the engine of a stage: its own setting, else the corpus's."""

@@ -120,6 +120,8 @@ LLM = {"engine": "llm"}
         ({"model": {"concurrency": 2, "timeout_seconds": 3}}, LLM, set()),
         ({"model": {"tasks": {"report": {"name": "other"}}}}, LLM, {"reports"}),
         ({"model": {"tasks": {"report": {"concurrency": 1}}}}, LLM, set()),
+        ({"profile": "paper"}, {}, {"communities", "answers"}),
+        ({"profile": "paper", "model": {"replies": "json_schema"}}, LLM, {"graph", "communities", "answers"}),
         ({"model": {"namespace": "b"}}, {"embeddings": {"embedder": "endpoint"}}, {"embeddings"}),
     ],
 )
@@ -155,5 +157,6 @@ def test_every_setting_is_placed() -> None:
         *("files", "tables", "text_units", "extraction", "claims", "graph", "communities", "reports"),
         *("embeddings", "search", "questions", "evaluation", "studies", "model", "description", "engine"),
     }
-    none = {"publishing", "schedule"}
+    # A profile counts by the keys that it sets.
+    none = {"publishing", "schedule", "profile"}
     assert set(CorpusSettings.model_fields) <= placed | none
