@@ -82,6 +82,6 @@ def options_hash(settings: CorpusSettings) -> str:
     told = settings.model_dump_json(include={"engine", "search", "embeddings", "text_units"})
     # The judge rates reports for dynamic search; other tasks have no part in answers.
     models = [
-        settings.model.for_task(task).model_dump_json(include=_DECIDING) for task in ("answer", "judge")
+        settings.model.for_role(task).model_dump_json(include=_DECIDING) for task in ("answer", "judge")
     ]
     return stable_id("options", told, *models, code_version("core/search", "core/language", "prompts"))

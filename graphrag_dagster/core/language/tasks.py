@@ -6,12 +6,13 @@ uses threads, processes or connections, and reports progress through :mod:`graph
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Literal, Protocol
+from typing import Literal, Protocol, TypeAlias
 
 from graphrag_dagster.core.text.citations import Citation, ContextKind
 from graphrag_dagster.core.text.spans import Span
 
-Engine = Literal["extractive", "llm"]
+#: Name of an engine of the catalogue.
+Engine: TypeAlias = str
 UnitState = Literal["extracted", "empty", "unreadable", "repaired", "quarantined"]
 RecordKind = Literal["entity", "relationship", "claim", "report"]
 

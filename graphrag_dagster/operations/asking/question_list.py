@@ -77,7 +77,7 @@ def answer_list(
 
 def asked_at_once(settings: CorpusSettings) -> int:
     """Questions that are under way at the same time: as many as the endpoint takes; without a model one."""
-    return settings.model.for_task("answer").concurrency if settings.engine_of("search") == "llm" else 1
+    return settings.model.for_role("answer").concurrency if settings.asks_model("search") else 1
 
 
 def _joined(table: Table, known: pl.DataFrame | None, kept: list[str], made: pl.DataFrame) -> pl.DataFrame:

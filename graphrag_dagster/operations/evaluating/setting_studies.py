@@ -103,7 +103,7 @@ def judge_windows(window_answers: pl.DataFrame, judge: AnswerJudge, settings: Co
         conditions=[str(window) for window in _windows(settings)],
         criteria=settings.evaluation.criteria,
         replicates=settings.evaluation.replicates,
-        model=settings.model.for_task("judge").name,
+        model=settings.model.for_role("judge").name,
     )
 
 
