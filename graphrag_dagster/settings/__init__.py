@@ -12,7 +12,7 @@ from pydantic import Field, ValidationError, model_validator
 
 from graphrag_dagster.catalogue.registry import embedders, engines, tasks, tasks_of
 from graphrag_dagster.core.files.limits import DEFAULT_LIMITS
-from graphrag_dagster.core.language.answer_form import LONGEST_RESPONSE_TYPE
+from graphrag_dagster.core.language.answer_form import KNOWLEDGE_MARK, LONGEST_RESPONSE_TYPE
 from graphrag_dagster.core.language.exemplars import MOST_EXAMPLES, ClaimExample, GraphExample, foreign_type
 from graphrag_dagster.errors import SettingsError
 from graphrag_dagster.settings.choices import Choice
@@ -287,8 +287,8 @@ class SearchSettings(Section):
     )
     general_knowledge: bool = Field(
         False,
-        description="a model may add what it knows of the world, each such sentence marked [LLM: verify]; "
-        "the extractive engine has no such knowledge and refuses",
+        description=f"a model may add what it knows of the world, each such sentence marked {KNOWLEDGE_MARK};"
+        " the extractive engine has no such knowledge and refuses",
     )
 
 
