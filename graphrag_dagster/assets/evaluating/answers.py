@@ -7,7 +7,8 @@ from dagster import AssetExecutionContext, Output
 
 from graphrag_dagster.assets.indexing.publishing import published_snapshot
 from graphrag_dagster.core.ids import stable_id
-from graphrag_dagster.orchestration.declare import code_version, counts, ins_of, output, table_assets
+from graphrag_dagster.orchestration.code_versions.versions import code_version
+from graphrag_dagster.orchestration.declare import counts, ins_of, output, table_assets
 from graphrag_dagster.resources.corpora import CorpusStore
 from graphrag_dagster.resources.language import Language
 from graphrag_dagster.resources.warehouse import Warehouse
@@ -36,10 +37,6 @@ _TABLES = (ANSWERS, ANSWER_COSTS, ANSWER_CONTEXTS, ANSWER_CITATIONS)
 
 @table_assets(
     _TABLES,
-    "core/search",
-    "core/language",
-    "core/wording.py",
-    "prompts",
     ins=ins_of(QUESTIONS),
     deps=[published_snapshot],
     pool="llm",
@@ -84,4 +81,9 @@ def options_hash(settings: CorpusSettings) -> str:
     models = [
         settings.model.for_role(task).model_dump_json(include=_DECIDING) for task in ("answer", "judge")
     ]
-    return stable_id("options", told, *models, code_version("core/search", "core/language", "prompts"))
+    return stable_id("options", told, *models, options_code())
+
+
+def options_code() -> str:
+    """Version of the code that decides an answer."""
+    return code_version("answers/options", f"{__name__}:answers")

@@ -5,7 +5,7 @@ from dagster import AssetExecutionContext, Output
 
 from graphrag_dagster.assets.evaluating.answers import options_hash
 from graphrag_dagster.assets.indexing.publishing import published_snapshot
-from graphrag_dagster.orchestration.declare import code_version, ins_of, result, table_asset
+from graphrag_dagster.orchestration.declare import ins_of, result, table_asset
 from graphrag_dagster.resources.corpora import CorpusStore
 from graphrag_dagster.resources.language import Language
 from graphrag_dagster.resources.warehouse import Warehouse
@@ -22,9 +22,6 @@ from graphrag_dagster.tables import (
 @table_asset(
     EXTRACTION_COUNTS,
     ins=ins_of(DOCUMENTS, TEXT_CHUNKS),
-    code_version=code_version(
-        "core/evaluation/studies.py", "core/corpus", "core/extraction", "core/language", "prompts"
-    ),
     pool="llm",
 )
 def extraction_study(
@@ -49,7 +46,6 @@ def extraction_study(
     WINDOW_ANSWERS,
     ins=ins_of(QUESTIONS),
     deps=[published_snapshot],
-    code_version=code_version("core/search", "core/language", "prompts"),
     pool="llm",
 )
 def window_answers(
@@ -74,9 +70,6 @@ def window_answers(
 @table_asset(
     WINDOW_JUDGEMENTS,
     ins=ins_of(WINDOW_ANSWERS),
-    code_version=code_version(
-        "core/evaluation/judging.py", "core/language/judging.py", "core/language/llm", "prompts"
-    ),
     pool="llm",
 )
 def window_judgements(

@@ -15,8 +15,9 @@ from graphrag_dagster.operations.keeping.publication import (
     publish_index,
     publish_results,
 )
+from graphrag_dagster.orchestration.code_versions.versions import code_version
 from graphrag_dagster.orchestration.conditions import FRESH, OUTDATED
-from graphrag_dagster.orchestration.declare import code_version, key_of, timed
+from graphrag_dagster.orchestration.declare import key_of, timed
 from graphrag_dagster.orchestration.hooks import HOOKS
 from graphrag_dagster.orchestration.partitions import CORPUS
 from graphrag_dagster.resources.corpora import CorpusStore
@@ -24,6 +25,7 @@ from graphrag_dagster.resources.language import Language
 from graphrag_dagster.resources.published import RESULTS, Accounts, Origin
 from graphrag_dagster.resources.warehouse import Warehouse
 
+_FORMAT = ("resources.published",)
 _INDEX = tuple(table for table in tables.ALL_TABLES if table not in {*RESULTS, *tables.ACCOUNTS})
 _RUN_USAGE = next(model.query for model in load_models() if model.table == tables.RUN_USAGE)
 
@@ -37,7 +39,7 @@ _RUN_USAGE = next(model.query for model in load_models() if model.table == table
     freshness_policy=FRESH,
     hooks=HOOKS,
     partitions_def=CORPUS,
-    code_version=code_version("resources/published"),
+    code_version=code_version("marts/published_snapshot", f"{__name__}:published_snapshot", also=_FORMAT),
 )
 @timed
 def published_snapshot(
@@ -56,7 +58,7 @@ def published_snapshot(
     deps=[published_snapshot, *(key_of(table) for table in RESULTS), AssetKey(["evaluation", "report"])],
     hooks=HOOKS,
     partitions_def=CORPUS,
-    code_version=code_version("resources/published"),
+    code_version=code_version("marts/published_results", f"{__name__}:published_results", also=_FORMAT),
 )
 @timed
 def published_results(
