@@ -30,7 +30,8 @@ def corpus_documents(
     corpus = context.partition_key
     contents = corpora.read(corpus)
     note_gone(warehouse, corpus, contents.documents)
-    yield output(FILES, contents.files, **counts(contents.files, "status"))
+    unused = {"columns_without_file": list(contents.unused_columns)} if contents.unused_columns else {}
+    yield output(FILES, contents.files, **counts(contents.files, "status"), **unused)
     if not warehouse.exists(DOCUMENTS, corpus):
         require_documents(contents, corpora.folder(corpus))
     characters = contents.documents["characters"]

@@ -3,7 +3,7 @@
 import polars as pl
 
 from graphrag_dagster import tables
-from graphrag_dagster.core.accounting.evaluation import EvaluationSize, WaySize, plan_evaluation
+from graphrag_dagster.core.accounting.evaluation_size import EvaluationSize, WaySize, plan_evaluation
 from graphrag_dagster.core.accounting.planning import Range, exactly
 from graphrag_dagster.core.search.context.levels import level_of
 from graphrag_dagster.core.search.methods.global_search import chunks_of
