@@ -57,6 +57,7 @@ PARTS: Mapping[str, Part] = MappingProxyType(
         "operations": Part.NONE,
         "operations.asking": Part.DECIDES,
         "operations.evaluating": Part.DECIDES,
+        "operations.keeping.publication": Part.LEADS,
         "orchestration": Part.NONE,
         "prompts": Part.DECIDES,
         "resources": Part.NONE,
