@@ -7,7 +7,7 @@ column ``corpus``, which the warehouse adds on writing and leaves out on reading
 
 from graphrag_dagster.errors import WarehouseError
 from graphrag_dagster.tables.answers import ANSWER_CITATIONS, ANSWER_CONTEXTS, ANSWER_COSTS, ANSWERS
-from graphrag_dagster.tables.declaration import ENGINES, SPANS, VECTOR, Column, Table
+from graphrag_dagster.tables.declaration import SPANS, VECTOR, Column, Table
 from graphrag_dagster.tables.evaluation import (
     ALIGNMENT,
     ANSWER_CLAIMS,
@@ -182,7 +182,6 @@ __all__ = [
     "CORPUS_SUMMARY",
     "DIVERSITY_CLUSTERS",
     "DOCUMENTS",
-    "ENGINES",
     "ENTITIES",
     "ENTITY_EMBEDDINGS",
     "ENTITY_GROUPS",

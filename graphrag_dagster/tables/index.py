@@ -1,6 +1,6 @@
 """The tables of an index, from files to embeddings."""
 
-from graphrag_dagster.tables.declaration import ENGINE, ENGINES, SPANS, VECTOR, Table, column, repaired
+from graphrag_dagster.tables.declaration import ENGINE, SPANS, VECTOR, EngineNames, Table, column, repaired
 
 _UNIT = column("text_unit_id", "VARCHAR", "Text unit it came from", ref="corpus.text_chunks.text_unit_id")
 _ROUND = column("round", "INTEGER", "0 for the first reply, 1… for gleanings")
@@ -17,7 +17,7 @@ _DESCRIPTION_ENGINE = column(
     "description_engine",
     "VARCHAR",
     "Who merged it: as_is for one distinct description",
-    values=("as_is", *ENGINES),
+    values=EngineNames("as_is"),
 )
 _DESCRIPTION_PROBLEM = column(
     "description_problem", "VARCHAR", "Why a model's reply was not used", nullable=True

@@ -9,48 +9,12 @@ import polars as pl
 from graphrag_dagster.core.language.tasks import WrittenReport
 from graphrag_dagster.core.reports.context import PackedContext
 from graphrag_dagster.core.reports.references import Reference, References, without_citations
-
-_REPORTS = {
-    "report_id": pl.String(),
-    "human_readable_id": pl.Int32(),
-    "level": pl.Int32(),
-    "title": pl.String(),
-    "summary": pl.String(),
-    "rating": pl.Float64(),
-    "rating_explanation": pl.String(),
-    "content": pl.String(),
-    "tokens": pl.Int32(),
-    "engine": pl.String(),
-    "problem": pl.String(),
-    "repaired": pl.Int32(),
-}
-_FINDINGS = {
-    "report_id": pl.String(),
-    "position": pl.Int32(),
-    "summary": pl.String(),
-    "explanation": pl.String(),
-}
-_REFERENCES = {
-    "report_id": pl.String(),
-    "finding": pl.Int32(),
-    "position": pl.Int32(),
-    "kind": pl.String(),
-    "record_id": pl.String(),
-    "cited_as": pl.String(),
-    "valid": pl.Boolean(),
-    "start_char": pl.Int32(),
-    "end_char": pl.Int32(),
-}
-_CONTEXTS = {
-    "report_id": pl.String(),
-    "context": pl.String(),
-    "tokens": pl.Int32(),
-    "entities": pl.Int32(),
-    "relationships": pl.Int32(),
-    "claims": pl.Int32(),
-    "reports": pl.Int32(),
-    "complete": pl.Boolean(),
-}
+from graphrag_dagster.tables import (
+    COMMUNITY_REPORTS,
+    REPORT_CONTEXTS,
+    REPORT_FINDINGS,
+    REPORT_REFERENCES,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,10 +73,10 @@ class ReportRows:
     def frames(self) -> ReportFrames:
         """Return what was collected, each frame in the order of its key."""
         return ReportFrames(
-            pl.DataFrame(self._reports, schema=_REPORTS).sort("report_id"),
-            pl.DataFrame(self._findings, schema=_FINDINGS).sort("report_id", "position"),
-            pl.DataFrame(self._cited, schema=_REFERENCES).sort("report_id", "finding", "position"),
-            pl.DataFrame(self._contexts, schema=_CONTEXTS).sort("report_id"),
+            COMMUNITY_REPORTS.frame(self._reports),
+            REPORT_FINDINGS.frame(self._findings),
+            REPORT_REFERENCES.frame(self._cited),
+            REPORT_CONTEXTS.frame(self._contexts),
         )
 
     def _with_references(
