@@ -516,6 +516,32 @@ REPORT_CONTEXTS = Table(
     ),
 )
 
+REPORT_CONTEXT_ROWS = Table(
+    "reports",
+    "report_context_rows",
+    "reports",
+    "The rows of each report's context: which record stands in it under which number",
+    ("report_id", "position"),
+    (
+        column("report_id", "VARCHAR", "Report", ref="graph.communities.community_id"),
+        column("position", "INTEGER", "Place in the context, 0…"),
+        column(
+            "kind",
+            "VARCHAR",
+            "What the row shows",
+            values=("report", "entity", "claim", "relationship"),
+        ),
+        column(
+            "number", "INTEGER", "Its number among the rows of its kind, 1…, by which its writer cites it"
+        ),
+        column(
+            "record_id",
+            "VARCHAR",
+            "Id of the sub-community's report, the entity, the claim or the relationship",
+        ),
+    ),
+)
+
 
 def _embeddings(name: str, key: str, ref: str, meaning: str) -> Table:
     return Table(

@@ -1,3 +1,8 @@
+import os
+import subprocess
+import sys
+from pathlib import Path
+
 import polars as pl
 import pytest
 
@@ -63,3 +68,53 @@ def test_a_value_outside_the_allowed_set_is_refused() -> None:
 def test_an_unknown_table_names_those_there_are() -> None:
     with pytest.raises(WarehouseError, match="graph.entities"):
         tables.table("graph.entity")
+
+
+PLUGIN = """
+from graphrag_dagster.catalogue.engines import Engine
+from graphrag_dagster.tables import CLAIMS
+
+FOUND = Engine("oracle", CLAIMS.meaning, ("answerer",), "nowhere:Nothing")
+"""
+NAMES = """
+from graphrag_dagster.tables import ANSWERS, ENTITIES
+
+print(*ANSWERS.column("engine").values)
+print(*ENTITIES.column("description_engine").values)
+print(repr(ANSWERS.column("engine")))
+"""
+
+
+@pytest.mark.parametrize("installed", [True, False])
+def test_the_engines_of_other_packages_may_have_made_a_row(tmp_path: Path, installed: bool) -> None:
+    if installed:
+        (tmp_path / "oracle.py").write_text(PLUGIN, encoding="utf-8")
+        told = tmp_path / "oracle-1.0.dist-info"
+        told.mkdir()
+        (told / "METADATA").write_text(
+            "Metadata-Version: 2.1\nName: oracle\nVersion: 1.0\n", encoding="utf-8"
+        )
+        (told / "entry_points.txt").write_text(
+            "[graphrag_dagster.engines]\noracle = oracle:FOUND\n", encoding="utf-8"
+        )
+    paths = os.pathsep.join((str(tmp_path), str(Path(__file__).parent.parent.parent)))
+    shown = subprocess.run(
+        [sys.executable, "-c", NAMES],
+        env={**os.environ, "PYTHONPATH": paths},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    more = " oracle" if installed else ""
+    engines, merged, declared = shown.stdout.splitlines()
+    assert (engines, merged) == (f"extractive llm{more}", f"as_is extractive llm{more}")
+    # Rows are taken over from an earlier run only where the declaration is the same.
+    assert declared == repr(tables.ANSWERS.column("engine"))
+    assert shown.stderr == ""
+
+
+def test_many_rows_keep_their_order() -> None:
+    rows = [{"part": f"{number:06}", "value": None} for number in range(120_000, 0, -1)]
+    frame = tables.EXTRACTION_STATE.rows(iter(rows))
+    assert frame["part"].to_list() == [row["part"] for row in rows]
+    assert frame.schema == tables.EXTRACTION_STATE.empty().schema
