@@ -10,6 +10,7 @@ from pydantic import BaseModel
 from pydantic_core import PydanticUndefined
 
 from graphrag_dagster.settings import CorpusSettings, TableColumns
+from graphrag_dagster.settings.choices import Choice
 from graphrag_dagster.tables import ALL_TABLES, Table
 
 DOCS = Path(__file__).parent
@@ -96,7 +97,13 @@ def _rows(model: type[BaseModel], prefix: str) -> Iterator[str]:
             continue
         default = field.get_default(call_default_factory=True, validated_data={})
         shown = "" if default in (PydanticUndefined, None) else f"`{default}`"
-        yield f"| `{prefix}{name}` | {_type(annotation)} | {shown} | {field.description} |"
+        choices = [one for one in field.metadata if isinstance(one, Choice)]
+        told = _names(choices[0]) if choices else _type(annotation)
+        yield f"| `{prefix}{name}` | {told} | {shown} | {field.description} |"
+
+
+def _names(choice: Choice) -> str:
+    return ", ".join(f"`{name}`" for name in choice.names())
 
 
 def _type(annotation: object) -> str:
@@ -107,7 +114,8 @@ def _type(annotation: object) -> str:
     if get_origin(annotation) in (list, tuple):
         return f"list of {_type(get_args(annotation)[0])}"
     if get_origin(annotation) is Annotated:
-        return _type(get_args(annotation)[0])
+        choices = [one for one in get_args(annotation)[1:] if isinstance(one, Choice)]
+        return _names(choices[0]) if choices else _type(get_args(annotation)[0])
     if get_origin(annotation) is dict:
         return "mapping"
     if isinstance(annotation, type) and issubclass(annotation, BaseModel):

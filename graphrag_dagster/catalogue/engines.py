@@ -20,8 +20,10 @@ class Engine:
             with the corpus's settings and a :class:`~graphrag_dagster.engines.desk.Desk`, and what it returns
             has a method of the name of each task that it does.
         asks_model: it asks a chat model at an endpoint.
+        quotes: its answers are words of the documents.
         packages: distributions that it needs beside those of the base install.
         settings: keys of ``corpus.yaml`` that no other engine reads.
+        library_settings: keys whose values name further such packages, for the stage of their section.
         libraries: packages whose version may change what it gives, by stage.
     """
 
@@ -30,8 +32,10 @@ class Engine:
     does: tuple[str, ...]
     factory: Any
     asks_model: bool = False
+    quotes: bool = False
     packages: tuple[str, ...] = ()
     settings: tuple[str, ...] = ()
+    library_settings: tuple[str, ...] = ()
     libraries: Mapping[str, tuple[str, ...]] = field(default_factory=lambda: MappingProxyType({}))
 
 
@@ -59,10 +63,12 @@ class EmbedderKind:
 ENGINES = (
     Engine(
         "extractive",
-        "sentences of the documents, found and chosen by rule, without a model",
+        "sentences of the documents, chosen by rule, no model",
         tuple(task.name for task in TASKS if not task.model_only),
         "graphrag_dagster.engines.extractive:ExtractiveEngine",
+        quotes=True,
         settings=("extraction.pipeline", "graph.max_description_words"),
+        library_settings=("extraction.pipeline",),
         libraries=MappingProxyType({"extraction": ("numpy", "spacy", "thinc")}),
     ),
     Engine(

@@ -6,7 +6,6 @@ A plug-in that cannot be used is left out with one warning: it must not keep any
 import logging
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from functools import cache
 from importlib.metadata import EntryPoint, entry_points
 from typing import Any
 
@@ -39,7 +38,6 @@ class Plugin:
     problem: str | None = None
 
 
-@cache
 def plugins(kind: str, wanted: type, taken: frozenset[str]) -> tuple[Plugin, ...]:
     """Return what other packages add of a kind, in the order of names; warn once of each that is of no use.
 
@@ -70,8 +68,8 @@ def _found(points: Iterable[EntryPoint], kind: str, wanted: type, taken: set[str
             problem = f"it cannot be loaded ({type(error).__name__}: {str(error)[:_LONGEST]})"
             yield Plugin(kind, point.name, _package(point), problem=problem)
             continue
-        if problem := _misdeclared(declares, point.name, wanted):
-            yield Plugin(kind, point.name, _package(point), problem=problem)
+        if wrong := _misdeclared(declares, point.name, wanted):
+            yield Plugin(kind, point.name, _package(point), problem=wrong)
             continue
         taken.add(point.name)
         yield Plugin(kind, point.name, _package(point), declares)

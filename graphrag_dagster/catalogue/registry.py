@@ -63,6 +63,11 @@ def tasks() -> Mapping[str, Task]:
     return {one.name: one for one in TASKS}
 
 
+def tasks_of(section: str) -> list[Task]:
+    """Return the tasks that the engine of a section of ``corpus.yaml`` does."""
+    return [one for one in tasks().values() if one.section == section]
+
+
 @cache
 def roles() -> Mapping[str, Role]:
     """Return by name what a model is asked for."""
@@ -77,6 +82,55 @@ def stages() -> Mapping[str, Stage]:
         CatalogueError: a stage reads one that there is not, or itself by way of others.
     """
     return ordered(STAGES)
+
+
+def stages_made(when: str) -> list[str]:
+    """Return the names of the stages that are made with the index, on request or with every run."""
+    return [one.name for one in stages().values() if one.made == when]
+
+
+def stage_of(section: str) -> str:
+    """Return the name of the stage whose results a section of ``corpus.yaml`` decides.
+
+    Raises:
+        CatalogueError: it decides those of none.
+    """
+    owners = {own: stage.name for stage in stages().values() for own in stage.sections}
+    return named(owners, section, "stage of a section")
+
+
+def indexing_sections() -> list[str]:
+    """Return the sections of ``corpus.yaml`` whose engines an index asks, in the order of the work."""
+    asked = {task.section for task in tasks().values()}
+    indexing = (stages()[name] for name in stages_made("index"))
+    return [section for stage in indexing for section in stage.sections if section in asked]
+
+
+def users_of(when: str) -> list[str]:
+    """Return the names under which stages made then ask models; see :func:`stages_made`."""
+    return [user for name in stages_made(when) for user in stages()[name].users]
+
+
+def requested_with(name: str) -> list[str]:
+    """Return a stage that is made on request, and those it reads that are, each after those that it reads."""
+    wanted = {name}
+    for stage in reversed(list(stages().values())):
+        if stage.name in wanted:
+            wanted.update(stage.reads)
+    return [one for one in stages_made("request") if one in wanted]
+
+
+def engines_reading(key: str) -> set[str]:
+    """Return the names of the engines that alone read a key of ``corpus.yaml``; empty where every one may."""
+    return {one.name for one in engines().values() if key.startswith(one.settings)}
+
+
+def libraries() -> set[str]:
+    """Return the packages whose versions may change what some stage gives."""
+    of_engines = (names for engine in engines().values() for names in engine.libraries.values())
+    of_stages = (stage.libraries for stage in stages().values())
+    of_embedders = (one.libraries for one in embedders().values())
+    return {name for names in (*of_engines, *of_stages, *of_embedders) for name in names}
 
 
 def ordered(declared: tuple[Stage, ...]) -> Mapping[str, Stage]:
@@ -107,6 +161,16 @@ def loaded(target: Any) -> Any:
         return target
     module, _, attribute = target.partition(":")
     return getattr(import_module(module), attribute)
+
+
+def asks_model(engine: str) -> bool:
+    """Whether the engine of that name asks a chat model; one that is no longer installed does not."""
+    return engine in engines() and engines()[engine].asks_model
+
+
+def quotes(engine: str) -> bool:
+    """Whether answers of the engine of that name are words of the documents."""
+    return engine in engines() and engines()[engine].quotes
 
 
 def _with_plugins(built_in: Mapping[str, T], kind: str, wanted: type[T]) -> Mapping[str, T]:

@@ -1,6 +1,7 @@
 """The stages of the work: what decides their results, what each reads, and when it is made."""
 
 from dataclasses import dataclass
+from typing import Literal
 
 #: What a corpus is made of. Stages say for which kinds they are.
 KINDS = ("documents",)
@@ -16,7 +17,8 @@ class Stage:
         sections: of ``corpus.yaml``, whose values decide its results.
         without_effect: keys of these sections that change no result.
         libraries: packages whose version may change what it gives.
-        on_request: it is made when asked for, by a job of its own; else with the index.
+        made: with the ``index``, on ``request`` by a job of its own, or with every ``run``.
+        users: the names under which what it asks of models is remembered and booked.
         kinds: of corpora that it is for.
     """
 
@@ -25,7 +27,8 @@ class Stage:
     sections: tuple[str, ...] = ()
     without_effect: tuple[str, ...] = ()
     libraries: tuple[str, ...] = ()
-    on_request: bool = False
+    made: Literal["index", "request", "run"] = "index"
+    users: tuple[str, ...] = ()
     kinds: tuple[str, ...] = KINDS
 
 
@@ -48,15 +51,56 @@ STAGES = (
         reads=("corpus",),
         sections=("extraction", "claims"),
         without_effect=("extraction.processes",),
+        users=("extraction",),
     ),
-    Stage("graph", reads=("extraction",), sections=("graph",), without_effect=("graph.shrink_guard",)),
+    Stage(
+        "graph",
+        reads=("extraction",),
+        sections=("graph",),
+        without_effect=("graph.shrink_guard",),
+        users=("entities", "relationships", "claims"),
+    ),
     Stage("communities", reads=("graph",), sections=("communities",), libraries=("graspologic-native",)),
-    Stage("reports", reads=("corpus", "extraction", "graph", "communities"), sections=("reports",)),
-    Stage("embeddings", reads=("corpus", "graph", "reports"), sections=("embeddings",)),
+    Stage(
+        "reports",
+        reads=("corpus", "extraction", "graph", "communities"),
+        sections=("reports",),
+        users=("reports",),
+    ),
+    Stage(
+        "embeddings",
+        reads=("corpus", "graph", "reports"),
+        sections=("embeddings",),
+        users=("text_units_embeddings", "entities_embeddings", "community_reports_embeddings"),
+    ),
     Stage("marts", reads=("corpus", "extraction", "graph", "communities", "reports", "embeddings")),
-    Stage("questions", reads=("corpus", "marts"), sections=("description", "questions"), on_request=True),
-    Stage("answers", reads=("marts", "questions"), sections=("search",), on_request=True),
-    Stage("evaluation", reads=("questions", "answers"), sections=("evaluation",), on_request=True),
-    Stage("studies", reads=("corpus", "questions"), sections=("studies",), on_request=True),
-    Stage("usage"),
+    Stage(
+        "questions",
+        reads=("corpus", "marts"),
+        sections=("description", "questions"),
+        made="request",
+        users=("written_questions",),
+    ),
+    Stage(
+        "answers",
+        reads=("marts", "questions"),
+        sections=("search",),
+        made="request",
+        users=("answers", "ask"),
+    ),
+    Stage(
+        "evaluation",
+        reads=("questions", "answers"),
+        sections=("evaluation",),
+        made="request",
+        users=("judgements", "reason_themes", "answer_claims", "quality"),
+    ),
+    Stage(
+        "studies",
+        reads=("corpus", "questions"),
+        sections=("studies",),
+        made="request",
+        users=("extraction_study", "window_answers", "window_judgements"),
+    ),
+    Stage("usage", made="run"),
 )

@@ -4,8 +4,10 @@ from datetime import timedelta
 
 from dagster import AssetKey, AssetSelection, AutomationCondition, FreshnessPolicy
 
+from graphrag_dagster.catalogue.registry import stages_made
+
 #: Groups that are made on request only: each of their assets may ask a model many new things.
-ON_REQUEST = ("questions", "answers", "evaluation", "studies")
+ON_REQUEST = tuple(stages_made("request"))
 #: Tags of a run that was asked for all index assets that read what it makes, whether or not it made them;
 #: of a whole job Dagster cannot tell.
 WITH_ALL_BELOW = {"graphrag/asked_for": "all below"}

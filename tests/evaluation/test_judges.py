@@ -39,7 +39,7 @@ def test_verdicts_vary_unless_a_temperature_is_given(
 ) -> None:
     settings = ModelSettings.model_validate(given)
     assert settings.verdict_temperature == verdicts
-    assert settings.for_task("answer").temperature == others
+    assert settings.for_role("answer").temperature == others
 
 
 def run(

@@ -76,7 +76,7 @@ def answers(
         made.options,
     )
     missing = [one for one in asked if answer_id_of(one[1], one[2]) not in set(kept)]
-    at_once = settings.model.for_task("answer").concurrency if settings.engine_of("search") == "llm" else 1
+    at_once = settings.model.for_role("answer").concurrency if settings.asks_model("search") else 1
     answered = answer_all(index.searcher, SessionEngines(session), missing, at_once)
     seconds = 0.0
     for (position, question, method), answer in zip(missing, answered, strict=True):
@@ -109,6 +109,6 @@ def options_hash(settings: CorpusSettings) -> str:
     told = settings.model_dump_json(include={"engine", "search", "embeddings", "text_units"})
     # The judge rates reports for dynamic search; other tasks have no part in answers.
     models = [
-        settings.model.for_task(task).model_dump_json(include=_DECIDING) for task in ("answer", "judge")
+        settings.model.for_role(task).model_dump_json(include=_DECIDING) for task in ("answer", "judge")
     ]
     return stable_id("options", told, *models, code_version("core/search", "core/language", "prompts"))

@@ -68,7 +68,7 @@ def judgements(
         conditions=settings.questions.methods,
         criteria=settings.evaluation.criteria,
         replicates=settings.evaluation.replicates,
-        model=settings.model.for_task("judge").name,
+        model=settings.model.for_role("judge").name,
     )
     unusable = frame["problem"].is_not_null().sum()
     return result(

@@ -91,7 +91,7 @@ def window_answers(
         .select("position", "question")
         .iter_rows()
     ]
-    at_once = settings.model.for_task("answer").concurrency if settings.engine_of("search") == "llm" else 1
+    at_once = settings.model.for_role("answer").concurrency if settings.asks_model("search") else 1
     rows = []
     for window in sorted(set(settings.studies.windows)):
         searcher = index.searcher.with_options(replace(index.searcher.options, context_tokens=window))
@@ -145,6 +145,6 @@ def window_judgements(
         conditions=[str(window) for window in sorted(set(settings.studies.windows))],
         criteria=settings.evaluation.criteria,
         replicates=settings.evaluation.replicates,
-        model=settings.model.for_task("judge").name,
+        model=settings.model.for_role("judge").name,
     )
     return result(frame, judged=True, unusable=int(frame["problem"].is_not_null().sum()), **session.finish())

@@ -36,7 +36,7 @@ def reason_themes(
         yield output(THEMES, THEMES.empty(), why=why)
         yield output(THEME_REASONS, THEME_REASONS.empty())
         return
-    themes, reasons = themes_of(judgements, reader, most, settings.model.for_task("judge").name)
+    themes, reasons = themes_of(judgements, reader, most, settings.model.for_role("judge").name)
     frame = THEME_REASONS.frame(reasons)
     unread = len(frame) - frame["problem"].null_count()
     yield output(THEMES, THEMES.frame(themes), unread=unread, **session.finish())

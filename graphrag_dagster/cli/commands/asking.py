@@ -7,6 +7,7 @@ from pathlib import Path
 from rich.markup import escape
 from rich.tree import Tree
 
+from graphrag_dagster.catalogue.registry import quotes
 from graphrag_dagster.cli.output.console import ERR, OUT, markdown, print_json
 from graphrag_dagster.cli.output.progress import progress_on
 from graphrag_dagster.core.progress import listening
@@ -101,7 +102,7 @@ def _print(answer: Answer, *, streamed: bool) -> None:
             "knowledge, marked \\[LLM: verify], and not from the documents[/]",
             soft_wrap=True,
         )
-    if answer.refused and answer.engine == "extractive":
+    if answer.refused and quotes(answer.engine):
         OUT.print(_NOTHING_NEAR, style="dim", soft_wrap=True)
     elif answer.sources:
         OUT.print()

@@ -21,7 +21,7 @@ from graphrag_dagster.operations.planning.indexing_plan import largest_data
 from graphrag_dagster.resources.corpora import CorpusStore
 from graphrag_dagster.resources.home import memory_file
 from graphrag_dagster.settings import CorpusSettings
-from graphrag_dagster.settings.model import TaskName
+from graphrag_dagster.settings.model import RoleName
 
 _COLOURS = {"works": "green", "fallback": "yellow", "fails": "red", "skipped": "dim"}
 _LINES = {
@@ -78,7 +78,7 @@ def _of_the_environment() -> CorpusSettings:
     return CorpusSettings(engine="llm")
 
 
-def _largest_data(name: str | None) -> dict[TaskName, int] | None:
+def _largest_data(name: str | None) -> dict[RoleName, int] | None:
     """How much the prompts of a corpus hold; None where there are no documents yet."""
     with suppress(CorpusError):
         return largest_data(name) if name else None

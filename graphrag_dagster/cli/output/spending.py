@@ -8,6 +8,7 @@ from rich.markup import escape
 from rich.table import Table as RichTable
 
 from graphrag_dagster import tables
+from graphrag_dagster.catalogue.registry import engines
 from graphrag_dagster.cli.output.console import number
 from graphrag_dagster.core.accounting.use import ModelUse
 from graphrag_dagster.model_calls.memory.database import database_at
@@ -102,7 +103,8 @@ def shortfall(warehouse: Warehouse, corpus: str) -> list[str]:
     """What a finished index lacks of what a model was to give; empty where nothing is missing."""
     ledger = warehouse.read(tables.UNIT_LEDGER, corpus)
     lost = warehouse.read(tables.QUARANTINE, corpus).filter(pl.col("kind") == "reply")
-    units = ledger.filter((pl.col("state") == "quarantined") & (pl.col("engine") == "llm"))
+    asking = [one.name for one in engines().values() if one.asks_model]
+    units = ledger.filter((pl.col("state") == "quarantined") & pl.col("engine").is_in(asking))
     gleanings = lost.join(units, on="text_unit_id", how="anti")
     problems = sum(
         warehouse.read(table, corpus).filter(pl.col("description_problem").is_not_null()).height

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from graphrag_dagster.core.language.chat.port import ChatReply, ChatRequest
 from graphrag_dagster.core.language.chat.schemas import schema_text
 from graphrag_dagster.model_calls.memory.database import Database
-from graphrag_dagster.settings.model import ModelSettings
+from graphrag_dagster.settings.model import DECIDING_REPLIES, ModelSettings
 
 _SOME = 500
 
@@ -33,19 +33,16 @@ def reply_key(settings: ModelSettings, request: ChatRequest) -> bytes:
     The limit of its length does not: a complete reply is the same under any. Neither does the way in which
     the endpoint is made to keep to the schema, nor where the endpoint is.
     """
-    temperature = settings.temperature if request.temperature is None else request.temperature
-    parts = {
-        "model": settings.name,
-        "namespace": settings.namespace,
+    decided = {key: getattr(settings, key) for key in DECIDING_REPLIES}
+    parts: dict[str, Any] = {
+        "model": decided.pop("name"),
+        **decided,
         "messages": [[message.role, message.content] for message in request.messages],
         "schema": schema_text(request.schema) if request.schema else None,
         "forced": list(request.forced_tokens),
-        "temperature": temperature,
-        "top_p": settings.top_p,
-        "seed": settings.seed,
-        "reasoning": settings.reasoning,
-        "extra_body": settings.extra_body,
     }
+    if request.temperature is not None:
+        parts["temperature"] = request.temperature
     if request.replicate:
         parts["replicate"] = request.replicate
     return _hash(parts)

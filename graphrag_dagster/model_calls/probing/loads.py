@@ -16,7 +16,7 @@ from graphrag_dagster.model_calls.endpoint.chat import OpenAIChatModel
 from graphrag_dagster.model_calls.endpoint.pace import Size
 from graphrag_dagster.model_calls.probing.probes import Finding
 from graphrag_dagster.settings import CorpusSettings
-from graphrag_dagster.settings.model import ModelSettings, TaskName
+from graphrag_dagster.settings.model import ModelSettings, RoleName
 
 _SPARE = 1000
 _SHORT = 300
@@ -76,8 +76,8 @@ class _Long:
 async def context_length(
     model: OpenAIChatModel,
     settings: CorpusSettings,
-    tasks: list[TaskName],
-    data: Mapping[TaskName, int] | None = None,
+    tasks: list[RoleName],
+    data: Mapping[RoleName, int] | None = None,
 ) -> list[Finding]:
     """Probe whether the longest prompts arrive whole.
 
@@ -179,7 +179,7 @@ def throughput_advice(
     return [Finding(name, "fallback", found, mend)]
 
 
-def _allowed(settings: CorpusSettings, task: TaskName) -> int:
+def _allowed(settings: CorpusSettings, task: RoleName) -> int:
     data = {
         "extract": settings.text_units.size,
         "summarise": settings.graph.max_input_tokens,
@@ -189,7 +189,7 @@ def _allowed(settings: CorpusSettings, task: TaskName) -> int:
     return data.get(task, 0)
 
 
-def _system(settings: CorpusSettings, task: TaskName, tokenizer: Tokenizer) -> int:
+def _system(settings: CorpusSettings, task: RoleName, tokenizer: Tokenizer) -> int:
     name = _SYSTEM.get(task)
     system = prompts.load(name).text if name else ""
     if task == "extract":

@@ -6,6 +6,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Literal
 
+from graphrag_dagster.catalogue import registry
 from graphrag_dagster.core.language.chat.port import CallFailed
 from graphrag_dagster.errors import EndpointError
 from graphrag_dagster.model_calls.endpoint.abilities import Abilities, abilities_of, set_abilities
@@ -25,7 +26,7 @@ from graphrag_dagster.model_calls.probing.probes import (
     reasoning,
 )
 from graphrag_dagster.settings import CorpusSettings
-from graphrag_dagster.settings.model import ModelSettings, TaskName
+from graphrag_dagster.settings.model import ModelSettings, RoleName
 
 Verdict = Literal["ready", "usable", "hopeless"]
 Probe = Callable[[], Awaitable[list[Finding]]]
@@ -36,10 +37,9 @@ _RETRIES = 1
 _CALLS_PER_PROBE = 4
 #: Tokens of the longest call of a probe, about.
 _LONGEST = Size(prompt=16_000, reply=200)
-_TASKS: tuple[TaskName, ...] = ("extract", "summarise", "report", "answer", "judge")
 
 
-async def examine(settings: CorpusSettings, data: Mapping[TaskName, int] | None = None) -> list[Finding]:
+async def examine(settings: CorpusSettings, data: Mapping[RoleName, int] | None = None) -> list[Finding]:
     """Probe every distinct model that the settings use, and no other; what fails is a finding, no error.
 
     Args:
@@ -56,7 +56,7 @@ async def examine(settings: CorpusSettings, data: Mapping[TaskName, int] | None 
         model = OpenAIChatModel(_impatient(own))
         label = f"{own.name} at {model.connection.shown_url} ({', '.join(tasks)})"
         findings += _labelled(label, await _examined(model, settings, tasks, data))
-    own = _impatient(settings.model.for_task("embed"))
+    own = _impatient(settings.model.for_role("embed"))
     embeddings = partial(_embeddings, settings, own)
     vectors = await _guarded("embeddings", own.timeout_seconds, embeddings)
     return findings + _labelled("vectors of text units, entities and reports", vectors)
@@ -64,7 +64,7 @@ async def examine(settings: CorpusSettings, data: Mapping[TaskName, int] | None 
 
 def asks_models(settings: CorpusSettings) -> bool:
     """Whether anything that is done with a corpus of these settings asks a model at an endpoint."""
-    return bool(_tasks(settings)) or settings.embeddings.embedder == "endpoint"
+    return bool(_tasks(settings)) or settings.embeds_at_endpoint
 
 
 def verdict(findings: Sequence[Finding]) -> Verdict:
@@ -83,10 +83,10 @@ def remember(settings: CorpusSettings, store: AbilityStore) -> None:
         keep_pace(model, store)
 
 
-def _models(settings: CorpusSettings) -> list[tuple[ModelSettings, list[TaskName]]]:
-    found: dict[tuple[str, str], tuple[ModelSettings, list[TaskName]]] = {}
+def _models(settings: CorpusSettings) -> list[tuple[ModelSettings, list[RoleName]]]:
+    found: dict[tuple[str, str], tuple[ModelSettings, list[RoleName]]] = {}
     for task in _tasks(settings):
-        own = settings.model.for_task(task)
+        own = settings.model.for_role(task)
         where = (OpenAIChatModel(own).connection.url, own.name)
         found.setdefault(where, (own, []))[1].append(task)
     return list(found.values())
@@ -96,26 +96,19 @@ def _impatient(own: ModelSettings) -> ModelSettings:
     return own.model_copy(update={"retries": min(own.retries, _RETRIES)})
 
 
-def _tasks(settings: CorpusSettings) -> list[TaskName]:
-    used = {
-        "extract": settings.engine_of("extraction") == "llm"
-        or (settings.claims.enabled and settings.engine_of("claims") == "llm"),
-        "summarise": settings.engine_of("graph") == "llm",
-        "report": settings.engine_of("reports") == "llm",
-        "answer": "llm" in {settings.engine_of("search"), settings.engine_of("questions")},
-        "judge": "llm" in {settings.engine_of("search"), settings.engine_of("evaluation")},
-    }
-    return [task for task in _TASKS if used[task]]
+def _tasks(settings: CorpusSettings) -> list[RoleName]:
+    used = {task.role for task in registry.tasks().values() if settings.asks_model(task.section)}
+    return [role for role in registry.roles() if role in used]
 
 
 async def _examined(
     model: OpenAIChatModel,
     settings: CorpusSettings,
-    tasks: list[TaskName],
-    data: Mapping[TaskName, int] | None,
+    tasks: list[RoleName],
+    data: Mapping[RoleName, int] | None,
 ) -> list[Finding]:
     set_abilities(model.connection.url, model.name, Abilities())
-    longest_reply = max(settings.model.for_task(task).reply_limit for task in tasks)
+    longest_reply = max(settings.model.for_role(task).reply_limit for task in tasks)
 
     async def rates() -> list[Finding]:
         return pace(model)
@@ -173,7 +166,7 @@ def _left_out(known: Abilities) -> list[Finding]:
 
 async def _embeddings(settings: CorpusSettings, own: ModelSettings) -> list[Finding]:
     name, chosen = "embeddings", settings.embeddings
-    if chosen.embedder != "endpoint":
+    if not settings.embeds_at_endpoint:
         return [Finding(name, "skipped", f"embeddings.embedder is {chosen.embedder}", "made on this machine")]
     if not chosen.model:
         return [Finding(name, "fails", "no model is named", "set embeddings.model")]

@@ -12,8 +12,7 @@ from graphrag_dagster.core.evaluation.figures.figure import Figure
 from graphrag_dagster.core.evaluation.report.content import ReportData
 from graphrag_dagster.resources.corpora import CorpusStore
 from graphrag_dagster.resources.warehouse import Reader, Warehouse
-from graphrag_dagster.settings import CorpusSettings, Stage
-from graphrag_dagster.settings.model import TaskName
+from graphrag_dagster.settings import CorpusSettings
 from graphrag_dagster.tables import Table
 
 PAGE = "report.html"
@@ -47,7 +46,7 @@ SHOWN = (
     tables.EXTRACTION_COUNTS,
     tables.WINDOW_WIN_RATES,
 )
-_STEPS: tuple[tuple[str, Stage, TaskName], ...] = (
+_STEPS: tuple[tuple[str, str, str], ...] = (
     ("graph", "extraction", "extract"),
     ("community reports", "reports", "report"),
     ("questions", "questions", "answer"),
@@ -166,14 +165,15 @@ def _data(reader: Reader, settings: CorpusSettings, corpus: str, figures: Sequen
         baseline=own.baseline,
         answer_engine=settings.engine_of("search"),
         claim_engine=settings.engine_of("evaluation"),
-        judge_model=model.for_task("judge").name if judged else None,
-        answer_model=model.for_task("answer").name if settings.engine_of("search") == "llm" else None,
+        judge_model=model.for_role("judge").name if judged else None,
+        answer_model=model.for_role("answer").name if settings.asks_model("search") else None,
         commands=(f"graphrag-dagster index {corpus}", f"graphrag-dagster evaluate {corpus}"),
         figures=figures,
         **frames,
     )
 
 
-def _who(settings: CorpusSettings, stage: Stage, task: TaskName) -> str:
-    engine = settings.engine_of(stage)
-    return f"llm ({settings.model.for_task(task).name})" if engine == "llm" else engine
+def _who(settings: CorpusSettings, section: str, role: str) -> str:
+    engine = settings.engine_of(section)
+    asked = settings.asks_model(section)
+    return f"{engine} ({settings.model.for_role(role).name})" if asked else engine

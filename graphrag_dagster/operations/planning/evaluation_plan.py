@@ -16,11 +16,11 @@ from graphrag_dagster.operations.evaluating.scope import EvaluationScope
 from graphrag_dagster.operations.planning.indexing_plan import Plan
 from graphrag_dagster.resources.corpora import CorpusStore
 from graphrag_dagster.resources.warehouse import Warehouse
-from graphrag_dagster.settings import CorpusSettings, Stage
-from graphrag_dagster.settings.model import TaskName
+from graphrag_dagster.settings import CorpusSettings
+from graphrag_dagster.settings.model import RoleName
 from graphrag_dagster.settings.section import Method
 
-_TASK_OF: dict[str, TaskName] = {
+_TASK_OF: dict[str, RoleName] = {
     "judgements": "judge",
     "claims": "judge",
     "quality": "judge",
@@ -40,7 +40,7 @@ def plan_evaluation_of(name: str, scope: EvaluationScope) -> Plan:
     estimates = plan_evaluation(_size(name, store, settings, index, warehouse, scope))
     prices = {}
     for one in estimates:
-        model = settings.model.for_task(_TASK_OF.get(one.stage, "answer"))
+        model = settings.model.for_role(_TASK_OF.get(one.stage, "answer"))
         if price := price_of(model, one.model, OpenAIChatModel(model).connection.url):
             prices[one.model] = price
     return Plan(name, index.searcher.index.text_chunks.height, estimates, prices)
@@ -63,8 +63,8 @@ def _size(
     known = answers is not None and not answers.is_empty()
     references = sum(one.reference is not None for one in listed)
 
-    def model(stage: Stage, task: TaskName) -> str | None:
-        return settings.model.for_task(task).name if settings.engine_of(stage) == "llm" else None
+    def model(section: str, role: str) -> str | None:
+        return settings.model.for_role(role).name if settings.asks_model(section) else None
 
     return EvaluationSize(
         questions=count,

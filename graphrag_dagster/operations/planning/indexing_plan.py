@@ -28,11 +28,11 @@ from graphrag_dagster.operations.planning.known_replies import Known
 from graphrag_dagster.resources.corpora import CorpusStore
 from graphrag_dagster.resources.warehouse import Warehouse
 from graphrag_dagster.settings import CorpusSettings
-from graphrag_dagster.settings.model import ModelSettings, TaskName
+from graphrag_dagster.settings.model import ModelSettings, RoleName
 
 #: Tokens of an entity or a relationship in a context.
 _ELEMENT = 45
-_TASKS: dict[str, TaskName] = {
+_TASKS: dict[str, RoleName] = {
     "extraction": "extract",
     "claims": "extract",
     "merging": "summarise",
@@ -70,7 +70,7 @@ def plan_corpus(name: str) -> Plan:
     return _Planner(name, store.settings(name), _units(store, name)).plan()
 
 
-def largest_data(name: str) -> dict[TaskName, int]:
+def largest_data(name: str) -> dict[RoleName, int]:
     """Return the most tokens of data that a prompt of a task is given, with the corpus as it is.
 
     Text units are counted; of what is made of them the most is taken that is to be expected.
@@ -116,7 +116,7 @@ class _Planner:
 
     def _stages(self) -> Iterator[Estimate]:
         own = self._settings
-        if own.engine_of("extraction") == "llm":
+        if own.asks_model("extraction"):
             requests = self._requests()
             new = self._known.new("extract", requests)
             yield self._extraction(requests, new)
@@ -124,20 +124,20 @@ class _Planner:
             new = self._never_extracted()
         are_new = set(new)
         units = [Unit(*self._units[place], place in are_new) for place in range(len(self._units))]
-        if own.claims.enabled and own.engine_of("claims") == "llm":
+        if own.asks_model("claims"):
             yield claims_estimate(self._name, own, units, self._known)
-        if own.engine_of("graph") == "llm":
+        if own.asks_model("graph"):
             yield merging_estimate(self._name, own, units, self._known)
-        if own.engine_of("reports") == "llm":
+        if own.asks_model("reports"):
             yield self._reports()
-        if own.embeddings.embedder == "endpoint":
+        if own.embeds_at_endpoint:
             yield self._embeddings()
 
-    def largest_data(self) -> dict[TaskName, int]:
+    def largest_data(self) -> dict[RoleName, int]:
         """See :func:`largest_data`."""
         own = self._settings
         elements = max((self._names + self._pairs) * _ELEMENT * 2, self._unit_tokens)
-        reports = int(self._communities().high * own.model.for_task("report").reply_limit)
+        reports = int(self._communities().high * own.model.for_role("report").reply_limit)
         return {
             "extract": self._largest_unit,
             "summarise": min(own.graph.max_input_tokens, elements),
@@ -177,7 +177,7 @@ class _Planner:
         return Estimate("extraction", "extract_graph", settings.name, calls, inputs, outputs, remembered)
 
     def _reports(self) -> Estimate:
-        settings = self._settings.model.for_task("report")
+        settings = self._settings.model.for_role("report")
         communities = self._communities()
         prompt = self._known.tokens(
             *(prompts.load(f"community_report_{part}").text for part in ("system", "user"))
@@ -214,5 +214,5 @@ class _Planner:
         return price_of(*self._endpoint(one))
 
     def _endpoint(self, one: Estimate) -> tuple[ModelSettings, str, str]:
-        settings = self._settings.model.for_task(_TASKS[one.stage])
+        settings = self._settings.model.for_role(_TASKS[one.stage])
         return settings, one.model, OpenAIChatModel(settings).connection.url

@@ -7,7 +7,7 @@ from graphrag_dagster.model_calls.memory.database import database_at
 from graphrag_dagster.model_calls.memory.replies import Replies, reply_key, vector_key
 from graphrag_dagster.model_calls.memory.usage import UsageLog
 from graphrag_dagster.resources.home import memory_file
-from graphrag_dagster.settings.model import ModelSettings, TaskName
+from graphrag_dagster.settings.model import ModelSettings, RoleName
 
 #: Tokens that a chat template adds to a request.
 TEMPLATE = 8
@@ -29,11 +29,11 @@ class Known:
         self._replies = Replies(database)
         self._log = UsageLog(database)
 
-    def of_task(self, task: TaskName) -> ModelSettings:
+    def of_task(self, task: RoleName) -> ModelSettings:
         """Return the settings of a task."""
-        return self._settings.for_task(task)
+        return self._settings.for_role(task)
 
-    def new(self, task: TaskName, requests: Sequence[ChatRequest]) -> list[int]:
+    def new(self, task: RoleName, requests: Sequence[ChatRequest]) -> list[int]:
         """Return the places of the requests whose replies are not remembered."""
         keys = [reply_key(self.of_task(task), request) for request in requests]
         known = self._replies.has(keys)
@@ -52,7 +52,7 @@ class Known:
         """Return the tokens of a prompt that has these texts."""
         return sum(map(self._count, texts)) + TEMPLATE
 
-    def average(self, task: TaskName, request: str) -> float | None:
+    def average(self, task: RoleName, request: str) -> float | None:
         """Return the tokens of this model's replies to such requests; None with too few of them."""
         calls, tokens = self._log.written(request, self.of_task(task).name)
         return tokens / calls if calls >= _ENOUGH_CALLS else None

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 
+from graphrag_dagster.catalogue.registry import indexing_sections
 from graphrag_dagster.core.accounting.duration import extractive_seconds, model_seconds
 from graphrag_dagster.core.accounting.planning import Range
 from graphrag_dagster.errors import GraphragError
@@ -13,12 +14,11 @@ from graphrag_dagster.model_calls.memory.indexings import Indexing, Indexings
 from graphrag_dagster.operations.planning.indexing_plan import plan_corpus
 from graphrag_dagster.resources.corpora import CorpusStore
 from graphrag_dagster.resources.home import memory_file
-from graphrag_dagster.settings import CorpusSettings, Stage
+from graphrag_dagster.settings import CorpusSettings
 
 #: Bytes of a word with its space; of formats that hold more than text nobody knows before they are read.
 _WORD = 6
 _PLAIN = frozenset({".txt", ".md", ".html", ".htm", ".csv", ".json", ".jsonl"})
-_INDEXED: tuple[Stage, ...] = ("extraction", "claims", "graph", "reports")
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,17 +85,16 @@ def note_indexing(name: str, seconds: float) -> None:
 
 def engines_of(settings: CorpusSettings) -> str:
     """Return who does the language tasks of an index."""
-    chosen = [f"{stage} {settings.engine_of(stage)}" for stage in _INDEXED]
+    chosen = [f"{section} {settings.engine_of(section)}" for section in indexing_sections()]
     return ", ".join([*chosen, settings.model.name if _model(settings) else "no model"])
 
 
 def _model(settings: CorpusSettings) -> str | None:
-    stages = [stage for stage in _INDEXED if stage != "claims" or settings.claims.enabled]
-    asked = any(settings.engine_of(stage) == "llm" for stage in stages)
-    return settings.model.for_task("extract").name if asked else None
+    asked = any(map(settings.asks_model, indexing_sections()))
+    return settings.model.for_role("extract").name if asked else None
 
 
 def _seconds_per_token(settings: CorpusSettings) -> float | None:
-    model = OpenAIChatModel(settings.model.for_task("extract"))
+    model = OpenAIChatModel(settings.model.for_role("extract"))
     store = AbilityStore(database_at(memory_file()))
     return model.connection.pace.seconds_per_token or store.get_pace(model.connection.shown_url, model.name)

@@ -10,6 +10,7 @@ from typing import Any
 import duckdb
 
 from graphrag_dagster import tables
+from graphrag_dagster.catalogue.registry import stages_made
 from graphrag_dagster.errors import WarehouseError
 from graphrag_dagster.resources.opening import CONFIG, attaching, is_busy
 from graphrag_dagster.resources.published.manifest import Published
@@ -37,9 +38,7 @@ SEARCHED = (
     tables.REPORT_EMBEDDINGS,
 )
 #: What was found out with an index, by runs of their own.
-RESULTS = tuple(
-    table for table in tables.ALL_TABLES if table.group in {"questions", "answers", "evaluation", "studies"}
-)
+RESULTS = tuple(table for table in tables.ALL_TABLES if table.group in stages_made("request"))
 #: What is told of a document beside its text, of which the id is a hash.
 _TOLD = {"document_id", "source_id", "title", "date", "metadata"}
 _WORKING, _STANDING, _MAKING = "working", "standing", "making"

@@ -10,6 +10,7 @@ from typing import Any, Generic, TypeAlias, TypeVar
 
 from numpy.typing import NDArray
 
+from graphrag_dagster.catalogue.registry import asks_model
 from graphrag_dagster.core.ids import stable_id
 from graphrag_dagster.core.language.questioning import (
     Drafts,
@@ -34,9 +35,9 @@ _AGAIN = 3
 _BALANCE = 0.5
 _LISTED = 5
 _MEND = {
-    "llm": "Take a model that follows instructions better, describe the corpus more fully, or ask for fewer "
+    True: "Take a model that follows instructions better, describe the corpus more fully, or ask for fewer "
     "personas, tasks or questions",
-    "extractive": "Ask for fewer personas, tasks or questions, or let a model write them",
+    False: "Ask for fewer personas, tasks or questions, or let a model write them",
 }
 
 
@@ -259,7 +260,7 @@ def _refuse_gaps(places: Sequence[_Place[T]], count: int, engine: Engine) -> Non
     raise EngineError(
         f"{sum(missing for _, missing in gaps)} of {count * len(places)} are still missing after {_AGAIN} "
         f"repetitions, since what came was blank, there already or of no use: {'; '.join(told)}. "
-        f"{_MEND[engine]}"
+        f"{_MEND[asks_model(engine)]}"
     )
 
 

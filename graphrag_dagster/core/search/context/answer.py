@@ -3,6 +3,7 @@
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
+from graphrag_dagster.catalogue.registry import quotes
 from graphrag_dagster.core.language.tasks import Engine, Usage
 
 #: Heading of an answer without a model.
@@ -122,7 +123,7 @@ class Answer:
     @property
     def heading(self) -> str:
         """What stands above the text where it is shown; empty where it speaks for itself."""
-        return QUOTATIONS if self.engine == "extractive" and not self.refused else ""
+        return QUOTATIONS if quotes(self.engine) and not self.refused else ""
 
     @property
     def unsupported(self) -> int:
