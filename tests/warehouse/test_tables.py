@@ -8,6 +8,9 @@ import pytest
 
 from graphrag_dagster import tables
 from graphrag_dagster.errors import WarehouseError
+from support.plugins import plugged_in
+
+REPOSITORY = Path(__file__).parent.parent.parent
 
 MEMBERS = tables.COMMUNITY_MEMBERS
 
@@ -81,35 +84,27 @@ from graphrag_dagster.tables import ANSWERS, ENTITIES
 
 print(*ANSWERS.column("engine").values)
 print(*ENTITIES.column("description_engine").values)
-print(repr(ANSWERS.column("engine")))
+print(repr(ANSWERS.columns + ENTITIES.columns))
 """
 
 
-@pytest.mark.parametrize("installed", [True, False])
-def test_the_engines_of_other_packages_may_have_made_a_row(tmp_path: Path, installed: bool) -> None:
-    if installed:
-        (tmp_path / "oracle.py").write_text(PLUGIN, encoding="utf-8")
-        told = tmp_path / "oracle-1.0.dist-info"
-        told.mkdir()
-        (told / "METADATA").write_text(
-            "Metadata-Version: 2.1\nName: oracle\nVersion: 1.0\n", encoding="utf-8"
+def test_the_engines_of_other_packages_may_have_made_a_row(tmp_path: Path) -> None:
+    declared = repr(tables.ANSWERS.columns + tables.ENTITIES.columns)
+    with plugged_in(
+        tmp_path, {"oracle.py": PLUGIN}, {"graphrag_dagster.engines": {"oracle": "oracle:FOUND"}}
+    ):
+        # In a process of its own the package is loaded while the tables, which it imports, are being asked.
+        shown = subprocess.run(
+            [sys.executable, "-c", NAMES],
+            env={**os.environ, "PYTHONPATH": os.pathsep.join((str(tmp_path), str(REPOSITORY)))},
+            capture_output=True,
+            text=True,
+            check=True,
         )
-        (told / "entry_points.txt").write_text(
-            "[graphrag_dagster.engines]\noracle = oracle:FOUND\n", encoding="utf-8"
-        )
-    paths = os.pathsep.join((str(tmp_path), str(Path(__file__).parent.parent.parent)))
-    shown = subprocess.run(
-        [sys.executable, "-c", NAMES],
-        env={**os.environ, "PYTHONPATH": paths},
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    more = " oracle" if installed else ""
-    engines, merged, declared = shown.stdout.splitlines()
-    assert (engines, merged) == (f"extractive llm{more}", f"as_is extractive llm{more}")
+    engines, merged, again = shown.stdout.splitlines()
+    assert (engines, merged) == ("extractive llm oracle", "as_is extractive llm oracle")
     # Rows are taken over from an earlier run only where the declaration is the same.
-    assert declared == repr(tables.ANSWERS.column("engine"))
+    assert again == declared
     assert shown.stderr == ""
 
 
