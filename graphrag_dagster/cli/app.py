@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from graphrag_dagster.cli.asking import Asking
+from graphrag_dagster.cli.late_help import Asking
 
 app = typer.Typer(
     name="graphrag-dagster",
