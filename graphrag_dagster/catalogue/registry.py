@@ -78,6 +78,11 @@ def tasks() -> Mapping[str, Task]:
     return {one.name: one for one in TASKS}
 
 
+def tasks_of(section: str) -> list[Task]:
+    """Return the tasks that the engine of a section of ``corpus.yaml`` does."""
+    return [one for one in tasks().values() if one.section == section]
+
+
 @cache
 def roles() -> Mapping[str, Role]:
     """Return by name what a model is asked for."""
@@ -116,9 +121,18 @@ def indexing_sections() -> list[str]:
     return [section for stage in indexing for section in stage.sections if section in asked]
 
 
-def indexing_users() -> list[str]:
-    """Return the names under which the assets of an index use remembered replies."""
-    return [user for name in stages_made("index") for user in stages()[name].users]
+def users_of(when: str) -> list[str]:
+    """Return the names under which stages made then ask models; see :func:`stages_made`."""
+    return [user for name in stages_made(when) for user in stages()[name].users]
+
+
+def requested_with(name: str) -> list[str]:
+    """Return a stage that is made on request, and those it reads that are, each after those that it reads."""
+    wanted = {name}
+    for stage in reversed(list(stages().values())):
+        if stage.name in wanted:
+            wanted.update(stage.reads)
+    return [one for one in stages_made("request") if one in wanted]
 
 
 def engines_reading(key: str) -> set[str]:
@@ -183,15 +197,16 @@ def quotes(engine: str) -> bool:
 
 def installed() -> tuple[Plugin, ...]:
     """Return all that other packages add, what is of no use included, by kind and name."""
-    return tuple(one for kind in _KINDS for one in _added(kind))
+    return tuple(one for kind in _KINDS for one in added(kind))
 
 
 @cache
-def _added(kind: str) -> tuple[Plugin, ...]:
+def added(kind: str) -> tuple[Plugin, ...]:
+    """Return what other packages add of a kind, what is of no use included."""
     wanted, built_in = _KINDS[kind]
     return plugins(kind, wanted, frozenset(one.name for one in built_in))
 
 
 def _with_plugins(built_in: tuple[N, ...], kind: str) -> Mapping[str, N]:
-    added = {one.name: one.declares for one in _added(kind) if one.declares is not None}
-    return {**{one.name: one for one in built_in}, **added}
+    usable = {one.name: one.declares for one in added(kind) if one.declares is not None}
+    return {**{one.name: one for one in built_in}, **usable}

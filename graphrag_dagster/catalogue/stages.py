@@ -18,7 +18,7 @@ class Stage:
         without_effect: keys of these sections that change no result.
         libraries: packages whose version may change what it gives.
         made: with the ``index``, on ``request`` by a job of its own, or with every ``run``.
-        users: the names under which its assets use remembered replies.
+        users: the names under which what it asks of models is remembered and booked.
         kinds: of corpora that it is for.
     """
 
@@ -71,12 +71,36 @@ STAGES = (
         "embeddings",
         reads=("corpus", "graph", "reports"),
         sections=("embeddings",),
-        users=("text_units_embeddings", "entities_embeddings", "reports_embeddings"),
+        users=("text_units_embeddings", "entities_embeddings", "community_reports_embeddings"),
     ),
     Stage("marts", reads=("corpus", "extraction", "graph", "communities", "reports", "embeddings")),
-    Stage("questions", reads=("corpus", "marts"), sections=("description", "questions"), made="request"),
-    Stage("answers", reads=("marts", "questions"), sections=("search",), made="request"),
-    Stage("evaluation", reads=("questions", "answers"), sections=("evaluation",), made="request"),
-    Stage("studies", reads=("corpus", "questions"), sections=("studies",), made="request"),
+    Stage(
+        "questions",
+        reads=("corpus", "marts"),
+        sections=("description", "questions"),
+        made="request",
+        users=("written_questions",),
+    ),
+    Stage(
+        "answers",
+        reads=("marts", "questions"),
+        sections=("search",),
+        made="request",
+        users=("answers", "ask"),
+    ),
+    Stage(
+        "evaluation",
+        reads=("questions", "answers"),
+        sections=("evaluation",),
+        made="request",
+        users=("judgements", "reason_themes", "answer_claims", "quality"),
+    ),
+    Stage(
+        "studies",
+        reads=("corpus", "questions"),
+        sections=("studies",),
+        made="request",
+        users=("extraction_study", "window_answers", "window_judgements"),
+    ),
     Stage("usage", made="run"),
 )

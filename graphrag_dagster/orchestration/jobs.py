@@ -2,11 +2,18 @@
 
 from dagster import AssetSelection, define_asset_job
 
+from graphrag_dagster.catalogue.registry import requested_with, stages_made
 from graphrag_dagster.orchestration.conditions import ON_REQUEST, WITH_ALL_BELOW
 from graphrag_dagster.orchestration.partitions import CORPUS
 
 _PUBLISHED = AssetSelection.keys(["marts", "published_snapshot"])
 _RESULTS = AssetSelection.keys(["marts", "published_results"])
+_WITH_EVERY_RUN = AssetSelection.groups(*stages_made("run"))
+
+
+def _requested(stage: str) -> AssetSelection:
+    return AssetSelection.groups(*requested_with(stage)) | _WITH_EVERY_RUN | _RESULTS
+
 
 INDEX = define_asset_job(
     "index",
@@ -24,29 +31,26 @@ EMBED = define_asset_job(
 )
 ANSWER = define_asset_job(
     "answer",
-    selection=AssetSelection.groups("questions", "answers", "usage") | _RESULTS,
+    selection=_requested("answers"),
     partitions_def=CORPUS,
     description="Answer the corpus's questions in the chosen ways; what is still good is kept",
 )
 EVALUATE = define_asset_job(
     "evaluate",
-    selection=AssetSelection.groups("questions", "answers", "evaluation", "usage") | _RESULTS,
+    selection=_requested("evaluation"),
     partitions_def=CORPUS,
     description="Whether the graph helps on this corpus: questions, answers in the chosen ways, judgements, "
     "claims, statistics, report",
 )
 STUDY_EXTRACTION = define_asset_job(
     "study_extraction",
-    selection=AssetSelection.keys(["studies", "extraction_counts"])
-    | AssetSelection.groups("usage")
-    | _RESULTS,
+    selection=AssetSelection.keys(["studies", "extraction_counts"]) | _WITH_EVERY_RUN | _RESULTS,
     partitions_def=CORPUS,
     description="Entity records by chunk size and number of gleanings",
 )
 STUDY_WINDOWS = define_asset_job(
     "study_windows",
-    selection=AssetSelection.groups("questions", "usage")
-    | _RESULTS
+    selection=_requested("questions")
     | AssetSelection.keys(
         ["studies", "window_answers"], ["studies", "window_judgements"], ["studies", "window_win_rates"]
     ),

@@ -10,7 +10,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, ValidationError, model_validator
 
-from graphrag_dagster.catalogue.registry import embedders, engines
+from graphrag_dagster.catalogue.registry import embedders, engines, tasks, tasks_of
 from graphrag_dagster.catalogue.ways import AUTO, WAYS, listed
 from graphrag_dagster.core.files.limits import DEFAULT_LIMITS
 from graphrag_dagster.core.language.answer_form import LONGEST_RESPONSE_TYPE
@@ -314,6 +314,19 @@ class CorpusSettings(Section):
     publishing: PublishingSettings = Field(default_factory=PublishingSettings)
     schedule: ScheduleSettings = Field(default_factory=ScheduleSettings)
     model: ModelSettings = Field(default_factory=ModelSettings)
+
+    @model_validator(mode="after")
+    def _engines_can_do_their_tasks(self) -> "CorpusSettings":
+        for section in {task.section for task in tasks().values() if not task.model_only}:
+            if section == "claims" and not self.claims.enabled:
+                continue
+            chosen, wanted = self.engine_of(section), {one.name for one in tasks_of(section)}
+            if not wanted.intersection(engines()[chosen].does):
+                able = ", ".join(one.name for one in engines().values() if wanted.intersection(one.does))
+                raise ValueError(
+                    f"the engine {chosen} is not for {section}; set {section}.engine to one of {able}"
+                )
+        return self
 
     def engine_of(self, section: str) -> str:
         """Return the name of the engine of a section: its own setting, else the corpus's."""

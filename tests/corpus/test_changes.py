@@ -7,12 +7,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from graphrag_dagster.catalogue.registry import stages as declared_stages
+from graphrag_dagster.catalogue.registry import stages_made
 from graphrag_dagster.core.changes import Change, compare_files, compare_values, flattened
 from graphrag_dagster.core.corpus.documents import read_corpus
 from graphrag_dagster.core.files.hashing import hash_files
 from graphrag_dagster.core.files.limits import FileLimits
 from graphrag_dagster.operations.keeping.affected import (
-    INDEXED,
     following,
     stages_of_prompts,
     stages_of_settings,
@@ -146,14 +147,11 @@ def test_prompts_concern_the_stages_that_send_them() -> None:
 def test_what_follows_a_stage_is_the_rest_of_the_index() -> None:
     assert following([]) == []
     assert following(["answers"]) == []
-    assert following(["reports", "graph"]) == list(INDEXED[2:])
+    assert following(["reports", "graph"]) == list(stages_made("index")[2:])
 
 
 def test_every_setting_is_placed() -> None:
     """A new section must say which stage it concerns, or that it concerns none."""
-    placed = {
-        *("files", "tables", "text_units", "extraction", "claims", "graph", "communities", "reports"),
-        *("embeddings", "search", "questions", "evaluation", "studies", "model", "description", "engine"),
-    }
+    placed = {"model", "engine", *(section for one in declared_stages().values() for section in one.sections)}
     none = {"publishing", "schedule"}
     assert set(CorpusSettings.model_fields) <= placed | none

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from graphrag_dagster.catalogue.registry import indexing_users
+from graphrag_dagster.catalogue.registry import users_of
 from graphrag_dagster.core.accounting.budget import Amount, Budget
 from graphrag_dagster.core.accounting.use import ModelUse
 from graphrag_dagster.core.language.chat.port import ChatReply
@@ -59,7 +59,7 @@ def test_what_answers_and_questions_used_goes_even_though_it_was_finished(databa
     assert left(database) == {"unit", "answer", "asked", "shared"}
     Upkeep(database).prune("coast")
     assert left(database) == {"unit", "answer", "asked", "shared"}
-    Upkeep(database).prune("coast", assets=indexing_users())
+    Upkeep(database).prune("coast", assets=users_of("index"))
     assert left(database) == {"unit", "shared"}
 
 
@@ -67,7 +67,7 @@ def test_an_asset_that_needs_nothing_any_more_is_noted_as_finished(database: Dat
     use(database, "relationships", "unit")
     time.sleep(0.01)
     account(database, "relationships", "r2").finish()
-    Upkeep(database).prune("coast", assets=indexing_users())
+    Upkeep(database).prune("coast", assets=users_of("index"))
     assert left(database) == set()
 
 
@@ -77,7 +77,7 @@ def test_what_is_in_use_without_being_asked_for_stays(database: Database) -> Non
     later = account(database, "extraction", "r2")
     later.replies.touch([key("unit"), key("nobody knows it")], later.user)
     later.finish()
-    Upkeep(database).prune("coast", assets=indexing_users())
+    Upkeep(database).prune("coast", assets=users_of("index"))
     assert left(database) == {"unit"}
 
 
@@ -85,7 +85,7 @@ def test_a_batch_under_way_brings_nothing_back(database: Database) -> None:
     store = BatchStore(database)
     batch = Batch("b1", "u", "V", "m", "coast", "extraction", "r1", "in_progress", 1, 0, time.time())
     store.record(batch, Abilities(), {key("batched"): "extract"})
-    Upkeep(database).prune("coast", assets=indexing_users())
+    Upkeep(database).prune("coast", assets=users_of("index"))
     came = LineResult(key("batched"), ChatReply("the secret of batched", "stop", 10, 5))
     store.close(RemoteBatch("b1", "completed"), [came])
     assert left(database) == set()

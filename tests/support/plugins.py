@@ -1,25 +1,59 @@
-"""Packages of plug-ins, as an installer leaves them in a folder of the path."""
+"""Packages that plug in, installed for a test."""
 
-from collections.abc import Mapping
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
+
+from graphrag_dagster.catalogue import registry
+from graphrag_dagster.core.files.formats import extensions
+
+_CACHED = (
+    *(registry.added, registry.engines, registry.embedders, registry.ways, registry.formats),
+    extensions,
+)
 
 
 def install(
-    site: Path, package: str, modules: Mapping[str, str], entry_points: Mapping[str, Mapping[str, str]]
-) -> Path:
-    """Put a package with its entry points, names by group, into a folder; gives the folder."""
-    site.mkdir(exist_ok=True)
-    for name, text in modules.items():
-        (site / f"{name}.py").write_text(text, encoding="utf-8")
-    info = site / f"{package.replace('-', '_')}-1.0.dist-info"
-    info.mkdir()
-    (info / "METADATA").write_text(
-        f"Metadata-Version: 2.1\nName: {package}\nVersion: 1.0\n", encoding="utf-8"
+    folder: Path, modules: Mapping[str, str], points: Mapping[str, Mapping[str, str]], name: str = "toy"
+) -> None:
+    """Put a package where Python looks for packages, as an installer does.
+
+    Args:
+        folder: an empty folder that becomes its place.
+        modules: file name → source.
+        points: entry point group → name → ``module:attribute``.
+        name: of the distribution; its version is 1.0.
+    """
+    for file, source in modules.items():
+        (folder / file).write_text(source, encoding="utf-8")
+    told = folder / f"{name}-1.0.dist-info"
+    told.mkdir()
+    (told / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: 1.0\n", encoding="utf-8")
+    groups = (
+        f"[{group}]\n" + "".join(f"{one} = {target}\n" for one, target in names.items())
+        for group, names in points.items()
     )
-    told = [
-        line
-        for group, points in entry_points.items()
-        for line in (f"[{group}]", *(f"{name} = {target}" for name, target in points.items()))
-    ]
-    (info / "entry_points.txt").write_text("\n".join(told) + "\n", encoding="utf-8")
-    return site
+    (told / "entry_points.txt").write_text("\n".join(groups), encoding="utf-8")
+
+
+@contextmanager
+def plugged_in(
+    folder: Path, modules: Mapping[str, str], points: Mapping[str, Mapping[str, str]], name: str = "toy"
+) -> Iterator[None]:
+    """Install a package for as long as the block lasts; the arguments are those of :func:`install`."""
+    install(folder, modules, points, name)
+    sys.path.insert(0, str(folder))
+    _forget()
+    try:
+        yield
+    finally:
+        sys.path.remove(str(folder))
+        for file in modules:
+            sys.modules.pop(Path(file).stem, None)
+        _forget()
+
+
+def _forget() -> None:
+    for one in _CACHED:
+        one.cache_clear()

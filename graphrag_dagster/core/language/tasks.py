@@ -124,23 +124,23 @@ class UnitExtraction:
     usage: Usage = field(default_factory=Usage)
 
 
-class GraphExtractor(Protocol):
-    """Finds entities and relationships in text units (paper §3.1.2)."""
+class OfEngine(Protocol):
+    """Who does a task, on behalf of an engine."""
 
     @property
     def engine(self) -> Engine:
-        """Which implementation this is."""
+        """Its name."""
+
+
+class GraphExtractor(OfEngine, Protocol):
+    """Finds entities and relationships in text units (paper §3.1.2)."""
 
     def extract(self, units: Sequence[TextUnit]) -> Iterable[UnitExtraction]:
         """Yield one extraction per unit, in the order of ``units``; ``claims`` is empty."""
 
 
-class ClaimExtractor(Protocol):
+class ClaimExtractor(OfEngine, Protocol):
     """Finds claims about entities in text units (paper §3.1.2)."""
-
-    @property
-    def engine(self) -> Engine:
-        """Which implementation this is."""
 
     def extract_claims(
         self, units: Sequence[TextUnit], names: Sequence[Sequence[str]]
@@ -166,12 +166,8 @@ class MergedDescription:
     usage: Usage = field(default_factory=Usage)
 
 
-class DescriptionMerger(Protocol):
+class DescriptionMerger(OfEngine, Protocol):
     """Joins the descriptions of one element into one text (paper §3.1.3)."""
-
-    @property
-    def engine(self) -> Engine:
-        """Which implementation this is."""
 
     def merge(self, groups: Sequence[DescriptionGroup]) -> list[MergedDescription]:
         """Return one description per group; a group of one distinct description keeps it word for word."""
@@ -272,12 +268,8 @@ class WrittenReport:
     usage: Usage = field(default_factory=Usage)
 
 
-class ReportWriter(Protocol):
+class ReportWriter(OfEngine, Protocol):
     """Writes community reports."""
-
-    @property
-    def engine(self) -> Engine:
-        """Which implementation this is."""
 
     def write(self, requests: Sequence[ReportRequest]) -> Iterable[WrittenReport]:
         """Yield one report per request, in their order, each as soon as it and those before it are there."""
@@ -340,12 +332,8 @@ class Turn:
     answer: str
 
 
-class Answerer(Protocol):
+class Answerer(OfEngine, Protocol):
     """Answers a question over context chunks: partial answers with a score, then one answer."""
-
-    @property
-    def engine(self) -> Engine:
-        """Which implementation this is."""
 
     def map(
         self, question: str, chunks: Sequence[Sequence[ContextUnit]], rendered: Sequence[str]

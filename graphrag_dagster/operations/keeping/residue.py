@@ -20,7 +20,7 @@ import duckdb
 import polars as pl
 
 from graphrag_dagster import tables
-from graphrag_dagster.catalogue.registry import indexing_users, stages_made
+from graphrag_dagster.catalogue.registry import stages_made, users_of
 from graphrag_dagster.core.ids import stable_id
 from graphrag_dagster.errors import WarehouseError
 from graphrag_dagster.model_calls.memory.database import database_at
@@ -110,7 +110,7 @@ def erase(warehouse: Warehouse, corpus: str) -> Erased | None:
     if not gone:
         return None
     dropped = _drop_made_from_index(warehouse, corpus)
-    pruned = Upkeep(database_at(memory_file())).prune(corpus, assets=indexing_users())
+    pruned = Upkeep(database_at(memory_file())).prune(corpus, assets=users_of("index"))
     return Erased(len(gone), tuple(dropped), pruned, compact(warehouse, corpus))
 
 

@@ -96,8 +96,10 @@ def site(tmp_path: Path) -> Path:
         re.findall(r"^```(toml|python)\n(.*?)^```$", PAGE.read_text("utf-8"), re.DOTALL | re.MULTILINE)
     )
     project = tomllib.loads(blocks["toml"])["project"]
-    modules = {"titled_documents": blocks["python"]}
-    return install(tmp_path / "site", project["name"], modules, project["entry-points"])
+    folder = tmp_path / "site"
+    folder.mkdir()
+    install(folder, {"titled_documents.py": blocks["python"]}, project["entry-points"], project["name"])
+    return folder
 
 
 def test_a_way_of_answering_in_one_file_is_known_everywhere(coast: Path, site: Path) -> None:

@@ -1,9 +1,7 @@
 """Plug-ins that cannot be used: one warning each, and the rest works."""
 
-import importlib
+import json
 import logging
-import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -11,8 +9,9 @@ import pytest
 from graphrag_dagster.catalogue import registry
 from graphrag_dagster.catalogue.plugins import GROUPS
 from graphrag_dagster.catalogue.ways import WAYS, Way
+from graphrag_dagster.cli.commands.plugins import list_plugins
 from graphrag_dagster.errors import CatalogueError
-from support.plugins import install
+from support.plugins import plugged_in
 
 MADE = """
 from graphrag_dagster.catalogue.ways import Way
@@ -54,35 +53,35 @@ BROKEN = {
 }
 
 
-@pytest.fixture
-def looked_for() -> Iterator[None]:
-    """The catalogue looks for plug-ins anew, now and after the test."""
-    kept = (registry.ways, registry.engines, registry.embedders, registry.formats, registry._added)
-    for one in kept:
-        one.cache_clear()
-    yield
-    for one in kept:
-        one.cache_clear()
-
-
-@pytest.mark.usefixtures("looked_for")
 @pytest.mark.parametrize("name", BROKEN)
 def test_what_cannot_be_used_is_left_out_with_one_warning(
-    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    name: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     module, problem = BROKEN[name]
-    modules = {f"{name}_module": module, "fine_module": f"{MADE}FINE = way('fine')"}
-    points = {name: f"{name}_module:BAD", "fine": "fine_module:FINE"}
-    monkeypatch.syspath_prepend(str(install(tmp_path, "of-others", modules, {GROUPS["method"]: points})))
-    importlib.invalidate_caches()
-    with caplog.at_level(logging.WARNING):
+    modules = {f"{name}_module.py": module, "fine_module.py": f"{MADE}FINE = way('fine')"}
+    points = {GROUPS["method"]: {name: f"{name}_module:BAD", "fine": "fine_module:FINE"}}
+    with plugged_in(tmp_path, modules, points), caplog.at_level(logging.WARNING):
         for _ in range(2):
             assert list(registry.ways()) == [*(one.name for one in WAYS), "fine"]
+        states = {one.name: one.problem is None for one in registry.installed()}
+    assert states == {name: False, "fine": True}
     (told,) = caplog.messages
-    assert told.startswith(f"the method {name!r} of of-others 1.0 is left out: {problem}")
-    assert {one.name: one.problem is None for one in registry.installed()} == {name: False, "fine": True}
-    for one in modules:
-        sys.modules.pop(one, None)
+    assert told.startswith(f"the method {name!r} of toy 1.0 is left out: {problem}")
+
+
+def test_the_list_tells_the_problem_and_ends_with_it(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    module, problem = BROKEN["raises"]
+    points = {GROUPS["method"]: {"raises": "raising:BAD"}}
+    with plugged_in(tmp_path, {"raising.py": module}, points):
+        assert list_plugins(as_json=True) == 1
+        told = json.loads(capsys.readouterr().out)["plugins"]
+        assert told == [{"kind": "method", "name": "raises", "package": "toy 1.0", "problem": problem}]
+        assert list_plugins(as_json=False) == 1
+        assert "left out: it cannot be loaded" in " ".join(capsys.readouterr().out.split())
+    assert list_plugins(as_json=False) == 0
+    assert capsys.readouterr().out.startswith("No package adds anything; looked for entry points of")
 
 
 @pytest.mark.parametrize(
