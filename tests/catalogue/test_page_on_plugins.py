@@ -1,4 +1,4 @@
-"""The plug-in of docs/plugins.md, as its reader writes it: nothing but being installed makes it known."""
+"""The plug-ins of docs/plugins.md, as its reader writes them: nothing but being installed makes them known."""
 
 import json
 import os
@@ -77,6 +77,11 @@ with TestClient(make_app(ServiceSettings()), base_url="http://127.0.0.1") as cli
     told["openapi"] = body["properties"]["method"]
     told["models"] = [one["id"] for one in client.get("/v1/models").json()["data"]]
 told["tools"] = anyio.run(tools)
+(folder / "corpus.yaml").write_text("search: {engine: first-row, method: titled}")
+told["engine"] = command("ask", "coast", question, "--json")
+told["engine local"] = command("ask", "coast", question, "--json", "--method", "local")
+told["engine C0"] = command("ask", "coast", question, "--json", "--method", "C0")
+(folder / "corpus.yaml").write_text(settings)
 told["evaluated"] = command("evaluate", "coast", "--json")
 told["answers"] = Warehouse().read(ANSWERS, "coast").select("method", "way", "refused").rows()
 index = Index.open("coast")
@@ -91,14 +96,16 @@ print(json.dumps(told))
 
 @pytest.fixture
 def site(tmp_path: Path) -> Path:
-    """A folder with the plug-in of the page, installed."""
-    blocks = dict(
-        re.findall(r"^```(toml|python)\n(.*?)^```$", PAGE.read_text("utf-8"), re.DOTALL | re.MULTILINE)
-    )
-    project = tomllib.loads(blocks["toml"])["project"]
+    """A folder with the plug-ins of the page, installed."""
+    page = PAGE.read_text("utf-8")
+    (project,) = re.findall(r"^```toml\n(.*?)^```$", page, re.DOTALL | re.MULTILINE)
+    told = tomllib.loads(project)
+    sources = re.findall(r"^```python\n(.*?)^```$", page, re.DOTALL | re.MULTILINE)
+    names = [f"{name}.py" for name in told["tool"]["setuptools"]["py-modules"]]
     folder = tmp_path / "site"
     folder.mkdir()
-    install(folder, {"titled_documents.py": blocks["python"]}, project["entry-points"], project["name"])
+    modules = dict(zip(names, sources, strict=True))
+    install(folder, modules, told["project"]["entry-points"], told["project"]["name"])
     return folder
 
 
@@ -111,7 +118,8 @@ def test_a_way_of_answering_in_one_file_is_known_everywhere(coast: Path, site: P
     told: dict[str, Any] = json.loads(ran.stdout.splitlines()[-1])
     assert "basic, titled, or a condition: C0 to C3, TS, SS" in told["help"][1]
     assert json.loads(told["plugins"][1])["plugins"] == [
-        {"kind": "method", "name": "titled", "package": "titled-documents 1.0", "problem": None}
+        {"kind": "engine", "name": "first-row", "package": "corpus-extras 1.0", "problem": None},
+        {"kind": "method", "name": "titled", "package": "corpus-extras 1.0", "problem": None},
     ]
     assert told["settings"][-3:] == ["TS", "SS", "titled"]
     assert told["unknown"][0] == 1
@@ -126,6 +134,11 @@ def test_a_way_of_answering_in_one_file_is_known_everywhere(coast: Path, site: P
     assert {one["path"] for one in answer["sources"]} == {"institute/letter.txt"}
     assert told["capitals"] == "titled"
     assert told["none"].endswith("C3, TS, SS, titled")
+
+    for asked in ("engine", "engine local", "engine C0"):
+        answer = json.loads(told[asked][1])
+        assert answer["engine"] == "first-row"
+        assert answer["sources"]
 
     assert told["openapi"]["enum"][-1] == "titled"
     listed = "titled (the documents whose titles share a word with the question)"

@@ -10,7 +10,13 @@ from graphrag_dagster.catalogue import registry
 from graphrag_dagster.catalogue.plugins import GROUPS
 from graphrag_dagster.catalogue.ways import WAYS, Way
 from graphrag_dagster.cli.commands.plugins import list_plugins
-from graphrag_dagster.errors import CatalogueError
+from graphrag_dagster.core.search.context.answer import Answer
+from graphrag_dagster.core.search.options import SearchOptions
+from graphrag_dagster.core.search.searcher import Searcher
+from graphrag_dagster.errors import CatalogueError, EngineError, QuestionError
+from graphrag_dagster.settings.evaluation import QuestionSettings
+from search.index_frames import index_of
+from search.questions import Given
 from support.plugins import plugged_in
 
 MADE = """
@@ -67,6 +73,46 @@ def test_what_cannot_be_used_is_left_out_with_one_warning(
     assert states == {name: False, "fine": True}
     (told,) = caplog.messages
     assert told.startswith(f"the method {name!r} of toy 1.0 is left out: {problem}")
+
+
+LEVELLED = f"""{MADE}
+def level(asked):
+    from graphrag_dagster.core.search.context.answer import Answer
+    return Answer(asked.question, asked.way.name, asked.level, "a text", "extractive")
+
+LEVEL = Way("level", "a level", level, "graphrag_dagster.core.search.sizes:whole", levelled=True)
+EVERY = Way("every", "a text", level, "graphrag_dagster.core.search.sizes:one_call", condition=True)
+TEXT = Way("text", "a text", lambda asked: "a text", "graphrag_dagster.core.search.sizes:one_call")
+LOST = Way("lost", "nothing", "levelled:no_such", "levelled:no_such")
+"""
+
+
+def test_what_a_way_declares_decides_how_it_is_asked(tmp_path: Path) -> None:
+    names = ("level", "every", "text", "lost")
+    points = {GROUPS["method"]: {name: f"levelled:{name.upper()}" for name in names}}
+    with plugged_in(tmp_path, {"levelled.py": LEVELLED}, points):
+        searcher = Searcher(index_of({"A": "B"}), SearchOptions(level=2), len)
+
+        def ask(method: str, level: int | None = None) -> Answer:
+            return searcher.answer(" Why? ", Given({}), method=method, level=level)
+
+        assert (ask("level").level, ask("Level", 0).level, ask("every").level) == (2, 0, None)
+        assert ask("level").question == "Why?"
+        with pytest.raises(
+            QuestionError,
+            match="every reads no level of choice; leave it out, or ask by global or dynamic or level",
+        ):
+            ask("every", 1)
+        with pytest.raises(EngineError, match="the way of answering text gave a str, not an Answer"):
+            ask("text")
+        with pytest.raises(CatalogueError, match="levelled:no_such cannot be loaded"):
+            ask("lost")
+        with pytest.raises(CatalogueError, match="levelled:no_such cannot be loaded"):
+            searcher.size("lost")
+        assert searcher.size("level") == searcher.size("C2")
+        conditions = [one.name for one in WAYS if one.condition]
+        assert QuestionSettings().methods == [*conditions, "every"]
+    assert QuestionSettings().methods == conditions
 
 
 def test_the_list_tells_the_problem_and_ends_with_it(
