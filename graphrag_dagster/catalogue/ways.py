@@ -31,7 +31,7 @@ class Way:
             :class:`~graphrag_dagster.core.search.context.answer.Answer`.
         size: what one question asks of a model, told beforehand: as ``answer``, but it is called with a
             :class:`~graphrag_dagster.core.search.asked.Basis`, and returns a
-            :class:`~graphrag_dagster.core.accounting.evaluation.WaySize`.
+            :class:`~graphrag_dagster.core.accounting.evaluation_size.WaySize`.
         brief: what it reads, in some words for lists; default: ``text``.
         tasks: names of the language tasks that it needs.
         tables: that it reads or its sources name, as ``schema.name``; those of an index.

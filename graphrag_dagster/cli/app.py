@@ -385,7 +385,7 @@ def impact(
 @app.command()
 def snapshots(name: Name, as_json: Json = False) -> None:
     """List the published snapshots of a corpus that are kept; what is read is the current one."""
-    from graphrag_dagster.cli.commands.publishing import show_snapshots
+    from graphrag_dagster.cli.commands.snapshotting import show_snapshots
 
     show_snapshots(name, as_json=as_json)
 
@@ -400,7 +400,7 @@ def rollback(
     as_json: Json = False,
 ) -> None:
     """Have readers read an older snapshot again, until the next index publishes the newest."""
-    from graphrag_dagster.cli.commands.publishing import roll_back
+    from graphrag_dagster.cli.commands.snapshotting import roll_back
 
     roll_back(name, version, as_json=as_json)
 

@@ -6,7 +6,7 @@ from pydantic import BaseModel, ConfigDict, Field, JsonValue, StringConstraints
 
 from graphrag_dagster.catalogue.registry import ways
 from graphrag_dagster.catalogue.ways import listed
-from graphrag_dagster.core.language.answer_form import LONGEST_RESPONSE_TYPE
+from graphrag_dagster.core.language.answer_form import KNOWLEDGE_MARK, LONGEST_RESPONSE_TYPE
 from graphrag_dagster.core.language.tasks import Engine, Usage
 from graphrag_dagster.core.search.context.answer import Answer, Call, ContextUse, Source, Statement
 
@@ -20,8 +20,8 @@ RESPONSE_TYPES = (
     "most 200 characters; default: as the settings of the corpus say"
 )
 GENERAL_KNOWLEDGE = (
-    "a model may add what it knows of the world, each such sentence marked [LLM: verify]; default: as the "
-    "settings of the corpus say"
+    f"a model may add what it knows of the world, each such sentence marked {KNOWLEDGE_MARK}; default: as "
+    "the settings of the corpus say"
 )
 _METHOD_NAMES: list[JsonValue] = [None, *ways()]
 

@@ -6,20 +6,21 @@ module.
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import Field, ValidationError, model_validator
 
 from graphrag_dagster.catalogue.registry import embedders, engines, tasks, tasks_of
 from graphrag_dagster.catalogue.ways import AUTO, WAYS, listed
 from graphrag_dagster.core.files.limits import DEFAULT_LIMITS
-from graphrag_dagster.core.language.answer_form import LONGEST_RESPONSE_TYPE
+from graphrag_dagster.core.language.answer_form import KNOWLEDGE_MARK, LONGEST_RESPONSE_TYPE
 from graphrag_dagster.core.language.exemplars import MOST_EXAMPLES, ClaimExample, GraphExample, foreign_type
 from graphrag_dagster.errors import SettingsError
 from graphrag_dagster.settings.choices import Choice
 from graphrag_dagster.settings.evaluation import EvaluationSettings, QuestionSettings, StudySettings
 from graphrag_dagster.settings.model import ModelSettings
 from graphrag_dagster.settings.problems import told_of
+from graphrag_dagster.settings.profiles import ProfileName, with_profile
 from graphrag_dagster.settings.publishing import PublishingSettings
 from graphrag_dagster.settings.schedule import ScheduleSettings
 from graphrag_dagster.settings.section import EngineName, Method, PositiveInt, Section, Seed
@@ -284,14 +285,18 @@ class SearchSettings(Section):
     )
     general_knowledge: bool = Field(
         False,
-        description="a model may add what it knows of the world, each such sentence marked [LLM: verify]; "
-        "the extractive engine has no such knowledge and refuses",
+        description=f"a model may add what it knows of the world, each such sentence marked {KNOWLEDGE_MARK};"
+        " the extractive engine has no such knowledge and refuses",
     )
 
 
 class CorpusSettings(Section):
     """All settings of a corpus."""
 
+    profile: ProfileName = Field(
+        "default",
+        description="paper: what the paper fixes is as the paper has it, see below; single keys override it",
+    )
     description: str | None = Field(None, description="what the corpus is about")
     engine: EngineName = Field(
         "extractive", description="who does the language tasks unless a stage says otherwise"
@@ -314,6 +319,12 @@ class CorpusSettings(Section):
     publishing: PublishingSettings = Field(default_factory=PublishingSettings)
     schedule: ScheduleSettings = Field(default_factory=ScheduleSettings)
     model: ModelSettings = Field(default_factory=ModelSettings)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _filled_by_profile(cls, given: Any) -> Any:
+        default = cls.model_fields["engine"].default
+        return with_profile(given, default) if isinstance(given, Mapping) else given
 
     @model_validator(mode="after")
     def _engines_can_do_their_tasks(self) -> "CorpusSettings":

@@ -9,7 +9,7 @@ import pytest
 
 from graphrag_dagster import prompts
 from graphrag_dagster.core.language.answer_form import AnswerForm, most_sentences
-from graphrag_dagster.core.language.llm.answers import LlmAnswerer
+from graphrag_dagster.core.language.llm.answerer import LlmAnswerer
 from graphrag_dagster.core.language.tasks import ContextUnit, PartialAnswer, Turn
 from graphrag_dagster.core.search.context.answer import Answer
 from graphrag_dagster.core.search.methods.global_search import global_search

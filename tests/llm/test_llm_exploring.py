@@ -7,7 +7,7 @@ import pytest
 
 from graphrag_dagster import prompts
 from graphrag_dagster.core.language.exploring import BatchRatings, Exploration, FollowUp
-from graphrag_dagster.core.language.llm.answers import LlmAnswerer
+from graphrag_dagster.core.language.llm.answerer import LlmAnswerer
 from graphrag_dagster.core.language.llm.exploring import LlmExplorer
 from graphrag_dagster.core.language.llm.rating import LlmReportRater, read_rating
 from graphrag_dagster.core.language.tasks import ContextUnit

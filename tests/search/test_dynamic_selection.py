@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from graphrag_dagster.core.language.embedders import StaticEmbedder
 from graphrag_dagster.core.language.exploring import BatchRatings, Rating
-from graphrag_dagster.core.language.extractive.answers import ExtractiveAnswerer
+from graphrag_dagster.core.language.extractive.answerer import ExtractiveAnswerer
 from graphrag_dagster.core.language.extractive.rating import ExtractiveReportRater
 from graphrag_dagster.core.language.tasks import ContextUnit, Engine, FinalAnswer, PartialAnswer, Usage
 from graphrag_dagster.core.search.context.answer import Answer

@@ -6,7 +6,7 @@ from time import monotonic
 
 from graphrag_dagster.catalogue.registry import loaded, ways
 from graphrag_dagster.catalogue.ways import AUTO
-from graphrag_dagster.core.accounting.evaluation import WaySize
+from graphrag_dagster.core.accounting.evaluation_size import WaySize
 from graphrag_dagster.core.language.tasks import Turn
 from graphrag_dagster.core.search.asked import Asked, Basis, Engines
 from graphrag_dagster.core.search.context.answer import Answer

@@ -1,7 +1,7 @@
 """What one question asks of a model, by the way it is answered; told before anything is sent."""
 
 from graphrag_dagster.catalogue.ways import GLOBAL
-from graphrag_dagster.core.accounting.evaluation import WaySize
+from graphrag_dagster.core.accounting.evaluation_size import WaySize
 from graphrag_dagster.core.accounting.planning import Range, exactly
 from graphrag_dagster.core.search.asked import Basis
 from graphrag_dagster.core.search.methods.global_search import chunks_of

@@ -1,8 +1,9 @@
 """An indexed corpus to ask: the same for the command line, Python, the servers and Dagster.
 
->>> from graphrag_dagster import Index                        # doctest: +SKIP
->>> answer = Index.open("harbour").ask("Who built the quay?")  # doctest: +SKIP
->>> print(answer.text)                                         # doctest: +SKIP
+>>> from graphrag_dagster import Index
+>>> answer = Index.open("coast").ask("Who led the Dockers Union?", method="basic")
+>>> answer.sources[0].path, answer.sources[0].quotation
+('news/strike.md', 'Hanna Quill led the Dockers Union.')
 """
 
 import uuid

@@ -3,7 +3,7 @@
 import polars as pl
 
 from graphrag_dagster import tables
-from graphrag_dagster.core.accounting.evaluation import EvaluationSize, plan_evaluation
+from graphrag_dagster.core.accounting.evaluation_size import EvaluationSize, plan_evaluation
 from graphrag_dagster.model_calls.endpoint.chat import OpenAIChatModel
 from graphrag_dagster.model_calls.memory.account import price_of
 from graphrag_dagster.operations.asking.index import Index
