@@ -39,7 +39,7 @@ CALLED = {
     "graph/community_members": "core/graph/hierarchy.py:as_hierarchy",
     "graph/cold_start_edges": "core/graph/leiden.py:clustered",
     "graph/clustering_state": "core/graph/clustering.py:cluster",
-    "reports/community_reports": "core/language/extractive/reports.py:ExtractiveReportWriter.write",
+    "reports/community_reports": "core/language/extractive/report_writer.py:ExtractiveReportWriter.write",
     "reports/report_findings": "core/text/citations.py:parse_citations",
     "reports/report_references": "core/reports/references.py:References.resolve",
     "reports/report_contexts": "core/reports/packing.py:Packer.pack",
