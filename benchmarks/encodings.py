@@ -20,9 +20,9 @@ import chardet
 import charset_normalizer
 import yaml
 
-from graphrag_dagster.core.corpus.decoding import decode
-from graphrag_dagster.core.corpus.legacy_encodings import detect
-from graphrag_dagster.core.corpus.records import RefusedError
+from graphrag_dagster.core.files.decoding import decode
+from graphrag_dagster.core.files.legacy_encodings import detect
+from graphrag_dagster.core.files.records import RefusedError
 
 WRITTEN = Path(__file__).parent / "encodings.yaml"
 PAGE = "The minutes of the council were kept by hand and copied once a year.\n" * 20

@@ -10,7 +10,6 @@ from pathlib import Path
 
 import polars as pl
 
-from graphrag_dagster.core.corpus.tokens import get_tokenizer
 from graphrag_dagster.core.graph.leiden import Hierarchy, hierarchical_communities
 from graphrag_dagster.core.graph.levels import check_partition, coverage, levels
 from graphrag_dagster.core.graph.merging import merge_entities, merge_relationships
@@ -18,6 +17,7 @@ from graphrag_dagster.core.language.tasks import MergedDescription
 from graphrag_dagster.core.reports.context import ChildReport, PackedContext
 from graphrag_dagster.core.reports.elements import index_elements
 from graphrag_dagster.core.reports.packing import Packer
+from graphrag_dagster.core.text.tokens import get_tokenizer
 from graphrag_dagster.tables import CLAIMS
 
 FOLDER = Path(__file__).parents[1] / "../shared/data/msft_graphrag/verbs_data"

@@ -37,7 +37,7 @@ INDEX = """
 import sys, time
 if __name__ == "__main__":
     from dagster import DagsterEventType
-    from graphrag_dagster.cli.running import run_job
+    from graphrag_dagster.cli.output.running import run_job
     begin = time.monotonic()
     result = run_job("measured")
     print(f"total {time.monotonic() - begin:.2f}")
@@ -49,7 +49,7 @@ if __name__ == "__main__":
 
 FORGET = """
 if __name__ == "__main__":
-    from graphrag_dagster.resources.extractions import begin_replacing
+    from graphrag_dagster.operations.keeping.extractions import begin_replacing
     from graphrag_dagster.resources.warehouse import Warehouse
     begin_replacing(Warehouse(), "measured")
 """

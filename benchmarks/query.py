@@ -32,13 +32,13 @@ sys.path.insert(0, str(ROOT / "tests"))
 from random_graph import random_graph
 
 from graphrag_dagster import Index, tables
-from graphrag_dagster.cli.running import run_job
-from graphrag_dagster.core.corpus.tokens import get_tokenizer
+from graphrag_dagster.cli.output.running import run_job
 from graphrag_dagster.core.language.embedders import StaticEmbedder
-from graphrag_dagster.core.search.global_search import chunks_of
-from graphrag_dagster.core.search.index import IndexSnapshot
-from graphrag_dagster.core.search.local import Ranked, Shares, local_context
+from graphrag_dagster.core.search.context.index import IndexSnapshot
+from graphrag_dagster.core.search.methods.global_search import chunks_of
+from graphrag_dagster.core.search.methods.local import Ranked, Shares, local_context
 from graphrag_dagster.core.search.retrieval.retriever import Retriever
+from graphrag_dagster.core.text.tokens import get_tokenizer
 from graphrag_dagster.resources.published import publish
 from graphrag_dagster.resources.warehouse import Warehouse
 from support.serve import ServedEndpoint

@@ -3,7 +3,7 @@
 import random
 
 from graphrag_dagster import tables
-from graphrag_dagster.core.search.index import IndexSnapshot
+from graphrag_dagster.core.search.context.index import IndexSnapshot
 
 
 def random_graph(entities: int, seed: int = 7) -> IndexSnapshot:

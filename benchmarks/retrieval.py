@@ -95,7 +95,7 @@ def index(name: str, home: Path) -> None:
         "tables: {passages.jsonl: {title: title, text: text}}\n"
         f"text_units: {{strategy: none}}\nextraction: {{processes: {os.cpu_count() or 1}}}\n"
     )
-    from graphrag_dagster.cli.running import run_job
+    from graphrag_dagster.cli.output.running import run_job
 
     begin = time.monotonic()
     run_job("measured")

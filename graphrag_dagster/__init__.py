@@ -9,7 +9,7 @@ __all__ = ["Index", "__version__"]
 def __getattr__(name: str) -> Any:
     # Importing the package stays light: the core must not pull in what opening an index needs.
     if name == "Index":
-        from graphrag_dagster.resources.index import Index
+        from graphrag_dagster.operations.asking.index import Index
 
         return Index
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

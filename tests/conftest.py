@@ -115,7 +115,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 @pytest.fixture(scope="session")
 def indexed_home(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A home whose corpus ``coast`` is indexed without a model; not to be changed."""
-    from graphrag_dagster.cli.running import run_job
+    from graphrag_dagster.cli.output.running import run_job
 
     def fill(folder: Path) -> None:
         write_corpus(folder / "corpora")
@@ -134,8 +134,8 @@ def coast(indexed_home: Path, home: Path) -> Path:
 @pytest.fixture(scope="session")
 def modelled_home(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A home whose corpus ``coast`` was indexed by a model; not to be changed."""
-    from graphrag_dagster.cli.running import run_job
-    from graphrag_dagster.resources.memory.database import database_at
+    from graphrag_dagster.cli.output.running import run_job
+    from graphrag_dagster.model_calls.memory.database import database_at
 
     def fill(folder: Path) -> None:
         with ScriptedEndpoint() as endpoint:

@@ -4,21 +4,30 @@ from collections.abc import Sequence
 
 from dagster import AssetsDefinition
 
-from graphrag_dagster.assets.answers import answers
-from graphrag_dagster.assets.communities import community_hierarchy
-from graphrag_dagster.assets.corpus import corpus_documents, text_chunks
-from graphrag_dagster.assets.embeddings import entity_embeddings, report_embeddings, text_unit_embeddings
-from graphrag_dagster.assets.evaluation import answer_claims, diversity_clusters, judgements, quality
-from graphrag_dagster.assets.evaluation_report import evaluation_report
-from graphrag_dagster.assets.extraction import extraction
-from graphrag_dagster.assets.graph import claims, entities, relationships
-from graphrag_dagster.assets.publishing import published_results, published_snapshot
-from graphrag_dagster.assets.questions import questions, written_questions
-from graphrag_dagster.assets.reports import reports
+from graphrag_dagster.assets.evaluating.answers import answers
+from graphrag_dagster.assets.evaluating.evaluation import (
+    answer_claims,
+    diversity_clusters,
+    judgements,
+    quality,
+)
+from graphrag_dagster.assets.evaluating.evaluation_report import evaluation_report
+from graphrag_dagster.assets.evaluating.questions import questions, written_questions
+from graphrag_dagster.assets.evaluating.statistics import evaluation_statistics
+from graphrag_dagster.assets.evaluating.studies import extraction_study, window_answers, window_judgements
+from graphrag_dagster.assets.evaluating.themes import reason_themes
+from graphrag_dagster.assets.indexing.communities import community_hierarchy
+from graphrag_dagster.assets.indexing.corpus import corpus_documents, text_chunks
+from graphrag_dagster.assets.indexing.embeddings import (
+    entity_embeddings,
+    report_embeddings,
+    text_unit_embeddings,
+)
+from graphrag_dagster.assets.indexing.extraction import extraction
+from graphrag_dagster.assets.indexing.graph import claims, entities, relationships
+from graphrag_dagster.assets.indexing.publishing import published_results, published_snapshot
+from graphrag_dagster.assets.indexing.reports import reports
 from graphrag_dagster.assets.sql_models import SQL_ASSETS
-from graphrag_dagster.assets.statistics import evaluation_statistics
-from graphrag_dagster.assets.studies import extraction_study, window_answers, window_judgements
-from graphrag_dagster.assets.themes import reason_themes
 from graphrag_dagster.assets.usage import model_usage
 
 ASSETS: Sequence[AssetsDefinition] = (

@@ -9,8 +9,8 @@ from dagster import (
     TableColumnLineage,
 )
 
-from graphrag_dagster.assets.declare import data_version, describe, key_of, table_asset
 from graphrag_dagster.dbt_like_sql.loader import SqlModel, load_models
+from graphrag_dagster.orchestration.declare import data_version, describe, key_of, table_asset
 from graphrag_dagster.resources.warehouse import Warehouse
 from graphrag_dagster.tables import table
 

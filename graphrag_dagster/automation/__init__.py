@@ -12,7 +12,7 @@ from dagster import (
 from graphrag_dagster.automation.batches import finished_batches
 from graphrag_dagster.automation.folders import corpora_sensor
 from graphrag_dagster.automation.schedules import nightly, scheduled_corpora
-from graphrag_dagster.conditions import ON_REQUEST
+from graphrag_dagster.orchestration.conditions import ON_REQUEST
 
 outdated_assets = AutomationConditionSensorDefinition(
     "outdated_assets",

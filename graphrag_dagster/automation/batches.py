@@ -3,11 +3,11 @@
 from dagster import DefaultSensorStatus, RunRequest, SensorEvaluationContext, SensorResult, sensor
 
 from graphrag_dagster.core.ids import stable_id
-from graphrag_dagster.jobs import INDEX
-from graphrag_dagster.partitions import CORPUS
-from graphrag_dagster.resources.batch_refresh import finished
+from graphrag_dagster.model_calls.batches.batch_refresh import finished
+from graphrag_dagster.model_calls.memory.database import database_at
+from graphrag_dagster.orchestration.jobs import INDEX
+from graphrag_dagster.orchestration.partitions import CORPUS
 from graphrag_dagster.resources.home import memory_file
-from graphrag_dagster.resources.memory.database import database_at
 
 
 @sensor(

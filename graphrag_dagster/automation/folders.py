@@ -14,17 +14,17 @@ from dagster import (
 )
 
 from graphrag_dagster.automation.watch import GONE_TICKS, Memory
-from graphrag_dagster.core.errors import GraphragError
-from graphrag_dagster.hooks import PARTITION_TAG
-from graphrag_dagster.jobs import INDEX
-from graphrag_dagster.partitions import CORPUS
-from graphrag_dagster.resources.corpora import CorpusStore
-from graphrag_dagster.resources.warehouse import Warehouse
-from graphrag_dagster.resources.watching import (
+from graphrag_dagster.errors import GraphragError
+from graphrag_dagster.operations.keeping.watching import (
     changed_since_published,
     cheap_fingerprint,
     content_fingerprint,
 )
+from graphrag_dagster.orchestration.hooks import PARTITION_TAG
+from graphrag_dagster.orchestration.jobs import INDEX
+from graphrag_dagster.orchestration.partitions import CORPUS
+from graphrag_dagster.resources.corpora import CorpusStore
+from graphrag_dagster.resources.warehouse import Warehouse
 
 _UNDER_WAY = [
     DagsterRunStatus.QUEUED,

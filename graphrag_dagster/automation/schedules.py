@@ -17,12 +17,12 @@ from dagster import (
 )
 from dagster._utils.schedules import cron_string_iterator
 
-from graphrag_dagster.core.errors import GraphragError
-from graphrag_dagster.jobs import INDEX
-from graphrag_dagster.partitions import CORPUS
+from graphrag_dagster.errors import GraphragError
+from graphrag_dagster.operations.keeping.watching import changed_since_published
+from graphrag_dagster.orchestration.jobs import INDEX
+from graphrag_dagster.orchestration.partitions import CORPUS
 from graphrag_dagster.resources.corpora import CorpusStore
 from graphrag_dagster.resources.warehouse import Warehouse
-from graphrag_dagster.resources.watching import changed_since_published
 from graphrag_dagster.settings import FILE_NAME
 from graphrag_dagster.settings.schedule import ScheduleSettings
 

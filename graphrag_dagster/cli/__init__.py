@@ -52,9 +52,9 @@ def _told(error: BaseException) -> int:
     """Print what a user can mend, and return the exit code; anything else is raised again."""
     import typer
 
-    from graphrag_dagster.cli.console import print_error
-    from graphrag_dagster.core.errors import GraphragError
+    from graphrag_dagster.cli.output.console import print_error
     from graphrag_dagster.core.system_errors import told_of
+    from graphrag_dagster.errors import GraphragError
 
     match error:
         case GraphragError():
@@ -74,7 +74,7 @@ def _told(error: BaseException) -> int:
 
 
 def _tell_misuse(error: "typer.TyperException") -> None:
-    from graphrag_dagster.cli.console import print_error
+    from graphrag_dagster.cli.output.console import print_error
 
     # Where only help was asked for, it has been printed and there is no more to tell.
     if told := error.format_message().rstrip("."):

@@ -65,7 +65,7 @@ def init(
     name: Annotated[str, typer.Argument(help="Name of the new corpus.", show_default=False)],
 ) -> None:
     """Make a corpus folder with a commented corpus.yaml; put your documents into it."""
-    from graphrag_dagster.cli.initialising import init_corpus
+    from graphrag_dagster.cli.commands.initialising import init_corpus
 
     init_corpus(name)
 
@@ -86,8 +86,8 @@ def index(
     Exit codes: 0 done; 1 an error; 3 done, but something a model was to give is missing; 4 stopped before a
     limit of tokens or money; 5 waits for a batch.
     """
-    from graphrag_dagster.cli.indexing import index_corpus
-    from graphrag_dagster.cli.running import Budget
+    from graphrag_dagster.cli.commands.indexing import index_corpus
+    from graphrag_dagster.cli.output.running import Budget
 
     code = index_corpus(target, budget=Budget(max_tokens, max_usd), cold=cold, again=again, as_json=as_json)
     if code:
@@ -111,7 +111,7 @@ def doctor(
     Only endpoints that the corpus uses, or the variable names, are called. Exit codes: 0 the endpoint can be
     used, or none is needed; 1 it cannot.
     """
-    from graphrag_dagster.cli.doctoring import doctor as probe
+    from graphrag_dagster.cli.commands.doctoring import doctor as probe
 
     if code := probe(target, as_json=as_json):
         raise typer.Exit(code)
@@ -120,7 +120,7 @@ def doctor(
 @app.command()
 def plan(target: Target, as_json: Json = False) -> None:
     """Estimate calls, tokens and money of the next index, from the real text units; nothing is sent."""
-    from graphrag_dagster.cli.planning import show_plan
+    from graphrag_dagster.cli.commands.planning import show_plan
 
     show_plan(target, as_json=as_json)
 
@@ -145,7 +145,7 @@ def ask(
     as_json: Json = False,
 ) -> None:
     """Answer a question with numbered sources: file, characters and the words there."""
-    from graphrag_dagster.cli.asking import Asked, ask_corpus
+    from graphrag_dagster.cli.commands.asking import Asked, ask_corpus
 
     asked = Asked(question, method, level, response_type, general_knowledge)
     ask_corpus(name, asked, as_json=as_json)
@@ -159,7 +159,7 @@ def trace(
     level: Level = None,
 ) -> None:
     """Answer a question, and show the tree from each sentence down to the words it rests on."""
-    from graphrag_dagster.cli.asking import Asked, ask_corpus
+    from graphrag_dagster.cli.commands.asking import Asked, ask_corpus
 
     ask_corpus(name, Asked(question, method, level), as_json=False, tree=True)
 
@@ -176,8 +176,8 @@ def answer(
     Exit codes: 0 done; 1 an error; 3 done, but something a model was to give is missing; 4 stopped before a
     limit of tokens or money. Replies that were mended, nothing lost, are counted and change no code.
     """
-    from graphrag_dagster.cli.answering import answer_corpus
-    from graphrag_dagster.cli.running import Budget
+    from graphrag_dagster.cli.commands.answering import answer_corpus
+    from graphrag_dagster.cli.output.running import Budget
 
     if code := answer_corpus(name, Budget(max_tokens, max_usd), as_json=as_json):
         raise typer.Exit(code)
@@ -201,8 +201,8 @@ def evaluate(
     What is known is not paid again. Exit codes: 0 done; 1 an error; 3 done, but something a model was to give
     is missing; 4 stopped before a limit of tokens or money; 5 waits for a batch.
     """
-    from graphrag_dagster.cli.evaluating import evaluate_corpus
-    from graphrag_dagster.cli.running import Budget
+    from graphrag_dagster.cli.commands.evaluating import evaluate_corpus
+    from graphrag_dagster.cli.output.running import Budget
 
     code = evaluate_corpus(
         name, sample=sample, budget=Budget(max_tokens, max_usd), plan_only=plan_only, as_json=as_json
@@ -219,7 +219,7 @@ def report(
     ] = None,
 ) -> None:
     """Write the report of the last evaluation as one HTML page, and its figures as PNG."""
-    from graphrag_dagster.cli.evaluating import write_report
+    from graphrag_dagster.cli.commands.evaluating import write_report
 
     write_report(name, out)
 
@@ -246,8 +246,8 @@ def study(
     as_json: Json = False,
 ) -> None:
     """Study what a setting does, on a sample of the corpus."""
-    from graphrag_dagster.cli.evaluating import run_study
-    from graphrag_dagster.cli.running import Budget
+    from graphrag_dagster.cli.commands.evaluating import run_study
+    from graphrag_dagster.cli.output.running import Budget
 
     run_study(name, kind.value, Budget(max_tokens, max_usd), as_json=as_json)
 
@@ -260,7 +260,7 @@ def show(
     as_json: Json = False,
 ) -> None:
     """Show what was made of a corpus: counts, what was put aside, biggest communities and their reports."""
-    from graphrag_dagster.cli.showing import show_corpus
+    from graphrag_dagster.cli.commands.showing import show_corpus
 
     show_corpus(name, reports, level, as_json=as_json)
 
@@ -268,7 +268,7 @@ def show(
 @app.command()
 def corpora(as_json: Json = False) -> None:
     """List the corpora and what has been made of them."""
-    from graphrag_dagster.cli.showing import list_corpora
+    from graphrag_dagster.cli.commands.showing import list_corpora
 
     list_corpora(as_json=as_json)
 
@@ -289,8 +289,8 @@ def sql(
     memory_mb: Annotated[int, typer.Option(min=50, max=1_000_000, help="Most memory of the query.")] = 1000,
 ) -> None:
     """Query a corpus's tables, read-only, without access to files, extensions or the network."""
-    from graphrag_dagster.cli.querying import run_sql
-    from graphrag_dagster.resources.sql_sandbox import SqlLimits
+    from graphrag_dagster.cli.commands.querying import run_sql
+    from graphrag_dagster.operations.querying.sql_sandbox import SqlLimits
 
     limits = SqlLimits(seconds, memory_mb)
     run_sql(name, query, csv=csv, formula_safe=formula_safe, as_json=as_json, limits=limits)
@@ -303,7 +303,7 @@ def batches(
     as_json: Json = False,
 ) -> None:
     """Show how far the batches are that a provider works on, and collect what is done."""
-    from graphrag_dagster.cli.batching import cancel_batch, list_batches
+    from graphrag_dagster.cli.commands.batching import cancel_batch, list_batches
 
     if cancel:
         cancel_batch(cancel)
@@ -317,7 +317,7 @@ app.add_typer(cache, name="cache")
 @cache.command()
 def stats(as_json: Json = False) -> None:
     """Show how much is remembered, and what uses it."""
-    from graphrag_dagster.cli.caching import show_stats
+    from graphrag_dagster.cli.commands.caching import show_stats
 
     show_stats(as_json=as_json)
 
@@ -331,7 +331,7 @@ def prune(
     as_json: Json = False,
 ) -> None:
     """Forget what a corpus no longer uses; no text of its deleted documents stays."""
-    from graphrag_dagster.cli.caching import prune as prune_corpus
+    from graphrag_dagster.cli.commands.caching import prune as prune_corpus
 
     prune_corpus(corpus, everything=everything, as_json=as_json)
 
@@ -342,7 +342,7 @@ def export(
     corpus: Annotated[str | None, typer.Option(help="Only what this corpus uses.")] = None,
 ) -> None:
     """Write every remembered reply, with its use, to a file."""
-    from graphrag_dagster.cli.caching import export as export_replies
+    from graphrag_dagster.cli.commands.caching import export as export_replies
 
     export_replies(file, corpus)
 
@@ -366,7 +366,7 @@ def why(
     as_json: Json = False,
 ) -> None:
     """Show what a row was made from, down to the words of the documents."""
-    from graphrag_dagster.cli.lineage import show_why
+    from graphrag_dagster.cli.commands.lineage import show_why
 
     show_why(name, kind, row, everything=everything, as_json=as_json)
 
@@ -379,7 +379,7 @@ def impact(
     as_json: Json = False,
 ) -> None:
     """Show what would go and what would change without a document."""
-    from graphrag_dagster.cli.lineage import show_impact
+    from graphrag_dagster.cli.commands.lineage import show_impact
 
     show_impact(name, document, everything=everything, as_json=as_json)
 
@@ -387,7 +387,7 @@ def impact(
 @app.command()
 def snapshots(name: Name, as_json: Json = False) -> None:
     """List the published snapshots of a corpus that are kept; what is read is the current one."""
-    from graphrag_dagster.cli.publishing import show_snapshots
+    from graphrag_dagster.cli.commands.snapshotting import show_snapshots
 
     show_snapshots(name, as_json=as_json)
 
@@ -402,7 +402,7 @@ def rollback(
     as_json: Json = False,
 ) -> None:
     """Have readers read an older snapshot again, until the next index publishes the newest."""
-    from graphrag_dagster.cli.publishing import roll_back
+    from graphrag_dagster.cli.commands.snapshotting import roll_back
 
     roll_back(name, version, as_json=as_json)
 
@@ -414,7 +414,7 @@ def delete(
     as_json: Json = False,
 ) -> None:
     """Delete all that was made of a corpus: tables, snapshots, report, replies, runs. Its folder stays."""
-    from graphrag_dagster.cli.removing import delete_corpus
+    from graphrag_dagster.cli.commands.removing import delete_corpus
 
     delete_corpus(name, yes=yes, as_json=as_json)
 
@@ -429,7 +429,7 @@ def purge(
     as_json: Json = False,
 ) -> None:
     """Delete what Dagster keeps of a corpus's runs: records, events, logs; samples of rows are among them."""
-    from graphrag_dagster.cli.removing import purge_corpus
+    from graphrag_dagster.cli.commands.removing import purge_corpus
 
     purge_corpus(name, keep_last=keep_last, as_json=as_json)
 
@@ -440,7 +440,7 @@ def status(target: Target, as_json: Json = False) -> None:
 
     Exit codes: 0 up to date; 1 an error; 6 something is to be done.
     """
-    from graphrag_dagster.cli.status import show_status
+    from graphrag_dagster.cli.commands.status import show_status
 
     if code := show_status(target, as_json=as_json):
         raise typer.Exit(code)
@@ -455,8 +455,8 @@ def serve(
     concurrency: Annotated[int, typer.Option(min=1, help="Questions answered at the same time.")] = 16,
 ) -> None:
     """Serve the corpora over HTTP, for OpenAI clients too; $GRAPHRAG_DAGSTER_TOKEN guards them."""
-    from graphrag_dagster.service.running import run
-    from graphrag_dagster.service.settings import ServiceSettings, token_from_environment
+    from graphrag_dagster.service.guarding.settings import ServiceSettings, token_from_environment
+    from graphrag_dagster.service.http.running import run
 
     settings = ServiceSettings(host=host, port=port, token=token_from_environment(), max_asks=concurrency)
     if number := run(settings, typer.echo):
@@ -466,6 +466,6 @@ def serve(
 @app.command()
 def mcp() -> None:
     """Serve the corpora as tools of the Model Context Protocol, on standard input and output."""
-    from graphrag_dagster.service.mcp_server import run_stdio
+    from graphrag_dagster.service.tools.mcp_server import run_stdio
 
     run_stdio()

@@ -3,7 +3,7 @@
 from functools import cache
 from importlib.resources import files
 
-from graphrag_dagster.core.language.llm.prompts_port import Prompt
+from graphrag_dagster.core.language.chat.prompt import Prompt
 
 _SUFFIX = ".txt"
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import duckdb
 
-from graphrag_dagster.core.errors import WarehouseError
+from graphrag_dagster.errors import WarehouseError
 from graphrag_dagster.resources.durable import sync_folder
 from graphrag_dagster.resources.warehouse import Warehouse
 

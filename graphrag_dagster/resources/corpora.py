@@ -7,12 +7,12 @@ from pathlib import Path
 
 from dagster import ConfigurableResource
 
-from graphrag_dagster.core.corpus.columns import ColumnNames
 from graphrag_dagster.core.corpus.documents import CorpusContents, read_corpus
-from graphrag_dagster.core.corpus.files import discover
-from graphrag_dagster.core.corpus.hashing import hash_files
-from graphrag_dagster.core.corpus.limits import FileLimits
-from graphrag_dagster.core.errors import CorpusError
+from graphrag_dagster.core.files.columns import ColumnNames
+from graphrag_dagster.core.files.discovery import discover
+from graphrag_dagster.core.files.hashing import hash_files
+from graphrag_dagster.core.files.limits import FileLimits
+from graphrag_dagster.errors import CorpusError
 from graphrag_dagster.resources.home import corpora_root
 from graphrag_dagster.settings import CorpusSettings, load_settings
 from graphrag_dagster.tables import ALL_TABLES

@@ -6,14 +6,15 @@ from contextlib import contextmanager
 from dagster import ConfigurableResource, DagsterLogManager, InitResourceContext
 from pydantic import Field
 
+from graphrag_dagster.catalogue.registry import named, stages
 from graphrag_dagster.core.accounting.budget import Amount, Budget
 from graphrag_dagster.core.progress import Listener, listening
+from graphrag_dagster.engines.session import Session
+from graphrag_dagster.model_calls.memory.account import Account
+from graphrag_dagster.model_calls.memory.database import database_at
+from graphrag_dagster.model_calls.memory.replies import Replies, User
+from graphrag_dagster.model_calls.memory.usage import UsageLog
 from graphrag_dagster.resources.home import memory_file
-from graphrag_dagster.resources.memory.account import Account
-from graphrag_dagster.resources.memory.database import database_at
-from graphrag_dagster.resources.memory.replies import Replies, User
-from graphrag_dagster.resources.memory.usage import UsageLog
-from graphrag_dagster.resources.session import Session
 from graphrag_dagster.settings import CorpusSettings
 
 
@@ -40,7 +41,11 @@ class Language(ConfigurableResource[None]):
         """Return the engines of a corpus as one asset uses them in one run.
 
         Nothing is loaded or called before a task runs.
+
+        Raises:
+            CatalogueError: no stage says that an asset of this name asks models.
         """
+        named({user: None for one in stages().values() for user in one.users}, asset, "user of models")
         database = database_at(memory_file())
         log = UsageLog(database)
         before = log.of_run(corpus, run_id)

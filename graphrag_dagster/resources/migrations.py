@@ -12,7 +12,7 @@ from pathlib import Path
 
 import duckdb
 
-from graphrag_dagster.core.errors import WarehouseError
+from graphrag_dagster.errors import WarehouseError
 
 _Step = Callable[[duckdb.DuckDBPyConnection], None]
 

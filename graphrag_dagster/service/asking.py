@@ -9,12 +9,12 @@ from typing import Any, TypeVar
 
 from starlette.requests import Request
 
-from graphrag_dagster.core.errors import QuestionError
-from graphrag_dagster.core.search.answer import Answer
-from graphrag_dagster.service.errors import ClientGone, Refusal
+from graphrag_dagster.core.search.context.answer import Answer
+from graphrag_dagster.errors import QuestionError
+from graphrag_dagster.service.guarding.errors import ClientGone, Refusal
+from graphrag_dagster.service.guarding.limits import Places
+from graphrag_dagster.service.guarding.settings import ServiceSettings
 from graphrag_dagster.service.library import OpenIndex
-from graphrag_dagster.service.limits import Places
-from graphrag_dagster.service.settings import ServiceSettings
 
 _T = TypeVar("_T")
 

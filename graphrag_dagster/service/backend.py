@@ -5,9 +5,10 @@ from typing import TypeVar
 
 from anyio.to_thread import run_sync
 
-from graphrag_dagster.core.errors import GraphragError, QuestionError
+from graphrag_dagster.errors import GraphragError, QuestionError
 from graphrag_dagster.service.asking import AskDesk, Asking, Question
-from graphrag_dagster.service.errors import Refusal
+from graphrag_dagster.service.guarding.errors import Refusal
+from graphrag_dagster.service.guarding.settings import ServiceSettings
 from graphrag_dagster.service.library import IndexCache, Library, OpenIndex, real_library
 from graphrag_dagster.service.models import (
     CorpusEntry,
@@ -17,7 +18,6 @@ from graphrag_dagster.service.models import (
     ReportBody,
     SourceBody,
 )
-from graphrag_dagster.service.settings import ServiceSettings
 
 _T = TypeVar("_T")
 

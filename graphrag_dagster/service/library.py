@@ -7,12 +7,12 @@ from typing import Protocol
 
 from anyio.to_thread import run_sync
 
-from graphrag_dagster.core.errors import GraphragError
-from graphrag_dagster.core.search.answer import Answer
+from graphrag_dagster.core.search.context.answer import Answer
+from graphrag_dagster.errors import GraphragError
 
 
 class OpenIndex(Protocol):
-    """One published snapshot of a corpus; see :class:`graphrag_dagster.resources.index.Index`."""
+    """One published snapshot of a corpus; see :class:`graphrag_dagster.operations.asking.index.Index`."""
 
     @property
     def version(self) -> str:
@@ -59,7 +59,7 @@ class Library(Protocol):
 
 def real_library() -> Library:
     """The corpora of this machine."""
-    from graphrag_dagster.resources.index import Index
+    from graphrag_dagster.operations.asking.index import Index
 
     return Index
 

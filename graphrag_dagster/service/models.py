@@ -4,9 +4,9 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, StringConstraints
 
-from graphrag_dagster.core.language.answer_form import LONGEST_RESPONSE_TYPE
+from graphrag_dagster.core.language.answer_form import KNOWLEDGE_MARK, LONGEST_RESPONSE_TYPE
 from graphrag_dagster.core.language.tasks import Engine, Usage
-from graphrag_dagster.core.search.answer import Answer, Call, ContextUse, Source, Statement
+from graphrag_dagster.core.search.context.answer import Answer, Call, ContextUse, Source, Statement
 
 METHODS = (
     "auto (chosen by the question), global (reports of a level), dynamic (reports chosen from the top down), "
@@ -23,8 +23,8 @@ RESPONSE_TYPES = (
     "most 200 characters; default: as the settings of the corpus say"
 )
 GENERAL_KNOWLEDGE = (
-    "a model may add what it knows of the world, each such sentence marked [LLM: verify]; default: as the "
-    "settings of the corpus say"
+    f"a model may add what it knows of the world, each such sentence marked {KNOWLEDGE_MARK}; default: as "
+    "the settings of the corpus say"
 )
 _METHOD_NAMES: list[JsonValue] = [
     None,

@@ -6,17 +6,20 @@ module.
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import Field, ValidationError, model_validator
 
-from graphrag_dagster.core.corpus.limits import DEFAULT_LIMITS
-from graphrag_dagster.core.errors import SettingsError
-from graphrag_dagster.core.language.answer_form import LONGEST_RESPONSE_TYPE
+from graphrag_dagster.catalogue.registry import embedders, engines, tasks, tasks_of
+from graphrag_dagster.core.files.limits import DEFAULT_LIMITS
+from graphrag_dagster.core.language.answer_form import KNOWLEDGE_MARK, LONGEST_RESPONSE_TYPE
 from graphrag_dagster.core.language.exemplars import MOST_EXAMPLES, ClaimExample, GraphExample, foreign_type
+from graphrag_dagster.errors import SettingsError
+from graphrag_dagster.settings.choices import Choice
 from graphrag_dagster.settings.evaluation import EvaluationSettings, QuestionSettings, StudySettings
 from graphrag_dagster.settings.model import ModelSettings
 from graphrag_dagster.settings.problems import told_of
+from graphrag_dagster.settings.profiles import ProfileName, with_profile
 from graphrag_dagster.settings.publishing import PublishingSettings
 from graphrag_dagster.settings.schedule import ScheduleSettings
 from graphrag_dagster.settings.section import EngineName, Method, PositiveInt, Section, Seed
@@ -24,7 +27,6 @@ from graphrag_dagster.settings.yaml_file import Location, read_yaml
 
 FILE_NAME = "corpus.yaml"
 
-Stage = Literal["extraction", "claims", "graph", "reports", "search", "questions", "evaluation"]
 Share = Annotated[float, Field(ge=0, lt=1)]
 _EXAMPLES = (
     "worked examples of the corpus's own domain that a model is shown in place of the general one; the "
@@ -221,7 +223,7 @@ class ReportSettings(Section):
 class EmbeddingSettings(Section):
     """Vectors of text units, entities and reports."""
 
-    embedder: Literal["static", "sentence-transformers", "endpoint"] = Field(
+    embedder: Annotated[str, Choice(embedders)] = Field(
         "static", description="packaged static vectors, sentence-transformers (extra), or the endpoint's"
     )
     model: str | None = Field(
@@ -287,14 +289,18 @@ class SearchSettings(Section):
     )
     general_knowledge: bool = Field(
         False,
-        description="a model may add what it knows of the world, each such sentence marked [LLM: verify]; "
-        "the extractive engine has no such knowledge and refuses",
+        description=f"a model may add what it knows of the world, each such sentence marked {KNOWLEDGE_MARK};"
+        " the extractive engine has no such knowledge and refuses",
     )
 
 
 class CorpusSettings(Section):
     """All settings of a corpus."""
 
+    profile: ProfileName = Field(
+        "default",
+        description="paper: what the paper fixes is as the paper has it, see below; single keys override it",
+    )
     description: str | None = Field(None, description="what the corpus is about")
     engine: EngineName = Field(
         "extractive", description="who does the language tasks unless a stage says otherwise"
@@ -319,10 +325,40 @@ class CorpusSettings(Section):
     schedule: ScheduleSettings = Field(default_factory=ScheduleSettings)
     model: ModelSettings = Field(default_factory=ModelSettings)
 
-    def engine_of(self, stage: Stage) -> EngineName:
-        """Return the engine of a stage: its own setting, else the corpus's."""
-        chosen: EngineName | None = getattr(self, stage).engine
+    @model_validator(mode="before")
+    @classmethod
+    def _filled_by_profile(cls, given: Any) -> Any:
+        default = cls.model_fields["engine"].default
+        return with_profile(given, default) if isinstance(given, Mapping) else given
+
+    @model_validator(mode="after")
+    def _engines_can_do_their_tasks(self) -> "CorpusSettings":
+        for section in {task.section for task in tasks().values() if not task.model_only}:
+            if section == "claims" and not self.claims.enabled:
+                continue
+            chosen, wanted = self.engine_of(section), {one.name for one in tasks_of(section)}
+            if not wanted.intersection(engines()[chosen].does):
+                able = ", ".join(one.name for one in engines().values() if wanted.intersection(one.does))
+                raise ValueError(
+                    f"the engine {chosen} is not for {section}; set {section}.engine to one of {able}"
+                )
+        return self
+
+    def engine_of(self, section: str) -> str:
+        """Return the name of the engine of a section: its own setting, else the corpus's."""
+        chosen: str | None = getattr(self, section).engine
         return chosen or self.engine
+
+    @property
+    def embeds_at_endpoint(self) -> bool:
+        """Whether vectors are asked of a model at the endpoint."""
+        return embedders()[self.embeddings.embedder].asks_model
+
+    def asks_model(self, section: str) -> bool:
+        """Whether the engine of a section asks a chat model; never for claims that are not enabled."""
+        if section == "claims" and not self.claims.enabled:
+            return False
+        return engines()[self.engine_of(section)].asks_model
 
 
 def load_settings(folder: Path) -> CorpusSettings:

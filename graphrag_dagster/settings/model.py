@@ -1,28 +1,33 @@
 """The section ``model``: the endpoint, and what single tasks have otherwise."""
 
-from typing import Annotated, Literal
+from typing import Annotated, Literal, TypeAlias
 
 from pydantic import Field, model_validator
 
+from graphrag_dagster.catalogue.registry import named, roles
+from graphrag_dagster.settings.choices import Choice
 from graphrag_dagster.settings.credentials import BaseUrl, Body, PlainText, VariableName
 from graphrag_dagster.settings.section import PositiveInt, Section
 
-TaskName = Literal["extract", "summarise", "report", "answer", "judge", "embed"]
+#: What a model is asked for.
+RoleName: TypeAlias = Annotated[str, Choice(roles)]
 Reasoning = Literal["off", "low", "medium", "high", "default"]
 
 Price = Annotated[float, Field(ge=0, le=1_000_000)]
 SamplingSeed = Annotated[int, Field(ge=-(2**63), lt=2**63)]
 
-_LONGEST_REPLY: dict[TaskName, int] = {
-    "extract": 4000,
-    "summarise": 1500,
-    "report": 2000,
-    "answer": 4000,
-    "judge": 1000,
-    "embed": 0,
-}
 #: At 0 most endpoints say the same again, and five verdicts are one; the paper's varied and were averaged.
 _VERDICTS_VARY = 0.7
+
+
+def _longest_replies() -> str:
+    return ", ".join(f"{one.name} {one.longest_reply}" for one in roles().values() if one.longest_reply)
+
+
+#: Keys that decide what a model replies: neither where it is asked does, nor how long a reply may be.
+DECIDING_REPLIES = ("name", "namespace", "temperature", "top_p", "seed", "reasoning", "extra_body")
+#: Keys that decide what it is asked.
+DECIDING_REQUESTS = ("replies", "logit_bias")
 
 
 class PriceSettings(Section):
@@ -75,8 +80,8 @@ class ModelSettings(Section):
     seed: SamplingSeed | None = Field(None, description="seed of the sampling, where the endpoint has one")
     max_output_tokens: PositiveInt | None = Field(
         None,
-        description="longest reply; default: extract 4000, summarise 1500, report 2000, answer 4000, "
-        "judge 1000; raised by itself where a reply is cut off",
+        description=f"longest reply; default: {_longest_replies()}; raised by itself where a reply is cut "
+        "off",
     )
     reasoning: Reasoning = Field(
         "off", description="hidden reasoning: switched off where the endpoint can, an effort, or its default"
@@ -112,7 +117,7 @@ class ModelSettings(Section):
         description="remembered replies of one namespace are never used in another; change it when another "
         "model answers under the same name",
     )
-    tasks: dict[TaskName, TaskModelSettings] = Field(
+    tasks: dict[RoleName, TaskModelSettings] = Field(
         default_factory=dict, description="task → what it has otherwise, such as another model"
     )
 
@@ -122,22 +127,27 @@ class ModelSettings(Section):
             raise ValueError("name the embedding model in embeddings.model, not in model.tasks.embed.name")
         return self
 
-    def for_task(self, task: TaskName) -> "ModelSettings":
-        """Return the settings in force for a task: its own where it has any, limits filled in."""
-        own = self.tasks.get(task)
+    def for_role(self, role: str) -> "ModelSettings":
+        """Return the settings in force for a role: its own where it has any, limits filled in.
+
+        Raises:
+            CatalogueError: there is no such role.
+        """
+        own = self.tasks.get(role)
         given = {} if own is None else {k: v for k, v in own if v is not None}
         merged = self.model_copy(update={**given, "tasks": {}})
+        longest = named(roles(), role, "role of a model").longest_reply
         if merged.max_output_tokens is None:
-            merged = merged.model_copy(update={"max_output_tokens": _LONGEST_REPLY[task]})
+            merged = merged.model_copy(update={"max_output_tokens": longest})
         return merged
 
     @property
     def verdict_temperature(self) -> float:
         """Temperature at which answers are compared; what else the task ``judge`` does keeps its own."""
-        judge = self.for_task("judge")
+        judge = self.for_role("judge")
         return judge.temperature if "temperature" in judge.model_fields_set else _VERDICTS_VARY
 
     @property
     def reply_limit(self) -> int:
         """Most tokens of a reply."""
-        return self.max_output_tokens or _LONGEST_REPLY["extract"]
+        return self.max_output_tokens or roles()["extract"].longest_reply

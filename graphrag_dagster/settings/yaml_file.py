@@ -10,8 +10,8 @@ from typing import Any
 
 import yaml
 
-from graphrag_dagster.core.errors import SettingsError
 from graphrag_dagster.core.printable import shortened
+from graphrag_dagster.errors import SettingsError
 from graphrag_dagster.settings.credentials import looks_like_a_key
 
 #: Keys and places in lists, from the top down to a value.

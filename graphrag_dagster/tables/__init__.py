@@ -5,7 +5,7 @@ column schema shown in Dagster, the blocking checks and the data dictionary. Eve
 column ``corpus``, which the warehouse adds on writing and leaves out on reading.
 """
 
-from graphrag_dagster.core.errors import WarehouseError
+from graphrag_dagster.errors import WarehouseError
 from graphrag_dagster.tables.answers import ANSWER_CITATIONS, ANSWER_CONTEXTS, ANSWER_COSTS, ANSWERS
 from graphrag_dagster.tables.declaration import ENGINES, SPANS, VECTOR, Column, Table
 from graphrag_dagster.tables.evaluation import (

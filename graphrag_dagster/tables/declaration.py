@@ -6,7 +6,7 @@ from types import MappingProxyType
 
 import polars as pl
 
-from graphrag_dagster.core.errors import WarehouseError
+from graphrag_dagster.errors import WarehouseError
 
 SPANS = 'STRUCT("start" INTEGER, "end" INTEGER)[]'
 VECTOR = "FLOAT[n]"

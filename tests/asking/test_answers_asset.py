@@ -6,12 +6,12 @@ import polars as pl
 import pytest
 
 from graphrag_dagster import tables
-from graphrag_dagster.cli.running import run_job
-from graphrag_dagster.core.errors import SettingsError
+from graphrag_dagster.cli.output.running import run_job
 from graphrag_dagster.definitions import defs
-from graphrag_dagster.resources.dagster_instance import instance
+from graphrag_dagster.errors import SettingsError
+from graphrag_dagster.operations.evaluating.questions import questions_of
+from graphrag_dagster.orchestration.dagster_instance import instance
 from graphrag_dagster.resources.integrity import violations
-from graphrag_dagster.resources.questions import questions_of
 from graphrag_dagster.resources.warehouse import Warehouse
 from graphrag_dagster.settings.evaluation import QuestionSettings
 from support.commands import Run

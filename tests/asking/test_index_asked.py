@@ -3,9 +3,9 @@ import json
 import pytest
 
 from graphrag_dagster import Index
-from graphrag_dagster.core.errors import CorpusError, QuestionError, WarehouseError
-from graphrag_dagster.core.search.answer import Answer
+from graphrag_dagster.core.search.context.answer import Answer
 from graphrag_dagster.core.search.searcher import CONDITIONS, METHODS
+from graphrag_dagster.errors import CorpusError, QuestionError, WarehouseError
 
 QUESTION = "Who led the Dockers Union?"
 FACT = "Hanna Quill led the Dockers Union."

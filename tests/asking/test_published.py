@@ -5,8 +5,8 @@ import duckdb
 import pytest
 
 from graphrag_dagster import Index, tables
-from graphrag_dagster.cli.running import run_job
-from graphrag_dagster.core.errors import QuestionError, WarehouseError
+from graphrag_dagster.cli.output.running import run_job
+from graphrag_dagster.errors import QuestionError, WarehouseError
 from graphrag_dagster.resources.published import publish, published
 from graphrag_dagster.resources.warehouse import Warehouse
 from support.corpora import write_corpus

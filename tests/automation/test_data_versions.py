@@ -7,9 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from graphrag_dagster import tables
-from graphrag_dagster.assets.declare import data_version
-from graphrag_dagster.cli.running import run_job
+from graphrag_dagster.cli.output.running import run_job
 from graphrag_dagster.definitions import defs
+from graphrag_dagster.orchestration.declare import data_version
 
 TABLE = tables.TEXT_UNIT_EMBEDDINGS
 DATA_VERSION = "dagster/data_version"

@@ -6,9 +6,9 @@ import pytest
 
 from graphrag_dagster.assets import ASSETS
 from graphrag_dagster.automation import SENSORS
-from graphrag_dagster.cli.running import run_job
-from graphrag_dagster.conditions import ON_REQUEST
+from graphrag_dagster.cli.output.running import run_job
 from graphrag_dagster.definitions import defs
+from graphrag_dagster.orchestration.conditions import ON_REQUEST
 from support.corpora import write_corpus
 
 DOCUMENTS = dg.AssetKey(["corpus", "documents"])

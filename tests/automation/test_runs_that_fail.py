@@ -6,14 +6,20 @@ from typing import Any
 import dagster as dg
 import pytest
 
-from graphrag_dagster import hooks
-from graphrag_dagster.assets import retrying
-from graphrag_dagster.cli.running import run_job
-from graphrag_dagster.core.errors import EndpointDown, EndpointError
+from graphrag_dagster.cli.output.running import run_job
 from graphrag_dagster.definitions import defs
-from graphrag_dagster.hooks import CALLS_TAG, CORPUS_TAG, TOKENS_TAG, USD_TAG, StepFailure, on_failure
-from graphrag_dagster.resources.dagster_instance import instance as make_instance
-from graphrag_dagster.resources.endpoint.checkup import WAYS
+from graphrag_dagster.errors import EndpointDown, EndpointError
+from graphrag_dagster.model_calls.probing.checkup import WAYS
+from graphrag_dagster.orchestration import hooks, retrying
+from graphrag_dagster.orchestration.dagster_instance import instance as make_instance
+from graphrag_dagster.orchestration.hooks import (
+    CALLS_TAG,
+    CORPUS_TAG,
+    TOKENS_TAG,
+    USD_TAG,
+    StepFailure,
+    on_failure,
+)
 from graphrag_dagster.resources.warehouse import Warehouse
 from support.corpora import write_corpus
 from support.endpoint import Fault, ScriptedEndpoint

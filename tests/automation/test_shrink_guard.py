@@ -6,10 +6,10 @@ import polars as pl
 import pytest
 
 from graphrag_dagster import tables
-from graphrag_dagster.cli.running import run_job
-from graphrag_dagster.core.errors import WarehouseError
+from graphrag_dagster.cli.output.running import run_job
+from graphrag_dagster.errors import WarehouseError
+from graphrag_dagster.operations.keeping.shrinkage import shrinkage
 from graphrag_dagster.resources.published import publish, published
-from graphrag_dagster.resources.shrinkage import shrinkage
 from graphrag_dagster.resources.warehouse import Warehouse
 from graphrag_dagster.tables import Table
 from support.corpora import write_corpus

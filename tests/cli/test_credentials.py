@@ -7,7 +7,7 @@ from urllib.parse import quote
 
 import pytest
 
-from graphrag_dagster.resources import batching
+from graphrag_dagster.model_calls.batches import batching
 from graphrag_dagster.resources.warehouse import Warehouse
 from support.commands import Run
 from support.corpora import write_corpus

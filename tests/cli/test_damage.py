@@ -3,21 +3,19 @@
 import json
 from pathlib import Path
 
-import duckdb
 import pytest
 from fastapi.testclient import TestClient
 
 from graphrag_dagster import tables
-from graphrag_dagster.core.errors import DamagedError
+from graphrag_dagster.errors import DamagedError
+from graphrag_dagster.model_calls.memory.database import Database, MemoryFileError
+from graphrag_dagster.operations.keeping.shrinkage import shrinkage
+from graphrag_dagster.operations.keeping.watching import changed_since_published
 from graphrag_dagster.resources.corpora import CorpusStore
-from graphrag_dagster.resources.memory.database import Database, MemoryFileError
-from graphrag_dagster.resources.opening import is_busy
 from graphrag_dagster.resources.published import publish, published
-from graphrag_dagster.resources.shrinkage import shrinkage
 from graphrag_dagster.resources.warehouse import Warehouse
-from graphrag_dagster.resources.watching import changed_since_published
-from graphrag_dagster.service.app import make_app
-from graphrag_dagster.service.settings import ServiceSettings
+from graphrag_dagster.service.guarding.settings import ServiceSettings
+from graphrag_dagster.service.http.app import make_app
 from support.commands import Run
 from support.corpora import write_corpus
 from support.damage import Spoil, blotted, cut, holed, holed_memory, without_log
@@ -92,11 +90,6 @@ def test_a_damaged_working_file_is_named_with_the_way_out(run: Run, coast: Path,
     assert str(file) in str(raised.value)
     # Who asks reads the snapshot.
     assert run(*ASK)[0] == 0
-
-
-def test_a_file_is_busy_only_where_duckdb_says_so() -> None:
-    assert is_busy(duckdb.IOException('IO Error: Could not set lock on file "a.duckdb": held in python'))
-    assert not is_busy(duckdb.IOException('IO Error: Cannot open file "/locked/blocks.duckdb"'))
 
 
 @pytest.mark.parametrize("spoil", [cut, blotted, holed_memory])

@@ -9,8 +9,8 @@ from dagster import DagsterInstance, SensorResult, build_sensor_context
 
 from graphrag_dagster import tables
 from graphrag_dagster.automation import finished_batches
-from graphrag_dagster.resources import batching
-from graphrag_dagster.resources.dagster_instance import instance
+from graphrag_dagster.model_calls.batches import batching
+from graphrag_dagster.orchestration.dagster_instance import instance
 from graphrag_dagster.resources.warehouse import Warehouse
 from support.commands import Run
 from support.endpoint import Fault, Scripted, ScriptedEndpoint, name_pattern_script

@@ -6,15 +6,15 @@ import time
 import pytest
 from rich.console import Console
 
-from graphrag_dagster.cli import progress as shown_progress
-from graphrag_dagster.cli.indexing import show_outlook
-from graphrag_dagster.cli.progress import ProgressBars, ProgressLines, progress_on, span
+from graphrag_dagster.cli.commands.indexing import show_outlook
+from graphrag_dagster.cli.output import progress as shown_progress
+from graphrag_dagster.cli.output.progress import ProgressBars, ProgressLines, progress_on, span
 from graphrag_dagster.core.accounting.duration import extractive_seconds, model_seconds
 from graphrag_dagster.core.accounting.planning import Estimate, Range, exactly
 from graphrag_dagster.core.progress import listening, say, stage
 from graphrag_dagster.core.waiting import Call, under_way
-from graphrag_dagster.resources.memory.indexings import Indexing
-from graphrag_dagster.resources.outlook import Outlook
+from graphrag_dagster.model_calls.memory.indexings import Indexing
+from graphrag_dagster.operations.planning.outlook import Outlook
 
 
 @pytest.fixture

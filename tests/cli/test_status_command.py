@@ -10,11 +10,11 @@ import polars as pl
 import pytest
 
 from graphrag_dagster import tables
-from graphrag_dagster.cli.indexing import published_as_it_is
+from graphrag_dagster.cli.commands.indexing import published_as_it_is
+from graphrag_dagster.operations.keeping.residue import note_file
+from graphrag_dagster.orchestration.dagster_instance import instance
 from graphrag_dagster.resources.corpora import CorpusStore
-from graphrag_dagster.resources.dagster_instance import instance
 from graphrag_dagster.resources.published import Origin, publish, published, rollback
-from graphrag_dagster.resources.residue import note_file
 from graphrag_dagster.resources.warehouse import Warehouse
 from support.commands import Run
 from support.corpora import write_corpus
@@ -239,7 +239,7 @@ def test_a_manifest_that_tells_less_is_believed_as_far_as_it_goes(run: Run, home
 
 def test_a_file_that_no_reader_took_is_no_change(run: Run, home: Path, coast: Path) -> None:
     (coast / "broken.docx").write_bytes(b"PK\x03\x04 no archive")
-    from graphrag_dagster.cli.running import run_job
+    from graphrag_dagster.cli.output.running import run_job
 
     run_job("coast")
     assert status(run, 0)["files"]["now"] == 5

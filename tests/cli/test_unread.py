@@ -1,7 +1,7 @@
 import pytest
 
 from graphrag_dagster import tables
-from graphrag_dagster.cli.unread import name_unread, print_unread, unread_rows
+from graphrag_dagster.cli.output.unread import name_unread, print_unread, unread_rows
 
 
 def files(*rows: tuple[str, str, str | None]) -> list[dict[str, object]]:

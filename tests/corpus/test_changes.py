@@ -7,11 +7,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graphrag_dagster.core.corpus.affected import INDEXED, following, stages_of_prompts, stages_of_settings
-from graphrag_dagster.core.corpus.changes import Change, compare_files, compare_values, flattened
+from graphrag_dagster.catalogue.registry import stages as declared_stages
+from graphrag_dagster.catalogue.registry import stages_made
+from graphrag_dagster.core.changes import Change, compare_files, compare_values, flattened
 from graphrag_dagster.core.corpus.documents import read_corpus
-from graphrag_dagster.core.corpus.hashing import hash_files
-from graphrag_dagster.core.corpus.limits import FileLimits
+from graphrag_dagster.core.files.hashing import hash_files
+from graphrag_dagster.core.files.limits import FileLimits
+from graphrag_dagster.operations.keeping.affected import (
+    following,
+    stages_of_prompts,
+    stages_of_settings,
+)
 from graphrag_dagster.prompts import all_prompts
 from graphrag_dagster.settings import CorpusSettings, parse_settings
 
@@ -115,6 +121,8 @@ LLM = {"engine": "llm"}
         ({"model": {"concurrency": 2, "timeout_seconds": 3}}, LLM, set()),
         ({"model": {"tasks": {"report": {"name": "other"}}}}, LLM, {"reports"}),
         ({"model": {"tasks": {"report": {"concurrency": 1}}}}, LLM, set()),
+        ({"profile": "paper"}, {}, {"communities", "answers"}),
+        ({"profile": "paper", "model": {"replies": "json_schema"}}, LLM, {"graph", "communities", "answers"}),
         ({"model": {"namespace": "b"}}, {"embeddings": {"embedder": "endpoint"}}, {"embeddings"}),
     ],
 )
@@ -141,14 +149,12 @@ def test_prompts_concern_the_stages_that_send_them() -> None:
 def test_what_follows_a_stage_is_the_rest_of_the_index() -> None:
     assert following([]) == []
     assert following(["answers"]) == []
-    assert following(["reports", "graph"]) == list(INDEXED[2:])
+    assert following(["reports", "graph"]) == list(stages_made("index")[2:])
 
 
 def test_every_setting_is_placed() -> None:
     """A new section must say which stage it concerns, or that it concerns none."""
-    placed = {
-        *("files", "tables", "text_units", "extraction", "claims", "graph", "communities", "reports"),
-        *("embeddings", "search", "questions", "evaluation", "studies", "model", "description", "engine"),
-    }
-    none = {"publishing", "schedule"}
+    placed = {"model", "engine", *(section for one in declared_stages().values() for section in one.sections)}
+    # A profile counts by the keys that it sets.
+    none = {"publishing", "schedule", "profile"}
     assert set(CorpusSettings.model_fields) <= placed | none

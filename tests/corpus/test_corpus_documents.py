@@ -10,11 +10,11 @@ import polars as pl
 import pytest
 
 from graphrag_dagster import tables
-from graphrag_dagster.core.corpus.columns import ColumnNames
 from graphrag_dagster.core.corpus.documents import CorpusContents, read_corpus, require_documents
-from graphrag_dagster.core.corpus.limits import FileLimits
-from graphrag_dagster.core.errors import CorpusError
+from graphrag_dagster.core.files.columns import ColumnNames
+from graphrag_dagster.core.files.limits import FileLimits
 from graphrag_dagster.core.progress import listening
+from graphrag_dagster.errors import CorpusError
 from graphrag_dagster.settings import load_settings
 
 HARBOUR = Path(__file__).resolve().parents[2] / "examples" / "harbour"

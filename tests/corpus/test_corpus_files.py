@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graphrag_dagster.core.corpus.files import FoundFile, discover, shown
-from graphrag_dagster.core.corpus.globs import matches
-from graphrag_dagster.core.errors import CorpusError
+from graphrag_dagster.core.files.discovery import FoundFile, discover, shown
+from graphrag_dagster.core.files.globs import matches
+from graphrag_dagster.errors import CorpusError
 
 
 def found(folder: Path, ignore: tuple[str, ...] = (), max_bytes: int = 1000) -> dict[str, FoundFile]:

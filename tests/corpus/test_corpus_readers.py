@@ -6,9 +6,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from graphrag_dagster.core.corpus.columns import ColumnNames
-from graphrag_dagster.core.corpus.readers import READERS, format_of
-from graphrag_dagster.core.corpus.records import Reading, Record, RefusedError, Source, UnreadableError
+from graphrag_dagster.catalogue.registry import formats
+from graphrag_dagster.core.files.columns import ColumnNames
+from graphrag_dagster.core.files.formats import format_of, reader_of
+from graphrag_dagster.core.files.records import Reading, Record, RefusedError, Source, UnreadableError
 
 MakeDocx = Callable[..., bytes]
 MakePdf = Callable[..., bytes]
@@ -17,7 +18,7 @@ MakePdf = Callable[..., bytes]
 def read(data: bytes | str, path: str, columns: ColumnNames | None = None) -> Reading:
     kind = format_of(path)
     assert kind is not None
-    return READERS[kind](data.encode() if isinstance(data, str) else data, Source(path, columns))
+    return reader_of(kind)(data.encode() if isinstance(data, str) else data, Source(path, columns))
 
 
 def only(data: bytes | str, path: str) -> Record:
@@ -199,7 +200,7 @@ def test_damaged_files_are_unreadable(make_docx: MakeDocx, make_pdf: MakePdf) ->
 
 @settings(max_examples=60, deadline=None)
 @given(
-    st.sampled_from(sorted(READERS)),
+    st.sampled_from(sorted(formats())),
     st.one_of(st.binary(max_size=200), st.text(max_size=100).map(str.encode)),
     st.integers(0, 10**6),
     st.binary(min_size=1, max_size=3),
@@ -217,5 +218,5 @@ def test_readers_only_decline(
     at = place % (len(whole) + 1)
     for data in (noise, whole[:at], whole[:at] + hit + whole[at + len(hit) :]):
         with contextlib.suppress(UnreadableError, RefusedError):
-            for record in READERS[kind](data, Source("x")).records:
+            for record in reader_of(kind)(data, Source("x")).records:
                 record.text.encode()

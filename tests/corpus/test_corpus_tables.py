@@ -4,16 +4,16 @@ import json
 import polars as pl
 import pytest
 
-from graphrag_dagster.core.corpus.columns import ColumnError, ColumnNames, choose
-from graphrag_dagster.core.corpus.readers import READERS, format_of
-from graphrag_dagster.core.corpus.readers.delimited import sniff_delimiter
-from graphrag_dagster.core.corpus.records import Reading, Source, UnreadableError, metadata_json
+from graphrag_dagster.core.files.columns import ColumnError, ColumnNames, choose
+from graphrag_dagster.core.files.formats import format_of, reader_of
+from graphrag_dagster.core.files.records import Reading, Source, UnreadableError, metadata_json
+from graphrag_dagster.core.readers.delimited import sniff_delimiter
 
 
 def read(data: bytes | str, path: str, columns: ColumnNames | None = None) -> Reading:
     kind = format_of(path)
     assert kind is not None
-    return READERS[kind](data.encode() if isinstance(data, str) else data, Source(path, columns))
+    return reader_of(kind)(data.encode() if isinstance(data, str) else data, Source(path, columns))
 
 
 def texts(reading: Reading) -> list[str]:

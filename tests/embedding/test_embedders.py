@@ -8,14 +8,14 @@ import numpy as np
 import polars as pl
 import pytest
 
-from graphrag_dagster.core.embedding import embed_rows
-from graphrag_dagster.core.errors import EngineError
+from graphrag_dagster.core.language.embedded_rows import embed_rows
 from graphrag_dagster.core.language.embedders import (
     SentenceTransformerEmbedder,
     StaticEmbedder,
     packaged_minilm,
 )
-from graphrag_dagster.core.language.tasks import Embedder
+from graphrag_dagster.core.text.embedder import Embedder
+from graphrag_dagster.errors import EngineError
 
 TEXTS = [
     "The harbour was dredged in May.",

@@ -13,28 +13,28 @@ import openai
 import pytest
 
 from graphrag_dagster import prompts
-from graphrag_dagster.cli.batching import cancel_batch, list_batches
+from graphrag_dagster.cli.commands.batching import cancel_batch, list_batches
 from graphrag_dagster.core.accounting.budget import Budget
 from graphrag_dagster.core.accounting.use import ModelUse
-from graphrag_dagster.core.errors import EndpointError
-from graphrag_dagster.core.language.llm.extraction import LlmGraphExtractor
-from graphrag_dagster.core.language.llm.loop import run_one
+from graphrag_dagster.core.language.chat.loop import run_one
+from graphrag_dagster.core.language.llm.extraction.graph import LlmGraphExtractor
 from graphrag_dagster.core.language.tasks import TextUnit, UnitExtraction
-from graphrag_dagster.resources import batch_desk
-from graphrag_dagster.resources.batch_desk import BatchPending
-from graphrag_dagster.resources.batch_refresh import finished
-from graphrag_dagster.resources.batching import BatchSender
-from graphrag_dagster.resources.endpoint import abilities
-from graphrag_dagster.resources.endpoint.chat import OpenAIChatModel
-from graphrag_dagster.resources.endpoint.checkup import checkup
-from graphrag_dagster.resources.memory.abilities import AbilityStore
-from graphrag_dagster.resources.memory.account import Account, Till
-from graphrag_dagster.resources.memory.batches import BatchStore
-from graphrag_dagster.resources.memory.database import Database, database_at
-from graphrag_dagster.resources.memory.models import RememberingChatModel, Sender
-from graphrag_dagster.resources.memory.replies import Replies, User
-from graphrag_dagster.resources.memory.upkeep import Upkeep
-from graphrag_dagster.resources.memory.usage import UsageLog
+from graphrag_dagster.errors import EndpointError
+from graphrag_dagster.model_calls.batches import batch_desk
+from graphrag_dagster.model_calls.batches.batch_desk import BatchPending
+from graphrag_dagster.model_calls.batches.batch_refresh import finished
+from graphrag_dagster.model_calls.batches.batch_store import BatchStore
+from graphrag_dagster.model_calls.batches.batching import BatchSender
+from graphrag_dagster.model_calls.endpoint import abilities
+from graphrag_dagster.model_calls.endpoint.chat import OpenAIChatModel
+from graphrag_dagster.model_calls.memory.ability_store import AbilityStore
+from graphrag_dagster.model_calls.memory.account import Account, Till
+from graphrag_dagster.model_calls.memory.database import Database, database_at
+from graphrag_dagster.model_calls.memory.models import RememberingChatModel, Sender
+from graphrag_dagster.model_calls.memory.replies import Replies, User
+from graphrag_dagster.model_calls.memory.upkeep import Upkeep
+from graphrag_dagster.model_calls.memory.usage import UsageLog
+from graphrag_dagster.model_calls.probing.checkup import checkup
 from graphrag_dagster.settings.model import ModelSettings
 from support.endpoint import Fault, Scripted, ScriptedEndpoint, gleaning_script, name_pattern_script
 from support.short_ways import client

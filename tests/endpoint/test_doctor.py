@@ -8,19 +8,19 @@ from typing import Any
 
 import pytest
 
-from graphrag_dagster.cli.doctoring import doctor
-from graphrag_dagster.core.errors import EndpointError
-from graphrag_dagster.core.language.llm.chat import CallFailed
-from graphrag_dagster.core.language.llm.loop import run_one
-from graphrag_dagster.resources.endpoint import abilities
-from graphrag_dagster.resources.endpoint.abilities import Abilities, abilities_of
-from graphrag_dagster.resources.endpoint.chat import OpenAIChatModel
-from graphrag_dagster.resources.endpoint.checkup import checkup
-from graphrag_dagster.resources.endpoint.loads import Speed, throughput_advice
-from graphrag_dagster.resources.endpoint.probes import Finding
-from graphrag_dagster.resources.endpoint.probing import examine, verdict
-from graphrag_dagster.resources.memory.abilities import AbilityStore
-from graphrag_dagster.resources.memory.database import Database
+from graphrag_dagster.cli.commands.doctoring import doctor
+from graphrag_dagster.core.language.chat.loop import run_one
+from graphrag_dagster.core.language.chat.port import CallFailed
+from graphrag_dagster.errors import EndpointError
+from graphrag_dagster.model_calls.endpoint import abilities
+from graphrag_dagster.model_calls.endpoint.abilities import Abilities, abilities_of
+from graphrag_dagster.model_calls.endpoint.chat import OpenAIChatModel
+from graphrag_dagster.model_calls.memory.ability_store import AbilityStore
+from graphrag_dagster.model_calls.memory.database import Database
+from graphrag_dagster.model_calls.probing.checkup import checkup
+from graphrag_dagster.model_calls.probing.loads import Speed, throughput_advice
+from graphrag_dagster.model_calls.probing.probes import Finding
+from graphrag_dagster.model_calls.probing.probing import examine, verdict
 from graphrag_dagster.settings import CorpusSettings, parse_settings
 from graphrag_dagster.settings.model import ModelSettings
 from support.endpoint import Fault, Scripted, ScriptedEndpoint, name_pattern_script
@@ -200,7 +200,7 @@ def test_abilities_are_kept_for_a_day_and_unknown_ones_are_forgotten(
     assert store.get("http://here/v1", "m") == kept
     assert store.get("http://here/v1", "n") is None
     assert store.get("http://there/v1", "m") is None
-    monkeypatch.setattr("graphrag_dagster.resources.memory.abilities._KEPT_SECONDS", -1.0)
+    monkeypatch.setattr("graphrag_dagster.model_calls.memory.ability_store._KEPT_SECONDS", -1.0)
     assert store.get("http://here/v1", "m") is None
 
 
@@ -424,8 +424,8 @@ def test_what_the_doctor_found_spares_the_checkup(home: Path, store: AbilityStor
     with ScriptedEndpoint(unsupported=["response_format.json_schema"], obey_limit=True) as endpoint:
         corpus(home, endpoint.url)
         assert doctor("letters", as_json=True) == 0
+        from graphrag_dagster.model_calls.memory.database import database_at
         from graphrag_dagster.resources.home import memory_file
-        from graphrag_dagster.resources.memory.database import database_at
 
         before = len(endpoint.requests)
         known = run_one(checkup(model_at(endpoint), AbilityStore(database_at(memory_file()))))

@@ -4,16 +4,16 @@ import json
 from pathlib import Path
 
 from graphrag_dagster import prompts
-from graphrag_dagster.core.language.llm.chat import ChatRequest, Message
-from graphrag_dagster.core.language.llm.extraction import LlmGraphExtractor
-from graphrag_dagster.core.language.llm.loop import run_one
-from graphrag_dagster.core.language.llm.schemas import DescriptionShape
+from graphrag_dagster.core.language.chat.loop import run_one
+from graphrag_dagster.core.language.chat.port import ChatRequest, Message
+from graphrag_dagster.core.language.chat.schemas import DescriptionShape
+from graphrag_dagster.core.language.llm.extraction.graph import LlmGraphExtractor
 from graphrag_dagster.core.language.tasks import TextUnit
-from graphrag_dagster.resources.endpoint.chat import OpenAIChatModel
-from graphrag_dagster.resources.endpoint.checkup import checkup
-from graphrag_dagster.resources.endpoint.embeddings import OpenAIEmbedder
-from graphrag_dagster.resources.memory.abilities import AbilityStore
-from graphrag_dagster.resources.memory.database import Database
+from graphrag_dagster.model_calls.endpoint.chat import OpenAIChatModel
+from graphrag_dagster.model_calls.endpoint.embeddings import OpenAIEmbedder
+from graphrag_dagster.model_calls.memory.ability_store import AbilityStore
+from graphrag_dagster.model_calls.memory.database import Database
+from graphrag_dagster.model_calls.probing.checkup import checkup
 from graphrag_dagster.settings.model import ModelSettings
 from support.llama_server import LlamaServer, llama_server
 

@@ -2,8 +2,8 @@ import sys
 
 import pytest
 
-from graphrag_dagster.core.errors import SettingsError
-from graphrag_dagster.executors import EXECUTOR, chosen_executor
+from graphrag_dagster.errors import SettingsError
+from graphrag_dagster.orchestration.executors import EXECUTOR, chosen_executor
 from support.engines import SOME, Place, Tables
 
 

@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 
 from graphrag_dagster import prompts
-from graphrag_dagster.core.evaluation.sentences import answer_sentences
 from graphrag_dagster.core.language.decomposing import AnswerText, SentenceClaims
 from graphrag_dagster.core.language.extractive.answer_claims import ExtractiveClaimDecomposer
-from graphrag_dagster.core.language.llm.decomposing import LlmClaimDecomposer
-from graphrag_dagster.resources.endpoint.chat import OpenAIChatModel
+from graphrag_dagster.core.language.llm.evaluation.decomposing import LlmClaimDecomposer
+from graphrag_dagster.core.text.answer_sentences import answer_sentences
+from graphrag_dagster.model_calls.endpoint.chat import OpenAIChatModel
 from graphrag_dagster.settings.model import ModelSettings
 from support.endpoint import ScriptedEndpoint
 from support.scripted_decomposing import decomposing_reply

@@ -20,7 +20,7 @@ from graphrag_dagster.core.evaluation.figures.layout import _repulsion, communit
 from graphrag_dagster.core.evaluation.figures.measures import measure_bars
 from graphrag_dagster.core.evaluation.figures.win_rates import win_rate_maps
 from graphrag_dagster.core.evaluation.figures.windows import window_bars
-from graphrag_dagster.core.evaluation.winners import overall_winners
+from graphrag_dagster.core.evaluation.inference.winners import overall_winners
 
 CONDITIONS = ["C0", "C1", "TS", "SS"]
 SVG = "{http://www.w3.org/2000/svg}"

@@ -9,8 +9,8 @@ import pytest
 from graphrag_dagster import prompts
 from graphrag_dagster.core.evaluation.judging import comparisons, judged, posed, position_bias
 from graphrag_dagster.core.language.judging import Criterion
-from graphrag_dagster.core.language.llm.judging import LlmAnswerJudge
-from graphrag_dagster.resources.endpoint.chat import OpenAIChatModel
+from graphrag_dagster.core.language.llm.evaluation.judging import LlmAnswerJudge
+from graphrag_dagster.model_calls.endpoint.chat import OpenAIChatModel
 from graphrag_dagster.settings.model import ModelSettings
 from support.endpoint import ScriptedEndpoint
 from support.scripted_judges import first_judge, longer_judge, random_judge
@@ -39,7 +39,7 @@ def test_verdicts_vary_unless_a_temperature_is_given(
 ) -> None:
     settings = ModelSettings.model_validate(given)
     assert settings.verdict_temperature == verdicts
-    assert settings.for_task("answer").temperature == others
+    assert settings.for_role("answer").temperature == others
 
 
 def run(

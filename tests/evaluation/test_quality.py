@@ -8,14 +8,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graphrag_dagster.core.evaluation.quality import (
+from graphrag_dagster.core.evaluation.quality.metrics import (
     METRICS,
     QualityItem,
     QualityRow,
     lexical_measures,
     measure,
 )
-from graphrag_dagster.core.evaluation.quality_formulas import (
+from graphrag_dagster.core.evaluation.quality.quality_formulas import (
     answer_relevancy,
     contextual_precision,
     contextual_recall,

@@ -9,8 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from graphrag_dagster.core.errors import EngineError
-from graphrag_dagster.core.evaluation.questions import QuestionSet, write_questions
+from graphrag_dagster.core.evaluation.questions.personas import QuestionSet, write_questions
 from graphrag_dagster.core.ids import stable_id
 from graphrag_dagster.core.language.questioning import (
     Described,
@@ -20,6 +19,7 @@ from graphrag_dagster.core.language.questioning import (
     TaskRequest,
 )
 from graphrag_dagster.core.language.tasks import Engine, Usage
+from graphrag_dagster.errors import EngineError
 
 ONE_CALL = Usage(1, 10, 5)
 

@@ -11,14 +11,19 @@ from bs4 import BeautifulSoup, Tag
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from graphrag_dagster.core.evaluation.bootstrap import mean_interval
+from graphrag_dagster.core.evaluation.inference.bootstrap import mean_interval
+from graphrag_dagster.core.evaluation.inference.significance import (
+    PairTest,
+    pairwise,
+    pairwise_scores,
+    shapiro_wilk,
+)
+from graphrag_dagster.core.evaluation.inference.verdict import headline, verdicts
 from graphrag_dagster.core.evaluation.judging import comparisons as planned
 from graphrag_dagster.core.evaluation.judging import position_bias
 from graphrag_dagster.core.evaluation.report.content import ReportData
 from graphrag_dagster.core.evaluation.report.markup import clean, image, rendered
 from graphrag_dagster.core.evaluation.report.page import render
-from graphrag_dagster.core.evaluation.significance import PairTest, pairwise, pairwise_scores, shapiro_wilk
-from graphrag_dagster.core.evaluation.verdict import headline, verdicts
 from graphrag_dagster.core.language.judging import CRITERIA
 from graphrag_dagster.tables import ALL_TABLES
 

@@ -6,11 +6,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graphrag_dagster.core.evaluation.report.contrasts import contrasts
-from graphrag_dagster.core.evaluation.report.measures import measure, reads, uses_graph
-from graphrag_dagster.core.evaluation.report.numbers import money, p_value, percent, plain, signed
-from graphrag_dagster.core.evaluation.significance import pairwise
-from graphrag_dagster.core.evaluation.verdict import best_with_graph, headline, main_measure, verdicts
+from graphrag_dagster.core.evaluation.inference.contrasts import contrasts
+from graphrag_dagster.core.evaluation.inference.measures import measure, reads, uses_graph
+from graphrag_dagster.core.evaluation.inference.numbers import money, p_value, percent, plain, signed
+from graphrag_dagster.core.evaluation.inference.significance import pairwise
+from graphrag_dagster.core.evaluation.inference.verdict import (
+    best_with_graph,
+    headline,
+    main_measure,
+    verdicts,
+)
 from graphrag_dagster.core.language.judging import CRITERIA
 from graphrag_dagster.tables import ALL_TABLES
 

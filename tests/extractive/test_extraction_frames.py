@@ -16,10 +16,10 @@ from graphrag_dagster.core.language.tasks import (
     EntityInstance,
     Quarantined,
     RelationshipInstance,
-    Span,
     UnitExtraction,
     Usage,
 )
+from graphrag_dagster.core.text.spans import Span
 
 VELL = EntityInstance("VELL", "Vell", "PERSON", "Vell met Holt.", spans=(Span(0, 4),))
 HOLT = EntityInstance("HOLT", "Holt", "PERSON", "Vell met Holt.", round=1)

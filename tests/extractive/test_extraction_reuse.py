@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from graphrag_dagster import tables
-from graphrag_dagster.assets.corpus import corpus_documents, text_chunks
-from graphrag_dagster.assets.extraction import extraction
+from graphrag_dagster.assets.indexing.corpus import corpus_documents, text_chunks
+from graphrag_dagster.assets.indexing.extraction import extraction
 from graphrag_dagster.core.extraction.frames import ExtractionFrames, extraction_frames
 from graphrag_dagster.core.extraction.reuse import extract_new
 from graphrag_dagster.core.language.tasks import (
@@ -20,11 +20,11 @@ from graphrag_dagster.core.language.tasks import (
     EntityInstance,
     Quarantined,
     RelationshipInstance,
-    Span,
     UnitExtraction,
 )
+from graphrag_dagster.core.text.spans import Span
+from graphrag_dagster.operations.keeping.extractions import begin_replacing, reusable_extraction, state_of
 from graphrag_dagster.resources.corpora import CorpusStore
-from graphrag_dagster.resources.extractions import begin_replacing, reusable_extraction, state_of
 from graphrag_dagster.resources.io_manager import WarehouseIOManager
 from graphrag_dagster.resources.language import Language
 from graphrag_dagster.resources.warehouse import Warehouse

@@ -5,11 +5,11 @@ from collections.abc import Callable, Sequence
 
 import pytest
 
-from graphrag_dagster.core.errors import EngineError
 from graphrag_dagster.core.language.decomposing import AnswerText, SentenceClaims
 from graphrag_dagster.core.language.extractive.answer_claims import ExtractiveClaimDecomposer
-from graphrag_dagster.core.language.extractive.statements import refused_words, without_frame
+from graphrag_dagster.core.language.extractive.parsing.statements import refused_words, without_frame
 from graphrag_dagster.core.language.tasks import Usage
+from graphrag_dagster.errors import EngineError
 
 Decompose = Callable[..., list[tuple[SentenceClaims, ...]]]
 

@@ -4,11 +4,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from graphrag_dagster.core.errors import EngineError
-from graphrag_dagster.core.evaluation.questions import QuestionSet, write_questions
+from graphrag_dagster.core.evaluation.questions.personas import QuestionSet, write_questions
 from graphrag_dagster.core.language.embedders import StaticEmbedder
 from graphrag_dagster.core.language.extractive.questioning import ExtractiveQuestionWriter
 from graphrag_dagster.core.language.questioning import PersonaDraft, QuestionRequest, TaskRequest
+from graphrag_dagster.errors import EngineError
 
 THEMES = (
     "Harbour Authority",

@@ -6,11 +6,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from graphrag_dagster.core.errors import EngineError
-from graphrag_dagster.core.extraction.names import normalise
 from graphrag_dagster.core.language.extractive.graph_extractor import ExtractiveGraphExtractor
 from graphrag_dagster.core.language.tasks import TextUnit, UnitExtraction
 from graphrag_dagster.core.progress import listening
+from graphrag_dagster.core.text.names import normalise
+from graphrag_dagster.errors import EngineError
 
 Extract = Callable[[str], UnitExtraction]
 

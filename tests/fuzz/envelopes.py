@@ -242,8 +242,8 @@ def _url() -> str:
 
 def attack(case: Case, _: Path) -> str:
     """Ask for what the case answers, as the tasks do; an endpoint's or a reply's fault is told as such."""
-    from graphrag_dagster.core.errors import EndpointError, EngineError
-    from graphrag_dagster.resources.endpoint.chat import OpenAIChatModel
+    from graphrag_dagster.errors import EndpointError, EngineError
+    from graphrag_dagster.model_calls.endpoint.chat import OpenAIChatModel
     from graphrag_dagster.settings.model import ModelSettings
 
     _Handler.case = case
@@ -259,16 +259,16 @@ def _asked(task: str, model: Any, settings: Any) -> object:
     """Do a task with a model; what is wrong with what came of it, if anything is."""
     from graphrag_dagster import prompts
     from graphrag_dagster.core.language.judging import Comparison
-    from graphrag_dagster.core.language.llm.answers import LlmAnswerer
+    from graphrag_dagster.core.language.llm.answerer import LlmAnswerer
+    from graphrag_dagster.core.language.llm.evaluation.judging import LlmAnswerJudge
+    from graphrag_dagster.core.language.llm.evaluation.quality import LlmQualityJudge
+    from graphrag_dagster.core.language.llm.evaluation.questioning import LlmQuestionWriter
     from graphrag_dagster.core.language.llm.exploring import LlmExplorer
-    from graphrag_dagster.core.language.llm.extraction import LlmGraphExtractor
-    from graphrag_dagster.core.language.llm.judging import LlmAnswerJudge
-    from graphrag_dagster.core.language.llm.quality import LlmQualityJudge
-    from graphrag_dagster.core.language.llm.questioning import LlmQuestionWriter
+    from graphrag_dagster.core.language.llm.extraction.graph import LlmGraphExtractor
     from graphrag_dagster.core.language.llm.rating import LlmReportRater
-    from graphrag_dagster.core.language.llm.reports import LlmReportWriter
+    from graphrag_dagster.core.language.llm.report_writer import LlmReportWriter
     from graphrag_dagster.core.language.tasks import ContextUnit, PartialAnswer, ReportRequest, TextUnit
-    from graphrag_dagster.resources.endpoint.embeddings import OpenAIEmbedder
+    from graphrag_dagster.model_calls.endpoint.embeddings import OpenAIEmbedder
 
     units = [ContextUnit(1, "Quay", "Built in 1998."), ContextUnit(2, "Fire", "It burnt.")]
     if task == "embed":

@@ -6,14 +6,15 @@ from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
 from random import Random
-from typing import Any, Literal, get_args, get_origin, get_type_hints
+from typing import Any, Literal, get_args, get_origin
 
 import yaml
 from pydantic import BaseModel, ValidationError
 
 from fuzz.harness import Subject
-from graphrag_dagster.core.errors import SettingsError
+from graphrag_dagster.catalogue.registry import roles
 from graphrag_dagster.core.printable import printable
+from graphrag_dagster.errors import SettingsError
 from graphrag_dagster.settings import FILE_NAME, CorpusSettings, load_settings
 
 #: What lies where the file should be: its bytes, or the name of something else.
@@ -173,8 +174,8 @@ def attack(case: Case, home: Path) -> str:
         assert _SECRET not in told, told
         return "refused"
     assert CorpusSettings.model_validate_json(settings.model_dump_json()) == settings
-    for task in get_args(get_type_hints(type(settings.model).for_task)["task"]):
-        settings.model.for_task(task)
+    for role in roles():
+        settings.model.for_role(role)
     return "accepted"
 
 

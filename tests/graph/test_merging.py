@@ -2,7 +2,6 @@ import polars as pl
 import pytest
 
 from graphrag_dagster import tables
-from graphrag_dagster.core.errors import GraphragError
 from graphrag_dagster.core.graph.merging import (
     description_groups,
     merge_claims,
@@ -11,6 +10,7 @@ from graphrag_dagster.core.graph.merging import (
 )
 from graphrag_dagster.core.ids import stable_id
 from graphrag_dagster.core.language.tasks import DescriptionGroup, MergedDescription
+from graphrag_dagster.errors import GraphragError
 
 
 def entity(name: str, descriptions: list[str]) -> dict[str, object]:

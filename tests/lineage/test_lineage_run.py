@@ -7,9 +7,9 @@ import polars as pl
 import pytest
 
 from graphrag_dagster import tables
-from graphrag_dagster.cli.answering import answer_corpus
-from graphrag_dagster.cli.running import Budget, run_job
-from graphrag_dagster.resources.lineage import impact, why
+from graphrag_dagster.cli.commands.answering import answer_corpus
+from graphrag_dagster.cli.output.running import Budget, run_job
+from graphrag_dagster.operations.asking.lineage import impact, why
 from graphrag_dagster.resources.warehouse import Warehouse
 from support.commands import Run
 from support.homes import copy_home, enter_home

@@ -6,9 +6,9 @@ import polars as pl
 import pytest
 
 from graphrag_dagster import tables
-from graphrag_dagster.core.errors import QuestionError, WarehouseError
 from graphrag_dagster.core.lineage.steps import Step
-from graphrag_dagster.resources.lineage import impact, why
+from graphrag_dagster.errors import QuestionError, WarehouseError
+from graphrag_dagster.operations.asking.lineage import impact, why
 from graphrag_dagster.resources.warehouse import Warehouse
 
 ONE = "Ann met Bob. Bob saw Cy."

@@ -3,7 +3,7 @@ from typing import Any
 
 import pytest
 
-from graphrag_dagster.resources.endpoint.chat import OpenAIChatModel
+from graphrag_dagster.model_calls.endpoint.chat import OpenAIChatModel
 from graphrag_dagster.settings.model import ModelSettings
 from support.endpoint import ScriptedEndpoint
 

@@ -8,13 +8,13 @@ from typing import Any
 import pytest
 
 from graphrag_dagster import prompts
-from graphrag_dagster.core.errors import QuestionError
 from graphrag_dagster.core.language.answer_form import AnswerForm, most_sentences
-from graphrag_dagster.core.language.llm.answers import LlmAnswerer
+from graphrag_dagster.core.language.llm.answerer import LlmAnswerer
 from graphrag_dagster.core.language.tasks import ContextUnit, PartialAnswer, Turn
-from graphrag_dagster.core.search.answer import Answer
-from graphrag_dagster.core.search.global_search import global_search
-from graphrag_dagster.core.search.vector_rag import vector_rag
+from graphrag_dagster.core.search.context.answer import Answer
+from graphrag_dagster.core.search.methods.global_search import global_search
+from graphrag_dagster.core.search.methods.vector_rag import vector_rag
+from graphrag_dagster.errors import QuestionError
 from search.index_frames import DOCUMENT, index_of
 from support.endpoint import ScriptedEndpoint
 

@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 
 from graphrag_dagster import prompts
-from graphrag_dagster.core.errors import EndpointError
 from graphrag_dagster.core.language.decomposing import AnswerText, SentenceClaims
-from graphrag_dagster.core.language.llm.decomposing import LlmClaimDecomposer
+from graphrag_dagster.core.language.llm.evaluation.decomposing import LlmClaimDecomposer
 from graphrag_dagster.core.language.tasks import Usage
 from graphrag_dagster.core.progress import listening
+from graphrag_dagster.errors import EndpointError
 from support.conversations import asked_of, section
 from support.endpoint import Fault, ScriptedEndpoint
 from support.faults import SharedFaults

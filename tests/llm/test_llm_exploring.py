@@ -7,15 +7,15 @@ import pytest
 
 from graphrag_dagster import prompts
 from graphrag_dagster.core.language.exploring import BatchRatings, Exploration, FollowUp
-from graphrag_dagster.core.language.llm.answers import LlmAnswerer
+from graphrag_dagster.core.language.llm.answerer import LlmAnswerer
 from graphrag_dagster.core.language.llm.exploring import LlmExplorer
 from graphrag_dagster.core.language.llm.rating import LlmReportRater, read_rating
 from graphrag_dagster.core.language.tasks import ContextUnit
-from graphrag_dagster.core.search.chunks import render
-from graphrag_dagster.core.search.context_units import as_row
-from graphrag_dagster.core.search.drift import LocalContext, drift_search
-from graphrag_dagster.core.search.dynamic import dynamic_search
-from graphrag_dagster.core.search.global_search import sources_of
+from graphrag_dagster.core.search.context.chunks import render
+from graphrag_dagster.core.search.context.context_units import as_row
+from graphrag_dagster.core.search.methods.drift import LocalContext, drift_search
+from graphrag_dagster.core.search.methods.dynamic import dynamic_search
+from graphrag_dagster.core.search.methods.global_search import sources_of
 from search.report_trees import TREE, index_of_tree
 from support.conversations import section
 from support.endpoint import Fault, Scripted, ScriptedEndpoint

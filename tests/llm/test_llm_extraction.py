@@ -6,10 +6,11 @@ from typing import Any
 import pytest
 
 from graphrag_dagster import prompts
-from graphrag_dagster.core.language.llm.claims import LlmClaimExtractor
-from graphrag_dagster.core.language.llm.extraction import LlmGraphExtractor
-from graphrag_dagster.core.language.llm.yes_no import encoding_of_model, first_tokens
-from graphrag_dagster.core.language.tasks import Span, TextUnit, UnitExtraction
+from graphrag_dagster.core.language.chat.yes_no import encoding_of_model, first_tokens
+from graphrag_dagster.core.language.llm.extraction.claims import LlmClaimExtractor
+from graphrag_dagster.core.language.llm.extraction.graph import LlmGraphExtractor
+from graphrag_dagster.core.language.tasks import TextUnit, UnitExtraction
+from graphrag_dagster.core.text.spans import Span
 from support.endpoint import Fault, Scripted, ScriptedEndpoint, name_pattern_script
 
 TYPES = ["organization", "person", "geo", "event"]

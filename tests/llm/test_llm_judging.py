@@ -7,16 +7,16 @@ import pytest
 
 from graphrag_dagster import prompts
 from graphrag_dagster.core.accounting.budget import Budget
-from graphrag_dagster.core.errors import EndpointError
 from graphrag_dagster.core.language.judging import CRITERIA, IDENTICAL, Comparison, Verdict
-from graphrag_dagster.core.language.llm.judging import LlmAnswerJudge, read_winner
+from graphrag_dagster.core.language.llm.evaluation.judging import LlmAnswerJudge, read_winner
 from graphrag_dagster.core.language.tasks import Usage
-from graphrag_dagster.resources.endpoint.chat import OpenAIChatModel
-from graphrag_dagster.resources.memory.account import Account, Till
-from graphrag_dagster.resources.memory.database import Database
-from graphrag_dagster.resources.memory.models import RememberingChatModel
-from graphrag_dagster.resources.memory.replies import Replies, User
-from graphrag_dagster.resources.memory.usage import UsageLog
+from graphrag_dagster.errors import EndpointError
+from graphrag_dagster.model_calls.endpoint.chat import OpenAIChatModel
+from graphrag_dagster.model_calls.memory.account import Account, Till
+from graphrag_dagster.model_calls.memory.database import Database
+from graphrag_dagster.model_calls.memory.models import RememberingChatModel
+from graphrag_dagster.model_calls.memory.replies import Replies, User
+from graphrag_dagster.model_calls.memory.usage import UsageLog
 from graphrag_dagster.settings.model import ModelSettings
 from support.conversations import section
 from support.endpoint import Fault, Scripted, ScriptedEndpoint

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from graphrag_dagster import prompts
-from graphrag_dagster.core.language.llm.extraction import LlmGraphExtractor
+from graphrag_dagster.core.language.llm.extraction.graph import LlmGraphExtractor
 from graphrag_dagster.core.language.tasks import TextUnit, UnitExtraction
 from support.endpoint import Fault, Scripted, ScriptedEndpoint
 

@@ -16,12 +16,12 @@ from urllib.parse import quote_plus, urlsplit
 import pytest
 import trustme
 
-from graphrag_dagster.core.errors import EndpointError
-from graphrag_dagster.core.language.llm.chat import CallFailed, ChatRequest, Message
-from graphrag_dagster.core.language.llm.loop import run_one
-from graphrag_dagster.resources.endpoint.batches import BatchApi
-from graphrag_dagster.resources.endpoint.checkup import listed_models
-from graphrag_dagster.resources.endpoint.embeddings import OpenAIEmbedder
+from graphrag_dagster.core.language.chat.loop import run_one
+from graphrag_dagster.core.language.chat.port import CallFailed, ChatRequest, Message
+from graphrag_dagster.errors import EndpointError
+from graphrag_dagster.model_calls.batches.batch_api import BatchApi
+from graphrag_dagster.model_calls.endpoint.embeddings import OpenAIEmbedder
+from graphrag_dagster.model_calls.probing.checkup import listed_models
 from graphrag_dagster.settings.model import ModelSettings
 from support.endpoint import Fault, ScriptedEndpoint
 

@@ -3,14 +3,14 @@ import re
 import pytest
 
 from graphrag_dagster import prompts
-from graphrag_dagster.core.language.citations import (
+from graphrag_dagster.core.language.chat.data import TAGS, enclose
+from graphrag_dagster.core.language.chat.prompt import Prompt
+from graphrag_dagster.core.text.citations import (
+    Citation,
     canonical_citations,
     parse_citations,
     rewrite_citations,
 )
-from graphrag_dagster.core.language.llm.data import TAGS, enclose
-from graphrag_dagster.core.language.llm.prompts_port import Prompt
-from graphrag_dagster.core.language.tasks import Citation
 
 
 def test_placeholders_are_strict_and_values_are_not_expanded() -> None:

@@ -7,16 +7,16 @@ import numpy as np
 import pytest
 
 from graphrag_dagster import prompts
-from graphrag_dagster.core.errors import EndpointError
-from graphrag_dagster.core.evaluation.quality import QualityItem, measure
-from graphrag_dagster.core.language.llm.quality import LlmQualityJudge
-from graphrag_dagster.core.language.llm.quality_replies import read_verdicts
+from graphrag_dagster.core.evaluation.quality.metrics import QualityItem, measure
+from graphrag_dagster.core.language.llm.evaluation.quality import LlmQualityJudge
+from graphrag_dagster.core.language.llm.evaluation.quality_replies import read_verdicts
 from graphrag_dagster.core.language.quality import (
     GeneratedQuestions,
     StatementsOf,
     VerdictRequest,
     VerdictsOf,
 )
+from graphrag_dagster.errors import EndpointError
 from support.conversations import section
 from support.endpoint import Fault, ScriptedEndpoint
 from support.scripted_quality import quality_reply

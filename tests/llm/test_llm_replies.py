@@ -9,17 +9,11 @@ from hypothesis import strategies as st
 from pydantic import BaseModel
 
 from graphrag_dagster import prompts
-from graphrag_dagster.core.language.llm.asking import UnusableReply, ask, ask_typed
-from graphrag_dagster.core.language.llm.chat import CallFailed, ChatReply, ChatRequest, Message
-from graphrag_dagster.core.language.llm.loop import run_in_order
-from graphrag_dagster.core.language.llm.replies import (
-    Incomplete,
-    NotUsable,
-    parse_json,
-    read_typed,
-    visible,
-)
-from graphrag_dagster.core.language.llm.reports import ReportReply
+from graphrag_dagster.core.language.chat.asking import UnusableReply, ask, ask_typed
+from graphrag_dagster.core.language.chat.loop import run_in_order
+from graphrag_dagster.core.language.chat.port import CallFailed, ChatReply, ChatRequest, Message
+from graphrag_dagster.core.language.chat.replies import Incomplete, NotUsable, parse_json, read_typed, visible
+from graphrag_dagster.core.language.llm.report_writer import ReportReply
 from graphrag_dagster.core.language.tasks import Usage
 from graphrag_dagster.core.progress import listening
 

@@ -5,13 +5,10 @@ from typing import Any
 import pytest
 
 from graphrag_dagster import prompts
-from graphrag_dagster.core.corpus.tokens import get_tokenizer
-from graphrag_dagster.core.errors import EngineError
-from graphrag_dagster.core.language.llm.answers import LlmAnswerer, read_score
+from graphrag_dagster.core.language.llm.answerer import LlmAnswerer, read_score
 from graphrag_dagster.core.language.llm.descriptions import LlmDescriptionMerger
-from graphrag_dagster.core.language.llm.reports import LlmReportWriter
+from graphrag_dagster.core.language.llm.report_writer import LlmReportWriter
 from graphrag_dagster.core.language.tasks import (
-    Citation,
     ContextEntity,
     ContextUnit,
     DescriptionGroup,
@@ -21,6 +18,9 @@ from graphrag_dagster.core.language.tasks import (
     ReportRequest,
     WrittenReport,
 )
+from graphrag_dagster.core.text.citations import Citation
+from graphrag_dagster.core.text.tokens import get_tokenizer
+from graphrag_dagster.errors import EngineError
 from support.endpoint import Fault, Scripted, ScriptedEndpoint
 
 

@@ -4,9 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graphrag_dagster.core.language.llm.raw_records import read_tuple_records
-from graphrag_dagster.core.language.llm.replies import NotUsable
-from graphrag_dagster.core.language.llm.tuples import parse_tuples
+from graphrag_dagster.core.language.chat.replies import NotUsable
+from graphrag_dagster.core.language.llm.extraction.raw_records import read_tuple_records
+from graphrag_dagster.core.language.llm.extraction.tuples import parse_tuples
 
 CLEAN = (
     '("entity"<|>FED<|>ORGANIZATION<|>The central bank)\n##\n'

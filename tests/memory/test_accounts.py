@@ -13,11 +13,11 @@ from graphrag_dagster.core.accounting.budget import Amount
 from graphrag_dagster.core.accounting.prices import Price, listed_price
 from graphrag_dagster.core.accounting.sizes import PromptSizes
 from graphrag_dagster.core.accounting.use import USE_FIELDS, ModelUse
-from graphrag_dagster.core.language.llm.asking import ask
-from graphrag_dagster.core.language.llm.chat import CallFailed, ChatRequest, Message
-from graphrag_dagster.core.language.llm.loop import run_one
-from graphrag_dagster.resources.memory.account import Till, price_of
-from graphrag_dagster.resources.memory.replies import User
+from graphrag_dagster.core.language.chat.asking import ask
+from graphrag_dagster.core.language.chat.loop import run_one
+from graphrag_dagster.core.language.chat.port import CallFailed, ChatRequest, Message
+from graphrag_dagster.model_calls.memory.account import Till, price_of
+from graphrag_dagster.model_calls.memory.replies import User
 from graphrag_dagster.settings.model import ModelSettings
 from support.endpoint import Fault, Scripted, ScriptedEndpoint
 

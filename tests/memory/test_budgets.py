@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 
 from graphrag_dagster import prompts
 from graphrag_dagster.core.accounting.budget import Amount, Budget, BudgetExhausted
-from graphrag_dagster.core.errors import SettingsError
-from graphrag_dagster.core.language.llm.asking import ask
-from graphrag_dagster.core.language.llm.chat import ChatRequest, Message
-from graphrag_dagster.core.language.llm.loop import run_in_order
+from graphrag_dagster.core.language.chat.asking import ask
+from graphrag_dagster.core.language.chat.loop import run_in_order
+from graphrag_dagster.core.language.chat.port import ChatRequest, Message
+from graphrag_dagster.errors import SettingsError
 from support.endpoint import Scripted, ScriptedEndpoint
 
 RETRY = prompts.load("retry")

@@ -13,15 +13,15 @@ from hypothesis import strategies as st
 from pydantic import BaseModel
 
 from graphrag_dagster import prompts
-from graphrag_dagster.core.errors import EndpointError
-from graphrag_dagster.core.language.llm import asking
-from graphrag_dagster.core.language.llm.asking import Asked, UnusableReply, ask_typed
-from graphrag_dagster.core.language.llm.chat import ChatReply, ChatRequest, Message
-from graphrag_dagster.core.language.llm.extraction import LlmGraphExtractor
-from graphrag_dagster.core.language.llm.loop import run_in_order, run_one
-from graphrag_dagster.core.language.llm.replies import Incomplete
+from graphrag_dagster.core.language.chat import asking
+from graphrag_dagster.core.language.chat.asking import Asked, UnusableReply, ask_typed
+from graphrag_dagster.core.language.chat.loop import run_in_order, run_one
+from graphrag_dagster.core.language.chat.port import ChatReply, ChatRequest, Message
+from graphrag_dagster.core.language.chat.replies import Incomplete
+from graphrag_dagster.core.language.llm.extraction.graph import LlmGraphExtractor
 from graphrag_dagster.core.language.tasks import TextUnit
-from graphrag_dagster.resources.memory.replies import reply_key
+from graphrag_dagster.errors import EndpointError
+from graphrag_dagster.model_calls.memory.replies import reply_key
 from graphrag_dagster.settings.model import ModelSettings
 from support.endpoint import Fault, Scripted, ScriptedEndpoint
 
@@ -96,10 +96,11 @@ def test_an_endpoint_that_is_busy_does_not_keep_a_run_from_ending(memory: Any) -
 
     with ScriptedEndpoint(lambda _: GOOD, faults=faults, together=2) as endpoint:
         model = memory.chat(endpoint, concurrency=2)
-        with ThreadPoolExecutor(1) as pool, pytest.raises(EndpointError, match="401"):
+        with ThreadPoolExecutor(1) as pool:
             ended = pool.submit(lambda: list(run_in_order(one, requests, calls=2)))
             # What the endpoint asks others to wait is twice as long.
-            ended.result(25)
+            with pytest.raises(EndpointError, match="401"):
+                ended.result(25)
 
 
 def test_a_listener_hears_a_remembered_reply(memory: Any) -> None:

@@ -10,13 +10,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from graphrag_dagster.core.accounting.budget import Budget
-from graphrag_dagster.core.errors import EndpointError
-from graphrag_dagster.resources.endpoint.embeddings import OpenAIEmbedder
-from graphrag_dagster.resources.memory.account import Account
-from graphrag_dagster.resources.memory.database import Database
-from graphrag_dagster.resources.memory.models import RememberingEmbedder
-from graphrag_dagster.resources.memory.replies import Replies, User, vector_key
-from graphrag_dagster.resources.memory.usage import UsageLog
+from graphrag_dagster.errors import EndpointError
+from graphrag_dagster.model_calls.endpoint.embeddings import OpenAIEmbedder
+from graphrag_dagster.model_calls.memory.account import Account
+from graphrag_dagster.model_calls.memory.database import Database
+from graphrag_dagster.model_calls.memory.models import RememberingEmbedder
+from graphrag_dagster.model_calls.memory.replies import Replies, User, vector_key
+from graphrag_dagster.model_calls.memory.usage import UsageLog
 from graphrag_dagster.settings.model import ModelSettings
 from support.endpoint import Fault, ScriptedEndpoint
 

@@ -9,14 +9,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from graphrag_dagster.core import progress
-from graphrag_dagster.core.language.llm.chat import CallFailed, ChatRequest, Message
-from graphrag_dagster.core.language.llm.loop import run_in_order, run_one
+from graphrag_dagster.core.language.chat.loop import run_in_order, run_one
+from graphrag_dagster.core.language.chat.port import CallFailed, ChatRequest, Message
 from graphrag_dagster.core.waiting import calls_now, under_way
-from graphrag_dagster.resources.endpoint.chat import OpenAIChatModel
-from graphrag_dagster.resources.endpoint.connection import Tries
-from graphrag_dagster.resources.endpoint.embeddings import OpenAIEmbedder
-from graphrag_dagster.resources.endpoint.pace import Pace, Size
-from graphrag_dagster.resources.endpoint.patience import Patience, Waited
+from graphrag_dagster.model_calls.endpoint.chat import OpenAIChatModel
+from graphrag_dagster.model_calls.endpoint.connection import Tries
+from graphrag_dagster.model_calls.endpoint.embeddings import OpenAIEmbedder
+from graphrag_dagster.model_calls.endpoint.pace import Pace, Size
+from graphrag_dagster.model_calls.endpoint.patience import Patience, Waited
 from graphrag_dagster.settings.model import ModelSettings
 from support.endpoint import Fault, ScriptedEndpoint
 

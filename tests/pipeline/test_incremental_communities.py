@@ -6,7 +6,7 @@ from typer.testing import CliRunner
 
 from graphrag_dagster import tables
 from graphrag_dagster.cli.app import app
-from graphrag_dagster.cli.running import run_job
+from graphrag_dagster.cli.output.running import run_job
 from graphrag_dagster.resources.warehouse import Warehouse
 from support.corpora import write_corpus
 from support.homes import copy_home, shared_home

@@ -6,14 +6,14 @@ from typing import Any
 import pytest
 
 from graphrag_dagster import tables
-from graphrag_dagster.cli.running import run_job
-from graphrag_dagster.core.corpus.tokens import get_tokenizer
-from graphrag_dagster.core.errors import EndpointError, WarehouseError
-from graphrag_dagster.core.search.global_search import global_search
+from graphrag_dagster.cli.output.running import run_job
+from graphrag_dagster.core.search.methods.global_search import global_search
+from graphrag_dagster.core.text.tokens import get_tokenizer
+from graphrag_dagster.errors import EndpointError, WarehouseError
+from graphrag_dagster.operations.asking.snapshot import open_snapshot
 from graphrag_dagster.resources.corpora import CorpusStore
 from graphrag_dagster.resources.language import Language
 from graphrag_dagster.resources.published import published
-from graphrag_dagster.resources.snapshot import open_snapshot
 from graphrag_dagster.resources.warehouse import Warehouse
 from support.endpoint import Fault, Scripted, ScriptedEndpoint, name_pattern_script
 from support.modelled import write_modelled

@@ -4,7 +4,7 @@ from xml.etree import ElementTree
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graphrag_dagster.assets.plots import histogram
+from graphrag_dagster.orchestration.plots import histogram
 
 
 @given(st.lists(st.integers(0, 10_000), min_size=1, max_size=200))

@@ -1,7 +1,7 @@
 import polars as pl
 import pytest
 
-from graphrag_dagster.assets.declare import markdown
+from graphrag_dagster.orchestration.declare import markdown
 
 
 @pytest.mark.parametrize(

@@ -17,16 +17,17 @@ import polars as pl
 import pytest
 
 from graphrag_dagster import Index, tables
-from graphrag_dagster.cli.publishing import roll_back, show_snapshots
-from graphrag_dagster.cli.running import run_job
-from graphrag_dagster.cli.showing import show_corpus
+from graphrag_dagster.cli.commands.showing import show_corpus
+from graphrag_dagster.cli.commands.snapshotting import roll_back, show_snapshots
+from graphrag_dagster.cli.output.running import run_job
 from graphrag_dagster.core.accounting.use import ModelUse
-from graphrag_dagster.core.errors import WarehouseError
 from graphrag_dagster.definitions import defs
+from graphrag_dagster.errors import WarehouseError
+from graphrag_dagster.model_calls.memory.database import database_at
+from graphrag_dagster.model_calls.memory.replies import User
+from graphrag_dagster.model_calls.memory.usage import UsageLog
+from graphrag_dagster.operations.querying.sql_sandbox import queried
 from graphrag_dagster.resources.home import memory_file
-from graphrag_dagster.resources.memory.database import database_at
-from graphrag_dagster.resources.memory.replies import User
-from graphrag_dagster.resources.memory.usage import UsageLog
 from graphrag_dagster.resources.published import (
     RESULTS,
     SEARCHED,
@@ -38,7 +39,6 @@ from graphrag_dagster.resources.published import (
     rollback,
     snapshots,
 )
-from graphrag_dagster.resources.sql_sandbox import queried
 from graphrag_dagster.resources.warehouse import Warehouse, qualified
 from graphrag_dagster.settings import CorpusSettings
 from support.corpora import write_corpus

@@ -6,18 +6,12 @@ import pytest
 from report_graphs import Graph, build_graph, words_of
 
 from graphrag_dagster import tables
-from graphrag_dagster.core.errors import EngineError
 from graphrag_dagster.core.ids import stable_id
-from graphrag_dagster.core.language.tasks import (
-    Citation,
-    Engine,
-    Finding,
-    Quote,
-    ReportRequest,
-    WrittenReport,
-)
+from graphrag_dagster.core.language.tasks import Engine, Finding, Quote, ReportRequest, WrittenReport
 from graphrag_dagster.core.progress import listening
 from graphrag_dagster.core.reports.build import ReportFrames, build_reports
+from graphrag_dagster.core.text.citations import Citation
+from graphrag_dagster.errors import EngineError
 
 PAIRS = ["ab", "ac", "bc", "cd", "de", "df", "ef", "xy"]
 TREE = {"p": (None, "abcdef"), "l": ("p", "abc"), "r": ("p", "def"), "q": (None, "xy")}

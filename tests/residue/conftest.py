@@ -3,8 +3,8 @@ from pathlib import Path
 
 import pytest
 
-from graphrag_dagster.cli.running import run_job
-from graphrag_dagster.resources.memory.database import database_at
+from graphrag_dagster.cli.output.running import run_job
+from graphrag_dagster.model_calls.memory.database import database_at
 from support.corpora import write_corpus
 from support.endpoint import ScriptedEndpoint
 from support.gone import SECRET

@@ -11,7 +11,7 @@ import polars as pl
 import pytest
 
 from graphrag_dagster import tables
-from graphrag_dagster.core.errors import WarehouseError
+from graphrag_dagster.errors import WarehouseError
 from graphrag_dagster.resources.compaction import compact
 from graphrag_dagster.resources.warehouse import Warehouse
 

@@ -5,19 +5,19 @@ from pathlib import Path
 
 import pytest
 
+from graphrag_dagster.catalogue.registry import users_of
 from graphrag_dagster.core.accounting.budget import Amount, Budget
 from graphrag_dagster.core.accounting.use import ModelUse
-from graphrag_dagster.core.language.llm.chat import ChatReply
-from graphrag_dagster.resources.endpoint.abilities import Abilities
-from graphrag_dagster.resources.endpoint.batch_files import LineResult
-from graphrag_dagster.resources.endpoint.batches import RemoteBatch
-from graphrag_dagster.resources.memory.account import Account
-from graphrag_dagster.resources.memory.batches import Batch, BatchStore
-from graphrag_dagster.resources.memory.database import Database
-from graphrag_dagster.resources.memory.replies import Replies, User
-from graphrag_dagster.resources.memory.upkeep import Upkeep
-from graphrag_dagster.resources.memory.usage import UsageLog
-from graphrag_dagster.resources.residue import INDEXING
+from graphrag_dagster.core.language.chat.port import ChatReply
+from graphrag_dagster.model_calls.batches.batch_api import RemoteBatch
+from graphrag_dagster.model_calls.batches.batch_files import LineResult
+from graphrag_dagster.model_calls.batches.batch_store import Batch, BatchStore
+from graphrag_dagster.model_calls.endpoint.abilities import Abilities
+from graphrag_dagster.model_calls.memory.account import Account
+from graphrag_dagster.model_calls.memory.database import Database
+from graphrag_dagster.model_calls.memory.replies import Replies, User
+from graphrag_dagster.model_calls.memory.upkeep import Upkeep
+from graphrag_dagster.model_calls.memory.usage import UsageLog
 
 
 @pytest.fixture
@@ -59,7 +59,7 @@ def test_what_answers_and_questions_used_goes_even_though_it_was_finished(databa
     assert left(database) == {"unit", "answer", "asked", "shared"}
     Upkeep(database).prune("coast")
     assert left(database) == {"unit", "answer", "asked", "shared"}
-    Upkeep(database).prune("coast", assets=INDEXING)
+    Upkeep(database).prune("coast", assets=users_of("index"))
     assert left(database) == {"unit", "shared"}
 
 
@@ -67,7 +67,7 @@ def test_an_asset_that_needs_nothing_any_more_is_noted_as_finished(database: Dat
     use(database, "relationships", "unit")
     time.sleep(0.01)
     account(database, "relationships", "r2").finish()
-    Upkeep(database).prune("coast", assets=INDEXING)
+    Upkeep(database).prune("coast", assets=users_of("index"))
     assert left(database) == set()
 
 
@@ -77,7 +77,7 @@ def test_what_is_in_use_without_being_asked_for_stays(database: Database) -> Non
     later = account(database, "extraction", "r2")
     later.replies.touch([key("unit"), key("nobody knows it")], later.user)
     later.finish()
-    Upkeep(database).prune("coast", assets=INDEXING)
+    Upkeep(database).prune("coast", assets=users_of("index"))
     assert left(database) == {"unit"}
 
 
@@ -85,7 +85,7 @@ def test_a_batch_under_way_brings_nothing_back(database: Database) -> None:
     store = BatchStore(database)
     batch = Batch("b1", "u", "V", "m", "coast", "extraction", "r1", "in_progress", 1, 0, time.time())
     store.record(batch, Abilities(), {key("batched"): "extract"})
-    Upkeep(database).prune("coast", assets=INDEXING)
+    Upkeep(database).prune("coast", assets=users_of("index"))
     came = LineResult(key("batched"), ChatReply("the secret of batched", "stop", 10, 5))
     store.close(RemoteBatch("b1", "completed"), [came])
     assert left(database) == set()

@@ -12,12 +12,12 @@ from pathlib import Path
 import pytest
 
 from graphrag_dagster import tables
-from graphrag_dagster.cli.running import run_job
-from graphrag_dagster.core.errors import CorpusError
-from graphrag_dagster.resources.dagster_history import purge_history
-from graphrag_dagster.resources.dagster_instance import instance
+from graphrag_dagster.cli.output.running import run_job
+from graphrag_dagster.errors import CorpusError
+from graphrag_dagster.operations.keeping.residue import erase, gone_documents, note_file
+from graphrag_dagster.orchestration.dagster_history import purge_history
+from graphrag_dagster.orchestration.dagster_instance import instance
 from graphrag_dagster.resources.published import published
-from graphrag_dagster.resources.residue import erase, gone_documents, note_file
 from graphrag_dagster.resources.warehouse import Warehouse
 from support.endpoint import ScriptedEndpoint
 from support.gone import erase_and_publish, index_unpublished, traces
@@ -147,7 +147,9 @@ def test_a_run_killed_once_the_documents_are_replaced_is_completed_by_the_next(e
     home = enter("llm")
     shutil.rmtree(home / "corpora" / "coast" / "secret")
     note = note_file(Warehouse(), "coast")
-    _kill_when(_step(home, "from graphrag_dagster.cli.running import run_job\nrun_job('coast')"), note.exists)
+    _kill_when(
+        _step(home, "from graphrag_dagster.cli.output.running import run_job\nrun_job('coast')"), note.exists
+    )
     assert note.exists()
     assert traces(home / "warehouse")
     run_job("coast")

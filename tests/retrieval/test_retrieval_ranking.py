@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graphrag_dagster.core.language.ranks import cosines, unit_rows
+from graphrag_dagster.core.ranks import cosines, unit_rows
 from graphrag_dagster.core.search.retrieval.lexical import LexicalIndex
 from graphrag_dagster.core.search.retrieval.ranking import TextRanker, first_places, ranked, z_scores
 from graphrag_dagster.core.search.retrieval.vectors import rows_of

@@ -3,7 +3,7 @@
 import polars as pl
 
 from graphrag_dagster import tables
-from graphrag_dagster.core.search.index import IndexSnapshot
+from graphrag_dagster.core.search.context.index import IndexSnapshot
 
 DOCUMENT = "The quay was built by Orrin Vask in 1998. Selma Dray opposed the merger of the shipping lines. "
 

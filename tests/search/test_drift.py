@@ -7,28 +7,20 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graphrag_dagster.core.errors import EngineError, QuestionError
-from graphrag_dagster.core.language.citations import parse_citations
 from graphrag_dagster.core.language.embedders import StaticEmbedder
 from graphrag_dagster.core.language.exploring import Exploration, FollowUp
-from graphrag_dagster.core.language.extractive.answers import ExtractiveAnswerer
+from graphrag_dagster.core.language.extractive.answerer import ExtractiveAnswerer
 from graphrag_dagster.core.language.extractive.exploring import ExtractiveExplorer, about
-from graphrag_dagster.core.language.tasks import (
-    ContextKind,
-    ContextUnit,
-    Engine,
-    FinalAnswer,
-    PartialAnswer,
-    Quote,
-    Span,
-    Usage,
-)
-from graphrag_dagster.core.search.answer import Answer
-from graphrag_dagster.core.search.combined_units import CombinedUnits
-from graphrag_dagster.core.search.drift import LocalContext, drift_search
-from graphrag_dagster.core.search.follow_ups import OpenQuestions, normal
-from graphrag_dagster.core.search.local_units import LocalUnits, quoted
-from graphrag_dagster.core.search.question import REFUSAL
+from graphrag_dagster.core.language.tasks import ContextUnit, Engine, FinalAnswer, PartialAnswer, Quote, Usage
+from graphrag_dagster.core.search.context.answer import Answer
+from graphrag_dagster.core.search.context.combined_units import CombinedUnits
+from graphrag_dagster.core.search.context.local_units import LocalUnits, quoted
+from graphrag_dagster.core.search.context.question import REFUSAL
+from graphrag_dagster.core.search.methods.drift import LocalContext, drift_search
+from graphrag_dagster.core.search.methods.follow_ups import OpenQuestions, normal
+from graphrag_dagster.core.text.citations import ContextKind, parse_citations
+from graphrag_dagster.core.text.spans import Span
+from graphrag_dagster.errors import EngineError, QuestionError
 from search.index_frames import DOCUMENT, index_of
 
 FIRST = "The quay was built by Orrin Vask in 1998."

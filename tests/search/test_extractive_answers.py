@@ -6,10 +6,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from graphrag_dagster.core.language.embedders import StaticEmbedder
-from graphrag_dagster.core.language.extractive.answers import ExtractiveAnswerer
-from graphrag_dagster.core.language.extractive.relevance import asks_for_overview, relevance
-from graphrag_dagster.core.language.extractive.similarity import diverse
-from graphrag_dagster.core.language.tasks import ContextUnit, FinalAnswer, PartialAnswer, Quote, Span
+from graphrag_dagster.core.language.extractive.answerer import ExtractiveAnswerer
+from graphrag_dagster.core.language.tasks import ContextUnit, FinalAnswer, PartialAnswer, Quote
+from graphrag_dagster.core.text.relevance import asks_for_overview, relevance
+from graphrag_dagster.core.text.similarity import diverse
+from graphrag_dagster.core.text.spans import Span
 
 HARBOUR = [
     "The Harbour Authority leased the north quay to Vell & Daughters for thirty years.",

@@ -7,9 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from graphrag_dagster.core.language.extractive.covering import Candidate, central, covering
-from graphrag_dagster.core.language.extractive.quotable import mark_before, readability
-from graphrag_dagster.core.language.extractive.reports import ExtractiveReportWriter
-from graphrag_dagster.core.language.extractive.similarity import rouge_l, stems, words
+from graphrag_dagster.core.language.extractive.parsing.quotable import mark_before, readability
+from graphrag_dagster.core.language.extractive.report_writer import ExtractiveReportWriter
 from graphrag_dagster.core.language.extractive.subjects import joined
 from graphrag_dagster.core.language.tasks import (
     ContextEntity,
@@ -18,9 +17,10 @@ from graphrag_dagster.core.language.tasks import (
     Evidence,
     Quote,
     ReportRequest,
-    Span,
     WrittenReport,
 )
+from graphrag_dagster.core.text.similarity import rouge_l, stems, words
+from graphrag_dagster.core.text.spans import Span
 
 NAMES = ["Harbour Authority", "Vell & Daughters", "Ingrid Vell", "Orrin Vask", "Skarnes"]
 UNIT = """THE HARBOUR OF SKARNES

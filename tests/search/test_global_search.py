@@ -5,9 +5,8 @@ from dataclasses import fields
 import polars as pl
 import pytest
 
-from graphrag_dagster.core.errors import EngineError, QuestionError
 from graphrag_dagster.core.language.embedders import StaticEmbedder
-from graphrag_dagster.core.language.extractive.answers import ExtractiveAnswerer
+from graphrag_dagster.core.language.extractive.answerer import ExtractiveAnswerer
 from graphrag_dagster.core.language.tasks import (
     ContextUnit,
     Engine,
@@ -15,11 +14,12 @@ from graphrag_dagster.core.language.tasks import (
     PartialAnswer,
     Usage,
 )
-from graphrag_dagster.core.search.answer import Answer
-from graphrag_dagster.core.search.global_search import global_search
-from graphrag_dagster.core.search.index import IndexSnapshot
-from graphrag_dagster.core.search.map_reduce import best_that_fit
-from graphrag_dagster.core.search.question import REFUSAL
+from graphrag_dagster.core.search.context.answer import Answer
+from graphrag_dagster.core.search.context.index import IndexSnapshot
+from graphrag_dagster.core.search.context.question import REFUSAL
+from graphrag_dagster.core.search.methods.global_search import global_search
+from graphrag_dagster.core.search.methods.map_reduce import best_that_fit
+from graphrag_dagster.errors import EngineError, QuestionError
 from search.index_frames import DOCUMENT, index_of
 
 REPORTS = {f"Report {n}": f"Content of number {n}. " * 4 for n in range(12)}

@@ -4,20 +4,14 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
-from graphrag_dagster.core.errors import (
-    CorpusError,
-    EndpointError,
-    QuestionError,
-    SettingsError,
-    WarehouseError,
-)
 from graphrag_dagster.core.language.answer_form import AnswerForm
 from graphrag_dagster.core.language.tasks import Usage
-from graphrag_dagster.core.search.answer import Answer, Source
-from graphrag_dagster.resources.index import EntityHit, ReportText, SourceText
+from graphrag_dagster.core.search.context.answer import Answer, Source
+from graphrag_dagster.errors import CorpusError, EndpointError, QuestionError, SettingsError, WarehouseError
+from graphrag_dagster.operations.asking.index import EntityHit, ReportText, SourceText
+from graphrag_dagster.service.guarding.settings import ServiceSettings
+from graphrag_dagster.service.http.running import bind, make_server
 from graphrag_dagster.service.library import Library
-from graphrag_dagster.service.running import bind, make_server
-from graphrag_dagster.service.settings import ServiceSettings
 
 TEXT = "Hanna Quill led the Dockers Union. [1]"
 PIECES = ("Hanna Quill led", " the Dockers", " Union. [Data: Rep", "orts (1)]")

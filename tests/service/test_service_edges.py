@@ -10,13 +10,13 @@ import pytest
 from served import FaultyLibrary, serving
 from starlette.testclient import TestClient
 
-from graphrag_dagster.core.errors import CorpusError, SettingsError, WarehouseError
+from graphrag_dagster.errors import CorpusError, SettingsError, WarehouseError
 from graphrag_dagster.resources.home import home
 from graphrag_dagster.resources.published import snapshots
 from graphrag_dagster.resources.warehouse import Warehouse
-from graphrag_dagster.service.app import make_app
-from graphrag_dagster.service.errors import refusal_of, without_paths
-from graphrag_dagster.service.settings import ServiceSettings
+from graphrag_dagster.service.guarding.errors import refusal_of, without_paths
+from graphrag_dagster.service.guarding.settings import ServiceSettings
+from graphrag_dagster.service.http.app import make_app
 
 LOCAL = "http://127.0.0.1"
 

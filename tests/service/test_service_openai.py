@@ -10,9 +10,9 @@ import pytest
 from openai import OpenAI
 from served import PIECES, TEXT, FaultyLibrary, serving
 
-from graphrag_dagster.core.search.answer import QUOTATIONS, Answer
-from graphrag_dagster.service.chat_text import MarkFilter, headed, without_sources
-from graphrag_dagster.service.settings import ServiceSettings
+from graphrag_dagster.core.search.context.answer import QUOTATIONS, Answer
+from graphrag_dagster.service.guarding.settings import ServiceSettings
+from graphrag_dagster.service.openai.chat_text import MarkFilter, headed, without_sources
 
 TOKEN = secrets.token_urlsafe(24)
 ASKED = [{"role": "user", "content": "Who led the Dockers Union?"}]

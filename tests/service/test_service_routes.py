@@ -9,11 +9,11 @@ import pytest
 from fastapi.testclient import TestClient
 from served import FaultyLibrary
 
-from graphrag_dagster.core.errors import EndpointError, EngineError, SettingsError
-from graphrag_dagster.core.search.answer import Answer
-from graphrag_dagster.service.app import make_app
+from graphrag_dagster.core.search.context.answer import Answer
+from graphrag_dagster.errors import EndpointError, EngineError, SettingsError
+from graphrag_dagster.service.guarding.settings import ServiceSettings, token_from_environment
+from graphrag_dagster.service.http.app import make_app
 from graphrag_dagster.service.models import AnswerBody
-from graphrag_dagster.service.settings import ServiceSettings, token_from_environment
 
 LOCAL = "http://localhost:8000"
 ASK = "/corpora/coast/ask"

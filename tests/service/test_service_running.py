@@ -7,14 +7,14 @@ import httpx2 as httpx
 import pytest
 from served import FaultyLibrary, serving
 
-from graphrag_dagster.core.errors import SettingsError
-from graphrag_dagster.service.running import bind, run
-from graphrag_dagster.service.settings import ServiceSettings
+from graphrag_dagster.errors import SettingsError
+from graphrag_dagster.service.guarding.settings import ServiceSettings
+from graphrag_dagster.service.http.running import bind, run
 
 CODE = """
 from functools import partial
-from graphrag_dagster.service.running import run
-from graphrag_dagster.service.settings import ServiceSettings
+from graphrag_dagster.service.http.running import run
+from graphrag_dagster.service.guarding.settings import ServiceSettings
 run(ServiceSettings(port=0), partial(print, flush=True))
 """
 

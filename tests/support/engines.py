@@ -10,8 +10,8 @@ import pytest
 from dagster import AssetKey, DagsterInstance
 
 from graphrag_dagster.definitions import defs
-from graphrag_dagster.executors import EXECUTOR
-from graphrag_dagster.partitions import CORPUS
+from graphrag_dagster.orchestration.executors import EXECUTOR
+from graphrag_dagster.orchestration.partitions import CORPUS
 from graphrag_dagster.resources.warehouse import Reader, Warehouse, qualified
 from graphrag_dagster.tables import ALL_TABLES
 from support.corpora import write_corpus

@@ -5,9 +5,9 @@ from pathlib import Path
 from dagster import AssetKey
 
 from graphrag_dagster.definitions import defs
-from graphrag_dagster.resources.dagster_instance import instance
+from graphrag_dagster.operations.keeping.residue import clear_older, erase
+from graphrag_dagster.orchestration.dagster_instance import instance
 from graphrag_dagster.resources.published import publish
-from graphrag_dagster.resources.residue import clear_older, erase
 from graphrag_dagster.resources.warehouse import Warehouse
 
 SECRET = {

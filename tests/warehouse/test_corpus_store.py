@@ -2,7 +2,7 @@ from pathlib import Path
 
 import pytest
 
-from graphrag_dagster.core.errors import CorpusError
+from graphrag_dagster.errors import CorpusError
 from graphrag_dagster.resources.corpora import CorpusStore
 
 

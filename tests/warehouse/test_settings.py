@@ -4,7 +4,7 @@ from traceback import format_exception
 
 import pytest
 
-from graphrag_dagster.core.errors import SettingsError
+from graphrag_dagster.errors import SettingsError
 from graphrag_dagster.settings import CorpusSettings, load_settings, parse_settings
 
 

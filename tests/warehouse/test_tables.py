@@ -2,7 +2,7 @@ import polars as pl
 import pytest
 
 from graphrag_dagster import tables
-from graphrag_dagster.core.errors import WarehouseError
+from graphrag_dagster.errors import WarehouseError
 
 MEMBERS = tables.COMMUNITY_MEMBERS
 

@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 
 from graphrag_dagster import tables
-from graphrag_dagster.core.errors import CorpusError, WarehouseError
+from graphrag_dagster.errors import CorpusError, WarehouseError
 from graphrag_dagster.resources.integrity import violations
 from graphrag_dagster.resources.warehouse import Warehouse
 from support.disks import files_of_at_most

@@ -4,7 +4,7 @@ import asyncio
 from collections import deque
 from dataclasses import dataclass, field
 
-from graphrag_dagster.core.errors import GraphragError
+from graphrag_dagster.errors import GraphragError
 
 
 class BudgetExhausted(GraphragError):

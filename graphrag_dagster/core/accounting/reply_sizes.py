@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterable
 from itertools import pairwise
 
-from graphrag_dagster.core.corpus.sentences import sentence_spans
+from graphrag_dagster.core.text.sentences import sentence_spans
 
 _NAME = re.compile(r"[^\W\d_a-z][\w'’&.-]*(?:\s(?:of\s|the\s|de\s|von\s|van\s)?[^\W\d_a-z][\w'’&.-]*)*")
 _SMALL = frozenset(

@@ -1,7 +1,7 @@
 """Tokens of a prompt before it is sent, whatever tokenizer the model has."""
 
-from graphrag_dagster.core.language.llm.chat import ChatRequest
-from graphrag_dagster.core.language.llm.schemas import schema_text
+from graphrag_dagster.core.language.chat.port import ChatRequest
+from graphrag_dagster.core.language.chat.schemas import schema_text
 
 #: Tokens per byte before anything was seen; no common tokenizer of a written language needs more.
 _FIRST = 0.5

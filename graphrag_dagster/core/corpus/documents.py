@@ -9,17 +9,17 @@ from types import MappingProxyType
 
 import polars as pl
 
-from graphrag_dagster.core.corpus.columns import ColumnNames
-from graphrag_dagster.core.corpus.files import FoundFile, discover, opened, shown_text
-from graphrag_dagster.core.corpus.globs import first_match
-from graphrag_dagster.core.corpus.limits import DEFAULT_LIMITS, FileLimits
 from graphrag_dagster.core.corpus.reader_process import ReaderProcess, reader_process
-from graphrag_dagster.core.corpus.readers import EXTENSIONS, format_of
 from graphrag_dagster.core.corpus.reading import Declined, FileContents, FileDocument
-from graphrag_dagster.core.corpus.records import Places, Source
-from graphrag_dagster.core.errors import CorpusError
+from graphrag_dagster.core.files.columns import ColumnNames
+from graphrag_dagster.core.files.discovery import FoundFile, discover, opened, shown_text
+from graphrag_dagster.core.files.formats import extensions, format_of
+from graphrag_dagster.core.files.globs import first_match
+from graphrag_dagster.core.files.limits import DEFAULT_LIMITS, FileLimits
+from graphrag_dagster.core.files.records import Places, Source
 from graphrag_dagster.core.ids import stable_id
 from graphrag_dagster.core.progress import track
+from graphrag_dagster.errors import CorpusError
 
 _LONGEST_REASON = 500
 
@@ -98,7 +98,7 @@ def require_documents(contents: CorpusContents, folder: Path) -> None:
     files = contents.files
     if not files.height:
         raise CorpusError(
-            f"the corpus folder {folder} holds no files; put documents there ({', '.join(EXTENSIONS)})"
+            f"the corpus folder {folder} holds no files; put documents there ({', '.join(extensions())})"
         )
     counts = Counter(files["status"].to_list())
     rows = files.select("path", "status", "reason").head(5).rows()
@@ -170,7 +170,7 @@ class _Gathering:
 
     def _outcome(self, path: str, kind: str | None, data: bytes, sha256: str) -> _Outcome:
         if kind is None:
-            known = ", ".join(EXTENSIONS)
+            known = ", ".join(extensions())
             return _Outcome("unsupported", [f"files of this extension are not read; those read are {known}"])
         if sha256 in self._path_of_hash:
             return _Outcome("duplicate", ["the same bytes"], self._path_of_hash[sha256])

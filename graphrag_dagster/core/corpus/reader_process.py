@@ -17,10 +17,10 @@ from dataclasses import dataclass
 from multiprocessing.connection import Connection
 from pathlib import Path
 
-from graphrag_dagster.core.corpus.limits import FileLimits
 from graphrag_dagster.core.corpus.reading import Declined, FileContents, read_file
-from graphrag_dagster.core.corpus.records import Source
-from graphrag_dagster.core.errors import CorpusError
+from graphrag_dagster.core.files.limits import FileLimits
+from graphrag_dagster.core.files.records import Source
+from graphrag_dagster.errors import CorpusError
 
 _START_SECONDS = 60.0
 #: A process that nobody asks ends; before that it serves the next corpus at once.

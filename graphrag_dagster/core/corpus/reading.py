@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
-from graphrag_dagster.core.corpus.readers import READERS
-from graphrag_dagster.core.corpus.records import (
+from graphrag_dagster.core.files.formats import reader_of
+from graphrag_dagster.core.files.records import (
     Reading,
     Record,
     RefusedError,
@@ -52,12 +52,12 @@ def read_file(kind: str, data: bytes, source: Source) -> FileContents | Declined
     """Read the bytes of a file; whatever goes wrong is the reason why it is declined.
 
     Args:
-        kind: name of the format, a key of :data:`~graphrag_dagster.core.corpus.readers.READERS`.
+        kind: name of the format.
         data: the file.
         source: what else is known of it.
     """
     try:
-        return _contents(READERS[kind](data, source), source)
+        return _contents(reader_of(kind)(data, source), source)
     except RefusedError as error:
         return Declined("refused", error_line(error))
     except UnreadableError as error:

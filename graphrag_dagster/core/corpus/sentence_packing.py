@@ -4,9 +4,9 @@ from bisect import bisect_left
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
 
-from graphrag_dagster.core.corpus.sentences import sentence_spans
-from graphrag_dagster.core.corpus.tokens import Tokenizer, Window
-from graphrag_dagster.core.errors import SettingsError
+from graphrag_dagster.core.text.sentences import sentence_spans
+from graphrag_dagster.core.text.tokens import Tokenizer, Window
+from graphrag_dagster.errors import SettingsError
 
 #: First and one past the last sentence of a unit.
 Range = tuple[int, int]

@@ -5,10 +5,10 @@ from collections.abc import Iterator, Sequence
 import polars as pl
 
 from graphrag_dagster.core.corpus.sentence_packing import pack_sentences
-from graphrag_dagster.core.corpus.tokens import Tokenizer, Window, get_tokenizer
 from graphrag_dagster.core.corpus.unit_checks import check_units
-from graphrag_dagster.core.errors import SettingsError
 from graphrag_dagster.core.ids import stable_id
+from graphrag_dagster.core.text.tokens import Tokenizer, Window, get_tokenizer
+from graphrag_dagster.errors import SettingsError
 
 __all__ = ["STRATEGIES", "check_units", "cut"]
 

@@ -2,7 +2,7 @@
 
 import polars as pl
 
-from graphrag_dagster.core.corpus.tokens import get_tokenizer, window_count
+from graphrag_dagster.core.text.tokens import get_tokenizer, window_count
 
 _KEYS = ("document_id", "position")
 

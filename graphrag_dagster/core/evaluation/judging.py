@@ -11,9 +11,9 @@ from itertools import combinations
 
 import polars as pl
 
-from graphrag_dagster.core.errors import QuestionError
 from graphrag_dagster.core.ids import stable_id
 from graphrag_dagster.core.language.judging import CRITERIA, Comparison, Criterion, Verdict
+from graphrag_dagster.errors import QuestionError
 
 #: Name of the row of :func:`position_bias` that takes all criteria together.
 ALL = "all"
@@ -94,16 +94,6 @@ def _check(
 
 def _parity(question_id: str, a: str, b: str) -> int:
     return int(stable_id(question_id, *sorted((a, b))), 16) % 2
-
-
-def expected_calls(
-    questions: int, conditions: int, criteria: int = len(CRITERIA), replicates: int = 5
-) -> int:
-    """Return how many judgements a plan of such numbers has: the most calls it needs.
-
-    Identical answers need none, and replies that cannot be used are asked for again.
-    """
-    return conditions * (conditions - 1) // 2 * questions * criteria * replicates
 
 
 def sample(question_ids: Iterable[str], n: int) -> list[str]:

@@ -5,8 +5,8 @@ from collections.abc import Sequence
 import polars as pl
 
 from graphrag_dagster.core.evaluation.judging import comparisons, judged, posed
-from graphrag_dagster.core.evaluation.sentences import without_citations
 from graphrag_dagster.core.language.judging import AnswerJudge, Criterion
+from graphrag_dagster.core.text.answer_sentences import without_citations
 
 
 def judge_answers(

@@ -5,6 +5,7 @@ from typing import Any, Literal
 
 import polars as pl
 
+from graphrag_dagster.catalogue.registry import asks_model
 from graphrag_dagster.core.corpus.text_units import cut
 from graphrag_dagster.core.ids import stable_id
 from graphrag_dagster.core.language.tasks import GraphExtractor, TextUnit, UnitExtraction
@@ -66,7 +67,7 @@ def extraction_counts(
         for mode in modes:
             extractor = extractor_of(mode)
             found = list(extractor.extract(units))
-            rounds = range(gleanings + 1) if extractor.engine == "llm" else range(1)
+            rounds = range(gleanings + 1) if asks_model(extractor.engine) else range(1)
             rows += [
                 {
                     "chunk_size": size,
@@ -78,7 +79,7 @@ def extraction_counts(
                 }
                 for last in rounds
             ]
-            if extractor.engine == "extractive":
+            if not asks_model(extractor.engine):
                 break
     return rows
 

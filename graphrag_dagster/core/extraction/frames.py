@@ -14,10 +14,10 @@ from graphrag_dagster.core.language.tasks import (
     EntityInstance,
     Quarantined,
     RelationshipInstance,
-    Span,
     UnitExtraction,
     UnitState,
 )
+from graphrag_dagster.core.text.spans import Span
 
 #: Type of an entity that only a relationship names (``dangling: create``).
 UNKNOWN_TYPE: Final = "UNKNOWN"

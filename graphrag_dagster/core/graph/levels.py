@@ -2,7 +2,7 @@
 
 import polars as pl
 
-from graphrag_dagster.core.errors import GraphragError
+from graphrag_dagster.errors import GraphragError
 
 _SMALLEST_DEEPEST = 3
 _SHOWN = 3

@@ -5,9 +5,9 @@ from typing import Literal
 
 import polars as pl
 
-from graphrag_dagster.core.errors import GraphragError
 from graphrag_dagster.core.ids import stable_id
 from graphrag_dagster.core.language.tasks import DescriptionGroup, MergedDescription
+from graphrag_dagster.errors import GraphragError
 
 Weight = Literal["count", "strength_sum"]
 

@@ -8,8 +8,8 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from graphrag_dagster.core.errors import GraphragError
 from graphrag_dagster.core.graph.components import largest_component
+from graphrag_dagster.errors import GraphragError
 
 Profile = Literal["default", "paper"]
 

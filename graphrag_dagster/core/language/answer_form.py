@@ -3,7 +3,7 @@
 import re
 from dataclasses import dataclass
 
-from graphrag_dagster.core.errors import QuestionError
+from graphrag_dagster.errors import QuestionError
 
 #: Longest response type in characters.
 LONGEST_RESPONSE_TYPE = 200

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, Protocol
 
-from graphrag_dagster.core.language.tasks import Engine, Usage
+from graphrag_dagster.core.language.tasks import OfEngine, Usage
 
 #: ``kept`` and ``rewritten`` sentences have claims, of their own words or of a part or rewording of them; the
 #: others have none: nothing in them can be checked, what they speak of stays open, or it could not be told.
@@ -34,12 +34,8 @@ class SentenceClaims:
     usage: Usage = field(default_factory=Usage)
 
 
-class ClaimDecomposer(Protocol):
+class ClaimDecomposer(OfEngine, Protocol):
     """Finds in each sentence of answers the claims that could be checked, each standing on its own."""
-
-    @property
-    def engine(self) -> Engine:
-        """Which implementation this is."""
 
     def decompose(self, answers: Sequence[AnswerText]) -> Iterator[tuple[SentenceClaims, ...]]:
         """Yield one tuple per answer, in their order: each of its sentences exactly once, in its order."""

@@ -15,9 +15,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from graphrag_dagster.core.errors import EngineError
-from graphrag_dagster.core.language.ranks import unit_rows
-from graphrag_dagster.core.language.tasks import Embedder
+from graphrag_dagster.core.ranks import unit_rows
+from graphrag_dagster.core.text.embedder import Embedder
+from graphrag_dagster.errors import EngineError
 
 Vectors = NDArray[np.float32]
 

@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
 
-from graphrag_dagster.core.extraction.names import normalise
+from graphrag_dagster.core.text.names import normalise
 
 #: Most examples of a kind, and most records of one kind in an example.
 MOST_EXAMPLES, _MOST_RECORDS = 8, 40

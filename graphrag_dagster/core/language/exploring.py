@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from graphrag_dagster.core.language.tasks import ContextUnit, Engine, Quote, Usage
+from graphrag_dagster.core.language.tasks import ContextUnit, OfEngine, Quote, Usage
 
 #: The highest rating of a report; 0 is the lowest.
 HIGHEST_RATING = 5
@@ -29,12 +29,8 @@ class BatchRatings:
     usage: Usage = field(default_factory=Usage)
 
 
-class ReportRater(Protocol):
+class ReportRater(OfEngine, Protocol):
     """Says of reports whether they have to do with a question."""
-
-    @property
-    def engine(self) -> Engine:
-        """Which implementation this is."""
 
     def rate(
         self, question: str, batches: Sequence[Sequence[ContextUnit]], rendered: Sequence[str]
@@ -70,12 +66,8 @@ class Exploration:
     usage: Usage = field(default_factory=Usage)
 
 
-class Explorer(Protocol):
+class Explorer(OfEngine, Protocol):
     """Answers from a part of what there is, and says what to ask next."""
-
-    @property
-    def engine(self) -> Engine:
-        """Which implementation this is."""
 
     def primer(self, question: str, rows: Sequence[ContextUnit], rendered: str, most: int) -> Exploration:
         """Answer a question from the reports nearest to it, with at most ``most`` follow-up questions."""

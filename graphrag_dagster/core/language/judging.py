@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, Protocol, get_args
 
-from graphrag_dagster.core.language.tasks import Engine, Usage
+from graphrag_dagster.core.language.tasks import OfEngine, Usage
 
 #: What each means stands in the prompts ``judge_criterion_…``.
 Criterion = Literal["comprehensiveness", "diversity", "empowerment", "directness"]
@@ -50,12 +50,8 @@ class Verdict:
 IDENTICAL = Verdict(0, "The two answers are the same text.")
 
 
-class AnswerJudge(Protocol):
+class AnswerJudge(OfEngine, Protocol):
     """Compares answers."""
-
-    @property
-    def engine(self) -> Engine:
-        """Which implementation this is."""
 
     def judge(self, comparisons: Sequence[Comparison]) -> Iterator[Verdict]:
         """Yield one verdict per comparison, in their order, each as soon as it and those before it are there.

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Literal, Protocol
 
-from graphrag_dagster.core.language.tasks import Engine, Usage
+from graphrag_dagster.core.language.tasks import OfEngine, Usage
 
 Verdict = Literal["yes", "no", "idk"]
 
@@ -77,12 +77,8 @@ class GeneratedQuestions:
     usage: Usage = field(default_factory=Usage)
 
 
-class QualityJudge(Protocol):
+class QualityJudge(OfEngine, Protocol):
     """Judges statements and nodes; what it cannot judge has a problem, never a guess."""
-
-    @property
-    def engine(self) -> Engine:
-        """Which implementation this is."""
 
     def statements(self, texts: Sequence[str]) -> list[StatementsOf]:
         """Return the statements of each text."""

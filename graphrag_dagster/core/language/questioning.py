@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Generic, Protocol, TypeVar
 
-from graphrag_dagster.core.language.tasks import Engine, Usage
+from graphrag_dagster.core.language.tasks import OfEngine, Usage
 
 T = TypeVar("T")
 
@@ -62,12 +62,8 @@ class QuestionRequest:
     avoid: tuple[str, ...] = ()
 
 
-class QuestionWriter(Protocol):
+class QuestionWriter(OfEngine, Protocol):
     """Writes questions that need an understanding of the whole corpus, not low-level facts."""
-
-    @property
-    def engine(self) -> Engine:
-        """Which implementation this is."""
 
     def describe(self, texts: Sequence[str]) -> Described:
         """Describe a corpus from texts sampled of it; the caller sees to it that they fit into a prompt."""

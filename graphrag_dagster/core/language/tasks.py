@@ -6,24 +6,15 @@ uses threads, processes or connections, and reports progress through :mod:`graph
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Literal, Protocol
+from typing import Literal, Protocol, TypeAlias
 
-import numpy as np
-from numpy.typing import NDArray
+from graphrag_dagster.core.text.citations import Citation, ContextKind
+from graphrag_dagster.core.text.spans import Span
 
-Engine = Literal["extractive", "llm"]
+#: Name of an engine of the catalogue.
+Engine: TypeAlias = str
 UnitState = Literal["extracted", "empty", "unreadable", "repaired", "quarantined"]
 RecordKind = Literal["entity", "relationship", "claim", "report"]
-#: What a search context may hold and an answer may cite; a source is a text unit.
-ContextKind = Literal["entity", "relationship", "claim", "report", "source"]
-
-
-@dataclass(frozen=True, slots=True, order=True)
-class Span:
-    """Half-open range of characters inside a text unit: ``text[start:end]``."""
-
-    start: int
-    end: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +47,7 @@ class Usage:
 class EntityInstance:
     """One mention record of an entity, as one round on one text unit gave it.
 
-    ``name`` is the normalised name (:func:`graphrag_dagster.core.extraction.names.normalise`), ``surface``
+    ``name`` is the normalised name (:func:`graphrag_dagster.core.text.names.normalise`), ``surface``
     the words as written or as the model spelled them; ``spans`` say where the name stands in the unit
     (empty when the model gave a name that the text does not contain).
     """
@@ -133,23 +124,23 @@ class UnitExtraction:
     usage: Usage = field(default_factory=Usage)
 
 
-class GraphExtractor(Protocol):
-    """Finds entities and relationships in text units (paper §3.1.2)."""
+class OfEngine(Protocol):
+    """Who does a task, on behalf of an engine."""
 
     @property
     def engine(self) -> Engine:
-        """Which implementation this is."""
+        """Its name."""
+
+
+class GraphExtractor(OfEngine, Protocol):
+    """Finds entities and relationships in text units (paper §3.1.2)."""
 
     def extract(self, units: Sequence[TextUnit]) -> Iterable[UnitExtraction]:
         """Yield one extraction per unit, in the order of ``units``; ``claims`` is empty."""
 
 
-class ClaimExtractor(Protocol):
+class ClaimExtractor(OfEngine, Protocol):
     """Finds claims about entities in text units (paper §3.1.2)."""
-
-    @property
-    def engine(self) -> Engine:
-        """Which implementation this is."""
 
     def extract_claims(
         self, units: Sequence[TextUnit], names: Sequence[Sequence[str]]
@@ -175,23 +166,11 @@ class MergedDescription:
     usage: Usage = field(default_factory=Usage)
 
 
-class DescriptionMerger(Protocol):
+class DescriptionMerger(OfEngine, Protocol):
     """Joins the descriptions of one element into one text (paper §3.1.3)."""
-
-    @property
-    def engine(self) -> Engine:
-        """Which implementation this is."""
 
     def merge(self, groups: Sequence[DescriptionGroup]) -> list[MergedDescription]:
         """Return one description per group; a group of one distinct description keeps it word for word."""
-
-
-@dataclass(frozen=True, slots=True)
-class Citation:
-    """A reference to a row of the context by its id there (local to the prompt)."""
-
-    kind: ContextKind
-    id: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -289,12 +268,8 @@ class WrittenReport:
     usage: Usage = field(default_factory=Usage)
 
 
-class ReportWriter(Protocol):
+class ReportWriter(OfEngine, Protocol):
     """Writes community reports."""
-
-    @property
-    def engine(self) -> Engine:
-        """Which implementation this is."""
 
     def write(self, requests: Sequence[ReportRequest]) -> Iterable[WrittenReport]:
         """Yield one report per request, in their order, each as soon as it and those before it are there."""
@@ -357,12 +332,8 @@ class Turn:
     answer: str
 
 
-class Answerer(Protocol):
+class Answerer(OfEngine, Protocol):
     """Answers a question over context chunks: partial answers with a score, then one answer."""
-
-    @property
-    def engine(self) -> Engine:
-        """Which implementation this is."""
 
     def map(
         self, question: str, chunks: Sequence[Sequence[ContextUnit]], rendered: Sequence[str]
@@ -383,18 +354,3 @@ class Answerer(Protocol):
             rendered: the context as the prompt shows it.
             history: the conversation so far, oldest first.
         """
-
-
-class Embedder(Protocol):
-    """Turns texts into unit vectors."""
-
-    @property
-    def name(self) -> str:
-        """Identifies everything that determines a vector: kind, model and version."""
-
-    @property
-    def at_once(self) -> int:
-        """How many texts to give at a time to keep it busy."""
-
-    def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """Return an array [len(texts), dimension] of L2-normalised float32 rows; a blank text gives zeros."""

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from graphrag_dagster.core.language.judging import Criterion
-from graphrag_dagster.core.language.tasks import Engine, Usage
+from graphrag_dagster.core.language.tasks import OfEngine, Usage
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,12 +55,8 @@ class Labels:
     usage: Usage = field(default_factory=Usage)
 
 
-class ReasonReader(Protocol):
+class ReasonReader(OfEngine, Protocol):
     """Reads the reasons of a judge; each method answers in the order of what it is given."""
-
-    @property
-    def engine(self) -> Engine:
-        """Which implementation this is."""
 
     def name_themes(self, parts: Sequence[Reasons]) -> list[Themes]:
         """Name the themes of each part."""

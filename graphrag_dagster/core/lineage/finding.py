@@ -2,8 +2,8 @@
 
 import polars as pl
 
-from graphrag_dagster.core.errors import QuestionError
-from graphrag_dagster.core.extraction.names import normalise
+from graphrag_dagster.core.text.names import normalise
+from graphrag_dagster.errors import QuestionError
 
 _NEAR, _LEAST_PREFIX = 5, 4
 #: Likeness, 0–100, from which a name may be what was meant.

@@ -5,9 +5,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
-from graphrag_dagster.core.extraction.names import normalise
 from graphrag_dagster.core.language.tasks import RecordKind
 from graphrag_dagster.core.reports.rows import CLAIMS, ENTITIES, RELATIONSHIPS, REPORTS
+from graphrag_dagster.core.text.names import normalise
 
 _KINDS: Mapping[str, RecordKind] = {
     REPORTS: "report",

@@ -6,10 +6,10 @@ from functools import cached_property
 
 import polars as pl
 
-from graphrag_dagster.core.corpus.sentences import sentence_spans
-from graphrag_dagster.core.language.tasks import Span
 from graphrag_dagster.core.lineage.rows import Rows
 from graphrag_dagster.core.lineage.steps import Words
+from graphrag_dagster.core.text.sentences import sentence_spans
+from graphrag_dagster.core.text.spans import Span
 
 _UNITS = "corpus.text_chunks"
 _ORDER = ("text_unit_id", "human_readable_id", "document_id", "start_char", "end_char", "text")

@@ -7,9 +7,10 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from graphrag_dagster.core.language.tasks import Evidence, Quote, Span
+from graphrag_dagster.core.language.tasks import Evidence, Quote
 from graphrag_dagster.core.reports.context import PackedContext
 from graphrag_dagster.core.reports.sentences import supporting_sentences
+from graphrag_dagster.core.text.spans import Span
 
 _LIMIT = 400
 

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from graphrag_dagster.core.language.tasks import Citation, Quote, RecordKind
+from graphrag_dagster.core.language.tasks import Quote, RecordKind
 from graphrag_dagster.core.reports.citations import (
     Cited,
     citation_mark,
@@ -16,6 +16,7 @@ from graphrag_dagster.core.reports.citations import (
     rewrite_citations,
 )
 from graphrag_dagster.core.reports.context import PackedContext
+from graphrag_dagster.core.text.citations import Citation
 
 
 class Reference(NamedTuple):

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 import polars as pl
 
-from graphrag_dagster.core.corpus.sentences import sentence_spans
+from graphrag_dagster.core.text.sentences import sentence_spans
 
 _UNITS_AT_ONCE = 2_000
 

@@ -6,8 +6,8 @@ from queue import SimpleQueue
 from types import TracebackType
 from typing import Generic, TypeVar
 
-from graphrag_dagster.core.errors import EngineError
 from graphrag_dagster.core.language.tasks import ReportRequest, ReportWriter, WrittenReport
+from graphrag_dagster.errors import EngineError
 
 T = TypeVar("T")
 

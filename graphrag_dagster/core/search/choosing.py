@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Literal
 
-from graphrag_dagster.core.language.extractive.relevance import asks_for_overview
+from graphrag_dagster.core.text.relevance import asks_for_overview
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 
 from graphrag_dagster.core.progress import quietly, stage
-from graphrag_dagster.core.search.answer import Answer
+from graphrag_dagster.core.search.context.answer import Answer
 from graphrag_dagster.core.search.searcher import Engines, Searcher
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import polars as pl
 
 from graphrag_dagster.core.ids import stable_id
-from graphrag_dagster.core.search.answer import Answer
+from graphrag_dagster.core.search.context.answer import Answer
 
 
 @dataclass(slots=True)

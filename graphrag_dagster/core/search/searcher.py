@@ -9,25 +9,32 @@ from typing import Literal, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from graphrag_dagster.core.errors import QuestionError
 from graphrag_dagster.core.language.exploring import Explorer, ReportRater
-from graphrag_dagster.core.language.ranks import cosines
-from graphrag_dagster.core.language.tasks import Answerer, Embedder, Turn
-from graphrag_dagster.core.search.answer import Answer
+from graphrag_dagster.core.language.tasks import Answerer, Turn
+from graphrag_dagster.core.ranks import cosines
 from graphrag_dagster.core.search.choosing import choose
-from graphrag_dagster.core.search.chunks import Count
-from graphrag_dagster.core.search.drift import LocalContext as DriftContext
-from graphrag_dagster.core.search.drift import drift_search
-from graphrag_dagster.core.search.dynamic import dynamic_search
-from graphrag_dagster.core.search.global_search import global_search
-from graphrag_dagster.core.search.index import IndexSnapshot
-from graphrag_dagster.core.search.levels import level_of
-from graphrag_dagster.core.search.local import LocalContext, Ranked, Shares, local_context, local_search
-from graphrag_dagster.core.search.question import checked
+from graphrag_dagster.core.search.context.answer import Answer
+from graphrag_dagster.core.search.context.chunks import Count
+from graphrag_dagster.core.search.context.index import IndexSnapshot
+from graphrag_dagster.core.search.context.levels import level_of
+from graphrag_dagster.core.search.context.question import checked
+from graphrag_dagster.core.search.context.support import Support
+from graphrag_dagster.core.search.methods.drift import LocalContext as DriftContext
+from graphrag_dagster.core.search.methods.drift import drift_search
+from graphrag_dagster.core.search.methods.dynamic import dynamic_search
+from graphrag_dagster.core.search.methods.global_search import global_search
+from graphrag_dagster.core.search.methods.local import (
+    LocalContext,
+    Ranked,
+    Shares,
+    local_context,
+    local_search,
+)
+from graphrag_dagster.core.search.methods.vector_rag import vector_rag
 from graphrag_dagster.core.search.retrieval.ranking import first_places
 from graphrag_dagster.core.search.retrieval.retriever import LocalRanking, Retriever
-from graphrag_dagster.core.search.support import Support
-from graphrag_dagster.core.search.vector_rag import vector_rag
+from graphrag_dagster.core.text.embedder import Embedder
+from graphrag_dagster.errors import QuestionError
 
 Mode = Literal["hybrid", "vector", "lexical"]
 

@@ -10,8 +10,10 @@ from typing import Any
 import duckdb
 
 from graphrag_dagster import tables
-from graphrag_dagster.core.errors import WarehouseError
-from graphrag_dagster.resources.opening import CONFIG, attaching, is_busy
+from graphrag_dagster.catalogue.registry import stages_made
+from graphrag_dagster.errors import WarehouseError
+from graphrag_dagster.resources.duckdb_messages import is_busy
+from graphrag_dagster.resources.opening import CONFIG, attaching
 from graphrag_dagster.resources.published.manifest import Published
 from graphrag_dagster.resources.published.origin import Accounts
 from graphrag_dagster.resources.published.reading import unlocked_copy
@@ -37,9 +39,7 @@ SEARCHED = (
     tables.REPORT_EMBEDDINGS,
 )
 #: What was found out with an index, by runs of their own.
-RESULTS = tuple(
-    table for table in tables.ALL_TABLES if table.group in {"questions", "answers", "evaluation", "studies"}
-)
+RESULTS = tuple(table for table in tables.ALL_TABLES if table.group in stages_made("request"))
 #: What is told of a document beside its text, of which the id is a hash.
 _TOLD = {"document_id", "source_id", "title", "date", "metadata"}
 _WORKING, _STANDING, _MAKING = "working", "standing", "making"

@@ -10,8 +10,8 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from graphrag_dagster.core.errors import DamagedError, WarehouseError
 from graphrag_dagster.core.system_errors import told_of
+from graphrag_dagster.errors import DamagedError, WarehouseError
 from graphrag_dagster.resources.warehouse import Warehouse
 
 FORMAT = 1

@@ -8,19 +8,10 @@ from typing import Any
 
 import polars as pl
 
-from graphrag_dagster import __version__
-from graphrag_dagster.core.corpus.affected import LIBRARIES
+from graphrag_dagster.catalogue.registry import libraries, tasks
 from graphrag_dagster.prompts import all_prompts
-from graphrag_dagster.settings import CorpusSettings, Stage
-from graphrag_dagster.settings.model import TaskName
+from graphrag_dagster.settings import CorpusSettings
 
-_STAGES: Mapping[TaskName, tuple[Stage, ...]] = {
-    "extract": ("extraction", "claims"),
-    "summarise": ("graph",),
-    "report": ("reports",),
-    "answer": ("search", "questions"),
-    "judge": ("search", "evaluation"),
-}
 _NO_MODEL = "extractive"
 
 
@@ -56,27 +47,25 @@ class Origin:
     def told(self, embedder: str | None) -> dict[str, Any]:
         """Return what the manifest says of it; ``embedder`` is what made the vectors, if there are any."""
         return {
-            "package": __version__,
+            "package": version("graphrag-dagster"),
             "code": dict(sorted(self.code.items())),
             "libraries": self._libraries(),
             "settings": self.settings.model_dump(mode="json"),
             "prompts": {name: prompt.hash for name, prompt in all_prompts().items()},
             "models": {
-                **{task: self._model(task) for task in _STAGES},
+                **{task.role: self._model(task.role) for task in tasks().values()},
                 "embedder": embedder or self.settings.embeddings.embedder,
             },
         }
 
     def _libraries(self) -> dict[str, str]:
-        names = {name for of_stage in LIBRARIES.values() for name in of_stage}
         installed = {}
-        for name in sorted({*names, self.settings.extraction.pipeline}):
+        for name in sorted({*libraries(), self.settings.extraction.pipeline}):
             # Not every one is installed, and a pipeline may be a folder.
             with suppress(PackageNotFoundError, ValueError):
                 installed[name] = version(name)
         return installed
 
-    def _model(self, task: TaskName) -> str:
-        if any(self.settings.engine_of(stage) == "llm" for stage in _STAGES[task]):
-            return self.settings.model.for_task(task).name
-        return _NO_MODEL
+    def _model(self, role: str) -> str:
+        asked = any(self.settings.asks_model(task.section) for task in tasks().values() if task.role == role)
+        return self.settings.model.for_role(role).name if asked else _NO_MODEL

@@ -14,7 +14,7 @@ from uuid import uuid4
 import duckdb
 from filelock import FileLock, Timeout
 
-from graphrag_dagster.core.errors import WarehouseError
+from graphrag_dagster.errors import WarehouseError
 from graphrag_dagster.resources.durable import write_durably
 from graphrag_dagster.resources.published.contents import SEARCHED, Contents, contents
 from graphrag_dagster.resources.published.manifest import (

@@ -19,7 +19,7 @@ from graphrag_dagster.core.evaluation.figures.figure import (
     sentences,
     words,
 )
-from graphrag_dagster.core.evaluation.winners import overall_winners
+from graphrag_dagster.core.evaluation.inference.winners import overall_winners
 from graphrag_dagster.core.language.judging import CRITERIA
 
 if TYPE_CHECKING:

@@ -2,6 +2,8 @@
 
 from dataclasses import dataclass
 
+from graphrag_dagster.catalogue.registry import asks_model
+from graphrag_dagster.core.evaluation.inference.measures import measure
 from graphrag_dagster.core.evaluation.report.check_tables import (
     alignment_table,
     bias_table,
@@ -9,7 +11,6 @@ from graphrag_dagster.core.evaluation.report.check_tables import (
     quality_table,
 )
 from graphrag_dagster.core.evaluation.report.content import Figure, ReportData, rows_of
-from graphrag_dagster.core.evaluation.report.measures import measure
 from graphrag_dagster.core.evaluation.report.result_tables import (
     all_tests_table,
     judged_table,
@@ -76,7 +77,7 @@ def blocks(data: ReportData) -> list[Block]:
 
 
 def _counted(data: ReportData) -> list[Block]:
-    proxy = data.claim_engine != "llm"
+    proxy = not asks_model(data.claim_engine)
     counted = "claims-lex and clusters-lex (extractive)" if proxy else "Claims and clusters"
     against = f"mean over the questions, its {BOUNDS}, and against {data.baseline} {TESTED}"
     return [

@@ -4,11 +4,12 @@ from collections.abc import Iterator
 
 import polars as pl
 
+from graphrag_dagster.catalogue.registry import asks_model
+from graphrag_dagster.core.evaluation.inference.measures import KINDS, measure
+from graphrag_dagster.core.evaluation.inference.numbers import ALPHA, listed, p_value, share
+from graphrag_dagster.core.evaluation.inference.verdict import ENOUGH_QUESTIONS
 from graphrag_dagster.core.evaluation.report.content import ReportData, rows_of
-from graphrag_dagster.core.evaluation.report.measures import KINDS, measure
-from graphrag_dagster.core.evaluation.report.numbers import ALPHA, listed, p_value, share
 from graphrag_dagster.core.evaluation.report.tables import tests
-from graphrag_dagster.core.evaluation.verdict import ENOUGH_QUESTIONS
 from graphrag_dagster.core.wording import counted
 
 #: Agreement of judge and claims below this is told as a weakness; half is what a coin has.
@@ -120,14 +121,14 @@ def _on_verdicts(data: ReportData) -> Iterator[tuple[str, str]]:
 
 
 def _on_engines(data: ReportData) -> Iterator[tuple[str, str]]:
-    if data.answer_engine != "llm":
+    if not asks_model(data.answer_engine):
         yield (
             "Extractive answers",
             "The extractive engine answered: its answers are sentences of the documents, chosen and "
             "quoted, not written. They say little about how a language model would answer from the same "
             "context.",
         )
-    if data.claim_engine != "llm":
+    if not asks_model(data.claim_engine):
         yield (
             "Extractive counts",
             "No model took the answers apart. The measures that end in -lex count clauses by rules; they "

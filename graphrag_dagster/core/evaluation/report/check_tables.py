@@ -4,9 +4,9 @@ from typing import Any
 
 import polars as pl
 
+from graphrag_dagster.core.evaluation.inference.measures import measure
+from graphrag_dagster.core.evaluation.inference.numbers import NONE, money, p_value, plain, share
 from graphrag_dagster.core.evaluation.report.content import ReportData, rows_of
-from graphrag_dagster.core.evaluation.report.measures import measure
-from graphrag_dagster.core.evaluation.report.numbers import NONE, money, p_value, plain, share
 from graphrag_dagster.core.evaluation.report.tables import (
     TESTED,
     Cell,

@@ -8,22 +8,19 @@ import polars as pl
 from jinja2 import Environment, StrictUndefined, Template
 from markupsafe import Markup
 
+from graphrag_dagster.catalogue.registry import asks_model, engines
+from graphrag_dagster.core.evaluation.inference.measures import measure, reads, uses_graph
+from graphrag_dagster.core.evaluation.inference.verdict import verdicts
 from graphrag_dagster.core.evaluation.report.blocks import blocks, figures_of
 from graphrag_dagster.core.evaluation.report.caveats import caveats, questions_compared
 from graphrag_dagster.core.evaluation.report.check_tables import cost_table, sizes_table
 from graphrag_dagster.core.evaluation.report.content import ReportData, rows_of
 from graphrag_dagster.core.evaluation.report.examples import examples
 from graphrag_dagster.core.evaluation.report.markup import clean, image, tied
-from graphrag_dagster.core.evaluation.report.measures import measure, reads, uses_graph
 from graphrag_dagster.core.evaluation.report.summary import summary
 from graphrag_dagster.core.evaluation.report.tables import TableView, table
-from graphrag_dagster.core.evaluation.verdict import verdicts
 
 _TEMPLATE = Path(__file__).with_name("page.html.j2")
-_ENGINES = {
-    "extractive": "the extractive engine: sentences of the documents, chosen by rule, no model",
-    "llm": "a language model",
-}
 
 
 def render(data: ReportData) -> str:
@@ -40,7 +37,7 @@ def render(data: ReportData) -> str:
         summary=summary(data),
         compared=questions_compared(data),
         judged=data.judge_model is not None,
-        engine_label=lambda engine: _ENGINES.get(engine, engine),
+        engine_label=_engine_label,
         ways=_ways(data),
         questions=_questions(data),
         method=_method(data),
@@ -126,8 +123,15 @@ def _method(data: ReportData) -> dict[str, object]:
     return {
         "replicates": replicates,
         "claims": any(one.kind == "claims" for one in spoken),
-        "proxy": data.claim_engine != "llm" or any(one.proxy for one in spoken),
+        "proxy": not asks_model(data.claim_engine) or any(one.proxy for one in spoken),
         "families": families,
         "metrics": [one for one in families if one != "lexical"],
         "normality": (len(normality), sum(row["shapiro_p"] < 0.05 for row in normality)),
     }
+
+
+def _engine_label(name: str) -> str:
+    if name not in engines():
+        return name
+    told = engines()[name].text
+    return told if asks_model(name) else f"the {name} engine: {told}"

@@ -3,10 +3,11 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from graphrag_dagster.core.evaluation.inference.contrasts import Contrast, opposed
+from graphrag_dagster.core.evaluation.inference.measures import CONTROL, Kind, Measure, measure
+from graphrag_dagster.core.evaluation.inference.numbers import ALPHA, NONE, p_value, percent, plain, signed
+from graphrag_dagster.core.evaluation.inference.winners import overall_winners
 from graphrag_dagster.core.evaluation.report.content import ReportData, rows_of
-from graphrag_dagster.core.evaluation.report.contrasts import Contrast, opposed
-from graphrag_dagster.core.evaluation.report.measures import CONTROL, Kind, Measure, measure
-from graphrag_dagster.core.evaluation.report.numbers import ALPHA, NONE, p_value, percent, plain, signed
 from graphrag_dagster.core.evaluation.report.tables import (
     BOUNDS,
     TESTED,
@@ -18,7 +19,6 @@ from graphrag_dagster.core.evaluation.report.tables import (
     tests,
     tone_of,
 )
-from graphrag_dagster.core.evaluation.winners import overall_winners
 from graphrag_dagster.core.language.judging import CRITERIA
 
 Row = dict[str, Any]

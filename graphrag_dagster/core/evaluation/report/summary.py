@@ -4,14 +4,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from graphrag_dagster.core.evaluation.inference.contrasts import Contrast
+from graphrag_dagster.core.evaluation.inference.measures import measure, uses_graph
+from graphrag_dagster.core.evaluation.inference.numbers import money, percent, plain, signed
+from graphrag_dagster.core.evaluation.inference.statements import tested
+from graphrag_dagster.core.evaluation.inference.verdict import best_with_graph, headline, main_measure
 from graphrag_dagster.core.evaluation.report.caveats import questions_compared
 from graphrag_dagster.core.evaluation.report.content import ReportData, rows_of
-from graphrag_dagster.core.evaluation.report.contrasts import Contrast
-from graphrag_dagster.core.evaluation.report.measures import measure, uses_graph
-from graphrag_dagster.core.evaluation.report.numbers import money, percent, plain, signed
 from graphrag_dagster.core.evaluation.report.tables import tests
-from graphrag_dagster.core.evaluation.statements import tested
-from graphrag_dagster.core.evaluation.verdict import best_with_graph, headline, main_measure
 from graphrag_dagster.core.wording import counted
 
 _TOLD = ("judged", "claims", "form")

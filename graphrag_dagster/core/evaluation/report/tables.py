@@ -3,10 +3,10 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from graphrag_dagster.core.evaluation.inference.contrasts import Contrast, contrasts
+from graphrag_dagster.core.evaluation.inference.measures import measure
+from graphrag_dagster.core.evaluation.inference.numbers import p_value
 from graphrag_dagster.core.evaluation.report.content import ReportData
-from graphrag_dagster.core.evaluation.report.contrasts import Contrast, contrasts
-from graphrag_dagster.core.evaluation.report.measures import measure
-from graphrag_dagster.core.evaluation.report.numbers import p_value
 
 #: What intervals and p values are of, for the captions of tables that show them side by side.
 BOUNDS = "95 % bootstrap interval"

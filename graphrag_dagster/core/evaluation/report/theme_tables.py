@@ -2,9 +2,9 @@
 
 import polars as pl
 
+from graphrag_dagster.core.evaluation.inference.measures import measure
+from graphrag_dagster.core.evaluation.inference.numbers import share
 from graphrag_dagster.core.evaluation.report.content import ReportData, rows_of
-from graphrag_dagster.core.evaluation.report.measures import measure
-from graphrag_dagster.core.evaluation.report.numbers import share
 from graphrag_dagster.core.evaluation.report.tables import Cell, TableView, table
 from graphrag_dagster.core.wording import counted
 

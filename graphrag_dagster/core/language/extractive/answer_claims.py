@@ -3,17 +3,17 @@
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Final
 
-from graphrag_dagster.core.evaluation.sentences import AnswerSentence, answer_sentences
 from graphrag_dagster.core.language.decomposing import AnswerText, SentenceClaims
-from graphrag_dagster.core.language.extractive.clauses import split_clauses
-from graphrag_dagster.core.language.extractive.pipeline import DEFAULT_PIPELINE, load_pipeline
-from graphrag_dagster.core.language.extractive.statements import (
+from graphrag_dagster.core.language.extractive.parsing.clauses import split_clauses
+from graphrag_dagster.core.language.extractive.parsing.pipeline import DEFAULT_PIPELINE, load_pipeline
+from graphrag_dagster.core.language.extractive.parsing.statements import (
     refused_grammar,
     refused_words,
     without_frame,
 )
 from graphrag_dagster.core.language.tasks import Engine
 from graphrag_dagster.core.progress import track
+from graphrag_dagster.core.text.answer_sentences import AnswerSentence, answer_sentences
 
 if TYPE_CHECKING:
     from spacy.language import Language

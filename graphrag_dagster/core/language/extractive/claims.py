@@ -6,15 +6,15 @@ from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Final, Literal
 
-from graphrag_dagster.core.extraction.names import normalise
-from graphrag_dagster.core.language.extractive.dates import stated_period
-from graphrag_dagster.core.language.extractive.languages import ENGLISH, unreadable
-from graphrag_dagster.core.language.extractive.lexicon import words_of
-from graphrag_dagster.core.language.extractive.mentions import find_entities
-from graphrag_dagster.core.language.extractive.pipeline import DEFAULT_PIPELINE, Tokens, parse
-from graphrag_dagster.core.language.extractive.reading import Reading, read
-from graphrag_dagster.core.language.extractive.workers import map_units
+from graphrag_dagster.core.language.extractive.names.mentions import find_entities
+from graphrag_dagster.core.language.extractive.parsing.dates import stated_period
+from graphrag_dagster.core.language.extractive.parsing.languages import ENGLISH, unreadable
+from graphrag_dagster.core.language.extractive.parsing.lexicon import words_of
+from graphrag_dagster.core.language.extractive.parsing.pipeline import DEFAULT_PIPELINE, Tokens, parse
+from graphrag_dagster.core.language.extractive.parsing.reading import Reading, read
+from graphrag_dagster.core.language.extractive.parsing.workers import map_units
 from graphrag_dagster.core.language.tasks import ClaimInstance, Engine, TextUnit, UnitExtraction
+from graphrag_dagster.core.text.names import normalise
 
 if TYPE_CHECKING:
     from spacy.language import Language

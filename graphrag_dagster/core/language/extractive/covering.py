@@ -4,9 +4,10 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from math import fsum, sqrt
 
-from graphrag_dagster.core.language.extractive.quotable import mark_before, readability, tidy
-from graphrag_dagster.core.language.extractive.similarity import repeats, words
-from graphrag_dagster.core.language.tasks import ContextEntity, Evidence, Quote, ReportRequest, Span
+from graphrag_dagster.core.language.extractive.parsing.quotable import mark_before, readability, tidy
+from graphrag_dagster.core.language.tasks import ContextEntity, Evidence, Quote, ReportRequest
+from graphrag_dagster.core.text.similarity import repeats, words
+from graphrag_dagster.core.text.spans import Span
 
 #: What naming a member counts, against stating a relationship of weight 1.
 _NAMING = 0.3

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from math import sqrt
 from typing import Final
 
-from graphrag_dagster.core.language.extractive.lexicon import words_of
+from graphrag_dagster.core.language.extractive.parsing.lexicon import words_of
 from graphrag_dagster.core.language.tasks import DescriptionGroup, Engine, MergedDescription
 from graphrag_dagster.core.progress import track
 

@@ -4,11 +4,13 @@ from collections.abc import Sequence
 from typing import Final
 
 from graphrag_dagster.core.language.exploring import Exploration, FollowUp
-from graphrag_dagster.core.language.extractive.answers import ExtractiveAnswerer
-from graphrag_dagster.core.language.extractive.relevance import relevance
-from graphrag_dagster.core.language.extractive.similarity import words
-from graphrag_dagster.core.language.tasks import ContextKind, ContextUnit, Embedder, Engine
+from graphrag_dagster.core.language.extractive.answerer import ExtractiveAnswerer
+from graphrag_dagster.core.language.tasks import ContextUnit, Engine
 from graphrag_dagster.core.progress import track
+from graphrag_dagster.core.text.citations import ContextKind
+from graphrag_dagster.core.text.embedder import Embedder
+from graphrag_dagster.core.text.relevance import relevance
+from graphrag_dagster.core.text.similarity import words
 
 #: Rows of these kinds have a subject for a title; the title of a text unit is that of its document.
 _SUBJECTS: frozenset[ContextKind] = frozenset({"entity", "report"})

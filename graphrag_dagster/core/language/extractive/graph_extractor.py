@@ -4,12 +4,12 @@ from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
-from graphrag_dagster.core.language.extractive.languages import ENGLISH, unreadable
-from graphrag_dagster.core.language.extractive.mentions import find_entities
-from graphrag_dagster.core.language.extractive.pipeline import DEFAULT_PIPELINE, parse
-from graphrag_dagster.core.language.extractive.reading import read
+from graphrag_dagster.core.language.extractive.names.mentions import find_entities
+from graphrag_dagster.core.language.extractive.parsing.languages import ENGLISH, unreadable
+from graphrag_dagster.core.language.extractive.parsing.pipeline import DEFAULT_PIPELINE, parse
+from graphrag_dagster.core.language.extractive.parsing.reading import read
+from graphrag_dagster.core.language.extractive.parsing.workers import map_units
 from graphrag_dagster.core.language.extractive.relations import find_relations
-from graphrag_dagster.core.language.extractive.workers import map_units
 from graphrag_dagster.core.language.tasks import Engine, TextUnit, UnitExtraction
 
 if TYPE_CHECKING:

@@ -7,7 +7,6 @@ many texts together can tell. Nothing is understood: the themes are what the gra
 from collections.abc import Iterable, Sequence
 from typing import Final
 
-from graphrag_dagster.core.errors import EngineError
 from graphrag_dagster.core.language.questioning import (
     Described,
     Drafts,
@@ -16,6 +15,7 @@ from graphrag_dagster.core.language.questioning import (
     TaskRequest,
 )
 from graphrag_dagster.core.language.tasks import Engine
+from graphrag_dagster.errors import EngineError
 
 #: Who asks, what for, and the point of view from which the person looks at each theme.
 _PERSONAS = (

@@ -5,9 +5,10 @@ from math import fsum
 from typing import Final
 
 from graphrag_dagster.core.language.exploring import HIGHEST_RATING, BatchRatings, Rating
-from graphrag_dagster.core.language.extractive.quotable import readability
-from graphrag_dagster.core.language.extractive.relevance import relevance
-from graphrag_dagster.core.language.tasks import ContextUnit, Embedder, Engine
+from graphrag_dagster.core.language.extractive.parsing.quotable import readability
+from graphrag_dagster.core.language.tasks import ContextUnit, Engine
+from graphrag_dagster.core.text.embedder import Embedder
+from graphrag_dagster.core.text.relevance import relevance
 
 _TOP = 3
 

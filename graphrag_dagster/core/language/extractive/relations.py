@@ -5,9 +5,9 @@ from collections.abc import Iterator, Sequence
 from itertools import combinations
 from typing import Final
 
-from graphrag_dagster.core.language.extractive.mentions import Found, Mention
-from graphrag_dagster.core.language.extractive.pipeline import Tokens
-from graphrag_dagster.core.language.extractive.reading import Reading
+from graphrag_dagster.core.language.extractive.names.mentions import Found, Mention
+from graphrag_dagster.core.language.extractive.parsing.pipeline import Tokens
+from graphrag_dagster.core.language.extractive.parsing.reading import Reading
 from graphrag_dagster.core.language.tasks import RelationshipInstance
 
 #: Strength of a relation that the grammar states, and of one that only shares a sentence.

@@ -3,8 +3,8 @@
 from collections.abc import Collection, Sequence
 
 from graphrag_dagster.core.language.extractive.covering import Candidate
-from graphrag_dagster.core.language.extractive.similarity import words
 from graphrag_dagster.core.language.tasks import ContextRelationship, ReportRequest
+from graphrag_dagster.core.text.similarity import words
 
 _NAMED = 3
 

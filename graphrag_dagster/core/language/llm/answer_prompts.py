@@ -4,10 +4,11 @@ from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 
 from graphrag_dagster.core.language.answer_form import AnswerForm
-from graphrag_dagster.core.language.llm.chat import Message
-from graphrag_dagster.core.language.llm.data import enclose
-from graphrag_dagster.core.language.llm.prompts_port import Prompt, PromptSource
-from graphrag_dagster.core.language.tasks import ContextKind, PartialAnswer, Turn
+from graphrag_dagster.core.language.chat.data import enclose
+from graphrag_dagster.core.language.chat.port import Message
+from graphrag_dagster.core.language.chat.prompt import Prompt, PromptSource
+from graphrag_dagster.core.language.tasks import PartialAnswer, Turn
+from graphrag_dagster.core.text.citations import ContextKind
 
 _REPORTS = MappingProxyType(
     {

@@ -5,14 +5,14 @@ from collections.abc import Iterable, Sequence
 
 from pydantic import BaseModel, field_validator
 
-from graphrag_dagster.core.corpus.tokens import Tokenizer, get_tokenizer
-from graphrag_dagster.core.language.llm.asking import UnusableReply, ask_typed
-from graphrag_dagster.core.language.llm.chat import ChatModel, ChatRequest, Message
-from graphrag_dagster.core.language.llm.data import enclose
-from graphrag_dagster.core.language.llm.loop import run_largest_first
-from graphrag_dagster.core.language.llm.prompts_port import PromptSource
-from graphrag_dagster.core.language.llm.schemas import DescriptionShape
+from graphrag_dagster.core.language.chat.asking import UnusableReply, ask_typed
+from graphrag_dagster.core.language.chat.data import enclose
+from graphrag_dagster.core.language.chat.loop import run_largest_first
+from graphrag_dagster.core.language.chat.port import ChatModel, ChatRequest, Message
+from graphrag_dagster.core.language.chat.prompt import PromptSource
+from graphrag_dagster.core.language.chat.schemas import DescriptionShape
 from graphrag_dagster.core.language.tasks import DescriptionGroup, Engine, MergedDescription, Usage
+from graphrag_dagster.core.text.tokens import Tokenizer, get_tokenizer
 
 _APOLOGY = re.compile(
     r"(?:I['’]?m sorry|I am sorry|sorry,|I apologi[sz]e|I can(?:no|['’])t\b|I am unable|as an AI\b)",

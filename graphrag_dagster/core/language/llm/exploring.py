@@ -5,16 +5,16 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, field_validator, model_validator
 
-from graphrag_dagster.core.language.citations import canonical_citations
+from graphrag_dagster.core.language.chat.asking import UnusableReply, ask
+from graphrag_dagster.core.language.chat.data import enclose
+from graphrag_dagster.core.language.chat.loop import run_in_order, run_one
+from graphrag_dagster.core.language.chat.port import ChatModel, ChatRequest, Message
+from graphrag_dagster.core.language.chat.prompt import PromptSource
+from graphrag_dagster.core.language.chat.replies import NotUsable, read_typed
 from graphrag_dagster.core.language.exploring import Exploration, FollowUp
-from graphrag_dagster.core.language.llm.answers import read_score
-from graphrag_dagster.core.language.llm.asking import UnusableReply, ask
-from graphrag_dagster.core.language.llm.chat import ChatModel, ChatRequest, Message
-from graphrag_dagster.core.language.llm.data import enclose
-from graphrag_dagster.core.language.llm.loop import run_in_order, run_one
-from graphrag_dagster.core.language.llm.prompts_port import PromptSource
-from graphrag_dagster.core.language.llm.replies import NotUsable, read_typed
+from graphrag_dagster.core.language.llm.answerer import read_score
 from graphrag_dagster.core.language.tasks import ContextUnit, Engine
+from graphrag_dagster.core.text.citations import canonical_citations
 
 _NAMES = {
     "text": ("answer", "intermediate_answer", "response", "text"),

@@ -7,13 +7,13 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, model_validator
 
+from graphrag_dagster.core.language.chat.asking import UnusableReply, ask
+from graphrag_dagster.core.language.chat.data import enclose
+from graphrag_dagster.core.language.chat.loop import run_in_order
+from graphrag_dagster.core.language.chat.port import ChatModel, ChatRequest, Message
+from graphrag_dagster.core.language.chat.prompt import PromptSource
+from graphrag_dagster.core.language.chat.replies import Incomplete, NotUsable, read_typed
 from graphrag_dagster.core.language.exploring import HIGHEST_RATING, BatchRatings, Rating
-from graphrag_dagster.core.language.llm.asking import UnusableReply, ask
-from graphrag_dagster.core.language.llm.chat import ChatModel, ChatRequest, Message
-from graphrag_dagster.core.language.llm.data import enclose
-from graphrag_dagster.core.language.llm.loop import run_in_order
-from graphrag_dagster.core.language.llm.prompts_port import PromptSource
-from graphrag_dagster.core.language.llm.replies import Incomplete, NotUsable, read_typed
 from graphrag_dagster.core.language.tasks import ContextUnit, Engine
 
 _NUMBER = re.compile(r"-?\d+(?:\.\d+)?")

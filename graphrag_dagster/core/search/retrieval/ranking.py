@@ -7,7 +7,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from graphrag_dagster.core.language.ranks import Scores, comparable, cosines
+from graphrag_dagster.core.ranks import Scores, comparable, cosines
 from graphrag_dagster.core.search.retrieval.lexical import LexicalIndex
 from graphrag_dagster.core.search.retrieval.vectors import Vectors
 

@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from graphrag_dagster.core.language.ranks import Scores
+from graphrag_dagster.core.ranks import Scores
 from graphrag_dagster.core.search.retrieval.linking import Link, NameLinker
 from graphrag_dagster.core.search.retrieval.names import NameGraph, name_graph
 from graphrag_dagster.core.search.retrieval.ranking import Mode, Ranking, TextRanker, ranked, z_scores

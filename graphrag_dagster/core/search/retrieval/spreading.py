@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from graphrag_dagster.core.language.ranks import Scores
+from graphrag_dagster.core.ranks import Scores
 from graphrag_dagster.core.search.retrieval.linking import Link, NameLinker
 from graphrag_dagster.core.search.retrieval.lists import Places
 from graphrag_dagster.core.search.retrieval.names import NameGraph

@@ -1,0 +1,256 @@
+"""Checks: what must hold of every table before anything is built upon it.
+
+The checks of all tables that one asset makes run in one step: a step costs more than most of the checks.
+"""
+
+import warnings
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+import polars as pl
+from dagster import (
+    AssetCheckExecutionContext,
+    AssetCheckResult,
+    AssetChecksDefinition,
+    AssetCheckSeverity,
+    AssetCheckSpec,
+    AssetsDefinition,
+    MetadataValue,
+    PreviewWarning,
+    multi_asset_check,
+)
+
+from graphrag_dagster import tables
+from graphrag_dagster.assets import ASSETS
+from graphrag_dagster.core.corpus.text_units import check_units
+from graphrag_dagster.core.extraction.ledger import check_ledger, nothing_read, unreadable_units
+from graphrag_dagster.core.graph.levels import check_partition
+from graphrag_dagster.core.printable import printable
+from graphrag_dagster.operations.keeping.shrinkage import shrinkage
+from graphrag_dagster.orchestration.declare import key_of
+from graphrag_dagster.orchestration.partitions import CORPUS
+from graphrag_dagster.resources.corpora import CorpusStore
+from graphrag_dagster.resources.integrity import violations
+from graphrag_dagster.resources.warehouse import Reader, Warehouse
+from graphrag_dagster.settings import CorpusSettings
+from graphrag_dagster.tables import Table
+
+_MOST_SHOWN = 20
+_NOTHING_READ = (
+    "nothing of the corpus could be read, and what was published stays; for other languages set engine: llm "
+    "or extraction.languages in corpus.yaml, for a model without usable replies see graphrag-dagster doctor"
+)
+_DECLARED = "Keys are unique, nothing is null that may not be, every reference resolves"
+
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """What is checked: the tables of a corpus, beside its settings and what of it is published."""
+
+    reader: Reader
+    settings: CorpusSettings
+    warehouse: Warehouse
+
+    def read(self, table: Table) -> pl.DataFrame:
+        return self.reader.read(table)
+
+
+@dataclass(frozen=True, slots=True)
+class _Check:
+    """What must hold of a table; ``problems`` are empty where it does. What does not block only warns."""
+
+    table: Table
+    name: str
+    description: str
+    problems: Callable[[_Place], Sequence[str]]
+    blocking: bool = True
+
+    def spec(self) -> AssetCheckSpec:
+        # Per corpus: otherwise one corpus's pass would hide another's failure.
+        return AssetCheckSpec(
+            self.name,
+            asset=key_of(self.table),
+            description=self.description,
+            blocking=self.blocking,
+            partitions_def=CORPUS,
+        )
+
+    def result(self, place: _Place) -> AssetCheckResult:
+        problems = self.problems(place)
+        shown = "\n".join(f"- {problem}" for problem in problems[:_MOST_SHOWN]) or "none"
+        return AssetCheckResult(
+            check_name=self.name,
+            asset_key=key_of(self.table),
+            passed=not problems,
+            severity=AssetCheckSeverity.ERROR if self.blocking else AssetCheckSeverity.WARN,
+            metadata={"count": len(problems), "problems": MetadataValue.text(printable(shown))},
+        )
+
+
+def _declared(table: Table) -> _Check:
+    def problems(of: _Place) -> list[str]:
+        return violations(of.reader, table)
+
+    return _Check(table, "declared", _DECLARED, problems)
+
+
+def _units_cover_documents(of: _Place) -> list[str]:
+    settings = of.settings.text_units
+    return check_units(
+        of.read(tables.DOCUMENTS), of.read(tables.TEXT_CHUNKS), settings.size, settings.overlap
+    )
+
+
+def _ledger_is_complete(of: _Place) -> list[str]:
+    read = (
+        tables.TEXT_CHUNKS,
+        tables.UNIT_LEDGER,
+        tables.GLEANED_ENTITIES,
+        tables.GLEANED_RELATIONSHIPS,
+        tables.CLAIMS,
+        tables.QUARANTINE,
+    )
+    return check_ledger(**{table.name: of.read(table) for table in read})
+
+
+def _no_unit_is_quarantined(of: _Place) -> list[str]:
+    lost = of.read(tables.UNIT_LEDGER).filter(pl.col("state") == "quarantined")
+    return [f"{unit}: {reason}" for unit, reason in lost["text_unit_id", "reason"].rows()]
+
+
+def _every_unit_is_readable(of: _Place) -> list[str]:
+    return unreadable_units(of.read(tables.UNIT_LEDGER))
+
+
+def _something_was_read(of: _Place) -> list[str]:
+    found = nothing_read(of.read(tables.UNIT_LEDGER))
+    return [*found, _NOTHING_READ] if found else []
+
+
+def _edges_are_simple(of: _Place) -> list[str]:
+    edges = of.read(tables.RELATIONSHIPS)
+    wrong = edges.filter((pl.col("source") >= pl.col("target")) | (pl.col("weight") <= 0))
+    return [f"{s} — {t} (weight {w})" for s, t, w in wrong["source", "target", "weight"].rows()]
+
+
+def _graph_has_not_shrunk(of: _Place) -> list[str]:
+    most = of.settings.graph.shrink_guard
+    return [] if most >= 1 else shrinkage(of.warehouse, of.reader, most)
+
+
+def _levels_are_partitions(of: _Place) -> list[str]:
+    return check_partition(of.read(tables.COMMUNITY_LEVELS), of.read(tables.COMMUNITY_MEMBERS))
+
+
+def _every_community_has_a_report(of: _Place) -> list[str]:
+    communities, reports = of.read(tables.COMMUNITIES), of.read(tables.COMMUNITY_REPORTS)
+    missing = communities.join(reports, left_on="community_id", right_on="report_id", how="anti")
+    return [f"community {identity} has no report" for identity in missing["community_id"]]
+
+
+def _contexts_fit_budget(of: _Place) -> list[str]:
+    budget = of.settings.reports.context_tokens
+    over = of.read(tables.REPORT_CONTEXTS).filter(pl.col("tokens") > budget)
+    return [f"{i}: {t} tokens, budget {budget}" for i, t in over["report_id", "tokens"].rows()]
+
+
+_CHECKS = [
+    *(_declared(table) for table in tables.ALL_TABLES),
+    _Check(
+        tables.TEXT_CHUNKS,
+        "units_cover_documents",
+        "Units cover every character of their document, reproduce its text, and are as many as the rule of "
+        "windows says",
+        _units_cover_documents,
+    ),
+    _Check(
+        tables.UNIT_LEDGER,
+        "ledger_is_complete",
+        "Every text unit ends in exactly one state, and its counts are those of the tables",
+        _ledger_is_complete,
+    ),
+    _Check(
+        tables.UNIT_LEDGER,
+        "no_unit_is_quarantined",
+        "No text unit is quarantined for want of a usable reply; a warning, run again to retry",
+        _no_unit_is_quarantined,
+        blocking=False,
+    ),
+    _Check(
+        tables.UNIT_LEDGER,
+        "every_unit_is_readable",
+        "No text unit is in a language that is not read; a warning, nothing is extracted from such a unit",
+        _every_unit_is_readable,
+        blocking=False,
+    ),
+    _Check(
+        tables.UNIT_LEDGER,
+        "something_was_read",
+        "Not every text unit is quarantined or unreadable",
+        _something_was_read,
+    ),
+    _Check(
+        tables.ENTITIES,
+        "graph_has_not_shrunk",
+        "The graph has not lost more of its published entities than graph.shrink_guard allows, beyond what "
+        "went with its documents",
+        _graph_has_not_shrunk,
+    ),
+    _Check(
+        tables.RELATIONSHIPS,
+        "edges_are_simple",
+        "No self-loops, ends in order, weights above zero",
+        _edges_are_simple,
+    ),
+    _Check(
+        tables.COMMUNITY_LEVELS,
+        "levels_are_partitions",
+        "At every level Ck the communities are a partition of the clustered entities",
+        _levels_are_partitions,
+    ),
+    _Check(
+        tables.COMMUNITY_REPORTS,
+        "every_community_has_a_report",
+        "Every community has a report",
+        _every_community_has_a_report,
+    ),
+    _Check(
+        tables.REPORT_CONTEXTS,
+        "contexts_fit_budget",
+        "No packed context is larger than the token budget",
+        _contexts_fit_budget,
+    ),
+]
+
+
+def _step(made: AssetsDefinition) -> AssetChecksDefinition:
+    """The checks of all tables of one asset as one step, of which any may be selected."""
+    checks = {check.spec().key: check for check in _CHECKS if key_of(check.table) in made.keys}
+
+    @multi_asset_check(
+        name=f"checks_of_{made.node_def.name}",
+        specs=[check.spec() for check in checks.values()],
+        can_subset=True,
+    )
+    def run(
+        context: AssetCheckExecutionContext, warehouse: Warehouse, corpora: CorpusStore
+    ) -> Iterator[AssetCheckResult]:
+        with warehouse.reading(context.partition_key) as reader:
+            place = _Place(reader, corpora.settings(context.partition_key), warehouse)
+            results = [
+                check.result(place)
+                for key, check in checks.items()
+                if key in context.selected_asset_check_keys
+            ]
+        yield from results
+
+    return run
+
+
+def _steps(assets: Iterable[AssetsDefinition]) -> list[AssetChecksDefinition]:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", PreviewWarning)
+        return [_step(made) for made in assets]
+
+
+CHECKS = _steps(ASSETS)

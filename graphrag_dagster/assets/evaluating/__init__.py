@@ -1,0 +1,1 @@
+"""Questions, answers, and what is found out about them."""

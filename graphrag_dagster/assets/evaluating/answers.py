@@ -1,0 +1,89 @@
+"""Answers to the corpus's list of questions, in the chosen ways."""
+
+from collections.abc import Iterator
+
+import polars as pl
+from dagster import AssetExecutionContext, Output
+
+from graphrag_dagster.assets.indexing.publishing import published_snapshot
+from graphrag_dagster.core.ids import stable_id
+from graphrag_dagster.orchestration.code_versions.versions import code_version
+from graphrag_dagster.orchestration.declare import counts, ins_of, output, table_assets
+from graphrag_dagster.resources.corpora import CorpusStore
+from graphrag_dagster.resources.language import Language
+from graphrag_dagster.resources.warehouse import Warehouse
+from graphrag_dagster.settings import CorpusSettings
+from graphrag_dagster.tables import (
+    ANSWER_CITATIONS,
+    ANSWER_CONTEXTS,
+    ANSWER_COSTS,
+    ANSWERS,
+    QUESTIONS,
+)
+
+_DECIDING = {
+    "base_url",
+    "name",
+    "temperature",
+    "top_p",
+    "seed",
+    "reasoning",
+    "extra_body",
+    "replies",
+    "namespace",
+}
+_TABLES = (ANSWERS, ANSWER_COSTS, ANSWER_CONTEXTS, ANSWER_CITATIONS)
+
+
+@table_assets(
+    _TABLES,
+    ins=ins_of(QUESTIONS),
+    deps=[published_snapshot],
+    pool="llm",
+)
+def answers(
+    context: AssetExecutionContext,
+    questions: pl.DataFrame,
+    corpora: CorpusStore,
+    language: Language,
+    warehouse: Warehouse,
+) -> Iterator[Output[pl.DataFrame]]:
+    """Every question in every chosen way (paper §4.1); what is still good from an earlier run is kept."""
+    # What answering needs is much, and only this asset needs it.
+    from graphrag_dagster.operations.asking.index import Index
+    from graphrag_dagster.operations.asking.question_list import answer_list
+
+    corpus = context.partition_key
+    settings = corpora.settings(corpus)
+    index = Index.open(corpus, corpora=corpora, warehouse=warehouse)
+    session = language.session(settings, corpus=corpus, asset="answers", run_id=context.run_id)
+    known = {table: warehouse.read_if_present(table, corpus) for table in _TABLES}
+    made = answer_list(questions, known, index, session, settings, options_hash(settings))
+    for table, frame in made.frames.items():
+        shown = {}
+        if table is ANSWERS:
+            shown = {
+                **counts(frame, "method"),
+                "kept": made.kept,
+                "refused": int(frame["refused"].sum()),
+                "unsupported_statements": int(frame["unsupported"].sum()),
+                "removed_citations": int(frame["removed_citations"].sum()),
+                "answering_seconds": round(made.seconds, 3),
+                **session.finish(),
+            }
+        yield output(table, frame, **shown)
+
+
+def options_hash(settings: CorpusSettings) -> str:
+    """Hash of the settings that decide an answer."""
+    told = settings.model_dump_json(include={"engine", "search", "embeddings", "text_units"})
+    # The judge rates reports for dynamic search; other tasks have no part in answers.
+    models = [
+        settings.model.for_role(task).model_dump_json(include=_DECIDING) for task in ("answer", "judge")
+    ]
+    return stable_id("options", told, *models, options_code())
+
+
+def options_code() -> str:
+    """Version of the code that decides an answer."""
+    return code_version("answers/options", f"{__name__}:answers")

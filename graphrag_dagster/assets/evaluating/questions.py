@@ -1,0 +1,98 @@
+"""Questions: the corpus's own, and those that invented people ask of the whole corpus."""
+
+from collections.abc import Iterator
+
+import polars as pl
+from dagster import AssetExecutionContext, Output
+
+from graphrag_dagster.core.evaluation.questions.describing import described
+from graphrag_dagster.core.evaluation.questions.personas import write_questions
+from graphrag_dagster.core.evaluation.questions.question_rows import listed, written
+from graphrag_dagster.operations.evaluating.questions import questions_of
+from graphrag_dagster.orchestration.declare import (
+    counts,
+    ins_of,
+    output,
+    result,
+    table_asset,
+    table_assets,
+)
+from graphrag_dagster.resources.corpora import CorpusStore
+from graphrag_dagster.resources.language import Language
+from graphrag_dagster.tables import (
+    CORPUS_DESCRIPTIONS,
+    ENTITIES,
+    PERSONA_QUESTIONS,
+    PERSONA_TASKS,
+    PERSONAS,
+    QUESTIONS,
+    TEXT_CHUNKS,
+)
+
+_WRITTEN = (CORPUS_DESCRIPTIONS, PERSONAS, PERSONA_TASKS, PERSONA_QUESTIONS)
+_MOST_THEMES = 40
+
+
+@table_assets(
+    _WRITTEN,
+    ins=ins_of(TEXT_CHUNKS, ENTITIES),
+    pool="llm",
+)
+def written_questions(
+    context: AssetExecutionContext,
+    text_chunks: pl.DataFrame,
+    entities: pl.DataFrame,
+    corpora: CorpusStore,
+    language: Language,
+) -> Iterator[Output[pl.DataFrame]]:
+    """Personas, their tasks and their questions of the whole corpus, from its description (paper §4.1.2)."""
+    corpus = context.partition_key
+    settings = corpora.settings(corpus)
+    own = settings.questions
+    if own.write == "never" or (own.write == "when_none" and questions_of(corpora.folder(corpus), own)):
+        yield from (output(table, table.empty(), written=False) for table in _WRITTEN)
+        return
+    session = language.session(settings, corpus=corpus, asset="written_questions", run_id=context.run_id)
+    themes = entities.sort(["degree", "title"], descending=[True, False])["title"].head(_MOST_THEMES)
+    writer = session.question_writer(themes.to_list())
+    about = described(writer, settings.description, text_chunks, own.sampled_units)
+    made = write_questions(
+        writer,
+        about.text,
+        personas=own.personas,
+        tasks=own.tasks,
+        questions=own.per_task,
+        oversample=own.oversample,
+        embed=session.embedder().embed if own.oversample > 1 else None,
+    )
+    rows = (about.rows(writer.engine, made.usage.repaired), *written(made, writer.engine))
+    used = session.finish()
+    for table, frame in zip(_WRITTEN, rows, strict=True):
+        shown: dict[str, object] = {"engine": writer.engine, "written": True}
+        if table is PERSONA_QUESTIONS:
+            shown |= {"problems": "; ".join(made.problems) or "none", **used}
+        yield output(table, table.frame(frame), **shown)
+
+
+@table_asset(
+    QUESTIONS,
+    ins=ins_of(PERSONA_QUESTIONS, PERSONA_TASKS, PERSONAS),
+)
+def questions(
+    context: AssetExecutionContext,
+    persona_questions: pl.DataFrame,
+    persona_tasks: pl.DataFrame,
+    personas: pl.DataFrame,
+    corpora: CorpusStore,
+) -> Output[pl.DataFrame]:
+    """All questions that are answered: the corpus's own first, then the written ones."""
+    corpus = context.partition_key
+    own = questions_of(corpora.folder(corpus), corpora.settings(corpus).questions)
+    frame = QUESTIONS.frame(
+        listed(
+            [(one.text, one.origin, one.reference) for one in own], persona_questions, persona_tasks, personas
+        )
+    )
+    return result(
+        frame, **counts(frame, "origin"), with_reference=int(frame["reference"].is_not_null().sum())
+    )

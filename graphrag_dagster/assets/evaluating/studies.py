@@ -1,0 +1,91 @@
+"""Studies of single settings: chunk size and gleanings, and the context window."""
+
+import polars as pl
+from dagster import AssetExecutionContext, Output
+
+from graphrag_dagster.assets.evaluating.answers import options_hash
+from graphrag_dagster.assets.indexing.publishing import published_snapshot
+from graphrag_dagster.orchestration.declare import ins_of, result, table_asset
+from graphrag_dagster.resources.corpora import CorpusStore
+from graphrag_dagster.resources.language import Language
+from graphrag_dagster.resources.warehouse import Warehouse
+from graphrag_dagster.tables import (
+    DOCUMENTS,
+    EXTRACTION_COUNTS,
+    QUESTIONS,
+    TEXT_CHUNKS,
+    WINDOW_ANSWERS,
+    WINDOW_JUDGEMENTS,
+)
+
+
+@table_asset(
+    EXTRACTION_COUNTS,
+    ins=ins_of(DOCUMENTS, TEXT_CHUNKS),
+    pool="llm",
+)
+def extraction_study(
+    context: AssetExecutionContext,
+    documents: pl.DataFrame,
+    text_chunks: pl.DataFrame,
+    corpora: CorpusStore,
+    language: Language,
+) -> Output[pl.DataFrame]:
+    """Entity records by chunk size and number of gleanings, on a sample of the documents (paper Figure 3)."""
+    from graphrag_dagster.operations.evaluating.setting_studies import count_extraction
+
+    settings = corpora.settings(context.partition_key)
+    session = language.session(
+        settings, corpus=context.partition_key, asset="extraction_study", run_id=context.run_id
+    )
+    frame, sampled = count_extraction(documents, text_chunks, session, settings)
+    return result(frame, sampled_documents=sampled, **session.finish())
+
+
+@table_asset(
+    WINDOW_ANSWERS,
+    ins=ins_of(QUESTIONS),
+    deps=[published_snapshot],
+    pool="llm",
+)
+def window_answers(
+    context: AssetExecutionContext,
+    questions: pl.DataFrame,
+    corpora: CorpusStore,
+    language: Language,
+    warehouse: Warehouse,
+) -> Output[pl.DataFrame]:
+    """Answers of plain retrieval (SS) with context windows of different sizes (paper Appendix C)."""
+    from graphrag_dagster.operations.asking.index import Index
+    from graphrag_dagster.operations.evaluating.setting_studies import answer_windows
+
+    corpus = context.partition_key
+    settings = corpora.settings(corpus)
+    session = language.session(settings, corpus=corpus, asset="window_answers", run_id=context.run_id)
+    index = Index.open(corpus, corpora=corpora, warehouse=warehouse)
+    frame, asked = answer_windows(questions, index, session, settings, options_hash(settings))
+    return result(frame, questions=asked, **session.finish())
+
+
+@table_asset(
+    WINDOW_JUDGEMENTS,
+    ins=ins_of(WINDOW_ANSWERS),
+    pool="llm",
+)
+def window_judgements(
+    context: AssetExecutionContext, window_answers: pl.DataFrame, corpora: CorpusStore, language: Language
+) -> Output[pl.DataFrame]:
+    """The answers with different context windows compared by a model (paper Appendix C)."""
+    from graphrag_dagster.operations.evaluating.setting_studies import judge_windows
+
+    settings = corpora.settings(context.partition_key)
+    session = language.session(
+        settings, corpus=context.partition_key, asset="window_judgements", run_id=context.run_id
+    )
+    judge = session.answer_judge()
+    if judge is None or window_answers["window"].n_unique() < 2:
+        return result(
+            WINDOW_JUDGEMENTS.empty(), judged=False, why="no model judges, or there is nothing to compare"
+        )
+    frame = judge_windows(window_answers, judge, settings)
+    return result(frame, judged=True, unusable=int(frame["problem"].is_not_null().sum()), **session.finish())

@@ -1,0 +1,1 @@
+"""From the corpus folder to communities, reports and vectors."""

@@ -1,0 +1,68 @@
+"""Hierarchical communities of the merged graph."""
+
+from collections.abc import Iterator
+
+import polars as pl
+from dagster import AssetExecutionContext, Output
+
+from graphrag_dagster.core.graph.clustering import cluster, previous_clustering
+from graphrag_dagster.core.graph.leiden import LeidenOptions
+from graphrag_dagster.core.graph.levels import coverage
+from graphrag_dagster.orchestration.declare import counts, ins_of, output, table_assets, version_in
+from graphrag_dagster.orchestration.plots import histogram
+from graphrag_dagster.resources.clustering import ClusteringStart
+from graphrag_dagster.resources.corpora import CorpusStore
+from graphrag_dagster.resources.warehouse import Warehouse
+from graphrag_dagster.tables import (
+    CLUSTERING_STATE,
+    COLD_START_EDGES,
+    COMMUNITIES,
+    COMMUNITY_MEMBERS,
+    ENTITIES,
+    RELATIONSHIPS,
+)
+
+_TABLES = (COMMUNITIES, COMMUNITY_MEMBERS, COLD_START_EDGES, CLUSTERING_STATE)
+
+
+@table_assets(_TABLES, also=("resources.clustering",), ins=ins_of(ENTITIES, RELATIONSHIPS))
+def community_hierarchy(
+    context: AssetExecutionContext,
+    entities: pl.DataFrame,
+    relationships: pl.DataFrame,
+    corpora: CorpusStore,
+    warehouse: Warehouse,
+    clustering: ClusteringStart,
+) -> Iterator[Output[pl.DataFrame]]:
+    """Communities by hierarchical Leiden, begun from those before; ids stay where they can (paper §3.1.4)."""
+    corpus = context.partition_key
+    settings = corpora.settings(corpus).communities
+    with warehouse.reading(corpus) as reader:
+        before = [
+            reader.read_if_present(table)
+            for table in (COMMUNITIES, COMMUNITY_MEMBERS, CLUSTERING_STATE, COLD_START_EDGES)
+        ]
+    made, begun = cluster(
+        relationships,
+        previous_clustering(*before),
+        profile=settings.profile,
+        options=LeidenOptions(
+            settings.max_cluster_size, settings.seed, settings.resolution, settings.randomness
+        ),
+        start=clustering.of(settings),
+        drift=settings.drift,
+        code=version_in(context, CLUSTERING_STATE),
+    )
+    communities, members = made.hierarchy.communities, made.hierarchy.members
+    yield output(
+        COMMUNITIES,
+        communities,
+        profile=settings.profile,
+        begun=begun.how,
+        why=begun.why,
+        **{f"level_{k}": n for k, n in counts(communities, "level").items()},
+        sizes=histogram(communities["size"].to_list(), "Community sizes", "members"),
+    )
+    yield output(COMMUNITY_MEMBERS, members, **coverage(entities, members))
+    yield output(COLD_START_EDGES, made.cold_start_edges)
+    yield output(CLUSTERING_STATE, made.state)

@@ -1,0 +1,64 @@
+"""Files, documents and text units."""
+
+from collections.abc import Iterator
+
+import polars as pl
+from dagster import AssetExecutionContext, Output
+
+from graphrag_dagster.core.corpus.documents import require_documents
+from graphrag_dagster.core.corpus.text_units import cut
+from graphrag_dagster.operations.keeping.residue import note_gone
+from graphrag_dagster.orchestration.declare import (
+    counts,
+    ins_of,
+    output,
+    result,
+    table_asset,
+    table_assets,
+)
+from graphrag_dagster.orchestration.plots import histogram
+from graphrag_dagster.resources.corpora import CorpusStore
+from graphrag_dagster.resources.warehouse import Warehouse
+from graphrag_dagster.tables import DOCUMENTS, FILES, TEXT_CHUNKS
+
+
+@table_assets((FILES, DOCUMENTS), also=("resources.corpora:CorpusStore.read", "resources.corpora:ignored"))
+def corpus_documents(
+    context: AssetExecutionContext, corpora: CorpusStore, warehouse: Warehouse
+) -> Iterator[Output[pl.DataFrame]]:
+    """Every file of the corpus folder and what became of it, and the documents read."""
+    corpus = context.partition_key
+    contents = corpora.read(corpus)
+    note_gone(warehouse, corpus, contents.documents)
+    unused = {"columns_without_file": list(contents.unused_columns)} if contents.unused_columns else {}
+    yield output(FILES, contents.files, **counts(contents.files, "status"), **unused)
+    if not warehouse.exists(DOCUMENTS, corpus):
+        require_documents(contents, corpora.folder(corpus))
+    characters = contents.documents["characters"]
+    yield output(
+        DOCUMENTS,
+        contents.documents,
+        characters=int(characters.sum()),
+        sizes=histogram(characters.to_list(), "Document sizes", "characters"),
+    )
+
+
+@table_asset(TEXT_CHUNKS, ins=ins_of(DOCUMENTS))
+def text_chunks(
+    context: AssetExecutionContext, documents: pl.DataFrame, corpora: CorpusStore
+) -> Output[pl.DataFrame]:
+    """Text units: token windows of the documents (paper §3.1.1)."""
+    settings = corpora.settings(context.partition_key).text_units
+    units = cut(
+        documents,
+        strategy=settings.strategy,
+        size=settings.size,
+        overlap=settings.overlap,
+        encoding=settings.encoding,
+    )
+    return result(
+        units,
+        tokens=int(units["tokens"].sum()),
+        encoding=settings.encoding,
+        sizes=histogram(units["tokens"].to_list(), "Text unit sizes", "tokens"),
+    )

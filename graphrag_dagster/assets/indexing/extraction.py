@@ -1,0 +1,66 @@
+"""Instances of entities, relationships and claims, and the account of every text unit."""
+
+from collections.abc import Iterator
+
+import polars as pl
+from dagster import AssetExecutionContext, Output
+
+from graphrag_dagster.core.extraction.frames import ExtractionFrames
+from graphrag_dagster.core.extraction.reuse import extract_new
+from graphrag_dagster.core.extraction.run import extract_units
+from graphrag_dagster.operations.keeping.extractions import begin_replacing, reusable_extraction, state_of
+from graphrag_dagster.orchestration.declare import counts, ins_of, output, table_assets, version_in
+from graphrag_dagster.resources.corpora import CorpusStore
+from graphrag_dagster.resources.language import Language
+from graphrag_dagster.resources.warehouse import Warehouse
+from graphrag_dagster.tables import (
+    CLAIMS,
+    EXTRACTION_STATE,
+    GLEANED_ENTITIES,
+    GLEANED_RELATIONSHIPS,
+    QUARANTINE,
+    TEXT_CHUNKS,
+    UNIT_LEDGER,
+)
+
+_TABLES = (GLEANED_ENTITIES, GLEANED_RELATIONSHIPS, CLAIMS, UNIT_LEDGER, QUARANTINE, EXTRACTION_STATE)
+
+
+@table_assets(
+    _TABLES,
+    ins=ins_of(TEXT_CHUNKS),
+    pool="llm",
+)
+def extraction(
+    context: AssetExecutionContext,
+    text_chunks: pl.DataFrame,
+    corpora: CorpusStore,
+    language: Language,
+    warehouse: Warehouse,
+) -> Iterator[Output[pl.DataFrame]]:
+    """Entities, relationships and claims found in each text unit, with gleanings (paper §3.1.2)."""
+    corpus = context.partition_key
+    settings = corpora.settings(corpus)
+    session = language.session(settings, corpus=corpus, asset="extraction", run_id=context.run_id)
+    state = state_of(settings, version_in(context, EXTRACTION_STATE))
+
+    def extract(units: pl.DataFrame) -> ExtractionFrames:
+        return extract_units(
+            units,
+            extractor=session.graph_extractor(),
+            claim_extractor=session.claim_extractor(),
+            dangling=settings.extraction.dangling,
+        )
+
+    earlier, why_anew = reusable_extraction(warehouse, corpus, settings, state)
+    made = extract_new(text_chunks, earlier, extract)
+    frames, engine = made.frames, settings.engine_of("extraction")
+    begin_replacing(warehouse, corpus)
+    yield output(GLEANED_ENTITIES, frames.entities, engine=engine)
+    yield output(
+        GLEANED_RELATIONSHIPS, frames.relationships, engine=engine, **counts(frames.relationships, "basis")
+    )
+    yield output(CLAIMS, frames.claims, enabled=settings.claims.enabled)
+    yield output(UNIT_LEDGER, frames.ledger, **counts(frames.ledger, "state"), **session.finish())
+    yield output(QUARANTINE, frames.quarantine, **counts(frames.quarantine, "kind"))
+    yield output(EXTRACTION_STATE, state, units_reused=made.reused, extracted_anew_because=why_anew)

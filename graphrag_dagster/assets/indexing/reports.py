@@ -1,0 +1,76 @@
+"""Community reports, bottom-up."""
+
+from collections.abc import Iterator
+
+import polars as pl
+from dagster import AssetExecutionContext, Output
+
+from graphrag_dagster.core.reports.build import build_reports
+from graphrag_dagster.core.text.tokens import get_tokenizer
+from graphrag_dagster.orchestration.declare import counts, ins_of, output, table_assets
+from graphrag_dagster.orchestration.plots import histogram
+from graphrag_dagster.resources.corpora import CorpusStore
+from graphrag_dagster.resources.language import Language
+from graphrag_dagster.tables import (
+    COMMUNITIES,
+    COMMUNITY_MEMBERS,
+    COMMUNITY_REPORTS,
+    ENTITIES,
+    GLEANED_ENTITIES,
+    GLEANED_RELATIONSHIPS,
+    MERGED_CLAIMS,
+    RELATIONSHIPS,
+    REPORT_CONTEXTS,
+    REPORT_FINDINGS,
+    REPORT_REFERENCES,
+    TEXT_CHUNKS,
+)
+
+_TABLES = (COMMUNITY_REPORTS, REPORT_FINDINGS, REPORT_REFERENCES, REPORT_CONTEXTS)
+
+
+@table_assets(
+    _TABLES,
+    ins=ins_of(
+        ENTITIES,
+        RELATIONSHIPS,
+        MERGED_CLAIMS,
+        COMMUNITIES,
+        COMMUNITY_MEMBERS,
+        TEXT_CHUNKS,
+        GLEANED_ENTITIES,
+        GLEANED_RELATIONSHIPS,
+    ),
+    pool="llm",
+)
+def reports(
+    context: AssetExecutionContext, corpora: CorpusStore, language: Language, **frames: pl.DataFrame
+) -> Iterator[Output[pl.DataFrame]]:
+    """A report per community, deepest level first, each citing what it was written from (paper §3.1.5)."""
+    settings = corpora.settings(context.partition_key)
+    session = language.session(settings, corpus=context.partition_key, asset="reports", run_id=context.run_id)
+    made = build_reports(
+        entities=frames["entities"],
+        relationships=frames["relationships"],
+        claims=frames["claims"],
+        communities=frames["communities"],
+        members=frames["community_members"],
+        text_chunks=frames["text_chunks"],
+        gleaned_entities=frames["gleaned_entities"],
+        gleaned_relationships=frames["gleaned_relationships"],
+        writer=session.report_writer(),
+        count=get_tokenizer(settings.text_units.encoding).count,
+        context_tokens=settings.reports.context_tokens,
+    )
+    tokens = made.reports["tokens"]
+    yield output(
+        COMMUNITY_REPORTS,
+        made.reports,
+        **counts(made.reports, "engine"),
+        tokens=int(tokens.sum()),
+        **session.finish(),
+        sizes=histogram(tokens.to_list(), "Report sizes", "tokens"),
+    )
+    yield output(REPORT_FINDINGS, made.findings)
+    yield output(REPORT_REFERENCES, made.references, invalid_citations=int((~made.references["valid"]).sum()))
+    yield output(REPORT_CONTEXTS, made.contexts, largest_context_tokens=made.contexts["tokens"].max() or 0)

@@ -1,0 +1,113 @@
+"""Who can do the language tasks, and who turns texts into vectors."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Any
+
+from graphrag_dagster.catalogue.tasks import TASKS
+
+
+@dataclass(frozen=True, slots=True)
+class Engine:
+    """An engine: an implementation of language tasks.
+
+    Attributes:
+        name: as ``corpus.yaml`` has it.
+        text: one line about it.
+        does: names of the tasks that it can do.
+        factory: makes it, loaded when it is used: ``module:attribute``, or the callable itself. It is called
+            with the corpus's settings and a :class:`~graphrag_dagster.engines.desk.Desk`, and what it returns
+            has a method of the name of each task that it does.
+        asks_model: it asks a chat model at an endpoint.
+        quotes: its answers are words of the documents.
+        packages: distributions that it needs beside those of the base install.
+        settings: keys of ``corpus.yaml`` that no other engine reads.
+        library_settings: keys whose values name further such packages, for the stage of their section.
+        libraries: packages whose version may change what it gives, by stage.
+    """
+
+    name: str
+    text: str
+    does: tuple[str, ...]
+    factory: Any
+    asks_model: bool = False
+    quotes: bool = False
+    packages: tuple[str, ...] = ()
+    settings: tuple[str, ...] = ()
+    library_settings: tuple[str, ...] = ()
+    libraries: Mapping[str, tuple[str, ...]] = field(default_factory=lambda: MappingProxyType({}))
+
+
+@dataclass(frozen=True, slots=True)
+class EmbedderKind:
+    """A kind of embedder.
+
+    Attributes:
+        name: as ``embeddings.embedder`` of ``corpus.yaml`` has it.
+        text: one line about it.
+        factory: makes it: as that of :class:`Engine`, but what is returned is the embedder itself.
+        asks_model: it asks a model at an endpoint.
+        packages: distributions that it needs beside those of the base install.
+        libraries: packages whose version may change its vectors.
+    """
+
+    name: str
+    text: str
+    factory: Any
+    asks_model: bool = False
+    packages: tuple[str, ...] = ()
+    libraries: tuple[str, ...] = ()
+
+
+ENGINES = (
+    Engine(
+        "extractive",
+        "sentences of the documents, chosen by rule, no model",
+        tuple(task.name for task in TASKS if not task.model_only),
+        "graphrag_dagster.engines.extractive:ExtractiveEngine",
+        quotes=True,
+        settings=("extraction.pipeline", "graph.max_description_words"),
+        library_settings=("extraction.pipeline",),
+        libraries=MappingProxyType({"extraction": ("numpy", "spacy", "thinc")}),
+    ),
+    Engine(
+        "llm",
+        "a language model",
+        tuple(task.name for task in TASKS),
+        "graphrag_dagster.engines.llm:LlmEngine",
+        asks_model=True,
+        settings=(
+            "claims.description",
+            "claims.examples",
+            "extraction.entity_types",
+            "extraction.examples",
+            "extraction.gleaning",
+            "graph.max_input_tokens",
+            "graph.merge_above_tokens",
+            "graph.profile",
+        ),
+    ),
+)
+
+EMBEDDERS = (
+    EmbedderKind(
+        "static",
+        "packaged static vectors",
+        "graphrag_dagster.engines.embedders:static",
+        libraries=("wordllama",),
+    ),
+    EmbedderKind(
+        "sentence-transformers",
+        "a sentence-transformers model on this machine",
+        "graphrag_dagster.engines.embedders:sentence_transformer",
+        packages=("sentence-transformers",),
+        libraries=("sentence-transformers",),
+    ),
+    EmbedderKind(
+        "endpoint",
+        "the embedding model of the endpoint",
+        "graphrag_dagster.engines.embedders:endpoint",
+        asks_model=True,
+    ),
+)

@@ -1,0 +1,91 @@
+"""What other packages add to the catalogue, by entry points.
+
+A plug-in that cannot be used is left out with one warning: it must not keep anyone from their corpora.
+"""
+
+import logging
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from importlib.metadata import EntryPoint, entry_points
+from typing import Any
+
+#: Entry point groups by what they add.
+GROUPS = {
+    "engine": "graphrag_dagster.engines",
+    "method": "graphrag_dagster.methods",
+    "reader": "graphrag_dagster.readers",
+    "embedder": "graphrag_dagster.embedders",
+}
+_LONGEST = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Plugin:
+    """Something that another package adds.
+
+    Attributes:
+        kind: a key of :data:`GROUPS`.
+        name: of the entry point, which is the name of what it declares.
+        package: distribution that it comes with, and its version.
+        declares: the object; None where it cannot be used.
+        problem: why it cannot be used.
+    """
+
+    kind: str
+    name: str
+    package: str
+    declares: Any = None
+    problem: str | None = None
+
+
+def plugins(kind: str, wanted: type, taken: frozenset[str]) -> tuple[Plugin, ...]:
+    """Return what other packages add of a kind, in the order of names; warn once of each that is of no use.
+
+    Args:
+        kind: a key of :data:`GROUPS`.
+        wanted: what an entry point has to name an instance of.
+        taken: names that there are already.
+    """
+    found = tuple(_found(entry_points(group=GROUPS[kind]), kind, wanted, set(taken)))
+    for one in found:
+        if one.problem:
+            logging.getLogger(__name__).warning(
+                "the %s %r of %s is left out: %s", kind, one.name, one.package, one.problem
+            )
+    return found
+
+
+def _found(points: Iterable[EntryPoint], kind: str, wanted: type, taken: set[str]) -> Iterator[Plugin]:
+    for point in sorted(points, key=lambda one: (one.name, _package(one))):
+        if point.name in taken:
+            problem = f"there is already {_article(kind)} {point.name}; give it another name"
+            yield Plugin(kind, point.name, _package(point), problem=problem)
+            continue
+        try:
+            declares = point.load()
+        # Whatever the code of another package raises when it is loaded, ours goes on.
+        except Exception as error:
+            problem = f"it cannot be loaded ({type(error).__name__}: {str(error)[:_LONGEST]})"
+            yield Plugin(kind, point.name, _package(point), problem=problem)
+            continue
+        if wrong := _misdeclared(declares, point.name, wanted):
+            yield Plugin(kind, point.name, _package(point), problem=wrong)
+            continue
+        taken.add(point.name)
+        yield Plugin(kind, point.name, _package(point), declares)
+
+
+def _misdeclared(declares: Any, name: str, wanted: type) -> str | None:
+    if not isinstance(declares, wanted):
+        named = f"{wanted.__module__}.{wanted.__qualname__}"
+        return f"it names a {type(declares).__name__} in place of a {named}"
+    own = getattr(declares, "name", name)
+    return None if own == name else f"it declares the name {own!r}; the entry point has to have the same"
+
+
+def _package(point: EntryPoint) -> str:
+    return f"{point.dist.name} {point.dist.version}" if point.dist else "an unknown package"
+
+
+def _article(kind: str) -> str:
+    return f"an {kind}" if kind[0] in "aeiou" else f"a {kind}"

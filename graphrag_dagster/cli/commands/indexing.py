@@ -1,0 +1,170 @@
+"""``graphrag-dagster index``: the Dagster job ``index``, run in this process."""
+
+from rich.markup import escape
+
+from graphrag_dagster.cli.commands.showing import print_unreadable, summary_table
+from graphrag_dagster.cli.commands.status import code_now
+from graphrag_dagster.cli.output.console import ERR, OUT, print_json
+from graphrag_dagster.cli.output.mending import INDEXED, repaired_line, repaired_rows
+from graphrag_dagster.cli.output.progress import span
+from graphrag_dagster.cli.output.running import INCOMPLETE, Budget, Ran, run_watched
+from graphrag_dagster.cli.output.spending import shortfall, usage_rows, usage_table
+from graphrag_dagster.cli.output.unread import name_unread, unread_rows
+from graphrag_dagster.core.extraction.ledger import unreadable_units
+from graphrag_dagster.errors import WarehouseError
+from graphrag_dagster.operations.keeping.changes import status_of
+from graphrag_dagster.operations.keeping.residue import gone_documents, note_file
+from graphrag_dagster.operations.planning.outlook import Outlook, note_indexing, outlook
+from graphrag_dagster.resources.corpora import CorpusStore
+from graphrag_dagster.resources.published import published
+from graphrag_dagster.resources.warehouse import Warehouse
+from graphrag_dagster.tables import CORPUS_SUMMARY, FILES, UNIT_LEDGER
+
+
+def index_corpus(
+    target: str,
+    *,
+    budget: Budget | None = None,
+    cold: bool = False,
+    again: bool = False,
+    as_json: bool,
+) -> int:
+    """Index the corpus of that name, or the folder at that path, and print what came of it.
+
+    Where nothing differs from what is published, and nothing is missing there, nothing is run.
+
+    Args:
+        target: a name or a path.
+        budget: what the run may use; default: no limit.
+        cold: find the communities from nothing.
+        again: run even where nothing has changed.
+        as_json: print JSON.
+
+    Returns:
+        the exit code: 0, or 3 where something that a model was to give is missing.
+
+    Raises:
+        GraphragError: what is wrong, and the mend.
+    """
+    store = CorpusStore()
+    name = store.resolve(target)
+    store.settings(name)
+    if not (cold or again) and (since := published_as_it_is(name)):
+        return summarise(name, Ran(None, 0.0), since=since, as_json=as_json)
+    show_outlook(outlook(name))
+    ran = run_watched(
+        name,
+        "index",
+        budget,
+        resources={"clustering": {"cold": True}} if cold else None,
+        as_json=as_json,
+    )
+    note_indexing(name, ran.seconds)
+    return summarise(name, ran, as_json=as_json)
+
+
+def show_outlook(before: Outlook) -> None:
+    """Print to standard error how big a corpus is, and how long its index may take."""
+    words = f", about {before.words:,} words" if before.words is not None else ""
+    files = "1 file" if before.files == 1 else f"{before.files:,} files"
+    ERR.print(f"{files}, {_size(before.bytes)}{words}; {_time(before)}", soft_wrap=True)
+
+
+def _time(before: Outlook) -> str:
+    asks = f"model {escape(before.asks)} is asked" if before.asks else "no model is asked"
+    if before.calls is not None:
+        asks += f", about {before.calls.expected:,.0f} calls"
+    if before.last:
+        then = "" if before.last.bytes == before.bytes else f", then {_size(before.last.bytes)}"
+        return f"{asks}; the last index took {span(before.last.seconds)}{then}"
+    if before.seconds is None:
+        return f"{asks}; how fast it is is not known yet: graphrag-dagster doctor measures it"
+    by = "by the speed measured so far" if before.asks else "by the size"
+    low, high = span(before.seconds.low), span(before.seconds.high)
+    return f"{asks}; this may take {low} to {high}, a rough guess {by}"
+
+
+def _size(count: int) -> str:
+    return f"{count / 1e6:,.1f} MB" if count >= 1e6 else f"{count / 1e3:,.1f} kB"
+
+
+def published_as_it_is(name: str) -> str | None:
+    """Return when the corpus was published as it would be now; None where a run has something to do.
+
+    A run has to mend what is damaged, too.
+
+    Raises:
+        CorpusError: there is no such corpus.
+        SettingsError: its settings cannot be used.
+    """
+    warehouse = Warehouse()
+    try:
+        if not warehouse.file(name).is_file() or published(warehouse, name) is None:
+            return None
+        status = status_of(name, code_now())
+        if not status.unchanged or not status.snapshot:
+            return None
+        if note_file(warehouse, name).exists() or gone_documents(warehouse, name):
+            return None
+        if shortfall(warehouse, name):
+            return None
+    except WarehouseError:
+        return None
+    return status.snapshot.published[:16].replace("T", " ")
+
+
+def summarise(name: str, ran: Ran, *, since: str | None = None, as_json: bool) -> int:
+    """Print the counts of a finished run, what it used, what is missing, and where its results are.
+
+    Args:
+        name: the corpus.
+        ran: the run.
+        since: when it was published, where nothing was run.
+        as_json: print JSON.
+
+    Returns:
+        the exit code: 0, or 3 where something is missing.
+    """
+    warehouse = Warehouse()
+    summary = warehouse.read(CORPUS_SUMMARY, name)
+    missing = shortfall(warehouse, name)
+    unreadable = unreadable_units(warehouse.read(UNIT_LEDGER, name))
+    repaired = repaired_rows(warehouse, name, INDEXED)
+    files = warehouse.read(FILES, name)
+    if as_json:
+        print_json(
+            {
+                "corpus": name,
+                "run_id": ran.run_id,
+                "seconds": round(ran.seconds, 3),
+                "warehouse": str(warehouse.file(name)),
+                "summary": summary.to_dicts(),
+                "files_not_read": unread_rows(files),
+                "up_to_date": since is not None,
+                "usage": usage_rows(name, ran.run_id),
+                "missing": missing,
+                "repaired": repaired,
+                "unreadable": unreadable,
+            }
+        )
+    else:
+        told = f"up to date since {since} UTC" if since else f"indexed in {ran.seconds:.1f} s"
+        OUT.print(summary_table(f"{name}: {told}", summary))
+        name_unread(name, files)
+        if used := usage_table(name, ran.run_id):
+            OUT.print(used)
+        OUT.print(f"tables: {escape(str(warehouse.file(name)))}", soft_wrap=True)
+        if since:
+            command = f"graphrag-dagster index {escape(name)} --again"
+            OUT.print(f"nothing has changed; to run all the same: {command}", soft_wrap=True)
+        print_unreadable(unreadable)
+        if mended := repaired_line(repaired):
+            OUT.print(mended, soft_wrap=True)
+        for line in missing:
+            OUT.print(f"[yellow]{escape(line)}[/]", soft_wrap=True)
+        if missing:
+            OUT.print(
+                f"[yellow]run again to try only these once more: graphrag-dagster index {escape(name)}[/]",
+                soft_wrap=True,
+            )
+    return INCOMPLETE if missing else 0

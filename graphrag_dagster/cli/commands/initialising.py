@@ -1,0 +1,39 @@
+"""``graphrag-dagster init``."""
+
+from graphrag_dagster.cli.output.console import OUT
+from graphrag_dagster.errors import CorpusError
+from graphrag_dagster.resources.corpora import CorpusStore, check_name
+from graphrag_dagster.settings import FILE_NAME
+
+_TEMPLATE = """\
+# Settings of this corpus. Every key has a default; docs/settings.md lists them all.
+# description: What these documents are about, in a sentence or two.
+
+# engine: extractive        # no model, no key; or llm: any OpenAI-compatible endpoint
+# model:
+#   name: gpt-4.1-mini
+#   base_url: http://127.0.0.1:8080/v1    # the key comes from the variable OPENAI_API_KEY
+
+# profile: paper            # all that the paper fixes as it has it; single keys override it
+
+# text_units: {strategy: tokens, size: 600, overlap: 100}
+
+# tables:                   # which columns of table-like files mean what
+#   "*.csv": {text: body, title: headline, id: id, date: published}
+"""
+
+
+def init_corpus(name: str) -> None:
+    """Make the folder of a new corpus with a commented settings file.
+
+    Raises:
+        CorpusError: the name is not allowed, or the folder has a settings file already.
+    """
+    folder = CorpusStore().path / check_name(name)
+    path = folder / FILE_NAME
+    if path.exists():
+        raise CorpusError(f"{path} exists already; it is left as it is")
+    folder.mkdir(parents=True, exist_ok=True)
+    path.write_text(_TEMPLATE, encoding="utf-8")
+    told = f"made {path}\nput documents into {folder}, then: graphrag-dagster index {name}"
+    OUT.print(told, soft_wrap=True, markup=False)

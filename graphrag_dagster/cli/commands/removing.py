@@ -1,0 +1,109 @@
+"""``graphrag-dagster delete`` and ``purge``: what was made of a corpus, and Dagster's records, go."""
+
+import sys
+from dataclasses import asdict
+
+import typer
+from rich.markup import escape
+
+from graphrag_dagster.cli.output.console import ERR, OUT, print_json
+from graphrag_dagster.core.wording import counted
+from graphrag_dagster.errors import CorpusError
+from graphrag_dagster.operations.keeping.deletion import delete_made, made_of
+from graphrag_dagster.orchestration.dagster_history import forget_partition, purge_history, runs_of
+from graphrag_dagster.orchestration.dagster_instance import instance
+from graphrag_dagster.orchestration.partitions import CORPUS
+from graphrag_dagster.resources.corpora import CorpusStore, check_name
+from graphrag_dagster.resources.warehouse import Warehouse
+
+
+def delete_corpus(name: str, *, yes: bool, as_json: bool) -> None:
+    """Delete everything made of a corpus, and never its folder.
+
+    Raises:
+        CorpusError: nothing was made of a corpus of that name, or nobody agreed.
+        GraphragError: something cannot be deleted.
+    """
+    check_name(name)
+    store, warehouse = CorpusStore(), Warehouse()
+    known = name in store.names()
+    folder = store.folder(name) if known else None
+    paths = made_of(warehouse, name)
+    with instance() as dagster_instance:
+        runs = runs_of(dagster_instance, name)
+        registered = dagster_instance.has_dynamic_partition(str(CORPUS.name), name)
+        if not (paths or runs or registered or known):
+            raise CorpusError(f"nothing was made of a corpus {name!r}; 'graphrag-dagster corpora' lists them")
+        if not yes:
+            _agree(name, [str(path) for path in paths], len(runs))
+        deleted = delete_made(warehouse, name)
+        history = purge_history(dagster_instance, name)
+        forget_partition(dagster_instance, name)
+    store.forget(name)
+    stays = str(folder) if folder else None
+    if as_json:
+        print_json(
+            {
+                "corpus": name,
+                "deleted": [str(path) for path in deleted.paths],
+                "replies": deleted.memory.replies,
+                "vectors": deleted.memory.vectors,
+                "runs": history.runs,
+                "folder": stays,
+            }
+        )
+        return
+    for path in deleted.paths:
+        OUT.print(f"deleted {escape(str(path))}", soft_wrap=True)
+    OUT.print(
+        f"forgot {counted(deleted.memory.replies, 'reply', 'replies')} and "
+        f"{counted(deleted.memory.vectors, 'vector')} that no other corpus uses, and "
+        f"{counted(history.runs, 'run')} of Dagster"
+    )
+    if stays:
+        # A folder elsewhere was a corpus only by its pointer, which is gone.
+        anew = (
+            "'index', and a sensor that is on, make"
+            if name in store.names()
+            else "'index' with its path makes"
+        )
+        OUT.print(f"its folder stays: {escape(stays)}; {anew} everything anew", soft_wrap=True)
+
+
+def purge_corpus(name: str, *, keep_last: bool, as_json: bool) -> None:
+    """Delete what Dagster keeps of a corpus's runs.
+
+    Raises:
+        CorpusError: nobody knows a corpus of that name.
+        DagsterHistoryError: Dagster's files are in use.
+    """
+    check_name(name)
+    with instance() as dagster_instance:
+        made = made_of(Warehouse(), name) or runs_of(dagster_instance, name)
+        if not (made or name in CorpusStore().names()):
+            raise CorpusError(
+                f"Dagster keeps nothing of a corpus {name!r}; 'graphrag-dagster corpora' lists what there is"
+            )
+        purged = purge_history(dagster_instance, name, keep_last=keep_last)
+    if as_json:
+        print_json({"corpus": name, **asdict(purged)})
+        return
+    OUT.print(
+        f"{escape(name)}: deleted {counted(purged.runs, 'run')} of Dagster, kept {purged.kept:,}; its files "
+        f"had {purged.before:,} bytes and have {purged.after:,}"
+    )
+
+
+def _agree(name: str, paths: list[str], runs: int) -> None:
+    for path in paths:
+        ERR.print(f"  {path}", soft_wrap=True, markup=False)
+    every = f"the remembered replies and accounts of {name}, and {counted(runs, 'run')} of Dagster"
+    try:
+        agreed = typer.confirm(f"Delete all this, {every}?", err=True)
+    except typer.Abort:
+        agreed = False
+    if not sys.stdin.isatty():
+        # Nobody ended the line of the question with a key.
+        ERR.print()
+    if not agreed:
+        raise CorpusError("nothing was deleted; --yes deletes without asking")

@@ -1,0 +1,195 @@
+"""``graphrag-dagster show`` and ``corpora``."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import polars as pl
+from rich.markup import escape
+from rich.table import Table as RichTable
+
+from graphrag_dagster import tables
+from graphrag_dagster.cli.output.console import OUT, markdown, number, print_json
+from graphrag_dagster.cli.output.unread import print_unread, unread_rows
+from graphrag_dagster.core.extraction.ledger import unreadable_units
+from graphrag_dagster.core.search.context.levels import level_of
+from graphrag_dagster.core.system_errors import told_of
+from graphrag_dagster.errors import GraphragError, QuestionError
+from graphrag_dagster.resources.corpora import CorpusStore
+from graphrag_dagster.resources.published import published, reading
+from graphrag_dagster.resources.warehouse import Reader, Warehouse
+
+_MOST_COMMUNITIES = 10
+_PUT_ASIDE = frozenset({"failed", "refused", "unsupported", "units unreadable"})
+
+
+def show_corpus(name: str, reports: int, level: str, *, as_json: bool) -> None:
+    """Print counts, files that were not read, what was put aside, and the biggest communities of a level.
+
+    Raises:
+        QuestionError: there is no such level.
+        WarehouseError: the corpus has not been indexed.
+    """
+    with reading(Warehouse(), name) as (reader, _):
+        summary = reader.read(tables.CORPUS_SUMMARY)
+        sizes = reader.read_if_present(tables.CONTEXT_SIZES)
+        communities = communities_of(reader, level_of(level))
+        quarantine = reader.read(tables.QUARANTINE)
+        unreadable = unreadable_units(reader.read(tables.UNIT_LEDGER))
+        files = reader.read(tables.FILES)
+    if as_json:
+        print_json(
+            {
+                "corpus": name,
+                "summary": summary.to_dicts(),
+                "files_not_read": unread_rows(files),
+                "context_sizes": [] if sizes is None else sizes.to_dicts(),
+                "quarantine": quarantine.drop("prompt").to_dicts(),
+                "unreadable": unreadable,
+                "communities": communities.to_dicts(),
+            }
+        )
+        return
+    OUT.print(summary_table(name, summary))
+    print_unread(files)
+    if sizes is not None:
+        OUT.print(sizes_table(sizes))
+    _print_quarantine(quarantine)
+    print_unreadable(unreadable)
+    OUT.print(_community_table(communities.head(_MOST_COMMUNITIES), level))
+    for content in communities["content"].head(reports):
+        OUT.print()
+        OUT.print(markdown(content))
+
+
+def communities_of(reader: Reader, level: int) -> pl.DataFrame:
+    """The communities of ``C<level>`` with their reports, biggest first.
+
+    Raises:
+        QuestionError: there is no such level; names those there are.
+    """
+    levels = reader.read(tables.COMMUNITY_LEVELS)
+    known = sorted(levels["level"].unique())
+    if level not in known and known:
+        raise QuestionError(f"no level C{level}; there are {', '.join(f'C{k}' for k in known)}")
+    ids = levels.filter(pl.col("level") == level).select("community_id").unique()
+    communities = reader.read(tables.COMMUNITIES).join(ids, on="community_id")
+    reports = reader.read(tables.COMMUNITY_REPORTS).select(
+        "report_id", "title", "summary", "rating", "content", "engine"
+    )
+    return communities.join(reports, left_on="community_id", right_on="report_id", how="left").sort(
+        ["size", "summed_degree", "community_id"], descending=[True, True, False]
+    )
+
+
+def summary_table(title: str, summary: pl.DataFrame) -> RichTable:
+    """The rows of ``marts.corpus_summary``; what was put aside stands out."""
+    table = RichTable(title=escape(title), title_justify="left")
+    table.add_column("area")
+    table.add_column("measure")
+    table.add_column("value", justify="right")
+    for area, measure, value in summary.rows():
+        put_aside = "quarantined" in measure or measure in _PUT_ASIDE
+        shown = f"{value:.1%}" if measure == "coverage of entities" else number(value)
+        table.add_row(area, measure, shown, style="yellow" if put_aside and value else None)
+    return table
+
+
+def sizes_table(sizes: pl.DataFrame) -> RichTable:
+    """The rows of ``marts.context_sizes``, the paper's Table 2."""
+    table = RichTable(title="what is read for a question", title_justify="left")
+    for column in ("condition", "units", "tokens", "% of TS"):
+        table.add_column(column, justify="left" if column == "condition" else "right")
+    for condition, units, tokens, percent in sizes.iter_rows():
+        table.add_row(condition, f"{units:,}", f"{tokens:,}", "–" if percent is None else f"{percent:.1f}")
+    return table
+
+
+def list_corpora(*, as_json: bool) -> None:
+    """Print every corpus, where it lies and how much was made of it."""
+    store, warehouse = CorpusStore(), Warehouse()
+    rows, damaged = [], {}
+    for name in store.names():
+        try:
+            rows.append(_listed(store, warehouse, name))
+        except (GraphragError, OSError) as error:
+            # One that is damaged hides no other.
+            damaged[name] = told_of(error) if isinstance(error, OSError) else str(error)
+    if as_json:
+        listed = {"root": str(store.path), "corpora": rows, "misnamed": store.misnamed(), "damaged": damaged}
+        print_json(listed)
+        return
+    if not rows and not damaged:
+        OUT.print(f"no corpora below {store.path}; make one with: graphrag-dagster init NAME", soft_wrap=True)
+    if rows:
+        table = RichTable()
+        for column in ("corpus", "documents", "text units", "entities", "reports", "folder"):
+            table.add_column(
+                column, justify="left" if column in {"corpus", "folder"} else "right", overflow="fold"
+            )
+        for row in rows:
+            table.add_row(
+                *(escape(number(v)) if isinstance(v, float) else escape(str(v or "–")) for v in row.values())
+            )
+        OUT.print(table)
+    for name, problem in damaged.items():
+        OUT.print(f"[yellow]{escape(name)} cannot be read: {escape(problem)}[/]", soft_wrap=True)
+    for name in store.misnamed():
+        OUT.print(
+            f"[yellow]the folder {escape(repr(name))} is no corpus: its name is not allowed[/]",
+            soft_wrap=True,
+        )
+
+
+def _listed(store: CorpusStore, warehouse: Warehouse, name: str) -> dict[str, Any]:
+    summary = None
+    if warehouse.file(name).is_file() or published(warehouse, name):
+        with reading(warehouse, name) as (reader, _):
+            summary = reader.read_if_present(tables.CORPUS_SUMMARY)
+    made = {} if summary is None else {m: v for _, m, v in summary.rows()}
+    reports = sum(v for m, v in made.items() if m.startswith("reports by "))
+    return {
+        "corpus": name,
+        "documents": made.get("documents"),
+        "text_units": made.get("text units"),
+        "entities": made.get("entities"),
+        "reports": float(reports) if made else None,
+        "folder": str(store.folder(name)),
+    }
+
+
+def print_unreadable(lines: Sequence[str]) -> None:
+    """Print which text units were not read, and what that means."""
+    for line in lines:
+        OUT.print(f"[yellow]{escape(line)}[/]", soft_wrap=True)
+    if lines:
+        OUT.print(
+            "nothing is extracted from these, and search finds their words; a model reads them (engine: llm)",
+            soft_wrap=True,
+        )
+
+
+def _print_quarantine(quarantine: pl.DataFrame) -> None:
+    if quarantine.is_empty():
+        return
+    table = RichTable(
+        title="put aside, by reason (extraction.quarantine has every record)", title_justify="left"
+    )
+    for column in ("kind", "reason", "records"):
+        table.add_column(column)
+    counted = (
+        quarantine.group_by("kind", "reason")
+        .len()
+        .sort(["len", "kind", "reason"], descending=[True, False, False])
+    )
+    for kind, reason, records in counted.head(10).rows():
+        table.add_row(kind, escape(reason), number(records))
+    OUT.print(table)
+
+
+def _community_table(communities: pl.DataFrame, level: str) -> RichTable:
+    table = RichTable(title=f"biggest communities of {escape(level.upper())}", title_justify="left")
+    for column in ("members", "rating", "report"):
+        table.add_column(column, justify="left" if column == "report" else "right")
+    for size, rating, title in communities["size", "rating", "title"].rows():
+        table.add_row(str(size), f"{rating:.1f}", escape(title))
+    return table

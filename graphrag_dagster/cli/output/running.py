@@ -1,0 +1,132 @@
+"""A Dagster job run for a corpus in this process, as the commands run theirs."""
+
+import time
+import uuid
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from dagster import DagsterError, ExecuteInProcessResult
+
+from graphrag_dagster.cli.output.console import ERR, OUT
+from graphrag_dagster.cli.output.failing import failed_checks
+from graphrag_dagster.cli.output.progress import progress_on
+from graphrag_dagster.cli.output.spending import usage_line
+from graphrag_dagster.core.progress import listening
+from graphrag_dagster.errors import GraphragError, WarehouseError
+from graphrag_dagster.orchestration.dagster_instance import instance
+from graphrag_dagster.orchestration.partitions import CORPUS
+from graphrag_dagster.orchestration.retrying import RETRIES_TAG
+
+#: Exit code of a run that is finished but lacks something a model was to give.
+INCOMPLETE = 3
+
+_QUIET = {"loggers": {"console": {"config": {"log_level": "CRITICAL"}}}}
+
+ResourceConfig = Mapping[str, Mapping[str, object]]
+
+
+@dataclass(frozen=True, slots=True)
+class Budget:
+    """The most that a run may use: tokens, and US dollars; None for no limit."""
+
+    max_tokens: int | None = None
+    max_usd: float | None = None
+
+    def config(self) -> dict[str, float]:
+        """The limits that there are, as the resource ``language`` takes them."""
+        limits = {"max_tokens": self.max_tokens, "max_usd": self.max_usd}
+        return {key: limit for key, limit in limits.items() if limit is not None}
+
+
+@dataclass(frozen=True, slots=True)
+class Ran:
+    """A finished run and the seconds it took; ``run_id`` is None where none was needed."""
+
+    run_id: str | None
+    seconds: float
+
+
+def run_watched(
+    name: str,
+    job: str,
+    budget: Budget | None = None,
+    *,
+    resources: ResourceConfig | None = None,
+    as_json: bool,
+) -> Ran:
+    """Run a job for a corpus and show its progress; where it fails, say what it has used by then.
+
+    Args:
+        name: the corpus.
+        job: name of the job.
+        budget: what it may use; default: no limit.
+        resources: configuration of further resources, by name.
+        as_json: keep standard output for JSON.
+
+    Raises:
+        GraphragError: a step failed for a reason that is the user's to mend.
+    """
+    run_id, begin = str(uuid.uuid4()), time.monotonic()
+    try:
+        with progress_on(ERR) as shown, listening(shown):
+            run_job(name, job, run_id=run_id, budget=budget, resources=resources)
+    except GraphragError:
+        if (used := usage_line(name, run_id)) and not as_json:
+            OUT.print(used, soft_wrap=True)
+        raise
+    return Ran(run_id, time.monotonic() - begin)
+
+
+def run_job(
+    name: str,
+    job: str = "index",
+    *,
+    run_id: str | None = None,
+    budget: Budget | None = None,
+    resources: ResourceConfig | None = None,
+) -> ExecuteInProcessResult:
+    """Run a job for a corpus in this process, recorded in the instance.
+
+    Args:
+        name: the corpus.
+        job: name of the job.
+        run_id: id of the run; default: a new one.
+        budget: what it may use; default: no limit.
+        resources: configuration of further resources, by name.
+
+    Raises:
+        GraphragError: a step failed for a reason that is the user's to mend.
+        OSError: the system refused a step something.
+    """
+    from graphrag_dagster.definitions import defs
+
+    run_id = run_id or str(uuid.uuid4())
+    config = {"language": (budget or Budget()).config(), **(resources or {})}
+    with instance(capturing=False) as dagster_instance:
+        dagster_instance.add_dynamic_partitions(str(CORPUS.name), [name])
+        try:
+            return defs.resolve_job_def(job).execute_in_process(
+                partition_key=name,
+                instance=dagster_instance,
+                run_id=run_id,
+                tags={RETRIES_TAG: "0"},
+                run_config={
+                    **_QUIET,
+                    "resources": {key: {"config": dict(given)} for key, given in config.items()},
+                },
+            )
+        except DagsterError as error:
+            if mendable := _mendable(error):
+                raise mendable from error
+            if failed := failed_checks(dagster_instance, run_id):
+                raise WarehouseError(failed) from error
+            raise
+
+
+def _mendable(error: BaseException) -> GraphragError | OSError | None:
+    cause: BaseException | None = error
+    while cause is not None:
+        if isinstance(cause, GraphragError | OSError):
+            return cause
+        cause = cause.__cause__ or cause.__context__
+    return None

@@ -1,0 +1,1 @@
+"""The claims of answers, and how many different ones there are."""

@@ -1,0 +1,1 @@
+"""What follows from judgements and measures: means, tests, verdicts."""

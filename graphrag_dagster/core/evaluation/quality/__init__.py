@@ -1,0 +1,1 @@
+"""Answers and their context, measured against right answers."""

@@ -1,0 +1,148 @@
+"""Measuring answers and their context: relevancy, faithfulness, recall and precision (spec_coterag §9).
+
+A judge takes texts apart and gives verdicts, each once however many metrics and families need it; the values
+follow by the formulas of :mod:`.quality_formulas`. What cannot be judged has no value, and never counts as 0.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from graphrag_dagster.core.evaluation.quality.lexical_quality import lexical_measures
+from graphrag_dagster.core.evaluation.quality.quality_asking import (
+    Basis,
+    Embed,
+    Metric,
+    QuestionBasis,
+    question_bases,
+    verdict_bases,
+)
+from graphrag_dagster.core.evaluation.quality.quality_formulas import (
+    Family,
+    Score,
+    answer_relevancy,
+    contextual_precision,
+    contextual_recall,
+    faithfulness,
+    question_similarity,
+)
+from graphrag_dagster.core.evaluation.quality.quality_items import QualityItem, QualityRow, VerdictRow, row_of
+from graphrag_dagster.core.language.quality import QualityJudge
+from graphrag_dagster.core.language.tasks import Usage
+
+__all__ = [
+    "METRICS",
+    "Measured",
+    "QualityItem",
+    "QualityRow",
+    "VerdictRow",
+    "lexical_measures",
+    "measure",
+]
+
+METRICS: tuple[Metric, ...] = (
+    "answer_relevancy",
+    "faithfulness",
+    "contextual_recall",
+    "contextual_precision",
+)
+#: Questions generated for an answer, as the ragas family has it by default.
+QUESTIONS = 3
+#: Characters of a node that stand in a row of verdicts.
+_SHOWN = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """One row per item, family and metric, in this order; the verdicts they rest on; what it cost."""
+
+    rows: list[QualityRow]
+    verdicts: list[VerdictRow]
+    usage: Usage
+
+
+def measure(
+    items: Sequence[QualityItem],
+    judge: QualityJudge,
+    *,
+    families: Sequence[Family] = ("deepeval",),
+    embed: Embed | None = None,
+    idk_is_truthful: bool = True,
+    questions: int = QUESTIONS,
+) -> Measured:
+    """Measure answers and their context.
+
+    A refused answer has neither relevancy nor faithfulness, but its context has recall and precision. Without
+    a context all but relevancy are undefined, without a reference answer recall and precision.
+
+    Args:
+        items: with ids of their own.
+        judge: gives statements, verdicts and questions.
+        families: whose formulas; they share verdicts, so that the second costs only its questions.
+        embed: [n, dimension] vectors of texts, for the relevancy of ragas, which is undefined without.
+        idk_is_truthful: see :func:`.quality_formulas.faithfulness`.
+        questions: how many to generate for each answer, for the relevancy of ragas; at least 1.
+
+    Raises:
+        EndpointError: the judge's endpoint cannot be used at all.
+    """
+    # The relevancy of ragas rests on questions alone.
+    judged = METRICS if "deepeval" in families else METRICS[1:]
+    bases, usage = verdict_bases(items, judged if families else (), judge)
+    asked, cost = question_bases(items if "ragas" in families else (), questions, judge, embed)
+    rows, verdicts = [], []
+    for place, item in enumerate(items):
+        question_basis = asked[place] if asked else QuestionBasis()
+        for family in families:
+            for metric in METRICS:
+                by_questions = family == "ragas" and metric == "answer_relevancy"
+                score = (
+                    _similarity(question_basis)
+                    if by_questions
+                    else _score(bases[place][metric], family, metric, idk_is_truthful)
+                )
+                repaired = question_basis.repaired if by_questions else bases[place][metric].repaired
+                rows.append(row_of(item, family, metric, score, repaired))
+        verdicts += _verdict_rows(item, bases[place], question_basis)
+    return Measured(rows, verdicts, usage + cost)
+
+
+def _score(basis: Basis, family: Family, metric: Metric, idk_is_truthful: bool) -> Score:
+    if basis.reason is not None:
+        return Score(None, reason=basis.reason)
+    verdicts = [one.verdict for one in basis.verdicts]
+    match metric:
+        case "answer_relevancy":
+            return answer_relevancy(verdicts)
+        case "faithfulness":
+            return faithfulness(verdicts, family=family, idk_is_truthful=idk_is_truthful)
+        case "contextual_recall":
+            return contextual_recall(verdicts, family=family)
+        case "contextual_precision":
+            return contextual_precision(verdicts)
+
+
+def _similarity(basis: QuestionBasis) -> Score:
+    if basis.reason is not None:
+        return Score(None, reason=basis.reason)
+    return question_similarity(basis.cosines, noncommittal=basis.noncommittal)
+
+
+def _verdict_rows(item: QualityItem, bases: Mapping[Metric, Basis], asked: QuestionBasis) -> list[VerdictRow]:
+    rows = [
+        VerdictRow(
+            item.id,
+            metric,
+            place,
+            text[:_SHOWN] if metric == "contextual_precision" else text,
+            one.verdict,
+            one.reason or None,
+        )
+        for metric, basis in bases.items()
+        for place, (text, one) in enumerate(zip(basis.items, basis.verdicts, strict=True))
+    ]
+    commits: Literal["yes", "no"] = "no" if asked.noncommittal else "yes"
+    return rows + [
+        VerdictRow(item.id, "answer_relevancy_questions", place, text, commits, f"cosine {cosine:.4f}")
+        for place, (text, cosine) in enumerate(zip(asked.questions, asked.cosines, strict=True))
+    ]

@@ -1,0 +1,89 @@
+"""Answers with right answers, measured, as rows."""
+
+from collections.abc import Sequence
+from dataclasses import asdict
+from typing import Any
+
+import polars as pl
+
+from graphrag_dagster.core.evaluation.quality.metrics import QualityItem, lexical_measures, measure
+from graphrag_dagster.core.evaluation.quality.quality_asking import Embed
+from graphrag_dagster.core.evaluation.quality.quality_formulas import Family
+from graphrag_dagster.core.language.quality import QualityJudge
+from graphrag_dagster.core.search.context.index import IndexSnapshot
+from graphrag_dagster.core.text.answer_sentences import without_citations
+
+Rows = list[dict[str, Any]]
+
+
+def quality_items(
+    answers: pl.DataFrame, contexts: pl.DataFrame, questions: pl.DataFrame, index: IndexSnapshot
+) -> list[QualityItem]:
+    """Return the answers to questions with a reference, each with the texts of its context.
+
+    The nodes of a context are its rows in the order in which they were shown (spec_coterag §9), save for
+    those whose partial answer did not go into the answer.
+
+    Args:
+        answers: rows of ``answers.answers``.
+        contexts: rows of ``answers.answer_contexts``.
+        questions: rows of ``questions.questions``.
+        index: what was searched.
+    """
+    references = dict(
+        questions.filter(pl.col("reference").is_not_null()).select("question_id", "reference").iter_rows()
+    )
+    wanted = answers.filter(pl.col("question_id").is_in(list(references)))
+    texts = _texts(index)
+    shown: dict[str, list[str]] = {}
+    used = contexts.filter(pl.col("used")).sort("answer_id", "position")
+    for answer_id, kind, record_id in used.select("answer_id", "kind", "record_id").iter_rows():
+        if text := texts.get((kind, record_id)):
+            shown.setdefault(answer_id, []).append(text)
+    return [
+        QualityItem(
+            id=row["answer_id"],
+            question=row["question"],
+            answer=without_citations(row["text"]),
+            reference=references[row["question_id"]],
+            contexts=tuple(shown.get(row["answer_id"], ())),
+            refused=row["refused"],
+        )
+        for row in wanted.iter_rows(named=True)
+    ]
+
+
+def _texts(index: IndexSnapshot) -> dict[tuple[str, str], str]:
+    frames = [
+        ("source", index.text_chunks.select("text_unit_id", "text")),
+        ("report", index.reports.select("report_id", "content")),
+        ("entity", index.entities.select("entity_id", pl.format("{}: {}", "title", "description"))),
+        ("relationship", index.relationships.select("relationship_id", "description")),
+    ]
+    if index.claims is not None:
+        frames.append(("claim", index.claims.select("claim_id", "description")))
+    return {(kind, key): text for kind, frame in frames for key, text in frame.iter_rows() if text}
+
+
+def measured(
+    items: Sequence[QualityItem], judge: QualityJudge | None, families: Sequence[Family], embed: Embed
+) -> tuple[Rows, Rows]:
+    """Return the rows of ``evaluation.quality_scores`` and ``evaluation.quality_verdicts``.
+
+    Without a judge there are the lexical measures alone, under their own names.
+
+    Args:
+        items: from :func:`quality_items`.
+        judge: gives verdicts.
+        families: whose formulas.
+        embed: vectors of texts.
+    """
+    scores, verdicts = list(lexical_measures(items)), []
+    if judge is not None and families and items:
+        found = measure(items, judge, families=families, embed=embed)
+        scores, verdicts = [*found.rows, *scores], found.verdicts
+    return [_row(asdict(one)) for one in scores], [_row(asdict(one)) for one in verdicts]
+
+
+def _row(row: dict[str, Any]) -> dict[str, Any]:
+    return {"answer_id": row.pop("item_id"), **row}

@@ -1,0 +1,1 @@
+"""The files of a corpus: which there are, and what their bytes and columns mean."""

@@ -1,0 +1,196 @@
+"""Discovery: every file of a corpus folder, with what forbids reading it."""
+
+import errno
+import os
+import stat
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from io import BufferedReader
+from pathlib import Path
+from typing import Literal
+
+from graphrag_dagster.core.files.globs import first_match
+from graphrag_dagster.errors import CorpusError
+
+SETTINGS_FILE = "corpus.yaml"
+
+_EDITOR_LEFTOVERS = ("~$*", "*~", "#*#", "*.swp", "*.swo", "Thumbs.db", "desktop.ini", "__MACOSX")
+
+
+@dataclass(frozen=True, slots=True)
+class FoundFile:
+    """A file of the corpus.
+
+    ``path`` is relative to the corpus folder, with forward slashes; characters that text cannot hold, and
+    backslashes, are escaped. ``location`` is where to read it, links resolved. ``problem`` is set when it
+    must not or cannot be read, with the ``reason``; ``bytes`` is then what is known of its size.
+    """
+
+    path: str
+    location: Path
+    bytes: int
+    problem: Literal["ignored", "refused", "failed", "duplicate"] | None = None
+    reason: str | None = None
+    duplicate_of: str | None = None
+
+
+def discover(folder: Path, *, max_bytes: int, ignore: Sequence[str] = ()) -> list[FoundFile]:
+    """List all files below the folder, at any depth, sorted by path.
+
+    Not part of a corpus are hidden files, leftovers of editors, and what an ``ignore`` pattern matches
+    (:func:`.globs.matches`): they are listed as ignored, a folder of that kind as one whatever it holds.
+    ``corpus.yaml`` at the top is not listed. Links are followed only inside the folder; a folder is read
+    once, however many links lead to it.
+
+    Raises:
+        CorpusError: the folder does not exist, is not a folder, or cannot be listed.
+    """
+    if not folder.exists():
+        raise CorpusError(f"the corpus folder {folder} does not exist; make it and put the documents there")
+    if not folder.is_dir():
+        raise CorpusError(f"{folder} is not a folder; a corpus is a folder of documents")
+    root = folder.resolve()
+    try:
+        os.scandir(root).close()
+    except OSError as error:
+        raise CorpusError(f"the corpus folder {folder} cannot be listed: {error.strerror}") from error
+    return sorted(_Walk(root, max_bytes, ignore).files(), key=lambda file: file.path)
+
+
+def shown(relative: str) -> str:
+    """Return a relative path as it is stored: forward slashes, every odd character escaped, one to one."""
+    return shown_text(relative.replace("\\", "\\\\") if os.sep == "/" else relative.replace(os.sep, "/"))
+
+
+def shown_text(text: str) -> str:
+    """Return a text with every character escaped that is not printable."""
+    return text if text.isprintable() else "".join(c if c.isprintable() else _escaped(c) for c in text)
+
+
+def opened(location: Path) -> BufferedReader:
+    """Open a file of the corpus to read it; it may have become something else since it was found.
+
+    Raises:
+        OSError: it is gone, a link, no regular file, or must not be read.
+    """
+    # Without this flag, opening a pipe waits for whoever writes to it.
+    descriptor = os.open(location, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC)
+    if stat.S_ISREG(os.fstat(descriptor).st_mode):
+        return os.fdopen(descriptor, "rb")
+    os.close(descriptor)
+    raise OSError(errno.EINVAL, "no regular file any more")
+
+
+def _escaped(char: str) -> str:
+    # Undecodable bytes of a name arrive as the lone surrogates U+DC80 to U+DCFF.
+    code = ord(char)
+    if 0xDC80 <= code <= 0xDCFF:
+        return f"\\x{code - 0xDC00:02x}"
+    return f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
+
+
+class _Walk:
+    def __init__(self, root: Path, max_bytes: int, ignore: Sequence[str]) -> None:
+        self._root = root
+        self._max_bytes = max_bytes
+        self._ignore = tuple(ignore)
+        self._visited: dict[tuple[int, int], str] = {}
+        self._folder_links: list[tuple[str, Path]] = []
+
+    def files(self) -> Iterator[FoundFile]:
+        yield from self._below(self._root, "")
+        while self._folder_links:
+            # In the order of their paths, so that the result does not depend on the file system's order.
+            self._folder_links.sort(reverse=True)
+            relative, target = self._folder_links.pop()
+            identity = _identity(target)
+            if identity in self._visited:
+                yield self._linked_again(relative, target, self._visited[identity])
+            else:
+                yield from self._below(target, relative)
+
+    def _linked_again(self, relative: str, target: Path, first: str) -> FoundFile:
+        where = shown(first) or "the corpus folder itself"
+        reason = f"a link to {where}, whose files are read there"
+        return FoundFile(shown(relative), target, 0, "duplicate", reason, shown(first) or ".")
+
+    def _below(self, folder: Path, relative: str) -> Iterator[FoundFile]:
+        pending = [(folder, relative)]
+        while pending:
+            current, prefix = pending.pop()
+            try:
+                identity = _identity(current)
+                with os.scandir(current) as listing:
+                    entries = sorted(listing, key=lambda entry: entry.name)
+            except OSError as error:
+                reason = f"the folder cannot be listed: {error.strerror}"
+                yield FoundFile(shown(prefix), current, 0, "failed", reason)
+                continue
+            if identity in self._visited:
+                continue
+            self._visited[identity] = prefix
+            for entry in entries:
+                path = f"{prefix}{os.sep}{entry.name}" if prefix else entry.name
+                if path == SETTINGS_FILE:
+                    continue
+                if ignored := self._ignored_for(entry.name, path):
+                    yield FoundFile(shown(path), current / entry.name, _size(entry), "ignored", ignored)
+                    continue
+                if entry.is_dir(follow_symlinks=False):
+                    pending.append((current / entry.name, path))
+                    continue
+                yield from self._entry(current / entry.name, path, entry.is_symlink())
+
+    def _ignored_for(self, name: str, relative: str) -> str | None:
+        if name.startswith("."):
+            return "hidden: its name begins with a dot; give it another to have it read"
+        if first_match(name, _EDITOR_LEFTOVERS):
+            return "a leftover of an editor or file manager, by its name"
+        pattern = first_match(relative.replace(os.sep, "/"), self._ignore)
+        return f"files.ignore names it: {pattern}" if pattern else None
+
+    def _entry(self, location: Path, relative: str, is_link: bool) -> Iterator[FoundFile]:
+        path = shown(relative)
+        if is_link:
+            try:
+                location = location.resolve(strict=True)
+            except (OSError, RuntimeError):
+                yield FoundFile(path, location, 0, "failed", "a link that leads nowhere or in a circle")
+                return
+            if not location.is_relative_to(self._root):
+                reason = "a link that leaves the corpus folder; put a copy of the file there instead"
+                yield FoundFile(path, location, 0, "refused", reason)
+                return
+            if location.is_dir():
+                self._folder_links.append((relative, location))
+                return
+        yield self._file(path, location)
+
+    def _file(self, path: str, location: Path) -> FoundFile:
+        try:
+            found = location.stat()
+        except OSError as error:
+            return FoundFile(path, location, 0, "failed", f"cannot be examined: {error.strerror}")
+        if not stat.S_ISREG(found.st_mode):
+            reason = "not a regular file but a pipe, socket or device"
+            return FoundFile(path, location, 0, "refused", reason)
+        if found.st_size > self._max_bytes:
+            reason = (
+                f"{found.st_size:,} bytes, more than files.max_bytes ({self._max_bytes:,}); "
+                "raise that in corpus.yaml, or split the file"
+            )
+            return FoundFile(path, location, found.st_size, "refused", reason)
+        return FoundFile(path, location, found.st_size)
+
+
+def _size(entry: os.DirEntry[str]) -> int:
+    """Bytes of a file that is not looked into; 0 for a folder, a link, or what has just gone."""
+    try:
+        return entry.stat().st_size if entry.is_file(follow_symlinks=False) else 0
+    except OSError:
+        return 0
+
+
+def _identity(folder: Path) -> tuple[int, int]:
+    found = folder.stat()
+    return found.st_dev, found.st_ino

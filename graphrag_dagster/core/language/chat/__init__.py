@@ -1,0 +1,1 @@
+"""The port to a chat model, and how a usable reply is got of it."""

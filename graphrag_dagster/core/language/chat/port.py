@@ -1,0 +1,98 @@
+"""The port to a chat model."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Literal, Protocol
+
+from pydantic import BaseModel
+
+from graphrag_dagster.core.language.tasks import Usage
+from graphrag_dagster.errors import EndpointError
+
+Role = Literal["system", "user", "assistant"]
+Listener = Callable[[str], None]
+
+
+class CallFailed(EndpointError):
+    """One call got no reply although the endpoint is there: its retries are used up."""
+
+
+class Refused(CallFailed):
+    """The endpoint understood the request and will not do it, for instance because it is too long."""
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """One turn of a conversation."""
+
+    role: Role
+    content: str
+
+
+@dataclass(frozen=True, slots=True)
+class ChatRequest:
+    """All that determines a reply, save for the model and its sampling.
+
+    ``schema`` asks for a JSON reply of that shape. ``forced_tokens`` are token ids that get a logit bias of
+    +100. ``temperature`` None is the model's own. ``again`` counts how often this was asked before without a
+    usable reply; a request asked again is never answered from memory. ``replicate`` tells apart requests
+    that are the same on purpose: each has a reply of its own.
+    """
+
+    task: str
+    messages: tuple[Message, ...]
+    max_tokens: int
+    schema: type[BaseModel] | None = None
+    temperature: float | None = None
+    forced_tokens: tuple[int, ...] = ()
+    again: int = 0
+    replicate: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class ChatReply:
+    """A reply as it came. ``finish_reason`` is ``stop``, ``length`` (cut off) or what the endpoint says.
+
+    ``note`` says how a reply came about that is not the model's plain reply to this very request; it is
+    remembered with it. ``cached_input_tokens`` are those of ``input_tokens`` that the provider had in its own
+    cache.
+    """
+
+    text: str
+    finish_reason: str = "stop"
+    input_tokens: int = 0
+    output_tokens: int = 0
+    note: str | None = None
+    cached_input_tokens: int = 0
+
+    @property
+    def usage(self) -> Usage:
+        """One call with its tokens."""
+        return Usage(1, self.input_tokens, self.output_tokens)
+
+
+class ChatModel(Protocol):
+    """A chat model behind some endpoint; its calls all run on the loop of :mod:`.loop`."""
+
+    @property
+    def name(self) -> str:
+        """The model's name; tells which tokens it has."""
+
+    @property
+    def concurrency(self) -> int:
+        """Most calls in flight."""
+
+    async def complete(self, request: ChatRequest, listen: Listener | None = None) -> ChatReply:
+        """Return the reply, whatever it holds; ``listen`` hears its text as it comes.
+
+        Raises:
+            CallFailed: this call got no reply.
+            EndpointError: the endpoint cannot be used at all.
+        """
+
+    def remember(self, request: ChatRequest, reply: ChatReply) -> None:
+        """Take note that this reply to this request proved usable.
+
+        A model with a memory will answer the same request with it from now on; no other reply is ever
+        remembered, so that a bad one cannot become permanent.
+        """

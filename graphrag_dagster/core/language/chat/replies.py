@@ -1,0 +1,167 @@
+"""What a reply holds: what hides it is taken off, its JSON is read and mended, its shape is checked."""
+
+import re
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
+
+from pydantic import BaseModel, ValidationError
+
+from graphrag_dagster.core.language.chat.json_mending import mended_json
+from graphrag_dagster.core.language.chat.json_outline import Outline, outline
+
+Schema = TypeVar("Schema", bound=BaseModel)
+
+_REASONING = r"think|thinking|thought|reasoning"
+_HIDDEN = re.compile(rf"\A\s*<({_REASONING})>.*?(?:</\1>|\Z)", re.IGNORECASE | re.DOTALL)
+# Some chat templates open the reasoning themselves, so that only its end is in the reply.
+_HIDDEN_HEAD = re.compile(rf"\A[^{{\[(`]*?</(?:{_REASONING})>", re.IGNORECASE | re.DOTALL)
+_FINAL_CHANNEL = re.compile(r"\A.*<\|channel\|>final<\|message\|>", re.DOTALL)
+_END_MARKS = re.compile(
+    r"(?:<\|(?:im_end|end|eot_id|return|endoftext|end_of_text)\|>|</s>|<end_of_turn>)\s*\Z"
+)
+_FENCE = re.compile(r"```[\w-]{0,20}[ \t]*\n")
+_JSON_START = re.compile(r"""\{(?=\s*(?:["'“}#]|/[/*]|[\w$-]{1,60}\s{0,3}:))|\[(?=[\s\[]{0,99}[{\]])""")
+_DEEPEST = 64
+_KEY = re.compile(r"\"\s*:")
+_UNOPENED = re.compile(r"\s*[}\]]")
+_UNCLOSED = re.compile(r"[{\[]\s*\Z")
+_NOT_HOLDABLE = re.compile("[\ud800-\udfff\x00]")
+_PLACEHOLDER = re.compile(
+    r"\s*(?:<\s*\w[\w\s|-]*>|\{\{?\s*\w+\s*\}?\}|\[\s*[^\W_]+_\w+\s*\]"
+    r"|\.{3}|…|string|str|text|null)\s*",
+    re.IGNORECASE,
+)
+
+
+class NotUsable(Exception):
+    """Raised by what reads a reply, with the reason that the model is told."""
+
+
+class Incomplete(NotUsable):
+    """Raised where something is missing, but ``value``, what there is, is better than no reply at all."""
+
+    def __init__(self, reason: str, value: Any) -> None:
+        super().__init__(reason)
+        self.value = value
+
+
+@dataclass(frozen=True, slots=True)
+class Parsed:
+    """A JSON value, and whether the text had to be mended to give it."""
+
+    value: Any = field(repr=False)
+    repaired: bool
+
+
+def visible(text: str) -> str:
+    """Return a reply without hidden reasoning, end marks of chat templates, and a code fence round it all."""
+    shown = _FINAL_CHANNEL.sub("", text)
+    shown = _HIDDEN_HEAD.sub("", _HIDDEN.sub("", shown))
+    shown = _END_MARKS.sub("", shown).strip()
+    opening = _FENCE.match(shown)
+    if not opening or not shown.endswith("```"):
+        return shown
+    inside = shown[opening.end() : -3]
+    return shown if "```" in inside else inside.strip()
+
+
+def is_hidden(text: str) -> bool:
+    """Return whether a reply begins with hidden reasoning."""
+    return bool(_HIDDEN.match(text) or _HIDDEN_HEAD.match(text))
+
+
+def parse_json(text: str) -> Parsed:
+    """Return the JSON value in a visible reply; words around it are left aside, harmless damage is mended.
+
+    Several values one after the other come as a list. A value whose brackets do not match is never closed for
+    the model: what it lost with its end is not known.
+
+    Raises:
+        NotUsable: there is none, it ends before it is complete, or mending it would lose some of it.
+    """
+    fence = _FENCE.search(text)
+    begin = fence.end() if fence and _JSON_START.match(text[fence.end() :].lstrip()) else 0
+    start = _JSON_START.search(text, begin)
+    if not start:
+        raise NotUsable("the reply holds no JSON")
+    before = text[begin : start.start()]
+    values, repaired = [], False
+    while start:
+        found, value, mended = _value_at(text, start.start())
+        values.append(value)
+        start = _JSON_START.search(text, found.end)
+        between = text[found.end : start.start() if start else len(text)]
+        repaired |= mended | _refuse_remains(before, between)
+    return Parsed(holdable(values if len(values) > 1 else values[0]), repaired=repaired or len(values) > 1)
+
+
+def _value_at(text: str, start: int) -> tuple[Outline, Any, bool]:
+    try:
+        found = outline(text, start)
+        if found.depth > _DEEPEST:
+            raise NotUsable(f"the JSON of the reply is nested {found.depth:,} deep")
+        value, mended = mended_json(found.text)
+        return found, value, mended or found.commented
+    except ValueError as problem:
+        raise NotUsable(str(problem)) from None
+
+
+def _refuse_remains(before: str, after: str) -> bool:
+    """Return whether brackets too many follow a value; words may stand before and after it.
+
+    Raises:
+        NotUsable: what stands there are pieces of JSON, so that something was lost.
+    """
+    closed_again = _UNOPENED.match(after) is not None
+    pieces = after.lstrip().startswith(",") and after.strip() != ","
+    if pieces or _KEY.search(after) or _UNCLOSED.search(after) or (closed_again and '"' in before):
+        raise NotUsable("the reply holds pieces of JSON without their brackets")
+    return closed_again
+
+
+def holdable(value: Any) -> Any:
+    """Return a JSON value whose strings UTF-8 and databases can hold: no lone surrogates, no NUL."""
+    if isinstance(value, str):
+        return _NOT_HOLDABLE.sub("\ufffd", value)
+    if isinstance(value, list):
+        return [holdable(item) for item in value]
+    if isinstance(value, dict):
+        return {holdable(key): holdable(item) for key, item in value.items()}
+    return value
+
+
+def read_typed(text: str, schema: type[Schema]) -> tuple[Schema, bool]:
+    """Return a visible reply as an instance of ``schema``, and whether its JSON was mended.
+
+    Raises:
+        NotUsable: no JSON, the schema itself or its placeholders instead of an instance, or a value that is
+            not allowed.
+    """
+    parsed = parse_json(text)
+    if is_schema(parsed.value):
+        raise NotUsable("the reply is the JSON schema itself, not data of that shape")
+    _refuse_placeholders(parsed.value)
+    try:
+        return schema.model_validate(parsed.value), parsed.repaired
+    except ValidationError as error:
+        problems = (
+            f"{'.'.join(map(str, detail['loc'])) or 'the reply'}: {detail['msg']}"
+            for detail in error.errors()[:5]
+        )
+        raise NotUsable("; ".join(problems)) from None
+
+
+def is_placeholder(text: str) -> bool:
+    """Return whether a text is an unfilled place of a template, such as ``<entity_name>`` or ``...``."""
+    return _PLACEHOLDER.fullmatch(text) is not None
+
+
+def _refuse_placeholders(value: Any) -> None:
+    strings = [item for item in value.values() if isinstance(item, str)] if isinstance(value, dict) else []
+    if strings and all(map(is_placeholder, strings)):
+        raise NotUsable(f"the reply copies a placeholder, {strings[0]!r}, instead of filling it")
+
+
+def is_schema(value: Any) -> bool:
+    """Return whether a JSON value is a JSON schema: a model may echo it instead of filling it."""
+    return isinstance(value, dict) and isinstance(value.get("properties"), dict) and "type" in value

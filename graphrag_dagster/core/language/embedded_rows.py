@@ -1,0 +1,60 @@
+"""Embedding the rows of a table, keyed by text so that nothing is embedded twice."""
+
+import hashlib
+
+import numpy as np
+import polars as pl
+
+from graphrag_dagster.core.progress import stage
+from graphrag_dagster.core.text.embedder import Embedder
+
+
+def text_hash(text: str) -> str:
+    """Return 32 hexadecimal characters of the text's SHA-256."""
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:32]
+
+
+def embed_rows(
+    keys: pl.Series,
+    texts: pl.Series,
+    embedder: Embedder,
+    known: pl.DataFrame | None = None,
+    *,
+    named: str = "rows",
+) -> pl.DataFrame:
+    """Return a frame [key, text_hash, embedder, vector], one row per key.
+
+    Args:
+        keys: ids, named like the key column of the result.
+        texts: as many texts.
+        embedder: makes the vectors of texts that are not known.
+        known: rows of an earlier result; those of the same embedder and text are reused.
+        named: what the rows are, for the progress that is shown.
+    """
+    hashes = [text_hash(text) for text in texts]
+    vectors = _reusable(known, embedder.name)
+    missing = sorted({h: t for h, t in zip(hashes, texts, strict=True) if h not in vectors}.items())
+    with stage(f"Embedding {named}", len(missing)) as running:
+        for start in range(0, len(missing), embedder.at_once):
+            batch = missing[start : start + embedder.at_once]
+            made = embedder.embed([text for _, text in batch])
+            vectors.update(zip((h for h, _ in batch), made, strict=True))
+            running.advance(len(batch))
+    # A text that is remembered tells the length of the vectors of a table without rows, in every run.
+    width = len(next(iter(vectors.values()))) if vectors else embedder.embed(["dimension"]).shape[1]
+    matrix = np.array([vectors[h] for h in hashes], dtype=np.float32).reshape(len(hashes), width)
+    return pl.DataFrame(
+        {
+            keys.name: keys,
+            "text_hash": pl.Series(hashes, dtype=pl.String),
+            "embedder": pl.Series([embedder.name] * len(hashes), dtype=pl.String),
+            "vector": pl.Series(matrix, dtype=pl.Array(pl.Float32, width)),
+        }
+    )
+
+
+def _reusable(known: pl.DataFrame | None, embedder: str) -> dict[str, np.ndarray]:
+    if known is None:
+        return {}
+    same = known.filter(pl.col("embedder") == embedder)
+    return dict(zip(same["text_hash"], same["vector"].to_numpy(), strict=True))

@@ -1,0 +1,1 @@
+"""Names in a text unit: where they stand, and what they name."""

@@ -1,0 +1,89 @@
+"""The entities of a unit, each with its mentions and the sentence that describes it best."""
+
+from collections import defaultdict
+from dataclasses import dataclass
+
+from graphrag_dagster.core.language.extractive.names.candidates import Candidate, find_candidates
+from graphrag_dagster.core.language.extractive.names.kinds import root_of
+from graphrag_dagster.core.language.extractive.names.naming import Named, name_entities
+from graphrag_dagster.core.language.extractive.parsing.pipeline import Tokens
+from graphrag_dagster.core.language.extractive.parsing.reading import Reading
+from graphrag_dagster.core.language.tasks import EntityInstance
+from graphrag_dagster.core.text.spans import Span
+
+_FINITE = frozenset({"VBD", "VBZ", "VBP", "MD"})
+_SUBJECTS = frozenset({"nsubj", "nsubjpass"})
+_COPULAS = frozenset({"is", "was", "are", "were", "became"})
+_READABLE_WORDS = range(6, 46)
+
+
+@dataclass(frozen=True, slots=True)
+class Mention:
+    """Words ``first`` … ``last - 1`` name entity number ``entity``; the others hang on ``root``."""
+
+    entity: int
+    first: int
+    last: int
+    root: int
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """The entities of a unit and where they are named, by sentence and in the order of the text."""
+
+    entities: tuple[EntityInstance, ...]
+    mentions: dict[int, list[Mention]]
+
+
+def find_entities(tokens: Tokens, reading: Reading) -> Found:
+    """Return the named things of a parsed unit; types as in :mod:`.lexicon`.
+
+    The description of an entity is a sentence of the unit that names it: one that is complete, has the
+    entity as its subject, and is neither a scrap nor a page long, if there is one (spec_graphrag §12).
+    """
+    named = name_entities(tokens, reading, find_candidates(tokens, reading))
+    finite = {sentence for sentence, tag in zip(tokens.sentences, tokens.tags, strict=True) if tag in _FINITE}
+    mentions: dict[int, list[Mention]] = defaultdict(list)
+    instances = []
+    for number, entity in enumerate(named):
+        for candidate in entity.mentions:
+            root = root_of(tokens, candidate.first, candidate.last)
+            mention = Mention(number, candidate.first, candidate.last, root)
+            mentions[tokens.sentences[candidate.first]].append(mention)
+        instances.append(_instance(tokens, reading, entity, finite))
+    for found in mentions.values():
+        found.sort(key=lambda mention: mention.first)
+    return Found(tuple(instances), dict(mentions))
+
+
+def _instance(tokens: Tokens, reading: Reading, entity: Named, finite: set[int]) -> EntityInstance:
+    best = max(
+        entity.mentions,
+        key=lambda mention: (_worth(tokens, reading, mention, finite), -mention.first),
+    )
+    description = reading.sentences[tokens.sentences[best.first]].written
+    return EntityInstance(
+        entity.name,
+        entity.surface,
+        entity.type,
+        description,
+        spans=tuple(sorted(_span(tokens, reading, mention) for mention in entity.mentions)),
+    )
+
+
+def _span(tokens: Tokens, reading: Reading, mention: Candidate) -> Span:
+    return reading.span(tokens.begins[mention.first], tokens.ends[mention.last - 1])
+
+
+def _worth(tokens: Tokens, reading: Reading, mention: Candidate, finite: set[int]) -> int:
+    number = tokens.sentences[mention.first]
+    sentence = reading.sentences[number]
+    begins_well = sentence.written[:1].isupper() or not sentence.written[:1].isalnum()
+    complete = number in finite and sentence.running and sentence.ended and begins_well
+    root = root_of(tokens, mention.first, mention.last)
+    subject = tokens.deps[root] in _SUBJECTS
+    told = subject and tokens.words[tokens.heads[root]].lower() in _COPULAS
+    readable = len(sentence.written.split()) in _READABLE_WORDS
+    question = sentence.written.endswith("?")
+    long_form = mention.last - mention.first > 1
+    return 8 * complete + 4 * readable + 3 * subject + 2 * told - 2 * question + long_form

@@ -1,0 +1,1 @@
+"""Sentences as a parser sees them."""

@@ -1,0 +1,82 @@
+"""Whether and how well a sentence can be quoted on its own (English)."""
+
+import re
+from functools import lru_cache
+
+from graphrag_dagster.core.text.english_words import DANGLING, VERBS
+
+_END = re.compile(r"[.!?…][\"'”’»)\]*_]*$")
+_QUESTION = re.compile(r"\?[\"'”’»)\]*_]*$")
+_MARK = re.compile(r"\s*(?:(?:[-*+•‣◦▪●–—>]|\(?(?:\d{1,3}|[a-z])[.)])\s+)+(?=[\"'“‘«(]?[^\W\d_])")
+_HEADING = re.compile(r"#{1,6}\s|\||```|<!--")
+_OPENING = "\"'“‘«([*_"
+_FIRST_PERSON = re.compile(r"\b(?:I|me|my|we|us|our|myself|ourselves)\b")
+_SPEECH = re.compile(r"[“\"‘'].*[”\"’']", re.DOTALL)
+_LINK = re.compile(r"https?://|www\.|\S@\S+\.\w|\w\.(?:txt|md|pdf|html?|docx|csv|json)\b")
+_SPEAKER = re.compile(r"\b[A-Z][A-Z.'’-]+(?: [A-Z][A-Z.'’-]+){0,3}:\s+")
+_SHORT, _LONG = 8, 45
+
+
+def tidy(text: str) -> str:
+    """Return a text with single blanks for all white space."""
+    return " ".join(text.split())
+
+
+def mark_before(text: str) -> int:
+    """Return how many characters of list mark stand before the sentence: bullets, ``3.``, ``(b)``.
+
+    >>> mark_before("3. The board met.")
+    3
+    """
+    found = _MARK.match(text)
+    return found.end() if found else 0
+
+
+@lru_cache(maxsize=50_000)
+def readability(sentence: str) -> float:
+    """Return from 0 (a fragment, not to be quoted) to 1 (a whole sentence that names its subject).
+
+    Args:
+        sentence: with tidy white space and without a list mark.
+    """
+    tokens = sentence.split()
+    label = _SPEAKER.match(sentence)
+    bare = sentence[label.end() if label else 0 :].lstrip(_OPENING)
+    if len(tokens) < 4 or not _END.search(sentence) or _HEADING.match(sentence):
+        return 0.0
+    if not (bare[:1].isupper() or bare[:1].isdigit()) or sum(map(str.islower, sentence)) < len(sentence) / 3:
+        return 0.0
+    return _sound(tokens) * _standing(sentence, bare) * _length(len(tokens))
+
+
+def _sound(tokens: list[str]) -> float:
+    """A sentence needs a verb; lists of names have none."""
+    small = [token.strip(_OPENING + ".,;:!?”’)]").replace("’", "'") for token in tokens]
+    if any(word in VERBS or (word.endswith("ed") and word.islower()) for word in small):
+        return 1.0
+    return 0.7 if any(word.endswith("s") and word.islower() for word in small[1:]) else 0.3
+
+
+def _standing(sentence: str, bare: str) -> float:
+    """What is said must be clear without the sentences around it."""
+    score = 1.0
+    first = (bare.split() or [""])[0].strip(",.;:!?—–-").lower()
+    if first in DANGLING:
+        score *= 0.3
+    elif _FIRST_PERSON.search(_SPEECH.sub("", sentence)):
+        score *= 0.6
+    if _QUESTION.search(sentence):
+        score *= 0.2
+    if _LINK.search(sentence) or _SPEAKER.search(bare):
+        score *= 0.3
+    if sentence.count("“") != sentence.count("”") or sentence.count('"') % 2:
+        score *= 0.3
+    if sentence.count("(") != sentence.count(")") or " -- " in sentence or sentence.count("*") % 2:
+        score *= 0.5
+    return score
+
+
+def _length(count: int) -> float:
+    if count < _SHORT:
+        return 0.7
+    return 1.0 if count <= _LONG else max(0.15, (_LONG / count) ** 2)

@@ -1,0 +1,175 @@
+"""Community reports made of quotations (spec_graphrag §12)."""
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import Final
+
+from graphrag_dagster.core.language.extractive.covering import Candidate, candidates, central, covering
+from graphrag_dagster.core.language.extractive.parsing.quotable import readability, tidy
+from graphrag_dagster.core.language.extractive.subjects import Subjects, joined, title_of
+from graphrag_dagster.core.language.tasks import ContextReport, Engine, Finding, ReportRequest, WrittenReport
+from graphrag_dagster.core.text.citations import Citation
+from graphrag_dagster.core.text.sentences import sentence_spans
+from graphrag_dagster.core.text.similarity import repeats
+
+_PER_FINDING = 4
+_FEWEST, _MOST = 3, 10
+#: Readability from which a sentence may be added to another.
+_GOOD = 0.6
+_RATING = (
+    "Computed, not judged: ten times the summed degree of the members, as a share of the largest such sum of "
+    "all communities."
+)
+
+
+class ExtractiveReportWriter:
+    """Writes reports from whole sentences of the documents: chosen, quoted, never invented.
+
+    The title names the three members of the highest degree. The summary quotes the sentences about them; the
+    findings quote sentences that together state as many of the relationships as possible, by weight, each
+    finding under the names of the two members it is about. What a finding rests on is in its ``citations``
+    and ``quotes``; the mark ``[Data: …]`` is put behind its text where the report is stored. Sentences of one
+    text are given in its order. The same request always gives the same report.
+    """
+
+    engine: Final[Engine] = "extractive"
+
+    def write(self, requests: Sequence[ReportRequest]) -> list[WrittenReport]:
+        """Return one report per request."""
+        return [_report(request) for request in requests]
+
+
+def _report(request: ReportRequest) -> WrittenReport:
+    subjects = Subjects(request)
+    pool = candidates(request.evidence)
+    summary = central(pool, subjects.ranked, _summary_size(len(pool)))
+    told = summary if len(pool) > len(summary) else []
+    rest = [one for one in pool if one not in told]
+    findings = _findings(request, subjects, covering(request, rest, _MOST * _PER_FINDING, told), rest)
+    findings = findings or _retold(request.reports) or _described(request, subjects)
+    return WrittenReport(
+        title=title_of(request),
+        summary=" ".join(one.text for one in summary) or findings[0].explanation,
+        rating=round(10 * min(max(request.prominence, 0.0), 1.0), 1),
+        rating_explanation=_RATING,
+        findings=tuple(findings),
+        engine="extractive",
+        quotes=tuple(one.quote for one in summary),
+    )
+
+
+def _summary_size(sentences: int) -> int:
+    return 1 if sentences < 5 else 2 if sentences < 16 else 3
+
+
+def _findings(
+    request: ReportRequest, subjects: Subjects, chosen: Sequence[Candidate], pool: Sequence[Candidate]
+) -> list[Finding]:
+    """Group sentences under what they are about: each in turn, with others about the rarer of its names."""
+    waiting, spare = list(chosen), [one for one in pool if one not in chosen]
+    groups: dict[tuple[int, ...], list[Candidate]] = {}
+    while waiting and len(groups) < _most_findings(request):
+        seed = waiting.pop(0)
+        about = subjects.of(seed, groups)
+        found = [*groups.get(about, ()), *_companions(seed, about, waiting, spare)]
+        groups[about] = found[:_PER_FINDING]
+        waiting = [one for one in waiting if one not in groups[about]]
+        spare = [one for one in spare if one not in groups[about]]
+    for one in waiting:
+        open_ = [about for about in groups if len(groups[about]) < _PER_FINDING]
+        shared = {about: len(set(about) & set(one.entities)) for about in open_}
+        if any(shared.values()):
+            groups[max(open_, key=lambda about: shared[about])].append(one)
+    return [
+        _finding(group, _headline(about, subjects, group[0], request.reports), request.reports)
+        for about, group in groups.items()
+    ]
+
+
+def _most_findings(request: ReportRequest) -> int:
+    members = len(request.entities) + 3 * len(request.reports)
+    return min(max(_FEWEST, 1 + members // 2), _MOST)
+
+
+def _companions(
+    seed: Candidate, about: tuple[int, ...], waiting: Sequence[Candidate], spare: Sequence[Candidate]
+) -> list[Candidate]:
+    """Return the seed and up to three more: of those chosen for what they add, else one that tells more."""
+    group = [seed]
+    for others, most in ((waiting, _PER_FINDING), (spare, 2)):
+        alike = [one for one in others if (about[-1] in one.entities if about else not one.entities)]
+        alike.sort(key=lambda one: (-len(set(about) & set(one.entities)), -one.quality, one.place))
+        for one in alike:
+            near = one.quality >= _GOOD or one.quality > seed.quality
+            if len(group) < most and near and not repeats(one.words, (kept.words for kept in group)):
+                group.append(one)
+    return group
+
+
+def _headline(
+    about: tuple[int, ...], subjects: Subjects, seed: Candidate, reports: Sequence[ContextReport]
+) -> str:
+    if about:
+        return joined([subjects.titles[entity] for entity in about])
+    source = _source(seed.text, reports)
+    return source.title if source else "Further statements"
+
+
+def _finding(group: Sequence[Candidate], headline: str, reports: Sequence[ContextReport]) -> Finding:
+    ordered = sorted(group, key=lambda one: one.place)
+    nodes = Counter(node for one in ordered for node in one.entities)
+    edges = Counter(edge for one in ordered for edge in one.relationships)
+    retold = [_source(one.text, reports) for one in ordered if not one.entities and not one.relationships]
+    return Finding(
+        summary=headline,
+        explanation=" ".join(one.text for one in ordered),
+        citations=(
+            *(Citation("entity", node) for node, _ in nodes.most_common()),
+            *(Citation("relationship", edge) for edge, _ in edges.most_common()),
+            *dict.fromkeys(Citation("report", report.id) for report in retold if report),
+        ),
+        quotes=tuple(one.quote for one in ordered),
+    )
+
+
+def _source(sentence: str, reports: Sequence[ContextReport]) -> ContextReport | None:
+    return next((report for report in reports if sentence in tidy(report.content)), None)
+
+
+def _retold(reports: Sequence[ContextReport]) -> list[Finding]:
+    """Findings where there is no evidence but reports of sub-communities: the first sentences of each."""
+    findings = []
+    for report in sorted(reports, key=lambda one: (-len(one.content), one.id))[:_MOST]:
+        whole = [
+            tidy(text[span.start : span.end])
+            for text in (report.summary, report.content)
+            for span in sentence_spans(text)
+        ]
+        kept = list(dict.fromkeys(sentence for sentence in whole if readability(sentence) > 0))
+        text = " ".join(kept[:_PER_FINDING]) or tidy(report.summary)
+        if text:
+            findings.append(Finding(report.title, text, (Citation("report", report.id),)))
+    return findings
+
+
+def _described(request: ReportRequest, subjects: Subjects) -> list[Finding]:
+    """Findings where nothing can be quoted: the descriptions of members and relationships."""
+    findings = [
+        Finding(entity.title, tidy(entity.description), (Citation("entity", entity.id),))
+        for entity in subjects.ranked
+        if entity.description.strip()
+    ]
+    heaviest = sorted(request.relationships, key=lambda one: (-one.weight, -one.combined_degree, one.id))
+    findings += [
+        Finding(
+            joined([subjects.titles[end] for end in (one.source, one.target)]),
+            tidy(one.description),
+            (Citation("relationship", one.id),),
+        )
+        for one in heaviest
+        if one.description.strip()
+    ]
+    if not findings:
+        cited = tuple(Citation("entity", entity.id) for entity in subjects.ranked)
+        findings = [Finding(title_of(request), "The documents name these, in no sentence to quote.", cited)]
+    return findings[: _most_findings(request)]

@@ -1,0 +1,1 @@
+"""Questions, verdicts, claims of answers and themes by a model."""

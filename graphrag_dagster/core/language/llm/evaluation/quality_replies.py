@@ -1,0 +1,199 @@
+"""Statements, verdicts and questions in replies: their shapes, and a reader that is more tolerant."""
+
+import re
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, RootModel
+
+from graphrag_dagster.core.language.chat.replies import NotUsable, is_placeholder, read_typed
+from graphrag_dagster.core.language.quality import ItemVerdict, Verdict
+
+_STATEMENTS = ("statements", "claims", "facts", "sentences")
+_TEXTS = ("statement", "claim", "fact", "sentence", "question", "text", "content")
+_VERDICTS = ("verdicts", "statements", "passages", "judgements", "judgments", "results")
+_IDS = ("id", "number", "statement_id", "passage_id", "index", "statement", "passage")
+_VERDICT = ("verdict", "judgement", "judgment", "answer", "label")
+_REASONS = ("reason", "explanation", "why")
+_WORDS: dict[str, Verdict] = {
+    "yes": "yes",
+    "true": "yes",
+    "1": "yes",
+    "no": "no",
+    "false": "no",
+    "0": "no",
+    "idk": "idk",
+    "i don't know": "idk",
+    "i do not know": "idk",
+    "unknown": "idk",
+    "unsure": "idk",
+    "not sure": "idk",
+    "unclear": "idk",
+}
+_NUMBER = re.compile(r"(?:(?:statement|passage|item|number|no\.?)\s*)?#?(\d{1,9})[.:)]?", re.IGNORECASE)
+
+
+class StatementsShape(BaseModel):
+    """Statements as the endpoint is asked for them."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    statements: list[str]
+
+
+class _VerdictShape(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
+    id: int
+    # Before the verdict, so that a model gives the verdict with the reason before its eyes.
+    reason: str
+    verdict: Literal["yes", "no"]
+
+
+class VerdictsShape(BaseModel):
+    """Verdicts of yes and no as the endpoint is asked for them."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    verdicts: list[_VerdictShape]
+
+
+class _TernaryVerdictShape(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
+    id: int
+    reason: str
+    verdict: Literal["yes", "no", "idk"]
+
+
+class TernaryVerdictsShape(BaseModel):
+    """Verdicts of yes, no and idk as the endpoint is asked for them."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    verdicts: list[_TernaryVerdictShape]
+
+
+class GeneratedShape(BaseModel):
+    """Questions to an answer as the endpoint is asked for them."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    questions: list[str]
+    noncommittal: bool
+
+
+_Json = RootModel[Any]
+
+
+def read_statements(text: str) -> tuple[tuple[str, ...], bool]:
+    """Return the statements in a reply, maybe none, and whether its JSON was mended.
+
+    Raises:
+        NotUsable: it holds no list of statements, or something else than text in it.
+    """
+    value, repaired = _read(text)
+    listed = value if isinstance(value, list) else _named(_lower(value), _STATEMENTS)
+    if not isinstance(listed, list):
+        raise NotUsable('it has no list "statements"')
+    found = tuple(_text(one) for one in listed)
+    if not all(found):
+        raise NotUsable('"statements" must be a list of sentences, none of them blank')
+    return found, repaired
+
+
+def read_verdicts(text: str, count: int) -> tuple[tuple[ItemVerdict, ...], bool]:
+    """Return the verdicts on items 1…count in a reply, in that order, and whether its JSON was mended.
+
+    Records without an id count in their order if there are exactly as many as items.
+
+    Raises:
+        NotUsable: an item has no verdict, or different ones.
+    """
+    value, repaired = _read(text)
+    given: dict[int, ItemVerdict] = {}
+    for place, record in _records(value, count):
+        made = _verdict(record)
+        if made is None or not 1 <= place <= count:
+            continue
+        if given.setdefault(place, made).verdict != made.verdict:
+            raise NotUsable(f"it gives number {place} different verdicts")
+    missing = [str(place) for place in range(1, count + 1) if place not in given]
+    if missing:
+        named = ", ".join(missing[:10])
+        raise NotUsable(f'it gives no "verdict" of the allowed words for number {named} of {count}')
+    return tuple(given[place] for place in range(1, count + 1)), repaired
+
+
+def read_questions(text: str, count: int) -> tuple[tuple[tuple[str, ...], bool], bool]:
+    """Return the first ``count`` questions with whether the answer evades, and whether the JSON was mended.
+
+    Raises:
+        NotUsable: there are fewer questions (an evasive answer needs none), or it is not told whether it
+            evades.
+    """
+    value, repaired = _read(text)
+    fields = _lower(value)
+    evades = _word(_named(fields, ("noncommittal", "non_committal", "evasive")))
+    if evades not in ("yes", "no"):
+        raise NotUsable('"noncommittal" must be true or false')
+    listed = _named(fields, ("questions", "question"))
+    texts = [_text(one) for one in (listed if isinstance(listed, list) else [listed])]
+    questions = tuple(one for one in texts if one)[:count]
+    if len(questions) < count and evades == "no":
+        raise NotUsable(f'"questions" must be a list of {count} questions, not of {len(questions)}')
+    return (questions, evades == "yes"), repaired
+
+
+def _read(text: str) -> tuple[Any, bool]:
+    reply, repaired = read_typed(text, _Json)
+    return reply.root, repaired
+
+
+def _lower(value: Any) -> dict[str, Any]:
+    """Return an object with its keys in one spelling; of something else an empty one."""
+    if not isinstance(value, dict):
+        return {}
+    return {re.sub(r"[\s-]+", "_", str(key).strip().lower()): item for key, item in value.items()}
+
+
+def _named(fields: dict[str, Any], names: tuple[str, ...]) -> Any:
+    return next((fields[name] for name in names if fields.get(name) is not None), None)
+
+
+def _text(value: Any) -> str:
+    """Return a text on one line; blank for what is none, placeholders included."""
+    inner = _named(_lower(value), _TEXTS) if isinstance(value, dict) else value
+    return "" if not isinstance(inner, str) or is_placeholder(inner) else " ".join(inner.split())
+
+
+def _records(value: Any, count: int) -> list[tuple[int, Any]]:
+    """Return the records with the numbers of their items; 0 where that is not told."""
+    fields = _lower(value)
+    inner = _named(fields, _VERDICTS) if fields else value
+    if inner is None:
+        inner = [value] if any(key in fields for key in _VERDICT) else value
+    if isinstance(inner, dict):
+        return [(_number(key), record) for key, record in inner.items()]
+    if not isinstance(inner, list):
+        return []
+    numbers = [_number(_named(_lower(record), _IDS)) for record in inner]
+    if not any(numbers) and len(inner) == count:
+        numbers = list(range(1, count + 1))
+    return list(zip(numbers, inner, strict=True))
+
+
+def _number(value: Any) -> int:
+    # Only a number by itself: a statement that is repeated in its place may hold any.
+    found = None if isinstance(value, bool) else _NUMBER.fullmatch(str(value).strip())
+    return int(found[1]) if found else 0
+
+
+def _verdict(record: Any) -> ItemVerdict | None:
+    fields = _lower(record)
+    verdict = _word(_named(fields, _VERDICT) if fields else record)
+    reason = _named(fields, _REASONS)
+    return verdict and ItemVerdict(verdict, " ".join(reason.split()) if isinstance(reason, str) else "")
+
+
+def _word(value: Any) -> Verdict | None:
+    return _WORDS.get(str(value).strip(" .!\"'`*\n\t").lower().replace("’", "'"))

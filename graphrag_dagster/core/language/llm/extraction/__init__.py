@@ -1,0 +1,1 @@
+"""Entities, relationships and claims by a model."""

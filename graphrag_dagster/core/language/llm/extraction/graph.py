@@ -1,0 +1,82 @@
+"""Entities and relationships by a model (paper §3.1.2, Appendix E.1; spec_graphrag §3)."""
+
+from collections.abc import Sequence
+from typing import Unpack
+
+from graphrag_dagster.core.language.chat.data import enclose
+from graphrag_dagster.core.language.chat.loop import run_largest_first
+from graphrag_dagster.core.language.chat.port import ChatModel, ChatRequest
+from graphrag_dagster.core.language.chat.prompt import PromptSource
+from graphrag_dagster.core.language.chat.schemas import GraphShape
+from graphrag_dagster.core.language.exemplars import GraphExample
+from graphrag_dagster.core.language.llm.extraction.exemplars import with_graph_examples
+from graphrag_dagster.core.language.llm.extraction.gleaning_extractor import (
+    GleaningExtractor,
+    Options,
+    Wanted,
+)
+from graphrag_dagster.core.language.tasks import TextUnit, UnitExtraction
+
+_WANTED = Wanted(
+    ("entity", "relationship"),
+    GraphShape,
+    "extract_graph",
+    "glean_continue",
+    "glean_check",
+    "the model found no entities and no relationships",
+)
+
+
+class LlmGraphExtractor(GleaningExtractor):
+    """Asks a model for the entities and relationships of each text unit, and for what it missed.
+
+    Args:
+        model: answers.
+        prompts: ``extract_graph[_tuples]_system``, ``extract_graph_user``, ``glean_continue``,
+            ``glean_check`` and ``retry``.
+        entity_types: types asked for.
+        examples: of the corpus, shown in place of the prompt's own.
+        options: how it is asked.
+    """
+
+    def __init__(
+        self,
+        model: ChatModel,
+        prompts: PromptSource,
+        *,
+        entity_types: Sequence[str],
+        examples: Sequence[GraphExample] = (),
+        **options: Unpack[Options],
+    ) -> None:
+        super().__init__(
+            model,
+            prompts,
+            _WANTED,
+            lambda own, tuples: with_graph_examples(own.render(), examples, entity_types, tuples=tuples),
+            (name for one in examples for name in one.names),
+            **options,
+        )
+        self._types = ", ".join(entity_types)
+
+    def extract(self, units: Sequence[TextUnit]) -> list[UnitExtraction]:
+        """Return one extraction per unit, in the order of ``units``.
+
+        Raises:
+            EndpointError: the endpoint cannot be used at all.
+        """
+        return run_largest_first(
+            self._extract,
+            units,
+            size=lambda unit: len(unit.text),
+            name="Extracting entities and relationships",
+            calls=self._model.concurrency,
+        )
+
+    def first_request(self, text: str) -> ChatRequest:
+        """Return the request that opens the conversation about a text."""
+        return self._request(
+            entity_types=enclose("entity_types", self._types), source_text=enclose("source_text", text)
+        )
+
+    async def _extract(self, unit: TextUnit) -> UnitExtraction:
+        return await self._of_unit(unit, self.first_request)

@@ -1,0 +1,137 @@
+"""HTML pages: their readable text as light Markdown, without scripts and site navigation."""
+
+import re
+from typing import TYPE_CHECKING, Any
+
+from graphrag_dagster.core.files.decoding import decode
+from graphrag_dagster.core.files.records import Reading, Record, Source, clean, one_line
+from graphrag_dagster.core.readers.html_tree import convertible, drop, holding, inside, replace_strings
+
+if TYPE_CHECKING:
+    from bs4 import BeautifulSoup, Tag
+
+_DECLARED = re.compile(rb"""(?:charset\s*+=|encoding\s*+=)\s*+["']?\s*+([A-Za-z0-9_.:-]+)""", re.IGNORECASE)
+_NO_TEXT = (
+    "script, style, noscript, template, svg, iframe, object, canvas, audio, video, nav, menu, dialog, "
+    "button, select, textarea, input, [role=navigation], [role=search], [hidden], [aria-hidden=true], "
+    "[style*='display:none'], [style*='display: none']"
+)
+_FURNITURE = "footer, aside, [role=contentinfo], [role=complementary]"
+_FORMATTING = ["a", "b", "strong", "em", "i", "u", "s", "del", "ins", "sub", "sup", "img", "code", "mark"]
+_PROPERTIES = {
+    "date": ("article:published_time", "datepublished", "date", "dc.date", "dcterms.date"),
+    "author": ("author", "article:author", "dc.creator"),
+    "description": ("description", "og:description"),
+}
+_BLANKS = re.compile(r"\s+")
+_TABLE_RULE = re.compile(r"^\|(?: *-+ *\|)+\n", re.MULTILINE)
+_EMPTY_LINES = re.compile(r"\n{3,}")
+
+
+def read_html(data: bytes, _source: Source) -> Reading:
+    """Read the main content of a page; the title is ``<title>``, else the first ``<h1>``.
+
+    Raises:
+        RefusedError: not text.
+    """
+    declared = _DECLARED.search(data[:4096])
+    decoded = decode(data, declared[1].decode("ascii") if declared else None)
+    soup = parse(decoded.text)
+    heading = soup.find("h1")
+    title = one_line(soup.title.get_text()) if soup.title else None
+    properties = _meta(soup)
+    text, note = to_text(soup)
+    record = Record(
+        text,
+        title=title or (one_line(heading.get_text(" ")) if heading else None),
+        date=properties.pop("date", None),
+        metadata=properties,
+    )
+    return Reading((record,), decoded.encoding, (*decoded.notes, note) if note else decoded.notes)
+
+
+def parse(markup: str) -> "BeautifulSoup":
+    """Parse HTML, however broken."""
+    import warnings
+
+    from bs4 import BeautifulSoup
+    from bs4.exceptions import ParserRejectedMarkup
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            return BeautifulSoup(markup, "html.parser")
+        except (ParserRejectedMarkup, AssertionError):
+            return BeautifulSoup(re.sub(r"<!\[?|<\?", "&lt;", markup), "html.parser")
+
+
+def to_text(soup: "BeautifulSoup") -> tuple[str, str | None]:
+    """Return the text of the page's content: headings with ``#``, list items with ``-``, each paragraph on
+    one line, tables as rows with ``|``; links and emphasis as their words alone.
+
+    A page that is nested or repeats itself beyond reason gives its words alone, line by line; the second
+    value then says so.
+    """
+    drop(soup, soup.select(_NO_TEXT))
+    content = _content(soup)
+    _fold_blanks(content)
+    text, note = _converted(content)
+    text = _TABLE_RULE.sub("", "\n".join(line.rstrip() for line in text.split("\n")))
+    return clean(_EMPTY_LINES.sub("\n\n", text).strip()), note
+
+
+def _converted(content: "Tag") -> tuple[str, str | None]:
+    if convertible(content):
+        try:
+            return str(_converter().convert_soup(content)), None
+        # Where the library meets what it does not expect, the words are there all the same.
+        except (RecursionError, ValueError, TypeError, AttributeError):
+            pass
+    return content.get_text("\n", strip=True), "its markup is beyond measure, so only its words were read"
+
+
+def _content(soup: "BeautifulSoup") -> "Tag":
+    written = holding(string for string in soup.find_all(string=True) if string.strip())
+    mains = [tag for tag in soup.select("main, [role=main]") if id(tag) in written]
+    if len(mains) == 1:
+        return mains[0]
+    body = soup.body or soup
+    in_article = inside(body, "article")
+    drop(body, [tag for tag in body.select(_FURNITURE) if id(tag) not in in_article])
+    titled = holding(body.find_all(["h1", "h2"]))
+    headers = body.select("header")
+    drop(body, [tag for tag in headers if id(tag) not in in_article and id(tag) not in titled])
+    return body
+
+
+def _fold_blanks(content: "Tag") -> None:
+    kept = inside(content, "pre")
+    replace_strings(content, lambda string: string if id(string) in kept else _BLANKS.sub(" ", string))
+
+
+def _converter() -> Any:
+    from markdownify import MarkdownConverter
+
+    return MarkdownConverter(
+        heading_style="atx",
+        bullets="-",
+        strip=_FORMATTING,
+        table_infer_header=True,
+        escape_asterisks=False,
+        escape_underscores=False,
+        escape_misc=False,
+    )
+
+
+def _meta(soup: "BeautifulSoup") -> dict[str, str]:
+    found: dict[str, str] = {}
+    for tag in soup.find_all("meta"):
+        name = str(tag.get("property") or tag.get("name") or tag.get("itemprop") or "").casefold()
+        value = one_line(str(tag.get("content") or ""))
+        if name and value:
+            found.setdefault(name, value)
+    chosen = {
+        role: next((found[name] for name in names if name in found), None)
+        for role, names in _PROPERTIES.items()
+    }
+    return {role: value for role, value in chosen.items() if value}

@@ -1,0 +1,104 @@
+"""From the rows of a table-like file to records."""
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+
+from graphrag_dagster.core.files.columns import ChosenColumns, ColumnError, choose
+from graphrag_dagster.core.files.records import (
+    Places,
+    Reading,
+    Record,
+    Source,
+    UnreadableError,
+    clean,
+    one_line,
+    plain,
+)
+
+Row = tuple[int, Mapping[str, object]]
+
+
+def reading_of_rows(
+    rows: Iterable[Row],
+    columns: Sequence[str],
+    source: Source,
+    *,
+    encoding: str | None = None,
+    notes: Iterable[str] = (),
+    also: Sequence[str] = (),
+) -> Reading:
+    """Return one record per row ``(number, values)`` that has text; rows without are counted in the notes.
+
+    ``notes`` are taken when the last row was. ``also`` are keys of the values that are metadata besides the
+    columns chosen for that.
+
+    Raises:
+        UnreadableError: a column that is needed does not exist, or there are too many rows or characters.
+    """
+    if not columns:
+        return Reading((), encoding, tuple(notes))
+    try:
+        chosen = choose(source.columns, columns, source.path, (values for _, values in rows))
+    except ColumnError as error:
+        raise UnreadableError(str(error)) from error
+    places = {name: place for place, name in enumerate([*chosen.metadata, *also])}
+    records: list[Record] = []
+    blank, characters = Places(), 0
+    for number, values in rows:
+        record = _record(number, values, chosen, places)
+        if not record.text.strip():
+            blank.add(number)
+            continue
+        records.append(record)
+        characters += len(record.text)
+        _check(len(records), characters, source)
+    told = [*notes]
+    if blank:
+        told.append(f"{len(blank)} rows have no text in {chosen.text!r}: {blank}")
+    return Reading(tuple(records), encoding, tuple(told))
+
+
+def _check(documents: int, characters: int, source: Source) -> None:
+    if documents > source.limits.max_documents:
+        raise UnreadableError(source.limits.beyond("max_documents", "rows with text"))
+    if characters > source.limits.max_characters:
+        raise UnreadableError(source.limits.beyond("max_characters", "characters of text"))
+
+
+def columns_of(rows: Sequence[Row]) -> list[str]:
+    """Return the keys of all rows in order of first appearance."""
+    return list(dict.fromkeys(str(key) for _, values in rows for key in values))
+
+
+def as_text(value: object) -> str:
+    """Return a cell as text: lists of texts as lines, other structures as JSON, nothing as ``""``."""
+    if value is None:
+        return ""
+    if isinstance(value, str):
+        return clean(value)
+    if isinstance(value, list) and all(isinstance(item, str) for item in value):
+        return clean("\n".join(value))
+    if isinstance(value, list | dict):
+        return json.dumps(plain(value), ensure_ascii=False)
+    if isinstance(value, bytes):
+        return clean(value.decode("utf-8", "replace"))
+    return str(plain(value)) if isinstance(value, int) else str(value)
+
+
+def _record(
+    number: int, values: Mapping[str, object], chosen: ChosenColumns, places: Mapping[str, int]
+) -> Record:
+    # Only what the row has: rows of a thousand objects may have a thousand keys each of their own.
+    kept = sorted((name for name in values if name in places), key=places.__getitem__)
+    return Record(
+        as_text(values.get(chosen.text)),
+        title=_cell(values, chosen.title),
+        source_id=_cell(values, chosen.id),
+        date=_cell(values, chosen.date),
+        metadata={name: values[name] for name in kept if values[name] not in (None, "")},
+        row=number,
+    )
+
+
+def _cell(values: Mapping[str, object], column: str | None) -> str | None:
+    return one_line(as_text(values.get(column))) if column else None

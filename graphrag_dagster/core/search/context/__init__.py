@@ -1,0 +1,1 @@
+"""What a model is shown: rows of a context."""

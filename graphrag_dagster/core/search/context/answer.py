@@ -1,0 +1,141 @@
+"""The one type of answer, whatever the way of answering."""
+
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from graphrag_dagster.catalogue.registry import quotes
+from graphrag_dagster.core.language.tasks import Engine, Usage
+
+#: Heading of an answer without a model.
+QUOTATIONS = "Quotations from the documents that are near to the question; no model was asked."
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """What the mark ``[number]`` in an answer stands for, and the way from there to the words.
+
+    ``kind``, ``record_id`` and ``title`` name the cited row: a report, an entity, a relationship, a claim or
+    a text unit (``source``). Of a report, ``finding`` is the place of the finding that rests on the words (-1
+    its summary); ``via_kind`` and ``via_id`` name the relationship or entity that led to them. ``start_char``
+    and ``end_char`` are characters of the document's text, ``quotation`` the words there; all of the
+    document's fields are None where no words can be found that the row rests on. ``similarity``: 0–1, how
+    near the words are to the nearest statement that cites them.
+    """
+
+    number: int
+    kind: str
+    record_id: str
+    title: str
+    finding: int | None = None
+    via_kind: str | None = None
+    via_id: str | None = None
+    text_unit_id: str | None = None
+    document_id: str | None = None
+    document_title: str | None = None
+    path: str | None = None
+    start_char: int | None = None
+    end_char: int | None = None
+    quotation: str | None = None
+    similarity: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Statement:
+    """A sentence of an answer: the numbers of its sources, and how near it is to the nearest of them, 0–1.
+
+    ``supported``: it cites words of the documents that are near enough to what it says. ``general``: it is
+    marked as a model's knowledge of the world, and neither supported nor unsupported.
+    """
+
+    text: str
+    sources: tuple[int, ...]
+    similarity: float
+    supported: bool
+    general: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ContextUse:
+    """A row that was shown to the answerer, the chunk it stood in, and its tokens there.
+
+    ``used``: the partial answer of its chunk went into the answer.
+    """
+
+    kind: str
+    record_id: str
+    title: str
+    chunk: int
+    tokens: int
+    used: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """One thing asked of the answerer: which task, about what, its score 0–100 (0–5 of ``rate``), its tokens.
+
+    ``used``: what came of it went into the answer.
+    """
+
+    task: str
+    about: str
+    score: int | None = None
+    tokens: int = 0
+    used: bool = True
+    problem: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """An answer, what it rests on, and what it cost.
+
+    ``method`` is the way of answering (``C0`` … ``C3``, ``TS``, ``SS``, ``dynamic``, ``local``, ``drift``,
+    ``basic``); ``level`` the community level it read, None where it read none; ``why`` says why the way was
+    chosen or what it saved. ``refused``: nothing in the context was of use. ``scores``: helpfulness 0–100 of
+    each chunk's partial answer in the order of the chunks. ``dropped``: partial answers that scored 0 or did
+    not fit. ``removed_citations``: ids cited that were not in the context. ``problems``: partial answers that
+    could not be used, with reasons. ``calls``: what was asked of the answerer; ``usage`` has the calls of a
+    model. ``seconds`` is filled by who measures it.
+    """
+
+    question: str
+    method: str
+    level: int | None
+    text: str
+    engine: Engine
+    refused: bool = False
+    why: str | None = None
+    sources: tuple[Source, ...] = ()
+    statements: tuple[Statement, ...] = ()
+    context: tuple[ContextUse, ...] = ()
+    scores: tuple[int, ...] = ()
+    dropped: int = 0
+    removed_citations: int = 0
+    problems: tuple[str, ...] = ()
+    trace: tuple[Call, ...] = ()
+    usage: Usage = field(default_factory=Usage)
+    seconds: float | None = None
+
+    @property
+    def calls(self) -> int:
+        """How many things were asked of the answerer."""
+        return len(self.trace)
+
+    @property
+    def heading(self) -> str:
+        """What stands above the text where it is shown; empty where it speaks for itself."""
+        return QUOTATIONS if quotes(self.engine) and not self.refused else ""
+
+    @property
+    def unsupported(self) -> int:
+        """How many statements have no support in the words they cite."""
+        return sum(not (statement.supported or statement.general) for statement in self.statements)
+
+    @property
+    def general(self) -> int:
+        """How many statements are marked as a model's knowledge of the world."""
+        return sum(statement.general for statement in self.statements)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the answer as values that JSON can hold."""
+        counted = {"calls": self.calls, "unsupported": self.unsupported, "general": self.general}
+        return {**asdict(self), **counted}

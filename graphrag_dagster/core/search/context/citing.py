@@ -1,0 +1,187 @@
+"""From what an answer cites to the words it rests on."""
+
+import re
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass, field, replace
+
+from graphrag_dagster.core.language.tasks import FinalAnswer, Quote
+from graphrag_dagster.core.search.context.answer import Source, Statement
+from graphrag_dagster.core.search.context.context_units import ContextUnits, Evidence
+from graphrag_dagster.core.search.context.support import SUPPORTS, Support
+from graphrag_dagster.core.text.citations import canonical_citations, parse_citations
+from graphrag_dagster.core.text.sentences import sentence_spans
+
+_MARK = re.compile(r"(?P<blank>\s*)(?P<mark>\[Data: [^\[\]]*\](?:[ \t]*\[Data: [^\[\]]*\])*)")
+_KNOWLEDGE = re.compile(r"\[LLM:\s?verify\]", re.IGNORECASE)
+_NUMBER = re.compile(r"\d+")
+_NO_STATEMENT = re.compile(r"(?:#{1,6}\s.*|\*\*[^*]*\*\*:?|[-*+•]|\d+[.)])\Z")
+#: Most quotations that stand for one cited row, and how near the second must be against the first.
+_QUOTES, _AS_NEAR = 2, 0.6
+
+
+@dataclass(frozen=True, slots=True)
+class CitedText:
+    """A text with marks ``[1]``, what they stand for, its statements, and how many ids were taken out."""
+
+    text: str
+    sources: tuple[Source, ...]
+    statements: tuple[Statement, ...]
+    removed: int
+
+
+def cite(
+    final: FinalAnswer, units: ContextUnits, shown: Collection[int], support: Support | None = None
+) -> CitedText:
+    """Return an answer with numbered marks, their sources, and its statements.
+
+    A sentence that the answer quotes stands for itself. Any other citation of a row stands for those one or
+    two of the words the row rests on that are nearest to what is cited for. A mark holds for the sentences
+    between it and the mark before, inside a paragraph. Ids of rows that were not shown, and of anything else,
+    are taken out and counted; a statement without words of the documents near enough is not supported. Where
+    the answer may hold general knowledge, a sentence before the mark of that is neither.
+
+    Args:
+        final: the answer; it cites rows as ``[Data: Reports (1, 2)]``.
+        units: all rows of the search.
+        shown: numbers of the rows that the answer may cite.
+        support: compares statements with words; default: by shared words.
+    """
+    sources = _Sources(units, final, support or Support())
+    removed = 0
+    parts: list[str] = []
+    statements: list[Statement] = []
+    text = canonical_citations(final.text)
+    end = 0
+    for found in _MARK.finditer(text):
+        passage = text[end : found.start()]
+        cited = [
+            one.id
+            for one in parse_citations(found["mark"])
+            if one.id in shown and units.kind(one.id) == one.kind
+        ]
+        removed += len(_NUMBER.findall(found["mark"])) - len(cited)
+        before, _, last = passage.rpartition("\n\n")
+        general, cited_for = _after_knowledge(last, final)
+        statements += [*_uncited(before, final), *general]
+        made = [sources.statement(sentence, cited) for sentence in _sentences(cited_for)]
+        statements += made
+        numbers = sorted({number for statement in made for number in statement.sources})
+        marks = "".join(f"[{number}]" for number in numbers)
+        parts += [passage, found["blank"] + marks if marks else ""]
+        end = found.end()
+    statements += _uncited(text[end:], final)
+    return CitedText("".join([*parts, text[end:]]).strip(), sources.all(), tuple(statements), removed)
+
+
+def _uncited(passage: str, final: FinalAnswer) -> list[Statement]:
+    """The statements of a passage that cites nothing."""
+    general, rest = _after_knowledge(passage, final)
+    return [*general, *map(_unsupported, _sentences(rest))]
+
+
+def _after_knowledge(passage: str, final: FinalAnswer) -> tuple[list[Statement], str]:
+    """The statements up to the last mark of general knowledge, and what follows it.
+
+    A mark holds for the one sentence before it.
+    """
+    if not final.general_knowledge:
+        return [], passage
+    statements: list[Statement] = []
+    end = 0
+    for mark in _KNOWLEDGE.finditer(passage):
+        sentences = list(_sentences(passage[end : mark.start()]))
+        statements += map(_unsupported, sentences[:-1])
+        statements += [replace(_unsupported(one), general=True) for one in sentences[-1:]]
+        end = mark.end()
+    return statements, passage[end:]
+
+
+def _sentences(passage: str) -> Iterator[str]:
+    for span in sentence_spans(passage):
+        sentence = " ".join(passage[span.start : span.end].split())
+        if any(character.isalnum() for character in sentence) and not _NO_STATEMENT.match(sentence):
+            yield sentence
+
+
+def _unsupported(sentence: str) -> Statement:
+    return Statement(sentence, (), 0.0, supported=False)
+
+
+@dataclass(slots=True)
+class _Cited:
+    unit: int
+    evidence: Evidence | None
+    number: int
+    similarity: float | None = field(default=None)
+
+
+class _Sources:
+    """Sources in the order in which they are first cited."""
+
+    def __init__(self, units: ContextUnits, final: FinalAnswer, support: Support) -> None:
+        self._units = units
+        self._support = support
+        self._quoted = {(unit, sentence): quote for sentence, unit, quote in final.quotes if quote}
+        self._cited: dict[tuple[int, Quote | None], _Cited] = {}
+
+    def statement(self, sentence: str, cited: list[int]) -> Statement:
+        """Return a sentence that cites rows, with the numbers of the words nearest to it."""
+        numbers: dict[int, float] = {}
+        for unit in dict.fromkeys(cited):
+            nearest = self._nearest(sentence, unit)
+            for evidence, similarity in nearest:
+                numbers[self._number(unit, evidence, similarity)] = similarity
+            if not nearest:
+                numbers[self._number(unit, None, 0.0)] = 0.0
+        best = max(numbers.values(), default=0.0)
+        return Statement(sentence, tuple(sorted(numbers)), best, supported=best >= SUPPORTS)
+
+    def all(self) -> tuple[Source, ...]:
+        """Return every source that was cited."""
+        return tuple(self._source(cited) for cited in self._cited.values())
+
+    def _number(self, unit: int, evidence: Evidence | None, similarity: float) -> int:
+        key = (unit, evidence.quote if evidence else None)
+        cited = self._cited.setdefault(key, _Cited(unit, evidence, len(self._cited) + 1))
+        if evidence:
+            cited.similarity = max(cited.similarity or 0.0, similarity)
+        return cited.number
+
+    def _nearest(self, sentence: str, unit: int) -> list[tuple[Evidence, float]]:
+        known = self._units.evidence(unit)
+        for (quoting, quotation), quote in self._quoted.items():
+            if quoting == unit and sentence.endswith(quotation):
+                exact = next((one for one in known if one.quote == quote), Evidence(quote))
+                return [(exact, 1.0)]
+        words = [self._units.index.words(one.quote) for one in known]
+        ranked = sorted(
+            zip(known, self._support.similarities(sentence, words), strict=True), key=lambda pair: -pair[1]
+        )[:_QUOTES]
+        return ranked[:1] + [pair for pair in ranked[1:] if pair[1] > _AS_NEAR * ranked[0][1]]
+
+    def _source(self, cited: _Cited) -> Source:
+        unit, evidence = cited.unit, cited.evidence
+        base = Source(
+            cited.number,
+            self._units.record_kind(unit),
+            self._units.record_id(unit),
+            self._units.title(unit),
+            similarity=cited.similarity,
+        )
+        place = self._units.index.places.get(evidence.quote.unit_id) if evidence else None
+        if evidence is None or place is None:
+            return base
+        quote = evidence.quote
+        return replace(
+            base,
+            finding=evidence.finding,
+            via_kind=evidence.kind,
+            via_id=evidence.record_id,
+            text_unit_id=quote.unit_id,
+            document_id=place.document_id,
+            document_title=place.document_title,
+            path=place.path,
+            start_char=place.start + quote.span.start,
+            end_char=place.start + quote.span.end,
+            quotation=self._units.index.words(quote),
+        )

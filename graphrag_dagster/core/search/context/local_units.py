@@ -1,0 +1,59 @@
+"""Rows of several kinds as one context: what stands around the entities of a question."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+from graphrag_dagster.core.language.tasks import ContextUnit, Quote
+from graphrag_dagster.core.search.context.context_units import Evidence
+from graphrag_dagster.core.search.context.index import IndexSnapshot
+from graphrag_dagster.core.text.citations import ContextKind
+
+
+class LocalUnits:
+    """Rows of any kind, numbered 1…n as they come; each brings its own way to the words it rests on."""
+
+    def __init__(self, index: IndexSnapshot) -> None:
+        self.index = index
+        self._rows: list[ContextUnit] = []
+        self._ids: list[str] = []
+        self._evidence: list[Callable[[], Sequence[Evidence]]] = []
+
+    @property
+    def all(self) -> Sequence[ContextUnit]:
+        """All rows, in the order of their numbers."""
+        return self._rows
+
+    def add(
+        self, unit: ContextUnit, record_id: str, evidence: Callable[[], Sequence[Evidence]]
+    ) -> ContextUnit:
+        """Take a row in under the next number; returns it with that number."""
+        row = replace(unit, id=len(self._rows) + 1)
+        self._rows.append(row)
+        self._ids.append(record_id)
+        self._evidence.append(evidence)
+        return row
+
+    def kind(self, number: int) -> ContextKind:
+        """Return as what the row is cited."""
+        return self._rows[number - 1].kind
+
+    def record_kind(self, number: int) -> ContextKind:
+        """Return what the row's record is."""
+        return self.kind(number)
+
+    def record_id(self, number: int) -> str:
+        """Return the id of the row's record."""
+        return self._ids[number - 1]
+
+    def title(self, number: int) -> str:
+        """Return the title of the row."""
+        return self._rows[number - 1].title
+
+    def evidence(self, number: int) -> Sequence[Evidence]:
+        """Return what the row rests on, each words once."""
+        return self._evidence[number - 1]()
+
+
+def quoted(quotes: Sequence[Quote], kind: str | None = None, record_id: str | None = None) -> list[Evidence]:
+    """Return quotes as evidence, with the record that led to them."""
+    return [Evidence(quote, None, kind, record_id) for quote in quotes]

@@ -1,0 +1,35 @@
+"""Sentences of the documents that name entities."""
+
+from collections.abc import Iterator, Sequence
+
+from graphrag_dagster.core.language.tasks import Quote
+from graphrag_dagster.core.search.context.index import IndexSnapshot
+from graphrag_dagster.core.text.sentences import sentence_spans
+from graphrag_dagster.core.text.spans import Span
+
+
+def spans_of(index: IndexSnapshot, unit_id: str) -> list[tuple[Span, str]]:
+    """Return the sentences of a text unit with their words on one line; nothing for an unknown unit."""
+
+    def cut() -> list[tuple[Span, str]]:
+        place = index.places.get(unit_id)
+        text = place.text if place else ""
+        return [(span, " ".join(text[span.start : span.end].split())) for span in sentence_spans(text)]
+
+    return index.once(("sentences", unit_id), cut)
+
+
+def sentences_naming(
+    index: IndexSnapshot, names: Sequence[str], unit_ids: Sequence[str], most: int
+) -> Iterator[Quote]:
+    """Yield at most ``most`` sentences of the units that hold all of the names, in the order of the units."""
+    given = 0
+    wanted = [name.casefold() for name in names]
+    for unit_id in unit_ids:
+        for span, words in spans_of(index, unit_id):
+            folded = words.casefold()
+            if all(name in folded for name in wanted):
+                yield Quote(unit_id, span)
+                given += 1
+                if given == most:
+                    return

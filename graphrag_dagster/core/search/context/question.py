@@ -1,0 +1,28 @@
+"""What may be asked."""
+
+import re
+
+from graphrag_dagster.errors import QuestionError
+
+REFUSAL = "The documents of this corpus do not hold an answer to this question."
+LONGEST_QUESTION = 4000
+
+_NO_TEXT = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff]")
+
+
+def checked(question: str) -> str:
+    """Return the question without surrounding blanks.
+
+    Raises:
+        QuestionError: it holds no letter or digit, or a character no text has, or more than 4,000 characters.
+    """
+    asked = question.strip()
+    if not any(character.isalnum() for character in asked):
+        raise QuestionError("the question is empty; ask in words")
+    if len(asked) > LONGEST_QUESTION:
+        raise QuestionError(
+            f"the question has {len(asked):,} characters; at most {LONGEST_QUESTION:,} can be answered"
+        )
+    if _NO_TEXT.search(asked):
+        raise QuestionError("the question holds control characters, as binary files do; ask in words")
+    return asked

@@ -1,0 +1,237 @@
+"""DRIFT: a first answer from reports, then follow-up questions that are answered by local search."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+import polars as pl
+
+from graphrag_dagster.core.language.exploring import Exploration, Explorer, FollowUp
+from graphrag_dagster.core.language.tasks import Answerer, ContextUnit, PartialAnswer, Usage
+from graphrag_dagster.core.search.context.answer import Answer, Call, ContextUse
+from graphrag_dagster.core.search.context.chunks import Count, first_that_fit, render, row
+from graphrag_dagster.core.search.context.combined_units import CombinedUnits
+from graphrag_dagster.core.search.context.context_units import ContextUnits
+from graphrag_dagster.core.search.context.index import IndexSnapshot
+from graphrag_dagster.core.search.context.question import REFUSAL, checked
+from graphrag_dagster.core.search.context.report_units import ReportUnits
+from graphrag_dagster.core.search.context.support import Support
+from graphrag_dagster.core.search.methods.follow_ups import OpenQuestions
+from graphrag_dagster.core.search.methods.map_reduce import best_that_fit, finished, score_of
+from graphrag_dagster.core.text.citations import Citation, parse_citations, rewrite_citations
+from graphrag_dagster.core.wording import counted
+from graphrag_dagster.errors import EngineError
+
+
+@dataclass(frozen=True, slots=True)
+class LocalContext:
+    """What local search finds for a question: rows of ``units``, and the context as the prompt shows it.
+
+    ``row_tokens``: tokens of each row there; counted where they are not given.
+    """
+
+    units: ContextUnits
+    rows: Sequence[ContextUnit]
+    rendered: str
+    row_tokens: Sequence[int] = ()
+
+
+def drift_search(
+    index: IndexSnapshot,
+    question: str,
+    *,
+    local: Callable[[Sequence[str]], Sequence[LocalContext]],
+    explorer: Explorer,
+    answerer: Answerer,
+    count: Count,
+    reports: Sequence[str],
+    context_tokens: int = 8000,
+    seed: int = 86,
+    steps: int = 2,
+    follow_ups: int = 3,
+    support: Support | None = None,
+) -> Answer:
+    """Answer a question by asking on from what the reports nearest to it say.
+
+    The primer answers from reports and asks follow-up questions. In each round the best open ones, those of
+    the most helpful answers, are answered from their local contexts, and ask further. Where the primer asks
+    nothing, or there is nothing to prime from, the question itself is asked locally. All intermediate answers
+    that score above 0 are joined, the best first while they fit. At most 1 + steps · follow_ups + 1 calls.
+
+    Args:
+        index: the tables of the corpus.
+        question: at most 4,000 characters.
+        local: gives the local context of each of several questions.
+        explorer: makes intermediate answers and follow-up questions.
+        answerer: joins the intermediate answers.
+        count: tokens of a text.
+        reports: ids of reports, the nearest to the question first.
+        context_tokens: most tokens of the primer's reports, and of the answers that are joined.
+        seed: decides between open follow-up questions that are equally good.
+        steps: rounds of follow-up questions.
+        follow_ups: most follow-up questions asked in a round, and taken from one answer.
+        support: compares statements with the words they rest on.
+
+    Raises:
+        QuestionError: the question is blank or too long, or the context cannot hold the beginning of a report
+            or the best intermediate answer.
+        EngineError: a context or an intermediate answer is missing, or no usable answer came.
+    """
+    asked = checked(question)
+    drift = _Drift(index, asked, explorer, count, seed, follow_ups)
+    reading = drift.prime(reports, context_tokens)
+    rounds = 0
+    while rounds < steps and (batch := drift.next()):
+        drift.follow(batch, local(batch))
+        rounds += 1
+    kept = best_that_fit(drift.partials, count, context_tokens)
+    answer = drift.account(kept, answerer, f"{reading}, {drift.told(rounds)}")
+    if not kept:
+        return answer
+    final = answerer.reduce(asked, kept)
+    joined = Call("reduce", f"{len(kept)} intermediate answers", None, sum(count(one.text) for one in kept))
+    answer = replace(answer, trace=(*answer.trace, joined))
+    return finished(answer, final, drift.units, drift.shown(kept), support)
+
+
+@dataclass(slots=True)
+class _Part:
+    """An intermediate answer with the numbers and tokens of the rows it was made from."""
+
+    call: Call
+    partial: PartialAnswer
+    numbers: tuple[int, ...] = ()
+    tokens: tuple[int, ...] = ()
+
+
+class _Drift:
+    """What was asked and found so far."""
+
+    def __init__(
+        self, index: IndexSnapshot, question: str, explorer: Explorer, count: Count, seed: int, most: int
+    ) -> None:
+        self._index = index
+        self._explorer = explorer
+        self._count = count
+        self._most = most
+        self._open = OpenQuestions(question, seed)
+        self._asked = [question]
+        self._itself = False
+        self._parts: list[_Part] = []
+        self._removed = 0
+        self._problems: list[str] = []
+        self.units = CombinedUnits(index)
+
+    @property
+    def partials(self) -> list[PartialAnswer]:
+        """The intermediate answers, in the order in which they came."""
+        return [part.partial for part in self._parts]
+
+    def prime(self, ids: Sequence[str], limit: int) -> str:
+        """Answer from the best reports that fit; say how many these are."""
+        frame = self._index.reports.filter(pl.col("report_id").is_in(list(ids)))
+        units = ReportUnits(self._index, frame)
+        best = [units.all[units.number_of[one] - 1] for one in dict.fromkeys(ids) if one in units.number_of]
+        rows: list[ContextUnit] = []
+        for chunk in first_that_fit(best, count=self._count, limit=limit):
+            # The rank decides which reports are read; their order in the prompt must not depend on it.
+            rows = sorted(chunk.units, key=lambda unit: unit.id)
+            context = LocalContext(units, rows, render(rows))
+            explored = self._explorer.primer(self._asked[0], rows, context.rendered, self._most)
+            self._take(explored, context, "primer", counted(len(rows), "report"))
+        return f"{counted(len(rows), 'report')} read first"
+
+    def next(self) -> list[str]:
+        """Return the best open questions; where the primer asked nothing, the question itself."""
+        if self._open or self._itself or self._asked[1:]:
+            return self._open.take(self._most)
+        self._itself = True
+        return self._asked[:1]
+
+    def follow(self, batch: Sequence[str], contexts: Sequence[LocalContext]) -> None:
+        """Answer questions from their contexts; one for which nothing was found is not answered."""
+        if len(contexts) != len(batch):
+            raise EngineError(f"{len(contexts)} local contexts were made for {len(batch)} questions")
+        self._asked += [one for one in batch if one != self._asked[0]]
+        found = [(one, context) for one, context in zip(batch, contexts, strict=True) if context.rows]
+        steps = [FollowUp(one, context.rows, context.rendered) for one, context in found]
+        answers = self._explorer.follow(self._asked, steps, self._most) if steps else []
+        if len(answers) != len(steps):
+            raise EngineError(
+                f"the {self._explorer.engine} explorer gave {len(answers)} answers to {len(steps)} questions"
+            )
+        given = iter(answers)
+        for one, context in zip(batch, contexts, strict=True):
+            if context.rows:
+                self._take(next(given), context, "step", one)
+            else:
+                self._take(Exploration("", 0, problem="no context was found"), context, "step", one)
+
+    def _take(self, explored: Exploration, context: LocalContext, task: str, about: str) -> None:
+        numbers = self.units.add(context.units, context.rows)
+        cited = parse_citations(explored.text)
+        self._removed += sum(one not in numbers for one in cited)
+        by_id = {cited.id: number for cited, number in numbers.items()}
+        partial = PartialAnswer(
+            rewrite_citations(explored.text, numbers),
+            explored.score,
+            tuple(dict.fromkeys(numbers[one] for one in cited if one in numbers)),
+            tuple((text, by_id[own], quote) for text, own, quote in explored.quotes if own in by_id),
+            explored.problem,
+            explored.usage,
+        )
+        if explored.problem:
+            self._problems.append(f"{about}: {explored.problem}")
+        tokens = tuple(context.row_tokens) or tuple(self._count("\n" + row(one)) for one in context.rows)
+        read = self._count(context.rendered)
+        call = Call(task, about, score_of(partial), read, problem=explored.problem)
+        rows = tuple(numbers[Citation(context.units.kind(one.id), one.id)] for one in context.rows)
+        self._parts.append(_Part(call, partial, rows, tokens))
+        self._open.add(explored.follow_ups[: self._most], score_of(partial))
+
+    def shown(self, kept: Sequence[PartialAnswer]) -> set[int]:
+        """Return the numbers of the rows that the kept answers were made from."""
+        return {number for part in self._parts if _among(part.partial, kept) for number in part.numbers}
+
+    def account(self, kept: Sequence[PartialAnswer], answerer: Answerer, why: str) -> Answer:
+        """Return the refusal, with all that was asked and read so far."""
+        used = [_among(part.partial, kept) for part in self._parts]
+        return Answer(
+            self._asked[0],
+            "drift",
+            None,
+            REFUSAL,
+            answerer.engine,
+            refused=True,
+            why=why,
+            context=tuple(
+                ContextUse(
+                    self.units.kind(number),
+                    self.units.record_id(number),
+                    self.units.title(number),
+                    place,
+                    tokens,
+                    used[place],
+                )
+                for place, part in enumerate(self._parts)
+                for number, tokens in zip(part.numbers, part.tokens, strict=True)
+            ),
+            scores=tuple(score_of(part.partial) for part in self._parts),
+            dropped=len(self._parts) - len(kept),
+            removed_citations=self._removed,
+            problems=(*self._problems, *self._open.problems),
+            trace=tuple(replace(part.call, used=one) for part, one in zip(self._parts, used, strict=True)),
+            usage=sum((part.partial.usage for part in self._parts), Usage()),
+        )
+
+    def told(self, rounds: int) -> str:
+        """Say how many questions were asked, and what was left."""
+        asked = counted(len(self._asked) - 1, "follow-up question")
+        left = f"; {len(self._open)} more were left open" if self._open else ""
+        if self._itself:
+            itself = "no follow-up question came of that, so the question itself was asked"
+            return f"{itself}; {asked} in {counted(rounds - 1, 'round')} after it{left}"
+        return f"{asked} asked in {counted(rounds, 'round')}{left}"
+
+
+def _among(partial: PartialAnswer, kept: Sequence[PartialAnswer]) -> bool:
+    return any(partial is one for one in kept)

@@ -1,0 +1,1 @@
+"""Texts: tokens, sentences, names, citations, and what words have in common."""

@@ -1,0 +1,148 @@
+"""Counting and cutting by tokens."""
+
+import re
+from collections.abc import Sequence
+from functools import cache
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from graphrag_dagster.core.text.vocabularies import ENCODINGS, vocabulary_at_hand
+from graphrag_dagster.errors import SettingsError
+
+if TYPE_CHECKING:
+    import tiktoken
+
+#: Start and end in characters, and the tokens between.
+Window = tuple[int, int, int]
+
+_THREADS = 4
+_SURROGATES = re.compile("[\ud800-\udfff]")
+
+
+class Tokenizer:
+    """A byte-pair encoding. Marks such as ``<|endoftext|>`` in a text are ordinary text to it."""
+
+    def __init__(self, encoding: "tiktoken.Encoding") -> None:
+        self.name = encoding.name
+        self._encoding = encoding
+        self._token_bytes = _bytes_per_token(encoding)
+
+    def count(self, text: str) -> int:
+        """Return the number of tokens."""
+        return len(self._encode(text))
+
+    def counts(self, texts: Sequence[str]) -> list[int]:
+        """Return the number of tokens of each text."""
+        return [len(tokens) for tokens in self._batch(texts)]
+
+    def truncate(self, text: str, tokens: int) -> str:
+        """Return the longest beginning of at most ``tokens`` tokens that ends between two characters and,
+        when the text is cut, between two of its tokens.
+        """
+        ends = self._boundaries(text, self._encode(text))
+        if len(ends) - 1 <= tokens:
+            return text
+        for kept in range(max(tokens, 0), 0, -1):
+            beginning = text[: ends[kept]]
+            # Cut inside a character's bytes, what remains may need more tokens than it had.
+            if self.count(beginning) <= tokens:
+                return beginning
+        return ""
+
+    def windows(self, text: str, size: int, overlap: int) -> list[Window]:
+        """Cut a text into windows of ``size`` tokens, each sharing ``overlap`` with the one before.
+
+        Count (spec_graphrag §2): 1 where n ≤ size, else 1 + ⌈(n − size) / (size − overlap)⌉; none for an
+        empty text. Bounds lie between characters: one that falls inside a character moves before it, so
+        windows stay within their tokens; only a window that would be empty takes its whole character.
+        """
+        return self.windows_of_many([text], size, overlap)[0]
+
+    def windows_of_many(self, texts: Sequence[str], size: int, overlap: int) -> list[list[Window]]:
+        """Return :meth:`windows` of each text.
+
+        Raises:
+            SettingsError: not 0 ≤ overlap < size.
+        """
+        if not 0 <= overlap < size:
+            raise SettingsError(
+                f"text_units.overlap ({overlap}) must be at least 0 and smaller than text_units.size ({size})"
+            )
+        return [
+            _windows(self._boundaries(text, tokens), size, overlap)
+            for text, tokens in zip(texts, self._batch(texts), strict=True)
+        ]
+
+    def boundaries_of_many(self, texts: Sequence[str]) -> list[NDArray[np.int64]]:
+        """Return for each text of n tokens n + 1 ascending characters: where each token begins, and the end.
+
+        A token that begins inside a character counts as beginning with it.
+        """
+        return [
+            self._boundaries(text, tokens) for text, tokens in zip(texts, self._batch(texts), strict=True)
+        ]
+
+    def _encode(self, text: str) -> list[int]:
+        return self._encoding.encode_ordinary(_holdable(text))
+
+    def _batch(self, texts: Sequence[str]) -> list[list[int]]:
+        return self._encoding.encode_ordinary_batch(list(map(_holdable, texts)), num_threads=_THREADS)
+
+    def _boundaries(self, text: str, tokens: Sequence[int]) -> NDArray[np.int64]:
+        ends = np.zeros(len(tokens) + 1, dtype=np.int64)
+        np.cumsum(self._token_bytes[np.asarray(tokens, dtype=np.int64)], out=ends[1:])
+        if len(text) == ends[-1]:
+            return ends
+        encoded = np.frombuffer(_holdable(text).encode(), dtype=np.uint8)
+        begins = (encoded & 0xC0) != 0x80
+        character = np.concatenate([np.cumsum(begins) - 1, [len(text)]])
+        return character[ends].astype(np.int64)
+
+
+@cache
+def get_tokenizer(encoding: str) -> Tokenizer:
+    """Return the tokenizer of an encoding, made once per process; needs no network.
+
+    Raises:
+        SettingsError: an encoding that is not carried.
+    """
+    if encoding not in ENCODINGS:
+        raise SettingsError(f"text_units.encoding is {encoding!r}; allowed: {', '.join(ENCODINGS)}")
+    import tiktoken
+
+    with vocabulary_at_hand(encoding):
+        return Tokenizer(tiktoken.get_encoding(encoding))
+
+
+def window_count(tokens: int, size: int, overlap: int) -> int:
+    """Return how many windows a text of that many tokens has (spec_graphrag §2)."""
+    if tokens <= size:
+        return min(tokens, 1)
+    return 1 + -(-(tokens - size) // (size - overlap))
+
+
+def _holdable(text: str) -> str:
+    # One character for one, so that offsets hold.
+    return _SURROGATES.sub("\ufffd", text)
+
+
+def _windows(ends: NDArray[np.int64], size: int, overlap: int) -> list[Window]:
+    total = len(ends) - 1
+    windows: list[Window] = []
+    for number in range(window_count(total, size, overlap)):
+        first = number * (size - overlap)
+        last = min(first + size, total)
+        start, end = int(ends[first]), int(ends[last])
+        if end <= start:
+            end = start + 1
+        windows.append((start, end, last - first))
+    return windows
+
+
+def _bytes_per_token(encoding: "tiktoken.Encoding") -> NDArray[np.int64]:
+    lengths = np.zeros(encoding.n_vocab, dtype=np.int64)
+    for token_bytes in encoding.token_byte_values():
+        lengths[encoding.encode_single_token(token_bytes)] = len(token_bytes)
+    return lengths

@@ -1,0 +1,1 @@
+"""Who does the language tasks of a corpus."""

@@ -1,0 +1,92 @@
+"""The engine ``extractive``: what is found, chosen and quoted by rule, without a model."""
+
+from collections.abc import Callable, Sequence
+
+from graphrag_dagster.core.language.answer_form import AnswerForm
+from graphrag_dagster.core.language.decomposing import ClaimDecomposer
+from graphrag_dagster.core.language.exploring import Explorer, ReportRater
+from graphrag_dagster.core.language.questioning import QuestionWriter
+from graphrag_dagster.core.language.tasks import (
+    Answerer,
+    ClaimExtractor,
+    DescriptionMerger,
+    GraphExtractor,
+    ReportWriter,
+)
+from graphrag_dagster.errors import EngineError
+from graphrag_dagster.settings import CorpusSettings
+
+
+class ExtractiveEngine:
+    """Makes who does each task; nothing is loaded before."""
+
+    def __init__(self, settings: CorpusSettings, _desk: object) -> None:
+        self._settings = settings
+
+    def graph_extractor(self, _rounds: int | None = None, _order: str | None = None) -> GraphExtractor:
+        """Who finds entities and relationships; there is nothing to glean."""
+        from graphrag_dagster.core.language.extractive.graph_extractor import ExtractiveGraphExtractor
+
+        own = self._settings.extraction
+        return ExtractiveGraphExtractor(own.pipeline, own.processes, own.languages)
+
+    def claim_extractor(self) -> ClaimExtractor:
+        """Who finds claims."""
+        from graphrag_dagster.core.language.extractive.claims import ExtractiveClaimExtractor
+
+        own = self._settings.extraction
+        return ExtractiveClaimExtractor(own.pipeline, own.processes, own.languages)
+
+    def description_merger(self) -> DescriptionMerger:
+        """Who joins descriptions."""
+        from graphrag_dagster.core.language.extractive.descriptions import ExtractiveDescriptionMerger
+
+        return ExtractiveDescriptionMerger(self._settings.graph.max_description_words)
+
+    def report_writer(self) -> ReportWriter:
+        """Who writes community reports."""
+        from graphrag_dagster.core.language.extractive.report_writer import ExtractiveReportWriter
+
+        return ExtractiveReportWriter()
+
+    def answerer(self, _listen: Callable[[str], None] | None, form: AnswerForm) -> Answerer:
+        """Who answers questions.
+
+        Raises:
+            EngineError: the settings or the form ask for what only a model can give.
+        """
+        from graphrag_dagster.core.language.embedders import shared_static
+        from graphrag_dagster.core.language.extractive.answerer import ExtractiveAnswerer
+
+        if self._settings.search.unit == "points":
+            raise EngineError(
+                "search.unit is 'points', which only a model can give; set search.unit: answer, or "
+                "search.engine: llm"
+            )
+        return ExtractiveAnswerer(shared_static(), form)
+
+    def rater(self) -> ReportRater:
+        """Who rates reports by their relevance."""
+        from graphrag_dagster.core.language.embedders import shared_static
+        from graphrag_dagster.core.language.extractive.rating import ExtractiveReportRater
+
+        return ExtractiveReportRater(shared_static())
+
+    def explorer(self) -> Explorer:
+        """Who asks on from what was found."""
+        from graphrag_dagster.core.language.embedders import shared_static
+        from graphrag_dagster.core.language.extractive.exploring import ExtractiveExplorer
+
+        return ExtractiveExplorer(shared_static())
+
+    def question_writer(self, themes: Sequence[str]) -> QuestionWriter:
+        """Who writes questions; ``themes`` are what the corpus is about, most important first."""
+        from graphrag_dagster.core.language.extractive.questioning import ExtractiveQuestionWriter
+
+        return ExtractiveQuestionWriter(themes)
+
+    def claim_decomposer(self) -> ClaimDecomposer:
+        """Who takes answers apart into claims."""
+        from graphrag_dagster.core.language.extractive.answer_claims import ExtractiveClaimDecomposer
+
+        return ExtractiveClaimDecomposer(self._settings.extraction.pipeline)

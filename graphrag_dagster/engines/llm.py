@@ -1,0 +1,171 @@
+"""The engine ``llm``: a language model does the tasks, as the settings say."""
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from graphrag_dagster import prompts
+from graphrag_dagster.core.language.answer_form import AnswerForm
+from graphrag_dagster.core.language.decomposing import ClaimDecomposer
+from graphrag_dagster.core.language.exploring import Explorer, ReportRater
+from graphrag_dagster.core.language.judging import AnswerJudge
+from graphrag_dagster.core.language.quality import QualityJudge
+from graphrag_dagster.core.language.questioning import QuestionWriter
+from graphrag_dagster.core.language.tasks import (
+    Answerer,
+    ClaimExtractor,
+    DescriptionMerger,
+    GraphExtractor,
+    ReportWriter,
+)
+from graphrag_dagster.core.language.theming import ReasonReader
+from graphrag_dagster.engines.desk import Desk
+from graphrag_dagster.settings import CorpusSettings
+
+if TYPE_CHECKING:
+    from graphrag_dagster.core.language.llm.extraction.gleaning import Order
+
+
+class LlmEngine:
+    """Makes who does each task; nothing is loaded or called before."""
+
+    def __init__(self, settings: CorpusSettings, desk: Desk) -> None:
+        self._settings = settings
+        self._desk = desk
+
+    def graph_extractor(
+        self, gleaning_rounds: int | None = None, gleaning_order: "Order | None" = None
+    ) -> GraphExtractor:
+        """Who finds entities and relationships; the arguments are those of the settings by default."""
+        from graphrag_dagster.core.language.llm.extraction.graph import LlmGraphExtractor
+
+        own = self._settings.extraction
+        return LlmGraphExtractor(
+            self._desk.chat("graph_extractor"),
+            prompts,
+            entity_types=own.entity_types,
+            examples=own.examples,
+            gleaning_rounds=own.gleaning.rounds if gleaning_rounds is None else gleaning_rounds,
+            gleaning_order=gleaning_order or own.gleaning.order,
+            **self._reply_options("graph_extractor"),
+        )
+
+    def claim_extractor(self) -> ClaimExtractor:
+        """Who finds claims."""
+        from graphrag_dagster.core.language.llm.extraction.claims import LlmClaimExtractor
+
+        own, gleaning = self._settings.claims, self._settings.extraction.gleaning
+        return LlmClaimExtractor(
+            self._desk.chat("claim_extractor"),
+            prompts,
+            claim_description=own.description,
+            examples=own.examples,
+            gleaning_rounds=gleaning.rounds,
+            gleaning_order=gleaning.order,
+            **self._reply_options("claim_extractor"),
+        )
+
+    def description_merger(self) -> DescriptionMerger:
+        """Who joins descriptions."""
+        from graphrag_dagster.core.language.llm.descriptions import LlmDescriptionMerger
+
+        own = self._settings.graph
+        return LlmDescriptionMerger(
+            self._desk.chat("description_merger"),
+            prompts,
+            merge_above_tokens=own.joined_up_to,
+            max_input_tokens=own.max_input_tokens,
+            max_output_tokens=self._desk.reply_limit("description_merger"),
+        )
+
+    def report_writer(self) -> ReportWriter:
+        """Who writes community reports; what the model cannot write is made of quotations, and says so."""
+        from graphrag_dagster.core.language.extractive.report_writer import ExtractiveReportWriter
+        from graphrag_dagster.core.language.llm.report_writer import LlmReportWriter
+
+        return LlmReportWriter(
+            self._desk.chat("report_writer"),
+            prompts,
+            fallback=ExtractiveReportWriter(),
+            max_output_tokens=self._desk.reply_limit("report_writer"),
+        )
+
+    def answerer(self, listen: Callable[[str], None] | None, form: AnswerForm) -> Answerer:
+        """Who answers questions; ``listen`` hears the answer as it comes."""
+        from graphrag_dagster.core.language.llm.answerer import LlmAnswerer
+
+        limit = self._desk.reply_limit("answerer")
+        return LlmAnswerer(
+            self._desk.chat("answerer"),
+            prompts,
+            unit=self._settings.search.unit,
+            replies=self._settings.model.replies,
+            max_map_tokens=limit // 2,
+            max_reduce_tokens=limit,
+            form=form,
+            listen=listen,
+        )
+
+    def rater(self) -> ReportRater:
+        """Who rates reports by their relevance; a model of the role ``judge``, which may be a cheap one."""
+        from graphrag_dagster.core.language.llm.rating import LlmReportRater
+
+        return LlmReportRater(self._desk.chat("rater"), prompts)
+
+    def explorer(self) -> Explorer:
+        """Who asks on from what was found."""
+        from graphrag_dagster.core.language.llm.exploring import LlmExplorer
+
+        limit = self._desk.reply_limit("explorer")
+        return LlmExplorer(self._desk.chat("explorer"), prompts, max_tokens=limit // 2)
+
+    def question_writer(self, _themes: object) -> QuestionWriter:
+        """Who writes questions, from the description of the corpus."""
+        from graphrag_dagster.core.language.llm.evaluation.questioning import LlmQuestionWriter
+
+        limit = self._desk.reply_limit("question_writer")
+        return LlmQuestionWriter(self._desk.chat("question_writer"), prompts, max_tokens=limit)
+
+    def answer_judge(self) -> AnswerJudge:
+        """Who compares answers."""
+        from graphrag_dagster.core.language.llm.evaluation.judging import LlmAnswerJudge
+
+        return LlmAnswerJudge(
+            self._desk.chat("answer_judge"),
+            prompts,
+            max_tokens=self._desk.reply_limit("answer_judge"),
+            temperature=self._settings.model.verdict_temperature,
+        )
+
+    def reason_reader(self) -> ReasonReader:
+        """Who finds the themes of a judge's reasons."""
+        from graphrag_dagster.core.language.llm.evaluation.theming import LlmReasonReader
+
+        limit = self._desk.reply_limit("reason_reader")
+        return LlmReasonReader(self._desk.chat("reason_reader"), prompts, max_tokens=limit)
+
+    def claim_decomposer(self) -> ClaimDecomposer:
+        """Who takes answers apart into claims."""
+        from graphrag_dagster.core.language.llm.evaluation.decomposing import LlmClaimDecomposer
+
+        own = self._settings.evaluation
+        return LlmClaimDecomposer(
+            self._desk.chat("claim_decomposer"),
+            prompts,
+            preceding=own.preceding,
+            following=own.following,
+            max_tokens=self._desk.reply_limit("claim_decomposer"),
+        )
+
+    def quality_judge(self) -> QualityJudge:
+        """Who says what in an answer is relevant and true."""
+        from graphrag_dagster.core.language.llm.evaluation.quality import LlmQualityJudge
+
+        limit = self._desk.reply_limit("quality_judge")
+        return LlmQualityJudge(self._desk.chat("quality_judge"), prompts, max_tokens=limit)
+
+    def _reply_options(self, task: str) -> dict[str, Any]:
+        return {
+            "replies": self._settings.model.replies,
+            "logit_bias": self._settings.model.logit_bias,
+            "max_output_tokens": self._desk.reply_limit(task),
+        }

@@ -1,0 +1,187 @@
+"""The engines of the language tasks, as a corpus's settings choose them, on the account of one asset."""
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from graphrag_dagster.catalogue.registry import embedders, engines, loaded, named, tasks
+from graphrag_dagster.core.accounting.use import ModelUse
+from graphrag_dagster.core.language.answer_form import AnswerForm
+from graphrag_dagster.core.language.decomposing import ClaimDecomposer
+from graphrag_dagster.core.language.exploring import Explorer, ReportRater
+from graphrag_dagster.core.language.judging import AnswerJudge
+from graphrag_dagster.core.language.quality import QualityJudge
+from graphrag_dagster.core.language.questioning import QuestionWriter
+from graphrag_dagster.core.language.tasks import (
+    Answerer,
+    ClaimExtractor,
+    DescriptionMerger,
+    GraphExtractor,
+    ReportWriter,
+    Usage,
+)
+from graphrag_dagster.core.language.theming import ReasonReader
+from graphrag_dagster.core.text.embedder import Embedder
+from graphrag_dagster.engines.desk import Desk
+from graphrag_dagster.errors import EngineError
+from graphrag_dagster.model_calls.memory.account import Account, price_of
+from graphrag_dagster.model_calls.memory.replies import vector_key
+from graphrag_dagster.settings import CorpusSettings
+from graphrag_dagster.settings.model import RoleName
+
+if TYPE_CHECKING:
+    from graphrag_dagster.core.language.llm.extraction.gleaning import Order
+
+
+class Session:
+    """The engines of the language tasks, as the settings choose them, on one account."""
+
+    def __init__(self, settings: CorpusSettings, account: Account) -> None:
+        self._settings = settings
+        self._account = account
+        self._desk = Desk(settings, account)
+
+    def finish(self) -> dict[str, Any]:
+        """Note that the asset is made; return what it used as metadata, nothing where it used no model."""
+        self._desk.keep_pace()
+        return shown_use(self._account.finish())
+
+    def graph_extractor(
+        self, gleaning_rounds: int | None = None, gleaning_order: "Order | None" = None
+    ) -> GraphExtractor:
+        """Who finds entities and relationships.
+
+        Args:
+            gleaning_rounds: most continuations; default: the settings'.
+            gleaning_order: when a model is asked whether anything is missing; default: the settings'.
+
+        Raises:
+            SettingsError: the model settings cannot be used.
+        """
+        made: GraphExtractor = self._who("graph_extractor", gleaning_rounds, gleaning_order)
+        return made
+
+    def claim_extractor(self) -> ClaimExtractor | None:
+        """Who finds claims; None where they are not enabled."""
+        return self._who("claim_extractor") if self._settings.claims.enabled else None
+
+    def description_merger(self) -> DescriptionMerger:
+        """Who joins descriptions."""
+        made: DescriptionMerger = self._who("description_merger")
+        return made
+
+    def report_writer(self) -> ReportWriter:
+        """Who writes community reports."""
+        made: ReportWriter = self._who("report_writer")
+        return made
+
+    def answerer(
+        self, listen: Callable[[str], None] | None = None, form: AnswerForm | None = None
+    ) -> Answerer:
+        """Who answers questions.
+
+        Args:
+            listen: hears a model's answer as it comes.
+            form: what is wished of the answer; default: the settings'.
+
+        Raises:
+            EngineError: the settings or the form ask for what only a model can give.
+        """
+        own = self._settings.search
+        form = form or AnswerForm.checked(own.response_type, own.general_knowledge)
+        made: Answerer = self._who("answerer", listen, form)
+        return made
+
+    def rater(self) -> ReportRater:
+        """Who rates reports by their relevance."""
+        made: ReportRater = self._who("rater")
+        return made
+
+    def explorer(self) -> Explorer:
+        """Who asks on from what was found."""
+        made: Explorer = self._who("explorer")
+        return made
+
+    def question_writer(self, themes: Sequence[str]) -> QuestionWriter:
+        """Who writes questions; ``themes`` are what the corpus is about, most important first."""
+        made: QuestionWriter = self._who("question_writer", themes)
+        return made
+
+    def answer_judge(self) -> AnswerJudge | None:
+        """Who compares answers; None without a model, since nothing else can."""
+        made: AnswerJudge | None = self._who("answer_judge")
+        return made
+
+    def reason_reader(self) -> ReasonReader | None:
+        """Who finds the themes of a judge's reasons; None without a model, since nothing else can."""
+        made: ReasonReader | None = self._who("reason_reader")
+        return made
+
+    def claim_decomposer(self) -> ClaimDecomposer:
+        """Who takes answers apart into claims."""
+        made: ClaimDecomposer = self._who("claim_decomposer")
+        return made
+
+    def quality_judge(self) -> QualityJudge | None:
+        """Who says what in an answer is relevant and true; None without a model, since nothing else can."""
+        made: QualityJudge | None = self._who("quality_judge")
+        return made
+
+    def embedder(self) -> Embedder:
+        """Who turns texts into vectors."""
+        kind = named(embedders(), self._settings.embeddings.embedder, "embedder")
+        made: Embedder = loaded(kind.factory)(self._settings, self._desk)
+        return made
+
+    def usd_of(self, task: RoleName, use: Usage) -> float | None:
+        """Return US dollars of a use as if nothing had been remembered; None where the price is unknown."""
+        if use == Usage():
+            return 0.0
+        from graphrag_dagster.model_calls.endpoint.chat import OpenAIChatModel
+
+        settings = self._settings.model.for_role(task)
+        price = price_of(settings, settings.name, OpenAIChatModel(settings).connection.url)
+        return price.of(use.input_tokens, use.output_tokens) if price else None
+
+    def still_uses(self, texts: Sequence[str]) -> None:
+        """Note that the vectors of these texts are in use, also where none was asked for."""
+        own = self._settings.embeddings
+        if own.embedder == "endpoint" and own.model:
+            namespace = self._settings.model.for_role("embed").namespace
+            keys = [vector_key(own.model, namespace, text) for text in dict.fromkeys(texts)]
+            self._account.replies.touch(keys, self._account.user)
+
+    def _who(self, name: str, *given: Any) -> Any:
+        """Who does a task; None where only a model could, and the settings choose none.
+
+        Raises:
+            EngineError: the chosen engine cannot do the task.
+        """
+        task = tasks()[name]
+        engine = named(engines(), self._settings.engine_of(task.section), "engine")
+        if name in engine.does:
+            made = loaded(engine.factory)(self._settings, self._desk)
+            return getattr(made, name)(*given)
+        if task.model_only:
+            return None
+        able = ", ".join(one.name for one in engines().values() if name in one.does)
+        raise EngineError(
+            f"the engine {engine.name} has no {name.replace('_', ' ')}; set {task.section}.engine to one of "
+            f"{able}"
+        )
+
+
+def shown_use(use: ModelUse) -> dict[str, Any]:
+    """Return a use as metadata of an asset; nothing where no model was used."""
+    if use == ModelUse():
+        return {}
+    return {
+        "model_calls": use.calls,
+        "cached_replies": use.cached,
+        "retries": use.retries,
+        "timeouts": use.timeouts,
+        "failed_calls": use.failed,
+        "input_tokens": use.input_tokens,
+        "output_tokens": use.output_tokens,
+        "usd": "unknown price" if use.money is None else use.money,
+        "endpoint_seconds": round(use.seconds, 3),
+    }

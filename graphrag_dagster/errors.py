@@ -1,0 +1,50 @@
+"""The errors a person can mend: each names the file, key or row, and what to do about it."""
+
+
+class GraphragError(Exception):
+    """Base of every error that is the user's to mend; its text is shown without a traceback.
+
+    ``exit_code`` is that of the command that ends with it.
+    """
+
+    exit_code = 1
+
+
+class CatalogueError(GraphragError):
+    """A stage, task, engine or way of answering that there is not, or whose declaration is not whole."""
+
+
+class CorpusError(GraphragError):
+    """A corpus that is unknown, empty, or whose name is not allowed."""
+
+
+class SettingsError(GraphragError):
+    """A settings file or variable that cannot be used: names the file, the key and the allowed values."""
+
+
+class WarehouseError(GraphragError):
+    """A table, frame or DuckDB file that cannot be used as asked."""
+
+
+class HeldError(WarehouseError):
+    """A DuckDB file that someone else has open, so that it cannot be opened now."""
+
+
+class DamagedError(WarehouseError):
+    """A file that was made whole, and of which a part can no longer be read."""
+
+
+class EngineError(GraphragError):
+    """A language engine that cannot do what it was asked, such as gleaning without a model."""
+
+
+class EndpointError(GraphragError):
+    """A model endpoint that cannot be reached or refuses the request."""
+
+
+class EndpointDown(EndpointError):
+    """A model endpoint that does not answer now: nothing is wrong with the request, and later it may."""
+
+
+class QuestionError(GraphragError):
+    """A question, or an option of it such as the level, that cannot be answered."""

@@ -1,0 +1,1 @@
+"""Calls to models: the endpoint, what is remembered of it, and batches."""

@@ -1,0 +1,1 @@
+"""Requests by a provider's Batch API."""

@@ -1,0 +1,68 @@
+"""Looks at batches under way and collects what is done; for runs, the command line and the sensor alike."""
+
+from collections.abc import Iterable
+
+from graphrag_dagster.core.language.chat.loop import run_one
+from graphrag_dagster.errors import EndpointError
+from graphrag_dagster.model_calls.batches.batch_api import FINAL, BatchApi, RemoteBatch
+from graphrag_dagster.model_calls.batches.batch_files import read_result
+from graphrag_dagster.model_calls.batches.batch_store import Batch, BatchStore
+from graphrag_dagster.model_calls.memory.database import Database
+from graphrag_dagster.settings.model import ModelSettings
+
+
+async def refresh(store: BatchStore, api: BatchApi, batches: Iterable[Batch]) -> None:
+    """Ask how far open batches are, and collect the results of those that are over.
+
+    Raises:
+        EndpointError: the endpoint cannot be asked.
+    """
+    for batch in batches:
+        remote = await api.look(batch.id)
+        if remote.status not in FINAL:
+            store.progress(remote)
+            continue
+        lines = [line for file in remote.files for line in await api.lines(file)]
+        results = [result for line in lines if (result := read_result(line))]
+        if remote.status == "completed" and not results:
+            gone = RemoteBatch(remote.id, remote.status, problem="its results are gone")
+            store.close(gone, [])
+        else:
+            store.close(remote, results)
+
+
+def api_of(batch: Batch) -> BatchApi:
+    """Return the Batch API that a batch is at."""
+    return BatchApi(
+        ModelSettings(base_url=batch.url, api_key_variable=batch.variable, name=batch.model, retries=2)
+    )
+
+
+def refresh_all(database: Database, corpus: str | None = None) -> list[str]:
+    """Ask how far all open batches are, or those of a corpus, and collect what is done.
+
+    Returns:
+        What could not be asked, and why; one text for each endpoint.
+    """
+    store = BatchStore(database)
+    groups: dict[tuple[str, str], list[Batch]] = {}
+    for batch in store.batches(corpus, open_only=True):
+        groups.setdefault((batch.url, batch.variable), []).append(batch)
+    problems = []
+    for group in groups.values():
+        try:
+            run_one(refresh(store, api_of(group[0]), group))
+        except EndpointError as error:
+            problems.append(str(error))
+    return problems
+
+
+def finished(database: Database) -> tuple[dict[str, tuple[str, ...]], list[str]]:
+    """Collect what is done, and say which corpora can go on.
+
+    Returns:
+        Corpus → the ids of the batches that brought something new, for each corpus that waits for no batch
+        any more; and what could not be asked.
+    """
+    problems = refresh_all(database)
+    return BatchStore(database).ready(), problems

@@ -1,0 +1,198 @@
+"""Chat with any OpenAI-compatible server."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
+
+from graphrag_dagster.core.language.chat.port import ChatReply, ChatRequest, Listener, Refused
+from graphrag_dagster.core.language.chat.replies import holdable, is_hidden
+from graphrag_dagster.model_calls.endpoint.abilities import Abilities, abilities_of, set_abilities
+from graphrag_dagster.model_calls.endpoint.bodies import chat_body
+from graphrag_dagster.model_calls.endpoint.connection import Connection, Sent, Tries
+from graphrag_dagster.model_calls.endpoint.envelope import first, mapping, text_of, usage_of
+from graphrag_dagster.model_calls.endpoint.pace import Size
+from graphrag_dagster.model_calls.endpoint.streams import streamed
+from graphrag_dagster.settings.model import ModelSettings
+
+_CHARACTERS_PER_TOKEN = 4
+#: Tokens of a reply before any of its task was seen.
+_FIRST_GUESS = 500.0
+_UNCOUNTED = '"usage": {}'
+
+
+@dataclass(frozen=True, slots=True)
+class Answered:
+    """A reply with the seconds that the endpoint took for it.
+
+    ``reasoned``: the model reasoned where nobody sees it. ``paid``: it is on no earlier account.
+    """
+
+    reply: ChatReply
+    seconds: float
+    reasoned: bool = False
+    paid: bool = True
+
+
+class OpenAIChatModel:
+    """A chat model behind an endpoint, without memory; a
+    :class:`~graphrag_dagster.core.language.chat.port.ChatModel`.
+
+    Args:
+        settings: the model and its endpoint.
+        first_wait: seconds before the first retry.
+    """
+
+    def __init__(self, settings: ModelSettings, *, first_wait: float = 0.5) -> None:
+        self.name = settings.name
+        self.settings = settings
+        self.connection = Connection(settings, settings.name, first_wait)
+        self._lengths: dict[str, float] = {}
+
+    def __repr__(self) -> str:
+        return f"OpenAIChatModel({self.name!r}, base_url={self.connection.shown_url!r})"
+
+    @property
+    def concurrency(self) -> int:
+        """Most calls in flight."""
+        return self.connection.concurrency
+
+    async def complete(self, request: ChatRequest, listen: Listener | None = None) -> ChatReply:
+        """Return the reply; see :meth:`send`."""
+        return (await self.send(request, listen)).reply
+
+    def remember(self, request: ChatRequest, reply: ChatReply) -> None:
+        """Keep nothing; see :class:`~graphrag_dagster.model_calls.memory.RememberingChatModel`."""
+
+    async def send(
+        self, request: ChatRequest, listen: Listener | None = None, tries: Tries | None = None
+    ) -> Answered:
+        """Return the reply; what the endpoint does not understand is left out once and for all.
+
+        Args:
+            request: what is asked.
+            listen: hears the text of the reply as it comes.
+            tries: kept up while the call goes on.
+
+        Raises:
+            CallFailed: this call got no reply.
+            EndpointError: the endpoint cannot be used at all.
+        """
+        what, prompt = f"model {self.name}", _prompt_tokens(request)
+        size, tries = Size(prompt, request.max_tokens), tries or Tries(request.task)
+        while True:
+            used = self._abilities()
+            send = partial(self._asked, chat_body(self.settings, request, used), listen, used, size)
+            try:
+                tokens = prompt + self._expected(request)
+                came = await self.connection.call(send, what, tokens, size=size, tries=tries)
+            except Refused as refusal:
+                known = self._abilities()
+                left = used.without(str(refusal), self.connection.url) if known == used else known
+                if left is None:
+                    raise
+                self._set(left)
+                continue
+            reply = read_reply(came.answer)
+            self._learn(request, reply, came.seconds)
+            reasoned = _reasoned(came.answer)
+            if reasoned and self.settings.reasoning == "off":
+                self._silence(used)
+            if listen and not used.stream:
+                listen(reply.text)
+            return Answered(reply, came.seconds, reasoned)
+
+    def _abilities(self) -> Abilities:
+        return abilities_of(self.connection.url, self.name)
+
+    def _set(self, abilities: Abilities) -> None:
+        set_abilities(self.connection.url, self.name, abilities)
+
+    def _silence(self, used: Abilities) -> None:
+        known = self._abilities()
+        # Calls in flight together see the same reasoning; only the first of them changes anything.
+        if known.silence == used.silence:
+            self._set(known.more_silent(self.connection.url))
+
+    async def _asked(
+        self,
+        body: Mapping[str, Any],
+        listen: Listener | None,
+        used: Abilities,
+        size: Size,
+        client: Any,
+        heard: Callable[[], None],
+    ) -> Sent:
+        """A slow reply is heard as it comes: so it is told from one that will never come."""
+        slow = used.counts and self.connection.is_slow(size)
+        if not used.stream or not (listen or slow):
+            whole = client.chat.completions.with_streaming_response.create(**_split(body))
+            async with whole as response:
+                return await text_of(response), response.headers
+        text, headers = await streamed(client, _split(body), listen, heard)
+        if _UNCOUNTED in text and (known := self._abilities()).counts:
+            self._set(replace(known, counts=False))
+        return text, headers
+
+    def _expected(self, request: ChatRequest) -> int:
+        return min(int(self._lengths.get(request.task, _FIRST_GUESS)), request.max_tokens)
+
+    def _learn(self, request: ChatRequest, reply: ChatReply, seconds: float) -> None:
+        before = self._lengths.get(request.task, float(reply.output_tokens))
+        self._lengths[request.task] = 0.9 * before + 0.1 * reply.output_tokens
+        if written := reply.output_tokens or len(reply.text) // _CHARACTERS_PER_TOKEN:
+            size = Size(reply.input_tokens or _prompt_tokens(request), written)
+            self.connection.pace.answered(size, seconds)
+
+
+def _prompt_tokens(request: ChatRequest) -> int:
+    return sum(len(message.content) for message in request.messages) // _CHARACTERS_PER_TOKEN
+
+
+def _split(body: Mapping[str, Any]) -> dict[str, Any]:
+    """The body as the client wants it: what is not OpenAI's own goes in separately."""
+    known = {k: v for k, v in body.items() if k in _KNOWN}
+    extra = {k: v for k, v in body.items() if k not in known}
+    return {**known, "extra_body": extra} if extra else known
+
+
+_KNOWN = frozenset(
+    {
+        "model",
+        "messages",
+        "max_tokens",
+        "max_completion_tokens",
+        "temperature",
+        "top_p",
+        "seed",
+        "logit_bias",
+        "response_format",
+        "reasoning_effort",
+    }
+)
+
+
+def read_reply(answer: Mapping[str, Any]) -> ChatReply:
+    """Return the reply in the body of a chat completion; what has no meaning in it counts as not there."""
+    choice = first(answer.get("choices"))
+    message = mapping(choice.get("message"))
+    content, finish = message.get("content"), choice.get("finish_reason")
+    if isinstance(content, list):
+        said = (mapping(part).get("text") for part in content)
+        content = "".join(text for text in said if isinstance(text, str))
+    usage = usage_of(answer)
+    return ChatReply(
+        holdable(content) if isinstance(content, str) else "",
+        "refusal" if message.get("refusal") else finish if isinstance(finish, str) and finish else "stop",
+        usage.input_tokens,
+        usage.output_tokens,
+        cached_input_tokens=usage.cached_input_tokens,
+    )
+
+
+def _reasoned(answer: Mapping[str, Any]) -> bool:
+    message = mapping(first(answer.get("choices")).get("message"))
+    hidden = message.get("reasoning_content") or message.get("reasoning")
+    content = message.get("content")
+    begins_hidden = isinstance(content, str) and is_hidden(content)
+    return bool(usage_of(answer).reasoning_tokens or hidden or begins_hidden)

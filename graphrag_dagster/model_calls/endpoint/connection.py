@@ -1,0 +1,290 @@
+"""Calls to an OpenAI-compatible endpoint that arrive, or an error that says what to mend.
+
+Keys are read from the environment at the moment of a call and stand in no message, log or representation.
+"""
+
+import asyncio
+import random
+import time
+import weakref
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from graphrag_dagster.core.language.chat.loop import may_send, sending
+from graphrag_dagster.core.language.chat.port import CallFailed, Refused
+from graphrag_dagster.core.waiting import under_way
+from graphrag_dagster.errors import EndpointDown, EndpointError
+from graphrag_dagster.model_calls.endpoint.address import Address
+from graphrag_dagster.model_calls.endpoint.envelope import usage_of
+from graphrag_dagster.model_calls.endpoint.limits import Limits
+from graphrag_dagster.model_calls.endpoint.pace import Pace, Size, pace_of
+from graphrag_dagster.model_calls.endpoint.patience import Patience, Waited
+from graphrag_dagster.model_calls.endpoint.trouble import Trouble, Troubles
+from graphrag_dagster.settings.model import ModelSettings
+
+if TYPE_CHECKING:
+    from openai import AsyncOpenAI
+
+_LONGEST_BACKOFF = 30.0
+_HOPELESS = 8
+_STEPS = 8
+_PATIENCE = 900.0
+_jitter = random.SystemRandom()
+
+
+@dataclass
+class _LoopState:
+    """What belongs to one event loop: connections, and limits by URL and model."""
+
+    clients: dict[tuple[str, str, float], "AsyncOpenAI"] = field(default_factory=dict)
+    limits: dict[tuple[str, str], Limits] = field(default_factory=dict)
+    patience: dict[tuple[str, str], Patience] = field(default_factory=dict)
+
+
+#: Shared by all connections of the process, so that what a stage learned of an endpoint the next one knows.
+_states: weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, _LoopState] = weakref.WeakKeyDictionary()
+
+
+@dataclass(frozen=True, slots=True)
+class Arrived:
+    """An answer with the seconds that the endpoint took for it."""
+
+    answer: dict[str, Any]
+    seconds: float
+
+
+@dataclass(slots=True)
+class Tries:
+    """What a request for a task has taken so far, so that it is known however the request ends.
+
+    ``sent`` counts how often it was sent, ``timeouts`` how often no answer came in time, ``seconds`` all that
+    were spent waiting for the endpoint.
+    """
+
+    task: str = ""
+    sent: int = 0
+    timeouts: int = 0
+    seconds: float = 0.0
+
+    @property
+    def retries(self) -> int:
+        """How often it was sent again."""
+        return max(self.sent - 1, 0)
+
+
+Sent = tuple[str, Mapping[str, str]]
+#: Makes a request with a client; what it is given besides is to be called for each piece of the answer.
+Send = Callable[["AsyncOpenAI", Callable[[], None]], Awaitable[Sent]]
+
+
+class Connection:
+    """An endpoint with its limits.
+
+    Args:
+        settings: where the endpoint is and what it may be asked; its base URL None stands for
+            ``$OPENAI_BASE_URL``, else OpenAI's, and an endpoint of one's own needs no key.
+        model: whose limits hold.
+        first_wait: seconds before the first retry; doubled each time, with jitter.
+    """
+
+    def __init__(self, settings: ModelSettings, model: str, first_wait: float = 0.5) -> None:
+        self._address = Address(settings)
+        self._model = model
+        self._rates = (settings.requests_per_minute, settings.tokens_per_minute)
+        self.concurrency = settings.concurrency
+        self._timeout = settings.timeout_seconds
+        self._troubles = Troubles(self._address)
+        self._retries = settings.retries
+        self._first_wait = first_wait
+        self._answered_at: float | None = None
+        self._failures = 0
+
+    @property
+    def url(self) -> str:
+        """The base URL in force."""
+        return self._address.url
+
+    @property
+    def shown_url(self) -> str:
+        """The base URL without credentials."""
+        return self._address.url
+
+    def without_key(self, answer: str) -> str:
+        """An answer of the endpoint's as it may be kept: a key that it repeats is taken out."""
+        return self._address.without_key(answer)
+
+    async def call(
+        self, send: Send, what: str, tokens: int = 0, *, size: Size | None = None, tries: Tries | None = None
+    ) -> Arrived:
+        """Return the JSON object that the endpoint answers.
+
+        Args:
+            send: makes the request with a client; returns the body of the response and its headers.
+            what: what is asked for, such as ``model gpt-4.1-mini``; named in errors.
+            tokens: estimate of the tokens of request and reply, for the rates.
+            size: tokens of the prompt and of the longest reply, for the time limit.
+            tries: kept up while the call goes on.
+
+        Raises:
+            Refused: the endpoint will not do this request.
+            CallFailed: this call got no answer within its retries.
+            EndpointError: the endpoint cannot be used at all, or is busy for too long.
+        """
+        tries = tries or Tries()
+        limits, begun, failures, busy = self.limits(), time.monotonic(), 0, 0
+        with under_way(what, tries.task) as call:
+            waited = Waited(call, size or Size(), self.pace, self._timeout)
+            while True:
+                ticket = await limits.enter(tokens, first=failures + busy > 0)
+                used: int | None = 0
+                try:
+                    with sending():
+                        call.sent = True
+                        found = await self._try(limits, send, waited, tries)
+                    if not isinstance(found, Trouble):
+                        used = _tokens(found)
+                        limits.answered()
+                        self._answered_at, self._failures = time.monotonic(), 0
+                        return Arrived(found, self._answered_at - ticket.begun)
+                    if found.too_many:
+                        limits.too_many(ticket, found.wait)
+                    elif found.silent:
+                        limits.silent(ticket)
+                finally:
+                    call.sent = False
+                    limits.leave(ticket, used)
+                if found.too_many and found.again:
+                    self._still_patient(begun, found)
+                    busy += 1
+                elif not self._tries_again(found, waited, failures):
+                    raise self._final(found)
+                else:
+                    failures += 1
+                may_send()
+                await self._pause(limits, found, min(failures or busy, _STEPS) - 1)
+
+    def limits(self) -> Limits:
+        """The limits of the model on the running loop, as the settings have them."""
+        known = self._state().limits
+        where = (self.url, self._model)
+        if where not in known:
+            known[where] = Limits(self.concurrency, *self._rates)
+        known[where].configure(self.concurrency, *self._rates)
+        return known[where]
+
+    @property
+    def pace(self) -> Pace:
+        """How fast the model is, as far as this process knows."""
+        return pace_of(self.url, self._model)
+
+    def time_limit(self, size: Size) -> float:
+        """Seconds that a call may take by what is known of the model's speed, never less than is set."""
+        return self.pace.limit(size, self._timeout)
+
+    def is_slow(self, size: Size) -> bool:
+        """Whether a call may take longer than the settings grant."""
+        return self.time_limit(size) > self._timeout
+
+    def patience(self) -> Patience:
+        """The clocks of the model's calls on the running loop."""
+        return self._state().patience.setdefault((self.url, self._model), Patience())
+
+    async def _try(
+        self, limits: Limits, send: Send, waited: Waited, tries: Tries
+    ) -> dict[str, Any] | Trouble:
+        client, patience, begun = self.client(), self.patience(), time.monotonic()
+        tries.sent += 1
+        try:
+            async with patience.clock(waited, limits.in_flight) as clock:
+                text, headers = await send(client, lambda: patience.heard(clock))
+                patience.heard(clock)
+        except Exception as error:
+            # Made here and raised elsewhere, so that no traceback leads back to the request and its headers.
+            found = self._troubles.of_error(error, waited, answered_before=self._answered_at is not None)
+            tries.timeouts += found.silent
+            return found
+        finally:
+            tries.seconds += time.monotonic() - begun
+        limits.learn(headers)
+        return self._troubles.parsed(self.without_key(text))
+
+    def _tries_again(self, trouble: Trouble, waited: Waited, failures: int) -> bool:
+        again = trouble.again and failures < self._retries
+        if trouble.silent:
+            again = again and waited.longer
+            self.patience().tell(waited, again=again)
+        return again
+
+    async def _pause(self, limits: Limits, trouble: Trouble, attempt: int) -> None:
+        if trouble.wait is not None:
+            # What the endpoint asks of one call holds for all.
+            limits.pause(trouble.wait)
+            return
+        backoff = min(self._first_wait * 2**attempt, _LONGEST_BACKOFF)
+        await asyncio.sleep(backoff * _jitter.uniform(0.5, 1.5))
+
+    def _still_patient(self, begun: float, trouble: Trouble) -> None:
+        """Busy is no failure, but an endpoint that answers nobody for long is of no use now."""
+        since = max(begun, self._answered_at or 0.0)
+        if time.monotonic() - since > _PATIENCE:
+            raise EndpointDown(
+                f"{trouble.error}; it has answered nothing for {_PATIENCE / 60:.0f} minutes. "
+                "Nothing that was done is lost: run again when it is less busy"
+            )
+
+    def _final(self, trouble: Trouble) -> EndpointError:
+        if isinstance(trouble.error, CallFailed) and not isinstance(trouble.error, Refused):
+            self._failures += 1
+            if self._failures >= _HOPELESS:
+                return EndpointDown(
+                    f"{self._failures} calls in a row failed; the last: {trouble.error}. "
+                    "Nothing that was done is lost: run again when the endpoint works"
+                )
+        return trouble.error
+
+    def _state(self) -> _LoopState:
+        return _states.setdefault(asyncio.get_running_loop(), _LoopState())
+
+    def client(self) -> "AsyncOpenAI":
+        """The client of the running loop; proxies and certificates are those of the environment.
+
+        Raises:
+            EndpointError: there is no usable key, or the environment names no usable proxy or certificates.
+        """
+        from openai import AsyncOpenAI, DefaultAsyncHttpxClient, Timeout
+
+        self._address.key()
+        # Once connected, the call's own clock tells when its time is over.
+        timeout = Timeout(None, connect=self._timeout)
+        clients, where = self._state().clients, (self.url, self._address.variable, self._timeout)
+        if where not in clients:
+
+            async def key() -> str:
+                return self._address.key()
+
+            way = self._address.way()
+            try:
+                made = AsyncOpenAI(
+                    base_url=way.base_url,
+                    default_query=way.query,
+                    default_headers=way.headers,
+                    api_key=key,
+                    timeout=timeout,
+                    max_retries=0,
+                    # Texts go to the endpoint that was named, and to no other that it names.
+                    http_client=DefaultAsyncHttpxClient(timeout=timeout, follow_redirects=False),
+                )
+            # Of proxies and certificates that cannot be used the transport raises errors of many kinds.
+            except Exception as error:
+                told = self._address.clean(str(error))
+                raise EndpointError(
+                    f"{self.shown_url} cannot be called: {told}; look at SSL_CERT_FILE, "
+                    "HTTP_PROXY and HTTPS_PROXY in the environment"
+                ) from None
+            clients[where] = made
+        return clients[where]
+
+
+def _tokens(answer: Mapping[str, Any]) -> int | None:
+    return usage_of(answer).total or None

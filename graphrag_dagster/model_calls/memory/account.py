@@ -1,0 +1,137 @@
+"""The account of one asset in one run: what it asks of models is counted, priced and kept within limits."""
+
+import time
+
+from graphrag_dagster.core.accounting.budget import Amount, Budget
+from graphrag_dagster.core.accounting.prices import Price, listed_price
+from graphrag_dagster.core.accounting.use import ModelUse
+from graphrag_dagster.core.language.chat.port import CallFailed, ChatReply
+from graphrag_dagster.errors import SettingsError
+from graphrag_dagster.model_calls.endpoint.connection import Tries
+from graphrag_dagster.model_calls.memory.replies import Replies, User
+from graphrag_dagster.model_calls.memory.usage import UsageLog
+from graphrag_dagster.settings.model import ModelSettings
+
+
+class Account:
+    """Where calls are booked.
+
+    Args:
+        user: asset, corpus and run.
+        replies: the remembered replies.
+        log: the accounts of all runs.
+        budget: the limits of the run.
+    """
+
+    def __init__(self, user: User, replies: Replies, log: UsageLog, budget: Budget) -> None:
+        self.user = user
+        self.replies = replies
+        self.log = log
+        self.budget = budget
+        self._begun = time.time()
+
+    def book(self, task: str, model: str, use: ModelUse) -> None:
+        """Add a call to the account."""
+        self.log.add(self.user, task, model, use)
+
+    @property
+    def used(self) -> dict[tuple[str, str], ModelUse]:
+        """What this asset has used in this run, by task and model."""
+        booked = self.log.by_task(self.user.corpus, self.user.run_id)
+        return {(t, m): use for (asset, t, m), use in booked.items() if asset == self.user.asset}
+
+    def finish(self) -> ModelUse:
+        """Note that the asset is made, and return what it used in this run.
+
+        An asset that has used nothing, but did in an earlier run, is noted too: else what it no longer needs,
+        perhaps of documents that are gone, would count as used for ever.
+        """
+        used = self.used
+        if used or self.replies.used_by(self.user):
+            self.replies.finish(self.user, self._begun)
+        return sum(used.values(), ModelUse())
+
+
+class Till:
+    """Prices of one model, and limits on what its calls may cost.
+
+    Args:
+        account: where calls are booked.
+        settings: the model.
+        model: its name.
+        url: its endpoint.
+        discount: factor on the price.
+
+    Raises:
+        SettingsError: money is limited and the model has no known price.
+    """
+
+    def __init__(
+        self, account: Account, settings: ModelSettings, model: str, url: str, discount: float = 1.0
+    ) -> None:
+        self._account = account
+        self._model = model
+        price = price_of(settings, model, url)
+        self._price = price.times(discount) if price else None
+        if account.budget.max_usd is not None and self._price is None:
+            raise SettingsError(
+                f"the price of {model} is not known, so no limit of money can be kept: set model.prices in "
+                "corpus.yaml, or limit tokens instead"
+            )
+
+    async def reserve(self, input_tokens: int, output_tokens: int) -> Amount:
+        """Reserve what a call may cost at most; see :class:`Budget`."""
+        if not self._account.budget.limited:
+            return Amount()
+        worst = Amount(input_tokens + output_tokens, self._usd(input_tokens, output_tokens))
+        await self._account.budget.reserve(worst)
+        return worst
+
+    def settle(self, worst: Amount, task: str, use: ModelUse) -> None:
+        """Book a call, and give back what it did not need; its money is filled in here."""
+        priced = use + self._money(use)
+        if self._account.budget.limited:
+            self._account.budget.settle(worst, Amount(priced.tokens, priced.usd))
+        self._account.book(task, self._model, priced)
+
+    def book(self, task: str, use: ModelUse) -> None:
+        """Book a call that nothing was reserved for, such as a small question about the model itself."""
+        priced = use + self._money(use)
+        self._account.budget.spent += Amount(priced.tokens, priced.usd)
+        self._account.book(task, self._model, priced)
+
+    def _money(self, use: ModelUse) -> ModelUse:
+        if self._price is None:
+            return ModelUse(unpriced=use.calls)
+        return ModelUse(usd=self._price.of(use.input_tokens, use.output_tokens, use.cached_input_tokens))
+
+    def _usd(self, input_tokens: int, output_tokens: int) -> float:
+        return self._price.of(input_tokens, output_tokens) if self._price else 0.0
+
+
+def price_of(settings: ModelSettings, model: str, url: str) -> Price | None:
+    """Return the price of a model: that of the settings, else that of the price list, else None."""
+    if own := settings.prices:
+        cached = own.input if own.cached_input is None else own.cached_input
+        return Price(own.input, own.output, cached, "settings")
+    return listed_price(model, url)
+
+
+def use_of(reply: ChatReply, tries: Tries, *, repeated: bool = False) -> ModelUse:
+    """Return the use of one answered call, without its money."""
+    return ModelUse(
+        calls=1,
+        retries=tries.retries,
+        timeouts=tries.timeouts,
+        repeated=int(repeated),
+        input_tokens=reply.input_tokens,
+        cached_input_tokens=reply.cached_input_tokens,
+        output_tokens=reply.output_tokens,
+        seconds=tries.seconds,
+    )
+
+
+def lost_use(tries: Tries, error: BaseException) -> ModelUse:
+    """Return the use of a call that got no answer; one that was given up before it was sent used nothing."""
+    failed = int(tries.sent > 0 or isinstance(error, CallFailed))
+    return ModelUse(retries=tries.retries, failed=failed, timeouts=tries.timeouts, seconds=tries.seconds)

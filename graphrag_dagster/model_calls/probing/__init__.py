@@ -1,0 +1,1 @@
+"""Finding out what an endpoint can do."""

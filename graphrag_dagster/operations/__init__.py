@@ -1,0 +1,1 @@
+"""Use cases: what people and programs ask of a corpus."""

@@ -1,0 +1,1 @@
+"""An indexed corpus asked, and where its rows come from."""

@@ -1,0 +1,272 @@
+"""An indexed corpus to ask: the same for the command line, Python, the servers and Dagster.
+
+>>> from graphrag_dagster import Index
+>>> answer = Index.open("coast").ask("Who led the Dockers Union?", method="basic")
+>>> answer.sources[0].path, answer.sources[0].quotation
+('news/strike.md', 'Hanna Quill led the Dockers Union.')
+"""
+
+import uuid
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import polars as pl
+
+from graphrag_dagster.core.language.answer_form import AnswerForm
+from graphrag_dagster.core.language.embedders import shared_static
+from graphrag_dagster.core.language.exploring import Explorer, ReportRater
+from graphrag_dagster.core.language.tasks import Answerer, Turn
+from graphrag_dagster.core.search.context.answer import Answer
+from graphrag_dagster.core.search.context.levels import level_of
+from graphrag_dagster.core.search.context.question import checked
+from graphrag_dagster.core.search.context.support import Support
+from graphrag_dagster.core.search.methods.local import Shares
+from graphrag_dagster.core.search.searcher import Searcher, SearchOptions
+from graphrag_dagster.core.text.embedder import Embedder
+from graphrag_dagster.core.text.tokens import get_tokenizer
+from graphrag_dagster.engines.session import Session
+from graphrag_dagster.errors import QuestionError
+from graphrag_dagster.operations.asking.snapshot import open_published
+from graphrag_dagster.resources.corpora import CorpusStore
+from graphrag_dagster.resources.language import Language
+from graphrag_dagster.resources.published import published
+from graphrag_dagster.resources.warehouse import Warehouse
+from graphrag_dagster.settings import CorpusSettings
+
+_UNPUBLISHED = "warehouse"
+
+
+@dataclass(frozen=True, slots=True)
+class EntityHit:
+    """An entity that a query is about; ``score`` of any scale, higher is nearer."""
+
+    entity_id: str
+    title: str
+    type: str
+    description: str
+    degree: int
+    score: float
+
+
+@dataclass(frozen=True, slots=True)
+class ReportText:
+    """A community report."""
+
+    report_id: str
+    title: str
+    level: int
+    rating: float
+    content: str
+
+
+@dataclass(frozen=True, slots=True)
+class SourceText:
+    """A text unit with the characters of its document that it is."""
+
+    text_unit_id: str
+    document_id: str
+    document_title: str
+    path: str
+    start_char: int
+    end_char: int
+    text: str
+
+
+class Index:
+    """One snapshot of a corpus's index; open it anew to see what a later run published.
+
+    It holds no lock: runs go on while it is asked. Several threads may ask at once.
+    """
+
+    def __init__(self, name: str, searcher: Searcher, settings: CorpusSettings, version: str) -> None:
+        self.name = name
+        self.version = version
+        self.searcher = searcher
+        self._settings = settings
+
+    @classmethod
+    def open(
+        cls, name: str, *, corpora: CorpusStore | None = None, warehouse: Warehouse | None = None
+    ) -> "Index":
+        """Open what the last complete run of a corpus published, else what the warehouse holds.
+
+        Args:
+            name: the corpus.
+            corpora: where corpora lie; default: as the environment says.
+            warehouse: where their tables lie; default: as the environment says.
+
+        Raises:
+            CorpusError: there is no such corpus.
+            SettingsError: its settings cannot be used.
+            WarehouseError: it has never been indexed.
+        """
+        warehouse = warehouse or Warehouse()
+        settings = (corpora or CorpusStore()).settings(name)
+        unpublished = _unpublished(warehouse, name)
+        index, found = open_published(warehouse, name)
+        version = found.index if found else unpublished
+        count = get_tokenizer(settings.text_units.encoding).count
+        searcher = Searcher(index, options_of(settings), count, Support(shared_static()))
+        return cls(name, searcher, settings, version)
+
+    @staticmethod
+    def names() -> list[str]:
+        """Names of the corpora that can be opened, sorted."""
+        known = set(CorpusStore().names())
+        return [name for name in Warehouse().corpora() if name in known]
+
+    @staticmethod
+    def published_version(name: str) -> str:
+        """Return what changes when another index is published; an evaluation of the same changes nothing.
+
+        Raises:
+            WarehouseError: what was published is damaged.
+        """
+        warehouse = Warehouse()
+        found = published(warehouse, name)
+        return found.index if found else _unpublished(warehouse, name)
+
+    @staticmethod
+    def snapshot(name: str) -> str | None:
+        """Return the version of the snapshot that is read, as ``snapshots`` lists it; None for none.
+
+        Raises:
+            WarehouseError: what was published is damaged.
+        """
+        found = published(Warehouse(), name)
+        return found.version if found else None
+
+    def ask(
+        self,
+        question: str,
+        *,
+        method: str | None = None,
+        level: str | None = None,
+        history: Sequence[tuple[str, str]] = (),
+        response_type: str | None = None,
+        general_knowledge: bool | None = None,
+        listen: Callable[[str], None] | None = None,
+    ) -> Answer:
+        """Answer a question.
+
+        Args:
+            question: at most 4,000 characters.
+            method: ``auto``, ``global``, ``dynamic``, ``local``, ``drift``, ``basic``, or a condition:
+                ``C0`` to ``C3``, ``TS``, ``SS``; default: ``search.method`` of the corpus's settings, or
+                global where a level is given.
+            level: community level of global and dynamic, such as ``C1``; default: ``search.level``.
+            history: questions and answers so far, oldest first.
+            response_type: length and layout of the answer in at most 200 characters, such as ``single
+                sentence``; default: ``search.response_type``.
+            general_knowledge: a model may add what it knows of the world, marked ``[LLM: verify]``;
+                default: ``search.general_knowledge``.
+            listen: hears a model's answer as it comes.
+
+        Raises:
+            QuestionError: the question, method or level cannot be answered; says what to do.
+            EngineError: an engine cannot do what was asked.
+            EndpointError: the model endpoint cannot be used.
+        """
+        own = self._settings.search
+        form = AnswerForm.checked(
+            own.response_type if response_type is None else response_type,
+            own.general_knowledge if general_knowledge is None else general_knowledge,
+        )
+        return self.searcher.answer(
+            question,
+            SessionEngines(self._session(), listen, form),
+            method=method or ("global" if level else own.method),
+            level=None if level is None else level_of(level),
+            history=[Turn(*turn) for turn in history],
+        )
+
+    def _session(self) -> Session:
+        run_id = str(uuid.uuid4())
+        return Language().session(self._settings, corpus=self.name, asset="ask", run_id=run_id)
+
+    def search_entities(self, query: str, limit: int = 10) -> list[EntityHit]:
+        """Return the entities that a query is about, best first.
+
+        Raises:
+            QuestionError: the query is blank or too long.
+        """
+        found = self.searcher.entities(checked(query), limit, SessionEngines(self._session()))
+        columns = ("entity_id", "title", "type", "description", "degree")
+        rows = self.searcher.index.entities.filter(pl.col("entity_id").is_in([one for one, _ in found]))
+        by_id = {row["entity_id"]: row for row in rows.select(columns).iter_rows(named=True)}
+        return [EntityHit(**by_id[one], score=score) for one, score in found]
+
+    def report(self, report_id: str) -> ReportText:
+        """Return a report.
+
+        Raises:
+            QuestionError: there is none of that id.
+        """
+        rows = self.searcher.index.reports.filter(pl.col("report_id") == report_id)
+        if rows.is_empty():
+            raise QuestionError(f"corpus {self.name!r} has no report {report_id!r}")
+        return ReportText(*rows.select("report_id", "title", "level", "rating", "content").row(0))
+
+    def source(self, text_unit_id: str) -> SourceText:
+        """Return a text unit.
+
+        Raises:
+            QuestionError: there is none of that id.
+        """
+        place = self.searcher.index.places.get(text_unit_id)
+        if place is None:
+            raise QuestionError(f"corpus {self.name!r} has no text unit {text_unit_id!r}")
+        end = place.start + len(place.text)
+        return SourceText(
+            text_unit_id, place.document_id, place.document_title, place.path, place.start, end, place.text
+        )
+
+
+def _unpublished(warehouse: Warehouse, name: str) -> str:
+    file = warehouse.file(name)
+    return f"{_UNPUBLISHED}-{file.stat().st_mtime_ns if file.is_file() else 0}"
+
+
+class SessionEngines:
+    """The engines of a session, each made when it is first needed."""
+
+    def __init__(
+        self,
+        session: Session,
+        listen: Callable[[str], None] | None = None,
+        form: AnswerForm | None = None,
+    ) -> None:
+        self._session = session
+        self._listen = listen
+        self._form = form
+
+    def answerer(self) -> Answerer:
+        """Who answers."""
+        return self._session.answerer(self._listen, self._form)
+
+    def rater(self) -> ReportRater:
+        """Who rates reports."""
+        return self._session.rater()
+
+    def explorer(self) -> Explorer:
+        """Who asks follow-up questions."""
+        return self._session.explorer()
+
+    def embedder(self) -> Embedder:
+        """Who turns the question into a vector."""
+        return self._session.embedder()
+
+
+def options_of(settings: CorpusSettings) -> SearchOptions:
+    """Return the settings of a corpus's search as its options."""
+    own = settings.search
+    return SearchOptions(
+        context_tokens=own.context_tokens,
+        seed=own.seed,
+        level=own.level,
+        retrieval=own.retrieval,
+        shares=Shares(**own.shares.model_dump()),
+        relevant_from=own.relevant_from,
+        steps=own.steps,
+        follow_ups=own.follow_ups,
+    )

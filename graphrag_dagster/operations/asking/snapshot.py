@@ -1,0 +1,60 @@
+"""The index of a corpus as the ways of answering see it."""
+
+import polars as pl
+
+from graphrag_dagster import tables
+from graphrag_dagster.core.search.context.index import IndexSnapshot
+from graphrag_dagster.resources.published import Published, reading
+from graphrag_dagster.resources.warehouse import Warehouse
+from graphrag_dagster.tables import Table
+
+
+def open_snapshot(warehouse: Warehouse, corpus: str) -> IndexSnapshot:
+    """Read the tables a search needs: those of the current snapshot, else those of the warehouse.
+
+    Raises:
+        WarehouseError: see :func:`open_published`.
+    """
+    return open_published(warehouse, corpus)[0]
+
+
+def open_published(warehouse: Warehouse, corpus: str) -> tuple[IndexSnapshot, Published | None]:
+    """Read the tables a search needs as :func:`open_snapshot` does, and say where they are from.
+
+    Tables of the graph and the reports that were never made are empty; vectors and claims are None then.
+
+    Returns:
+        the tables, and the snapshot they were read from, None for the warehouse.
+
+    Raises:
+        WarehouseError: the corpus has not been indexed, or was by a version with other columns; names what
+            to run.
+    """
+    with reading(warehouse, corpus) as (reader, found):
+
+        def rows(table: Table) -> pl.DataFrame:
+            made = reader.read_if_present(table)
+            return table.empty() if made is None else made
+
+        records = reader.read_if_present(tables.CLAIMS)
+        merged = reader.read_if_present(tables.MERGED_CLAIMS)
+        # Indexes of older versions have claims that were not merged.
+        claims = records if merged is None else merged
+        index = IndexSnapshot(
+            documents=reader.read(tables.DOCUMENTS),
+            text_chunks=reader.read(tables.TEXT_CHUNKS),
+            entities=rows(tables.ENTITIES),
+            relationships=rows(tables.RELATIONSHIPS),
+            communities=rows(tables.COMMUNITIES),
+            community_levels=rows(tables.COMMUNITY_LEVELS),
+            reports=rows(tables.COMMUNITY_REPORTS),
+            findings=rows(tables.REPORT_FINDINGS),
+            references=rows(tables.REPORT_REFERENCES),
+            members=reader.read_if_present(tables.COMMUNITY_MEMBERS),
+            claims=claims,
+            claim_records=records,
+            unit_vectors=reader.read_if_present(tables.TEXT_UNIT_EMBEDDINGS),
+            entity_vectors=reader.read_if_present(tables.ENTITY_EMBEDDINGS),
+            report_vectors=reader.read_if_present(tables.REPORT_EMBEDDINGS),
+        )
+    return index, found

@@ -1,0 +1,1 @@
+"""The questions and the report of an evaluation."""

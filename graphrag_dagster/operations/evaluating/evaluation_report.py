@@ -1,0 +1,179 @@
+"""The report of an evaluation as files: one HTML page, and its figures as pictures."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from uuid import uuid4
+
+import polars as pl
+
+from graphrag_dagster import __version__, tables
+from graphrag_dagster.core.evaluation.figures.figure import Figure
+from graphrag_dagster.core.evaluation.report.content import ReportData
+from graphrag_dagster.resources.corpora import CorpusStore
+from graphrag_dagster.resources.warehouse import Reader, Warehouse
+from graphrag_dagster.settings import CorpusSettings
+from graphrag_dagster.tables import Table
+
+PAGE = "report.html"
+#: What the page tells of.
+_TOLD = (
+    tables.QUESTIONS,
+    tables.PERSONAS,
+    tables.ANSWERS,
+    tables.ANSWER_MEASURES,
+    tables.CONDITION_MEANS,
+    tables.SIGNIFICANCE,
+    tables.WIN_RATES,
+    tables.POSITION_BIAS,
+    tables.ALIGNMENT,
+    tables.VERDICTS,
+    tables.CONDITION_COSTS,
+    tables.CONTEXT_SIZES,
+    tables.COMPARISONS,
+    tables.JUDGEMENTS,
+    tables.QUALITY_SCORES,
+    tables.THEMES,
+    tables.THEME_REASONS,
+)
+#: What a report is made from: what it tells, and what its figures draw.
+SHOWN = (
+    *_TOLD,
+    tables.CORPUS_DESCRIPTIONS,
+    tables.ENTITIES,
+    tables.RELATIONSHIPS,
+    tables.COMMUNITY_LEVELS,
+    tables.EXTRACTION_COUNTS,
+    tables.WINDOW_WIN_RATES,
+)
+_STEPS: tuple[tuple[str, str, str], ...] = (
+    ("graph", "extraction", "extract"),
+    ("community reports", "reports", "report"),
+    ("questions", "questions", "answer"),
+    ("answers", "search", "answer"),
+    ("judgements and claims", "evaluation", "judge"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class MadeReport:
+    """A report: its page, its pictures, and the figures on both."""
+
+    page: Path
+    pictures: tuple[Path, ...]
+    figures: tuple[Figure, ...]
+
+
+def report_folder(warehouse: Warehouse, corpus: str) -> Path:
+    """Where the report of a corpus is put."""
+    return warehouse.file(corpus).parent / "reports" / corpus
+
+
+def make_report(warehouse: Warehouse, corpora: CorpusStore, corpus: str) -> MadeReport:
+    """Write the report of the last evaluation; each file takes its place at once.
+
+    Raises:
+        WarehouseError: the corpus has not been evaluated, or the warehouse cannot be read.
+        SettingsError: the corpus's settings cannot be used.
+    """
+    from graphrag_dagster.core.evaluation.report.page import render
+
+    settings = corpora.settings(corpus)
+    with warehouse.reading(corpus) as reader:
+        figures = _figures(reader, settings)
+        data = _data(reader, settings, corpus, figures)
+    folder = report_folder(warehouse, corpus)
+    folder.mkdir(parents=True, exist_ok=True)
+    pictures = []
+    for figure in figures:
+        pictures.append(folder / f"{figure.name}.png")
+        _replace(pictures[-1], figure.png)
+    page = folder / PAGE
+    _replace(page, render(data).encode())
+    for other in folder.iterdir():
+        if other.is_file() and other not in {page, *pictures}:
+            other.unlink()
+    return MadeReport(page, tuple(pictures), tuple(figures))
+
+
+def _replace(file: Path, content: bytes) -> None:
+    making = file.with_name(f".{uuid4().hex}.tmp")
+    try:
+        making.write_bytes(content)
+        making.replace(file)
+    finally:
+        making.unlink(missing_ok=True)
+
+
+def _figures(reader: Reader, settings: CorpusSettings) -> list[Figure]:
+    from graphrag_dagster.core.evaluation.figures.costs import cost_against_quality
+    from graphrag_dagster.core.evaluation.figures.gleanings import gleaning_lines
+    from graphrag_dagster.core.evaluation.figures.graph import community_maps
+    from graphrag_dagster.core.evaluation.figures.measures import measure_bars
+    from graphrag_dagster.core.evaluation.figures.win_rates import win_rate_maps
+    from graphrag_dagster.core.evaluation.figures.windows import window_bars
+    from graphrag_dagster.core.evaluation.inference.verdict import main_measure
+
+    def read(table: Table) -> pl.DataFrame:
+        made = reader.read_if_present(table)
+        return table.empty() if made is None else made
+
+    conditions, baseline = list(settings.questions.methods), settings.evaluation.baseline
+    means, tests = read(tables.CONDITION_MEANS), read(tables.SIGNIFICANCE)
+    counted = [
+        name
+        for name in means["measure"].unique(maintain_order=True)
+        if name.startswith(("claims", "clusters")) and not name.endswith("inclusive")
+    ]
+    main = main_measure(read(tables.VERDICTS))
+    made = [
+        win_rate_maps(read(tables.WIN_RATES), tests, conditions),
+        measure_bars(means, tests, counted, conditions, baseline),
+        cost_against_quality(read(tables.CONDITION_COSTS), means, main, conditions) if main else None,
+        community_maps(read(tables.ENTITIES), read(tables.RELATIONSHIPS), read(tables.COMMUNITY_LEVELS)),
+        gleaning_lines(read(tables.EXTRACTION_COUNTS)),
+        window_bars(read(tables.WINDOW_WIN_RATES)),
+    ]
+    return [figure for figure in made if figure is not None]
+
+
+def _data(reader: Reader, settings: CorpusSettings, corpus: str, figures: Sequence[Figure]) -> ReportData:
+    frames = {table.name: reader.read_if_present(table) for table in _TOLD}
+    described = reader.read_if_present(tables.CORPUS_DESCRIPTIONS)
+    about = settings.description
+    if about is None and described is not None and len(described):
+        about = described["description"][0]
+    judged = frames["judgements"] is not None and len(frames["judgements"]) > 0
+    own, model = settings.evaluation, settings.model
+    return ReportData(
+        corpus=corpus,
+        description=about,
+        version=__version__,
+        created_by={step: _who(settings, stage, task) for step, stage, task in _STEPS},
+        settings={
+            "questions.methods": ", ".join(settings.questions.methods),
+            "search.context_tokens": settings.search.context_tokens,
+            "text_units.size": settings.text_units.size,
+            "evaluation.criteria": ", ".join(own.criteria),
+            "evaluation.replicates": own.replicates,
+            "temperature of verdicts": model.verdict_temperature if judged else "none",
+            "evaluation.sample": own.sample or "all",
+            "evaluation.reasons": own.reasons,
+            "evaluation.thresholds": ", ".join(map(str, own.thresholds)),
+        },
+        conditions=settings.questions.methods,
+        baseline=own.baseline,
+        answer_engine=settings.engine_of("search"),
+        claim_engine=settings.engine_of("evaluation"),
+        judge_model=model.for_role("judge").name if judged else None,
+        answer_model=model.for_role("answer").name if settings.asks_model("search") else None,
+        commands=(f"graphrag-dagster index {corpus}", f"graphrag-dagster evaluate {corpus}"),
+        figures=figures,
+        **frames,
+    )
+
+
+def _who(settings: CorpusSettings, section: str, role: str) -> str:
+    engine = settings.engine_of(section)
+    asked = settings.asks_model(section)
+    return f"{engine} ({settings.model.for_role(role).name})" if asked else engine

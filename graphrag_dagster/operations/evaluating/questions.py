@@ -1,0 +1,107 @@
+"""The corpus's own list of questions."""
+
+import csv
+import io
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from graphrag_dagster.core.search.context.question import checked
+from graphrag_dagster.errors import QuestionError, SettingsError
+from graphrag_dagster.settings import FILE_NAME
+from graphrag_dagster.settings.evaluation import QuestionSettings
+
+_MOST_BYTES = 10_000_000
+_QUESTIONS = ("question", "question_text")
+_REFERENCES = ("reference", "reference_answer", "answer")
+
+
+@dataclass(frozen=True, slots=True)
+class OwnQuestion:
+    """A question of ``corpus.yaml`` or of its file; ``reference`` is the right answer where one is given."""
+
+    text: str
+    origin: Literal["settings", "file"]
+    reference: str | None = None
+
+
+def questions_of(folder: Path, settings: QuestionSettings) -> list[OwnQuestion]:
+    """Return the questions of ``corpus.yaml`` and those of the file it names, each once, in their order.
+
+    A question that stands in both has the file's reference.
+
+    Args:
+        folder: the corpus folder.
+        settings: where the questions are.
+
+    Raises:
+        SettingsError: the file is not there, lies outside of the folder, cannot be read, or has no column
+            ``question``; or a question cannot be asked.
+    """
+    listed = [OwnQuestion(text.strip(), "settings") for text in settings.ask]
+    for number, one in enumerate(listed, start=1):
+        _check(one.text, f"{folder / FILE_NAME}: questions.ask, question {number:,}")
+    if settings.file:
+        listed += _from_file(folder, settings.file)
+    references = {one.text: one.reference for one in reversed(listed) if one.reference}
+    first = {one.text: one for one in reversed(listed)}
+    texts = dict.fromkeys(one.text for one in listed if one.text)
+    return [OwnQuestion(text, first[text].origin, references.get(text)) for text in texts]
+
+
+def _from_file(folder: Path, name: str) -> list[OwnQuestion]:
+    where = f"{folder / FILE_NAME}: questions.file {name!r}"
+    try:
+        path = (folder / name).resolve()
+    except (OSError, RuntimeError):
+        raise SettingsError(f"{where} cannot be read: its links go in a circle") from None
+    if not path.is_relative_to(folder.resolve()):
+        raise SettingsError(f"{where} lies outside of the corpus folder; put it inside")
+    text = _text(path, where)
+    if path.suffix.lower() != ".csv":
+        found = [OwnQuestion(line.strip(), "file") for line in text.splitlines()]
+    else:
+        found = _from_csv(text, where)
+    for number, one in enumerate(found, start=1):
+        if one.text:
+            _check(one.text, f"{where}, question {number:,}")
+    return found
+
+
+def _text(path: Path, where: str) -> str:
+    try:
+        if path.exists() and not path.is_file():
+            raise SettingsError(f"{where} is no ordinary file")
+        if (size := path.stat().st_size) > _MOST_BYTES:
+            raise SettingsError(f"{where} has {size:,} bytes; a list of questions may have {_MOST_BYTES:,}")
+        return path.read_text(encoding="utf-8-sig")
+    except OSError as error:
+        raise SettingsError(f"{where} cannot be read: {error.strerror}") from error
+    except UnicodeDecodeError as error:
+        raise SettingsError(f"{where} is no text in UTF-8 (byte {error.start})") from error
+
+
+def _from_csv(text: str, where: str) -> list[OwnQuestion]:
+    csv.field_size_limit(_MOST_BYTES)
+    try:
+        header, *rows = csv.reader(io.StringIO(text, newline=""), strict=True)
+    except ValueError:
+        raise SettingsError(f"{where} is empty; its first row must name a column {_QUESTIONS[0]!r}") from None
+    except csv.Error as error:
+        raise SettingsError(f"{where} is no CSV: {error}") from None
+    question = next((header.index(name) for name in _QUESTIONS if name in header), None)
+    reference = next((header.index(name) for name in _REFERENCES if name in header), None)
+    if question is None:
+        raise SettingsError(f"{where} has no column {_QUESTIONS[0]!r}; its first row must name it")
+    return [OwnQuestion(_cell(row, question), "file", _cell(row, reference) or None) for row in rows]
+
+
+def _cell(row: list[str], place: int | None) -> str:
+    return row[place].strip() if place is not None and place < len(row) else ""
+
+
+def _check(text: str, where: str) -> None:
+    try:
+        checked(text)
+    except QuestionError as error:
+        raise SettingsError(f"{where}: {error}") from None

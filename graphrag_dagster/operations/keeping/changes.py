@@ -1,0 +1,220 @@
+"""What changed in a corpus since it was last published, and what catching up takes."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from typing import Any, Literal
+
+from dagster import DagsterEventType, DagsterRunStatus, RunRecord, RunsFilter
+
+from graphrag_dagster.catalogue.registry import indexing_sections, stages_made
+from graphrag_dagster.core.changes import Change, FileChanges, compare_values, flattened
+from graphrag_dagster.operations.keeping.affected import (
+    following,
+    stages_of_libraries,
+    stages_of_prompts,
+    stages_of_settings,
+)
+from graphrag_dagster.operations.keeping.differences import changed_files, changed_settings, settings_then
+from graphrag_dagster.orchestration.dagster_instance import recorded
+from graphrag_dagster.resources.corpora import CorpusStore
+from graphrag_dagster.resources.published import Origin, Published, published, snapshots
+from graphrag_dagster.resources.warehouse import Warehouse
+from graphrag_dagster.settings import CorpusSettings
+
+_MOST_RUNS = 20
+_INDEXING = ("index", "embed", "__ASSET_JOB")
+_ENDED = (DagsterRunStatus.FAILURE, DagsterRunStatus.CANCELED, DagsterRunStatus.CANCELING)
+
+
+@dataclass(frozen=True, slots=True)
+class Code:
+    """Version of the code that makes an asset, and the stage the asset belongs to."""
+
+    version: str
+    stage: str
+
+
+@dataclass(frozen=True, slots=True)
+class Unfinished:
+    """A run that began after the last publication and has not published.
+
+    ``state``: it failed, or it runs, or was killed so that nobody noted its end. ``begun``: UTC, ISO 8601.
+    """
+
+    run_id: str
+    state: Literal["failed", "running or killed"]
+    begun: str
+    step: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Status:
+    """What differs from the published state.
+
+    Attributes:
+        corpus: its name.
+        snapshot: the published state; None where there is none, and then everything is to be done.
+        files: changed files.
+        settings: changed keys.
+        prompts: names of changed prompts.
+        models: changed models by task.
+        code: changed code by asset.
+        libraries: changed versions of packages that decide results.
+        package: versions of this package then and now where they differ.
+        redo: stages of the index that are to be made again, in the order of the work.
+        asked: stages with jobs of their own that are concerned.
+        unfinished: a run that ended half-way.
+        asks_models: whether a stage of the index asks a model.
+        newest: whether the current snapshot was published last; after a rollback it was not.
+        damaged: whether the current snapshot is no longer what was published.
+    """
+
+    corpus: str
+    snapshot: Published | None
+    files: FileChanges
+    settings: tuple[Change, ...] = ()
+    prompts: tuple[str, ...] = ()
+    models: tuple[Change, ...] = ()
+    code: tuple[str, ...] = ()
+    libraries: tuple[Change, ...] = ()
+    package: Change | None = None
+    redo: tuple[str, ...] = ()
+    asked: tuple[str, ...] = ()
+    unfinished: Unfinished | None = None
+    asks_models: bool = False
+    newest: bool = True
+    damaged: bool = False
+
+    @property
+    def up_to_date(self) -> bool:
+        """Whether nothing is to be done."""
+        done = self.snapshot is not None and not self.damaged
+        return done and not self.redo and not self.unfinished
+
+    @property
+    def unchanged(self) -> bool:
+        """Whether nothing at all differs, and the published state is the newest there is."""
+        differing = (self.files, self.settings, self.models, self.prompts, self.code, self.libraries)
+        return self.up_to_date and self.newest and not any(differing) and self.package is None
+
+
+def status_of(name: str, code: Mapping[str, Code]) -> Status:
+    """Compare a corpus with its published state; files are hashed, not parsed.
+
+    Args:
+        name: the corpus.
+        code: the code as it is now, by asset key ``schema/table``.
+
+    Raises:
+        GraphragError: the corpus or its settings cannot be used, or the published state is damaged.
+    """
+    store, warehouse = CorpusStore(), Warehouse()
+    settings = store.settings(name)
+    snapshot = published(warehouse, name)
+    files = changed_files(store, name, snapshot)
+    unfinished = _unfinished(name, snapshot)
+    if snapshot is None:
+        return Status(
+            name,
+            None,
+            files,
+            redo=tuple(stages_made("index")),
+            unfinished=unfinished,
+            asks_models=_asks_models(settings),
+        )
+    newest = snapshots(warehouse, name)[0].version == snapshot.version
+    compared = _compared(name, settings, snapshot, files, code, unfinished)
+    return replace(compared, newest=newest, damaged=not snapshot.intact())
+
+
+def _compared(
+    name: str,
+    settings: CorpusSettings,
+    snapshot: Published,
+    files: FileChanges,
+    code: Mapping[str, Code],
+    unfinished: Unfinished | None,
+) -> Status:
+    then: Mapping[str, Any] = snapshot.manifest
+    now = Origin(settings).told(None)
+    old, new = settings_then(settings, then), flattened(now["settings"])
+    changed = changed_settings(settings, snapshot)
+    prompts = [one.key for one in _common(then, "prompts", now["prompts"])]
+    models = [one for one in _common(then, "models", now["models"]) if one.key != "embedder"]
+    made_by = [one.key for one in _common(then, "code", {key: one.version for key, one in code.items()})]
+    stages = stages_of_settings(changed, old, new) | stages_of_prompts(prompts, new)
+    libraries = _common(then, "libraries", now["libraries"])
+    stages |= {code[key].stage for key in made_by}
+    stages |= stages_of_libraries((one.key for one in libraries), new)
+    if files:
+        stages.add("corpus")
+    redo = following(stages)
+    asked = [stage for stage in stages_made("request") if stage in stages]
+    package = compare_values({"package": then.get("package", now["package"])}, {"package": now["package"]})
+    return Status(
+        name,
+        snapshot,
+        files,
+        tuple(changed),
+        tuple(prompts),
+        tuple(models),
+        tuple(made_by),
+        tuple(libraries),
+        package[0] if package else None,
+        tuple(redo),
+        tuple(asked),
+        unfinished,
+        _asks_models(settings),
+    )
+
+
+def _asks_models(settings: CorpusSettings) -> bool:
+    return settings.embeds_at_endpoint or any(map(settings.asks_model, indexing_sections()))
+
+
+def _common(manifest: Mapping[str, Any], part: str, now: Mapping[str, Any]) -> list[Change]:
+    """What differs of the keys that both know: what is new to this package is no change of the corpus."""
+    before = manifest.get(part, {})
+    both = before.keys() & now.keys()
+    return compare_values({key: before[key] for key in both}, {key: now[key] for key in both})
+
+
+def _unfinished(name: str, snapshot: Published | None) -> Unfinished | None:
+    record = _last_index(name)
+    if record is None or record.dagster_run.status == DagsterRunStatus.SUCCESS:
+        return None
+    begun = datetime.fromtimestamp(record.start_time or record.create_timestamp.timestamp(), UTC)
+    if snapshot and begun <= _time(snapshot.published):
+        return None
+    run = record.dagster_run
+    failed = run.status in _ENDED
+    return Unfinished(
+        run.run_id,
+        "failed" if failed else "running or killed",
+        begun.isoformat(timespec="seconds"),
+        _failed_step(run.run_id) if failed else None,
+    )
+
+
+def _last_index(name: str) -> RunRecord | None:
+    with recorded() as instance:
+        if instance is None:
+            return None
+        records = instance.get_run_records(
+            RunsFilter(tags={"dagster/partition": name}), limit=_MOST_RUNS, order_by="id", ascending=False
+        )
+    return next((record for record in records if record.dagster_run.job_name in _INDEXING), None)
+
+
+def _failed_step(run_id: str) -> str | None:
+    with recorded() as instance:
+        if instance is None:
+            return None
+        failures = instance.get_records_for_run(run_id, of_type=DagsterEventType.STEP_FAILURE).records
+    return failures[0].event_log_entry.step_key if failures else None
+
+
+def _time(iso: str) -> datetime:
+    time = datetime.fromisoformat(iso)
+    return time if time.tzinfo else time.replace(tzinfo=UTC)

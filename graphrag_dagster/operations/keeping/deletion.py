@@ -1,0 +1,80 @@
+"""Everything made of a corpus is removed: all but its folder, and what Dagster keeps of it."""
+
+import shutil
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from graphrag_dagster.errors import HeldError, WarehouseError
+from graphrag_dagster.model_calls.memory.database import database_at
+from graphrag_dagster.model_calls.memory.upkeep import Pruned, Upkeep
+from graphrag_dagster.operations.keeping.residue import note_file
+from graphrag_dagster.resources.compaction import remove_leftovers
+from graphrag_dagster.resources.home import memory_file
+from graphrag_dagster.resources.published.manifest import folder_of
+from graphrag_dagster.resources.warehouse import Warehouse
+
+
+@dataclass(frozen=True, slots=True)
+class Deleted:
+    """The files and folders that went, and the replies that were forgotten."""
+
+    paths: tuple[Path, ...]
+    memory: Pruned
+
+
+def made_of(warehouse: Warehouse, corpus: str) -> list[Path]:
+    """Return the files and folders made of a corpus that there are, the working file first."""
+    file = warehouse.file(corpus)
+    places = [
+        file,
+        file.with_name(file.name + ".wal"),
+        file.parent / "reports" / corpus,
+        folder_of(warehouse, corpus),
+        note_file(warehouse, corpus),
+    ]
+    return [place for place in places if place.exists()]
+
+
+def delete_made(warehouse: Warehouse, corpus: str) -> Deleted:
+    """Delete what was made of a corpus, its accounts, and the replies that no other corpus uses.
+
+    Killed at any moment, it can be called again.
+
+    Raises:
+        HeldError: another process holds the working file.
+        WarehouseError: something cannot be deleted.
+        MemoryFileError: another process reads the file of replies for too long.
+    """
+    paths = made_of(warehouse, corpus)
+    file = warehouse.file(corpus)
+    try:
+        if file in paths:
+            _unlink_locked(warehouse, corpus, file)
+        for path in paths:
+            if path.is_dir():
+                shutil.rmtree(path)
+            else:
+                path.unlink(missing_ok=True)
+    except OSError as error:
+        raise WarehouseError(
+            f"{error.filename} cannot be deleted: {error.strerror}; end what uses it, and delete again"
+        ) from error
+    pruned = Pruned(0, 0, 0)
+    if memory_file().is_file():
+        pruned = Upkeep(database_at(memory_file())).prune(corpus, everything=True)
+    return Deleted(tuple(paths), pruned)
+
+
+def _unlink_locked(warehouse: Warehouse, corpus: str, file: Path) -> None:
+    """No other process may be at work on the file; one that is no DuckDB file is nobody's work."""
+    try:
+        with warehouse.connect(corpus):
+            remove_leftovers(file.resolve())
+            file.resolve().unlink()
+    except HeldError:
+        raise
+    except WarehouseError:
+        file.unlink()
+    with suppress(FileNotFoundError):
+        file.unlink()

@@ -1,0 +1,94 @@
+"""The extraction a corpus already has, and whether its rows may be taken over."""
+
+from collections.abc import Mapping
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+
+import polars as pl
+
+from graphrag_dagster.core.extraction.frames import ExtractionFrames
+from graphrag_dagster.core.ids import stable_id
+from graphrag_dagster.resources.warehouse import Warehouse
+from graphrag_dagster.settings import CorpusSettings
+from graphrag_dagster.tables import (
+    CLAIMS,
+    EXTRACTION_STATE,
+    GLEANED_ENTITIES,
+    GLEANED_RELATIONSHIPS,
+    QUARANTINE,
+    UNIT_LEDGER,
+)
+
+_TABLES = (GLEANED_ENTITIES, GLEANED_RELATIONSHIPS, CLAIMS, UNIT_LEDGER, QUARANTINE)
+_READERS = ("spacy", "thinc", "numpy", "py3langid")
+
+
+def state_of(settings: CorpusSettings, code: str) -> pl.DataFrame:
+    """Return all that decides what a text unit gives: rows of ``extraction.extraction_state``.
+
+    Args:
+        settings: of the corpus.
+        code: version of the code that extracts.
+    """
+    own, claims = settings.extraction, settings.claims
+    parts: dict[str, object] = {
+        "code": code,
+        "columns": stable_id(*(table.columns for table in _TABLES)),
+        "engine": settings.engine_of("extraction"),
+        "claims": settings.engine_of("claims") if claims.enabled else "none",
+        "dangling": own.dangling,
+        "pipeline": own.pipeline,
+        "languages": ", ".join(own.languages),
+        "pipeline version": _pipeline_version(own.pipeline),
+        **{package: version(package) for package in _READERS},
+    }
+    rows = sorted((name, str(value)) for name, value in parts.items())
+    return pl.DataFrame(rows, schema={"part": pl.String, "value": pl.String}, orient="row")
+
+
+def reusable_extraction(
+    warehouse: Warehouse, corpus: str, settings: CorpusSettings, state: pl.DataFrame
+) -> tuple[ExtractionFrames | None, str]:
+    """Return the corpus's extraction where its rows may be taken over, else None; and why not.
+
+    They are not where a model extracts: its replies are remembered, so that repeating costs nothing, while a
+    reply that a run does not use is forgotten when the memory is pruned.
+    """
+    if not _by_rules_alone(settings):
+        return None, "a model's replies are remembered one by one"
+    if not _pipeline_version(settings.extraction.pipeline):
+        return None, "the version of the spaCy pipeline cannot be told"
+    before = warehouse.read_if_present(EXTRACTION_STATE, corpus)
+    if before is None or before.is_empty():
+        return None, "there was no finished extraction"
+    old, new = _mapping(before), _mapping(state)
+    if changed := sorted(part for part in old.keys() | new.keys() if old.get(part) != new.get(part)):
+        return None, f"changed: {', '.join(changed)}"
+    with warehouse.reading(corpus) as reader:
+        entities, relationships, claims, ledger, quarantine = (reader.read(table) for table in _TABLES)
+    return ExtractionFrames(entities, relationships, claims, ledger, quarantine), "nothing was"
+
+
+def _by_rules_alone(settings: CorpusSettings) -> bool:
+    return not (settings.asks_model("extraction") or settings.asks_model("claims"))
+
+
+def begin_replacing(warehouse: Warehouse, corpus: str) -> None:
+    """Empty the state before the first table is replaced, so that a killed run leaves none to rely on."""
+    warehouse.write(EXTRACTION_STATE, corpus, pl.DataFrame(schema={"part": pl.String, "value": pl.String}))
+
+
+def _mapping(state: pl.DataFrame) -> Mapping[str, str]:
+    return dict(state.select("part", "value").iter_rows())
+
+
+def _pipeline_version(pipeline: str) -> str:
+    """Version of an installed pipeline, hash of one in a folder, else an empty string."""
+    folder = Path(pipeline)
+    if folder.is_dir():
+        files = sorted(file for file in folder.rglob("*") if file.is_file())
+        return stable_id(*(part for file in files for part in (file.relative_to(folder), file.read_bytes())))
+    try:
+        return version(pipeline)
+    except PackageNotFoundError:
+        return ""

@@ -1,0 +1,241 @@
+"""No residue: what came only from documents that are gone leaves the corpus's files with the next run.
+
+The run itself makes the tables of the index anew. What else may hold words of a document that was removed or
+edited is dealt with here: what other jobs made from the older index, remembered replies, freed blocks of the
+working file, older snapshots, and the report. All of it is decided by what lies on the disk, so that a run
+that was killed is completed by the next one:
+
+1. :func:`note_gone`, before the table of documents is replaced, writes the ids of those that go into a file.
+2. :func:`erase`, before publishing, and 3. :func:`clear_older`, after it, act on that file and on what the
+   kept snapshots have. The file is the last that goes.
+"""
+
+import json
+import shutil
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+import duckdb
+import polars as pl
+
+from graphrag_dagster import tables
+from graphrag_dagster.catalogue.registry import stages_made, users_of
+from graphrag_dagster.core.ids import stable_id
+from graphrag_dagster.errors import WarehouseError
+from graphrag_dagster.model_calls.memory.database import database_at
+from graphrag_dagster.model_calls.memory.upkeep import Pruned, Upkeep
+from graphrag_dagster.resources.compaction import Compacted, compact
+from graphrag_dagster.resources.durable import write_durably
+from graphrag_dagster.resources.home import memory_file
+from graphrag_dagster.resources.opening import CONFIG
+from graphrag_dagster.resources.published.manifest import folder_of
+from graphrag_dagster.resources.warehouse import Warehouse
+
+_TOLD = ("document_id", "path", "row", "source_id", "title", "date", "metadata")
+
+_SELECT = 'select document_id, path, "row", source_id, title, "date", metadata from corpus.documents'
+
+
+@dataclass(frozen=True, slots=True)
+class Erased:
+    """What was erased: how many documents are gone, the tables that went, replies, and sizes of the file."""
+
+    documents: int
+    dropped: tuple[str, ...]
+    memory: Pruned
+    file: Compacted
+
+    def metadata(self) -> dict[str, object]:
+        """As metadata of an asset."""
+        return {
+            "documents_gone": self.documents,
+            "tables_dropped": ", ".join(self.dropped) or "none",
+            "replies_forgotten": self.memory.replies,
+            "vectors_forgotten": self.memory.vectors,
+            "bytes_before": self.file.before,
+            "bytes_after": self.file.after,
+        }
+
+
+def note_gone(warehouse: Warehouse, corpus: str, documents: pl.DataFrame) -> None:
+    """Note which documents of the working file are not among those that will replace them; durably.
+
+    Args:
+        warehouse: the corpora's files.
+        corpus: its name.
+        documents: rows of ``corpus.documents`` as they will be written.
+    """
+    before = warehouse.read_if_present(tables.DOCUMENTS, corpus)
+    if before is None:
+        return
+    gone = _identities(before) - _identities(documents)
+    noted = _noted(warehouse, corpus)
+    if gone - noted:
+        write_durably(note_file(warehouse, corpus), json.dumps({"gone": sorted(gone | noted)}))
+
+
+def gone_documents(warehouse: Warehouse, corpus: str) -> set[str]:
+    """Return the ids of documents, with what is told of them, that an older state had and the last has not.
+
+    Older states are the kept snapshots and what :func:`note_gone` noted. A snapshot that cannot be read
+    counts as one such document.
+    """
+    now = warehouse.read_if_present(tables.DOCUMENTS, corpus)
+    if now is None:
+        return set()
+    known = _identities(now)
+    gone = _noted(warehouse, corpus) - known
+    for file in _snapshots(warehouse, corpus):
+        held = _held_by(file)
+        gone |= {f"unreadable: {file.name}"} if held is None else held - known
+    return gone
+
+
+def erase(warehouse: Warehouse, corpus: str) -> Erased | None:
+    """Erase what may come from gone documents, if any are gone; to be called when the index is made anew.
+
+    Tables of questions, answers, evaluation and studies were made from the older index as a whole: what of
+    them speaks of a document cannot be told from what does not, so all of them go, as if never made. So do
+    the replies that made them, and what tables an earlier version of this package left in its schemas.
+
+    Returns:
+        what was done; None where no document is gone.
+
+    Raises:
+        WarehouseError: the file is held by another process, or cannot be written anew.
+        MemoryFileError: another process reads the file of replies for too long.
+    """
+    gone = gone_documents(warehouse, corpus)
+    if not gone:
+        return None
+    dropped = _drop_made_from_index(warehouse, corpus)
+    pruned = Upkeep(database_at(memory_file())).prune(corpus, assets=users_of("index"))
+    return Erased(len(gone), tuple(dropped), pruned, compact(warehouse, corpus))
+
+
+def clear_older(warehouse: Warehouse, corpus: str, keep_version: str) -> list[str]:
+    """Delete the report and the older snapshots that may hold gone documents, once a newer one is published.
+
+    These are the snapshots with such documents and all that were made later, since their answers may still
+    speak of them. A reader that has one open keeps reading it; its bytes are freed when it is closed.
+
+    Returns:
+        the versions of the deleted snapshots.
+
+    Raises:
+        WarehouseError: a file cannot be deleted.
+    """
+    note = note_file(warehouse, corpus)
+    if not gone_documents(warehouse, corpus):
+        note.unlink(missing_ok=True)
+        return []
+    _remove(_reports(warehouse, corpus))
+    cleared = _tainted(warehouse, corpus, keep_version)
+    for file in cleared:
+        # The data last: as long as it is there, the next run knows that it has to go.
+        for ending in (".json", ".duckdb.wal", ".duckdb.tmp", ".duckdb"):
+            _remove(file.with_name(file.stem + ending))
+    note.unlink(missing_ok=True)
+    return [file.stem for file in cleared]
+
+
+def _tainted(warehouse: Warehouse, corpus: str, keep_version: str) -> list[Path]:
+    """The snapshots to delete, the newest first, so that a kill leaves the one that tells of the others."""
+    known = _identities(warehouse.read(tables.DOCUMENTS, corpus))
+    made = {file: file.stat().st_mtime for file in _snapshots(warehouse, corpus) if file.stem != keep_version}
+    held = {file: _held_by(file) for file in made}
+    holding = [file for file, ids in held.items() if ids is None or ids - known]
+    note = note_file(warehouse, corpus)
+    noted = [note.stat().st_mtime] if note.is_file() else []
+    since = min([made[file] for file in holding] + noted, default=float("inf"))
+    going = {file for file, when in made.items() if when >= since} | set(holding)
+    return sorted(going, key=lambda file: (made[file], file.name), reverse=True)
+
+
+def _drop_made_from_index(warehouse: Warehouse, corpus: str) -> list[str]:
+    declared = {table.full_name: table for table in tables.ALL_TABLES}
+    schemas = {table.schema for table in tables.ALL_TABLES}
+    with warehouse.connect(corpus) as connection:
+        present = connection.execute(
+            "select schema_name, table_name from duckdb_tables() where not internal and not temporary"
+        ).fetchall()
+        going = sorted(
+            f"{schema}.{name}"
+            for schema, name in present
+            if schema in schemas
+            and (
+                f"{schema}.{name}" not in declared
+                or declared[f"{schema}.{name}"].group in stages_made("request")
+            )
+        )
+        connection.begin()
+        for full_name in going:
+            schema, name = (part.replace('"', '""') for part in full_name.split(".", 1))
+            connection.execute(f'drop table "{schema}"."{name}"')
+        connection.commit()
+    return going
+
+
+def _identities(documents: pl.DataFrame) -> set[str]:
+    """Ids of the documents with what is told of them beside their texts, but not where they lie.
+
+    A title that is only the name of the file is left out: a document that was moved is not gone.
+    """
+    rows = documents.select(_TOLD).iter_rows()
+    return {
+        stable_id(identity, source, "" if _from_path(title, path, row) else title, date, told)
+        for identity, path, row, source, title, date, told in rows
+    }
+
+
+def _from_path(title: str, path: str, row: int | None) -> bool:
+    name = Path(path).stem
+    return title == (name if row is None else f"{name} (row {row})")
+
+
+def _held_by(file: Path) -> set[str] | None:
+    """Identities of a snapshot's documents; None where it cannot be read."""
+    try:
+        with duckdb.connect(str(file), read_only=True, config=CONFIG) as connection:
+            frame = pl.from_arrow(connection.execute(_SELECT).to_arrow_table())
+    except duckdb.Error:
+        return None
+    return _identities(frame) if isinstance(frame, pl.DataFrame) else None
+
+
+def _reports(warehouse: Warehouse, corpus: str) -> Path:
+    return warehouse.file(corpus).parent / "reports" / corpus
+
+
+def _snapshots(warehouse: Warehouse, corpus: str) -> Iterable[Path]:
+    return sorted(
+        file for file in folder_of(warehouse, corpus).glob("*.duckdb") if not file.name.startswith(".")
+    )
+
+
+def note_file(warehouse: Warehouse, corpus: str) -> Path:
+    """Where the ids of gone documents are noted until all that came from them is erased."""
+    file = warehouse.file(corpus)
+    return file.with_name(f".{file.name}.gone.json")
+
+
+def _noted(warehouse: Warehouse, corpus: str) -> set[str]:
+    note = note_file(warehouse, corpus)
+    try:
+        return set(map(str, json.loads(note.read_text(encoding="utf-8"))["gone"]))
+    except FileNotFoundError:
+        return set()
+    except (ValueError, KeyError, TypeError):
+        # It was written all the same: something is gone.
+        return {"unreadable note"}
+
+
+def _remove(path: Path) -> None:
+    try:
+        shutil.rmtree(path) if path.is_dir() else path.unlink(missing_ok=True)
+    except OSError as error:
+        raise WarehouseError(
+            f"{path} may hold texts of documents that are gone and cannot be deleted: {error.strerror}; end "
+            "what uses it, and run again"
+        ) from error

@@ -1,0 +1,1 @@
+"""What is before a run: calls, tokens, money and time."""

@@ -1,0 +1,218 @@
+"""The plan of a corpus: its real text units, rendered and counted as they would be sent, and nothing sent."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+import polars as pl
+
+from graphrag_dagster import prompts, tables
+from graphrag_dagster.core.accounting.planning import (
+    Estimate,
+    Range,
+    around,
+    exactly,
+    plan_extraction,
+    plan_reports,
+)
+from graphrag_dagster.core.accounting.prices import Price
+from graphrag_dagster.core.accounting.reply_sizes import names_and_pairs, reply_tokens
+from graphrag_dagster.core.corpus.documents import require_documents
+from graphrag_dagster.core.corpus.text_units import cut
+from graphrag_dagster.core.language.chat.port import ChatRequest
+from graphrag_dagster.core.language.llm.extraction.graph import LlmGraphExtractor
+from graphrag_dagster.core.text.tokens import get_tokenizer
+from graphrag_dagster.model_calls.endpoint.chat import OpenAIChatModel
+from graphrag_dagster.model_calls.memory.account import price_of
+from graphrag_dagster.operations.planning.graph_plan import Unit, claims_estimate, merging_estimate
+from graphrag_dagster.operations.planning.known_replies import Known
+from graphrag_dagster.resources.corpora import CorpusStore
+from graphrag_dagster.resources.warehouse import Warehouse
+from graphrag_dagster.settings import CorpusSettings
+from graphrag_dagster.settings.model import ModelSettings, RoleName
+
+#: Tokens of an entity or a relationship in a context.
+_ELEMENT = 45
+_TASKS: dict[str, RoleName] = {
+    "extraction": "extract",
+    "claims": "extract",
+    "merging": "summarise",
+    "reports": "report",
+    "embeddings": "embed",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """Estimates by stage, and the prices that are known. ``experienced``: the model's replies are known."""
+
+    corpus: str
+    text_units: int
+    estimates: list[Estimate] = field(default_factory=list)
+    prices: dict[str, Price] = field(default_factory=dict)
+    experienced: bool = False
+
+    @property
+    def tokens(self) -> Range:
+        """Tokens of all stages, in and out."""
+        total = Range(0, 0, 0)
+        for one in self.estimates:
+            total = total + one.tokens
+        return total
+
+
+def plan_corpus(name: str) -> Plan:
+    """Return what an index of a corpus would ask of models now; what is remembered is left out.
+
+    Raises:
+        GraphragError: the corpus or its settings cannot be used.
+    """
+    store = CorpusStore()
+    return _Planner(name, store.settings(name), _units(store, name)).plan()
+
+
+def largest_data(name: str) -> dict[RoleName, int]:
+    """Return the most tokens of data that a prompt of a task is given, with the corpus as it is.
+
+    Text units are counted; of what is made of them the most is taken that is to be expected.
+
+    Raises:
+        GraphragError: the corpus or its settings cannot be used, or it has no documents.
+    """
+    store = CorpusStore()
+    return _Planner(name, store.settings(name), _units(store, name)).largest_data()
+
+
+def _units(store: CorpusStore, name: str) -> pl.DataFrame:
+    contents = store.read(name)
+    # A corpus that had documents may have lost them all.
+    if not Warehouse().exists(tables.DOCUMENTS, name):
+        require_documents(contents, store.folder(name))
+    return cut(contents.documents, **store.settings(name).text_units.model_dump())
+
+
+class _Planner:
+    def __init__(self, name: str, settings: CorpusSettings, units: pl.DataFrame) -> None:
+        self._name = name
+        self._settings = settings
+        self._texts: list[str] = units["text"].to_list()
+        self._unit_tokens = int(units["tokens"].sum())
+        self._largest_unit = int(units.select(pl.max("tokens")).item() or 0)
+        self._units: list[tuple[str, str]] = units.select("text_unit_id", "text").rows()
+        self._known = Known(settings.model, get_tokenizer(settings.text_units.encoding).count)
+        names = [names_and_pairs(text) for text in self._texts]
+        self._names = len({one for found, _ in names for one in found})
+        self._pairs = len({one for _, found in names for one in found})
+
+    def plan(self) -> Plan:
+        made = list(self._stages())
+        prices = {one.model: self._price(one) for one in made}
+        return Plan(
+            self._name,
+            len(self._texts),
+            made,
+            {model: price for model, price in prices.items() if price},
+            self._known.average("extract", "extract_graph") is not None,
+        )
+
+    def _stages(self) -> Iterator[Estimate]:
+        own = self._settings
+        if own.asks_model("extraction"):
+            requests = self._requests()
+            new = self._known.new("extract", requests)
+            yield self._extraction(requests, new)
+        else:
+            new = self._never_extracted()
+        are_new = set(new)
+        units = [Unit(*self._units[place], place in are_new) for place in range(len(self._units))]
+        if own.asks_model("claims"):
+            yield claims_estimate(self._name, own, units, self._known)
+        if own.asks_model("graph"):
+            yield merging_estimate(self._name, own, units, self._known)
+        if own.asks_model("reports"):
+            yield self._reports()
+        if own.embeds_at_endpoint:
+            yield self._embeddings()
+
+    def largest_data(self) -> dict[RoleName, int]:
+        """See :func:`largest_data`."""
+        own = self._settings
+        elements = max((self._names + self._pairs) * _ELEMENT * 2, self._unit_tokens)
+        reports = int(self._communities().high * own.model.for_role("report").reply_limit)
+        return {
+            "extract": self._largest_unit,
+            "summarise": min(own.graph.max_input_tokens, elements),
+            "report": min(own.reports.context_tokens, elements),
+            "answer": min(own.search.context_tokens, self._unit_tokens + elements + reports),
+        }
+
+    def _requests(self) -> list[ChatRequest]:
+        settings, own = self._known.of_task("extract"), self._settings.extraction
+        extractor = LlmGraphExtractor(
+            OpenAIChatModel(settings),
+            prompts,
+            entity_types=own.entity_types,
+            examples=own.examples,
+            replies=settings.replies,
+            logit_bias=False,
+        )
+        return [extractor.first_request(text) for text in self._texts]
+
+    def _never_extracted(self) -> list[int]:
+        ledger = Warehouse().read_if_present(tables.UNIT_LEDGER, self._name)
+        before = set() if ledger is None else set(ledger["text_unit_id"])
+        return [place for place, (unit_id, _) in enumerate(self._units) if unit_id not in before]
+
+    def _extraction(self, requests: Sequence[ChatRequest], new: Sequence[int]) -> Estimate:
+        settings, gleaning = self._known.of_task("extract"), self._settings.extraction.gleaning
+        texts = [self._texts[place] for place in new]
+        calls, inputs, outputs = plan_extraction(
+            [self._known.size(requests[place]) for place in new],
+            reply_tokens(texts, json=settings.replies == "json_schema"),
+            rounds=gleaning.rounds,
+            check_first=gleaning.order == "check_first",
+            turn=self._known.tokens(prompts.load("glean_continue").text),
+            seen=self._known.average("extract", "extract_graph"),
+        )
+        remembered = len(requests) - len(new)
+        return Estimate("extraction", "extract_graph", settings.name, calls, inputs, outputs, remembered)
+
+    def _reports(self) -> Estimate:
+        settings = self._settings.model.for_role("report")
+        communities = self._communities()
+        prompt = self._known.tokens(
+            *(prompts.load(f"community_report_{part}").text for part in ("system", "user"))
+        )
+        elements = around(
+            float((self._names + self._pairs) * _ELEMENT), known=communities.low == communities.high
+        )
+        calls, inputs, outputs = plan_reports(
+            communities,
+            prompt,
+            self._settings.reports.context_tokens,
+            elements,
+            self._known.average("report", "community_report"),
+        )
+        return Estimate("reports", "community_report", settings.name, calls, inputs, outputs)
+
+    def _communities(self) -> Range:
+        made = Warehouse().read_if_present(tables.COMMUNITIES, self._name)
+        if made is None:
+            return around(max(self._names * 0.25, 1), known=False)
+        return exactly(float(made.height))
+
+    def _embeddings(self) -> Estimate:
+        model = self._settings.embeddings.model or ""
+        known, count = self._known.vectors(model, self._texts), len(self._texts)
+        share = 1 - known / max(count, 1)
+        entities = around(float(self._names * _ELEMENT), known=False)
+        reports = around(self._names * 0.25 * 500, known=False)
+        inputs = exactly(self._unit_tokens * share) + entities + reports
+        texts = around(self._names * 1.25, known=False) + exactly(count - known)
+        return Estimate("embeddings", "embed", model, texts * (1 / 64), inputs, exactly(0), known)
+
+    def _price(self, one: Estimate) -> Price | None:
+        return price_of(*self._endpoint(one))
+
+    def _endpoint(self, one: Estimate) -> tuple[ModelSettings, str, str]:
+        settings = self._settings.model.for_role(_TASKS[one.stage])
+        return settings, one.model, OpenAIChatModel(settings).connection.url

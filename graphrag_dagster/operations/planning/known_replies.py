@@ -1,0 +1,58 @@
+"""What is known before a model is asked: which replies are remembered, and how long others were."""
+
+from collections.abc import Callable, Sequence
+
+from graphrag_dagster.core.language.chat.port import ChatRequest
+from graphrag_dagster.model_calls.memory.database import database_at
+from graphrag_dagster.model_calls.memory.replies import Replies, reply_key, vector_key
+from graphrag_dagster.model_calls.memory.usage import UsageLog
+from graphrag_dagster.resources.home import memory_file
+from graphrag_dagster.settings.model import ModelSettings, RoleName
+
+#: Tokens that a chat template adds to a request.
+TEMPLATE = 8
+_ENOUGH_CALLS = 5
+
+
+class Known:
+    """What the memory of replies and accounts knows of a model.
+
+    Args:
+        settings: the section ``model`` of a corpus.
+        count: counts the tokens of a text.
+    """
+
+    def __init__(self, settings: ModelSettings, count: Callable[[str], int]) -> None:
+        self._settings = settings
+        self._count = count
+        database = database_at(memory_file())
+        self._replies = Replies(database)
+        self._log = UsageLog(database)
+
+    def of_task(self, task: RoleName) -> ModelSettings:
+        """Return the settings of a task."""
+        return self._settings.for_role(task)
+
+    def new(self, task: RoleName, requests: Sequence[ChatRequest]) -> list[int]:
+        """Return the places of the requests whose replies are not remembered."""
+        keys = [reply_key(self.of_task(task), request) for request in requests]
+        known = self._replies.has(keys)
+        return [place for place, key in enumerate(keys) if key not in known]
+
+    def vectors(self, model: str, texts: Sequence[str]) -> int:
+        """Return how many texts have a remembered vector."""
+        namespace = self.of_task("embed").namespace
+        return len(self._replies.has([vector_key(model, namespace, text) for text in texts]))
+
+    def size(self, request: ChatRequest) -> int:
+        """Return the tokens of a request."""
+        return sum(self._count(message.content) for message in request.messages) + TEMPLATE
+
+    def tokens(self, *texts: str) -> int:
+        """Return the tokens of a prompt that has these texts."""
+        return sum(map(self._count, texts)) + TEMPLATE
+
+    def average(self, task: RoleName, request: str) -> float | None:
+        """Return the tokens of this model's replies to such requests; None with too few of them."""
+        calls, tokens = self._log.written(request, self.of_task(task).name)
+        return tokens / calls if calls >= _ENOUGH_CALLS else None

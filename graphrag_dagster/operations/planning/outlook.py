@@ -1,0 +1,100 @@
+"""How big a corpus is and how long its index may take, told before it begins."""
+
+from dataclasses import dataclass
+from pathlib import PurePosixPath
+
+from graphrag_dagster.catalogue.registry import indexing_sections
+from graphrag_dagster.core.accounting.duration import extractive_seconds, model_seconds
+from graphrag_dagster.core.accounting.planning import Range
+from graphrag_dagster.errors import GraphragError
+from graphrag_dagster.model_calls.endpoint.chat import OpenAIChatModel
+from graphrag_dagster.model_calls.memory.ability_store import AbilityStore
+from graphrag_dagster.model_calls.memory.database import database_at
+from graphrag_dagster.model_calls.memory.indexings import Indexing, Indexings
+from graphrag_dagster.operations.planning.indexing_plan import plan_corpus
+from graphrag_dagster.resources.corpora import CorpusStore
+from graphrag_dagster.resources.home import memory_file
+from graphrag_dagster.settings import CorpusSettings
+
+#: Bytes of a word with its space; of formats that hold more than text nobody knows before they are read.
+_WORD = 6
+_PLAIN = frozenset({".txt", ".md", ".html", ".htm", ".csv", ".json", ".jsonl"})
+
+
+@dataclass(frozen=True, slots=True)
+class Outlook:
+    """What is before an index.
+
+    Attributes:
+        files: how many will be read.
+        bytes: of these files.
+        words: of the files that are plain text, about; None where there are others.
+        asks: the model that will be asked; None where none is.
+        calls: of the model, where these were planned.
+        seconds: how long it may take; None where nothing tells.
+        last: the last index of the corpus, where the same engines did it.
+    """
+
+    files: int
+    bytes: int
+    words: int | None
+    asks: str | None = None
+    calls: Range | None = None
+    seconds: Range | None = None
+    last: Indexing | None = None
+
+
+def outlook(name: str) -> Outlook:
+    """Return what is before an index of a corpus.
+
+    Where a model is asked and the corpus was not indexed by it before, the documents are read and planned.
+
+    Raises:
+        GraphragError: the corpus or its settings cannot be used.
+    """
+    store = CorpusStore()
+    settings, sizes = store.settings(name), store.sizes(name)
+    total = sum(sizes.values())
+    plain = all(PurePosixPath(path).suffix.lower() in _PLAIN for path in sizes)
+    words = total // _WORD if plain else None
+    last = Indexings(database_at(memory_file())).last(name)
+    if last and last.engines == engines_of(settings):
+        return Outlook(len(sizes), total, words, _model(settings), last=last)
+    if (model := _model(settings)) is None:
+        return Outlook(len(sizes), total, words, seconds=extractive_seconds(total))
+    try:
+        estimates = plan_corpus(name).estimates
+    except GraphragError:
+        # The run itself says what is wrong with the documents.
+        return Outlook(len(sizes), total, words, model)
+    calls = sum((one.calls for one in estimates), Range(0, 0, 0))
+    pace, seconds = _seconds_per_token(settings), None
+    if pace is not None:
+        asked = model_seconds(estimates, pace, settings.model.concurrency)
+        seconds = asked + extractive_seconds(total)
+    return Outlook(len(sizes), total, words, model, calls, seconds)
+
+
+def note_indexing(name: str, seconds: float) -> None:
+    """Keep what an index of a corpus took, for the next outlook."""
+    store = CorpusStore()
+    size = sum(store.sizes(name).values())
+    done = Indexing(engines_of(store.settings(name)), size, seconds)
+    Indexings(database_at(memory_file())).note(name, done)
+
+
+def engines_of(settings: CorpusSettings) -> str:
+    """Return who does the language tasks of an index."""
+    chosen = [f"{section} {settings.engine_of(section)}" for section in indexing_sections()]
+    return ", ".join([*chosen, settings.model.name if _model(settings) else "no model"])
+
+
+def _model(settings: CorpusSettings) -> str | None:
+    asked = any(map(settings.asks_model, indexing_sections()))
+    return settings.model.for_role("extract").name if asked else None
+
+
+def _seconds_per_token(settings: CorpusSettings) -> float | None:
+    model = OpenAIChatModel(settings.model.for_role("extract"))
+    store = AbilityStore(database_at(memory_file()))
+    return model.connection.pace.seconds_per_token or store.get_pace(model.connection.shown_url, model.name)

@@ -1,0 +1,1 @@
+"""Queries of users over a corpus's tables."""

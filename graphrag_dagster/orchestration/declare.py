@@ -1,0 +1,252 @@
+"""How a declared table becomes an asset: key, group, column schema, versions, condition, hooks, metadata."""
+
+import hashlib
+import io
+import re
+import warnings
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import wraps
+from inspect import isgeneratorfunction
+from time import monotonic
+from typing import Any
+
+import polars as pl
+from dagster import (
+    AssetExecutionContext,
+    AssetIn,
+    AssetKey,
+    AssetOut,
+    AssetsDefinition,
+    BetaWarning,
+    DataVersion,
+    MaterializeResult,
+    MetadataValue,
+    Output,
+    TableColumn,
+    TableColumnConstraints,
+    TableConstraints,
+    TableSchema,
+    asset,
+    multi_asset,
+)
+
+from graphrag_dagster.core.printable import printable
+from graphrag_dagster.errors import EndpointError
+from graphrag_dagster.orchestration.code_versions.versions import code_version
+from graphrag_dagster.orchestration.conditions import condition_of
+from graphrag_dagster.orchestration.hooks import HOOKS
+from graphrag_dagster.orchestration.partitions import CORPUS
+from graphrag_dagster.orchestration.retrying import retry_of
+from graphrag_dagster.tables import VECTOR, Table
+
+# Dagster 1.13 is pinned, and who runs an index can do nothing about what its authors call beta.
+warnings.filterwarnings("ignore", category=BetaWarning, module=r"graphrag_dagster\.orchestration\.declare")
+
+_SAMPLE_ROWS = 5
+_HASHED_ROWS = 500
+_CELL = 60
+
+
+def key_of(table: Table) -> AssetKey:
+    """The asset key ``[schema, table]``."""
+    return AssetKey(table.asset_key)
+
+
+def ins_of(*tables: Table, **named: Table) -> Mapping[str, AssetIn]:
+    """Inputs named like the tables, or as given by keyword, read as frames."""
+    by_name = {table.name: table for table in tables} | named
+    return {name: AssetIn(key=key_of(table)) for name, table in by_name.items()}
+
+
+def version_in(context: AssetExecutionContext, table: Table) -> str:
+    """Code version of the asset that is being made, under the key of one of its tables."""
+    return context.assets_def.code_versions_by_key[key_of(table)] or ""
+
+
+def column_schema(table: Table) -> TableSchema:
+    """The columns as Dagster shows them."""
+    columns = [TableColumn("corpus", "VARCHAR", "The corpus")]
+    for column in table.columns:
+        constraints = TableColumnConstraints(
+            nullable=column.nullable,
+            unique=table.key == (column.name,),
+            other=[f"one of {', '.join(column.values)}"] if column.values else None,
+        )
+        columns.append(TableColumn(column.name, column.type, column.meaning, constraints))
+    return TableSchema(columns, TableConstraints([f"key: corpus, {', '.join(table.key)}"]))
+
+
+def table_asset(
+    table: Table, *helpers: Callable[..., Any], also: Sequence[str] = (), **options: Any
+) -> Callable[[Callable[..., Any]], AssetsDefinition]:
+    """Decorate the function that makes a table, partitioned by corpus.
+
+    Args:
+        table: that it makes.
+        helpers: functions that are handed to it, whose code counts in its version.
+        also: places whose code counts beside what always does, as in :func:`code_version`.
+        options: those of ``asset``; a ``code_version`` among them is the asset's.
+    """
+
+    def decorate(function: Callable[..., Any]) -> AssetsDefinition:
+        if "code_version" not in options:
+            options["code_version"] = _version(table, (function, *helpers), also)
+        made: AssetsDefinition = asset(**_declared(table), hooks=HOOKS, partitions_def=CORPUS, **options)(
+            timed(function, table)
+        )
+        return made
+
+    return decorate
+
+
+def table_assets(
+    tables: Sequence[Table], *, also: Sequence[str] = (), **options: Any
+) -> Callable[[Callable[..., Any]], AssetsDefinition]:
+    """Decorate the generator that makes several tables at once, partitioned by corpus.
+
+    Args:
+        tables: in the order in which the generator yields them.
+        also: places whose code counts beside what always does, as in :func:`code_version`.
+        options: those of ``multi_asset``.
+    """
+
+    def decorate(function: Callable[..., Any]) -> AssetsDefinition:
+        outs = {
+            table.name: AssetOut(
+                **_declared(table),
+                description=table.meaning,
+                code_version=_version(table, (function,), also),
+            )
+            for table in tables
+        }
+        made: AssetsDefinition = multi_asset(outs=outs, hooks=HOOKS, partitions_def=CORPUS, **options)(
+            timed(function, *tables)
+        )
+        return made
+
+    return decorate
+
+
+def timed(function: Callable[..., Any], *tables: Table) -> Callable[..., Any]:
+    """Add to every result of a function or generator its seconds, and its data version where it is a table.
+
+    An endpoint that does not answer makes the step wait and try again
+    (:func:`graphrag_dagster.orchestration.retrying.retry_of`).
+    """
+
+    @wraps(function)
+    def run(*arguments: Any, **named: Any) -> Any:
+        begin = monotonic()
+        try:
+            return _completed(function(*arguments, **named), begin, tables)
+        except EndpointError as error:
+            if (retry := retry_of(error)) is None:
+                raise
+            raise retry from error
+
+    @wraps(function)
+    def generate(*arguments: Any, **named: Any) -> Iterator[Any]:
+        begin = monotonic()
+        try:
+            for made in function(*arguments, **named):
+                yield _completed(made, begin, tables)
+        except EndpointError as error:
+            if (retry := retry_of(error)) is None:
+                raise
+            raise retry from error
+
+    # Dagster reads off the function itself whether it gives one result or several.
+    return generate if isgeneratorfunction(function) else run
+
+
+def data_version(table: Table, frame: pl.DataFrame) -> DataVersion:
+    """Hash of a frame's content: the same for the same rows, whatever the order of rows and columns."""
+    vectors = [column.name for column in table.columns if column.type == VECTOR]
+    content = frame.sort([key for key in table.key if key in frame.columns])
+    names = sorted(name for name in frame.columns if name not in vectors)
+    digest = hashlib.sha256(repr(names).encode())
+    # In slices: the lines of a whole table take more memory than the table.
+    for rows in content.select(names).iter_slices(_HASHED_ROWS):
+        lines = io.BytesIO()
+        rows.write_ndjson(lines)
+        digest.update(lines.getbuffer())
+    for vector in vectors:
+        if vector in frame.columns:
+            for rows in content.select(vector).iter_slices(_HASHED_ROWS):
+                digest.update(rows[vector].explode().to_numpy().tobytes())
+    return DataVersion(digest.hexdigest()[:32])
+
+
+def _version(table: Table, functions: Iterable[Callable[..., Any]], also: Iterable[str]) -> str:
+    roots = (f"{one.__module__}:{one.__qualname__.partition('.')[0]}" for one in functions)
+    return code_version("/".join(table.asset_key), *roots, stage=table.group, also=also)
+
+
+def _declared(table: Table) -> dict[str, Any]:
+    return {
+        "key": key_of(table),
+        "group_name": table.group,
+        "automation_condition": condition_of(table.group),
+        "kinds": {"duckdb", "sql"} if table.sql else {"duckdb", "polars"},
+        "metadata": {
+            "dagster/column_schema": column_schema(table),
+            "dagster/table_name": table.full_name,
+        },
+    }
+
+
+def _completed(made: Any, begin: float, tables: Sequence[Table]) -> Any:
+    if isinstance(made, MaterializeResult):
+        return made._replace(metadata={**(made.metadata or {}), "seconds": round(monotonic() - begin, 3)})
+    by_name = {table.name: table for table in tables} if len(tables) > 1 else {made.output_name: tables[0]}
+    version = data_version(by_name[made.output_name], made.value)
+    return Output(
+        made.value,
+        output_name=made.output_name,
+        metadata={**(made.metadata or {}), "seconds": round(monotonic() - begin, 3)},
+        data_version=version,
+    )
+
+
+def output(table: Table, frame: pl.DataFrame, **metadata: Any) -> Output[pl.DataFrame]:
+    """The frame as an output named like its table, with row count, sample and the given metadata."""
+    return Output(frame, output_name=table.name, metadata={**describe(frame), **metadata})
+
+
+def result(frame: pl.DataFrame, **metadata: Any) -> Output[pl.DataFrame]:
+    """The frame as the only output of an asset, with row count, sample and the given metadata."""
+    return Output(frame, metadata={**describe(frame), **metadata})
+
+
+def describe(frame: pl.DataFrame) -> dict[str, Any]:
+    """Row count and the first rows."""
+    return {"dagster/row_count": frame.height, "sample": MetadataValue.md(markdown(frame.head(_SAMPLE_ROWS)))}
+
+
+def markdown(frame: pl.DataFrame) -> str:
+    """The frame as a Markdown table with shortened cells."""
+    lines = [_row(frame.columns), _row("---" for _ in frame.columns)]
+    lines += [_row(_cell(value) for value in row) for row in frame.iter_rows()]
+    return "\n".join(lines)
+
+
+def quoted(text: str) -> str:
+    """Return words of documents as code in a table: no link, picture or HTML comes of them."""
+    shown = printable(text).replace("|", "\\|")
+    fence = "`" * (max(map(len, re.findall("`+", shown)), default=0) + 1)
+    return f"{fence} {shown} {fence}" if shown.strip() else ""
+
+
+def counts(frame: pl.DataFrame, column: str) -> dict[str, int]:
+    """How often each value of the column occurs, sorted by value."""
+    return dict(frame.group_by(column).len().sort(column).iter_rows())
+
+
+def _row(cells: Iterable[str]) -> str:
+    return "| " + " | ".join(cells) + " |"
+
+
+def _cell(value: object) -> str:
+    text = "" if value is None else " ".join(str(value).split())
+    cut = text if len(text) <= _CELL else text[: _CELL - 1] + "…"
+    return cut if isinstance(value, bool | int | float) else quoted(cut)

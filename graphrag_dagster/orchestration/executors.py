@@ -1,0 +1,92 @@
+"""Where the steps of a run are carried out: a variable chooses, the definitions stay the same."""
+
+import os
+from collections.abc import Callable
+from importlib import import_module
+from typing import Any
+
+from dagster import ExecutorDefinition, Field, Int, Noneable, in_process_executor, multiprocess_executor
+
+from graphrag_dagster.errors import SettingsError
+from graphrag_dagster.resources.home import CACHE, CORPORA, HOME, WAREHOUSE, home
+
+EXECUTOR = "GRAPHRAG_DAGSTER_EXECUTOR"
+DEFAULT = "in_process"
+
+#: What a step elsewhere needs to find the files. Never keys: Ray shows a job's variables to all who see it.
+_PLACES = (HOME, CORPORA, WAREHOUSE, CACHE, EXECUTOR)
+
+
+def chosen_executor() -> ExecutorDefinition:
+    """The executor that ``$GRAPHRAG_DAGSTER_EXECUTOR`` names; default: ``in_process``.
+
+    Commands of the command line always run in their own process.
+
+    Raises:
+        SettingsError: there is no such executor, or the package that it comes with is not installed.
+    """
+    name = os.environ.get(EXECUTOR) or DEFAULT
+    if name not in _EXECUTORS:
+        raise SettingsError(f"{EXECUTOR} is {name!r}; allowed are {', '.join(_EXECUTORS)}")
+    return _EXECUTORS[name]()
+
+
+def _in_process() -> ExecutorDefinition:
+    return in_process_executor
+
+
+def _multiprocess() -> ExecutorDefinition:
+    def options(given: dict[str, Any]) -> dict[str, Any]:
+        # Only Dagster is loaded before a step is forked off. Polars starts threads when it is imported, and
+        # a fork of a process with threads may hang.
+        return {**given, "start_method": {"forkserver": {"preload_modules": ["dagster"]}}}
+
+    return multiprocess_executor.configured(
+        options,
+        name="multiprocess",
+        config_schema={
+            "max_concurrent": Field(
+                Noneable(Int), default_value=None, description="steps at once; default: one per processor"
+            )
+        },
+    )
+
+
+def _ray() -> ExecutorDefinition:
+    executor = _from_extra("dagster_ray", "ray_executor", "ray")
+    places = {HOME: str(home()), **{name: os.environ[name] for name in _PLACES if os.environ.get(name)}}
+    return executor.configured(
+        lambda given: {"ray": {**given, "env_vars": [f"{name}={value}" for name, value in places.items()]}},
+        name="ray",
+        config_schema={
+            "address": Field(
+                Noneable(str), default_value=None, description="of the Ray cluster; default: $RAY_ADDRESS"
+            ),
+            "num_cpus": Field(float, default_value=1.0, description="processors that a step takes"),
+        },
+    )
+
+
+def _kubernetes() -> ExecutorDefinition:
+    return _from_extra("dagster_k8s", "k8s_job_executor", "kubernetes")
+
+
+def _from_extra(module: str, attribute: str, extra: str) -> ExecutorDefinition:
+    try:
+        found = getattr(import_module(module), attribute)
+    except ImportError as error:
+        raise SettingsError(
+            f"{EXECUTOR} asks for an executor of {error.name or module}, which is not installed; install "
+            f"'graphrag-dagster[{extra}]'"
+        ) from error
+    if not isinstance(found, ExecutorDefinition):
+        raise SettingsError(f"{module}.{attribute} is no executor; install 'graphrag-dagster[{extra}]' anew")
+    return found
+
+
+_EXECUTORS: dict[str, Callable[[], ExecutorDefinition]] = {
+    DEFAULT: _in_process,
+    "multiprocess": _multiprocess,
+    "ray": _ray,
+    "k8s": _kubernetes,
+}

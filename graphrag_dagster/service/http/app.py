@@ -1,0 +1,68 @@
+"""The HTTP server's application."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
+
+from fastapi import Depends, FastAPI
+from fastapi.security import HTTPBearer
+
+from graphrag_dagster import __version__
+from graphrag_dagster.service.backend import Backend
+from graphrag_dagster.service.guarding.auth import Guard
+from graphrag_dagster.service.guarding.errors import LastResort, add_handlers, documented
+from graphrag_dagster.service.guarding.limits import BodyLimit
+from graphrag_dagster.service.guarding.settings import ServiceSettings
+from graphrag_dagster.service.http.corpora import corpora_router
+from graphrag_dagster.service.http.front import front_router
+from graphrag_dagster.service.library import Library
+from graphrag_dagster.service.models import Health
+from graphrag_dagster.service.openai.chat import chat_router
+from graphrag_dagster.service.tools.mcp_http import McpOverHttp
+
+
+def make_app(settings: ServiceSettings, library: Library | None = None) -> FastAPI:
+    """Return the application.
+
+    Args:
+        settings: token and limits.
+        library: where indexes are opened; default: the corpora of this machine.
+    """
+    backend = Backend(settings, library)
+    mcp = McpOverHttp(backend)
+
+    @asynccontextmanager
+    async def lifespan(_: FastAPI) -> AsyncIterator[None]:
+        async with mcp.running():
+            yield
+
+    app = FastAPI(
+        title="graphrag_dagster",
+        version=__version__,
+        description="Ask corpora, and look up what the answers rest on.",
+        lifespan=lifespan,
+        # The pages they would show load scripts from elsewhere.
+        docs_url=None,
+        redoc_url=None,
+    )
+    app.state.backend = backend
+
+    @app.get("/health", tags=["health"], responses=documented())
+    async def health() -> Health:
+        """Say that the server answers."""
+        return Health()
+
+    # The guard has checked the token before; this tells of it in the OpenAPI document.
+    guarded: dict[str, Any] = (
+        {"dependencies": [Depends(HTTPBearer(auto_error=False))]} if settings.token is not None else {}
+    )
+    app.include_router(front_router(backend))
+    app.include_router(corpora_router(backend), **guarded)
+    app.include_router(chat_router(backend), **guarded)
+    app.router.routes.append(mcp.route)
+    add_handlers(app)
+    # The last one added is the first to see a request.
+    app.add_middleware(BodyLimit, max_bytes=settings.max_body_bytes, seconds=settings.request_seconds)
+    app.add_middleware(Guard, settings=settings)
+    app.add_middleware(LastResort)
+    return app

@@ -1,0 +1,75 @@
+"""The routes below ``/corpora``."""
+
+from typing import Annotated
+
+from fastapi import APIRouter, Path, Query, Request
+from fastapi.responses import JSONResponse, Response
+
+from graphrag_dagster.service.asking import Question, unless_gone
+from graphrag_dagster.service.backend import Backend
+from graphrag_dagster.service.events import documented_stream, plain, stream, streaming
+from graphrag_dagster.service.guarding.errors import documented
+from graphrag_dagster.service.models import (
+    AnswerBody,
+    AskBody,
+    CorpusList,
+    EntityList,
+    ReportBody,
+    SourceBody,
+)
+
+Corpus = Annotated[str, Path(description="name of a corpus")]
+_STREAMED = documented_stream(
+    "The answer; with `stream` events: `delta` with a piece of its text, then `answer` or `error`.",
+    *("delta", "answer", "error"),
+)
+
+
+def corpora_router(backend: Backend) -> APIRouter:
+    """Return the routes to list, ask and look up corpora."""
+    router = APIRouter(prefix="/corpora", tags=["corpora"])
+
+    @router.get("", responses=documented())
+    async def list_corpora() -> CorpusList:
+        """List the corpora that can be asked."""
+        return await backend.corpora()
+
+    @router.post(
+        "/{corpus}/ask",
+        response_model=AnswerBody,
+        responses={200: _STREAMED, **documented(400, 404, 409, 429, 502, 504)},
+    )
+    async def ask(corpus: Corpus, body: AskBody, request: Request) -> Response:
+        """Answer a question from a corpus, with sources."""
+        history = tuple((turn.question, turn.answer) for turn in body.history)
+        question = Question(
+            body.question, body.method, body.level, history, body.response_type, body.general_knowledge
+        )
+        asking = await unless_gone(request, backend.ask(corpus, question))
+        if not body.stream:
+            answer = await unless_gone(request, asking.answer())
+            return JSONResponse(AnswerBody.of(answer).json_values())
+        settings = backend.settings
+        first = await unless_gone(request, asking.hear(settings.head_start_seconds))
+        return streaming(stream(asking, first, plain, settings.ping_seconds))
+
+    @router.get("/{corpus}/entities", responses=documented(400, 404, 409))
+    async def search_entities(
+        corpus: Corpus,
+        query: Annotated[str, Query(description="words to look for", min_length=1, max_length=4_000)],
+        limit: Annotated[int, Query(ge=1, le=100)] = 10,
+    ) -> EntityList:
+        """Find entities by words and meaning."""
+        return await backend.entities(corpus, query, limit)
+
+    @router.get("/{corpus}/reports/{report_id}", responses=documented(404, 409))
+    async def read_report(corpus: Corpus, report_id: str) -> ReportBody:
+        """Read a community report."""
+        return await backend.report(corpus, report_id)
+
+    @router.get("/{corpus}/sources/{text_unit_id}", responses=documented(404, 409))
+    async def read_source(corpus: Corpus, text_unit_id: str) -> SourceBody:
+        """Read a passage of a document."""
+        return await backend.source(corpus, text_unit_id)
+
+    return router

@@ -1,0 +1,1 @@
+"""Each corpus as a model of an OpenAI-compatible server."""

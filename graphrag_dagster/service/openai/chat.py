@@ -1,0 +1,137 @@
+"""The OpenAI-compatible routes below ``/v1``: each corpus is a model."""
+
+import time
+import uuid
+
+from fastapi import APIRouter, Request
+from fastapi.responses import JSONResponse, Response
+from fastapi.sse import format_sse_event
+
+from graphrag_dagster.core.search.context.answer import Answer
+from graphrag_dagster.service.asking import unless_gone
+from graphrag_dagster.service.backend import Backend
+from graphrag_dagster.service.events import Heard, documented_stream, event, stream, streaming
+from graphrag_dagster.service.guarding.errors import OPENAI_PREFIX, Refusal, documented, error_body
+from graphrag_dagster.service.openai.chat_models import (
+    ChatBody,
+    ChatCompletion,
+    ChatUsage,
+    Choice,
+    Model,
+    ModelList,
+    ReplyMessage,
+)
+from graphrag_dagster.service.openai.chat_text import MarkFilter, headed, listed_sources, question_of
+
+_LISTED_METHODS = ("global", "local", "dynamic", "drift", "basic")
+_DONE = format_sse_event(data_str="[DONE]")
+_STREAMED = documented_stream("The answer; with `stream` chunks of it as events.")
+
+
+def usage_of(answer: Answer) -> ChatUsage:
+    """Return the tokens of an answer."""
+    used = answer.usage
+    return ChatUsage(
+        prompt_tokens=used.input_tokens,
+        completion_tokens=used.output_tokens,
+        total_tokens=used.input_tokens + used.output_tokens,
+    )
+
+
+class Chunks:
+    """Renders what is heard of one answer as chunks of a chat completion.
+
+    Args:
+        model: as it was asked for.
+        with_usage: end with a chunk that tells the tokens.
+    """
+
+    def __init__(self, model: str, *, with_usage: bool) -> None:
+        self._head = {
+            "id": f"chatcmpl-{uuid.uuid4().hex}",
+            "object": "chat.completion.chunk",
+            "created": int(time.time()),
+            "model": model,
+        }
+        self._with_usage = with_usage
+        self._marks = MarkFilter()
+        self._begun = self._spoken = False
+
+    def render(self, heard: Heard | Refusal) -> list[bytes]:
+        """Return the events of a piece of text, of the answer or of an error."""
+        if isinstance(heard, Refusal):
+            return [event(error_body(OPENAI_PREFIX, heard))]
+        if isinstance(heard, Answer):
+            return self._ending(heard)
+        return self._text(self._marks.feed(heard)) if heard else []
+
+    def _ending(self, answer: Answer) -> list[bytes]:
+        text = self._marks.rest() if self._spoken else headed(answer)
+        events = self._text(text + listed_sources(answer))
+        events.append(self._chunk({}, finish_reason="stop"))
+        if self._with_usage:
+            events.append(event({**self._head, "choices": [], "usage": usage_of(answer).model_dump()}))
+        return [*events, _DONE]
+
+    def _text(self, text: str) -> list[bytes]:
+        if not text:
+            return []
+        self._spoken = True
+        delta = {"content": text} if self._begun else {"role": "assistant", "content": text}
+        self._begun = True
+        return [self._chunk(delta)]
+
+    def _chunk(self, delta: dict[str, str], finish_reason: str | None = None) -> bytes:
+        choice = {"index": 0, "delta": delta, "logprobs": None, "finish_reason": finish_reason}
+        return event({**self._head, "choices": [choice]})
+
+
+def completion(model: str, answer: Answer) -> ChatCompletion:
+    """Return an answer as a chat completion."""
+    message = ReplyMessage(content=headed(answer) + listed_sources(answer))
+    return ChatCompletion(
+        id=f"chatcmpl-{uuid.uuid4().hex}",
+        created=int(time.time()),
+        model=model,
+        choices=[Choice(message=message)],
+        usage=usage_of(answer),
+    )
+
+
+def chat_router(backend: Backend) -> APIRouter:
+    """Return the routes that an OpenAI client uses."""
+    router = APIRouter(prefix="/v1", tags=["OpenAI-compatible"])
+
+    @router.get("/models", responses=documented(openai=True))
+    async def list_models() -> ModelList:
+        """List the corpora as models, by themselves and with the methods that suit a chat."""
+        names = await backend.names()
+        ids = [i for name in names for i in (name, *(f"{name}:{method}" for method in _LISTED_METHODS))]
+        return ModelList(data=[Model(id=i) for i in ids])
+
+    @router.get("/models/{model}", responses=documented(404, openai=True))
+    async def read_model(model: str) -> Model:
+        """Say whether a corpus can be asked."""
+        if model.partition(":")[0] not in await backend.names():
+            raise Refusal(404, "model_not_found", f"there is no corpus for the model {model!r}")
+        return Model(id=model)
+
+    @router.post(
+        "/chat/completions",
+        response_model=ChatCompletion,
+        responses={200: _STREAMED, **documented(400, 404, 409, 429, 502, 504, openai=True)},
+    )
+    async def chat(body: ChatBody, request: Request) -> Response:
+        """Answer the last message of the user, with a list of sources."""
+        corpus, _, method = body.model.partition(":")
+        question = question_of(body.messages, method or None)
+        asking = await unless_gone(request, backend.ask(corpus, question))
+        if not body.stream:
+            answer = await unless_gone(request, asking.answer())
+            return JSONResponse(completion(body.model, answer).model_dump())
+        settings, options = backend.settings, body.stream_options
+        first = await unless_gone(request, asking.hear(settings.head_start_seconds))
+        chunks = Chunks(body.model, with_usage=bool(options and options.include_usage))
+        return streaming(stream(asking, first, chunks.render, settings.ping_seconds))
+
+    return router

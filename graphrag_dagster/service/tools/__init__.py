@@ -1,0 +1,1 @@
+"""The corpora as tools of the Model Context Protocol."""

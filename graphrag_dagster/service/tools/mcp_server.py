@@ -1,0 +1,168 @@
+"""The corpora as tools of the Model Context Protocol."""
+
+from collections.abc import Awaitable
+from typing import Annotated, TypeVar
+
+from mcp.server.mcpserver import MCPServer
+from mcp.server.mcpserver.exceptions import ToolError
+from mcp.types import ToolAnnotations
+from pydantic import BaseModel, Field
+
+from graphrag_dagster import __version__
+from graphrag_dagster.core.language.tasks import Engine, Usage
+from graphrag_dagster.core.printable import printable
+from graphrag_dagster.core.search.context.answer import Answer
+from graphrag_dagster.service.asking import Question
+from graphrag_dagster.service.backend import Backend
+from graphrag_dagster.service.guarding.errors import refusal_of
+from graphrag_dagster.service.guarding.settings import ServiceSettings
+from graphrag_dagster.service.library import Library
+from graphrag_dagster.service.models import (
+    GENERAL_KNOWLEDGE,
+    LEVELS,
+    METHODS,
+    RESPONSE_TYPES,
+    CorpusList,
+    EntityList,
+    ReportBody,
+    SourceBody,
+)
+
+INSTRUCTIONS = (
+    "Collections of documents (corpora) that can be asked. Begin with list_corpora. ask answers a question "
+    "from a corpus; the marks [1], [2] … in its text are the numbers of its sources, which quote the "
+    "documents. To check a source, read its passage with read_source or its report with read_report. An "
+    "answer that is refused means that the corpus says nothing about the question."
+)
+_READS = ToolAnnotations(read_only_hint=True, destructive_hint=False, idempotent_hint=True)
+_T = TypeVar("_T")
+
+Corpus = Annotated[str, Field(description="name of a corpus, from list_corpora")]
+
+
+class CitedSource(BaseModel):
+    """What a mark ``[number]`` in the answer stands for."""
+
+    number: int
+    kind: str = Field(description="what is cited: report, entity, relationship, claim or passage")
+    record_id: str = Field(description="id of the cited record; for a report, give it to read_report")
+    title: str
+    path: str | None = Field(description="document that is quoted")
+    text_unit_id: str | None = Field(description="passage that is quoted; give it to read_source")
+    quotation: str | None
+
+
+class CitedAnswer(BaseModel):
+    """An answer with its sources."""
+
+    text: str
+    refused: bool = Field(description="the corpus says nothing about the question")
+    method: str
+    level: int | None
+    engine: Engine = Field(description="extractive: sentences of the documents; llm: written by a model")
+    sources: list[CitedSource]
+    problems: list[str] = Field(description="what could not be used on the way")
+    usage: Usage
+
+    @classmethod
+    def of(cls, answer: Answer) -> "CitedAnswer":
+        """Return what a caller needs of an answer."""
+        return cls(
+            text=answer.text,
+            refused=answer.refused,
+            method=answer.method,
+            level=answer.level,
+            engine=answer.engine,
+            sources=[CitedSource.model_validate(s, from_attributes=True) for s in answer.sources],
+            problems=list(answer.problems),
+            usage=answer.usage,
+        )
+
+
+async def _told(work: Awaitable[_T]) -> _T:
+    """Do the work of a tool; what goes wrong is told as an error of the tool, with its mend."""
+    try:
+        return await work
+    except Exception as error:
+        raise ToolError(printable(refusal_of(error).message)) from None
+
+
+def make_server(backend: Backend) -> MCPServer:
+    """Return a server of the tools.
+
+    Args:
+        backend: what the tools use.
+    """
+    server = MCPServer(
+        "graphrag-dagster",
+        title="graphrag_dagster",
+        version=__version__,
+        instructions=INSTRUCTIONS,
+        log_level="WARNING",
+    )
+
+    @server.tool(title="List the corpora", annotations=_READS)
+    async def list_corpora() -> CorpusList:
+        """List the corpora that can be asked."""
+        return await _told(backend.corpora())
+
+    @server.tool(title="Ask a corpus", annotations=_READS)
+    async def ask(
+        corpus: Corpus,
+        question: Annotated[str, Field(description="a question in plain words")],
+        method: Annotated[str | None, Field(description=METHODS)] = None,
+        level: Annotated[str | None, Field(description=LEVELS)] = None,
+        response_type: Annotated[str | None, Field(description=RESPONSE_TYPES)] = None,
+        general_knowledge: Annotated[bool | None, Field(description=GENERAL_KNOWLEDGE)] = None,
+    ) -> CitedAnswer:
+        """Answer a question from the documents of a corpus, with quoted sources.
+
+        Good for questions about the whole collection (themes, overviews, comparisons) and about single
+        people, organisations, places and events in it. It may take a minute.
+        """
+
+        async def answer() -> CitedAnswer:
+            asked = Question(
+                question, method, level, response_type=response_type, general_knowledge=general_knowledge
+            )
+            asking = await backend.ask(corpus, asked)
+            return CitedAnswer.of(await asking.answer())
+
+        return await _told(answer())
+
+    @server.tool(title="Search the entities", annotations=_READS)
+    async def search_entities(
+        corpus: Corpus,
+        query: Annotated[str, Field(description="a name, or words that describe the entity", min_length=1)],
+        limit: Annotated[int, Field(description="how many at most", ge=1, le=100)] = 10,
+    ) -> EntityList:
+        """Find people, organisations, places and other entities of a corpus, with their descriptions."""
+        return await _told(backend.entities(corpus, query, limit))
+
+    @server.tool(title="Read a report", annotations=_READS)
+    async def read_report(
+        corpus: Corpus,
+        report_id: Annotated[str, Field(description="record_id of a source whose kind is report")],
+    ) -> ReportBody:
+        """Read the whole report on a community of entities."""
+        return await _told(backend.report(corpus, report_id))
+
+    @server.tool(title="Read a passage", annotations=_READS)
+    async def read_source(
+        corpus: Corpus,
+        text_unit_id: Annotated[str, Field(description="text_unit_id of a source")],
+    ) -> SourceBody:
+        """Read the passage of a document that a source quotes, with its place in the document."""
+        return await _told(backend.source(corpus, text_unit_id))
+
+    return server
+
+
+def run_stdio(settings: ServiceSettings | None = None, library: Library | None = None) -> None:
+    """Serve the tools on standard input and output until the input ends.
+
+    Args:
+        settings: the limits; address and token mean nothing here.
+        library: where indexes are opened; default: the corpora of this machine.
+    """
+    make_server(Backend(settings or ServiceSettings(), library)).run("stdio")

@@ -1,0 +1,127 @@
+"""What is declared is whole: it names what there is, and what there is, is declared."""
+
+from collections import defaultdict
+from dataclasses import replace
+
+import pytest
+
+from graphrag_dagster import prompts, tables
+from graphrag_dagster.assets import ASSETS
+from graphrag_dagster.catalogue.registry import (
+    embedders,
+    engines,
+    formats,
+    loaded,
+    named,
+    ordered,
+    requested_with,
+    roles,
+    stage_of,
+    stages,
+    stages_made,
+    tasks,
+    users_of,
+)
+from graphrag_dagster.catalogue.stages import KINDS, STAGES, Stage
+from graphrag_dagster.catalogue.tasks import SHARED_PROMPTS
+from graphrag_dagster.core.changes import flattened
+from graphrag_dagster.errors import CatalogueError
+from graphrag_dagster.settings import CorpusSettings
+
+
+def test_every_prompt_is_sent_for_a_task_and_every_task_has_its_prompts() -> None:
+    sent = {name for task in tasks().values() for name in task.prompts}
+    assert sent | set(SHARED_PROMPTS) == set(prompts.all_prompts())
+    assert not sent.intersection(SHARED_PROMPTS)
+
+
+def test_every_table_is_of_a_stage_and_every_stage_has_tables() -> None:
+    assert {table.group for table in tables.ALL_TABLES} == set(stages())
+
+
+def test_stages_read_what_their_assets_depend_on() -> None:
+    group_of = {tuple(table.asset_key): table.group for table in tables.ALL_TABLES}
+    reading: dict[str, set[str]] = defaultdict(set)
+    for one in ASSETS:
+        for key, above in one.asset_deps.items():
+            if (group := group_of.get(tuple(key.path))) is not None:
+                reading[group] |= {group_of[tuple(dep.path)] for dep in above if tuple(dep.path) in group_of}
+    for name, stage in stages().items():
+        if stage.made == "run":
+            continue
+        assert reading[name] - {name} <= _above(name), name
+        assert set(stage.reads) <= reading[name] | set(stages_made("index")), name
+
+
+def _above(name: str) -> set[str]:
+    return {one for direct in stages()[name].reads for one in {direct, *_above(direct)}}
+
+
+def test_every_section_and_key_is_one_of_the_settings() -> None:
+    settings = CorpusSettings()
+    known = set(flattened(settings.model_dump(mode="json"))) | set(CorpusSettings.model_fields)
+    sections = [section for stage in stages().values() for section in stage.sections]
+    assert len(sections) == len(set(sections))
+    assert set(sections) <= set(CorpusSettings.model_fields)
+    keys = {key for stage in stages().values() for key in stage.without_effect}
+    keys |= {key for engine in engines().values() for key in (*engine.settings, *engine.library_settings)}
+    for key in keys:
+        section, _, name = key.partition(".")
+        assert key in known or name in type(getattr(settings, section)).model_fields, key
+
+
+def test_tasks_are_of_sections_that_choose_an_engine_and_of_roles() -> None:
+    settings = CorpusSettings()
+    for task in tasks().values():
+        assert settings.engine_of(task.section) in engines()
+        assert stage_of(task.section) in stages()
+        assert task.role in roles()
+
+
+def test_engines_make_what_they_say_they_do() -> None:
+    for engine in engines().values():
+        made = loaded(engine.factory)
+        assert set(engine.does) <= set(tasks())
+        for name in engine.does:
+            assert callable(getattr(made, name)), (engine.name, name)
+
+
+def test_what_is_declared_can_be_loaded() -> None:
+    for one in (*formats().values(), *embedders().values()):
+        assert callable(loaded(one.read if hasattr(one, "read") else one.factory)), one
+
+
+def test_stages_come_after_those_they_read() -> None:
+    names = list(stages())
+    for stage in stages().values():
+        assert all(names.index(one) < names.index(stage.name) for one in stage.reads)
+        assert set(stage.kinds) <= set(KINDS)
+
+
+def test_a_request_takes_the_requests_it_reads_with_it() -> None:
+    assert requested_with("questions") == ["questions"]
+    assert requested_with("answers") == ["questions", "answers"]
+    assert requested_with("evaluation") == ["questions", "answers", "evaluation"]
+
+
+def test_users_of_models_are_of_one_stage() -> None:
+    users = [*users_of("index"), *users_of("request"), *users_of("run")]
+    assert len(users) == len(set(users))
+
+
+def test_a_name_that_there_is_not_is_told_with_those_that_there_are() -> None:
+    with pytest.raises(CatalogueError, match="there is no engine 'lmm'; there are extractive, llm"):
+        named(engines(), "lmm", "engine")
+
+
+def test_a_stage_that_reads_one_there_is_not_is_refused() -> None:
+    with pytest.raises(CatalogueError, match="'weather'; there are corpus, extraction"):
+        ordered((*STAGES, Stage("forecast", reads=("weather",))))
+
+
+def test_stages_that_read_each_other_in_a_circle_are_refused() -> None:
+    circular = tuple(replace(one, reads=("reports",)) if one.name == "corpus" else one for one in STAGES)
+    with pytest.raises(
+        CatalogueError, match=r"in a circle: .*corpus.*reports|in a circle: .*reports.*corpus"
+    ):
+        ordered(circular)

@@ -1,0 +1,123 @@
+"""Engines, embedders and readers of other packages."""
+
+import logging
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from graphrag_dagster import Index
+from graphrag_dagster.catalogue.registry import embedders, engines, formats
+from graphrag_dagster.core.corpus.documents import read_corpus
+from graphrag_dagster.core.corpus.reader_process import reader_process
+from graphrag_dagster.errors import EngineError, SettingsError
+from graphrag_dagster.settings import parse_settings
+from support.commands import Run
+from support.plugins import plugged_in
+
+ENGINE = '''
+"""An engine that answers with what it is shown."""
+
+from graphrag_dagster.catalogue.engines import EmbedderKind, Engine
+from graphrag_dagster.catalogue.formats import Format
+from graphrag_dagster.core.files.records import Reading, Record
+from graphrag_dagster.core.language.embedders import StaticEmbedder
+from graphrag_dagster.core.language.tasks import FinalAnswer, PartialAnswer
+
+
+class Echo:
+    engine = "echo"
+
+    def map(self, question, chunks, rendered):
+        return [PartialAnswer(chunk[0].text, 50, (chunk[0].id,)) for chunk in chunks]
+
+    def reduce(self, question, partials):
+        return FinalAnswer(" ".join(one.text for one in partials), self.engine)
+
+    def answer(self, question, rows, rendered, history=()):
+        return FinalAnswer(f"{rows[0].text} [Data: {rows[0].kind.title()}s ({rows[0].id})]", self.engine)
+
+
+class Echoes:
+    def __init__(self, settings, desk):
+        pass
+
+    def answerer(self, listen, form):
+        return Echo()
+
+
+def read_lines(data, source):
+    return Reading([Record(line) for line in data.decode().splitlines()], "utf-8")
+
+
+ECHO = Engine("echo", "what it is shown", ("answerer",), Echoes)
+AGAIN = Engine("llm", "another model", ("answerer",), Echoes)
+VECTORS = EmbedderKind("plain", "vectors again", lambda settings, desk: StaticEmbedder())
+LINES = Format("lines", (".lines",), read_lines)
+'''
+POINTS = {
+    "graphrag_dagster.engines": {"echo": "echoing:ECHO", "llm": "echoing:AGAIN", "broken": "nowhere:ENGINE"},
+    "graphrag_dagster.embedders": {"plain": "echoing:VECTORS", "list": "echoing:POINTS"},
+    "graphrag_dagster.readers": {"lines": "echoing:LINES", "text": "echoing:LINES", "engine": "echoing:ECHO"},
+}
+
+
+@pytest.fixture
+def echo(tmp_path: Path) -> Iterator[None]:
+    folder = tmp_path / "packages"
+    folder.mkdir()
+    with plugged_in(folder, {"echoing.py": ENGINE}, POINTS):
+        yield
+
+
+@pytest.mark.usefixtures("echo")
+def test_an_engine_of_another_package_answers(coast: Path, run: Run) -> None:
+    (coast / "corpus.yaml").write_text("search: {engine: echo, method: local}\n")
+    answer = Index.open("coast").ask("Who built Skerry Light?")
+    assert answer.engine == "echo"
+    assert not answer.refused
+    assert answer.heading == ""
+    with pytest.raises(EngineError, match="echo has no rater; set search.engine to one of extractive, llm"):
+        Index.open("coast").ask("What is this about?", method="dynamic")
+    assert run("plan", "coast") == (0, "coast: no stage asks a model; nothing will be sent\n", "")
+
+
+@pytest.mark.usefixtures("echo")
+def test_settings_tell_which_engines_can_do_what_is_asked() -> None:
+    with pytest.raises(SettingsError, match="set reports.engine to one of extractive, llm"):
+        parse_settings({"reports": {"engine": "echo"}}, "corpus.yaml")
+    with pytest.raises(SettingsError, match="allowed: 'extractive', 'llm' or 'echo'"):
+        parse_settings({"engine": "ehco"}, "corpus.yaml")
+    assert parse_settings({"embeddings": {"embedder": "plain"}}, "x").embeddings.embedder == "plain"
+
+
+@pytest.mark.usefixtures("echo")
+def test_a_reader_of_another_package_reads(tmp_path: Path) -> None:
+    folder = tmp_path / "documents"
+    folder.mkdir()
+    (folder / "a.lines").write_text("Anna met Bert.\nBert met Cora.\n")
+    with reader_process() as process:
+        # It may have begun before the package was there.
+        process.close()
+    assert read_corpus(folder).documents["text"].to_list() == ["Anna met Bert.", "Bert met Cora."]
+
+
+@pytest.mark.usefixtures("echo")
+def test_what_is_of_no_use_is_left_out_with_one_warning(caplog: pytest.LogCaptureFixture) -> None:
+    with caplog.at_level(logging.WARNING):
+        for _ in range(2):
+            assert list(engines()) == ["extractive", "llm", "echo"]
+            assert list(embedders()) == ["static", "sentence-transformers", "endpoint", "plain"]
+            assert "lines" in formats()
+    told = [one.getMessage() for one in caplog.records]
+    assert len(told) == 5
+    assert any("'llm' of toy 1.0 is left out: there is already an engine llm" in one for one in told)
+    assert any("'broken' of toy 1.0 is left out: it cannot be loaded (ModuleNotFound" in one for one in told)
+    assert any("'list' of toy 1.0 is left out: it cannot be loaded (AttributeError" in one for one in told)
+    assert any("'text' of toy 1.0 is left out: it declares the name 'lines'" in one for one in told)
+    assert any("'engine' of toy 1.0 is left out: it names a Engine in place of" in one for one in told)
+
+
+def test_without_the_package_its_engine_is_unknown() -> None:
+    with pytest.raises(SettingsError, match="allowed: 'extractive' or 'llm'"):
+        parse_settings({"search": {"engine": "echo"}}, "corpus.yaml")

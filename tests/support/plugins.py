@@ -1,0 +1,49 @@
+"""Packages that plug in, installed for a test."""
+
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+
+from graphrag_dagster.catalogue import registry
+from graphrag_dagster.core.files.formats import extensions
+
+_CACHED = (registry.engines, registry.embedders, registry.ways, registry.formats, extensions)
+
+
+@contextmanager
+def plugged_in(
+    folder: Path, modules: Mapping[str, str], points: Mapping[str, Mapping[str, str]], name: str = "toy"
+) -> Iterator[None]:
+    """Install a package for as long as the block lasts.
+
+    Args:
+        folder: an empty folder that becomes its place.
+        modules: file name → source.
+        points: entry point group → name → ``module:attribute``.
+        name: of the distribution; its version is 1.0.
+    """
+    for file, source in modules.items():
+        (folder / file).write_text(source, encoding="utf-8")
+    told = folder / f"{name}-1.0.dist-info"
+    told.mkdir()
+    (told / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: 1.0\n", encoding="utf-8")
+    groups = (
+        f"[{group}]\n" + "".join(f"{one} = {target}\n" for one, target in names.items())
+        for group, names in points.items()
+    )
+    (told / "entry_points.txt").write_text("\n".join(groups), encoding="utf-8")
+    sys.path.insert(0, str(folder))
+    _forget()
+    try:
+        yield
+    finally:
+        sys.path.remove(str(folder))
+        for file in modules:
+            sys.modules.pop(Path(file).stem, None)
+        _forget()
+
+
+def _forget() -> None:
+    for one in _CACHED:
+        one.cache_clear()
