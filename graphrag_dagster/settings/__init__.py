@@ -65,7 +65,9 @@ class FileSettings(Section):
         DEFAULT_LIMITS.max_documents, description="a table-like file of more rows with text fails"
     )
     ignore: list[str] = Field(
-        default_factory=list, description="glob patterns below the folder that are not part of the corpus"
+        default_factory=list,
+        description="glob patterns of what is no part of the corpus: without a slash (`*.log`, `drafts`) at "
+        "any depth, with one (`news/*.csv`) from the corpus folder on; `**/` is any number of folders",
     )
 
 
@@ -303,7 +305,8 @@ class CorpusSettings(Section):
     )
     files: FileSettings = Field(default_factory=FileSettings)
     tables: dict[str, TableColumns] = Field(
-        default_factory=dict, description="glob pattern of table-like files → their columns"
+        default_factory=dict,
+        description="glob pattern, as in `files.ignore`, of table-like files → their columns",
     )
     text_units: TextUnitSettings = Field(default_factory=TextUnitSettings)
     extraction: ExtractionSettings = Field(default_factory=ExtractionSettings)

@@ -106,7 +106,7 @@ class EvaluationSettings(Section):
         description="formulas of relevancy, faithfulness, recall and precision, measured where a model "
         "judges; empty: none",
     )
-    resamples: Annotated[PositiveInt, Field(le=100_000)] = Field(
+    resamples: Annotated[int, Field(ge=2, le=100_000)] = Field(
         2000, description="resamples of the bootstrap intervals"
     )
     seed: Seed = Field(86, description="seed of the bootstrap")
