@@ -38,9 +38,13 @@ PARTS: Mapping[str, Part] = MappingProxyType(
         "catalogue.ways": Part.DECLARES,
         "core": Part.DECIDES,
         "core.accounting": Part.NONE,
+        # What is said of a way of answering: how it answers decides no report.
+        "core.evaluation.inference.measures:reads": Part.NONE,
+        "core.evaluation.inference.measures:uses_graph": Part.NONE,
         "core.files.own_folders": Part.NONE,
         "core.printable": Part.NONE,
         "core.progress": Part.NONE,
+        "core.search.sizes": Part.NONE,
         "core.system_errors": Part.NONE,
         "core.waiting": Part.NONE,
         "engines": Part.DECIDES,
