@@ -11,6 +11,7 @@ from graphrag_dagster.assets import ASSETS
 from graphrag_dagster.assets.evaluating.answers import options_code
 from graphrag_dagster.orchestration.code_versions.closure import Sources
 from graphrag_dagster.orchestration.code_versions.definitions import Module
+from graphrag_dagster.orchestration.code_versions.rooms import GIVEN, PARTS
 from graphrag_dagster.orchestration.code_versions.versions import (
     CodeVersions,
     prompts_by_task,
@@ -43,6 +44,7 @@ CALLED = {
     "reports/report_findings": "core/text/citations.py:parse_citations",
     "reports/report_references": "core/reports/references.py:References.resolve",
     "reports/report_contexts": "core/reports/packing.py:Packer.pack",
+    "reports/report_context_rows": "core/reports/packing.py:Packer.pack",
     "embeddings/text_units": "core/language/embedded_rows.py:embed_rows",
     "embeddings/entities": "assets/indexing/embeddings.py:_text_of_entity",
     "embeddings/community_reports": "core/reports/references.py:without_citations",
@@ -156,6 +158,15 @@ def test_every_asset_has_a_version_of_its_code_or_of_its_query() -> None:
     of_code = {key for key, spec in specs.items() if "sql" not in spec.kinds}
     assert of_code | {"answers/options"} == SUBJECTS.keys() == CALLED.keys()
     assert all(spec.code_version for spec in specs.values())
+
+
+def test_every_room_has_a_part_in_results_or_none(package: Sources) -> None:
+    rooms = {one.name.removesuffix(".py") for one in package.root.iterdir() if one.suffix in {"", ".py"}}
+    assert rooms - {"__init__"} <= PARTS.keys()
+    for place in PARTS.keys() | set(GIVEN):
+        module, _, name = place.partition(":")
+        assert package.module(module), place
+        assert not name or package.definition((module, name)), place
 
 
 @pytest.mark.parametrize("name", CALLED)
