@@ -40,9 +40,13 @@ PARTS: Mapping[str, Part] = MappingProxyType(
         "cli": Part.NONE,
         "core": Part.DECIDES,
         "core.accounting": Part.NONE,
+        # What is said of a way of answering: how it answers decides no report.
+        "core.evaluation.inference.measures:reads": Part.NONE,
+        "core.evaluation.inference.measures:uses_graph": Part.NONE,
         "core.files.own_folders": Part.NONE,
         "core.printable": Part.NONE,
         "core.progress": Part.NONE,
+        "core.search.sizes": Part.NONE,
         "core.system_errors": Part.NONE,
         "core.waiting": Part.NONE,
         "dbt_like_sql": Part.NONE,
