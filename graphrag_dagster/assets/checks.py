@@ -26,6 +26,7 @@ from graphrag_dagster.core.corpus.text_units import check_units
 from graphrag_dagster.core.extraction.ledger import check_ledger, nothing_read, unreadable_units
 from graphrag_dagster.core.graph.levels import check_partition
 from graphrag_dagster.core.printable import printable
+from graphrag_dagster.core.reports.row_checks import check_context_rows
 from graphrag_dagster.operations.keeping.shrinkage import shrinkage
 from graphrag_dagster.orchestration.declare import key_of
 from graphrag_dagster.orchestration.partitions import CORPUS
@@ -154,6 +155,16 @@ def _contexts_fit_budget(of: _Place) -> list[str]:
     return [f"{i}: {t} tokens, budget {budget}" for i, t in over["report_id", "tokens"].rows()]
 
 
+def _context_rows_show_records(of: _Place) -> list[str]:
+    records = {
+        "report": of.read(tables.COMMUNITY_REPORTS)["report_id"],
+        "entity": of.read(tables.ENTITIES)["entity_id"],
+        "claim": of.read(tables.MERGED_CLAIMS)["claim_id"],
+        "relationship": of.read(tables.RELATIONSHIPS)["relationship_id"],
+    }
+    return check_context_rows(of.read(tables.REPORT_CONTEXTS), of.read(tables.REPORT_CONTEXT_ROWS), records)
+
+
 _CHECKS = [
     *(_declared(table) for table in tables.ALL_TABLES),
     _Check(
@@ -219,6 +230,12 @@ _CHECKS = [
         "contexts_fit_budget",
         "No packed context is larger than the token budget",
         _contexts_fit_budget,
+    ),
+    _Check(
+        tables.REPORT_CONTEXT_ROWS,
+        "context_rows_show_records",
+        "The rows of every context are as many as it counts, and each shows a record that there is",
+        _context_rows_show_records,
     ),
 ]
 

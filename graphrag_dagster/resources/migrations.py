@@ -3,9 +3,10 @@
 The number of a file's format is in its table ``meta.format``; files made before that are of format 0. A
 change of the declared tables needs a step here only where rows must change: columns that are new are added
 when their table is written. A step may meet a file that has gone through it, so it must do no harm twice. It
-is written in plain SQL, since the declarations go on changing and a step must not.
+names tables and columns itself, since the declarations go on changing and a step must not.
 """
 
+from collections import defaultdict
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
@@ -13,6 +14,7 @@ from pathlib import Path
 import duckdb
 
 from graphrag_dagster.errors import WarehouseError
+from graphrag_dagster.resources.earlier_contexts import parts_shown
 
 _Step = Callable[[duckdb.DuckDBPyConnection], None]
 
@@ -123,11 +125,39 @@ def _mends_of_old_rows(connection: duckdb.DuckDBPyConnection) -> None:
             connection.execute(f"alter table {table} add column if not exists {column} INTEGER")
 
 
+def _rows_of_old_contexts(connection: duckdb.DuckDBPyConnection) -> None:
+    """4 → 5: rows of report contexts have a table; those of contexts made before are read off their texts."""
+    try:
+        stored = connection.execute("select corpus, report_id from reports.report_contexts").fetchall()
+    except duckdb.CatalogException:
+        return
+    connection.execute(
+        "create table if not exists reports.report_context_rows (corpus VARCHAR, report_id VARCHAR, "
+        "position INTEGER, kind VARCHAR, number INTEGER, record_id VARCHAR)"
+    )
+    known = connection.execute(
+        "select distinct corpus, report_id from reports.report_context_rows"
+    ).fetchall()
+    reports = defaultdict(list)
+    for corpus, report_id in sorted(set(stored).difference(known)):
+        reports[corpus].append(report_id)
+    for corpus, ids in reports.items():
+        for shown in parts_shown(connection, corpus, ids):
+            connection.register("shown", shown.to_arrow())
+            connection.execute(
+                "insert into reports.report_context_rows "
+                "select ?, report_id, position, kind, number, record_id from shown",
+                [corpus],
+            )
+            connection.unregister("shown")
+
+
 _STEPS: tuple[_Step, ...] = (
     _questions_of_old_answers,
     _distinct_entities_of_old_studies,
     _ranks_of_old_tests,
     _mends_of_old_rows,
+    _rows_of_old_contexts,
 )
 
 #: What this version writes: the number of steps there have been.

@@ -11,6 +11,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field, ValidationError, model_validator
 
 from graphrag_dagster.catalogue.registry import embedders, engines, tasks, tasks_of
+from graphrag_dagster.catalogue.ways import AUTO, WAYS, listed
 from graphrag_dagster.core.files.limits import DEFAULT_LIMITS
 from graphrag_dagster.core.language.answer_form import KNOWLEDGE_MARK, LONGEST_RESPONSE_TYPE
 from graphrag_dagster.core.language.exemplars import MOST_EXAMPLES, ClaimExample, GraphExample, foreign_type
@@ -64,7 +65,9 @@ class FileSettings(Section):
         DEFAULT_LIMITS.max_documents, description="a table-like file of more rows with text fails"
     )
     ignore: list[str] = Field(
-        default_factory=list, description="glob patterns below the folder that are not part of the corpus"
+        default_factory=list,
+        description="glob patterns of what is no part of the corpus: without a slash (`*.log`, `drafts`) at "
+        "any depth, with one (`news/*.csv`) from the corpus folder on; `**/` is any number of folders",
     )
 
 
@@ -251,10 +254,7 @@ class SearchSettings(Section):
     """Answering questions."""
 
     method: Method = Field(
-        "auto",
-        description="the way of answering unless the question says otherwise: auto chooses; global over the "
-        "reports of a level; dynamic over the relevant reports; local around entities; drift with follow-up "
-        "questions; basic from the nearest text units; or a condition of the paper, C0 to C3, TS, SS",
+        AUTO, description=f"the way of answering unless the question says otherwise: {listed(WAYS)}"
     )
     level: Annotated[int, Field(ge=0, le=100)] = Field(
         1, description="community level of global and dynamic, k of Ck"
@@ -305,7 +305,8 @@ class CorpusSettings(Section):
     )
     files: FileSettings = Field(default_factory=FileSettings)
     tables: dict[str, TableColumns] = Field(
-        default_factory=dict, description="glob pattern of table-like files → their columns"
+        default_factory=dict,
+        description="glob pattern, as in `files.ignore`, of table-like files → their columns",
     )
     text_units: TextUnitSettings = Field(default_factory=TextUnitSettings)
     extraction: ExtractionSettings = Field(default_factory=ExtractionSettings)

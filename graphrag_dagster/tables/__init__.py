@@ -7,7 +7,7 @@ column ``corpus``, which the warehouse adds on writing and leaves out on reading
 
 from graphrag_dagster.errors import WarehouseError
 from graphrag_dagster.tables.answers import ANSWER_CITATIONS, ANSWER_CONTEXTS, ANSWER_COSTS, ANSWERS
-from graphrag_dagster.tables.declaration import ENGINES, SPANS, VECTOR, Column, Table
+from graphrag_dagster.tables.declaration import SPANS, VECTOR, Column, Table
 from graphrag_dagster.tables.evaluation import (
     ALIGNMENT,
     ANSWER_CLAIMS,
@@ -50,6 +50,7 @@ from graphrag_dagster.tables.index import (
     QUARANTINE,
     RELATIONSHIP_GROUPS,
     RELATIONSHIPS,
+    REPORT_CONTEXT_ROWS,
     REPORT_CONTEXTS,
     REPORT_EMBEDDINGS,
     REPORT_FINDINGS,
@@ -101,6 +102,7 @@ ALL_TABLES: tuple[Table, ...] = (
     REPORT_FINDINGS,
     REPORT_REFERENCES,
     REPORT_CONTEXTS,
+    REPORT_CONTEXT_ROWS,
     TEXT_UNIT_EMBEDDINGS,
     ENTITY_EMBEDDINGS,
     REPORT_EMBEDDINGS,
@@ -182,7 +184,6 @@ __all__ = [
     "CORPUS_SUMMARY",
     "DIVERSITY_CLUSTERS",
     "DOCUMENTS",
-    "ENGINES",
     "ENTITIES",
     "ENTITY_EMBEDDINGS",
     "ENTITY_GROUPS",
@@ -205,6 +206,7 @@ __all__ = [
     "RELATIONSHIPS",
     "RELATIONSHIP_GROUPS",
     "REPORT_CONTEXTS",
+    "REPORT_CONTEXT_ROWS",
     "REPORT_EMBEDDINGS",
     "REPORT_FINDINGS",
     "REPORT_REFERENCES",

@@ -1,15 +1,20 @@
 """What a table is: columns, types, key, meaning, and the validation that follows from them."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from types import MappingProxyType
+from typing import overload
 
 import polars as pl
 
+from graphrag_dagster.catalogue.registry import engines
 from graphrag_dagster.errors import WarehouseError
 
 SPANS = 'STRUCT("start" INTEGER, "end" INTEGER)[]'
 VECTOR = "FLOAT[n]"
+#: Rows that are held as Python objects at once: these take several times the memory of a frame.
+_AT_ONCE = 50_000
 
 _POLARS_TYPES: Mapping[str, pl.DataType] = MappingProxyType(
     {
@@ -24,6 +29,34 @@ _POLARS_TYPES: Mapping[str, pl.DataType] = MappingProxyType(
 )
 
 
+class EngineNames(Sequence[str]):
+    """Names of the engines, behind further values; a column's closed set.
+
+    They are looked up when they are asked for, not when tables are declared: to know them, what other
+    packages add is imported, and that may import the tables.
+    """
+
+    def __init__(self, *before: str) -> None:
+        self._before = before
+
+    def __len__(self) -> int:
+        return len(self._all())
+
+    @overload
+    def __getitem__(self, place: int) -> str: ...
+    @overload
+    def __getitem__(self, place: slice) -> Sequence[str]: ...
+    def __getitem__(self, place: int | slice) -> str | Sequence[str]:
+        return self._all()[place]
+
+    def __repr__(self) -> str:
+        # The same whatever is installed: the declaration is, too.
+        return f"EngineNames{self._before!r}"
+
+    def _all(self) -> tuple[str, ...]:
+        return (*self._before, *engines())
+
+
 @dataclass(frozen=True)
 class Column:
     """A column: DuckDB type, meaning, and what must hold of it.
@@ -36,7 +69,7 @@ class Column:
     type: str
     meaning: str
     nullable: bool = False
-    values: tuple[str, ...] = ()
+    values: Sequence[str] = ()
     references: str | None = None
 
     def polars_type(self) -> pl.DataType | None:
@@ -82,14 +115,25 @@ class Table:
         """The columns in order, without ``corpus``."""
         return [column.name for column in self.columns]
 
+    def types(self, *names: str) -> dict[str, pl.DataType]:
+        """Return the Polars types of columns by name (vectors as lists); of all where none are named."""
+        chosen = map(self.column, names) if names else self.columns
+        return {c.name: c.polars_type() or pl.List(pl.Float32) for c in chosen}
+
     def empty(self) -> pl.DataFrame:
         """A frame with the declared columns and no rows (vectors as lists)."""
-        return pl.DataFrame(schema={c.name: c.polars_type() or pl.List(pl.Float32) for c in self.columns})
+        return pl.DataFrame(schema=self.types())
 
-    def frame(self, rows: list[dict[str, object]]) -> pl.DataFrame:
+    def rows(self, rows: Iterable[Mapping[str, object]]) -> pl.DataFrame:
+        """Build a frame of the declared types from rows, in their order."""
+        types, pending, parts = self.types(), iter(rows), [self.empty()]
+        while some := list(islice(pending, _AT_ONCE)):
+            parts.append(pl.DataFrame(some, schema=types, orient="row"))
+        return pl.concat(parts)
+
+    def frame(self, rows: Iterable[Mapping[str, object]]) -> pl.DataFrame:
         """Build a frame of the declared types from rows, sorted by the key."""
-        schema = {c.name: c.polars_type() or pl.List(pl.Float32) for c in self.columns}
-        return pl.DataFrame(rows, schema=schema, orient="row").sort(self.key)
+        return self.rows(rows).sort(self.key)
 
     def validated(self, frame: pl.DataFrame) -> pl.DataFrame:
         """Return the frame with columns in declared order and types, sorted by the key.
@@ -150,15 +194,14 @@ def column(
     meaning: str,
     *,
     nullable: bool = False,
-    values: tuple[str, ...] = (),
+    values: Sequence[str] = (),
     ref: str | None = None,
 ) -> Column:
     """Declare a column; ``ref`` is the ``schema.table.column`` that it refers to."""
     return Column(name, type_, meaning, nullable, values, ref)
 
 
-ENGINES = ("extractive", "llm")
-ENGINE = column("engine", "VARCHAR", "Which implementation made the row", values=ENGINES)
+ENGINE = column("engine", "VARCHAR", "Which implementation made the row", values=EngineNames())
 
 
 def repaired(name: str = "repaired", what: str = "Replies that were mended for it") -> Column:

@@ -1,6 +1,6 @@
 """The tables of an index, from files to embeddings."""
 
-from graphrag_dagster.tables.declaration import ENGINE, ENGINES, SPANS, VECTOR, Table, column, repaired
+from graphrag_dagster.tables.declaration import ENGINE, SPANS, VECTOR, EngineNames, Table, column, repaired
 
 _UNIT = column("text_unit_id", "VARCHAR", "Text unit it came from", ref="corpus.text_chunks.text_unit_id")
 _ROUND = column("round", "INTEGER", "0 for the first reply, 1… for gleanings")
@@ -17,7 +17,7 @@ _DESCRIPTION_ENGINE = column(
     "description_engine",
     "VARCHAR",
     "Who merged it: as_is for one distinct description",
-    values=("as_is", *ENGINES),
+    values=EngineNames("as_is"),
 )
 _DESCRIPTION_PROBLEM = column(
     "description_problem", "VARCHAR", "Why a model's reply was not used", nullable=True
@@ -513,6 +513,32 @@ REPORT_CONTEXTS = Table(
         column("claims", "INTEGER", "Claim rows in it"),
         column("reports", "INTEGER", "Sub-community reports substituted for their elements"),
         column("complete", "BOOLEAN", "Nothing was left out"),
+    ),
+)
+
+REPORT_CONTEXT_ROWS = Table(
+    "reports",
+    "report_context_rows",
+    "reports",
+    "The rows of each report's context: which record stands in it under which number",
+    ("report_id", "position"),
+    (
+        column("report_id", "VARCHAR", "Report", ref="graph.communities.community_id"),
+        column("position", "INTEGER", "Place in the context, 0…"),
+        column(
+            "kind",
+            "VARCHAR",
+            "What the row shows",
+            values=("report", "entity", "claim", "relationship"),
+        ),
+        column(
+            "number", "INTEGER", "Its number among the rows of its kind, 1…, by which its writer cites it"
+        ),
+        column(
+            "record_id",
+            "VARCHAR",
+            "Id of the sub-community's report, the entity, the claim or the relationship",
+        ),
     ),
 )
 

@@ -67,11 +67,10 @@ def claim(
     }  # fmt: skip
 
 
-CONTEXT = (
-    "-----Entities-----\nid,name,description\n1,Ann,all of Ann\n2,Bob,all of Bob\n3,Cy,all of Cy\n"
-    "-----Relationships-----\nid,source,target,description,combined_degree\n"
-    "1,Ann,Bob,ANN and BOB,3\n2,Bob,Cy,BOB and CY,3\n"
-)
+def shown(position: int, kind: str, number: int, record: str) -> dict[str, object]:
+    return {"report_id": "k1", "position": position, "kind": kind, "number": number, "record_id": record}
+
+
 ROWS: dict[tables.Table, list[dict[str, object]]] = {
     tables.FILES: [
         {"path": "a/one.txt", "status": "read"},
@@ -127,7 +126,12 @@ ROWS: dict[tables.Table, list[dict[str, object]]] = {
          "valid": True, "start_char": 13, "end_char": 24},
         {"report_id": "k1", "finding": 0, "position": 1, "kind": "entity", "cited_as": "9", "valid": False},
     ],
-    tables.REPORT_CONTEXTS: [{"report_id": "k1", "context": CONTEXT, "complete": True}],
+    tables.REPORT_CONTEXTS: [{"report_id": "k1", "complete": True}],
+    tables.REPORT_CONTEXT_ROWS: [
+        shown(0, "entity", 1, "e0ann"), shown(1, "entity", 2, "e1bob"), shown(2, "entity", 3, "e2cy"),
+        shown(3, "claim", 1, "m0"), shown(4, "claim", 2, "m1"),
+        shown(5, "relationship", 1, "r0"), shown(6, "relationship", 2, "r1"),
+    ],
     tables.ANSWERS: [
         {"answer_id": "a1", "question": "Who saw Cy?", "method": "local", "engine": "llm",
          "text": "# Sight\n\nIt is said. Bob saw Cy [1]. Nobody knows more."},
@@ -230,6 +234,10 @@ def test_a_report_leads_to_its_context_and_to_what_its_findings_cite(warehouse: 
     context, summary, finding = why(warehouse, "people", "report", "Three people").steps
     assert [(row.kind, row.id) for row in context.steps] == [
         ("entity", "e0ann"), ("entity", "e1bob"), ("entity", "e2cy"), ("relationship", "r0"), ("relationship", "r1"),
+        ("claim", "m0"), ("claim", "m1"),
+    ]  # fmt: skip
+    assert [(row.title, row.facts["number"]) for row in context.steps[1:6:2]] == [
+        ("Bob", 2), ("ANN – BOB", 1), ("Ann met and thanked Bob", 1)
     ]  # fmt: skip
     assert [step.id for step in summary.steps] == ["r0"]
     assert [words[3] for words in quotations(summary)] == ["Ann met Bob.", "Ann thanked Bob."]
@@ -292,14 +300,39 @@ def test_what_would_go_without_the_second_document(warehouse: Warehouse) -> None
     assert found.answers.select("citations", "shown").rows() == [(0, 2)]
 
 
-def test_contexts_that_leave_rows_out_are_read(warehouse: Warehouse) -> None:
-    only_ann = "-----Entities-----\nid,name,description\n1,Ann,all of Ann\n"
-    whole = warehouse.read(tables.REPORT_CONTEXTS, "people")
-    for context, counts in ((only_ann, [(1, 0, 0)]), (only_ann.replace("Ann", "Dora"), [])):
-        cut = whole.with_columns(context=pl.lit(context), complete=pl.lit(value=False))
-        warehouse.write(tables.REPORT_CONTEXTS, "people", cut)
+def test_only_what_a_context_shows_counts(warehouse: Warehouse) -> None:
+    whole = warehouse.read(tables.REPORT_CONTEXT_ROWS, "people")
+    for rows, counts in ((whole.head(1), [(1, 0, 0)]), (whole.clear(), [])):
+        warehouse.write(tables.REPORT_CONTEXT_ROWS, "people", rows)
         found = impact(warehouse, "people", "d1abc").reports
         assert found.select("entities", "relationships", "claims").rows() == counts
+
+
+def test_a_context_that_shows_an_affected_report_is_affected(warehouse: Warehouse) -> None:
+    def add(table: tables.Table, *rows: dict[str, object]) -> None:
+        (first, *_) = warehouse.read(table, "people").to_dicts()
+        kept = warehouse.read(table, "people").to_dicts()
+        warehouse.write(table, "people", table.frame([*kept, *(first | row for row in rows)]))
+
+    parents = ({"community_id": "k0", "level": 0}, {"community_id": "root", "level": 0})
+    add(tables.COMMUNITIES, *parents)
+    communities = warehouse.read(tables.COMMUNITIES, "people").with_columns(
+        level=pl.col("community_id").replace_strict({"k1": 2, "k0": 1, "root": 0}),
+        parent_id=pl.col("community_id").replace_strict({"k1": "k0", "k0": "root", "root": None}),
+    )
+    warehouse.write(tables.COMMUNITIES, "people", communities)
+    add(tables.COMMUNITY_REPORTS, {"report_id": "k0", "level": 1}, {"report_id": "root"})
+    add(
+        tables.REPORT_CONTEXT_ROWS,
+        shown(0, "report", 1, "k1") | {"report_id": "k0"},
+        shown(0, "report", 1, "k0") | {"report_id": "root"},
+    )
+    found = impact(warehouse, "people", "a/one.txt").reports
+    assert found.select("report_id", "entities", "reports", "holds").sort("report_id").rows() == [
+        ("k0", 0, 1, True),
+        ("k1", 3, 0, True),
+        ("root", 0, 1, True),
+    ]
 
 
 @pytest.mark.parametrize("asked", ["e1bob", "1", "BOB", " bob ", "e1bo"])

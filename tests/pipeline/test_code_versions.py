@@ -44,6 +44,7 @@ CALLED = {
     "reports/report_findings": "core/text/citations.py:parse_citations",
     "reports/report_references": "core/reports/references.py:References.resolve",
     "reports/report_contexts": "core/reports/packing.py:Packer.pack",
+    "reports/report_context_rows": "core/reports/packing.py:Packer.pack",
     "embeddings/text_units": "core/language/embedded_rows.py:embed_rows",
     "embeddings/entities": "assets/indexing/embeddings.py:_text_of_entity",
     "embeddings/community_reports": "core/reports/references.py:without_citations",

@@ -10,6 +10,7 @@ from graphrag_dagster.core.ids import stable_id
 from graphrag_dagster.core.language.tasks import Engine, Finding, Quote, ReportRequest, WrittenReport
 from graphrag_dagster.core.progress import listening
 from graphrag_dagster.core.reports.build import ReportFrames, build_reports
+from graphrag_dagster.core.reports.row_checks import check_context_rows
 from graphrag_dagster.core.text.citations import Citation
 from graphrag_dagster.errors import EngineError
 
@@ -105,6 +106,7 @@ def test_communities_that_fit_are_written_in_one_batch(graph: Graph) -> None:
     tables.REPORT_FINDINGS.validated(made.findings)
     tables.REPORT_REFERENCES.validated(made.references)
     tables.REPORT_CONTEXTS.validated(made.contexts)
+    tables.REPORT_CONTEXT_ROWS.validated(made.context_rows)
     assert made.contexts["complete"].all()
     assert dict(made.contexts.select("report_id", "entities").rows()) == {"p": 6, "q": 2, "l": 3, "r": 3}
 
@@ -144,6 +146,15 @@ def test_reports_of_children_stand_for_them_without_their_citations() -> None:
     assert "Data:" not in parent.context
     stored = made.contexts.filter(pl.col("report_id") == "p").select("tokens", "reports", "complete").row(0)
     assert stored == (words_of(parent.context), 1, False)
+    rows = made.context_rows.filter(pl.col("report_id") == "p").drop("report_id").rows()
+    assert rows == [
+        (0, "report", 1, "l"),
+        *((n, "entity", n, stable_id("entity", name)) for n, name in enumerate("def", 1)),
+        *(
+            (3 + n, "relationship", n, stable_id("relationship", *pair))
+            for n, pair in enumerate(("de", "df", "ef"), 1)
+        ),
+    ]
     assert [(item.text, item.entities) for item in parent.evidence] == [
         ("c knows d.", (1,)),
         ("d knows e.", (1, 2)),
@@ -152,6 +163,26 @@ def test_reports_of_children_stand_for_them_without_their_citations() -> None:
         ("a knows b.", ()),
         ("a knows c.", ()),
         ("b knows c.", ()),
+    ]
+
+
+def test_rows_that_are_missing_or_show_what_there_is_not_are_found(graph: Graph) -> None:
+    made = build(graph, QuotingWriter())
+    records = {
+        "report": made.reports["report_id"],
+        "entity": graph.entities["entity_id"],
+        "claim": graph.claims["claim_id"],
+        "relationship": graph.relationships["relationship_id"],
+    }
+    assert check_context_rows(made.contexts, made.context_rows, records) == []
+    of_q = made.context_rows.filter(pl.col("report_id") == "q")
+    others = made.context_rows.filter(pl.col("report_id") != "q")
+    assert check_context_rows(made.contexts, pl.concat([others, of_q.tail(1)]), records) == [
+        "q: 0 entity rows, its context has 2"
+    ]
+    lost = of_q.with_columns(record_id=pl.col("record_id").replace(stable_id("entity", "y"), "z"))
+    assert check_context_rows(made.contexts, pl.concat([others, lost]), records) == [
+        "q: its row 1 shows the entity z, which there is not"
     ]
 
 
@@ -170,7 +201,7 @@ def test_the_order_of_the_frames_does_not_matter(graph: Graph) -> None:
     for limit in (1000, 70, 20):
         one = build(graph, QuotingWriter(), limit)
         other = build(graph, QuotingWriter(), limit, backwards=True)
-        for name in ("reports", "findings", "references", "contexts"):
+        for name in ("reports", "findings", "references", "contexts", "context_rows"):
             assert getattr(one, name).equals(getattr(other, name))
 
 
@@ -191,6 +222,7 @@ def test_no_communities_no_reports(graph: Graph) -> None:
     made = build(empty, QuotingWriter())
     assert made.reports.is_empty()
     tables.REPORT_REFERENCES.validated(made.references)
+    tables.REPORT_CONTEXT_ROWS.validated(made.context_rows)
 
 
 def test_a_writer_that_loses_reports_is_refused(graph: Graph) -> None:

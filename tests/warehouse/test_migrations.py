@@ -181,6 +181,7 @@ def test_an_index_goes_on_from_an_old_file() -> None:
         # As it was before replies that were mended were counted, and as if reports had once had no tokens.
         connection.execute("alter table graph.entities drop column description_repaired")
         connection.execute("alter table reports.community_reports drop column tokens")
+        connection.execute("drop table reports.report_context_rows")
         connection.execute(BEFORE_THERE_WERE_QUESTIONS)
     with pytest.raises(WarehouseError, match="'tokens'.*materialise reports/community_reports"):
         warehouse.read(tables.COMMUNITY_REPORTS, "coast")

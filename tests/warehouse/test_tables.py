@@ -1,8 +1,16 @@
+import os
+import subprocess
+import sys
+from pathlib import Path
+
 import polars as pl
 import pytest
 
 from graphrag_dagster import tables
 from graphrag_dagster.errors import WarehouseError
+from support.plugins import plugged_in
+
+REPOSITORY = Path(__file__).parent.parent.parent
 
 MEMBERS = tables.COMMUNITY_MEMBERS
 
@@ -63,3 +71,45 @@ def test_a_value_outside_the_allowed_set_is_refused() -> None:
 def test_an_unknown_table_names_those_there_are() -> None:
     with pytest.raises(WarehouseError, match="graph.entities"):
         tables.table("graph.entity")
+
+
+PLUGIN = """
+from graphrag_dagster.catalogue.engines import Engine
+from graphrag_dagster.tables import CLAIMS
+
+FOUND = Engine("oracle", CLAIMS.meaning, ("answerer",), "nowhere:Nothing")
+"""
+NAMES = """
+from graphrag_dagster.tables import ANSWERS, ENTITIES
+
+print(*ANSWERS.column("engine").values)
+print(*ENTITIES.column("description_engine").values)
+print(repr(ANSWERS.columns + ENTITIES.columns))
+"""
+
+
+def test_the_engines_of_other_packages_may_have_made_a_row(tmp_path: Path) -> None:
+    declared = repr(tables.ANSWERS.columns + tables.ENTITIES.columns)
+    with plugged_in(
+        tmp_path, {"oracle.py": PLUGIN}, {"graphrag_dagster.engines": {"oracle": "oracle:FOUND"}}
+    ):
+        # In a process of its own the package is loaded while the tables, which it imports, are being asked.
+        shown = subprocess.run(
+            [sys.executable, "-c", NAMES],
+            env={**os.environ, "PYTHONPATH": os.pathsep.join((str(tmp_path), str(REPOSITORY)))},
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+    engines, merged, again = shown.stdout.splitlines()
+    assert (engines, merged) == ("extractive llm oracle", "as_is extractive llm oracle")
+    # Rows are taken over from an earlier run only where the declaration is the same.
+    assert again == declared
+    assert shown.stderr == ""
+
+
+def test_many_rows_keep_their_order() -> None:
+    rows = [{"part": f"{number:06}", "value": None} for number in range(120_000, 0, -1)]
+    frame = tables.EXTRACTION_STATE.rows(iter(rows))
+    assert frame["part"].to_list() == [row["part"] for row in rows]
+    assert frame.schema == tables.EXTRACTION_STATE.empty().schema

@@ -20,13 +20,14 @@ from graphrag_dagster.tables import (
     GLEANED_RELATIONSHIPS,
     MERGED_CLAIMS,
     RELATIONSHIPS,
+    REPORT_CONTEXT_ROWS,
     REPORT_CONTEXTS,
     REPORT_FINDINGS,
     REPORT_REFERENCES,
     TEXT_CHUNKS,
 )
 
-_TABLES = (COMMUNITY_REPORTS, REPORT_FINDINGS, REPORT_REFERENCES, REPORT_CONTEXTS)
+_TABLES = (COMMUNITY_REPORTS, REPORT_FINDINGS, REPORT_REFERENCES, REPORT_CONTEXTS, REPORT_CONTEXT_ROWS)
 
 
 @table_assets(
@@ -74,3 +75,4 @@ def reports(
     yield output(REPORT_FINDINGS, made.findings)
     yield output(REPORT_REFERENCES, made.references, invalid_citations=int((~made.references["valid"]).sum()))
     yield output(REPORT_CONTEXTS, made.contexts, largest_context_tokens=made.contexts["tokens"].max() or 0)
+    yield output(REPORT_CONTEXT_ROWS, made.context_rows)

@@ -20,32 +20,9 @@ from graphrag_dagster.core.files.records import Places, Source
 from graphrag_dagster.core.ids import stable_id
 from graphrag_dagster.core.progress import track
 from graphrag_dagster.errors import CorpusError
+from graphrag_dagster.tables import DOCUMENTS, FILES
 
 _LONGEST_REASON = 500
-
-_FILES = {
-    "path": pl.String,
-    "status": pl.String,
-    "reason": pl.String,
-    "duplicate_of": pl.String,
-    "format": pl.String,
-    "encoding": pl.String,
-    "bytes": pl.Int64,
-    "sha256": pl.String,
-    "documents": pl.Int32,
-}
-_DOCUMENTS = {
-    "document_id": pl.String,
-    "human_readable_id": pl.Int32,
-    "path": pl.String,
-    "row": pl.Int32,
-    "source_id": pl.String,
-    "title": pl.String,
-    "text": pl.String,
-    "characters": pl.Int32,
-    "date": pl.String,
-    "metadata": pl.String,
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,8 +114,8 @@ class _Gathering:
 
     def contents(self) -> CorpusContents:
         return CorpusContents(
-            pl.DataFrame(self._files, schema=_FILES, orient="row"),
-            pl.DataFrame(self._documents, schema=_DOCUMENTS, orient="row"),
+            FILES.rows(self._files),
+            DOCUMENTS.rows(self._documents),
             tuple(self._unused),
         )
 

@@ -9,23 +9,11 @@ from graphrag_dagster.core.corpus.unit_checks import check_units
 from graphrag_dagster.core.ids import stable_id
 from graphrag_dagster.core.text.tokens import Tokenizer, Window, get_tokenizer
 from graphrag_dagster.errors import SettingsError
+from graphrag_dagster.tables import TEXT_CHUNKS
 
 __all__ = ["STRATEGIES", "check_units", "cut"]
 
 STRATEGIES = ("tokens", "sentences", "none")
-
-_TEXT_CHUNKS = {
-    "text_unit_id": pl.String,
-    "human_readable_id": pl.Int32,
-    "document_id": pl.String,
-    "position": pl.Int32,
-    "start_char": pl.Int32,
-    "end_char": pl.Int32,
-    "text": pl.String,
-    "tokens": pl.Int32,
-    "encoding": pl.String,
-    "strategy": pl.String,
-}
 
 
 def cut(documents: pl.DataFrame, *, strategy: str, size: int, overlap: int, encoding: str) -> pl.DataFrame:
@@ -46,12 +34,9 @@ def cut(documents: pl.DataFrame, *, strategy: str, size: int, overlap: int, enco
     ordered = documents.select("human_readable_id", "document_id", "text").sort("human_readable_id")
     ids, texts = ordered["document_id"].to_list(), ordered["text"].to_list()
     windows = _windows(texts, strategy, size, overlap, tokenizer)
-    rows = _rows(ids, texts, windows)
-    return pl.DataFrame(
-        [(*row[:1], number, *row[1:], encoding, strategy) for number, row in enumerate(rows)],
-        schema=_TEXT_CHUNKS,
-        orient="row",
-    )
+    same = {"encoding": encoding, "strategy": strategy}
+    rows = enumerate(_rows(ids, texts, windows))
+    return TEXT_CHUNKS.rows({**row, **same, "human_readable_id": number} for number, row in rows)
 
 
 def _windows(
@@ -67,8 +52,16 @@ def _windows(
 
 def _rows(
     ids: Sequence[str], texts: Sequence[str], windows: Sequence[Sequence[Window]]
-) -> Iterator[tuple[str, str, int, int, int, str, int]]:
+) -> Iterator[dict[str, object]]:
     for document_id, text, parts in zip(ids, texts, windows, strict=True):
         for position, (start, end, tokens) in enumerate(parts):
             part = text[start:end]
-            yield stable_id(document_id, position, part), document_id, position, start, end, part, tokens
+            yield {
+                "text_unit_id": stable_id(document_id, position, part),
+                "document_id": document_id,
+                "position": position,
+                "start_char": start,
+                "end_char": end,
+                "text": part,
+                "tokens": tokens,
+            }

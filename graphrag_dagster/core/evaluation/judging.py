@@ -14,20 +14,14 @@ import polars as pl
 from graphrag_dagster.core.ids import stable_id
 from graphrag_dagster.core.language.judging import CRITERIA, Comparison, Criterion, Verdict
 from graphrag_dagster.errors import QuestionError
+from graphrag_dagster.tables import JUDGEMENTS, POSITION_BIAS
 
 #: Name of the row of :func:`position_bias` that takes all criteria together.
 ALL = "all"
 #: What an interval of 95 % leaves out at either end.
 _TAIL = 0.025
 _KEY = ("question_id", "condition_a", "condition_b", "criterion", "replicate")
-_VERDICTS = {
-    "winner": pl.String,
-    "score_a": pl.Float64,
-    "reason": pl.String,
-    "problem": pl.String,
-    "repaired": pl.Int32,
-    "model": pl.String,
-}
+_VERDICT = ("winner", "score_a", "reason", "problem", "repaired", "model")
 
 
 def comparisons(
@@ -60,10 +54,10 @@ def comparisons(
     _check(question_ids, conditions, criteria, replicates)
     pairs = list(combinations(conditions, 2))
     cells = [(question, a, b, _parity(question, a, b)) for question in question_ids for a, b in pairs]
-    names = {"question_id": pl.String, "condition_a": pl.String, "condition_b": pl.String, "parity": pl.Int32}
+    types = {**JUDGEMENTS.types("question_id", "condition_a", "condition_b"), "parity": pl.Int32()}
     turned = (pl.col("replicate") + pl.col("parity")) % 2 == 1
     plan = (
-        pl.DataFrame(cells, schema=names, orient="row")
+        pl.DataFrame(cells, schema=types, orient="row")
         .with_columns(criterion=pl.lit(list(criteria), pl.List(pl.String)))
         .explode("criterion")
         .with_columns(replicate=pl.lit(list(range(replicates)), pl.List(pl.Int32)))
@@ -176,7 +170,7 @@ def judged(plan: pl.DataFrame, verdicts: Iterable[Verdict], model: str) -> pl.Da
         used = model if verdict.usage.calls else None
         score = float(score_of(verdict.winner, first, a))
         rows.append((winner, score, verdict.reason, verdict.problem, verdict.usage.repaired, used))
-    return plan.hstack(pl.DataFrame(rows, schema=_VERDICTS, orient="row"))
+    return plan.hstack(pl.DataFrame(rows, schema=JUDGEMENTS.types(*_VERDICT), orient="row"))
 
 
 def position_bias(judgements: pl.DataFrame) -> pl.DataFrame:
@@ -209,7 +203,7 @@ def position_bias(judgements: pl.DataFrame) -> pl.DataFrame:
     numbers = table.select("first_wins", pl.col("judgements") - pl.col("ties")).iter_rows()
     shares = pl.DataFrame(
         [_share(wins, decided) for wins, decided in numbers],
-        schema=dict.fromkeys(("share", "ci_low", "ci_high", "p"), pl.Float64),
+        schema=POSITION_BIAS.types("share", "ci_low", "ci_high", "p"),
         orient="row",
     )
     return table.hstack(shares)

@@ -1,9 +1,9 @@
 """From extractions to the tables of the extraction stage: pure conversions."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
-from typing import Any, Final, Literal
+from typing import Final, Literal
 
 import polars as pl
 
@@ -18,37 +18,18 @@ from graphrag_dagster.core.language.tasks import (
     UnitState,
 )
 from graphrag_dagster.core.text.spans import Span
+from graphrag_dagster.tables import (
+    CLAIMS,
+    GLEANED_ENTITIES,
+    GLEANED_RELATIONSHIPS,
+    QUARANTINE,
+    UNIT_LEDGER,
+)
 
 #: Type of an entity that only a relationship names (``dangling: create``).
 UNKNOWN_TYPE: Final = "UNKNOWN"
 
-_SPANS = pl.List(pl.Struct({"start": pl.Int32, "end": pl.Int32}))
-_TEXT, _NUMBER = pl.String(), pl.Int32()
-_Schema = Mapping[str, pl.DataType]
-
-_ENTITIES: _Schema = {
-    "instance_id": _TEXT, "text_unit_id": _TEXT, "round": _NUMBER, "position": _NUMBER, "name": _TEXT,
-    "surface": _TEXT, "type": _TEXT, "description": _TEXT, "spans": _SPANS, "engine": _TEXT,
-}  # fmt: skip
-_RELATIONSHIPS: _Schema = {
-    "instance_id": _TEXT, "text_unit_id": _TEXT, "round": _NUMBER, "position": _NUMBER, "source": _TEXT,
-    "target": _TEXT, "description": _TEXT, "strength": pl.Float64(), "basis": _TEXT, "spans": _SPANS,
-    "engine": _TEXT,
-}  # fmt: skip
-_CLAIMS: _Schema = {
-    "claim_id": _TEXT, "human_readable_id": _NUMBER, "text_unit_id": _TEXT, "round": _NUMBER,
-    "position": _NUMBER, "subject": _TEXT, "object": _TEXT, "type": _TEXT, "status": _TEXT,
-    "description": _TEXT, "start_date": _TEXT, "end_date": _TEXT, "spans": _SPANS, "engine": _TEXT,
-}  # fmt: skip
-_LEDGER: _Schema = {
-    "text_unit_id": _TEXT, "state": _TEXT, "reason": _TEXT, "rounds": _NUMBER, "entities": _NUMBER,
-    "relationships": _NUMBER, "claims": _NUMBER, "repaired": _NUMBER, "quarantined": _NUMBER,
-    "calls": _NUMBER, "input_tokens": pl.Int64(), "output_tokens": pl.Int64(), "engine": _TEXT,
-}  # fmt: skip
-_QUARANTINE: _Schema = {
-    "quarantine_id": _TEXT, "text_unit_id": _TEXT, "round": _NUMBER, "position": _NUMBER, "kind": _TEXT,
-    "reason": _TEXT, "raw": _TEXT, "prompt": _TEXT, "engine": _TEXT,
-}  # fmt: skip
+_Row = dict[str, object]
 
 #: A unit that is several states at once is in the first of these.
 _STATES: tuple[UnitState, ...] = ("quarantined", "repaired", "extracted", "unreadable", "empty")
@@ -77,16 +58,13 @@ def extraction_frames(
     """
     units = list(extractions)
     return ExtractionFrames(
-        _frame((_entity(u, n, e, engine) for u in units for n, e in enumerate(u.entities)), _ENTITIES),
-        _frame(
-            (_relationship(u, n, r, engine) for u in units for n, r in enumerate(u.relationships)),
-            _RELATIONSHIPS,
+        GLEANED_ENTITIES.rows(_entity(u, n, e, engine) for u in units for n, e in enumerate(u.entities)),
+        GLEANED_RELATIONSHIPS.rows(
+            _relationship(u, n, r, engine) for u in units for n, r in enumerate(u.relationships)
         ),
-        _frame(_claims(units, claim_engine or engine), _CLAIMS),
-        _frame((_ledger_row(unit, engine) for unit in units), _LEDGER),
-        _frame(
-            (_put_aside(u, n, q, engine) for u in units for n, q in enumerate(u.quarantined)), _QUARANTINE
-        ),
+        CLAIMS.rows(_claims(units, claim_engine or engine)),
+        UNIT_LEDGER.rows(_ledger_row(unit, engine) for unit in units),
+        QUARANTINE.rows(_put_aside(u, n, q, engine) for u in units for n, q in enumerate(u.quarantined)),
     )
 
 
@@ -156,50 +134,93 @@ def _joined(graph: UnitExtraction, claims: UnitExtraction) -> UnitExtraction:
     )
 
 
-def _frame(rows: Iterable[tuple[Any, ...]], schema: _Schema) -> pl.DataFrame:
-    return pl.DataFrame(list(rows), schema=dict(schema), orient="row")
-
-
 def _spans(spans: Iterable[Span]) -> list[dict[str, int]]:
     return [{"start": span.start, "end": span.end} for span in spans]
 
 
-def _entity(unit: UnitExtraction, place: int, found: EntityInstance, engine: Engine) -> tuple[Any, ...]:
-    key = stable_id("entity", unit.unit_id, found.round, place)
-    what = (found.name, found.surface, found.type, found.description)
-    return (key, unit.unit_id, found.round, place, *what, _spans(found.spans), engine)
+def _entity(unit: UnitExtraction, place: int, found: EntityInstance, engine: Engine) -> _Row:
+    return {
+        "instance_id": stable_id("entity", unit.unit_id, found.round, place),
+        "text_unit_id": unit.unit_id,
+        "round": found.round,
+        "position": place,
+        "name": found.name,
+        "surface": found.surface,
+        "type": found.type,
+        "description": found.description,
+        "spans": _spans(found.spans),
+        "engine": engine,
+    }
 
 
-def _relationship(
-    unit: UnitExtraction, place: int, found: RelationshipInstance, engine: Engine
-) -> tuple[Any, ...]:
-    key = stable_id("relationship", unit.unit_id, found.round, place)
-    what = (found.source, found.target, found.description, found.strength, found.basis)
-    return (key, unit.unit_id, found.round, place, *what, _spans(found.spans), engine)
+def _relationship(unit: UnitExtraction, place: int, found: RelationshipInstance, engine: Engine) -> _Row:
+    return {
+        "instance_id": stable_id("relationship", unit.unit_id, found.round, place),
+        "text_unit_id": unit.unit_id,
+        "round": found.round,
+        "position": place,
+        "source": found.source,
+        "target": found.target,
+        "description": found.description,
+        "strength": found.strength,
+        "basis": found.basis,
+        "spans": _spans(found.spans),
+        "engine": engine,
+    }
 
 
-def _claims(units: Iterable[UnitExtraction], engine: Engine) -> Iterator[tuple[Any, ...]]:
+def _claims(units: Iterable[UnitExtraction], engine: Engine) -> Iterator[_Row]:
     every = chain.from_iterable(((unit, n, claim) for n, claim in enumerate(unit.claims)) for unit in units)
     for number, (unit, place, found) in enumerate(every):
         yield _claim(unit, number, place, found, engine)
 
 
-def _claim(
-    unit: UnitExtraction, number: int, place: int, found: ClaimInstance, engine: Engine
-) -> tuple[Any, ...]:
-    key = stable_id("claim", unit.unit_id, found.round, place)
-    what = (found.subject, found.object, found.type, found.status, found.description)
-    when = (found.start_date, found.end_date)
-    return (key, number, unit.unit_id, found.round, place, *what, *when, _spans(found.spans), engine)
+def _claim(unit: UnitExtraction, number: int, place: int, found: ClaimInstance, engine: Engine) -> _Row:
+    return {
+        "claim_id": stable_id("claim", unit.unit_id, found.round, place),
+        "human_readable_id": number,
+        "text_unit_id": unit.unit_id,
+        "round": found.round,
+        "position": place,
+        "subject": found.subject,
+        "object": found.object,
+        "type": found.type,
+        "status": found.status,
+        "description": found.description,
+        "start_date": found.start_date,
+        "end_date": found.end_date,
+        "spans": _spans(found.spans),
+        "engine": engine,
+    }
 
 
-def _ledger_row(unit: UnitExtraction, engine: Engine) -> tuple[Any, ...]:
-    records = (len(unit.entities), len(unit.relationships), len(unit.claims))
-    usage = (unit.usage.calls, unit.usage.input_tokens, unit.usage.output_tokens)
-    counts = (*records, unit.repaired, len(unit.quarantined))
-    return (unit.unit_id, unit.state, unit.reason, unit.rounds, *counts, *usage, engine)
+def _ledger_row(unit: UnitExtraction, engine: Engine) -> _Row:
+    return {
+        "text_unit_id": unit.unit_id,
+        "state": unit.state,
+        "reason": unit.reason,
+        "rounds": unit.rounds,
+        "entities": len(unit.entities),
+        "relationships": len(unit.relationships),
+        "claims": len(unit.claims),
+        "repaired": unit.repaired,
+        "quarantined": len(unit.quarantined),
+        "calls": unit.usage.calls,
+        "input_tokens": unit.usage.input_tokens,
+        "output_tokens": unit.usage.output_tokens,
+        "engine": engine,
+    }
 
 
-def _put_aside(unit: UnitExtraction, place: int, found: Quarantined, engine: Engine) -> tuple[Any, ...]:
-    key = stable_id("quarantine", unit.unit_id, found.round, place)
-    return (key, unit.unit_id, found.round, place, found.kind, found.reason, found.raw, found.prompt, engine)
+def _put_aside(unit: UnitExtraction, place: int, found: Quarantined, engine: Engine) -> _Row:
+    return {
+        "quarantine_id": stable_id("quarantine", unit.unit_id, found.round, place),
+        "text_unit_id": unit.unit_id,
+        "round": found.round,
+        "position": place,
+        "kind": found.kind,
+        "reason": found.reason,
+        "raw": found.raw,
+        "prompt": found.prompt,
+        "engine": engine,
+    }

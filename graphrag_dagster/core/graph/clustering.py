@@ -17,6 +17,7 @@ from graphrag_dagster.core.graph.leiden import LeidenOptions, clustered
 from graphrag_dagster.core.graph.network import Network, Profile, clustered_part, modularity, network
 from graphrag_dagster.core.graph.warm import clustered_from
 from graphrag_dagster.core.ids import stable_id
+from graphrag_dagster.tables import CLUSTERING_STATE
 
 Start = Literal["warm", "cold"]
 
@@ -24,20 +25,6 @@ Start = Literal["warm", "cold"]
 QUALITY = 0.99
 #: Up to so many edges a cold start is cheap enough to be made for comparison every time.
 _COMPARED_EDGES = 200_000
-
-_STATE = {
-    "clustering": pl.String(),
-    "start": pl.String(),
-    "edges": pl.Int64(),
-    "cold_edges": pl.Int64(),
-    "changed": pl.Float64(),
-    "modularity": pl.Float64(),
-    "cold_modularity": pl.Float64(),
-    "rules": pl.String(),
-    "edges_hash": pl.String(),
-    "communities_hash": pl.String(),
-}
-_COLD_EDGES = {"relationship_id": pl.String()}
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,7 +142,7 @@ def _changed(cold: int, left: int, now: int) -> float:
 
 
 def _cold(graph: _Graph, options: LeidenOptions) -> Clustering:
-    ids = pl.DataFrame({"relationship_id": graph.ids}, schema=_COLD_EDGES)
+    ids = graph.ids.to_frame("relationship_id")
     if not len(graph.part.low):
         return _made(graph, empty_hierarchy(), ids, "cold", (len(ids), 0.0, 0.0, 0.0))
     memberships = clustered(graph.part, options)
@@ -192,8 +179,20 @@ def _made(
     start: Start,
     measured: tuple[int, float, float, float],
 ) -> Clustering:
-    row = ("communities", start, len(graph.ids), *measured, graph.rules, graph.hash, _hash(hierarchy))
-    return Clustering(hierarchy, pl.DataFrame([row], schema=_STATE, orient="row"), cold_edges)
+    cold, changed, quality, cold_quality = measured
+    row = {
+        "clustering": "communities",
+        "start": start,
+        "edges": len(graph.ids),
+        "cold_edges": cold,
+        "changed": changed,
+        "modularity": quality,
+        "cold_modularity": cold_quality,
+        "rules": graph.rules,
+        "edges_hash": graph.hash,
+        "communities_hash": _hash(hierarchy),
+    }
+    return Clustering(hierarchy, CLUSTERING_STATE.rows([row]), cold_edges)
 
 
 def _modularity(graph: _Graph, memberships: pl.DataFrame, options: LeidenOptions) -> float:

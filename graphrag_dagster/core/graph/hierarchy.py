@@ -7,18 +7,7 @@ import polars as pl
 
 from graphrag_dagster.core.graph.matching import named
 from graphrag_dagster.core.graph.network import Network
-
-_COMMUNITIES = {
-    "community_id": pl.String(),
-    "human_readable_id": pl.Int32(),
-    "level": pl.Int32(),
-    "parent_id": pl.String(),
-    "is_leaf": pl.Boolean(),
-    "size": pl.Int32(),
-    "internal_edges": pl.Int32(),
-    "summed_degree": pl.Int32(),
-}
-_MEMBERS = {"community_id": pl.String(), "entity_id": pl.String(), "level": pl.Int32()}
+from graphrag_dagster.tables import COMMUNITIES, COMMUNITY_MEMBERS
 
 #: What a clustering gives: ``cluster`` numbers are unique over all levels, ``parent`` is null at level 0.
 MEMBERSHIPS = {"node": pl.Int64, "cluster": pl.Int64, "level": pl.Int32, "parent": pl.Int64}
@@ -34,7 +23,7 @@ class Hierarchy:
 
 def empty_hierarchy() -> Hierarchy:
     """The hierarchy of a graph without edges."""
-    return Hierarchy(pl.DataFrame(schema=_COMMUNITIES), pl.DataFrame(schema=_MEMBERS))
+    return Hierarchy(COMMUNITIES.empty(), COMMUNITY_MEMBERS.empty())
 
 
 def as_hierarchy(graph: Network, memberships: pl.DataFrame, previous: Hierarchy | None = None) -> Hierarchy:
@@ -70,8 +59,8 @@ def as_hierarchy(graph: Network, memberships: pl.DataFrame, previous: Hierarchy 
     communities = communities.with_columns(human_readable_id=pl.Series(numbers, dtype=pl.Int32))
     members = entries.with_columns(community_id=pl.col("cluster").replace_strict(ids, return_dtype=pl.String))
     return Hierarchy(
-        communities.select(pl.col(name).cast(type_) for name, type_ in _COMMUNITIES.items()),
-        members.select(list(_MEMBERS)).sort("community_id", "entity_id"),
+        communities.select(pl.col(name).cast(type_) for name, type_ in COMMUNITIES.types().items()),
+        members.select(COMMUNITY_MEMBERS.column_names).sort("community_id", "entity_id"),
     )
 
 

@@ -1,18 +1,15 @@
 """Which reports and answers show what goes or changes."""
 
-from collections.abc import Collection
 from dataclasses import dataclass
 from functools import cached_property
 
 import polars as pl
 
-from graphrag_dagster.core.lineage.contexts import claim_keys
-from graphrag_dagster.core.lineage.packed import PackedRows, parse_context, report_key
 from graphrag_dagster.core.lineage.rows import Rows
 
 _KINDS = ("entities", "relationships", "claims", "degrees")
-_MEMBERS = ("community_id", "entity_id")
-_ENDS = ("relationship_id", "source", "target", "source_id", "target_id")
+_CONTEXT_ROWS = "reports.report_context_rows"
+_REPORTS_SHOWN = {"report_id": pl.String(), "reports": pl.UInt32()}
 
 
 @dataclass(frozen=True)
@@ -48,27 +45,14 @@ def affected_reports(rows: Rows, touched: Touched) -> pl.DataFrame:
     relationships of which only the combined degree changes, because an end loses a neighbour; ``reports``
     reports of sub-communities that are themselves among the result. ``holds``: more than ``degrees``.
     """
-    degrees = _other_degrees(rows, touched.relationships)
-    inside = _inside(rows, touched, degrees)
-    contexts = rows.of("reports.report_contexts", "report_id", inside["report_id"], ("report_id", "complete"))
-    cut = contexts.filter(~pl.col("complete"))["report_id"]
-    whole = inside.join(contexts.filter("complete"), on="report_id", how="semi")
-    counted = whole.with_columns(reports=pl.lit(0, pl.UInt32)).select("report_id", *_KINDS, "reports")
-    written = rows.of(
-        "reports.community_reports",
-        "report_id",
-        inside["report_id"],
-        ("report_id", "human_readable_id", "level", "title", "engine"),
-    )
-    parsed = _packed(rows, written.filter(pl.col("report_id").is_in(cut.implode())), touched, degrees, whole)
-    found = pl.concat([counted, parsed.select(counted.columns).cast(counted.schema)])
+    found = _with_sub_communities(rows, _shown(rows, touched))
     shows = pl.sum_horizontal("entities", "relationships", "claims", "reports").cast(pl.Int64)
+    columns = ("report_id", "human_readable_id", "level", "title", "engine")
     return (
-        found.filter(pl.sum_horizontal(*_KINDS, "reports") > 0)
-        .join(written, on="report_id")
-        .select(
-            "report_id", "human_readable_id", "level", "title", "engine", *_KINDS, "reports", holds=shows > 0
+        found.join(
+            rows.of("reports.community_reports", "report_id", found["report_id"], columns), on="report_id"
         )
+        .select(*columns, *_KINDS, "reports", holds=shows > 0)
         .sort(-shows, -pl.col("degrees").cast(pl.Int64), "level", "report_id")
     )
 
@@ -112,89 +96,56 @@ def _other_degrees(rows: Rows, relationships: pl.DataFrame) -> pl.DataFrame:
     gone = relationships.filter("gone")
     ends = pl.concat([gone["source_id"], gone["target_id"]]).unique()
     around = pl.concat(
-        [rows.of("graph.relationships", end, ends, _ENDS) for end in ("source_id", "target_id")]
+        [
+            rows.of("graph.relationships", end, ends, ("relationship_id",))
+            for end in ("source_id", "target_id")
+        ]
     )
     return around.unique("relationship_id").join(relationships, on="relationship_id", how="anti")
 
 
-def _inside(rows: Rows, touched: Touched, degrees: pl.DataFrame) -> pl.DataFrame:
-    """What is touched inside each community: counts by ``report_id``, which is the community's id."""
-    claims = pl.concat([touched.claims.select("claim_id", name=end) for end in ("subject", "object")])
-    about = rows.of("graph.entities", "name", claims["name"].drop_nulls().unique(), ("entity_id", "name"))
-    ends = [frame[end] for frame in (touched.relationships, degrees) for end in ("source_id", "target_id")]
-    ids = pl.concat([touched.entities["entity_id"], about["entity_id"], *ends]).unique()
-    members = rows.of("graph.community_members", "entity_id", ids, _MEMBERS)
-    of_claims = claims.join(about, on="name").select("entity_id", "claim_id").unique()
-    counted = {
-        "entities": members.join(touched.entities, on="entity_id", how="semi"),
-        "relationships": _both_inside(members, touched.relationships),
-        "claims": members.join(of_claims, on="entity_id").unique(["community_id", "claim_id"]),
-        "degrees": _both_inside(members, degrees),
-    }
-    found = members.select("community_id").unique()
-    for name, rows_inside in counted.items():
-        sizes = rows_inside.group_by("community_id").agg(pl.len().alias(name))
-        found = found.join(sizes, on="community_id", how="left")
+def _shown(rows: Rows, touched: Touched) -> pl.DataFrame:
+    """How many rows of each report's context show what is touched: counts by ``report_id``."""
+    degrees = _other_degrees(rows, touched.relationships)
+    named = (
+        ("entity", "entities", touched.entities["entity_id"]),
+        ("relationship", "relationships", touched.relationships["relationship_id"]),
+        ("claim", "claims", touched.claims["claim_id"]),
+        ("relationship", "degrees", degrees["relationship_id"]),
+    )
+    records = pl.concat(
+        [
+            ids.alias("record_id").to_frame().select("record_id", kind=pl.lit(kind), counted=pl.lit(sort))
+            for kind, sort, ids in named
+        ]
+    )
     return (
-        found.with_columns(pl.col(*_KINDS).fill_null(0))
-        .filter(pl.sum_horizontal(*_KINDS) > 0)
-        .rename({"community_id": "report_id"})
+        rows.of(_CONTEXT_ROWS, "record_id", records["record_id"], ("report_id", "kind", "record_id"))
+        .join(records, on=["kind", "record_id"])
+        .group_by("report_id")
+        .agg((pl.col("counted") == sort).sum().alias(sort) for sort in _KINDS)
     )
 
 
-def _both_inside(members: pl.DataFrame, relationships: pl.DataFrame) -> pl.DataFrame:
-    return relationships.join(members, left_on="source_id", right_on="entity_id").join(
-        members, left_on=["community_id", "target_id"], right_on=["community_id", "entity_id"], how="semi"
+def _with_sub_communities(rows: Rows, shown: pl.DataFrame) -> pl.DataFrame:
+    """Count ``reports`` too: those of sub-communities in a context that are themselves among the result."""
+    below = rows.of(_CONTEXT_ROWS, "kind", ["report"], ("report_id", "record_id"))
+    levels = rows.of("graph.communities", "community_id", below["report_id"], ("community_id", "level"))
+    affected = set(shown["report_id"])
+    counts: dict[str, int] = {}
+    deepest_first = (
+        below.join(levels, left_on="report_id", right_on="community_id")
+        .group_by("level", "report_id")
+        .agg("record_id")
+        .sort("level", descending=True)
     )
-
-
-def _packed(
-    rows: Rows, cut: pl.DataFrame, touched: Touched, degrees: pl.DataFrame, whole: pl.DataFrame
-) -> pl.DataFrame:
-    """Counts for reports whose context leaves something out: what is shown is read off their contexts.
-
-    The deepest come first, since a context may show reports of sub-communities.
-    """
-    texts = rows.of("reports.report_contexts", "report_id", cut["report_id"], ("report_id", "context"))
-    packed = {report_id: parse_context(text) for report_id, text in texts.iter_rows()}
-    titles = _Titles(rows, packed)
-    affected = set(whole["report_id"])
-    entities = frozenset((name,) for name in touched.entities["name"])
-    relationships = frozenset(touched.relationships.select("source", "target").rows())
-    claims = frozenset(key for _, key in claim_keys(touched.claims))
-    changed = frozenset(degrees.select("source", "target").rows())
-    found: list[tuple[str, int, int, int, int, int]] = []
-    for report_id in cut.sort("level", "report_id", descending=[True, False])["report_id"]:
-        shown = packed[report_id]
-        counts = (
-            shown.holding("entity", entities),
-            shown.holding("relationship", relationships),
-            shown.holding("claim", claims),
-            shown.holding("relationship", changed),
-            shown.holding("report", titles.of(report_id, affected)),
-        )
-        if any(counts):
+    for report_id, children in deepest_first.select("report_id", "record_id").iter_rows():
+        if number := len(affected.intersection(children)):
             affected.add(report_id)
-        found.append((report_id, *counts))
-    schema = {"report_id": pl.String, **dict.fromkeys((*_KINDS, "reports"), pl.UInt32)}
-    return pl.DataFrame(found, schema=schema, orient="row")
-
-
-class _Titles:
-    """Keys of the reports of sub-communities."""
-
-    def __init__(self, rows: Rows, packed: dict[str, PackedRows]) -> None:
-        substituting = [one for one, shown in packed.items() if shown.keys["report"]]
-        children = rows.of("graph.communities", "parent_id", substituting, ("parent_id", "community_id"))
-        titles = rows.of(
-            "reports.community_reports", "report_id", children["community_id"], ("report_id", "title")
-        )
-        self._below: dict[str, list[tuple[str, str]]] = {}
-        named = children.join(titles, left_on="community_id", right_on="report_id")
-        for parent, child, title in named.select("parent_id", "community_id", "title").iter_rows():
-            self._below.setdefault(parent, []).append((child, title))
-
-    def of(self, report_id: str, affected: Collection[str]) -> frozenset[tuple[str, ...]]:
-        """Keys of those reports of sub-communities that are affected."""
-        below = self._below.get(report_id, ())
-        return frozenset(report_key(title) for child, title in below if child in affected)
+            counts[report_id] = number
+    reports = pl.DataFrame(
+        {"report_id": list(counts), "reports": list(counts.values())}, schema=_REPORTS_SHOWN
+    )
+    return shown.join(reports, on="report_id", how="full", coalesce=True).with_columns(
+        pl.col(*_KINDS, "reports").fill_null(0)
+    )

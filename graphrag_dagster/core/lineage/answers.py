@@ -10,16 +10,11 @@ from graphrag_dagster.core.lineage.instances import quoted
 from graphrag_dagster.core.lineage.places import Unit, units_of
 from graphrag_dagster.core.lineage.rows import Rows
 from graphrag_dagster.core.lineage.steps import Step
+from graphrag_dagster.core.lineage.titles import titles_of
 
 _MARKS = re.compile(r"(?:\s*\[\d+(?:,\s*\d+)*\])+")
 _HEADING = re.compile(r"(?:#{1,6}\s.*|\*\*[^*]*\*\*:?)\Z")
 _NUMBER = re.compile(r"\d+")
-_NAMED = {
-    "entity": ("graph.entities", "entity_id", pl.col("title")),
-    "relationship": ("graph.relationships", "relationship_id", pl.format("{} – {}", "source", "target")),
-    "claim": ("graph.claims", "claim_id", pl.col("description")),
-    "report": ("reports.community_reports", "report_id", pl.col("title")),
-}
 
 
 def answer_step(rows: Rows, answer_id: str, most: int | None) -> Step:
@@ -92,11 +87,7 @@ class _Cited:
                 citations.select(kind="via_kind", id="via_id").drop_nulls(),
             ]
         )
-        self._titles: dict[str, str] = {}
-        for kind, (table, key, title) in _NAMED.items():
-            ids = named.filter(pl.col("kind") == kind)["id"].unique()
-            columns = [key, *title.meta.root_names()]
-            self._titles |= dict(rows.of(table, key, ids, columns).select(key, label=title).iter_rows())
+        self._titles = titles_of(rows, named)
         self._units = units_of(rows, citations["text_unit_id"].drop_nulls().unique())
 
     def steps(self, numbers: tuple[int, ...]) -> tuple[Step, ...]:

@@ -5,14 +5,15 @@ from typing import Any
 
 import polars as pl
 
-from graphrag_dagster.core.lineage.contexts import Shown, shown_in
 from graphrag_dagster.core.lineage.instances import Instances, quoted
 from graphrag_dagster.core.lineage.places import units_of
 from graphrag_dagster.core.lineage.rows import Rows
 from graphrag_dagster.core.lineage.steps import Step
+from graphrag_dagster.core.lineage.titles import titles_of
 
 _CITED_INSTANCES = 2
 _KINDS = ("entity", "relationship", "claim", "report", "text_unit")
+_CONTEXT = ("report_id", "tokens", "complete", "entities", "relationships", "claims", "reports")
 
 
 class Reports:
@@ -31,7 +32,7 @@ class Reports:
     def report(self, report_id: str) -> Step:
         """Return a report with its context and with what it cites, down to the words."""
         (found,) = self._rows.of("reports.community_reports", "report_id", [report_id]).iter_rows(named=True)
-        contexts = self._rows.of("reports.report_contexts", "report_id", [report_id])
+        contexts = self._rows.of("reports.report_contexts", "report_id", [report_id], _CONTEXT)
         context = [self._context(row) for row in contexts.iter_rows(named=True)]
         facts = ("human_readable_id", "level", "rating", "tokens", "engine", "problem")
         return Step(
@@ -53,20 +54,23 @@ class Reports:
         }
 
     def _context(self, row: Mapping[str, Any]) -> Step:
-        shown = shown_in(self._rows, row["report_id"], row["context"])
-        facts = ("tokens", "complete", "entities", "relationships", "claims", "reports")
-        kept = [one for kind in _KINDS for one in self._cut([s for s in shown if s.row.kind == kind])]
+        shown = self._rows.of("reports.report_context_rows", "report_id", [row["report_id"]]).sort("position")
+        kept = pl.concat([self._cut(shown.filter(pl.col("kind") == kind)) for kind in _KINDS])
+        titles = titles_of(self._rows, kept.select("kind", id="record_id"))
         return Step(
             "context",
             row["report_id"],
             "what it was written from",
-            facts={name: row[name] for name in facts},
-            steps=tuple(_shown_step(one) for one in kept),
+            facts={name: row[name] for name in _CONTEXT if name != "report_id"},
+            steps=tuple(
+                Step(kind, identity, titles.get(identity, ""), facts={"number": number})
+                for kind, identity, number in kept.select("kind", "record_id", "number").iter_rows()
+            ),
             left_out=len(shown) - len(kept),
         )
 
-    def _cut(self, shown: list[Shown]) -> list[Shown]:
-        return shown[: self._most]
+    def _cut(self, shown: pl.DataFrame) -> pl.DataFrame:
+        return shown if self._most is None else shown.head(self._most)
 
     def _parts(self, ids: Sequence[str], most: int | None) -> dict[str, tuple[Step, ...]]:
         """The summary and the findings of reports, each with what it cites."""
@@ -130,8 +134,3 @@ class Reports:
                 step or Step(kind, identity or "", row["cited_as"], facts={"valid": False})
             )
         return made
-
-
-def _shown_step(shown: Shown) -> Step:
-    row = shown.row
-    return Step(row.kind, shown.record_id or "", row.title, facts={"number": row.number})

@@ -16,8 +16,8 @@ from graphrag_dagster.core.reports.rows import Sections, row
 class PackedContext:
     """A context and what its numbers mean: number i of a kind is the record ``ids[kind][i - 1]``.
 
-    ``tokens`` are those of the whole text. ``complete`` is false where elements of the community were left
-    out, cut, or replaced by the report of a sub-community.
+    The kinds of ``ids`` stand in the order of the text. ``tokens`` are those of the whole text. ``complete``
+    is false where elements of the community were left out, cut, or replaced by the report of a sub-community.
     """
 
     text: str

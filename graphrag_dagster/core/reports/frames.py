@@ -6,61 +6,27 @@ from dataclasses import dataclass, field, replace
 
 import polars as pl
 
-from graphrag_dagster.core.language.tasks import WrittenReport
+from graphrag_dagster.core.language.tasks import RecordKind, WrittenReport
 from graphrag_dagster.core.reports.context import PackedContext
 from graphrag_dagster.core.reports.references import Reference, References, without_citations
-
-_REPORTS = {
-    "report_id": pl.String(),
-    "human_readable_id": pl.Int32(),
-    "level": pl.Int32(),
-    "title": pl.String(),
-    "summary": pl.String(),
-    "rating": pl.Float64(),
-    "rating_explanation": pl.String(),
-    "content": pl.String(),
-    "tokens": pl.Int32(),
-    "engine": pl.String(),
-    "problem": pl.String(),
-    "repaired": pl.Int32(),
-}
-_FINDINGS = {
-    "report_id": pl.String(),
-    "position": pl.Int32(),
-    "summary": pl.String(),
-    "explanation": pl.String(),
-}
-_REFERENCES = {
-    "report_id": pl.String(),
-    "finding": pl.Int32(),
-    "position": pl.Int32(),
-    "kind": pl.String(),
-    "record_id": pl.String(),
-    "cited_as": pl.String(),
-    "valid": pl.Boolean(),
-    "start_char": pl.Int32(),
-    "end_char": pl.Int32(),
-}
-_CONTEXTS = {
-    "report_id": pl.String(),
-    "context": pl.String(),
-    "tokens": pl.Int32(),
-    "entities": pl.Int32(),
-    "relationships": pl.Int32(),
-    "claims": pl.Int32(),
-    "reports": pl.Int32(),
-    "complete": pl.Boolean(),
-}
+from graphrag_dagster.tables import (
+    COMMUNITY_REPORTS,
+    REPORT_CONTEXT_ROWS,
+    REPORT_CONTEXTS,
+    REPORT_FINDINGS,
+    REPORT_REFERENCES,
+)
 
 
 @dataclass(frozen=True, slots=True)
 class ReportFrames:
-    """Rows of ``community_reports``, ``report_findings``, ``report_references``, ``report_contexts``."""
+    """The tables of the stage ``reports``, each in the order of its key."""
 
     reports: pl.DataFrame
     findings: pl.DataFrame
     references: pl.DataFrame
     contexts: pl.DataFrame
+    context_rows: pl.DataFrame
 
 
 @dataclass(slots=True)
@@ -73,6 +39,7 @@ class ReportRows:
     _findings: list[dict[str, object]] = field(default_factory=list)
     _cited: list[dict[str, object]] = field(default_factory=list)
     _contexts: list[dict[str, object]] = field(default_factory=list)
+    _shown: list[tuple[str, RecordKind, list[str]]] = field(default_factory=list)
 
     def add(self, community: Mapping[str, object], context: PackedContext, written: WrittenReport) -> None:
         """Store the report of a community: its text with resolved citations, its findings, its context."""
@@ -105,14 +72,29 @@ class ReportRows:
             for position, finding in enumerate(stored.findings)
         ]
         self._contexts.append(_context_row(report_id, context))
+        self._shown += [(report_id, kind, list(ids)) for kind, ids in context.ids.items() if ids]
 
     def frames(self) -> ReportFrames:
-        """Return what was collected, each frame in the order of its key."""
+        """Return what was collected."""
         return ReportFrames(
-            pl.DataFrame(self._reports, schema=_REPORTS).sort("report_id"),
-            pl.DataFrame(self._findings, schema=_FINDINGS).sort("report_id", "position"),
-            pl.DataFrame(self._cited, schema=_REFERENCES).sort("report_id", "finding", "position"),
-            pl.DataFrame(self._contexts, schema=_CONTEXTS).sort("report_id"),
+            COMMUNITY_REPORTS.frame(self._reports),
+            REPORT_FINDINGS.frame(self._findings),
+            REPORT_REFERENCES.frame(self._cited),
+            REPORT_CONTEXTS.frame(self._contexts),
+            self._context_rows(),
+        )
+
+    def _context_rows(self) -> pl.DataFrame:
+        named = {"report_id": pl.String(), "kind": pl.String(), "record_id": pl.List(pl.String())}
+        return (
+            pl.DataFrame(self._shown, schema=named, orient="row")
+            .explode("record_id")
+            .with_columns(
+                position=pl.int_range(pl.len()).over("report_id"),
+                number=pl.int_range(1, pl.len() + 1).over("report_id", "kind"),
+            )
+            .select(pl.col(name).cast(type_) for name, type_ in REPORT_CONTEXT_ROWS.types().items())
+            .sort(REPORT_CONTEXT_ROWS.key)
         )
 
     def _with_references(

@@ -15,6 +15,7 @@ from graphrag_dagster.core.lineage.why import WhyKind
 from graphrag_dagster.core.lineage.why import why as why_of
 from graphrag_dagster.errors import WarehouseError
 from graphrag_dagster.resources import published
+from graphrag_dagster.resources.earlier_contexts import rows_shown
 from graphrag_dagster.resources.warehouse import Reader, Warehouse, qualified
 from graphrag_dagster.tables import Table
 
@@ -82,12 +83,13 @@ class TableRows:
         self, table: str, column: str, values: Iterable[str], columns: Sequence[str] = (), /
     ) -> pl.DataFrame:
         """Return the rows whose column has one of the values."""
-        wanted = pl.DataFrame({"value": pl.Series(values, dtype=pl.String)})
+        wanted = pl.Series("value", values, dtype=pl.String)
         if wanted.is_empty():
             return self._empty(table, columns)
-        self.reader.connection.register("wanted", wanted.to_arrow())
+        self.reader.connection.register("wanted", wanted.to_frame().to_arrow())
         try:
-            return self._select(table, columns, f'and "{column}" in (select value from wanted)')
+            condition = f'and "{column}" in (select value from wanted)'
+            return self._select(table, columns, condition, wanted if column == "report_id" else None)
         finally:
             self.reader.connection.unregister("wanted")
 
@@ -102,9 +104,11 @@ class TableRows:
         ).fetchone()
         return int(found[0]) if found else 0
 
-    def _select(self, table: str, columns: Sequence[str], condition: str) -> pl.DataFrame:
+    def _select(
+        self, table: str, columns: Sequence[str], condition: str, reports: Iterable[str] | None = None
+    ) -> pl.DataFrame:
         declared = tables.table(table)
-        source = self._source(declared)
+        source = self._source(declared, reports)
         if source is None:
             return self._empty(table, columns)
         names = ", ".join(f'"{name}"' for name in dict.fromkeys(columns or declared.column_names))
@@ -124,12 +128,21 @@ class TableRows:
             raise WarehouseError(f"{table} cannot be read as a frame")
         return frame
 
-    def _source(self, declared: Table) -> str | None:
+    def _source(self, declared: Table, reports: Iterable[str] | None = None) -> str | None:
+        """Where rows come from; of contexts without a table of rows, those of the reports will do."""
         if self.reader.has(declared):
             return qualified(declared)
         if declared is tables.MERGED_CLAIMS and self.reader.has(tables.CLAIMS):
             return _UNMERGED
+        if declared is tables.REPORT_CONTEXT_ROWS and self.reader.has(tables.REPORT_CONTEXTS):
+            return self._read_off(reports)
         return None
+
+    def _read_off(self, reports: Iterable[str] | None) -> str:
+        shown = rows_shown(self.reader.connection, self.reader.corpus, reports)
+        named = shown.with_columns(corpus=pl.lit(self.reader.corpus))
+        self.reader.connection.register("read_off", named.to_arrow())
+        return "read_off"
 
     def _empty(self, table: str, columns: Sequence[str]) -> pl.DataFrame:
         empty = tables.table(table).empty()

@@ -42,8 +42,7 @@ def state_of(settings: CorpusSettings, code: str) -> pl.DataFrame:
         "pipeline version": _pipeline_version(own.pipeline),
         **{package: version(package) for package in _READERS},
     }
-    rows = sorted((name, str(value)) for name, value in parts.items())
-    return pl.DataFrame(rows, schema={"part": pl.String, "value": pl.String}, orient="row")
+    return EXTRACTION_STATE.frame({"part": name, "value": str(value)} for name, value in parts.items())
 
 
 def reusable_extraction(
@@ -75,7 +74,7 @@ def _by_rules_alone(settings: CorpusSettings) -> bool:
 
 def begin_replacing(warehouse: Warehouse, corpus: str) -> None:
     """Empty the state before the first table is replaced, so that a killed run leaves none to rely on."""
-    warehouse.write(EXTRACTION_STATE, corpus, pl.DataFrame(schema={"part": pl.String, "value": pl.String}))
+    warehouse.write(EXTRACTION_STATE, corpus, EXTRACTION_STATE.empty())
 
 
 def _mapping(state: pl.DataFrame) -> Mapping[str, str]:

@@ -4,24 +4,16 @@ from collections.abc import Iterable, Sequence
 
 import polars as pl
 
+from graphrag_dagster.catalogue.ways import BASELINE
 from graphrag_dagster.core.evaluation.inference.contrasts import contrasts
 from graphrag_dagster.core.evaluation.inference.measures import CONTROL, measure, uses_graph
 from graphrag_dagster.core.evaluation.inference.numbers import listed, percent, plain
 from graphrag_dagster.core.evaluation.inference.statements import sentence
 from graphrag_dagster.core.wording import counted
+from graphrag_dagster.tables import VERDICTS
 
 #: Fewer questions than these are too few to rely on.
 ENOUGH_QUESTIONS = 20
-BASELINE = "SS"
-_SCHEMA = {
-    "measure": pl.String,
-    "condition": pl.String,
-    "baseline": pl.String,
-    "outcome": pl.String,
-    "difference": pl.Float64,
-    "p_holm": pl.Float64,
-    "statement": pl.String,
-}
 Row = dict[str, str | float]
 
 
@@ -35,19 +27,18 @@ def verdicts(significance: pl.DataFrame, conditions: Sequence[str], baseline: st
         conditions: in the order of the evaluation; the rows follow it within a measure.
         baseline: with which the others are compared; without tests of it there are no rows.
     """
-    rows = [
-        (
-            one.measure,
-            one.condition,
-            baseline,
-            one.outcome,
-            one.difference,
-            one.p_holm,
-            sentence(one, baseline),
-        )
+    return VERDICTS.rows(
+        {
+            "measure": one.measure,
+            "condition": one.condition,
+            "baseline": baseline,
+            "outcome": one.outcome,
+            "difference": one.difference,
+            "p_holm": one.p_holm,
+            "statement": sentence(one, baseline),
+        }
         for one in contrasts(significance, conditions, baseline)
-    ]
-    return pl.DataFrame(rows, schema=_SCHEMA, orient="row")
+    )
 
 
 def main_measure(rows: pl.DataFrame) -> str | None:
