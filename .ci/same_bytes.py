@@ -12,7 +12,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from pathlib import Path
 
 from graphrag_dagster.resources.warehouse import Warehouse
@@ -67,42 +67,47 @@ def prepared(python: str) -> Path:
     return folder / "bin" / "python"
 
 
-def index(python: Path | str, home: Path) -> None:
-    """Index the sample corpus into a home of its own, and answer a few questions."""
+def index(
+    python: Path | str, home: Path, sources: Path = ROOT, commands: Iterable[Sequence[str]] = COMMANDS
+) -> None:
+    """Index the sample corpus into a home of its own with a checkout's sources, and answer questions."""
     folder = shutil.copytree(ROOT / "examples" / CORPUS, home / "corpora" / CORPUS)
     with (folder / "corpus.yaml").open("a", encoding="utf-8") as settings:
         settings.write(QUESTIONS)
     environment = {key: value for key, value in os.environ.items() if not key.startswith("GRAPHRAG_DAGSTER_")}
-    environment |= {"GRAPHRAG_DAGSTER_HOME": str(home), "PYTHONPATH": str(ROOT)}
+    environment |= {"GRAPHRAG_DAGSTER_HOME": str(home), "PYTHONPATH": str(sources)}
     environment.pop("DAGSTER_HOME", None)
-    for command in COMMANDS:
+    for command in commands:
         run = [str(python), "-c", "from graphrag_dagster.cli import main; main()", *command, "--json"]
         done = subprocess.run(run, env=environment, cwd=home, check=False, capture_output=True, text=True)
         if done.returncode:
             sys.exit(f"{python}, {' '.join(command)}: exit code {done.returncode}\n{done.stderr}")
 
 
-def differences(one: Path, other: Path) -> tuple[int, list[str]]:
-    """The number of tables, and what differs between those of two homes."""
+def differences(
+    one: Path, other: Path, without: Collection[str] = ("evaluation", "studies")
+) -> tuple[int, dict[str, str]]:
+    """The number of tables, and by name what differs between those of two homes."""
     tables = [
         contents(
             Warehouse(path=str(home / "warehouse" / "{corpus}.duckdb")),
             CORPUS,
-            without=("evaluation", "studies"),
+            without=without,
         )
         for home in (one, other)
     ]
-    found = []
+    found = {}
     # It names the versions of the libraries that read the text.
-    for name in tables[0].keys() - {EXTRACTION_STATE.full_name}:
+    names = (tables[0].keys() & tables[1].keys()) - {EXTRACTION_STATE.full_name}
+    for name in names:
         left, right = tables[0][name], tables[1][name]
         if repr(left) != repr(right):
             place = next(
                 (at for at, (a, b) in enumerate(zip(left, right, strict=False)) if repr(a) != repr(b)), None
             )
             rows = "" if place is None else f"; row {place}:\n  {left[place]}\n  {right[place]}"
-            found.append(f"{name}: {len(left)} and {len(right)} rows{rows}")
-    return len(tables[0]), sorted(found)
+            found[name] = f"{name}: {len(left)} and {len(right)} rows{rows}"
+    return len(names), dict(sorted(found.items()))
 
 
 def main() -> int:
@@ -117,7 +122,7 @@ def main() -> int:
         for own, home in zip((sys.executable, prepared(python)), homes, strict=True):
             index(own, home)
         count, found = differences(*homes)
-    print(*found, sep="\n", end="\n" if found else "")
+    print(*found.values(), sep="\n", end="\n" if found else "")
     told = f"{len(found)} of {count} tables differ" if found else f"{count} tables are the same"
     print(f"same bytes: {told} on {sys.version.split()[0]} and {python} ({time.monotonic() - begin:.0f} s)")
     return 1 if found else 0

@@ -32,11 +32,14 @@ sys.path.insert(0, str(ROOT / "tests"))
 from random_graph import random_graph
 
 from graphrag_dagster import Index, tables
+from graphrag_dagster.catalogue.ways import WAYS, at_level
 from graphrag_dagster.cli.output.running import run_job
 from graphrag_dagster.core.language.embedders import StaticEmbedder
+from graphrag_dagster.core.search.asked import Basis
 from graphrag_dagster.core.search.context.index import IndexSnapshot
 from graphrag_dagster.core.search.methods.global_search import chunks_of
-from graphrag_dagster.core.search.methods.local import Ranked, Shares, local_context
+from graphrag_dagster.core.search.methods.local import Ranked, local_context
+from graphrag_dagster.core.search.options import SearchOptions, Shares
 from graphrag_dagster.core.search.retrieval.retriever import Retriever
 from graphrag_dagster.core.text.tokens import get_tokenizer
 from graphrag_dagster.resources.published import publish
@@ -45,7 +48,7 @@ from support.serve import ServedEndpoint
 
 PODCAST = ROOT.parent / "shared" / "data" / "podcast"
 COMMAND = str(Path(sys.executable).parent / "graphrag-dagster")
-CONDITIONS = ("C0", "C1", "C2", "C3", "TS", "SS")
+CONDITIONS = [one.name for one in WAYS if one.condition]
 PAPER = {
     "C0": (34, 26_657),
     "C1": (367, 225_756),
@@ -159,9 +162,10 @@ def ways(
         ranked = Ranked(found.units.ids, found.entities.ids[:50])
         local_context(index, ranked, count=count, limit=8000, shares=Shares())
 
+    basis = Basis(way=at_level(0), index=index, count=count, options=SearchOptions(), level=0)
     yield "basic", questions, lambda question: retriever.units(question, embedder.embed([question])[0])
     yield "local", questions, local
-    yield "global packing", questions, lambda _: chunks_of(index, 0, count=count, limit=8000, seed=86)
+    yield "global packing", questions, lambda _: chunks_of(basis)
 
 
 def small_index(home: Path, url: str, reports: int, **model: object) -> None:

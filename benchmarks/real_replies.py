@@ -21,7 +21,7 @@ from graphrag_dagster.core.language.chat.replies import NotUsable, read_typed, v
 from graphrag_dagster.core.language.llm.extraction.raw_records import read_tuple_records
 from graphrag_dagster.core.language.llm.extraction.text_places import TextPlaces
 from graphrag_dagster.core.language.llm.extraction.tuples import parse_tuples
-from graphrag_dagster.core.language.llm.reports import ReportReply
+from graphrag_dagster.core.language.llm.report_writer import ReportReply
 from graphrag_dagster.core.language.tasks import Quarantined
 from graphrag_dagster.core.text.tokens import get_tokenizer
 

@@ -1,16 +1,18 @@
 """Writes the pages of docs/ that are made from the code: the data dictionary and the settings reference."""
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from types import UnionType
-from typing import Annotated, Literal, Union, get_args, get_origin
+from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
 from pydantic import BaseModel
 from pydantic_core import PydanticUndefined
 
+from graphrag_dagster.core.changes import flattened
 from graphrag_dagster.settings import CorpusSettings, TableColumns
 from graphrag_dagster.settings.choices import Choice
+from graphrag_dagster.settings.profiles import NEED_A_MODEL, PROFILES
 from graphrag_dagster.tables import ALL_TABLES, Table
 
 DOCS = Path(__file__).parent
@@ -85,7 +87,27 @@ def settings_reference() -> str:
     ]
     for name, field in TableColumns.model_fields.items():
         lines.append(f"| `{name}` | {_type(field.annotation)} | {field.description} |")
+    for profile, values in PROFILES.items():
+        lines += list(_profile(profile, values))
     return "\n".join(lines) + "\n"
+
+
+def _profile(name: str, values: Mapping[str, Any]) -> Iterator[str]:
+    if not values:
+        return
+    yield ""
+    yield f"### What `profile: {name}` sets"
+    yield ""
+    yield "A key that the file gives itself keeps its value; every other key has its default."
+    yield ""
+    yield "| key | value | default |"
+    yield "| --- | --- | --- |"
+    defaults = flattened(CorpusSettings().model_dump(mode="json"))
+    for key, value in values.items():
+        default = defaults[key]
+        shown = "the same" if default == value else "" if default is None else f"`{default}`"
+        where = " (where a model does it)" if key in NEED_A_MODEL else ""
+        yield f"| `{key}` | `{value}`{where} | {shown} |"
 
 
 def _rows(model: type[BaseModel], prefix: str) -> Iterator[str]:

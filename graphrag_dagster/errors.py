@@ -26,6 +26,10 @@ class WarehouseError(GraphragError):
     """A table, frame or DuckDB file that cannot be used as asked."""
 
 
+class HeldError(WarehouseError):
+    """A DuckDB file that someone else has open, so that it cannot be opened now."""
+
+
 class DamagedError(WarehouseError):
     """A file that was made whole, and of which a part can no longer be read."""
 

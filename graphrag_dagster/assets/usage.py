@@ -5,7 +5,7 @@ from dagster import AssetExecutionContext, Output
 
 from graphrag_dagster.core.accounting.use import ModelUse
 from graphrag_dagster.engines.session import shown_use
-from graphrag_dagster.orchestration.declare import code_version, key_of, result, table_asset
+from graphrag_dagster.orchestration.declare import key_of, result, table_asset
 from graphrag_dagster.resources.language import Language
 from graphrag_dagster.tables import (
     ANSWER_SENTENCES,
@@ -52,7 +52,7 @@ _ASKING = (
 @table_asset(
     MODEL_USAGE,
     deps=[key_of(table) for table in _ASKING],
-    code_version=code_version("model_calls/memory/usage.py"),
+    also=("core.accounting.use", "model_calls.memory.usage"),
 )
 def model_usage(context: AssetExecutionContext, language: Language) -> Output[pl.DataFrame]:
     """The account of every run: calls, retries, tokens, money and seconds by asset, task and model."""

@@ -44,9 +44,9 @@ def plugins(kind: str, wanted: type, taken: frozenset[str]) -> tuple[Plugin, ...
     Args:
         kind: a key of :data:`GROUPS`.
         wanted: what an entry point has to name an instance of.
-        taken: names that there are already.
+        taken: names that there are already; capitals make no other name.
     """
-    found = tuple(_found(entry_points(group=GROUPS[kind]), kind, wanted, set(taken)))
+    found = tuple(_found(entry_points(group=GROUPS[kind]), kind, wanted, {one.casefold() for one in taken}))
     for one in found:
         if one.problem:
             logging.getLogger(__name__).warning(
@@ -57,21 +57,22 @@ def plugins(kind: str, wanted: type, taken: frozenset[str]) -> tuple[Plugin, ...
 
 def _found(points: Iterable[EntryPoint], kind: str, wanted: type, taken: set[str]) -> Iterator[Plugin]:
     for point in sorted(points, key=lambda one: (one.name, _package(one))):
-        if point.name in taken:
+        if point.name.casefold() in taken:
             problem = f"there is already {_article(kind)} {point.name}; give it another name"
             yield Plugin(kind, point.name, _package(point), problem=problem)
             continue
         try:
             declares = point.load()
         # Whatever the code of another package raises when it is loaded, ours goes on.
-        except Exception as error:
-            problem = f"it cannot be loaded ({type(error).__name__}: {str(error)[:_LONGEST]})"
+        except (Exception, SystemExit) as error:
+            told = " ".join(str(error).split())
+            problem = f"it cannot be loaded ({type(error).__name__}: {told[:_LONGEST]})"
             yield Plugin(kind, point.name, _package(point), problem=problem)
             continue
         if wrong := _misdeclared(declares, point.name, wanted):
             yield Plugin(kind, point.name, _package(point), problem=wrong)
             continue
-        taken.add(point.name)
+        taken.add(point.name.casefold())
         yield Plugin(kind, point.name, _package(point), declares)
 
 

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from functools import cache
 from graphlib import CycleError, TopologicalSorter
 from importlib import import_module
-from typing import Any, TypeVar
+from typing import Any, Protocol, TypeVar
 
 from graphrag_dagster.catalogue.engines import EMBEDDERS, ENGINES, EmbedderKind, Engine
 from graphrag_dagster.catalogue.formats import FORMATS, Format
@@ -14,7 +14,22 @@ from graphrag_dagster.catalogue.tasks import ROLES, TASKS, Role, Task
 from graphrag_dagster.catalogue.ways import WAYS, Way
 from graphrag_dagster.errors import CatalogueError
 
+
+class _Named(Protocol):
+    @property
+    def name(self) -> str: ...
+
+
 T = TypeVar("T")
+N = TypeVar("N", bound=_Named)
+
+#: What other packages may add: by kind, what it is an instance of and what there is already.
+_KINDS: Mapping[str, tuple[type, tuple[_Named, ...]]] = {
+    "engine": (Engine, ENGINES),
+    "embedder": (EmbedderKind, EMBEDDERS),
+    "method": (Way, WAYS),
+    "reader": (Format, FORMATS),
+}
 
 
 def named(known: Mapping[str, T], name: str, what: str) -> T:
@@ -36,25 +51,25 @@ def named(known: Mapping[str, T], name: str, what: str) -> T:
 @cache
 def engines() -> Mapping[str, Engine]:
     """Return the engines by name, built-in ones first."""
-    return _with_plugins({one.name: one for one in ENGINES}, "engine", Engine)
+    return _with_plugins(ENGINES, "engine")
 
 
 @cache
 def embedders() -> Mapping[str, EmbedderKind]:
     """Return the kinds of embedders by name, built-in ones first."""
-    return _with_plugins({one.name: one for one in EMBEDDERS}, "embedder", EmbedderKind)
+    return _with_plugins(EMBEDDERS, "embedder")
 
 
 @cache
 def ways() -> Mapping[str, Way]:
     """Return the ways of answering by name, built-in ones first."""
-    return _with_plugins({one.name: one for one in WAYS}, "method", Way)
+    return _with_plugins(WAYS, "method")
 
 
 @cache
 def formats() -> Mapping[str, Format]:
     """Return the file formats by name, built-in ones first."""
-    return _with_plugins({one.name: one for one in FORMATS}, "reader", Format)
+    return _with_plugins(FORMATS, "reader")
 
 
 @cache
@@ -156,11 +171,18 @@ def ordered(declared: tuple[Stage, ...]) -> Mapping[str, Stage]:
 
 
 def loaded(target: Any) -> Any:
-    """Return what ``module:attribute`` names; anything else as it is."""
+    """Return what ``module:attribute`` names; anything else as it is.
+
+    Raises:
+        CatalogueError: there is no such module or attribute; names it.
+    """
     if not isinstance(target, str):
         return target
     module, _, attribute = target.partition(":")
-    return getattr(import_module(module), attribute)
+    try:
+        return getattr(import_module(module), attribute)
+    except (ImportError, AttributeError) as error:
+        raise CatalogueError(f"{target} cannot be loaded ({error})") from error
 
 
 def asks_model(engine: str) -> bool:
@@ -173,6 +195,18 @@ def quotes(engine: str) -> bool:
     return engine in engines() and engines()[engine].quotes
 
 
-def _with_plugins(built_in: Mapping[str, T], kind: str, wanted: type[T]) -> Mapping[str, T]:
-    added: tuple[Plugin, ...] = plugins(kind, wanted, frozenset(built_in))
-    return {**built_in, **{one.name: one.declares for one in added if one.declares is not None}}
+def installed() -> tuple[Plugin, ...]:
+    """Return all that other packages add, what is of no use included, by kind and name."""
+    return tuple(one for kind in _KINDS for one in added(kind))
+
+
+@cache
+def added(kind: str) -> tuple[Plugin, ...]:
+    """Return what other packages add of a kind, what is of no use included."""
+    wanted, built_in = _KINDS[kind]
+    return plugins(kind, wanted, frozenset(one.name for one in built_in))
+
+
+def _with_plugins(built_in: tuple[N, ...], kind: str) -> Mapping[str, N]:
+    usable = {one.name: one.declares for one in added(kind) if one.declares is not None}
+    return {**{one.name: one for one in built_in}, **usable}

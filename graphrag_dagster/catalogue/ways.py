@@ -1,7 +1,22 @@
 """The ways of answering, and the paper's conditions (§4.1.1)."""
 
+import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
+
+from graphrag_dagster.catalogue.tasks import TASKS
+from graphrag_dagster.errors import CatalogueError
+
+#: Chooses among the others.
+AUTO = "auto"
+#: Over the reports of a level, and around the entities of a question: what ``auto`` chooses from.
+GLOBAL, LOCAL = "global", "local"
+#: With what the other ways of answering are compared.
+BASELINE = "SS"
+
+_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]*")
+_OF_A_LEVEL = re.compile(r"[Cc][0-9]+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -9,30 +24,183 @@ class Way:
     """A way of answering.
 
     Attributes:
-        name: as people ask for it.
+        name: as people ask for it, in whatever capitals.
         text: what it reads, in a line.
-        answer: how it answers, loaded when it is used: ``module:function``, or the callable itself.
-        size: what one question asks of a model, told beforehand: as ``answer``.
+        answer: how it answers, loaded when it is used: ``module:function``, or the callable itself. It is
+            called with an :class:`~graphrag_dagster.core.search.asked.Asked`, and returns an
+            :class:`~graphrag_dagster.core.search.context.answer.Answer`.
+        size: what one question asks of a model, told beforehand: as ``answer``, but it is called with a
+            :class:`~graphrag_dagster.core.search.asked.Basis`, and returns a
+            :class:`~graphrag_dagster.core.accounting.evaluation_size.WaySize`.
+        brief: what it reads, in some words for lists; default: ``text``.
         tasks: names of the language tasks that it needs.
-        tables: that it reads, as ``schema.name``.
+        tables: that it reads or its sources name, as ``schema.name``; those of an index.
+        options: keys of the section ``search`` of ``corpus.yaml`` that decide its answers.
         levelled: a community level may be chosen for it.
         level: the community level that it always reads.
+        with_level: the way that is taken in its place where a level is chosen.
         condition: one of those that an evaluation compares unless the settings say otherwise.
         uses_graph: it reads the graph or its reports.
-        options: keys of the section ``search`` that it reads.
+
+    Raises:
+        CatalogueError: the declaration cannot be used; says why.
     """
 
     name: str
     text: str
     answer: Any
     size: Any
+    brief: str = ""
     tasks: tuple[str, ...] = ("answerer",)
     tables: tuple[str, ...] = ()
+    options: tuple[str, ...] = ()
     levelled: bool = False
     level: int | None = None
+    with_level: str | None = None
     condition: bool = False
     uses_graph: bool = True
-    options: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        if not _NAME.fullmatch(self.name):
+            raise CatalogueError(
+                f"a way of answering cannot be called {self.name!r}: a name begins with a letter, and has "
+                "letters, digits, - and _"
+            )
+        if self.level is None and _OF_A_LEVEL.fullmatch(self.name):
+            raise CatalogueError(f"{self.name} is the name of the condition of that community level")
+        for task in self.tasks:
+            if task not in (known := [one.name for one in TASKS]):
+                raise CatalogueError(f"{self.name}: there is no task {task!r}; there are {', '.join(known)}")
+        for role in ("answer", "size"):
+            target = getattr(self, role)
+            if not callable(target) and not (isinstance(target, str) and target.count(":") == 1):
+                raise CatalogueError(f"{self.name}: {role} is no function, and no text module:function")
 
 
-WAYS: tuple[Way, ...] = ()
+_METHODS = "graphrag_dagster.core.search.methods"
+_SIZES = "graphrag_dagster.core.search.sizes"
+
+_TEXT_UNITS = ("corpus.documents", "corpus.text_chunks")
+_GRAPH = ("graph.entities", "graph.relationships")
+_LEVELS = ("graph.community_levels",)
+_REPORTS = ("reports.community_reports", "reports.report_findings", "reports.report_references")
+_UNIT_VECTORS = ("embeddings.text_units",)
+_SURROUNDINGS = (
+    *(*_TEXT_UNITS, *_GRAPH, *_REPORTS, *_UNIT_VECTORS),
+    "graph.community_members",
+    *("graph.claims", "extraction.claims"),
+    "embeddings.entities",
+)
+
+_FORM = ("engine", "context_tokens", "response_type", "general_knowledge")
+_MAPPED = (*_FORM, "unit")
+_OVERVIEW = (*_MAPPED, "seed")
+_LOCAL = ("retrieval", "shares")
+
+
+def at_level(level: int) -> Way:
+    """Return the condition ``C<level>``."""
+    finer = f"level {level}, finer than C0" if level else "the coarsest level"
+    return Way(
+        f"C{level}",
+        f"all community reports of {finer}",
+        f"{_METHODS}.global_search:global_search",
+        f"{_SIZES}:whole",
+        tables=(*_TEXT_UNITS, *_GRAPH, *_LEVELS, *_REPORTS),
+        options=_OVERVIEW,
+        level=level,
+        condition=True,
+    )
+
+
+WAYS = (
+    Way(
+        AUTO,
+        "what the question seems to need: surroundings of entities, or reports",
+        "graphrag_dagster.core.search.choosing:answer",
+        f"{_SIZES}:chosen",
+        brief="chosen by the question",
+        tables=(*_SURROUNDINGS, *_LEVELS),
+        options=(*_OVERVIEW, "level", *_LOCAL),
+        with_level=GLOBAL,
+    ),
+    Way(
+        GLOBAL,
+        "all community reports of a level",
+        f"{_METHODS}.global_search:global_search",
+        f"{_SIZES}:whole",
+        brief="reports of a level",
+        tables=(*_TEXT_UNITS, *_GRAPH, *_LEVELS, *_REPORTS),
+        options=(*_OVERVIEW, "level"),
+        levelled=True,
+    ),
+    Way(
+        "dynamic",
+        "the community reports that have to do with the question, from the roots down",
+        f"{_METHODS}.dynamic:dynamic_search",
+        f"{_SIZES}:rated",
+        brief="reports chosen from the top down",
+        tasks=("rater", "answerer"),
+        tables=(*_TEXT_UNITS, *_GRAPH, *_LEVELS, *_REPORTS, "graph.communities"),
+        options=(*_OVERVIEW, "level", "relevant_from"),
+        levelled=True,
+    ),
+    Way(
+        LOCAL,
+        "the surroundings in the graph of what the question names",
+        f"{_METHODS}.local:local",
+        f"{_SIZES}:one_call",
+        brief="the entities of the question and what is around them",
+        tables=_SURROUNDINGS,
+        options=(*_FORM, *_LOCAL),
+    ),
+    Way(
+        "drift",
+        "community reports first, then the surroundings that follow-up questions name",
+        f"{_METHODS}.drift:drift",
+        f"{_SIZES}:followed_up",
+        brief="local, led by reports",
+        tasks=("explorer", "answerer"),
+        tables=(*_SURROUNDINGS, "embeddings.community_reports"),
+        options=(*_FORM, "seed", *_LOCAL, "steps", "follow_ups"),
+    ),
+    Way(
+        "basic",
+        "the source texts nearest to the question",
+        f"{_METHODS}.vector_rag:basic",
+        f"{_SIZES}:one_call",
+        brief="passages found by words and vectors",
+        tables=(*_TEXT_UNITS, *_UNIT_VECTORS),
+        options=(*_MAPPED, "retrieval"),
+        uses_graph=False,
+    ),
+    *map(at_level, range(4)),
+    Way(
+        "TS",
+        "all source texts, summarised chunk by chunk (map and reduce)",
+        f"{_METHODS}.global_search:global_search",
+        f"{_SIZES}:whole",
+        tables=_TEXT_UNITS,
+        options=_OVERVIEW,
+        condition=True,
+        uses_graph=False,
+    ),
+    Way(
+        BASELINE,
+        "the source texts nearest to the question, by vectors",
+        f"{_METHODS}.vector_rag:nearest",
+        f"{_SIZES}:one_call",
+        tables=(*_TEXT_UNITS, *_UNIT_VECTORS),
+        options=_MAPPED,
+        condition=True,
+        uses_graph=False,
+    ),
+)
+
+
+def listed(ways: Iterable[Way]) -> str:
+    """Return ways of answering in a line: each with what it reads, and the paper's conditions by name."""
+    chosen = tuple(ways)
+    methods = ", ".join(f"{one.name} ({one.brief or one.text})" for one in chosen if not one.condition)
+    conditions = ", ".join(one.name for one in chosen if one.condition)
+    return f"{methods}, or a condition of the paper: {conditions}"

@@ -6,6 +6,8 @@ from typing import Annotated
 
 import typer
 
+from graphrag_dagster.cli.late_help import Asking
+
 app = typer.Typer(
     name="graphrag-dagster",
     help="From a folder of documents to a graph, communities, reports and cited answers.",
@@ -22,18 +24,14 @@ Target = Annotated[
     typer.Argument(help="Name of a corpus, or path of any folder.", metavar="NAME|PATH", show_default=False),
 ]
 
+# What they say of the ways of answering, `Asking` puts in.
 Method = Annotated[
-    str | None,
-    typer.Option(
-        help="auto, global, dynamic, local, drift, basic, or a condition: C0 to C3, TS, SS; "
-        "default: that of corpus.yaml.",
-        show_default=False,
-    ),
+    str | None, typer.Option(help="{methods}; default: that of corpus.yaml.", show_default=False)
 ]
 Level = Annotated[
     str | None,
     typer.Option(
-        help="Community level of global and dynamic, C0 (coarse) to C3 and deeper; default: C1.",
+        help="Community level of {levelled}, C0 (coarse) to C3 and deeper; default: C1.",
         show_default=False,
     ),
 ]
@@ -125,7 +123,7 @@ def plan(target: Target, as_json: Json = False) -> None:
     show_plan(target, as_json=as_json)
 
 
-@app.command()
+@app.command(cls=Asking)
 def ask(
     name: Name,
     question: Annotated[str, typer.Argument(help="The question.", show_default=False)],
@@ -151,7 +149,7 @@ def ask(
     ask_corpus(name, asked, as_json=as_json)
 
 
-@app.command()
+@app.command(cls=Asking)
 def trace(
     name: Name,
     question: Annotated[str, typer.Argument(help="The question.", show_default=False)],
@@ -387,7 +385,7 @@ def impact(
 @app.command()
 def snapshots(name: Name, as_json: Json = False) -> None:
     """List the published snapshots of a corpus that are kept; what is read is the current one."""
-    from graphrag_dagster.cli.commands.publishing import show_snapshots
+    from graphrag_dagster.cli.commands.snapshotting import show_snapshots
 
     show_snapshots(name, as_json=as_json)
 
@@ -402,7 +400,7 @@ def rollback(
     as_json: Json = False,
 ) -> None:
     """Have readers read an older snapshot again, until the next index publishes the newest."""
-    from graphrag_dagster.cli.commands.publishing import roll_back
+    from graphrag_dagster.cli.commands.snapshotting import roll_back
 
     roll_back(name, version, as_json=as_json)
 
@@ -443,6 +441,18 @@ def status(target: Target, as_json: Json = False) -> None:
     from graphrag_dagster.cli.commands.status import show_status
 
     if code := show_status(target, as_json=as_json):
+        raise typer.Exit(code)
+
+
+@app.command()
+def plugins(as_json: Json = False) -> None:
+    """List what other packages add: engines, embedders, ways of answering, readers; and what is left out.
+
+    Exit codes: 0 all can be used; 1 something cannot.
+    """
+    from graphrag_dagster.cli.commands.plugins import list_plugins
+
+    if code := list_plugins(as_json=as_json):
         raise typer.Exit(code)
 
 

@@ -17,6 +17,7 @@ from jinja2.sandbox import SandboxedEnvironment
 
 from graphrag_dagster import tables
 from graphrag_dagster.errors import WarehouseError
+from graphrag_dagster.resources.duckdb_messages import line_of
 from graphrag_dagster.resources.warehouse import qualified
 from graphrag_dagster.tables import VECTOR, Table
 
@@ -148,8 +149,7 @@ def _describe(database: duckdb.DuckDBPyConnection, model: SqlModel) -> Mapping[s
         rows = database.execute(f"describe {model.query}").fetchall()
     except duckdb.Error as error:
         text = str(error)
-        at = re.search(r"LINE (\d+):", text)
-        raise ModelError(f"{model.file}:{at[1] if at else 1}: {text.splitlines()[0]}") from error
+        raise ModelError(f"{model.file}:{line_of(text)}: {text.splitlines()[0]}") from error
     return {name: type_ for name, type_, *_ in rows}
 
 

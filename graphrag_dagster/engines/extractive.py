@@ -45,7 +45,7 @@ class ExtractiveEngine:
 
     def report_writer(self) -> ReportWriter:
         """Who writes community reports."""
-        from graphrag_dagster.core.language.extractive.reports import ExtractiveReportWriter
+        from graphrag_dagster.core.language.extractive.report_writer import ExtractiveReportWriter
 
         return ExtractiveReportWriter()
 
@@ -56,7 +56,7 @@ class ExtractiveEngine:
             EngineError: the settings or the form ask for what only a model can give.
         """
         from graphrag_dagster.core.language.embedders import shared_static
-        from graphrag_dagster.core.language.extractive.answers import ExtractiveAnswerer
+        from graphrag_dagster.core.language.extractive.answerer import ExtractiveAnswerer
 
         if self._settings.search.unit == "points":
             raise EngineError(

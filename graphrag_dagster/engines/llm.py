@@ -79,8 +79,8 @@ class LlmEngine:
 
     def report_writer(self) -> ReportWriter:
         """Who writes community reports; what the model cannot write is made of quotations, and says so."""
-        from graphrag_dagster.core.language.extractive.reports import ExtractiveReportWriter
-        from graphrag_dagster.core.language.llm.reports import LlmReportWriter
+        from graphrag_dagster.core.language.extractive.report_writer import ExtractiveReportWriter
+        from graphrag_dagster.core.language.llm.report_writer import LlmReportWriter
 
         return LlmReportWriter(
             self._desk.chat("report_writer"),
@@ -91,7 +91,7 @@ class LlmEngine:
 
     def answerer(self, listen: Callable[[str], None] | None, form: AnswerForm) -> Answerer:
         """Who answers questions; ``listen`` hears the answer as it comes."""
-        from graphrag_dagster.core.language.llm.answers import LlmAnswerer
+        from graphrag_dagster.core.language.llm.answerer import LlmAnswerer
 
         limit = self._desk.reply_limit("answerer")
         return LlmAnswerer(

@@ -7,12 +7,12 @@ import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import wraps
 from inspect import isgeneratorfunction
-from pathlib import Path
 from time import monotonic
 from typing import Any
 
 import polars as pl
 from dagster import (
+    AssetExecutionContext,
     AssetIn,
     AssetKey,
     AssetOut,
@@ -32,6 +32,7 @@ from dagster import (
 
 from graphrag_dagster.core.printable import printable
 from graphrag_dagster.errors import EndpointError
+from graphrag_dagster.orchestration.code_versions.versions import code_version
 from graphrag_dagster.orchestration.conditions import condition_of
 from graphrag_dagster.orchestration.hooks import HOOKS
 from graphrag_dagster.orchestration.partitions import CORPUS
@@ -41,7 +42,6 @@ from graphrag_dagster.tables import VECTOR, Table
 # Dagster 1.13 is pinned, and who runs an index can do nothing about what its authors call beta.
 warnings.filterwarnings("ignore", category=BetaWarning, module=r"graphrag_dagster\.orchestration\.declare")
 
-_PACKAGE = Path(__file__).parent.parent
 _SAMPLE_ROWS = 5
 _HASHED_ROWS = 500
 _CELL = 60
@@ -58,16 +58,9 @@ def ins_of(*tables: Table, **named: Table) -> Mapping[str, AssetIn]:
     return {name: AssetIn(key=key_of(table)) for name, table in by_name.items()}
 
 
-def code_version(*places: str) -> str:
-    """Hash of the source and prompt files below the given places of the package, e.g. ``core/corpus``."""
-    digest = hashlib.sha256()
-    for place in sorted(places):
-        path = _PACKAGE / place
-        files = sorted(path.rglob("*")) if path.is_dir() else [path]
-        for file in files:
-            if file.suffix in {".py", ".txt", ".sql"}:
-                digest.update(str(file.relative_to(_PACKAGE)).encode() + b"\0" + file.read_bytes())
-    return digest.hexdigest()[:16]
+def version_in(context: AssetExecutionContext, table: Table) -> str:
+    """Code version of the asset that is being made, under the key of one of its tables."""
+    return context.assets_def.code_versions_by_key[key_of(table)] or ""
 
 
 def column_schema(table: Table) -> TableSchema:
@@ -83,10 +76,21 @@ def column_schema(table: Table) -> TableSchema:
     return TableSchema(columns, TableConstraints([f"key: corpus, {', '.join(table.key)}"]))
 
 
-def table_asset(table: Table, **options: Any) -> Callable[[Callable[..., Any]], AssetsDefinition]:
-    """Decorate the function that makes a table, partitioned by corpus; ``options`` are those of ``asset``."""
+def table_asset(
+    table: Table, *helpers: Callable[..., Any], also: Sequence[str] = (), **options: Any
+) -> Callable[[Callable[..., Any]], AssetsDefinition]:
+    """Decorate the function that makes a table, partitioned by corpus.
+
+    Args:
+        table: that it makes.
+        helpers: functions that are handed to it, whose code counts in its version.
+        also: places whose code counts beside what always does, as in :func:`code_version`.
+        options: those of ``asset``; a ``code_version`` among them is the asset's.
+    """
 
     def decorate(function: Callable[..., Any]) -> AssetsDefinition:
+        if "code_version" not in options:
+            options["code_version"] = _version(table, (function, *helpers), also)
         made: AssetsDefinition = asset(**_declared(table), hooks=HOOKS, partitions_def=CORPUS, **options)(
             timed(function, table)
         )
@@ -96,22 +100,25 @@ def table_asset(table: Table, **options: Any) -> Callable[[Callable[..., Any]], 
 
 
 def table_assets(
-    tables: Sequence[Table], *places: str, **options: Any
+    tables: Sequence[Table], *, also: Sequence[str] = (), **options: Any
 ) -> Callable[[Callable[..., Any]], AssetsDefinition]:
     """Decorate the generator that makes several tables at once, partitioned by corpus.
 
     Args:
         tables: in the order in which the generator yields them.
-        places: where the code lies that makes them, as in :func:`code_version`.
+        also: places whose code counts beside what always does, as in :func:`code_version`.
         options: those of ``multi_asset``.
     """
-    version = code_version(*places)
-    outs = {
-        table.name: AssetOut(**_declared(table), description=table.meaning, code_version=version)
-        for table in tables
-    }
 
     def decorate(function: Callable[..., Any]) -> AssetsDefinition:
+        outs = {
+            table.name: AssetOut(
+                **_declared(table),
+                description=table.meaning,
+                code_version=_version(table, (function,), also),
+            )
+            for table in tables
+        }
         made: AssetsDefinition = multi_asset(outs=outs, hooks=HOOKS, partitions_def=CORPUS, **options)(
             timed(function, *tables)
         )
@@ -168,6 +175,11 @@ def data_version(table: Table, frame: pl.DataFrame) -> DataVersion:
             for rows in content.select(vector).iter_slices(_HASHED_ROWS):
                 digest.update(rows[vector].explode().to_numpy().tobytes())
     return DataVersion(digest.hexdigest()[:32])
+
+
+def _version(table: Table, functions: Iterable[Callable[..., Any]], also: Iterable[str]) -> str:
+    roots = (f"{one.__module__}:{one.__qualname__.partition('.')[0]}" for one in functions)
+    return code_version("/".join(table.asset_key), *roots, stage=table.group, also=also)
 
 
 def _declared(table: Table) -> dict[str, Any]:

@@ -7,18 +7,7 @@ from pathlib import Path
 import duckdb
 
 from graphrag_dagster.errors import DamagedError
-
-# Blocks bear a checksum, so that damage is found before anything is made of their bytes.
-_DAMAGE = (
-    "IO Error: Corrupt database file",
-    "IO Error: Could not read enough bytes from file",
-    "Serialization Error: ",
-)
-
-
-def is_damage(text: str) -> bool:
-    """Whether what DuckDB says of an error is that a block cannot be read."""
-    return text.startswith(_DAMAGE)
+from graphrag_dagster.resources.duckdb_messages import is_damage
 
 
 @contextmanager

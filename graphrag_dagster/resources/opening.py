@@ -13,10 +13,10 @@ from typing import Any
 
 import duckdb
 
+from graphrag_dagster.resources.duckdb_messages import OPEN_OTHERWISE
+
 CONFIG: dict[str, Any] = {"python_enable_replacements": False}
 _ALIAS = "opened"
-#: Whole phrases: a damaged file is told of with blocks, and a path may have any word.
-_BUSY = ("Could not set lock on file", "different configuration", "already attached")
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,11 +52,6 @@ def attaching(file: Path, alias: str, *, read_only: bool) -> str:
     return f"""attach '{place}' as "{name}"{" (read_only)" if read_only else ""}"""
 
 
-def is_busy(error: duckdb.Error) -> bool:
-    """Whether a file cannot be opened only because someone has it open, in this process or another."""
-    return any(words in str(error) for words in _BUSY)
-
-
 class _Instance:
     """An instance for one file, which is attached while it has users."""
 
@@ -73,7 +68,7 @@ class _Instance:
             self._connection.execute(attaching(self.file, _ALIAS, read_only=read_only))
             self._read_only = read_only
         elif read_only != self._read_only:
-            raise duckdb.ConnectionException(f"{self.file} is open with a different configuration")
+            raise duckdb.ConnectionException(OPEN_OTHERWISE)
         connection = self._connection.cursor()
         connection.execute(f"use {_ALIAS}")
         self.users += 1

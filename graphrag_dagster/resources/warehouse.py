@@ -1,7 +1,6 @@
 """One DuckDB file per corpus, opened only for the moment of a read or a write."""
 
 import random
-import re
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -14,16 +13,16 @@ import duckdb
 import polars as pl
 from dagster import ConfigurableResource
 
-from graphrag_dagster.errors import DamagedError, WarehouseError
+from graphrag_dagster.errors import DamagedError, HeldError, WarehouseError
 from graphrag_dagster.resources import migrations
 from graphrag_dagster.resources.corpora import check_name
 from graphrag_dagster.resources.damage import damage_told
+from graphrag_dagster.resources.duckdb_messages import holder_of, is_busy
 from graphrag_dagster.resources.home import warehouse_template
-from graphrag_dagster.resources.opening import attaching, is_busy, open_alone, open_often
+from graphrag_dagster.resources.opening import attaching, open_alone, open_often
 from graphrag_dagster.tables import VECTOR, Column, Table
 
 _T = TypeVar("_T")
-_HOLDER = re.compile(r"held in (?P<program>.+?) \(PID (?P<pid>\d+)\)")
 _WAITS = (0.02, 0.2)
 #: What makes the tables of a group that ``index`` does not make.
 _MADE_BY = {
@@ -85,9 +84,9 @@ class Warehouse(ConfigurableResource[None]):
         """Open the corpus's file for the length of the block; to be written, it is brought up to date.
 
         Raises:
-            WarehouseError: there is no such file to read, another process holds it, it is no DuckDB file, or
-                a newer version made it.
-            DamagedError: a part of it cannot be read, then or in the block.
+            WarehouseError: there is no such file to read, or a newer version made it.
+            HeldError: another process holds it.
+            DamagedError: it is no DuckDB file, or a part of it cannot be read, then or in the block.
         """
         file = self._made(corpus) if read_only else self.file(corpus)
         file.parent.mkdir(parents=True, exist_ok=True)
@@ -203,13 +202,15 @@ class Warehouse(ConfigurableResource[None]):
             try:
                 opened = opening()
             except duckdb.Error as error:
-                text = str(error)
                 if not is_busy(error):
                     raise DamagedError(
-                        f"{file} cannot be opened as a DuckDB file: {text.splitlines()[0]}; {_MEND}"
+                        f"{file} cannot be opened as a DuckDB file: {str(error).splitlines()[0]}; {_MEND}"
                     ) from error
                 if time.monotonic() >= deadline:
-                    raise WarehouseError(_held(file, text, self.lock_timeout_seconds)) from error
+                    raise HeldError(
+                        f"{file} is held by {holder_of(error)}; waited {self.lock_timeout_seconds:.0f} s. "
+                        "Close it there and try again"
+                    ) from error
                 time.sleep(random.uniform(*_WAITS))  # noqa: S311 - a pause is no secret.
                 continue
             if before is None or before == _identity(file):
@@ -280,12 +281,6 @@ def _identity(file: Path) -> tuple[int, int] | None:
     except FileNotFoundError:
         return None
     return told.st_dev, told.st_ino
-
-
-def _held(file: Path, message: str, seconds: float) -> str:
-    holder = _HOLDER.search(message)
-    who = f"process {holder['pid']} ({holder['program']})" if holder else "another process"
-    return f"{file} is held by {who}; waited {seconds:.0f} s. Close it there and try again"
 
 
 def _unwritable(file: Path, table: Table, error: duckdb.Error) -> WarehouseError:

@@ -4,33 +4,26 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, StringConstraints
 
-from graphrag_dagster.core.language.answer_form import LONGEST_RESPONSE_TYPE
+from graphrag_dagster.catalogue.registry import ways
+from graphrag_dagster.catalogue.ways import listed
+from graphrag_dagster.core.language.answer_form import KNOWLEDGE_MARK, LONGEST_RESPONSE_TYPE
 from graphrag_dagster.core.language.tasks import Engine, Usage
 from graphrag_dagster.core.search.context.answer import Answer, Call, ContextUse, Source, Statement
 
-METHODS = (
-    "auto (chosen by the question), global (reports of a level), dynamic (reports chosen from the top down), "
-    "local (the entities of the question and what is around them), drift (local, led by reports), "
-    "basic (passages found by words and vectors), or a condition of the paper: C0, C1, C2, C3, TS, SS; "
-    "default: as the settings of the corpus say"
-)
+METHODS = f"{listed(ways().values())}; default: as the settings of the corpus say"
 LEVELS = (
-    "community level of global and dynamic, C0 (few broad communities) to C3 and deeper (many narrow ones); "
-    "default: as the settings of the corpus say"
+    f"community level of {' and '.join(one.name for one in ways().values() if one.levelled)}, C0 (few broad "
+    "communities) to C3 and deeper (many narrow ones); default: as the settings of the corpus say"
 )
 RESPONSE_TYPES = (
     "length and layout of the answer, such as multiple paragraphs, single sentence or list of 3-7 points; at "
     "most 200 characters; default: as the settings of the corpus say"
 )
 GENERAL_KNOWLEDGE = (
-    "a model may add what it knows of the world, each such sentence marked [LLM: verify]; default: as the "
-    "settings of the corpus say"
+    f"a model may add what it knows of the world, each such sentence marked {KNOWLEDGE_MARK}; default: as "
+    "the settings of the corpus say"
 )
-_METHOD_NAMES: list[JsonValue] = [
-    None,
-    *("auto", "global", "dynamic", "local", "drift", "basic"),
-    *("C0", "C1", "C2", "C3", "TS", "SS"),
-]
+_METHOD_NAMES: list[JsonValue] = [None, *ways()]
 
 Text = Annotated[str, StringConstraints(strict=True)]
 

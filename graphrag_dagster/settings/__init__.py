@@ -6,19 +6,21 @@ module.
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import Field, ValidationError, model_validator
 
 from graphrag_dagster.catalogue.registry import embedders, engines, tasks, tasks_of
+from graphrag_dagster.catalogue.ways import AUTO, WAYS, listed
 from graphrag_dagster.core.files.limits import DEFAULT_LIMITS
-from graphrag_dagster.core.language.answer_form import LONGEST_RESPONSE_TYPE
+from graphrag_dagster.core.language.answer_form import KNOWLEDGE_MARK, LONGEST_RESPONSE_TYPE
 from graphrag_dagster.core.language.exemplars import MOST_EXAMPLES, ClaimExample, GraphExample, foreign_type
 from graphrag_dagster.errors import SettingsError
 from graphrag_dagster.settings.choices import Choice
 from graphrag_dagster.settings.evaluation import EvaluationSettings, QuestionSettings, StudySettings
 from graphrag_dagster.settings.model import ModelSettings
 from graphrag_dagster.settings.problems import told_of
+from graphrag_dagster.settings.profiles import ProfileName, with_profile
 from graphrag_dagster.settings.publishing import PublishingSettings
 from graphrag_dagster.settings.schedule import ScheduleSettings
 from graphrag_dagster.settings.section import EngineName, Method, PositiveInt, Section, Seed
@@ -63,7 +65,9 @@ class FileSettings(Section):
         DEFAULT_LIMITS.max_documents, description="a table-like file of more rows with text fails"
     )
     ignore: list[str] = Field(
-        default_factory=list, description="glob patterns below the folder that are not part of the corpus"
+        default_factory=list,
+        description="glob patterns of what is no part of the corpus: without a slash (`*.log`, `drafts`) at "
+        "any depth, with one (`news/*.csv`) from the corpus folder on; `**/` is any number of folders",
     )
 
 
@@ -250,10 +254,7 @@ class SearchSettings(Section):
     """Answering questions."""
 
     method: Method = Field(
-        "auto",
-        description="the way of answering unless the question says otherwise: auto chooses; global over the "
-        "reports of a level; dynamic over the relevant reports; local around entities; drift with follow-up "
-        "questions; basic from the nearest text units; or a condition of the paper, C0 to C3, TS, SS",
+        AUTO, description=f"the way of answering unless the question says otherwise: {listed(WAYS)}"
     )
     level: Annotated[int, Field(ge=0, le=100)] = Field(
         1, description="community level of global and dynamic, k of Ck"
@@ -286,21 +287,26 @@ class SearchSettings(Section):
     )
     general_knowledge: bool = Field(
         False,
-        description="a model may add what it knows of the world, each such sentence marked [LLM: verify]; "
-        "the extractive engine has no such knowledge and refuses",
+        description=f"a model may add what it knows of the world, each such sentence marked {KNOWLEDGE_MARK};"
+        " the extractive engine has no such knowledge and refuses",
     )
 
 
 class CorpusSettings(Section):
     """All settings of a corpus."""
 
+    profile: ProfileName = Field(
+        "default",
+        description="paper: what the paper fixes is as the paper has it, see below; single keys override it",
+    )
     description: str | None = Field(None, description="what the corpus is about")
     engine: EngineName = Field(
         "extractive", description="who does the language tasks unless a stage says otherwise"
     )
     files: FileSettings = Field(default_factory=FileSettings)
     tables: dict[str, TableColumns] = Field(
-        default_factory=dict, description="glob pattern of table-like files → their columns"
+        default_factory=dict,
+        description="glob pattern, as in `files.ignore`, of table-like files → their columns",
     )
     text_units: TextUnitSettings = Field(default_factory=TextUnitSettings)
     extraction: ExtractionSettings = Field(default_factory=ExtractionSettings)
@@ -316,6 +322,12 @@ class CorpusSettings(Section):
     publishing: PublishingSettings = Field(default_factory=PublishingSettings)
     schedule: ScheduleSettings = Field(default_factory=ScheduleSettings)
     model: ModelSettings = Field(default_factory=ModelSettings)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _filled_by_profile(cls, given: Any) -> Any:
+        default = cls.model_fields["engine"].default
+        return with_profile(given, default) if isinstance(given, Mapping) else given
 
     @model_validator(mode="after")
     def _engines_can_do_their_tasks(self) -> "CorpusSettings":

@@ -4,6 +4,8 @@ from typing import Annotated, Literal
 
 from pydantic import Field, field_validator
 
+from graphrag_dagster.catalogue.registry import ways
+from graphrag_dagster.catalogue.ways import BASELINE
 from graphrag_dagster.settings.section import EngineName, Method, PositiveInt, Section, Seed, path_below
 
 Criterion = Literal["comprehensiveness", "diversity", "empowerment", "directness"]
@@ -12,7 +14,7 @@ Threshold = Annotated[float, Field(gt=0, le=1)]
 
 
 def _conditions() -> list[Method]:
-    return ["C0", "C1", "C2", "C3", "TS", "SS"]
+    return [one.name for one in ways().values() if one.condition]
 
 
 def _criteria() -> list[Criterion]:
@@ -87,7 +89,7 @@ class EvaluationSettings(Section):
     sample: PositiveInt | None = Field(
         None, description="questions that are judged and whose answers are taken apart; default: all"
     )
-    baseline: Method = Field("SS", description="what the other ways of answering are compared with")
+    baseline: Method = Field(BASELINE, description="what the other ways of answering are compared with")
     preceding: Annotated[int, Field(ge=0, le=1000)] = Field(
         5, description="sentences before one that are shown when claims are taken from it"
     )
@@ -104,7 +106,7 @@ class EvaluationSettings(Section):
         description="formulas of relevancy, faithfulness, recall and precision, measured where a model "
         "judges; empty: none",
     )
-    resamples: Annotated[PositiveInt, Field(le=100_000)] = Field(
+    resamples: Annotated[int, Field(ge=2, le=100_000)] = Field(
         2000, description="resamples of the bootstrap intervals"
     )
     seed: Seed = Field(86, description="seed of the bootstrap")

@@ -1,16 +1,17 @@
 """What all sections of the settings share."""
 
 from pathlib import PurePosixPath, PureWindowsPath
-from typing import Annotated, Any, Literal, TypeAlias, get_args
+from typing import Annotated, Any, TypeAlias, get_args
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationInfo, field_validator
 
-from graphrag_dagster.catalogue.registry import engines
+from graphrag_dagster.catalogue.registry import engines, ways
 from graphrag_dagster.settings.choices import Choice
 
 #: An engine of the catalogue.
 EngineName: TypeAlias = Annotated[str, Choice(engines)]
-Method = Literal["auto", "global", "dynamic", "local", "drift", "basic", "C0", "C1", "C2", "C3", "TS", "SS"]
+#: A way of answering of the catalogue.
+Method: TypeAlias = Annotated[str, Choice(ways)]
 #: What is counted; beyond the limit a number is a slip of the finger.
 PositiveInt = Annotated[int, Field(gt=0, le=1_000_000_000)]
 #: What random numbers begin with.

@@ -3,8 +3,8 @@ import json
 import pytest
 
 from graphrag_dagster import Index
+from graphrag_dagster.catalogue.ways import WAYS
 from graphrag_dagster.core.search.context.answer import Answer
-from graphrag_dagster.core.search.searcher import CONDITIONS, METHODS
 from graphrag_dagster.errors import CorpusError, QuestionError, WarehouseError
 
 QUESTION = "Who led the Dockers Union?"
@@ -27,7 +27,7 @@ def check(index: Index, answer: Answer) -> None:
     json.dumps(answer.to_dict())
 
 
-@pytest.mark.parametrize("method", [*METHODS, *CONDITIONS])
+@pytest.mark.parametrize("method", [one.name for one in WAYS])
 def test_every_way_quotes_the_fact_with_its_place(index: Index, method: str) -> None:
     answer = index.ask(QUESTION, method=method)
     assert not answer.refused
@@ -35,7 +35,7 @@ def test_every_way_quotes_the_fact_with_its_place(index: Index, method: str) -> 
     check(index, answer)
 
 
-@pytest.mark.parametrize("method", [*METHODS, *CONDITIONS])
+@pytest.mark.parametrize("method", [one.name for one in WAYS])
 def test_every_way_refuses_what_the_documents_do_not_hold(index: Index, method: str) -> None:
     answer = index.ask("How do I bake sourdough bread?", method=method)
     assert answer.refused

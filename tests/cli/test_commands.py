@@ -201,6 +201,7 @@ def test_help_imports_nothing_heavy() -> None:
         assert name in shown
     code = (
         "import sys; from graphrag_dagster.cli.app import app; "
+        "from graphrag_dagster.catalogue.registry import ways; ways(); "
         "print([m for m in ('dagster', 'duckdb', 'polars', 'spacy', 'numpy') if m in sys.modules])"
     )
     loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout

@@ -3,7 +3,6 @@
 import json
 from pathlib import Path
 
-import duckdb
 import pytest
 from fastapi.testclient import TestClient
 
@@ -13,7 +12,6 @@ from graphrag_dagster.model_calls.memory.database import Database, MemoryFileErr
 from graphrag_dagster.operations.keeping.shrinkage import shrinkage
 from graphrag_dagster.operations.keeping.watching import changed_since_published
 from graphrag_dagster.resources.corpora import CorpusStore
-from graphrag_dagster.resources.opening import is_busy
 from graphrag_dagster.resources.published import publish, published
 from graphrag_dagster.resources.warehouse import Warehouse
 from graphrag_dagster.service.guarding.settings import ServiceSettings
@@ -92,11 +90,6 @@ def test_a_damaged_working_file_is_named_with_the_way_out(run: Run, coast: Path,
     assert str(file) in str(raised.value)
     # Who asks reads the snapshot.
     assert run(*ASK)[0] == 0
-
-
-def test_a_file_is_busy_only_where_duckdb_says_so() -> None:
-    assert is_busy(duckdb.IOException('IO Error: Could not set lock on file "a.duckdb": held in python'))
-    assert not is_busy(duckdb.IOException('IO Error: Cannot open file "/locked/blocks.duckdb"'))
 
 
 @pytest.mark.parametrize("spoil", [cut, blotted, holed_memory])

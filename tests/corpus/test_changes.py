@@ -121,6 +121,8 @@ LLM = {"engine": "llm"}
         ({"model": {"concurrency": 2, "timeout_seconds": 3}}, LLM, set()),
         ({"model": {"tasks": {"report": {"name": "other"}}}}, LLM, {"reports"}),
         ({"model": {"tasks": {"report": {"concurrency": 1}}}}, LLM, set()),
+        ({"profile": "paper"}, {}, {"communities", "answers"}),
+        ({"profile": "paper", "model": {"replies": "json_schema"}}, LLM, {"graph", "communities", "answers"}),
         ({"model": {"namespace": "b"}}, {"embeddings": {"embedder": "endpoint"}}, {"embeddings"}),
     ],
 )
@@ -153,5 +155,6 @@ def test_what_follows_a_stage_is_the_rest_of_the_index() -> None:
 def test_every_setting_is_placed() -> None:
     """A new section must say which stage it concerns, or that it concerns none."""
     placed = {"model", "engine", *(section for one in declared_stages().values() for section in one.sections)}
-    none = {"publishing", "schedule"}
+    # A profile counts by the keys that it sets.
+    none = {"publishing", "schedule", "profile"}
     assert set(CorpusSettings.model_fields) <= placed | none

@@ -61,12 +61,38 @@ def test_unicode_and_fallback(mark: bytes, encoding: str, shown: str) -> None:
         ("cp949", "항구 도시는 바다 근처에 있습니다."),
         ("mac_roman", "Le café de l’hôtel était fermé. “Oui” — c’est ça."),
         ("cp850", "Le café de l'hôtel était fermé à midi."),
+        ("cp437", "Für die Brücke fehlten noch achtzig Träger."),
+        ("koi8_u", "Її сусід живе в Києві вже кілька років."),
+        ("mac_cyrillic", "Никто не знал, куда делись ключи от старого склада."),
+        ("iso8859_6", "قرر المجلس إصلاح الجسر قبل حلول الشتاء."),
+        ("cp874", "ไม่มีใครรู้ว่ากุญแจโกดังเก่าอยู่ที่ไหน"),
     ],
 )
 def test_legacy_encodings(encoding: str, text: str) -> None:
     assert decode(text.encode(encoding)).text == text
     long = f"{text}\n" * 300
     assert decode(long.encode(encoding)).text == long
+
+
+@pytest.mark.parametrize("word", ["Muñoz", "Hélène", "Öland", "Perú", "Þór", "naïve", "jalapeño", "Ærø"])
+def test_one_foreign_word_in_english_is_read_as_cp1252(word: str) -> None:
+    text = f"Mr Abel saw {word} in 1954."
+    assert decode(text.encode("cp1252")).text == text
+
+
+def test_signs_are_read_as_cp1252() -> None:
+    text = "It’s “late” – and the pilot’s fee was £5…"
+    assert decode(text.encode("cp1252")).text == text
+
+
+def test_words_of_two_scripts_tell_of_another_encoding() -> None:
+    text = "La città è più grande di quanto si creda."
+    assert decode(text.encode("cp1252")).text == text
+
+
+def test_what_stands_far_behind_english_is_heard() -> None:
+    text = "The minutes were kept by hand.\n" * 5000 + "Никто не знал, куда делись ключи.\n"
+    assert decode(text.encode("koi8_r")).text == text
 
 
 def test_line_ends_and_nul() -> None:

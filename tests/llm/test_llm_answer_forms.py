@@ -9,13 +9,14 @@ import pytest
 
 from graphrag_dagster import prompts
 from graphrag_dagster.core.language.answer_form import AnswerForm, most_sentences
-from graphrag_dagster.core.language.llm.answers import LlmAnswerer
+from graphrag_dagster.core.language.llm.answerer import LlmAnswerer
 from graphrag_dagster.core.language.tasks import ContextUnit, PartialAnswer, Turn
 from graphrag_dagster.core.search.context.answer import Answer
 from graphrag_dagster.core.search.methods.global_search import global_search
 from graphrag_dagster.core.search.methods.vector_rag import vector_rag
 from graphrag_dagster.errors import QuestionError
 from search.index_frames import DOCUMENT, index_of
+from search.questions import asked_of
 from support.endpoint import ScriptedEndpoint
 
 QUESTION = "Who built the quay?"
@@ -24,7 +25,11 @@ CITED = f"{FIRST.rstrip('.')} [Data: Sources (1)]."
 
 
 def nearest(answerer: LlmAnswerer) -> Answer:
-    return vector_rag(index_of({}), QUESTION, ["u"], method="SS", answerer=answerer, count=len)
+    return vector_rag(asked_of(index_of({}), QUESTION, "SS", count=len, answerer=answerer), ["u"])
+
+
+def whole(answerer: LlmAnswerer) -> Answer:
+    return global_search(asked_of(index_of({}), QUESTION, "TS", count=len, answerer=answerer))
 
 
 def sent(endpoint: ScriptedEndpoint) -> list[list[dict[str, str]]]:
@@ -67,11 +72,7 @@ def test_only_a_scored_map_answer_is_dropped_for_want_of_a_score(
 ) -> None:
     with ScriptedEndpoint(lambda _: reply) as endpoint:
         answerer = LlmAnswerer(model_of(endpoint), prompts, **options)
-        answer = (
-            nearest(answerer)
-            if method == "SS"
-            else global_search(index_of({}), QUESTION, level=None, answerer=answerer, count=len)
-        )
+        answer = nearest(answerer) if method == "SS" else whole(answerer)
     assert answer.refused == (method == "TS")
     assert "no number in the score" in (answer.trace[0].problem or "")
     assert len(answer.problems) == (method == "TS")
@@ -95,7 +96,7 @@ def test_text_units_are_called_sources_wherever_a_model_reads_them(
 ) -> None:
     with ScriptedEndpoint() as endpoint:
         answerer = LlmAnswerer(model_of(endpoint), prompts, **options)
-        answer = global_search(index_of({}), QUESTION, level=None, answerer=answerer, count=len)
+        answer = whole(answerer)
     assert [one.kind for one in answer.sources] == ["source", "source"]
     assert not answer.removed_citations
     assert len(sent(endpoint)) == 2

@@ -8,11 +8,7 @@ import pytest
 
 from graphrag_dagster import prompts
 from graphrag_dagster.core.language.llm.extraction.claims import LlmClaimExtractor
-from graphrag_dagster.core.language.llm.extraction.graph import (
-    LlmGraphExtractor,
-    read_graph_json,
-    read_graph_tuples,
-)
+from graphrag_dagster.core.language.llm.extraction.graph import LlmGraphExtractor
 from graphrag_dagster.core.language.llm.extraction.raw_records import read_json_records, read_tuple_records
 from graphrag_dagster.core.language.tasks import TextUnit
 from graphrag_dagster.errors import SettingsError
@@ -82,8 +78,11 @@ def test_examples_stand_in_place_of_the_general_one_as_replies_that_can_be_read(
     assert "Example 2. Wanted types: REMEDY, PEST. Text:" in prompt
     assert "&lt;/source_text>" in prompt
     reply = prompt.rpartition("Reply:\n")[2]
-    read = read_graph_tuples if replies == "tuples" else read_graph_json
-    raw, repaired = read(reply, False)
+    raw, repaired = (
+        read_tuple_records(reply, ("entity", "relationship"), gleaning=False)
+        if replies == "tuples"
+        else read_json_records(reply, ("entity", "relationship"))
+    )
     assert not repaired
     assert not raw.bad
     told = [tuple(record.fields.values.values()) for record in raw.records]

@@ -7,15 +7,17 @@ import pytest
 
 from graphrag_dagster import prompts
 from graphrag_dagster.core.language.exploring import BatchRatings, Exploration, FollowUp
-from graphrag_dagster.core.language.llm.answers import LlmAnswerer
+from graphrag_dagster.core.language.llm.answerer import LlmAnswerer
 from graphrag_dagster.core.language.llm.exploring import LlmExplorer
 from graphrag_dagster.core.language.llm.rating import LlmReportRater, read_rating
 from graphrag_dagster.core.language.tasks import ContextUnit
 from graphrag_dagster.core.search.context.chunks import render
 from graphrag_dagster.core.search.context.context_units import as_row
-from graphrag_dagster.core.search.methods.drift import LocalContext, drift_search
+from graphrag_dagster.core.search.context.local_units import LocalContext
+from graphrag_dagster.core.search.methods.drift import drift_search
 from graphrag_dagster.core.search.methods.dynamic import dynamic_search
 from graphrag_dagster.core.search.methods.global_search import sources_of
+from search.questions import asked_of
 from search.report_trees import TREE, index_of_tree
 from support.conversations import section
 from support.endpoint import Fault, Scripted, ScriptedEndpoint
@@ -277,14 +279,9 @@ def index() -> Any:
 def test_dynamic_search_with_a_model(model_of: Callable[..., Any], index: Any) -> None:
     with ScriptedEndpoint(scripted) as endpoint:
         model = model_of(endpoint)
-        answer = dynamic_search(
-            index,
-            "Who built the quay?",
-            level=2,
-            rater=LlmReportRater(model, prompts),
-            answerer=LlmAnswerer(model, prompts),
-            count=words,
-        )
+        engines = {"rater": LlmReportRater(model, prompts), "answerer": LlmAnswerer(model, prompts)}
+        asked = asked_of(index, "Who built the quay?", "dynamic", level=2, count=words, **engines)
+        answer = dynamic_search(asked)
     assert answer.refused
     assert len(endpoint.chats) == answer.usage.calls == 1
     assert answer.why.endswith("were rated in 1 model call")
@@ -296,14 +293,9 @@ def test_dynamic_search_reads_what_a_model_cannot_rate(model_of: Callable[..., A
 
     with ScriptedEndpoint(lost) as endpoint:
         model = model_of(endpoint)
-        answer = dynamic_search(
-            index,
-            "Who built the quay?",
-            level=1,
-            rater=LlmReportRater(model, prompts),
-            answerer=LlmAnswerer(model, prompts),
-            count=words,
-        )
+        engines = {"rater": LlmReportRater(model, prompts), "answerer": LlmAnswerer(model, prompts)}
+        asked = asked_of(index, "Who built the quay?", "dynamic", level=1, count=words, **engines)
+        answer = dynamic_search(asked)
     assert {use.title for use in answer.context} == {"quay", "mail", "music", "nets"}
     assert len(answer.problems) == 6
     assert all("it counts as relevant" in problem for problem in answer.problems)
@@ -316,16 +308,11 @@ def test_drift_with_a_model_keeps_to_its_calls_and_its_citations_resolve(
 ) -> None:
     with ScriptedEndpoint(scripted) as endpoint:
         model = model_of(endpoint)
+        engines = {"explorer": LlmExplorer(model, prompts), "answerer": LlmAnswerer(model, prompts)}
         answer = drift_search(
-            index,
-            "Who built the quay?",
+            asked_of(index, "Who built the quay?", "drift", count=words, **engines),
             local=lambda questions: local_of(index, *questions),
-            explorer=LlmExplorer(model, prompts),
-            answerer=LlmAnswerer(model, prompts),
-            count=words,
             reports=["r1", "r2"],
-            steps=2,
-            follow_ups=3,
         )
     assert len(endpoint.chats) == answer.usage.calls == answer.calls == 1 + 2 * 3 + 1
     assert answer.removed_citations == 7
@@ -348,16 +335,9 @@ def test_an_unusable_primer_leads_to_the_question_itself(model_of: Callable[...,
 
     with ScriptedEndpoint(lost) as endpoint:
         model = model_of(endpoint)
-        answer = drift_search(
-            index,
-            "Who built the quay?",
-            local=local,
-            explorer=LlmExplorer(model, prompts),
-            answerer=LlmAnswerer(model, prompts),
-            count=words,
-            reports=["r1"],
-            steps=1,
-        )
+        engines = {"explorer": LlmExplorer(model, prompts), "answerer": LlmAnswerer(model, prompts)}
+        asked = asked_of(index, "Who built the quay?", "drift", count=words, options={"steps": 1}, **engines)
+        answer = drift_search(asked, local=local, reports=["r1"])
     assert rounds == [["Who built the quay?"]]
     assert not answer.refused
     assert answer.problems[0].startswith("1 report: the reply holds no JSON")

@@ -13,7 +13,7 @@ from graphrag_dagster.core.language.chat.asking import UnusableReply, ask, ask_t
 from graphrag_dagster.core.language.chat.loop import run_in_order
 from graphrag_dagster.core.language.chat.port import CallFailed, ChatReply, ChatRequest, Message
 from graphrag_dagster.core.language.chat.replies import Incomplete, NotUsable, parse_json, read_typed, visible
-from graphrag_dagster.core.language.llm.reports import ReportReply
+from graphrag_dagster.core.language.llm.report_writer import ReportReply
 from graphrag_dagster.core.language.tasks import Usage
 from graphrag_dagster.core.progress import listening
 

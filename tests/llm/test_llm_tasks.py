@@ -5,9 +5,9 @@ from typing import Any
 import pytest
 
 from graphrag_dagster import prompts
-from graphrag_dagster.core.language.llm.answers import LlmAnswerer, read_score
+from graphrag_dagster.core.language.llm.answerer import LlmAnswerer, read_score
 from graphrag_dagster.core.language.llm.descriptions import LlmDescriptionMerger
-from graphrag_dagster.core.language.llm.reports import LlmReportWriter
+from graphrag_dagster.core.language.llm.report_writer import LlmReportWriter
 from graphrag_dagster.core.language.tasks import (
     ContextEntity,
     ContextUnit,

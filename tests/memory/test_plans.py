@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graphrag_dagster.core.accounting.evaluation import EvaluationSize, WaySize, plan_evaluation
+from graphrag_dagster.core.accounting.evaluation_size import EvaluationSize, WaySize, plan_evaluation
 from graphrag_dagster.core.accounting.planning import (
     Range,
     around,

@@ -130,6 +130,21 @@ def test_a_new_embedder_re_embeds_and_changes_nothing_else(indexed: Path) -> Non
     assert contents(Warehouse(), "coast") == first
 
 
+def test_a_pattern_of_tables_that_no_file_matches_is_told(indexed: Path) -> None:
+    (indexed / "corpora" / "coast" / "corpus.yaml").write_text('tables: {"*.tsv": {text: story}}')
+    keys = [dg.AssetKey(["corpus", name]) for name in ("files", "documents")]
+    with dg.DagsterInstance.from_config(str(indexed / ".dagster_home")) as instance:
+        made = defs.resolve_job_def("index").execute_in_process(
+            partition_key="coast", instance=instance, asset_selection=keys
+        )
+        (files,) = (
+            one.materialization
+            for event in made.get_asset_materialization_events()
+            if (one := event.step_materialization_data).materialization.asset_key == keys[0]
+        )
+    assert files.metadata["columns_without_file"].value == ["*.tsv"]
+
+
 def test_corpora_do_not_touch_each_other(indexed: Path) -> None:
     first = contents(Warehouse(), "coast")
     write_corpus(

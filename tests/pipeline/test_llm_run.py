@@ -15,6 +15,7 @@ from graphrag_dagster.resources.corpora import CorpusStore
 from graphrag_dagster.resources.language import Language
 from graphrag_dagster.resources.published import published
 from graphrag_dagster.resources.warehouse import Warehouse
+from search.questions import asked_of
 from support.endpoint import Fault, Scripted, ScriptedEndpoint, name_pattern_script
 from support.modelled import write_modelled
 from support.tables_of import contents
@@ -69,11 +70,13 @@ def test_a_question_is_answered_with_citations_that_resolve() -> None:
         settings, corpus="coast", asset="ask", run_id="question"
     )
     answer = global_search(
-        open_snapshot(Warehouse(), "coast"),
-        "What happened at Skerry Point?",
-        level=0,
-        answerer=session.answerer(),
-        count=get_tokenizer("cl100k_base").count,
+        asked_of(
+            open_snapshot(Warehouse(), "coast"),
+            "What happened at Skerry Point?",
+            "C0",
+            count=get_tokenizer("cl100k_base").count,
+            answerer=session.answerer(),
+        )
     )
     assert answer.engine == "llm"
     assert answer.sources

@@ -17,8 +17,8 @@ import polars as pl
 import pytest
 
 from graphrag_dagster import Index, tables
-from graphrag_dagster.cli.commands.publishing import roll_back, show_snapshots
 from graphrag_dagster.cli.commands.showing import show_corpus
+from graphrag_dagster.cli.commands.snapshotting import roll_back, show_snapshots
 from graphrag_dagster.cli.output.running import run_job
 from graphrag_dagster.core.accounting.use import ModelUse
 from graphrag_dagster.definitions import defs

@@ -9,19 +9,20 @@ from hypothesis import strategies as st
 
 from graphrag_dagster.core.language.embedders import StaticEmbedder
 from graphrag_dagster.core.language.exploring import Exploration, FollowUp
-from graphrag_dagster.core.language.extractive.answers import ExtractiveAnswerer
+from graphrag_dagster.core.language.extractive.answerer import ExtractiveAnswerer
 from graphrag_dagster.core.language.extractive.exploring import ExtractiveExplorer, about
 from graphrag_dagster.core.language.tasks import ContextUnit, Engine, FinalAnswer, PartialAnswer, Quote, Usage
 from graphrag_dagster.core.search.context.answer import Answer
 from graphrag_dagster.core.search.context.combined_units import CombinedUnits
-from graphrag_dagster.core.search.context.local_units import LocalUnits, quoted
+from graphrag_dagster.core.search.context.local_units import LocalContext, LocalUnits, quoted
 from graphrag_dagster.core.search.context.question import REFUSAL
-from graphrag_dagster.core.search.methods.drift import LocalContext, drift_search
+from graphrag_dagster.core.search.methods.drift import drift_search
 from graphrag_dagster.core.search.methods.follow_ups import OpenQuestions, normal
 from graphrag_dagster.core.text.citations import ContextKind, parse_citations
 from graphrag_dagster.core.text.spans import Span
 from graphrag_dagster.errors import EngineError, QuestionError
 from search.index_frames import DOCUMENT, index_of
+from search.questions import asked_of
 
 FIRST = "The quay was built by Orrin Vask in 1998."
 SECOND = "Selma Dray opposed the merger of the shipping lines."
@@ -108,15 +109,12 @@ class Joiner:
 def ask(
     guide: object, local: Callable[..., object] | None = None, joiner: object | None = None, **options: object
 ) -> Answer:
-    return drift_search(
-        INDEX,
-        QUESTION,
-        local=local or Local(),
-        explorer=guide,
-        answerer=joiner or Joiner(),
-        count=words,
-        **{"reports": REPORTS, "context_tokens": 500, **options},
-    )
+    """Answer; ``reports`` is an argument of its own."""
+    reports = options.pop("reports", REPORTS)
+    chosen = {"context_tokens": 500, **options}
+    engines = {"explorer": guide, "answerer": joiner or Joiner()}
+    asked = asked_of(INDEX, QUESTION, "drift", count=words, options=chosen, **engines)
+    return drift_search(asked, local=local or Local(), reports=reports)
 
 
 def test_numbers_that_collide_between_contexts_become_different_and_resolve() -> None:
@@ -317,9 +315,7 @@ def test_what_is_missing_is_an_error() -> None:
     with pytest.raises(EngineError, match="0 local contexts were made for 1 questions"):
         ask(Guide(first), lambda _: [])
     with pytest.raises(QuestionError, match="empty"):
-        drift_search(
-            INDEX, " ", local=Local(), explorer=Guide(first), answerer=Joiner(), count=words, reports=REPORTS
-        )
+        asked_of(INDEX, " ", "drift", count=words, explorer=Guide(first), answerer=Joiner())
 
 
 @given(steps=st.integers(0, 3), follow_ups=st.integers(1, 4), score=st.integers(0, 100))
@@ -357,15 +353,9 @@ def test_the_extractive_explorer_quotes_and_asks_about_subjects() -> None:
 
     def once() -> Answer:
         rounds.clear()
-        return drift_search(
-            INDEX,
-            "Who built the quay?",
-            local=local,
-            explorer=ExtractiveExplorer(embedder),
-            answerer=ExtractiveAnswerer(embedder),
-            count=words,
-            reports=REPORTS,
-        )
+        engines = {"explorer": ExtractiveExplorer(embedder), "answerer": ExtractiveAnswerer(embedder)}
+        asked = asked_of(INDEX, "Who built the quay?", "drift", count=words, **engines)
+        return drift_search(asked, local=local, reports=REPORTS)
 
     answer = once()
     assert answer.engine == "extractive"
@@ -382,13 +372,10 @@ def test_the_extractive_explorer_quotes_and_asks_about_subjects() -> None:
 
 def test_the_extractive_explorer_refuses_what_is_not_there() -> None:
     embedder = StaticEmbedder()
+    engines = {"explorer": ExtractiveExplorer(embedder), "answerer": ExtractiveAnswerer(embedder)}
     answer = drift_search(
-        INDEX,
-        "How do I bake sourdough?",
+        asked_of(INDEX, "How do I bake sourdough?", "drift", count=words, **engines),
         local=lambda questions: [context_of(FIRST, SECOND) for _ in questions],
-        explorer=ExtractiveExplorer(embedder),
-        answerer=ExtractiveAnswerer(embedder),
-        count=words,
         reports=REPORTS,
     )
     assert answer.refused

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from graphrag_dagster.core.language.embedders import StaticEmbedder
 from graphrag_dagster.core.language.exploring import BatchRatings, Rating
-from graphrag_dagster.core.language.extractive.answers import ExtractiveAnswerer
+from graphrag_dagster.core.language.extractive.answerer import ExtractiveAnswerer
 from graphrag_dagster.core.language.extractive.rating import ExtractiveReportRater
 from graphrag_dagster.core.language.tasks import ContextUnit, Engine, FinalAnswer, PartialAnswer, Usage
 from graphrag_dagster.core.search.context.answer import Answer
@@ -19,6 +19,7 @@ from graphrag_dagster.core.search.context.question import REFUSAL
 from graphrag_dagster.core.search.methods.dynamic import dynamic_search
 from graphrag_dagster.errors import EngineError, QuestionError
 from search.index_frames import index_of
+from search.questions import asked_of
 from search.report_trees import TREE, index_of_tree
 
 
@@ -76,15 +77,19 @@ class Reader:
 def ask(
     index: IndexSnapshot, rater: object, reader: object | None = None, level: int = 3, **options: object
 ) -> Answer:
-    return dynamic_search(
+    """Answer; ``keep_parent`` is an argument of its own."""
+    keep_parent = bool(options.pop("keep_parent", False))
+    asked = asked_of(
         index,
         "What of the quay?",
+        "dynamic",
         level=level,
+        count=words,
+        options={"context_tokens": 200, **options},
         rater=rater,
         answerer=reader or Reader(),
-        count=words,
-        **{"context_tokens": 200, **options},
     )
+    return dynamic_search(asked, keep_parent=keep_parent)
 
 
 def read(answer: Answer) -> set[str]:
@@ -128,7 +133,7 @@ def test_nothing_below_the_level_is_rated() -> None:
 def test_the_threshold_decides_and_parents_may_be_kept() -> None:
     scores = {"harbour": 2, "quay": 1, "mail": 4, "music": 1}
     index = index_of_tree(TREE)
-    assert read(ask(index, Rater(scores), threshold=2)) == {"mail"}
+    assert read(ask(index, Rater(scores), relevant_from=2)) == {"mail"}
     assert read(ask(index, Rater(scores))) == {"quay", "mail", "music"}
     assert read(ask(index, Rater(scores), keep_parent=True)) == {"harbour", "quay", "mail", "music"}
 
@@ -143,10 +148,10 @@ def test_without_a_relevant_root_there_is_a_refusal_and_no_map_call() -> None:
 
 
 def test_a_report_without_a_rating_counts_as_relevant_and_is_listed() -> None:
-    answer = ask(index_of_tree(TREE), Rater({"harbour": None, "mail": 5}), threshold=4)
+    answer = ask(index_of_tree(TREE), Rater({"harbour": None, "mail": 5}), relevant_from=4)
     assert read(answer) == {"mail"}
     assert answer.problems == ("harbour: the model gave it no rating; it counts as relevant",)
-    answer = ask(index_of_tree(TREE), Rater({"music": None}), threshold=4)
+    answer = ask(index_of_tree(TREE), Rater({"music": None}), relevant_from=4)
     assert read(answer) == {"music"}
 
 
@@ -257,14 +262,8 @@ def test_the_extractive_rater_finds_the_branch_that_answers() -> None:
     index = written(index_of_tree(parents, CONTENTS))
 
     def once(question: str) -> Answer:
-        return dynamic_search(
-            index,
-            question,
-            level=1,
-            rater=ExtractiveReportRater(embedder),
-            answerer=ExtractiveAnswerer(embedder),
-            count=words,
-        )
+        engines = {"rater": ExtractiveReportRater(embedder), "answerer": ExtractiveAnswerer(embedder)}
+        return dynamic_search(asked_of(index, question, "dynamic", level=1, count=words, **engines))
 
     answer = once("Who built the quay?")
     assert read(answer) == {"The quay"}

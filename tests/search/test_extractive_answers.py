@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from graphrag_dagster.core.language.embedders import StaticEmbedder
-from graphrag_dagster.core.language.extractive.answers import ExtractiveAnswerer
+from graphrag_dagster.core.language.extractive.answerer import ExtractiveAnswerer
 from graphrag_dagster.core.language.tasks import ContextUnit, FinalAnswer, PartialAnswer, Quote
 from graphrag_dagster.core.text.relevance import asks_for_overview, relevance
 from graphrag_dagster.core.text.similarity import diverse

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from graphrag_dagster.core.language.extractive.covering import Candidate, central, covering
 from graphrag_dagster.core.language.extractive.parsing.quotable import mark_before, readability
-from graphrag_dagster.core.language.extractive.reports import ExtractiveReportWriter
+from graphrag_dagster.core.language.extractive.report_writer import ExtractiveReportWriter
 from graphrag_dagster.core.language.extractive.subjects import joined
 from graphrag_dagster.core.language.tasks import (
     ContextEntity,

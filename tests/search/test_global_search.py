@@ -6,7 +6,7 @@ import polars as pl
 import pytest
 
 from graphrag_dagster.core.language.embedders import StaticEmbedder
-from graphrag_dagster.core.language.extractive.answers import ExtractiveAnswerer
+from graphrag_dagster.core.language.extractive.answerer import ExtractiveAnswerer
 from graphrag_dagster.core.language.tasks import (
     ContextUnit,
     Engine,
@@ -21,6 +21,7 @@ from graphrag_dagster.core.search.methods.global_search import global_search
 from graphrag_dagster.core.search.methods.map_reduce import best_that_fit
 from graphrag_dagster.errors import EngineError, QuestionError
 from search.index_frames import DOCUMENT, index_of
+from search.questions import asked_of
 
 REPORTS = {f"Report {n}": f"Content of number {n}. " * 4 for n in range(12)}
 
@@ -69,8 +70,9 @@ class Judge:
 
 
 def ask(answerer: object, tokens: int = 60, **options: object) -> Answer:
+    given = {"context_tokens": tokens, **options}
     return global_search(
-        index_of(REPORTS), "Why?", level=0, answerer=answerer, count=words, context_tokens=tokens, **options
+        asked_of(index_of(REPORTS), "Why?", "C0", count=words, answerer=answerer, options=given)
     )
 
 
@@ -130,18 +132,15 @@ def test_the_order_of_rows_changes_nothing_and_the_seed_does() -> None:
     shown = []
     for some, seed in ((index, 1), (IndexSnapshot(**frames), 1), (index, 2)):
         judge = Judge(("a [Data: Reports (1)]", 80), ("b [Data: Reports (2, 3, 4, 5)]", 70))
-        answer = global_search(
-            some, "Why?", level=0, answerer=judge, count=words, context_tokens=60, seed=seed
-        )
+        options = {"context_tokens": 60, "seed": seed}
+        answer = global_search(asked_of(some, "Why?", "C0", count=words, answerer=judge, options=options))
         shown.append(json.dumps(answer.to_dict()))
     assert shown[0] == shown[1] != shown[2]
 
 
 def test_nothing_useful_is_a_refusal_without_a_reduce_call() -> None:
     scorer = Scorer([0])
-    answer = global_search(
-        index_of(REPORTS), "Why?", level=0, answerer=scorer, count=words, context_tokens=60
-    )
+    answer = ask(scorer)
     assert answer.refused
     assert answer.text == REFUSAL
     assert not scorer.reduced
@@ -149,8 +148,9 @@ def test_nothing_useful_is_a_refusal_without_a_reduce_call() -> None:
 
 
 def test_calls_are_chunks_plus_one_and_every_report_is_used_once() -> None:
+    options = {"context_tokens": 60}
     answer = global_search(
-        index_of(REPORTS), "Why?", level=2, answerer=Scorer([50]), count=words, context_tokens=60
+        asked_of(index_of(REPORTS), "Why?", "C2", count=words, answerer=Scorer([50]), options=options)
     )
     assert answer.usage.calls == answer.calls == len(answer.scores) + 1
     assert sorted(use.record_id for use in answer.context) == sorted(f"r{n}" for n in range(12))
@@ -158,7 +158,7 @@ def test_calls_are_chunks_plus_one_and_every_report_is_used_once() -> None:
 
 def test_citations_of_a_model_become_numbered_sources_and_invented_ones_go() -> None:
     scorer = Scorer([50], "Built in 1998 [Data: Reports (1, 99)]. Opposed [Data: Reports (2); Entities (4)].")
-    answer = global_search(index_of(REPORTS), "Why?", level=0, answerer=scorer, count=words)
+    answer = global_search(asked_of(index_of(REPORTS), "Why?", "C0", count=words, answerer=scorer))
     assert answer.text == "Built in 1998 [1]. Opposed [2]."
     assert answer.removed_citations == 2
     first = answer.sources[0]
@@ -169,9 +169,8 @@ def test_citations_of_a_model_become_numbered_sources_and_invented_ones_go() -> 
 
 def test_an_extractive_answer_quotes_and_cites_each_sentence() -> None:
     index = index_of({"The quay": "About the quay.", "The merger": "About the merger."})
-    answer = global_search(
-        index, "Who built the quay?", level=1, answerer=ExtractiveAnswerer(StaticEmbedder()), count=words
-    )
+    answerer = ExtractiveAnswerer(StaticEmbedder())
+    answer = global_search(asked_of(index, "Who built the quay?", "C1", count=words, answerer=answerer))
     assert answer.engine == "extractive"
     assert answer.text.startswith("**The quay**\n\nThe quay was built by Orrin Vask in 1998. [1]")
     assert all(source.quotation in DOCUMENT for source in answer.sources)
@@ -180,7 +179,7 @@ def test_an_extractive_answer_quotes_and_cites_each_sentence() -> None:
 def test_an_extractive_answer_to_something_else_is_a_refusal() -> None:
     answerer = ExtractiveAnswerer(StaticEmbedder())
     answer = global_search(
-        index_of(REPORTS), "How do I bake sourdough?", level=0, answerer=answerer, count=words
+        asked_of(index_of(REPORTS), "How do I bake sourdough?", "C0", count=words, answerer=answerer)
     )
     assert answer.refused
 
@@ -188,15 +187,17 @@ def test_an_extractive_answer_to_something_else_is_a_refusal() -> None:
 @pytest.mark.parametrize("question", ["", "  \n", "?!", "x" * 4001])
 def test_a_question_that_cannot_be_answered_is_refused(question: str) -> None:
     with pytest.raises(QuestionError, match="question"):
-        global_search(index_of(REPORTS), question, level=0, answerer=Scorer([1]), count=words)
+        asked_of(index_of(REPORTS), question, "C0", count=words, answerer=Scorer([1]))
 
 
 @pytest.mark.parametrize("level", [-1, 4])
 def test_an_unknown_level_names_those_there_are(level: int) -> None:
     with pytest.raises(QuestionError, match=f"no level C{level}; there are C0, C1, C2, C3"):
-        global_search(index_of(REPORTS), "Why?", level=level, answerer=Scorer([1]), count=words)
+        global_search(
+            asked_of(index_of(REPORTS), "Why?", "global", level=level, count=words, answerer=Scorer([1]))
+        )
 
 
 def test_a_corpus_without_reports_says_what_to_do() -> None:
     with pytest.raises(QuestionError, match="no community reports"):
-        global_search(index_of({}), "Why?", level=0, answerer=Scorer([1]), count=words)
+        global_search(asked_of(index_of({}), "Why?", "C0", count=words, answerer=Scorer([1])))

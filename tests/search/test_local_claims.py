@@ -6,7 +6,8 @@ import pytest
 
 from graphrag_dagster import tables
 from graphrag_dagster.core.search.context.index import IndexSnapshot
-from graphrag_dagster.core.search.methods.local import Ranked, Shares, local_context
+from graphrag_dagster.core.search.methods.local import Ranked, local_context
+from graphrag_dagster.core.search.options import Shares
 from search.index_frames import DOCUMENT, filled, index_of
 
 QUAY, MERGER = "built by Orrin Vask", "opposed the merger"

@@ -8,14 +8,16 @@ from pathlib import Path
 from graphrag_dagster.catalogue import registry
 from graphrag_dagster.core.files.formats import extensions
 
-_CACHED = (registry.engines, registry.embedders, registry.ways, registry.formats, extensions)
+_CACHED = (
+    *(registry.added, registry.engines, registry.embedders, registry.ways, registry.formats),
+    extensions,
+)
 
 
-@contextmanager
-def plugged_in(
+def install(
     folder: Path, modules: Mapping[str, str], points: Mapping[str, Mapping[str, str]], name: str = "toy"
-) -> Iterator[None]:
-    """Install a package for as long as the block lasts.
+) -> None:
+    """Put a package where Python looks for packages, as an installer does.
 
     Args:
         folder: an empty folder that becomes its place.
@@ -33,6 +35,14 @@ def plugged_in(
         for group, names in points.items()
     )
     (told / "entry_points.txt").write_text("\n".join(groups), encoding="utf-8")
+
+
+@contextmanager
+def plugged_in(
+    folder: Path, modules: Mapping[str, str], points: Mapping[str, Mapping[str, str]], name: str = "toy"
+) -> Iterator[None]:
+    """Install a package for as long as the block lasts; the arguments are those of :func:`install`."""
+    install(folder, modules, points, name)
     sys.path.insert(0, str(folder))
     _forget()
     try:

@@ -14,7 +14,7 @@ EVALUATING = ("questions", "answers", "evaluation", "studies")
 def contents(
     warehouse: Warehouse, corpus: str, without: Collection[str] = EVALUATING
 ) -> dict[str, list[tuple[object, ...]]]:
-    """Every row of every table, in stored order and with the column ``corpus``.
+    """Every row of every table that there is, in stored order and with the column ``corpus``.
 
     Without the accounts of runs and answers, in which every run differs.
 
@@ -24,8 +24,11 @@ def contents(
         without: groups left out, by default those that other jobs than ``index`` make.
     """
     with duckdb.connect(str(warehouse.file(corpus)), read_only=True) as connection:
+        made = set(connection.execute("select schema_name, table_name from duckdb_tables()").fetchall())
         return {
             table.full_name: connection.execute(f'from "{table.schema}"."{table.name}"').fetchall()
             for table in ALL_TABLES
-            if table not in (*ACCOUNTS, ANSWER_COSTS) and table.group not in without
+            if table not in (*ACCOUNTS, ANSWER_COSTS)
+            and table.group not in without
+            and (table.schema, table.name) in made
         }

@@ -9,7 +9,6 @@ from graphrag_dagster.assets.indexing.publishing import published_snapshot
 from graphrag_dagster.core.evaluation.judging import sample
 from graphrag_dagster.operations.evaluating.scope import EvaluationScope
 from graphrag_dagster.orchestration.declare import (
-    code_version,
     counts,
     ins_of,
     output,
@@ -39,9 +38,6 @@ _NO_JUDGE = "no model judges (evaluation.engine is extractive); nothing else can
 @table_asset(
     JUDGEMENTS,
     ins=ins_of(ANSWERS),
-    code_version=code_version(
-        "core/evaluation/judging.py", "core/language/judging.py", "core/language/llm", "prompts"
-    ),
     pool="llm",
 )
 def judgements(
@@ -78,11 +74,6 @@ def judgements(
 
 @table_assets(
     (ANSWER_SENTENCES, ANSWER_CLAIMS),
-    "core/text/answer_sentences.py",
-    "core/evaluation/claims/claim_rows.py",
-    "core/evaluation/claims/deduplication.py",
-    "core/language",
-    "prompts",
     ins=ins_of(ANSWERS),
     pool="llm",
 )
@@ -119,11 +110,6 @@ def answer_claims(
 @table_asset(
     DIVERSITY_CLUSTERS,
     ins=ins_of(ANSWER_CLAIMS),
-    code_version=code_version(
-        "core/evaluation/claims/clusters.py",
-        "core/evaluation/claims/rouge.py",
-        "core/evaluation/claims/claim_rows.py",
-    ),
 )
 def diversity_clusters(
     context: AssetExecutionContext, answer_claims: pl.DataFrame, corpora: CorpusStore
@@ -138,14 +124,6 @@ def diversity_clusters(
 
 @table_assets(
     (QUALITY_SCORES, QUALITY_VERDICTS),
-    "core/evaluation/quality/metrics.py",
-    "core/evaluation/quality/quality_formulas.py",
-    "core/evaluation/quality/quality_asking.py",
-    "core/evaluation/quality/quality_items.py",
-    "core/evaluation/quality/quality_rows.py",
-    "core/evaluation/quality/lexical_quality.py",
-    "core/language",
-    "prompts",
     ins=ins_of(ANSWERS, ANSWER_CONTEXTS, QUESTIONS),
     deps=[published_snapshot],
     pool="llm",

@@ -5,7 +5,8 @@ from hashlib import sha256
 from dagster import AssetExecutionContext, AssetKey, DataVersion, MaterializeResult, MetadataValue, asset
 
 from graphrag_dagster.operations.evaluating.evaluation_report import SHOWN
-from graphrag_dagster.orchestration.declare import code_version, key_of, timed
+from graphrag_dagster.orchestration.code_versions.versions import code_version
+from graphrag_dagster.orchestration.declare import key_of, timed
 from graphrag_dagster.orchestration.hooks import HOOKS
 from graphrag_dagster.orchestration.partitions import CORPUS
 from graphrag_dagster.resources.corpora import CorpusStore
@@ -19,9 +20,7 @@ from graphrag_dagster.resources.warehouse import Warehouse
     hooks=HOOKS,
     deps=[key_of(table) for table in SHOWN],
     partitions_def=CORPUS,
-    code_version=code_version(
-        "core/evaluation/figures", "core/evaluation/report", "operations/evaluating/evaluation_report.py"
-    ),
+    code_version=code_version("evaluation/report", f"{__name__}:evaluation_report"),
 )
 @timed
 def evaluation_report(

@@ -10,7 +10,6 @@ from graphrag_dagster.core.evaluation.questions.personas import write_questions
 from graphrag_dagster.core.evaluation.questions.question_rows import listed, written
 from graphrag_dagster.operations.evaluating.questions import questions_of
 from graphrag_dagster.orchestration.declare import (
-    code_version,
     counts,
     ins_of,
     output,
@@ -36,11 +35,6 @@ _MOST_THEMES = 40
 
 @table_assets(
     _WRITTEN,
-    "core/evaluation/questions/personas.py",
-    "core/evaluation/questions/describing.py",
-    "core/evaluation/questions/question_rows.py",
-    "core/language",
-    "prompts",
     ins=ins_of(TEXT_CHUNKS, ENTITIES),
     pool="llm",
 )
@@ -83,9 +77,6 @@ def written_questions(
 @table_asset(
     QUESTIONS,
     ins=ins_of(PERSONA_QUESTIONS, PERSONA_TASKS, PERSONAS),
-    code_version=code_version(
-        "operations/evaluating/questions.py", "core/evaluation/questions/question_rows.py"
-    ),
 )
 def questions(
     context: AssetExecutionContext,

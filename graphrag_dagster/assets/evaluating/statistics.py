@@ -26,15 +26,6 @@ _TABLES = (POSITION_BIAS, CONDITION_MEANS, SIGNIFICANCE, ALIGNMENT, VERDICTS)
 
 @table_assets(
     _TABLES,
-    "core/evaluation/inference/statistics.py",
-    "core/evaluation/inference/significance.py",
-    "core/evaluation/inference/bootstrap.py",
-    "core/evaluation/inference/statements.py",
-    "core/evaluation/inference/votes.py",
-    "core/evaluation/judging.py",
-    "core/evaluation/inference/verdict.py",
-    "core/evaluation/report",
-    "core/wording.py",
     ins=ins_of(JUDGEMENTS, COMPARISONS, ANSWER_MEASURES),
 )
 def evaluation_statistics(

@@ -13,10 +13,6 @@ from graphrag_dagster.tables import JUDGEMENTS, THEME_REASONS, THEMES
 
 @table_assets(
     (THEMES, THEME_REASONS),
-    "core/evaluation/theming.py",
-    "core/language/theming.py",
-    "core/language/llm",
-    "prompts",
     ins=ins_of(JUDGEMENTS),
     pool="llm",
 )

@@ -8,7 +8,7 @@ from dagster import AssetExecutionContext, Output
 from graphrag_dagster.core.graph.clustering import cluster, previous_clustering
 from graphrag_dagster.core.graph.leiden import LeidenOptions
 from graphrag_dagster.core.graph.levels import coverage
-from graphrag_dagster.orchestration.declare import code_version, counts, ins_of, output, table_assets
+from graphrag_dagster.orchestration.declare import counts, ins_of, output, table_assets, version_in
 from graphrag_dagster.orchestration.plots import histogram
 from graphrag_dagster.resources.clustering import ClusteringStart
 from graphrag_dagster.resources.corpora import CorpusStore
@@ -22,14 +22,10 @@ from graphrag_dagster.tables import (
     RELATIONSHIPS,
 )
 
-_CLUSTERING = tuple(
-    f"core/graph/{name}.py"
-    for name in ("clustering", "components", "hierarchy", "leiden", "matching", "network", "warm")
-)
 _TABLES = (COMMUNITIES, COMMUNITY_MEMBERS, COLD_START_EDGES, CLUSTERING_STATE)
 
 
-@table_assets(_TABLES, *_CLUSTERING, ins=ins_of(ENTITIES, RELATIONSHIPS))
+@table_assets(_TABLES, also=("resources.clustering",), ins=ins_of(ENTITIES, RELATIONSHIPS))
 def community_hierarchy(
     context: AssetExecutionContext,
     entities: pl.DataFrame,
@@ -55,7 +51,7 @@ def community_hierarchy(
         ),
         start=clustering.of(settings),
         drift=settings.drift,
-        code=code_version(*_CLUSTERING),
+        code=version_in(context, CLUSTERING_STATE),
     )
     communities, members = made.hierarchy.communities, made.hierarchy.members
     yield output(

@@ -9,7 +9,6 @@ from graphrag_dagster.core.corpus.documents import require_documents
 from graphrag_dagster.core.corpus.text_units import cut
 from graphrag_dagster.operations.keeping.residue import note_gone
 from graphrag_dagster.orchestration.declare import (
-    code_version,
     counts,
     ins_of,
     output,
@@ -22,13 +21,8 @@ from graphrag_dagster.resources.corpora import CorpusStore
 from graphrag_dagster.resources.warehouse import Warehouse
 from graphrag_dagster.tables import DOCUMENTS, FILES, TEXT_CHUNKS
 
-_READING = ("core/corpus",)
 
-
-@table_assets(
-    (FILES, DOCUMENTS),
-    *_READING,
-)
+@table_assets((FILES, DOCUMENTS), also=("resources.corpora:CorpusStore.read", "resources.corpora:ignored"))
 def corpus_documents(
     context: AssetExecutionContext, corpora: CorpusStore, warehouse: Warehouse
 ) -> Iterator[Output[pl.DataFrame]]:
@@ -36,7 +30,8 @@ def corpus_documents(
     corpus = context.partition_key
     contents = corpora.read(corpus)
     note_gone(warehouse, corpus, contents.documents)
-    yield output(FILES, contents.files, **counts(contents.files, "status"))
+    unused = {"columns_without_file": list(contents.unused_columns)} if contents.unused_columns else {}
+    yield output(FILES, contents.files, **counts(contents.files, "status"), **unused)
     if not warehouse.exists(DOCUMENTS, corpus):
         require_documents(contents, corpora.folder(corpus))
     characters = contents.documents["characters"]
@@ -48,11 +43,7 @@ def corpus_documents(
     )
 
 
-@table_asset(
-    TEXT_CHUNKS,
-    ins=ins_of(DOCUMENTS),
-    code_version=code_version(*_READING),
-)
+@table_asset(TEXT_CHUNKS, ins=ins_of(DOCUMENTS))
 def text_chunks(
     context: AssetExecutionContext, documents: pl.DataFrame, corpora: CorpusStore
 ) -> Output[pl.DataFrame]:

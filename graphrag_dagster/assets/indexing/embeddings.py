@@ -1,11 +1,13 @@
 """Vectors of text units, entities and reports."""
 
+from collections.abc import Callable
+
 import polars as pl
 from dagster import AssetExecutionContext, AssetsDefinition, Output
 
 from graphrag_dagster.core.language.embedded_rows import embed_rows
 from graphrag_dagster.core.reports.references import without_citations
-from graphrag_dagster.orchestration.declare import code_version, describe, ins_of, table_asset
+from graphrag_dagster.orchestration.declare import describe, ins_of, table_asset
 from graphrag_dagster.resources.corpora import CorpusStore
 from graphrag_dagster.resources.language import Language
 from graphrag_dagster.resources.warehouse import Warehouse
@@ -20,15 +22,30 @@ from graphrag_dagster.tables import (
 )
 
 
-def _embeddings(table: Table, source: Table, text: pl.Expr, *places: str) -> AssetsDefinition:
+def _text_of_unit(units: pl.DataFrame) -> pl.Series:
+    return units["text"]
+
+
+def _text_of_entity(entities: pl.DataFrame) -> pl.Series:
+    return entities.select(text=pl.format("{}: {}", "title", "description"))["text"]
+
+
+def _text_of_report(reports: pl.DataFrame) -> pl.Series:
+    # The numbers in citations change with every new entity, and mean nothing to a vector.
+    return reports["content"].map_elements(without_citations, pl.String)
+
+
+def _embeddings(
+    table: Table, source: Table, text_of: Callable[[pl.DataFrame], pl.Series]
+) -> AssetsDefinition:
     key = table.key[0]
 
     @table_asset(
         table,
+        text_of,
         description=table.meaning + " (one call per distinct text and embedder)",
         ins=ins_of(rows=source),
         pool="llm",
-        code_version=code_version("core/language/embedded_rows.py", "core/language/embedders.py", *places),
     )
     def embeddings(
         context: AssetExecutionContext,
@@ -45,7 +62,7 @@ def _embeddings(table: Table, source: Table, text: pl.Expr, *places: str) -> Ass
         )
         embedder = session.embedder()
         known = warehouse.read_if_present(table, context.partition_key)
-        texts = rows.select(text.alias("text"))["text"]
+        texts = text_of(rows)
         frame = embed_rows(rows[key], texts, embedder, known, named=table.name.replace("_", " "))
         session.still_uses(texts.to_list())
         reused = 0 if known is None else known.filter(pl.col("embedder") == embedder.name).height
@@ -62,13 +79,6 @@ def _embeddings(table: Table, source: Table, text: pl.Expr, *places: str) -> Ass
     return embeddings
 
 
-text_unit_embeddings = _embeddings(TEXT_UNIT_EMBEDDINGS, TEXT_CHUNKS, pl.col("text"))
-entity_embeddings = _embeddings(ENTITY_EMBEDDINGS, ENTITIES, pl.format("{}: {}", "title", "description"))
-# The numbers in citations change with every new entity, and mean nothing to a vector.
-report_embeddings = _embeddings(
-    REPORT_EMBEDDINGS,
-    COMMUNITY_REPORTS,
-    pl.col("content").map_elements(without_citations, pl.String),
-    "core/reports/references.py",
-    "core/reports/citations.py",
-)
+text_unit_embeddings = _embeddings(TEXT_UNIT_EMBEDDINGS, TEXT_CHUNKS, _text_of_unit)
+entity_embeddings = _embeddings(ENTITY_EMBEDDINGS, ENTITIES, _text_of_entity)
+report_embeddings = _embeddings(REPORT_EMBEDDINGS, COMMUNITY_REPORTS, _text_of_report)

@@ -9,7 +9,7 @@ from graphrag_dagster.core.extraction.frames import ExtractionFrames
 from graphrag_dagster.core.extraction.reuse import extract_new
 from graphrag_dagster.core.extraction.run import extract_units
 from graphrag_dagster.operations.keeping.extractions import begin_replacing, reusable_extraction, state_of
-from graphrag_dagster.orchestration.declare import code_version, counts, ins_of, output, table_assets
+from graphrag_dagster.orchestration.declare import counts, ins_of, output, table_assets, version_in
 from graphrag_dagster.resources.corpora import CorpusStore
 from graphrag_dagster.resources.language import Language
 from graphrag_dagster.resources.warehouse import Warehouse
@@ -23,20 +23,11 @@ from graphrag_dagster.tables import (
     UNIT_LEDGER,
 )
 
-_EXTRACTING = (
-    "core/extraction",
-    "core/language",
-    "core/text/abbreviations.py",
-    "core/text/sentences.py",
-    "core/ids.py",
-    "prompts",
-)
 _TABLES = (GLEANED_ENTITIES, GLEANED_RELATIONSHIPS, CLAIMS, UNIT_LEDGER, QUARANTINE, EXTRACTION_STATE)
 
 
 @table_assets(
     _TABLES,
-    *_EXTRACTING,
     ins=ins_of(TEXT_CHUNKS),
     pool="llm",
 )
@@ -51,7 +42,7 @@ def extraction(
     corpus = context.partition_key
     settings = corpora.settings(corpus)
     session = language.session(settings, corpus=corpus, asset="extraction", run_id=context.run_id)
-    state = state_of(settings, code_version(*_EXTRACTING))
+    state = state_of(settings, version_in(context, EXTRACTION_STATE))
 
     def extract(units: pl.DataFrame) -> ExtractionFrames:
         return extract_units(

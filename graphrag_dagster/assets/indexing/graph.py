@@ -9,7 +9,7 @@ from graphrag_dagster.core.graph.merging import (
     merge_entities,
     merge_relationships,
 )
-from graphrag_dagster.orchestration.declare import code_version, counts, ins_of, result, table_asset
+from graphrag_dagster.orchestration.declare import counts, ins_of, result, table_asset
 from graphrag_dagster.orchestration.plots import histogram
 from graphrag_dagster.resources.corpora import CorpusStore
 from graphrag_dagster.resources.language import Language
@@ -22,14 +22,11 @@ from graphrag_dagster.tables import (
     RELATIONSHIPS,
 )
 
-_MERGING = ("core/graph/merging.py", "core/language", "prompts")
-
 
 @table_asset(
     ENTITIES,
     ins=ins_of(ENTITY_GROUPS, RELATIONSHIP_GROUPS),
     pool="llm",
-    code_version=code_version(*_MERGING),
 )
 def entities(
     context: AssetExecutionContext,
@@ -60,7 +57,6 @@ def entities(
     MERGED_CLAIMS,
     ins=ins_of(CLAIM_GROUPS),
     pool="llm",
-    code_version=code_version(*_MERGING),
 )
 def claims(
     context: AssetExecutionContext, claim_groups: pl.DataFrame, corpora: CorpusStore, language: Language
@@ -82,7 +78,6 @@ def claims(
     RELATIONSHIPS,
     ins=ins_of(RELATIONSHIP_GROUPS, ENTITIES),
     pool="llm",
-    code_version=code_version(*_MERGING),
 )
 def relationships(
     context: AssetExecutionContext,

@@ -27,13 +27,11 @@ from graphrag_dagster.tables import (
     TEXT_CHUNKS,
 )
 
-_WRITING = ("core/reports", "core/language", "prompts")
 _TABLES = (COMMUNITY_REPORTS, REPORT_FINDINGS, REPORT_REFERENCES, REPORT_CONTEXTS, REPORT_CONTEXT_ROWS)
 
 
 @table_assets(
     _TABLES,
-    *_WRITING,
     ins=ins_of(
         ENTITIES,
         RELATIONSHIPS,

@@ -10,6 +10,7 @@ from rich.tree import Tree
 from graphrag_dagster.catalogue.registry import quotes
 from graphrag_dagster.cli.output.console import ERR, OUT, markdown, print_json
 from graphrag_dagster.cli.output.progress import progress_on
+from graphrag_dagster.core.language.answer_form import KNOWLEDGE_MARK
 from graphrag_dagster.core.progress import listening
 from graphrag_dagster.core.search.context.answer import Answer, Source
 from graphrag_dagster.core.search.context.question import checked
@@ -99,7 +100,7 @@ def _print(answer: Answer, *, streamed: bool) -> None:
     if answer.general:
         OUT.print(
             f"[yellow]{answer.general} of {len(answer.statements)} statements are the model's general "
-            "knowledge, marked \\[LLM: verify], and not from the documents[/]",
+            f"knowledge, marked {escape(KNOWLEDGE_MARK)}, and not from the documents[/]",
             soft_wrap=True,
         )
     if answer.refused and quotes(answer.engine):

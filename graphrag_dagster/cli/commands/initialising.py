@@ -14,6 +14,8 @@ _TEMPLATE = """\
 #   name: gpt-4.1-mini
 #   base_url: http://127.0.0.1:8080/v1    # the key comes from the variable OPENAI_API_KEY
 
+# profile: paper            # all that the paper fixes as it has it; single keys override it
+
 # text_units: {strategy: tokens, size: 600, overlap: 100}
 
 # tables:                   # which columns of table-like files mean what

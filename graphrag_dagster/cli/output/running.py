@@ -100,6 +100,7 @@ def run_job(
     """
     from graphrag_dagster.definitions import defs
 
+    run_id = run_id or str(uuid.uuid4())
     config = {"language": (budget or Budget()).config(), **(resources or {})}
     with instance(capturing=False) as dagster_instance:
         dagster_instance.add_dynamic_partitions(str(CORPUS.name), [name])
@@ -115,15 +116,17 @@ def run_job(
                 },
             )
         except DagsterError as error:
-            if "blocking asset check" in str(error) and (failed := failed_checks(dagster_instance, name)):
+            if mendable := _mendable(error):
+                raise mendable from error
+            if failed := failed_checks(dagster_instance, run_id):
                 raise WarehouseError(failed) from error
-            raise _mendable(error) from error
+            raise
 
 
-def _mendable(error: BaseException) -> BaseException:
+def _mendable(error: BaseException) -> GraphragError | OSError | None:
     cause: BaseException | None = error
     while cause is not None:
         if isinstance(cause, GraphragError | OSError):
             return cause
         cause = cause.__cause__ or cause.__context__
-    return error
+    return None

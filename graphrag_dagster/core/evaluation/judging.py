@@ -90,16 +90,6 @@ def _parity(question_id: str, a: str, b: str) -> int:
     return int(stable_id(question_id, *sorted((a, b))), 16) % 2
 
 
-def expected_calls(
-    questions: int, conditions: int, criteria: int = len(CRITERIA), replicates: int = 5
-) -> int:
-    """Return how many judgements a plan of such numbers has: the most calls it needs.
-
-    Identical answers need none, and replies that cannot be used are asked for again.
-    """
-    return conditions * (conditions - 1) // 2 * questions * criteria * replicates
-
-
 def sample(question_ids: Iterable[str], n: int) -> list[str]:
     """Return ``n`` of the questions, or all where there are fewer, drawn by a hash of their ids.
 

@@ -4,8 +4,9 @@ from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 
 from graphrag_dagster.core.progress import quietly, stage
+from graphrag_dagster.core.search.asked import Engines
 from graphrag_dagster.core.search.context.answer import Answer
-from graphrag_dagster.core.search.searcher import Engines, Searcher
+from graphrag_dagster.core.search.searcher import Searcher
 
 
 def answer_all(

@@ -35,9 +35,9 @@ def stem(word: str) -> str:
 
 @cache
 def _stemmer() -> Any:
-    import snowballstemmer
+    import Stemmer
 
-    return snowballstemmer.stemmer("english")
+    return Stemmer.Stemmer("english")
 
 
 def rouge_l(one: Sequence[str], other: Sequence[str]) -> float:

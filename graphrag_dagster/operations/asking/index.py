@@ -1,8 +1,9 @@
 """An indexed corpus to ask: the same for the command line, Python, the servers and Dagster.
 
->>> from graphrag_dagster import Index                        # doctest: +SKIP
->>> answer = Index.open("harbour").ask("Who built the quay?")  # doctest: +SKIP
->>> print(answer.text)                                         # doctest: +SKIP
+>>> from graphrag_dagster import Index
+>>> answer = Index.open("coast").ask("Who led the Dockers Union?", method="basic")
+>>> answer.sources[0].path, answer.sources[0].quotation
+('news/strike.md', 'Hanna Quill led the Dockers Union.')
 """
 
 import uuid
@@ -11,6 +12,7 @@ from dataclasses import dataclass
 
 import polars as pl
 
+from graphrag_dagster.catalogue.ways import GLOBAL
 from graphrag_dagster.core.language.answer_form import AnswerForm
 from graphrag_dagster.core.language.embedders import shared_static
 from graphrag_dagster.core.language.exploring import Explorer, ReportRater
@@ -19,8 +21,8 @@ from graphrag_dagster.core.search.context.answer import Answer
 from graphrag_dagster.core.search.context.levels import level_of
 from graphrag_dagster.core.search.context.question import checked
 from graphrag_dagster.core.search.context.support import Support
-from graphrag_dagster.core.search.methods.local import Shares
-from graphrag_dagster.core.search.searcher import Searcher, SearchOptions
+from graphrag_dagster.core.search.options import SearchOptions, Shares
+from graphrag_dagster.core.search.searcher import Searcher
 from graphrag_dagster.core.text.embedder import Embedder
 from graphrag_dagster.core.text.tokens import get_tokenizer
 from graphrag_dagster.engines.session import Session
@@ -150,10 +152,11 @@ class Index:
 
         Args:
             question: at most 4,000 characters.
-            method: ``auto``, ``global``, ``dynamic``, ``local``, ``drift``, ``basic``, or a condition:
-                ``C0`` to ``C3``, ``TS``, ``SS``; default: ``search.method`` of the corpus's settings, or
-                global where a level is given.
-            level: community level of global and dynamic, such as ``C1``; default: ``search.level``.
+            method: a way of answering, as :func:`~graphrag_dagster.catalogue.registry.ways` lists them, or
+                ``C<k>`` of a deeper level; default: ``search.method`` of the corpus's settings, or global
+                where a level is given.
+            level: community level, such as ``C1``, of a way that reads one of choice; default:
+                ``search.level``.
             history: questions and answers so far, oldest first.
             response_type: length and layout of the answer in at most 200 characters, such as ``single
                 sentence``; default: ``search.response_type``.
@@ -174,7 +177,7 @@ class Index:
         return self.searcher.answer(
             question,
             SessionEngines(self._session(), listen, form),
-            method=method or ("global" if level else own.method),
+            method=method or (GLOBAL if level else own.method),
             level=None if level is None else level_of(level),
             history=[Turn(*turn) for turn in history],
         )

@@ -5,7 +5,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from graphrag_dagster.errors import WarehouseError
+from graphrag_dagster.errors import HeldError, WarehouseError
 from graphrag_dagster.model_calls.memory.database import database_at
 from graphrag_dagster.model_calls.memory.upkeep import Pruned, Upkeep
 from graphrag_dagster.operations.keeping.residue import note_file
@@ -42,7 +42,8 @@ def delete_made(warehouse: Warehouse, corpus: str) -> Deleted:
     Killed at any moment, it can be called again.
 
     Raises:
-        WarehouseError: the working file is held by another process, or something cannot be deleted.
+        HeldError: another process holds the working file.
+        WarehouseError: something cannot be deleted.
         MemoryFileError: another process reads the file of replies for too long.
     """
     paths = made_of(warehouse, corpus)
@@ -71,9 +72,9 @@ def _unlink_locked(warehouse: Warehouse, corpus: str, file: Path) -> None:
         with warehouse.connect(corpus):
             remove_leftovers(file.resolve())
             file.resolve().unlink()
-    except WarehouseError as error:
-        if "held by" in str(error):
-            raise
+    except HeldError:
+        raise
+    except WarehouseError:
         file.unlink()
     with suppress(FileNotFoundError):
         file.unlink()

@@ -3,11 +3,7 @@
 import polars as pl
 
 from graphrag_dagster import tables
-from graphrag_dagster.core.accounting.evaluation import EvaluationSize, WaySize, plan_evaluation
-from graphrag_dagster.core.accounting.planning import Range, exactly
-from graphrag_dagster.core.search.context.levels import level_of
-from graphrag_dagster.core.search.methods.global_search import chunks_of
-from graphrag_dagster.errors import QuestionError
+from graphrag_dagster.core.accounting.evaluation_size import EvaluationSize, plan_evaluation
 from graphrag_dagster.model_calls.endpoint.chat import OpenAIChatModel
 from graphrag_dagster.model_calls.memory.account import price_of
 from graphrag_dagster.operations.asking.index import Index
@@ -18,7 +14,6 @@ from graphrag_dagster.resources.corpora import CorpusStore
 from graphrag_dagster.resources.warehouse import Warehouse
 from graphrag_dagster.settings import CorpusSettings
 from graphrag_dagster.settings.model import RoleName
-from graphrag_dagster.settings.section import Method
 
 _TASK_OF: dict[str, RoleName] = {
     "judgements": "judge",
@@ -71,7 +66,7 @@ def _size(
         written=written,
         personas=own.personas,
         tasks=own.tasks,
-        ways={method: _way(method, settings, index) for method in own.methods},
+        ways={method: index.searcher.size(method) for method in own.methods},
         sampled=sampled,
         criteria=len(settings.evaluation.criteria),
         replicates=settings.evaluation.replicates,
@@ -88,38 +83,3 @@ def _size(
 
 def _mean(answers: pl.DataFrame | None, value: pl.Expr) -> float | None:
     return None if answers is None else float(answers.select(value.mean()).item())
-
-
-def _way(method: Method, settings: CorpusSettings, index: Index) -> WaySize:
-    window = settings.search.context_tokens
-    one = WaySize(exactly(1), Range(window / 2, float(window), float(window)))
-    if method in {"SS", "basic", "local"}:
-        return one
-    if method == "drift":
-        steps = settings.search.steps * settings.search.follow_ups
-        return WaySize(Range(3.0, steps + 2.0, 2.0 * steps + 2), one.input_tokens * (steps + 2.0))
-    whole = _whole(method, settings, index)
-    if method == "auto":
-        return WaySize(Range(1.0, 1.0, whole.calls.high), Range(window / 2, window, whole.input_tokens.high))
-    if method == "dynamic":
-        # Ratings read what they spare the answer, and more where little is relevant.
-        return WaySize(Range(2.0, whole.calls.expected, 2 * whole.calls.high), whole.input_tokens * 1.5)
-    return whole
-
-
-def _whole(method: Method, settings: CorpusSettings, index: Index) -> WaySize:
-    """All chunks of a level or of the text units, and the joining of their answers."""
-    options = index.searcher.options
-    level = None if method == "TS" else level_of(method) if method.startswith("C") else settings.search.level
-    try:
-        chunks = chunks_of(
-            index.searcher.index,
-            level,
-            count=index.searcher.count,
-            limit=options.context_tokens,
-            seed=options.seed,
-        )
-    except QuestionError:
-        return WaySize(exactly(0), exactly(0))
-    tokens = sum(sum(chunk.row_tokens) for chunk in chunks) + 700 * (len(chunks) + 1)
-    return WaySize(exactly(len(chunks) + 1), exactly(tokens) + Range(0.0, 1500.0, 8000.0))

@@ -16,15 +16,13 @@ import duckdb
 
 from graphrag_dagster.core.files.columns import once_each
 from graphrag_dagster.errors import QuestionError
-from graphrag_dagster.resources.damage import is_damage
+from graphrag_dagster.resources.duckdb_messages import is_damage, missing_column, missing_table
 from graphrag_dagster.resources.published import reading
 from graphrag_dagster.resources.warehouse import Warehouse
 from graphrag_dagster.tables import ALL_TABLES
 
 _PROGRAM = Path(__file__).with_name("sql_process.py")
 _LONGEST_TOLD = 1500
-_NO_TABLE = re.compile(r'Table with name "?(?P<name>[^\s"]+)"? does not exist')
-_NO_COLUMN = re.compile(r'(?:Referenced column|does not have a column named) "(?P<name>[^"]+)"')
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,13 +193,13 @@ class _Process:
 
 def _hints(problem: str, query: str) -> Iterator[str]:
     """What was probably meant, where DuckDB does not know a table or a column."""
-    if missing := _NO_TABLE.search(problem):
+    if missing := missing_table(problem):
         known = {table.full_name: table.full_name for table in ALL_TABLES}
         known |= {table.name: table.full_name for table in ALL_TABLES}
-        near = dict.fromkeys(known[name] for name in get_close_matches(missing["name"], known, 3))
+        near = dict.fromkeys(known[name] for name in get_close_matches(missing, known, 3))
         if near:
             yield f"nearest tables: {', '.join(near)}"
-    if _NO_COLUMN.search(problem):
+    if missing_column(problem):
         words = set(re.findall(r"\w+", query.lower()))
         for table in ALL_TABLES:
             if {table.schema, table.name} <= words:

@@ -10,7 +10,8 @@ import duckdb
 
 from graphrag_dagster.errors import DamagedError, WarehouseError
 from graphrag_dagster.resources.damage import damage_told
-from graphrag_dagster.resources.opening import is_busy, open_alone
+from graphrag_dagster.resources.duckdb_messages import is_busy
+from graphrag_dagster.resources.opening import open_alone
 from graphrag_dagster.resources.published.manifest import Published, published
 from graphrag_dagster.resources.warehouse import Reader, Warehouse
 

@@ -49,12 +49,6 @@ class Places:
                 return
             self._free += 1
 
-    @property
-    def available(self) -> int:
-        """How many places are free."""
-        with self._lock:
-            return self._free
-
     def _left(self, turn: asyncio.Future[None]) -> bool:
         """Leave the queue; False where a place has been given already."""
         with self._lock:

@@ -7,6 +7,8 @@ from fastapi import APIRouter, Request
 from fastapi.responses import JSONResponse, Response
 from fastapi.sse import format_sse_event
 
+from graphrag_dagster.catalogue.registry import ways
+from graphrag_dagster.catalogue.ways import AUTO
 from graphrag_dagster.core.search.context.answer import Answer
 from graphrag_dagster.service.asking import unless_gone
 from graphrag_dagster.service.backend import Backend
@@ -23,7 +25,7 @@ from graphrag_dagster.service.openai.chat_models import (
 )
 from graphrag_dagster.service.openai.chat_text import MarkFilter, headed, listed_sources, question_of
 
-_LISTED_METHODS = ("global", "local", "dynamic", "drift", "basic")
+_LISTED_METHODS = [one.name for one in ways().values() if not one.condition and one.name != AUTO]
 _DONE = format_sse_event(data_str="[DONE]")
 _STREAMED = documented_stream("The answer; with `stream` chunks of it as events.")
 

@@ -33,14 +33,9 @@ class Partition:
 
 @dataclass(frozen=True, slots=True)
 class ClaimClusters:
-    """The partitions of an answer's claims at every threshold, strict and inclusive.
-
-    ``wordless`` are the positions of the claims that have no tokens (see :func:`.rouge.tokens`), such as
-    those in another script: they are one cluster and say nothing about diversity.
-    """
+    """The partitions of an answer's claims at every threshold, strict and inclusive."""
 
     partitions: tuple[Partition, ...]
-    wordless: tuple[int, ...] = ()
 
     def at(self, threshold: float, *, inclusive: bool = False) -> Partition:
         """Return the partition at a threshold; KeyError where the claims were not clustered at it."""
@@ -54,8 +49,8 @@ def cluster(claims: Sequence[str], thresholds: Sequence[float] = THRESHOLDS) -> 
     """Cluster the claims of an answer by complete linkage of their ROUGE-L distances.
 
     The partition depends on the set of token lists alone: not on the order of the claims, not on how often
-    one is repeated. Where several merges are possible at the same distance, the order of the token lists
-    decides.
+    one is repeated. Claims without tokens (see :func:`.rouge.tokens`), such as those in another script, are
+    one cluster. Where several merges are possible at the same distance, the order of the token lists decides.
 
     Comparing doubles is exact here. A distance is a fraction p/q rounded once, and complete linkage only
     takes maxima of distances. A threshold of d decimals is likewise the double nearest to a fraction a/10^d.
@@ -82,7 +77,7 @@ def cluster(claims: Sequence[str], thresholds: Sequence[float] = THRESHOLDS) -> 
             roots = _roots(merges, len(kinds), threshold, inclusive=inclusive)
             labels = _numbered([roots[kind_of[claim]] for claim in words])
             partitions.append(Partition(threshold, inclusive, labels))
-    return ClaimClusters(tuple(partitions), tuple(i for i, claim in enumerate(words) if not claim))
+    return ClaimClusters(tuple(partitions))
 
 
 def _merges(claims: Sequence[Sequence[str]]) -> NDArray[np.float64]:

@@ -10,22 +10,16 @@ _SIGNS = "-–."
 _APOSTROPHES = str.maketrans("’ʼ＇", "'''")
 
 
-def distinct(claims: Sequence[str]) -> list[int]:
-    """Return the positions of the claims that repeat no earlier one, ascending.
+def repeated(claims: Sequence[str]) -> dict[int, int]:
+    """Return the positions of the claims that repeat an earlier one, with that one's position.
 
     Two claims are the same where only case, blanks, and punctuation at the ends of words differ. What stands
     inside a word or makes it another one is kept: 3.5 is not 35, −5 not 5, C# not C. Blank claims and those
     of punctuation alone count as the same.
 
-    >>> distinct(["In 2020, it closed.", "in 2020 it  closed", "In 2021 it closed."])
-    [0, 2]
+    >>> repeated(["In 2020, it closed.", "in 2020 it  closed", "In 2021 it closed."])
+    {1: 0}
     """
-    again = repeated(claims)
-    return [position for position in range(len(claims)) if position not in again]
-
-
-def repeated(claims: Sequence[str]) -> dict[int, int]:
-    """Return the positions of the claims that repeat an earlier one, with that one's position."""
     first: dict[str, int] = {}
     earlier = [first.setdefault(_key(claim), position) for position, claim in enumerate(claims)]
     return {position: other for position, other in enumerate(earlier) if other != position}

@@ -34,7 +34,7 @@ def mean_interval(
     Args:
         values: shape [n], finite.
         level: coverage, between 0 and 1.
-        resamples: how many samples of n values to draw with replacement.
+        resamples: how many samples of n values to draw with replacement, two or more.
         seed: of the generator; equal arguments give equal bounds.
 
     Returns:
@@ -43,8 +43,8 @@ def mean_interval(
     Raises:
         ValueError: a value is not finite, the shape is not [n], or an option is out of range.
     """
-    if not 0 < level < 1 or resamples < 1:
-        raise ValueError(f"level {level} must lie between 0 and 1, resamples {resamples} must be positive")
+    if not 0 < level < 1 or resamples < 2:
+        raise ValueError(f"level {level} must lie between 0 and 1, resamples {resamples} must be two or more")
     array = np.asarray(values, dtype=np.float64)
     if array.ndim != 1 or not np.isfinite(array).all():
         raise ValueError(f"finite values of shape [n] are wanted, not {array.shape}: {array}")
@@ -54,12 +54,17 @@ def mean_interval(
     array = np.sort(array)
     if array[0] == array[-1]:
         return MeanInterval(len(array), float(array[0]), None, None)
-    generator = np.random.default_rng(seed)
-    means = np.empty(resamples)
-    block = max(1, _DRAWS_AT_ONCE // len(array))
-    for start in range(0, resamples, block):
-        rows = min(block, resamples - start)
-        drawn = generator.integers(0, len(array), (rows, len(array)))
-        means[start : start + rows] = array[drawn].mean(axis=1)
-    low, high = np.quantile(means, [(1 - level) / 2, (1 + level) / 2])
+    from scipy.stats import bootstrap
+
+    drawn = bootstrap(
+        (array,),
+        np.mean,
+        n_resamples=resamples,
+        batch=max(1, _DRAWS_AT_ONCE // len(array)),
+        vectorized=True,
+        method="percentile",
+        rng=seed,
+    )
+    # Versions of SciPy agree on the means that were drawn, not on the last digits of their quantiles.
+    low, high = np.quantile(drawn.bootstrap_distribution, [(1 - level) / 2, (1 + level) / 2])
     return MeanInterval(len(array), fsum(array) / len(array), float(low), float(high))

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from graphrag_dagster.core.language.judging import CRITERIA
+from graphrag_dagster.core.search.ways import known_way
 
 #: ``judged`` by a model; ``claims`` counted in answers; ``form`` of answers; what they ``read``; ``quality``.
 Kind = Literal["judged", "claims", "form", "read", "quality", "other"]
@@ -26,18 +27,6 @@ _LOWER = {"unsupported statements", "refusals", "context units", "context tokens
 #: More of these is neither better nor worse.
 _NEUTRAL = {"words", "statements"}
 _FAMILIES = ("deepeval", "ragas", "lexical")
-_LEVEL = re.compile(r"C\d+")
-_WITH_GRAPH = {"auto", "global", "dynamic", "local", "drift"}
-_READS = {
-    "TS": "all source texts, summarised chunk by chunk (map and reduce)",
-    "SS": "the source texts nearest to the question, by vectors",
-    "basic": "the source texts nearest to the question",
-    "auto": "what the question seems to need: surroundings of entities, or reports",
-    "global": "all community reports of a level",
-    "dynamic": "the community reports that have to do with the question, from the roots down",
-    "local": "the surroundings in the graph of what the question names",
-    "drift": "community reports first, then the surroundings that follow-up questions name",
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,13 +81,11 @@ def _clusters(name: str, distance: str, proxy: bool, inclusive: bool) -> Measure
 
 def uses_graph(condition: str) -> bool:
     """Whether a way of answering reads the graph or its reports."""
-    return condition in _WITH_GRAPH or _LEVEL.fullmatch(condition) is not None
+    way = known_way(condition)
+    return way is not None and way.uses_graph
 
 
 def reads(condition: str) -> str:
-    """Return in plain words what a way of answering reads."""
-    if condition == "C0":
-        return "all community reports of the coarsest level"
-    if _LEVEL.fullmatch(condition):
-        return f"all community reports of level {condition[1:]}, finer than C0"
-    return _READS.get(condition, condition)
+    """Return in plain words what a way of answering reads; its name where it is no longer installed."""
+    way = known_way(condition)
+    return condition if way is None else way.text

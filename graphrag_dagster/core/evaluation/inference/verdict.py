@@ -4,6 +4,7 @@ from collections.abc import Iterable, Sequence
 
 import polars as pl
 
+from graphrag_dagster.catalogue.ways import BASELINE
 from graphrag_dagster.core.evaluation.inference.contrasts import contrasts
 from graphrag_dagster.core.evaluation.inference.measures import CONTROL, measure, uses_graph
 from graphrag_dagster.core.evaluation.inference.numbers import listed, percent, plain
@@ -13,7 +14,6 @@ from graphrag_dagster.tables import VERDICTS
 
 #: Fewer questions than these are too few to rely on.
 ENOUGH_QUESTIONS = 20
-BASELINE = "SS"
 Row = dict[str, str | float]
 
 

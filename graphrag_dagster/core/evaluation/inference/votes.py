@@ -1,7 +1,7 @@
-"""From the votes of a judge's replicates to scores, labels, and agreement with counts of claims."""
+"""How often a judge's labels agree with counts of claims."""
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from math import isnan
 from typing import Literal
@@ -9,41 +9,6 @@ from typing import Literal
 #: Which of a pair of conditions (a, b) won, wherever its answer stood in the prompt.
 Vote = Literal["a", "b", "tie"]
 _VOTES = ("a", "b", "tie")
-
-
-def score(votes: Sequence[Vote]) -> float:
-    """Return condition a's mean score over the replicates of one question and criterion, 0–100.
-
-    A win is 100, a loss 0, a tie 50 (paper §4.1, Appendix G); condition b's score is 100 minus it.
-
-    Raises:
-        ValueError: there are no votes, or one is unknown.
-    """
-    counts = _counted(votes)
-    return (100 * counts["a"] + 50 * counts["tie"]) / len(votes)
-
-
-def majority(votes: Sequence[Vote]) -> Vote:
-    """Return who has more than half of all replicates, ties among them included, else ``tie``.
-
-    Of five replicates three are needed: two wins, a loss and two ties are a tie (paper §4.2).
-
-    Raises:
-        ValueError: there are no votes, or one is unknown.
-    """
-    counts = _counted(votes)
-    needed = len(votes) // 2 + 1
-    if counts["a"] >= needed:
-        return "a"
-    return "b" if counts["b"] >= needed else "tie"
-
-
-def _counted(votes: Sequence[Vote]) -> Counter[Vote]:
-    counts = Counter(votes)
-    unknown = sorted(map(str, set(counts) - set(_VOTES)))
-    if unknown or not votes:
-        raise ValueError(f"votes are {', '.join(_VOTES)}, at least one; got {unknown or 'none'}")
-    return counts
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,11 +26,6 @@ class Alignment:
     disagree: int
     claim_ties: int
     share: float | None
-
-    @property
-    def decided(self) -> int:
-        """Comparisons that the judge did not leave tied."""
-        return self.agree + self.disagree
 
 
 def alignment(labels: Iterable[Vote], differences: Iterable[float]) -> Alignment:

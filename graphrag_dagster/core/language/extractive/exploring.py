@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from graphrag_dagster.core.language.exploring import Exploration, FollowUp
-from graphrag_dagster.core.language.extractive.answers import ExtractiveAnswerer
+from graphrag_dagster.core.language.extractive.answerer import ExtractiveAnswerer
 from graphrag_dagster.core.language.tasks import ContextUnit, Engine
 from graphrag_dagster.core.progress import track
 from graphrag_dagster.core.text.citations import ContextKind

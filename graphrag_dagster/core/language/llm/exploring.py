@@ -12,7 +12,7 @@ from graphrag_dagster.core.language.chat.port import ChatModel, ChatRequest, Mes
 from graphrag_dagster.core.language.chat.prompt import PromptSource
 from graphrag_dagster.core.language.chat.replies import NotUsable, read_typed
 from graphrag_dagster.core.language.exploring import Exploration, FollowUp
-from graphrag_dagster.core.language.llm.answers import read_score
+from graphrag_dagster.core.language.llm.answerer import read_score
 from graphrag_dagster.core.language.tasks import ContextUnit, Engine
 from graphrag_dagster.core.text.citations import canonical_citations
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 
 from graphrag_dagster.core.language.tasks import FinalAnswer, Quote
 from graphrag_dagster.core.search.context.answer import Source, Statement
-from graphrag_dagster.core.search.context.context_units import ContextUnits, Evidence
+from graphrag_dagster.core.search.context.context_units import ContextUnits, Provenance
 from graphrag_dagster.core.search.context.support import SUPPORTS, Support
 from graphrag_dagster.core.text.citations import canonical_citations, parse_citations
 from graphrag_dagster.core.text.sentences import sentence_spans
@@ -110,7 +110,7 @@ def _unsupported(sentence: str) -> Statement:
 @dataclass(slots=True)
 class _Cited:
     unit: int
-    evidence: Evidence | None
+    evidence: Provenance | None
     number: int
     similarity: float | None = field(default=None)
 
@@ -140,18 +140,18 @@ class _Sources:
         """Return every source that was cited."""
         return tuple(self._source(cited) for cited in self._cited.values())
 
-    def _number(self, unit: int, evidence: Evidence | None, similarity: float) -> int:
+    def _number(self, unit: int, evidence: Provenance | None, similarity: float) -> int:
         key = (unit, evidence.quote if evidence else None)
         cited = self._cited.setdefault(key, _Cited(unit, evidence, len(self._cited) + 1))
         if evidence:
             cited.similarity = max(cited.similarity or 0.0, similarity)
         return cited.number
 
-    def _nearest(self, sentence: str, unit: int) -> list[tuple[Evidence, float]]:
+    def _nearest(self, sentence: str, unit: int) -> list[tuple[Provenance, float]]:
         known = self._units.evidence(unit)
         for (quoting, quotation), quote in self._quoted.items():
             if quoting == unit and sentence.endswith(quotation):
-                exact = next((one for one in known if one.quote == quote), Evidence(quote))
+                exact = next((one for one in known if one.quote == quote), Provenance(quote))
                 return [(exact, 1.0)]
         words = [self._units.index.words(one.quote) for one in known]
         ranked = sorted(

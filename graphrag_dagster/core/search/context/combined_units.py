@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from graphrag_dagster.core.language.tasks import ContextUnit
-from graphrag_dagster.core.search.context.context_units import ContextUnits, Evidence
+from graphrag_dagster.core.search.context.context_units import ContextUnits, Provenance
 from graphrag_dagster.core.search.context.index import IndexSnapshot
 from graphrag_dagster.core.text.citations import Citation, ContextKind
 
@@ -50,7 +50,7 @@ class CombinedUnits:
         """Return the title of the row."""
         return self.all[number - 1].title
 
-    def evidence(self, number: int) -> Sequence[Evidence]:
+    def evidence(self, number: int) -> Sequence[Provenance]:
         """Return what the row rests on, as its own context says."""
         units, own = self._from[number - 1]
         return units.evidence(own)

@@ -12,7 +12,7 @@ from graphrag_dagster.core.text.citations import ContextKind
 
 
 @dataclass(frozen=True, slots=True)
-class Evidence:
+class Provenance:
     """Words that a context row rests on, and the way to them.
 
     ``finding``: place of the finding of a report, -1 its summary, None where the row is no report. ``kind``
@@ -48,7 +48,7 @@ class ContextUnits(Protocol):
     def title(self, number: int) -> str:
         """Return the title of the row."""
 
-    def evidence(self, number: int) -> Sequence[Evidence]:
+    def evidence(self, number: int) -> Sequence[Provenance]:
         """Return what the row rests on, each words once, the nearest to what it says first."""
 
 

@@ -3,13 +3,14 @@
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, TypeVar
+from typing import Any, Concatenate, ParamSpec, TypeVar
 
 import polars as pl
 
 from graphrag_dagster.core.language.tasks import Quote
 
 T = TypeVar("T")
+P = ParamSpec("P")
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,9 +65,15 @@ class IndexSnapshot:
         place = self.places.get(quote.unit_id)
         return place.text[quote.span.start : quote.span.end] if place else ""
 
-    def once(self, key: tuple[Any, ...], make: Callable[[], T]) -> T:
-        """Return what ``make`` gives, made once for each key: the tables never change under a snapshot."""
+    def once(
+        self, make: Callable[Concatenate["IndexSnapshot", P], T], /, *args: P.args, **kwargs: P.kwargs
+    ) -> T:
+        """Return ``make(self, *args)``, made once for each function and arguments, which have to be hashable.
+
+        The tables never change under a snapshot.
+        """
+        key = (make, args, tuple(kwargs.items()))
         if key not in self._made:
-            self._made[key] = make()
+            self._made[key] = make(self, *args, **kwargs)
         made: T = self._made[key]
         return made

@@ -1,10 +1,10 @@
 """Rows of several kinds as one context: what stands around the entities of a question."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from graphrag_dagster.core.language.tasks import ContextUnit, Quote
-from graphrag_dagster.core.search.context.context_units import Evidence
+from graphrag_dagster.core.search.context.context_units import ContextUnits, Provenance
 from graphrag_dagster.core.search.context.index import IndexSnapshot
 from graphrag_dagster.core.text.citations import ContextKind
 
@@ -16,7 +16,7 @@ class LocalUnits:
         self.index = index
         self._rows: list[ContextUnit] = []
         self._ids: list[str] = []
-        self._evidence: list[Callable[[], Sequence[Evidence]]] = []
+        self._evidence: list[Callable[[], Sequence[Provenance]]] = []
 
     @property
     def all(self) -> Sequence[ContextUnit]:
@@ -24,7 +24,7 @@ class LocalUnits:
         return self._rows
 
     def add(
-        self, unit: ContextUnit, record_id: str, evidence: Callable[[], Sequence[Evidence]]
+        self, unit: ContextUnit, record_id: str, evidence: Callable[[], Sequence[Provenance]]
     ) -> ContextUnit:
         """Take a row in under the next number; returns it with that number."""
         row = replace(unit, id=len(self._rows) + 1)
@@ -49,11 +49,26 @@ class LocalUnits:
         """Return the title of the row."""
         return self._rows[number - 1].title
 
-    def evidence(self, number: int) -> Sequence[Evidence]:
+    def evidence(self, number: int) -> Sequence[Provenance]:
         """Return what the row rests on, each words once."""
         return self._evidence[number - 1]()
 
 
-def quoted(quotes: Sequence[Quote], kind: str | None = None, record_id: str | None = None) -> list[Evidence]:
+@dataclass(frozen=True, slots=True)
+class LocalContext:
+    """What was found for a question: rows of ``units``, and the context as the prompt shows it.
+
+    ``row_tokens``: tokens of each row there; counted where they are not given.
+    """
+
+    units: ContextUnits
+    rows: Sequence[ContextUnit]
+    rendered: str
+    row_tokens: Sequence[int] = ()
+
+
+def quoted(
+    quotes: Sequence[Quote], kind: str | None = None, record_id: str | None = None
+) -> list[Provenance]:
     """Return quotes as evidence, with the record that led to them."""
-    return [Evidence(quote, None, kind, record_id) for quote in quotes]
+    return [Provenance(quote, None, kind, record_id) for quote in quotes]

@@ -10,13 +10,13 @@ from graphrag_dagster.core.text.spans import Span
 
 def spans_of(index: IndexSnapshot, unit_id: str) -> list[tuple[Span, str]]:
     """Return the sentences of a text unit with their words on one line; nothing for an unknown unit."""
+    return index.once(_cut, unit_id)
 
-    def cut() -> list[tuple[Span, str]]:
-        place = index.places.get(unit_id)
-        text = place.text if place else ""
-        return [(span, " ".join(text[span.start : span.end].split())) for span in sentence_spans(text)]
 
-    return index.once(("sentences", unit_id), cut)
+def _cut(index: IndexSnapshot, unit_id: str) -> list[tuple[Span, str]]:
+    place = index.places.get(unit_id)
+    text = place.text if place else ""
+    return [(span, " ".join(text[span.start : span.end].split())) for span in sentence_spans(text)]
 
 
 def sentences_naming(

@@ -2,12 +2,13 @@
 
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
+from itertools import islice
 
 import polars as pl
 
 from graphrag_dagster.core.language.tasks import ContextUnit, Quote
 from graphrag_dagster.core.reports.references import without_citations
-from graphrag_dagster.core.search.context.context_units import Evidence
+from graphrag_dagster.core.search.context.context_units import Provenance
 from graphrag_dagster.core.search.context.index import IndexSnapshot
 from graphrag_dagster.core.search.context.naming import sentences_naming
 from graphrag_dagster.core.text.citations import ContextKind
@@ -28,7 +29,7 @@ class ReportUnits:
 
     def __init__(self, index: IndexSnapshot, reports: pl.DataFrame) -> None:
         self.index = index
-        self._quoted = index.once(("quoted",), lambda: _quoted(index))
+        self._quoted = index.once(_quoted)
         ordered = reports.sort("title", "report_id").select("report_id", "title", "content")
         self._ids: dict[int, str] = {}
         units = []
@@ -55,7 +56,7 @@ class ReportUnits:
         """Return the title of the report with that number."""
         return self.all[number - 1].title
 
-    def evidence(self, number: int) -> Sequence[Evidence]:
+    def evidence(self, number: int) -> Sequence[Provenance]:
         """Return what the report rests on, each words once.
 
         That is what it quotes, in its order; where it quotes nothing, sentences of the documents that name
@@ -71,14 +72,14 @@ class ReportUnits:
         return tuple((sentence, None) for sentence in dict.fromkeys(own) if not sentence.startswith("#"))
 
 
-def report_evidence(index: IndexSnapshot, report_id: str) -> Sequence[Evidence]:
+def report_evidence(index: IndexSnapshot, report_id: str) -> Sequence[Provenance]:
     """Return the words that a report rests on; see :meth:`ReportUnits.evidence`."""
-    if quoted := index.once(("quoted",), lambda: _quoted(index)).get(report_id):
+    if quoted := index.once(_quoted).get(report_id):
         return quoted
-    return index.once(("named", report_id), lambda: list(_named_in(index, report_id))[:_MOST_FOUND])
+    return index.once(_naming, report_id)
 
 
-def _quoted(index: IndexSnapshot) -> dict[str, list[Evidence]]:
+def _quoted(index: IndexSnapshot) -> dict[str, list[Provenance]]:
     """Quotations of all reports, each with the relationship or entity of its finding that its unit states."""
     valid = index.references.filter("valid").sort("report_id", "finding", "position")
     records: dict[tuple[str, int], list[tuple[str, str]]] = defaultdict(list)
@@ -88,7 +89,7 @@ def _quoted(index: IndexSnapshot) -> dict[str, list[Evidence]]:
         if kind in {"relationship", "entity"}:
             records[report_id, finding].append((kind, record))
     units = _units_of_records(index)
-    found: dict[str, dict[Quote, Evidence]] = defaultdict(dict)
+    found: dict[str, dict[Quote, Provenance]] = defaultdict(dict)
     quotes = valid.filter(pl.col("kind") == "text_unit")
     for report_id, finding, unit, start, end in quotes.select(
         "report_id", "finding", "record_id", "start_char", "end_char"
@@ -96,7 +97,7 @@ def _quoted(index: IndexSnapshot) -> dict[str, list[Evidence]]:
         cited = sorted(records[report_id, finding], key=lambda one: one[0] != "relationship")
         way = next(((kind, record) for kind, record in cited if unit in units.get(record, ())), (None, None))
         quote = Quote(unit, Span(start, end))
-        found[report_id].setdefault(quote, Evidence(quote, finding, *way))
+        found[report_id].setdefault(quote, Provenance(quote, finding, *way))
     return {report_id: list(quotes.values()) for report_id, quotes in found.items()}
 
 
@@ -108,11 +109,15 @@ def _units_of_records(index: IndexSnapshot) -> dict[str, frozenset[str]]:
     }
 
 
-def _named_in(index: IndexSnapshot, report_id: str) -> Iterator[Evidence]:
+def _naming(index: IndexSnapshot, report_id: str) -> list[Provenance]:
+    return list(islice(_named_in(index, report_id), _MOST_FOUND))
+
+
+def _named_in(index: IndexSnapshot, report_id: str) -> Iterator[Provenance]:
     cited = index.references.filter((pl.col("report_id") == report_id) & pl.col("valid")).sort(
         "finding", "position"
     )
-    titles, stated = index.once(("stated",), lambda: _stated(index))
+    titles, stated = index.once(_stated)
     seen: set[Quote] = set()
     for wanted in ("relationship", "entity"):
         of_kind = cited.filter(pl.col("kind") == wanted).unique(
@@ -126,7 +131,7 @@ def _named_in(index: IndexSnapshot, report_id: str) -> Iterator[Evidence]:
             for quote in sentences_naming(index, names, units, _PER_RECORD):
                 if quote not in seen:
                     seen.add(quote)
-                    yield Evidence(quote, finding, wanted, record)
+                    yield Provenance(quote, finding, wanted, record)
 
 
 def _stated(

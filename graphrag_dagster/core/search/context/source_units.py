@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from graphrag_dagster.core.language.tasks import ContextUnit, Quote
-from graphrag_dagster.core.search.context.context_units import Evidence
+from graphrag_dagster.core.search.context.context_units import Provenance
 from graphrag_dagster.core.search.context.index import IndexSnapshot
 from graphrag_dagster.core.search.context.naming import spans_of
 from graphrag_dagster.core.text.citations import ContextKind
@@ -42,10 +42,10 @@ class SourceUnits:
         """Return the title of the unit's document."""
         return self.all[number - 1].title
 
-    def evidence(self, number: int) -> Sequence[Evidence]:
+    def evidence(self, number: int) -> Sequence[Provenance]:
         """Return the sentences of the unit."""
         unit_id = self.record_id(number)
-        return [Evidence(Quote(unit_id, span)) for span, _ in spans_of(self.index, unit_id)]
+        return [Provenance(Quote(unit_id, span)) for span, _ in spans_of(self.index, unit_id)]
 
     def _unit(self, number: int, unit_id: str) -> ContextUnit:
         place = self.index.places[unit_id]

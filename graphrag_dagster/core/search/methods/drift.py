@@ -7,48 +7,33 @@ import polars as pl
 
 from graphrag_dagster.core.language.exploring import Exploration, Explorer, FollowUp
 from graphrag_dagster.core.language.tasks import Answerer, ContextUnit, PartialAnswer, Usage
+from graphrag_dagster.core.search.asked import Asked
 from graphrag_dagster.core.search.context.answer import Answer, Call, ContextUse
-from graphrag_dagster.core.search.context.chunks import Count, first_that_fit, render, row
+from graphrag_dagster.core.search.context.chunks import first_that_fit, render, row
 from graphrag_dagster.core.search.context.combined_units import CombinedUnits
-from graphrag_dagster.core.search.context.context_units import ContextUnits
-from graphrag_dagster.core.search.context.index import IndexSnapshot
-from graphrag_dagster.core.search.context.question import REFUSAL, checked
+from graphrag_dagster.core.search.context.local_units import LocalContext
+from graphrag_dagster.core.search.context.question import REFUSAL
 from graphrag_dagster.core.search.context.report_units import ReportUnits
-from graphrag_dagster.core.search.context.support import Support
+from graphrag_dagster.core.search.finding import nearest_reports
 from graphrag_dagster.core.search.methods.follow_ups import OpenQuestions
+from graphrag_dagster.core.search.methods.local import context_around
 from graphrag_dagster.core.search.methods.map_reduce import best_that_fit, finished, score_of
 from graphrag_dagster.core.text.citations import Citation, parse_citations, rewrite_citations
 from graphrag_dagster.core.wording import counted
 from graphrag_dagster.errors import EngineError
 
 
-@dataclass(frozen=True, slots=True)
-class LocalContext:
-    """What local search finds for a question: rows of ``units``, and the context as the prompt shows it.
+def drift(asked: Asked) -> Answer:
+    """Answer a question from the reports nearest to it, and from what is around its follow-up questions."""
 
-    ``row_tokens``: tokens of each row there; counted where they are not given.
-    """
+    def contexts(questions: Sequence[str]) -> list[LocalContext]:
+        return [context_around(asked, one) for one in questions]
 
-    units: ContextUnits
-    rows: Sequence[ContextUnit]
-    rendered: str
-    row_tokens: Sequence[int] = ()
+    return drift_search(asked, local=contexts, reports=nearest_reports(asked))
 
 
 def drift_search(
-    index: IndexSnapshot,
-    question: str,
-    *,
-    local: Callable[[Sequence[str]], Sequence[LocalContext]],
-    explorer: Explorer,
-    answerer: Answerer,
-    count: Count,
-    reports: Sequence[str],
-    context_tokens: int = 8000,
-    seed: int = 86,
-    steps: int = 2,
-    follow_ups: int = 3,
-    support: Support | None = None,
+    asked: Asked, *, local: Callable[[Sequence[str]], Sequence[LocalContext]], reports: Sequence[str]
 ) -> Answer:
     """Answer a question by asking on from what the reports nearest to it say.
 
@@ -58,39 +43,30 @@ def drift_search(
     that score above 0 are joined, the best first while they fit. At most 1 + steps · follow_ups + 1 calls.
 
     Args:
-        index: the tables of the corpus.
-        question: at most 4,000 characters.
+        asked: the question.
         local: gives the local context of each of several questions.
-        explorer: makes intermediate answers and follow-up questions.
-        answerer: joins the intermediate answers.
-        count: tokens of a text.
         reports: ids of reports, the nearest to the question first.
-        context_tokens: most tokens of the primer's reports, and of the answers that are joined.
-        seed: decides between open follow-up questions that are equally good.
-        steps: rounds of follow-up questions.
-        follow_ups: most follow-up questions asked in a round, and taken from one answer.
-        support: compares statements with the words they rest on.
 
     Raises:
-        QuestionError: the question is blank or too long, or the context cannot hold the beginning of a report
-            or the best intermediate answer.
+        QuestionError: the context cannot hold the beginning of a report or the best intermediate answer.
         EngineError: a context or an intermediate answer is missing, or no usable answer came.
     """
-    asked = checked(question)
-    drift = _Drift(index, asked, explorer, count, seed, follow_ups)
-    reading = drift.prime(reports, context_tokens)
+    explorer, answerer = asked.engines.explorer(), asked.engines.answerer()
+    options, count = asked.options, asked.count
+    course = _Drift(asked, explorer)
+    reading = course.prime(reports, options.context_tokens)
     rounds = 0
-    while rounds < steps and (batch := drift.next()):
-        drift.follow(batch, local(batch))
+    while rounds < options.steps and (batch := course.next()):
+        course.follow(batch, local(batch))
         rounds += 1
-    kept = best_that_fit(drift.partials, count, context_tokens)
-    answer = drift.account(kept, answerer, f"{reading}, {drift.told(rounds)}")
+    kept = best_that_fit(course.partials, count, options.context_tokens)
+    answer = course.account(kept, answerer, f"{reading}, {course.told(rounds)}")
     if not kept:
         return answer
-    final = answerer.reduce(asked, kept)
+    final = answerer.reduce(asked.question, kept)
     joined = Call("reduce", f"{len(kept)} intermediate answers", None, sum(count(one.text) for one in kept))
     answer = replace(answer, trace=(*answer.trace, joined))
-    return finished(answer, final, drift.units, drift.shown(kept), support)
+    return finished(answer, final, course.units, course.shown(kept), asked.support)
 
 
 @dataclass(slots=True)
@@ -106,20 +82,19 @@ class _Part:
 class _Drift:
     """What was asked and found so far."""
 
-    def __init__(
-        self, index: IndexSnapshot, question: str, explorer: Explorer, count: Count, seed: int, most: int
-    ) -> None:
-        self._index = index
+    def __init__(self, asked: Asked, explorer: Explorer) -> None:
+        self._index = asked.index
         self._explorer = explorer
-        self._count = count
-        self._most = most
-        self._open = OpenQuestions(question, seed)
-        self._asked = [question]
+        self._count = asked.count
+        self._most = asked.options.follow_ups
+        self._method = asked.way.name
+        self._open = OpenQuestions(asked.question, asked.options.seed)
+        self._asked = [asked.question]
         self._itself = False
         self._parts: list[_Part] = []
         self._removed = 0
         self._problems: list[str] = []
-        self.units = CombinedUnits(index)
+        self.units = CombinedUnits(asked.index)
 
     @property
     def partials(self) -> list[PartialAnswer]:
@@ -197,7 +172,7 @@ class _Drift:
         used = [_among(part.partial, kept) for part in self._parts]
         return Answer(
             self._asked[0],
-            "drift",
+            self._method,
             None,
             REFUSAL,
             answerer.engine,

@@ -6,85 +6,56 @@ from dataclasses import dataclass, field, replace
 import polars as pl
 
 from graphrag_dagster.core.language.exploring import Rating, ReportRater
-from graphrag_dagster.core.language.tasks import Answerer, ContextUnit, Usage
+from graphrag_dagster.core.language.tasks import ContextUnit, Usage
+from graphrag_dagster.core.search.asked import Asked
 from graphrag_dagster.core.search.context.answer import Answer, Call
 from graphrag_dagster.core.search.context.chunks import Chunk, Count, fill, render
 from graphrag_dagster.core.search.context.index import IndexSnapshot
-from graphrag_dagster.core.search.context.question import REFUSAL, checked
+from graphrag_dagster.core.search.context.question import REFUSAL
 from graphrag_dagster.core.search.context.report_units import ReportUnits
-from graphrag_dagster.core.search.context.support import Support
 from graphrag_dagster.core.search.methods.global_search import chunks_of, reports_of
 from graphrag_dagster.core.search.methods.map_reduce import map_reduce
 from graphrag_dagster.core.wording import counted
 from graphrag_dagster.errors import EngineError
 
 
-def dynamic_search(
-    index: IndexSnapshot,
-    question: str,
-    *,
-    level: int,
-    rater: ReportRater,
-    answerer: Answerer,
-    count: Count,
-    context_tokens: int = 8000,
-    seed: int = 86,
-    support: Support | None = None,
-    threshold: int = 1,
-    keep_parent: bool = False,
-) -> Answer:
+def dynamic_search(asked: Asked, *, keep_parent: bool = False) -> Answer:
     """Answer a question from those reports that have to do with it, each branch as deep as it does.
 
-    The reports of the root communities are rated 0–5. Below each that is relevant its children are rated, and
-    so on down to ``level``. Of each relevant branch the deepest relevant report is read: a report gives way
-    where a child of it is relevant, and stands where none is. What was chosen goes through
+    The reports of the root communities are rated 0–5. Below each that is relevant, by the rating from which
+    the options have it so, its children are rated, and so on down to the question's level. Of each relevant
+    branch the deepest relevant report is read: a report gives way where a child of it is relevant, and stands
+    where none is. What was chosen goes through
     :func:`~graphrag_dagster.core.search.methods.map_reduce.map_reduce`; where no root is relevant the answer
     is the refusal, without a map call. A report whose rating is missing or of no use counts as relevant, and
     a community without a report hands the question on to its children.
 
     Args:
-        index: the tables of the corpus.
-        question: at most 4,000 characters.
-        level: the deepest level whose reports are rated, k of Ck.
-        rater: rates reports.
-        answerer: makes partial answers and joins them.
-        count: tokens of a text.
-        context_tokens: most tokens of a batch of reports to rate, of a chunk, and of the partial answers that
-            are joined.
-        seed: seed of the shuffles.
-        support: compares statements with the words they rest on.
-        threshold: rating, 1–5, from which a report is relevant.
+        asked: the question; a batch of reports to rate has the size of a context.
         keep_parent: a relevant report is read even where a child of it is relevant.
 
     Raises:
-        QuestionError: the question is blank or too long, there is no such level, or there are no reports.
+        QuestionError: there is no such level, or there are no reports.
         EngineError: the rater or the answerer did not give what was asked, one for one.
     """
-    asked = checked(question)
+    rater, answerer = asked.engines.rater(), asked.engines.answerer()
+    index, options = asked.index, asked.options
+    method = asked.way.name
+    level = options.level if asked.level is None else asked.level
+    asked = replace(asked, level=level)
     reports_of(index, level)
-    tree = index.once(("report tree", level), lambda: _Tree(index, level))
-    rating = _Rating(tree, rater, asked, count, context_tokens, seed)
-    chosen = rating.chosen(threshold, keep_parent=keep_parent)
+    tree = index.once(_Tree, level)
+    rating = _Rating(tree, rater, asked.question, asked.count, options.context_tokens, options.seed)
+    chosen = rating.chosen(options.relevant_from, keep_parent=keep_parent)
     rows = [tree.unit(report_id) for report_id in chosen]
-    chunks = fill(rows, count=count, limit=context_tokens, seed=seed)
+    chunks = fill(rows, count=asked.count, limit=options.context_tokens, seed=options.seed)
     if chunks:
-        answer = map_reduce(
-            asked,
-            tree.units,
-            chunks,
-            method="dynamic",
-            level=level,
-            answerer=answerer,
-            count=count,
-            context_tokens=context_tokens,
-            support=support,
-        )
+        answer = map_reduce(asked, answerer, tree.units, chunks, method=method)
     else:
-        answer = Answer(asked, "dynamic", level, REFUSAL, answerer.engine, refused=True)
-    fixed = chunks_of(index, level, count=count, limit=context_tokens, seed=seed)
+        answer = Answer(asked.question, method, level, REFUSAL, answerer.engine, refused=True)
     return replace(
         answer,
-        why=_why(level, rating, chunks, fixed),
+        why=_why(level, rating, chunks, chunks_of(asked)),
         trace=(*rating.calls(set(chosen)), *answer.trace),
         usage=rating.usage + answer.usage,
         problems=(*rating.problems(), *answer.problems),

@@ -4,62 +4,31 @@ from collections.abc import Sequence
 
 import polars as pl
 
-from graphrag_dagster.core.language.tasks import Answerer
+from graphrag_dagster.core.search.asked import Asked, Basis
 from graphrag_dagster.core.search.context.answer import Answer
 from graphrag_dagster.core.search.context.chunks import Chunk, Count, fill
 from graphrag_dagster.core.search.context.context_units import ContextUnits
 from graphrag_dagster.core.search.context.index import IndexSnapshot
-from graphrag_dagster.core.search.context.question import checked
 from graphrag_dagster.core.search.context.report_units import ReportUnits
 from graphrag_dagster.core.search.context.source_units import SourceUnits
-from graphrag_dagster.core.search.context.support import Support
 from graphrag_dagster.core.search.methods.map_reduce import map_reduce
 from graphrag_dagster.errors import QuestionError
 
 
-def global_search(
-    index: IndexSnapshot,
-    question: str,
-    *,
-    level: int | None,
-    answerer: Answerer,
-    count: Count,
-    context_tokens: int = 8000,
-    seed: int = 86,
-    support: Support | None = None,
-) -> Answer:
-    """Answer a question from all reports of ``C<level>``, or from all text units (condition TS).
+def global_search(asked: Asked) -> Answer:
+    """Answer a question from all reports of its level, or from all text units where it has none (TS).
 
     Rows are shuffled with the seed and packed into chunks; each chunk gives a partial answer with a score;
     see :func:`~graphrag_dagster.core.search.methods.map_reduce.map_reduce`.
 
-    Args:
-        index: the tables of the corpus.
-        question: at most 4,000 characters.
-        level: k of Ck; None reads the text units instead.
-        answerer: makes partial answers and joins them.
-        count: tokens of a text.
-        context_tokens: most tokens of a chunk, and of the partial answers that are joined.
-        seed: seed of the shuffle.
-        support: compares statements with the words they rest on.
-
     Raises:
-        QuestionError: the question is blank or too long, there is no such level, or there are no reports.
+        QuestionError: there is no such level, or there are no reports.
         EngineError: the answerer did not give one partial answer per chunk.
     """
-    asked = checked(question)
-    units = context_of(index, level)
-    return map_reduce(
-        asked,
-        units,
-        chunks_of(index, level, count=count, limit=context_tokens, seed=seed),
-        method="TS" if level is None else f"C{level}",
-        level=level,
-        answerer=answerer,
-        count=count,
-        context_tokens=context_tokens,
-        support=support,
-    )
+    answerer, level = asked.engines.answerer(), asked.level
+    method = asked.way.name if level is None else f"C{level}"
+    units = context_of(asked.index, level)
+    return map_reduce(asked, answerer, units, chunks_of(asked), method=method)
 
 
 def context_of(index: IndexSnapshot, level: int | None) -> ContextUnits:
@@ -68,24 +37,22 @@ def context_of(index: IndexSnapshot, level: int | None) -> ContextUnits:
     Raises:
         QuestionError: there is no such level, or there are no reports.
     """
-    if level is None:
-        return sources_of(index)
-    return index.once(("reports", level), lambda: ReportUnits(index, reports_of(index, level)))
+    return sources_of(index) if level is None else index.once(_report_units, level)
 
 
 def sources_of(index: IndexSnapshot) -> SourceUnits:
     """Return all text units as context rows; made once per snapshot."""
-    return index.once(("sources",), lambda: SourceUnits(index))
+    return index.once(SourceUnits)
 
 
-def chunks_of(
-    index: IndexSnapshot, level: int | None, *, count: Count, limit: int, seed: int
-) -> Sequence[Chunk]:
-    """Return the chunks of a level or of all text units; packed once per snapshot, size and seed."""
-    return index.once(
-        ("chunks", level, limit, seed),
-        lambda: fill(context_of(index, level).all, count=count, limit=limit, seed=seed),
-    )
+def chunks_of(basis: Basis) -> Sequence[Chunk]:
+    """Return the chunks of a level or of all text units; packed once per snapshot, size and seed.
+
+    Raises:
+        QuestionError: as :func:`context_of`, or the context cannot hold the beginning of a row.
+    """
+    options = basis.options
+    return basis.index.once(_packed, basis.level, basis.count, options.context_tokens, options.seed)
 
 
 def reports_of(index: IndexSnapshot, level: int) -> pl.DataFrame:
@@ -111,3 +78,11 @@ def reports_of(index: IndexSnapshot, level: int) -> pl.DataFrame:
 def levels_of(index: IndexSnapshot) -> list[int]:
     """Return the community levels there are."""
     return sorted(index.community_levels["level"].unique())
+
+
+def _report_units(index: IndexSnapshot, level: int) -> ReportUnits:
+    return ReportUnits(index, reports_of(index, level))
+
+
+def _packed(index: IndexSnapshot, level: int | None, count: Count, limit: int, seed: int) -> Sequence[Chunk]:
+    return fill(context_of(index, level).all, count=count, limit=limit, seed=seed)

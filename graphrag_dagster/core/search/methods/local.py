@@ -10,19 +10,21 @@ from functools import partial
 
 import polars as pl
 
-from graphrag_dagster.core.language.tasks import Answerer, ContextUnit, Quote, Turn
+from graphrag_dagster.core.language.tasks import ContextUnit, Quote
 from graphrag_dagster.core.reports.references import without_citations
+from graphrag_dagster.core.search.asked import Asked
 from graphrag_dagster.core.search.context.answer import Answer, Call, ContextUse
 from graphrag_dagster.core.search.context.chunks import Count, first_that_fit
-from graphrag_dagster.core.search.context.context_units import Evidence, as_row
+from graphrag_dagster.core.search.context.context_units import Provenance, as_row
 from graphrag_dagster.core.search.context.index import IndexSnapshot
-from graphrag_dagster.core.search.context.local_units import LocalUnits, quoted
+from graphrag_dagster.core.search.context.local_units import LocalContext, LocalUnits, quoted
 from graphrag_dagster.core.search.context.naming import sentences_naming
-from graphrag_dagster.core.search.context.question import REFUSAL, checked
+from graphrag_dagster.core.search.context.question import REFUSAL
 from graphrag_dagster.core.search.context.report_units import report_evidence
-from graphrag_dagster.core.search.context.support import Support
+from graphrag_dagster.core.search.finding import found, with_history
 from graphrag_dagster.core.search.methods.global_search import sources_of
 from graphrag_dagster.core.search.methods.map_reduce import finished
+from graphrag_dagster.core.search.options import Shares
 from graphrag_dagster.core.text.citations import ContextKind
 from graphrag_dagster.core.text.spans import Span
 from graphrag_dagster.errors import QuestionError
@@ -35,18 +37,10 @@ _HEADERS: Mapping[ContextKind, str] = {
     "source": "Sources\nid|title|text",
 }
 _SENTENCES, _MOST_ROWS = 6, 200
+#: Entities whose surroundings a local context is made of, at most.
+_ENTITIES = 50
 #: What makes two claim records the same claim.
 _CLAIM = ("subject", "object", "type")
-
-
-@dataclass(frozen=True, slots=True)
-class Shares:
-    """Shares of the context's tokens, each 0–1; the rest, and what a section leaves over, is for sources."""
-
-    reports: float = 0.15
-    entities: float = 0.1
-    relationships: float = 0.15
-    claims: float = 0.05
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,50 +51,27 @@ class Ranked:
     entity_ids: Sequence[str]
 
 
-@dataclass(frozen=True, slots=True)
-class LocalContext:
-    """The rows that were chosen for a question, as objects and as the prompt shows them."""
-
-    units: LocalUnits
-    rows: tuple[ContextUnit, ...]
-    row_tokens: tuple[int, ...]
-    rendered: str
+def local(asked: Asked) -> Answer:
+    """Answer a question from what the graph and the documents say around what it names."""
+    ranked, note = _ranked(asked, asked.question)
+    return replace(local_search(asked, ranked), why=note)
 
 
-def local_search(
-    index: IndexSnapshot,
-    question: str,
-    ranked: Ranked,
-    *,
-    answerer: Answerer,
-    count: Count,
-    context_tokens: int = 8000,
-    shares: Shares | None = None,
-    history: Sequence[Turn] = (),
-    support: Support | None = None,
-) -> Answer:
+def local_search(asked: Asked, ranked: Ranked) -> Answer:
     """Answer a question from the surroundings of its entities, in one call.
 
-    Args:
-        index: the tables of the corpus; what was never materialised is left out of the context.
-        question: at most 4,000 characters.
-        ranked: what the question is about.
-        answerer: makes the answer.
-        count: tokens of a text.
-        context_tokens: most tokens of the context.
-        shares: of its sections.
-        history: the conversation so far, oldest first.
-        support: compares statements with the words they rest on.
+    What was never materialised is left out of the context.
 
-    Raises:
-        QuestionError: the question is blank or too long.
+    Args:
+        asked: the question.
+        ranked: what it is about.
     """
-    asked = checked(question)
-    context = local_context(index, ranked, count=count, limit=context_tokens, shares=shares or Shares())
-    answer = Answer(asked, "local", None, REFUSAL, answerer.engine, refused=True)
+    answerer, method = asked.engines.answerer(), asked.way.name
+    context = _context(asked, ranked)
+    answer = Answer(asked.question, method, None, REFUSAL, answerer.engine, refused=True)
     if not context.rows:
         return answer
-    final = answerer.answer(asked, context.rows, context.rendered, history)
+    final = answerer.answer(asked.question, context.rows, context.rendered, asked.history)
     used = bool(final.text.strip())
     answer = replace(
         answer,
@@ -110,7 +81,26 @@ def local_search(
         ),
         trace=(Call("answer", "the surroundings of its entities", None, sum(context.row_tokens), used),),
     )
-    return finished(answer, final, context.units, {row.id for row in context.rows}, support)
+    return finished(answer, final, context.units, {row.id for row in context.rows}, asked.support)
+
+
+def context_around(asked: Asked, question: str) -> LocalContext:
+    """Return the rows for a question that helps with the one that is asked."""
+    ranked, _ = _ranked(asked, question)
+    return _context(asked, ranked)
+
+
+def _ranked(asked: Asked, question: str) -> tuple[Ranked, str | None]:
+    """What a question is about, and a note where it was found by words alone."""
+    ranking, note = found(asked, with_history(asked, question))
+    return Ranked(ranking.units.ids, ranking.entities.ids[:_ENTITIES]), note
+
+
+def _context(asked: Asked, ranked: Ranked) -> LocalContext:
+    options = asked.options
+    return local_context(
+        asked.index, ranked, count=asked.count, limit=options.context_tokens, shares=options.shares
+    )
 
 
 def local_context(
@@ -139,7 +129,7 @@ class _Row:
     unit: ContextUnit
     record_id: str
     cells: tuple[str, ...]
-    evidence: Callable[[], Sequence[Evidence]]
+    evidence: Callable[[], Sequence[Provenance]]
 
 
 class _Builder:
@@ -191,13 +181,11 @@ class _Builder:
                 parts.append("\n".join([f"-----{header}", *(text for _, text, _ in section)]))
                 rows += [unit for unit, _, _ in section]
                 tokens += [used for _, _, used in section]
-        return LocalContext(self._units, tuple(rows), tuple(tokens), "\n\n".join(parts))
+        return LocalContext(self._units, tuple(rows), "\n\n".join(parts), tuple(tokens))
 
 
 def _entities(index: IndexSnapshot, ids: Sequence[str]) -> Iterator[_Row]:
-    known = index.once(
-        ("entities by id",), lambda: _by_id(index.entities, "entity_id", "title", "description")
-    )
+    known = index.once(_entities_by_id)
     for entity_id in ids:
         if entity_id in known:
             title, description = known[entity_id]
@@ -216,7 +204,7 @@ def _relationships(index: IndexSnapshot, entities: Sequence[str]) -> Iterator[_R
     ordered = near.sort(["both", "weight", "relationship_id"], descending=[True, True, False]).head(
         _MOST_ROWS
     )
-    titles, _ = index.once(("titles",), lambda: _titles(index))
+    titles, _ = index.once(_titles)
     for key, source, target, description in ordered.select(
         "relationship_id", "source_id", "target_id", "description"
     ).iter_rows():
@@ -228,11 +216,11 @@ def _relationships(index: IndexSnapshot, entities: Sequence[str]) -> Iterator[_R
 def _claims(index: IndexSnapshot, entities: Sequence[str]) -> Iterator[_Row]:
     if index.claims is None or index.claims.is_empty() or not entities:
         return
-    titles, names = index.once(("titles",), lambda: _titles(index))
+    titles, names = index.once(_titles)
     chosen = [names[entity] for entity in entities if entity in names]
     about = index.claims.filter(pl.col("subject").is_in(chosen)).sort("subject", "human_readable_id")
     by_name = {name: titles[entity] for entity, name in names.items()}
-    words = index.once(("words of claims",), lambda: _words_of_claims(index))
+    words = index.once(_words_of_claims)
     for key, description, *about_what in about.select("claim_id", "description", *_CLAIM).iter_rows():
         title = by_name[about_what[0]]
         quotes = words.get(tuple(about_what), [])
@@ -281,14 +269,14 @@ def _sources(index: IndexSnapshot, ids: Sequence[str]) -> Iterator[_Row]:
             yield _Row(unit, unit_id, (unit.title, unit.text), partial(sources.evidence, number))
 
 
-def _naming(index: IndexSnapshot, record_id: str) -> Sequence[Evidence]:
+def _naming(index: IndexSnapshot, record_id: str) -> Sequence[Provenance]:
     """Sentences that name an entity, or both ends of a relationship."""
-    names, units, kind = index.once(("named records",), lambda: _named(index))[record_id]
+    names, units, kind = index.once(_named)[record_id]
     return quoted(list(sentences_naming(index, names, units, _SENTENCES)), kind, record_id)
 
 
 def _named(index: IndexSnapshot) -> dict[str, tuple[tuple[str, ...], tuple[str, ...], str]]:
-    titles, _ = index.once(("titles",), lambda: _titles(index))
+    titles, _ = index.once(_titles)
     found: dict[str, tuple[tuple[str, ...], tuple[str, ...], str]] = {
         key: ((titles[source], titles[target]), tuple(units), "relationship")
         for key, source, target, units in index.relationships.select(
@@ -305,5 +293,6 @@ def _titles(index: IndexSnapshot) -> tuple[dict[str, str], dict[str, str]]:
     return {key: title for key, title, _ in rows}, {key: name for key, _, name in rows}
 
 
-def _by_id(frame: pl.DataFrame, key: str, *columns: str) -> dict[str, tuple[str, ...]]:
-    return {row[0]: row[1:] for row in frame.select(key, *columns).iter_rows()}
+def _entities_by_id(index: IndexSnapshot) -> dict[str, tuple[str, str]]:
+    rows = index.entities.select("entity_id", "title", "description").iter_rows()
+    return {key: (title, description) for key, title, description in rows}

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from graphrag_dagster.core.language.tasks import Answerer, FinalAnswer, PartialAnswer, Usage
+from graphrag_dagster.core.search.asked import Asked
 from graphrag_dagster.core.search.context.answer import Answer, Call, ContextUse
 from graphrag_dagster.core.search.context.chunks import Chunk, Count
 from graphrag_dagster.core.search.context.citing import cite
@@ -14,56 +15,48 @@ from graphrag_dagster.core.text.citations import Citation, parse_citations, rewr
 from graphrag_dagster.core.wording import counted
 from graphrag_dagster.errors import EngineError, QuestionError
 
-_DIRECT = ("SS", "basic")
-
 
 def map_reduce(
-    question: str,
+    asked: Asked,
+    answerer: Answerer,
     units: ContextUnits,
     chunks: Sequence[Chunk],
     *,
     method: str,
-    level: int | None,
-    answerer: Answerer,
-    count: Count,
-    context_tokens: int,
-    support: Support | None = None,
+    direct: bool = False,
 ) -> Answer:
     """Answer a question from chunks: a partial answer with a score for each, and one answer made of the best.
 
     Partial answers with score 0 are dropped, the others taken in descending order while they fit, and joined.
     Where none is left the answer is a fixed refusal, without a reduce call. A single chunk whose rows were
-    chosen for the question (``method`` SS or basic) needs no joining: its partial answer is the answer,
-    unless it is blank or says of itself that it is of no help (score 0); one without a score counts.
+    chosen for the question (``direct``) needs no joining: its partial answer is the answer, unless it is
+    blank or says of itself that it is of no help (score 0); one without a score counts.
 
     Args:
-        question: as checked.
+        asked: the question; its context is that of the partial answers that are joined, too.
+        answerer: makes partial answers and joins them.
         units: what the chunks were made of.
         chunks: each row stands in one of them.
         method: goes into the answer.
-        level: community level of the rows, None where they have none.
-        answerer: makes partial answers and joins them.
-        count: tokens of a text.
-        context_tokens: most tokens of the partial answers that are joined.
-        support: compares statements with the words they rest on.
+        direct: there is one chunk at most, of rows that were chosen for the question.
 
     Raises:
         QuestionError: not even the best partial answer fits.
         EngineError: the answerer did not give one partial answer per chunk.
     """
+    question = asked.question
     partials = _partials(answerer, question, chunks)
     cleaned, removed = _without_invented(partials, chunks)
-    direct = method in _DIRECT
     kept = (
         [one for one in cleaned if one.score != 0 and one.text.strip()]
         if direct
-        else best_that_fit(cleaned, count, context_tokens)
+        else best_that_fit(cleaned, asked.count, asked.options.context_tokens)
     )
     used = [number for number, partial in enumerate(cleaned) if any(partial is one for one in kept)]
     answer = Answer(
         question=question,
         method=method,
-        level=level,
+        level=asked.level,
         text=REFUSAL,
         engine=answerer.engine,
         refused=True,
@@ -93,11 +86,11 @@ def map_reduce(
     else:
         final = answerer.reduce(question, kept)
         joined = Call(
-            "reduce", counted(len(kept), "partial answer"), None, sum(count(one.text) for one in kept)
+            "reduce", counted(len(kept), "partial answer"), None, sum(asked.count(one.text) for one in kept)
         )
         answer = replace(answer, trace=(*answer.trace, joined))
     shown = {unit.id for number in used for unit in chunks[number].units}
-    return finished(answer, final, units, shown, support)
+    return finished(answer, final, units, shown, asked.support)
 
 
 def finished(

@@ -3,59 +3,48 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
-from graphrag_dagster.core.language.tasks import Answerer
+from graphrag_dagster.core.search.asked import Asked
 from graphrag_dagster.core.search.context.answer import Answer
-from graphrag_dagster.core.search.context.chunks import Chunk, Count, first_that_fit
-from graphrag_dagster.core.search.context.index import IndexSnapshot
-from graphrag_dagster.core.search.context.question import checked
-from graphrag_dagster.core.search.context.support import Support
+from graphrag_dagster.core.search.context.chunks import first_that_fit
+from graphrag_dagster.core.search.finding import question_vector, with_history
 from graphrag_dagster.core.search.methods.global_search import sources_of
 from graphrag_dagster.core.search.methods.map_reduce import map_reduce
+from graphrag_dagster.core.search.retrieval.ranking import Mode
 
 
-def vector_rag(
-    index: IndexSnapshot,
-    question: str,
-    ranked: Sequence[str],
-    *,
-    method: str,
-    answerer: Answerer,
-    count: Count,
-    context_tokens: int = 8000,
-    support: Support | None = None,
-) -> Answer:
+def basic(asked: Asked) -> Answer:
+    """Answer a question from the text units that are found as the options say; the conversation counts."""
+    return _answer(asked, with_history(asked), asked.options.retrieval)
+
+
+def nearest(asked: Asked) -> Answer:
+    """Answer a question from the text units nearest to it by their vectors.
+
+    Raises:
+        QuestionError: the vectors cannot be used.
+    """
+    return _answer(asked, asked.question, "vector")
+
+
+def _answer(asked: Asked, sought: str, wanted: Mode) -> Answer:
+    vector, mode, note = question_vector(asked, sought, wanted)
+    return replace(vector_rag(asked, asked.retriever.units(sought, vector, mode).ids), why=note)
+
+
+def vector_rag(asked: Asked, ranked: Sequence[str]) -> Answer:
     """Answer a question from the best text units, taken in their order until the next does not fit.
 
     One call with the prompt of a partial answer makes the answer (spec_graphrag §7, SS).
 
     Args:
-        index: the tables of the corpus.
-        question: at most 4,000 characters.
+        asked: the question.
         ranked: ids of text units, best first.
-        method: ``SS`` or ``basic``.
-        answerer: makes the answer.
-        count: tokens of a text.
-        context_tokens: most tokens of the context.
-        support: compares statements with the words they rest on.
-
-    Raises:
-        QuestionError: the question is blank or too long.
     """
-    asked = checked(question)
-    units = sources_of(index)
+    answerer = asked.engines.answerer()
+    units = sources_of(asked.index)
     rows = [units.all[units.number_of[unit_id] - 1] for unit_id in ranked if unit_id in units.number_of]
-    chunks: list[Chunk] = first_that_fit(rows, count=count, limit=context_tokens)
-    answer = map_reduce(
-        asked,
-        units,
-        chunks,
-        method=method,
-        level=None,
-        answerer=answerer,
-        count=count,
-        context_tokens=context_tokens,
-        support=support,
-    )
+    chunks = first_that_fit(rows, count=asked.count, limit=asked.options.context_tokens)
+    answer = map_reduce(asked, answerer, units, chunks, method=asked.way.name, direct=True)
     return replace(
         answer, trace=tuple(replace(call, about="the nearest text units") for call in answer.trace)
     )

@@ -14,7 +14,7 @@ from graphrag_dagster.core.language.chat.prompt import PromptSource
 from graphrag_dagster.core.language.chat.replies import Incomplete, NotUsable, read_typed
 from graphrag_dagster.core.language.chat.schemas import AnswerShape, PointsShape
 from graphrag_dagster.core.language.llm.answer_prompts import AnswerPrompts
-from graphrag_dagster.core.language.llm.extraction.graph import Replies
+from graphrag_dagster.core.language.llm.extraction.gleaning_extractor import Replies
 from graphrag_dagster.core.language.tasks import ContextUnit, Engine, FinalAnswer, PartialAnswer, Turn
 from graphrag_dagster.core.text.citations import (
     ContextKind,

@@ -1,0 +1,143 @@
+"""What the extractors that ask a model share: how a text is asked about, and how replies are read."""
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Literal, TypedDict, Unpack
+
+from pydantic import BaseModel
+
+from graphrag_dagster.core.language.chat.port import ChatModel, ChatRequest, Message
+from graphrag_dagster.core.language.chat.prompt import Prompt, PromptSource
+from graphrag_dagster.core.language.chat.yes_no import YesNo, encoding_of_model, first_tokens
+from graphrag_dagster.core.language.llm.extraction.copies import Copies
+from graphrag_dagster.core.language.llm.extraction.gleaning import Build, Gleaner, Order
+from graphrag_dagster.core.language.llm.extraction.raw_records import (
+    RawReply,
+    join_json_replies,
+    join_tuple_replies,
+    read_json_records,
+    read_tuple_records,
+)
+from graphrag_dagster.core.language.llm.extraction.records import RecordType
+from graphrag_dagster.core.language.llm.extraction.unit_results import unit_extraction
+from graphrag_dagster.core.language.tasks import Engine, TextUnit, UnitExtraction
+
+Replies = Literal["json_schema", "tuples"]
+
+
+class Options(TypedDict, total=False):
+    """How a model is asked.
+
+    Attributes:
+        gleaning_rounds: most continuations per unit; default 1.
+        gleaning_order: see :mod:`.gleaning`; default ``check_first``.
+        replies: JSON by schema, which is the default, or the paper's delimited tuples.
+        logit_bias: the endpoint can force tokens, which is the default.
+        max_output_tokens: longest reply; default 4000.
+        tokenizer_name: encoding of the model, by default told by the model's name; no token of an unknown
+            encoding is forced.
+    """
+
+    gleaning_rounds: int
+    gleaning_order: Order
+    replies: Replies
+    logit_bias: bool
+    max_output_tokens: int
+    tokenizer_name: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What is asked for.
+
+    Attributes:
+        kinds: of records.
+        shape: of a reply in JSON.
+        task: whose prompts are used: ``<task>[_tuples]_system`` and ``<task>_user``.
+        more: the prompt that asks on.
+        check: the prompt that asks whether anything is missing.
+        nothing: said of a text in which the model found nothing.
+    """
+
+    kinds: tuple[RecordType, ...]
+    shape: type[BaseModel]
+    task: str
+    more: str
+    check: str
+    nothing: str
+
+
+class GleaningExtractor:
+    """Leads a conversation about each text, for what the model missed too.
+
+    Args:
+        model: answers.
+        prompts: those that ``wanted`` names, and ``retry``.
+        wanted: what is asked for.
+        system: makes the system prompt of the one that is loaded; its second argument tells whether replies
+            are delimited tuples.
+        shown: names in the corpus's own examples.
+        options: how it is asked.
+    """
+
+    engine: Engine = "llm"
+
+    def __init__(
+        self,
+        model: ChatModel,
+        prompts: PromptSource,
+        wanted: Wanted,
+        system: Callable[[Prompt, bool], str],
+        shown: Iterable[str],
+        **options: Unpack[Options],
+    ) -> None:
+        tuples = options.get("replies") == "tuples"
+        self._model = model
+        self._wanted = wanted
+        self._system = system(
+            prompts.load(f"{wanted.task}_tuples_system" if tuples else f"{wanted.task}_system"), tuples
+        )
+        self._user = prompts.load(f"{wanted.task}_user")
+        self._schema = None if tuples else wanted.shape
+        self._max_tokens = options.get("max_output_tokens", 4000)
+        self._gleaner = Gleaner(
+            model,
+            self._read_tuples if tuples else self._read_json,
+            join_tuple_replies if tuples else join_json_replies,
+            Copies.of(self._system, shown),
+            prompts.load("retry"),
+            prompts.load(wanted.more),
+            YesNo(
+                model,
+                wanted.check,
+                prompts.load(wanted.check),
+                prompts.load("retry"),
+                _forced(model, options),
+            ),
+            options.get("gleaning_rounds", 1),
+            options.get("gleaning_order", "check_first"),
+        )
+
+    def _read_json(self, text: str, gleaning: bool) -> tuple[RawReply, bool]:
+        """Read a JSON reply; a gleaning that found nothing may say so in an empty object."""
+        if gleaning and text.strip() in {"{}", "[]"}:
+            return RawReply(), False
+        return read_json_records(text, self._wanted.kinds)
+
+    def _read_tuples(self, text: str, gleaning: bool) -> tuple[RawReply, bool]:
+        """Read a reply in delimited tuples."""
+        return read_tuple_records(text, self._wanted.kinds, gleaning=gleaning)
+
+    def _request(self, **values: str) -> ChatRequest:
+        messages = (Message("system", self._system), Message("user", self._user.render(**values)))
+        return ChatRequest(self._wanted.task, messages, self._max_tokens, self._schema)
+
+    async def _of_unit(self, unit: TextUnit, build: Build) -> UnitExtraction:
+        talk = await self._gleaner.run(unit.text, build)
+        return unit_extraction(unit, talk, self._wanted.nothing)
+
+
+def _forced(model: ChatModel, options: Options) -> tuple[int, ...]:
+    if not options.get("logit_bias", True):
+        return ()
+    return first_tokens(options.get("tokenizer_name") or encoding_of_model(model.name))

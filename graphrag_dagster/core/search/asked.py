@@ -1,0 +1,91 @@
+"""What is asked: a question, and all that a way of answering may need for it."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from graphrag_dagster.catalogue.ways import Way
+from graphrag_dagster.core.language.exploring import Explorer, ReportRater
+from graphrag_dagster.core.language.tasks import Answerer, Turn
+from graphrag_dagster.core.search.context.chunks import Count
+from graphrag_dagster.core.search.context.index import IndexSnapshot
+from graphrag_dagster.core.search.context.question import checked
+from graphrag_dagster.core.search.context.support import Support
+from graphrag_dagster.core.search.options import SearchOptions
+from graphrag_dagster.core.search.retrieval.retriever import Retriever
+from graphrag_dagster.core.text.embedder import Embedder
+
+
+class Engines(Protocol):
+    """Who does the language tasks of a question; each is made when it is first needed."""
+
+    def answerer(self) -> Answerer:
+        """Who answers."""
+
+    def rater(self) -> ReportRater:
+        """Who rates reports."""
+
+    def explorer(self) -> Explorer:
+        """Who asks follow-up questions."""
+
+    def embedder(self) -> Embedder:
+        """Who turns the question into a vector."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Basis:
+    """What any question is answered from in one way.
+
+    Attributes:
+        way: the way of answering.
+        index: the tables of the corpus.
+        count: tokens of a text.
+        options: how questions are answered.
+        level: community level that is read, k of Ck; None where the way reads none.
+    """
+
+    way: Way
+    index: IndexSnapshot
+    count: Count
+    options: SearchOptions
+    level: int | None = None
+
+    @property
+    def retriever(self) -> Retriever:
+        """Finds text units and entities; made once per snapshot, on first use."""
+        return self.index.once(_retriever)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asked(Basis):
+    """A question, and what it is answered from.
+
+    Attributes:
+        question: at most 4,000 characters; surrounding blanks are taken off.
+        engines: who does the language tasks.
+        history: the conversation so far, oldest first.
+        support: compares statements with the words they rest on; None: by shared words.
+
+    Raises:
+        QuestionError: the question is blank, too long or no text.
+    """
+
+    question: str
+    engines: Engines
+    history: Sequence[Turn] = ()
+    support: Support | None = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "question", checked(self.question))
+
+
+def _retriever(index: IndexSnapshot) -> Retriever:
+    titles = index.text_chunks.join(index.documents.select("document_id", "title"), on="document_id")
+    return Retriever(
+        index.text_chunks,
+        index.entities,
+        index.relationships,
+        index.unit_vectors,
+        index.entity_vectors,
+        titles=dict(titles.select("text_unit_id", "title").iter_rows()),
+    )

@@ -1,0 +1,80 @@
+"""What a question is about: text units, entities and reports."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from graphrag_dagster.core.ranks import cosines
+from graphrag_dagster.core.search.asked import Asked
+from graphrag_dagster.core.search.context.index import IndexSnapshot
+from graphrag_dagster.core.search.retrieval.ranking import Mode, first_places
+from graphrag_dagster.core.search.retrieval.retriever import LocalRanking
+from graphrag_dagster.errors import QuestionError
+
+_SURE = 0.3
+_MOST_FOUND = 20
+
+
+def with_history(asked: Asked, question: str | None = None) -> str:
+    """Return what to look for: a question of a conversation may name what it is about only in an earlier one.
+
+    Args:
+        asked: with the conversation.
+        question: default: the one that is asked.
+    """
+    own = asked.question if question is None else question
+    return "\n".join([*(turn.question for turn in asked.history[-2:]), own])
+
+
+def found(asked: Asked, sought: str) -> tuple[LocalRanking, str | None]:
+    """Return the text units and entities that a text is about, and a note where words alone were used."""
+    vector, mode, note = question_vector(asked, sought, asked.options.retrieval)
+    return asked.retriever.local(sought, vector, mode), note
+
+
+def named(asked: Asked) -> list[str]:
+    """Return titles of the entities that the question, or the one before, clearly names, the surest first."""
+    linked = asked.retriever.local(with_history(asked), None, "lexical").linked
+    titles = asked.index.once(_titles)
+    return [titles[one] for one, weight in zip(linked.ids, linked.scores, strict=True) if weight >= _SURE]
+
+
+def nearest_reports(asked: Asked) -> list[str]:
+    """Return ids of reports, the nearest to the question first; without vectors those of the best rating."""
+    vectors = asked.index.report_vectors
+    ordered = asked.index.reports.sort(["rating", "report_id"], descending=[True, False])["report_id"]
+    if vectors is None or vectors.is_empty():
+        return ordered.to_list()[:_MOST_FOUND]
+    vector, _, _ = question_vector(asked, asked.question, "hybrid")
+    if vector is None or vectors["embedder"].unique().to_list() != [asked.engines.embedder().name]:
+        return ordered.to_list()[:_MOST_FOUND]
+    near = cosines(vectors["vector"].to_numpy(), vector)
+    return [str(vectors["report_id"][int(place)]) for place in first_places(near, _MOST_FOUND)]
+
+
+def question_vector(
+    asked: Asked, sought: str, mode: Mode
+) -> tuple[NDArray[np.float32] | None, Mode, str | None]:
+    """Return the vector of a text, how to look for it, and a note where that is by words alone.
+
+    Raises:
+        QuestionError: vectors alone are wanted, and those of the text units cannot be used.
+    """
+    if mode == "lexical":
+        return None, mode, None
+    vectors = asked.index.unit_vectors
+    embedder = asked.engines.embedder()
+    made_by = sorted(vectors["embedder"].unique()) if vectors is not None and len(vectors) else []
+    if made_by == [embedder.name]:
+        return embedder.embed([sought])[0], mode, None
+    problem = (
+        f"its vectors were made by {', '.join(made_by)}, the settings say {embedder.name}"
+        if made_by
+        else "it has no vectors of text units"
+    )
+    if mode == "vector":
+        raise QuestionError(f"{problem}: materialise the embeddings (graphrag-dagster index NAME)")
+    return None, "lexical", f"found by words alone: {problem}"
+
+
+def _titles(index: IndexSnapshot) -> dict[str, str]:
+    return dict(index.entities.select("entity_id", "title").iter_rows())

@@ -1,0 +1,29 @@
+"""How questions are answered."""
+
+from dataclasses import dataclass, field
+
+from graphrag_dagster.core.search.retrieval.ranking import Mode
+
+
+@dataclass(frozen=True, slots=True)
+class Shares:
+    """Shares of the context's tokens, each 0–1; the rest, and what a section leaves over, is for sources."""
+
+    reports: float = 0.15
+    entities: float = 0.1
+    relationships: float = 0.15
+    claims: float = 0.05
+
+
+@dataclass(frozen=True, slots=True)
+class SearchOptions:
+    """How questions are answered; the meaning of each is that of the setting of the same name."""
+
+    context_tokens: int = 8000
+    seed: int = 86
+    level: int = 1
+    retrieval: Mode = "hybrid"
+    shares: Shares = field(default_factory=Shares)
+    relevant_from: int = 1
+    steps: int = 2
+    follow_ups: int = 3

@@ -1,0 +1,86 @@
+"""The corpus's list of questions answered, as rows of tables; what is still good from before is kept."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import polars as pl
+
+from graphrag_dagster.core.search.many import answer_all
+from graphrag_dagster.core.search.records import AnswerRows, answer_id_of, still_good
+from graphrag_dagster.engines.session import Session
+from graphrag_dagster.operations.asking.index import Index, SessionEngines
+from graphrag_dagster.settings import CorpusSettings
+from graphrag_dagster.tables import ANSWERS, Table
+
+
+@dataclass(frozen=True, slots=True)
+class ListAnswered:
+    """The answers to a list of questions.
+
+    Attributes:
+        frames: rows of each of the tables of answers.
+        kept: how many answers are from before.
+        seconds: that the others took, added up.
+    """
+
+    frames: Mapping[Table, pl.DataFrame]
+    kept: int
+    seconds: float
+
+
+def answer_list(
+    questions: pl.DataFrame,
+    known: Mapping[Table, pl.DataFrame | None],
+    index: Index,
+    session: Session,
+    settings: CorpusSettings,
+    options: str,
+) -> ListAnswered:
+    """Answer every question in every way of ``questions.methods``, but for what is still good.
+
+    Args:
+        questions: rows of ``questions.questions``.
+        known: the tables ``answers``, ``answer_costs``, ``answer_contexts`` and ``answer_citations``, in this
+            order, with the rows from before, None where there are none.
+        index: what is asked.
+        session: the engines.
+        settings: of the corpus.
+        options: hash of what decides an answer beside the index.
+
+    Raises:
+        GraphragError: of the first question that cannot be answered.
+    """
+    asked = [
+        (position, question, method)
+        for position, question in questions.sort("position").select("position", "question").iter_rows()
+        for method in settings.questions.methods
+    ]
+    made = AnswerRows(index.version, options)
+    kept = still_good(
+        known[ANSWERS],
+        (answer_id_of(question, method) for _, question, method in asked),
+        made.snapshot,
+        made.options,
+    )
+    missing = [one for one in asked if answer_id_of(one[1], one[2]) not in set(kept)]
+    answered = answer_all(index.searcher, SessionEngines(session), missing, asked_at_once(settings))
+    seconds = 0.0
+    for (position, question, method), answer in zip(missing, answered, strict=True):
+        made.add(position, question, method, answer, session.usd_of("answer", answer.usage))
+        seconds += answer.seconds or 0.0
+    frames = {
+        table: _joined(table, known[table], kept, table.frame(rows))
+        for table, rows in zip(known, made.rows(), strict=True)
+    }
+    return ListAnswered(frames, len(kept), seconds)
+
+
+def asked_at_once(settings: CorpusSettings) -> int:
+    """Questions that are under way at the same time: as many as the endpoint takes; without a model one."""
+    return settings.model.for_role("answer").concurrency if settings.asks_model("search") else 1
+
+
+def _joined(table: Table, known: pl.DataFrame | None, kept: list[str], made: pl.DataFrame) -> pl.DataFrame:
+    if known is None or not kept:
+        return made
+    return pl.concat([known.filter(pl.col("answer_id").is_in(kept)), made]).sort(table.key)

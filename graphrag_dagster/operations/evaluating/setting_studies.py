@@ -1,0 +1,111 @@
+"""Studies of single settings done for a corpus: chunk size and gleanings, and the context window."""
+
+from dataclasses import replace
+
+import polars as pl
+
+from graphrag_dagster.core.evaluation.judging import sample
+from graphrag_dagster.core.evaluation.judging_run import judge_answers
+from graphrag_dagster.core.evaluation.studies import Mode, extraction_counts, sampled_documents
+from graphrag_dagster.core.ids import stable_id
+from graphrag_dagster.core.language.judging import AnswerJudge
+from graphrag_dagster.core.language.tasks import GraphExtractor
+from graphrag_dagster.core.search.many import answer_all
+from graphrag_dagster.engines.session import Session
+from graphrag_dagster.operations.asking.index import Index, SessionEngines
+from graphrag_dagster.operations.asking.question_list import asked_at_once
+from graphrag_dagster.settings import CorpusSettings
+from graphrag_dagster.tables import EXTRACTION_COUNTS, WINDOW_ANSWERS
+
+
+def count_extraction(
+    documents: pl.DataFrame, text_chunks: pl.DataFrame, session: Session, settings: CorpusSettings
+) -> tuple[pl.DataFrame, int]:
+    """Return rows of ``studies.extraction_counts``, and how many documents are in the sample.
+
+    Args:
+        documents: rows of ``corpus.documents``.
+        text_chunks: rows of ``corpus.text_chunks``.
+        session: the engines.
+        settings: of the corpus.
+    """
+    own = settings.studies
+
+    def extractor_of(mode: Mode) -> GraphExtractor:
+        return session.graph_extractor(own.gleanings, "unchecked" if mode == "forced" else "check_first")
+
+    chosen = sampled_documents(documents, text_chunks, own.sampled_tokens)
+    rows = extraction_counts(
+        chosen,
+        extractor_of,
+        sizes=own.chunk_sizes,
+        gleanings=own.gleanings,
+        encoding=settings.text_units.encoding,
+    )
+    return EXTRACTION_COUNTS.frame(rows), len(chosen)
+
+
+def answer_windows(
+    questions: pl.DataFrame, index: Index, session: Session, settings: CorpusSettings, options: str
+) -> tuple[pl.DataFrame, int]:
+    """Return rows of ``studies.window_answers``, and how many questions are in the sample.
+
+    Args:
+        questions: rows of ``questions.questions``.
+        index: what is asked, by vectors only.
+        session: the engines.
+        settings: of the corpus.
+        options: hash of what decides an answer beside the index.
+    """
+    chosen = sample(questions["question_id"], settings.studies.questions)
+    asked = [
+        (position, question, "SS")
+        for position, question in questions.filter(pl.col("question_id").is_in(chosen))
+        .sort("position")
+        .select("position", "question")
+        .iter_rows()
+    ]
+    rows = []
+    for window in _windows(settings):
+        searcher = index.searcher.with_options(replace(index.searcher.options, context_tokens=window))
+        for answer in answer_all(searcher, SessionEngines(session), asked, asked_at_once(settings)):
+            rows.append(
+                {
+                    "question_id": stable_id("question", answer.question),
+                    "window": window,
+                    "question": answer.question,
+                    "text": answer.text,
+                    "refused": answer.refused,
+                    "context_rows": len(answer.context),
+                    "context_tokens": sum(use.tokens for use in answer.context),
+                    "snapshot": index.version,
+                    "options": options,
+                    "engine": answer.engine,
+                }
+            )
+    return WINDOW_ANSWERS.frame(rows), len(asked)
+
+
+def judge_windows(window_answers: pl.DataFrame, judge: AnswerJudge, settings: CorpusSettings) -> pl.DataFrame:
+    """Return rows of ``studies.window_judgements``.
+
+    Args:
+        window_answers: rows of ``studies.window_answers``.
+        judge: compares the answers.
+        settings: of the corpus.
+    """
+    return judge_answers(
+        window_answers.with_columns(
+            method=pl.col("window").cast(pl.String),
+            position=pl.col("question_id").rank("dense"),
+        ),
+        judge,
+        conditions=[str(window) for window in _windows(settings)],
+        criteria=settings.evaluation.criteria,
+        replicates=settings.evaluation.replicates,
+        model=settings.model.for_role("judge").name,
+    )
+
+
+def _windows(settings: CorpusSettings) -> list[int]:
+    return sorted(set(settings.studies.windows))

@@ -1,0 +1,89 @@
+"""The tables of a corpus published by a run: what is gone is erased, and the manifest says what made them."""
+
+from collections.abc import Collection
+from dataclasses import dataclass, field
+from typing import Any
+
+from dagster import AssetRecordsFilter, DagsterEventType, DagsterInstance
+
+from graphrag_dagster import tables
+from graphrag_dagster.operations.keeping.residue import clear_older, erase
+from graphrag_dagster.orchestration.declare import key_of
+from graphrag_dagster.resources.published import Origin, Published, publish, snapshots
+from graphrag_dagster.resources.warehouse import Warehouse
+from graphrag_dagster.tables import Table
+
+_CODE_VERSION = "dagster/code_version"
+
+
+@dataclass(frozen=True, slots=True)
+class Publication:
+    """What was published; ``changed``: it is another snapshot than before; ``erased``: what went with it."""
+
+    snapshot: Published
+    changed: bool
+    kept: int
+    erased: dict[str, object] = field(default_factory=dict)
+
+    def metadata(self) -> dict[str, Any]:
+        """What Dagster shows of it."""
+        return {
+            "file": str(self.snapshot.file),
+            "version": self.snapshot.version,
+            "index": self.snapshot.index,
+            "changed": self.changed,
+            "bytes": self.snapshot.file.stat().st_size,
+            "kept": self.kept,
+            **self.erased,
+        }
+
+
+def publish_index(warehouse: Warehouse, corpus: str, origin: Origin, fresh: Collection[Table]) -> Publication:
+    """Publish the tables of the index; what came only from documents that are gone leaves the files.
+
+    Args:
+        warehouse: with the tables.
+        corpus: its name.
+        origin: what they were made with.
+        fresh: the tables of the index.
+    """
+    erased = erase(warehouse, corpus)
+    made, changed = publish(warehouse, corpus, origin, fresh=fresh)
+    cleared = clear_older(warehouse, corpus, made.version)
+    gone = {**erased.metadata(), "snapshots_deleted": len(cleared)} if erased else {}
+    return Publication(made, changed, len(snapshots(warehouse, corpus)), gone)
+
+
+def publish_results(
+    warehouse: Warehouse, corpus: str, origin: Origin, fresh: Collection[Table]
+) -> Publication:
+    """Publish what was made with the published index beside it; arguments as :func:`publish_index`."""
+    made, changed = publish(warehouse, corpus, origin, fresh=fresh)
+    return Publication(made, changed, len(snapshots(warehouse, corpus)))
+
+
+def code_of_tables(
+    instance: DagsterInstance, run_id: str, warehouse: Warehouse, corpus: str
+) -> dict[str, str]:
+    """Return the versions of the code that made each table of a corpus last, by asset key.
+
+    Args:
+        instance: knows what was made.
+        run_id: the run that publishes.
+        warehouse: with the tables.
+        corpus: its name.
+    """
+    # One query for all of this run: one for each table would take as long as the copy.
+    of_run = instance.get_records_for_run(run_id, of_type=DagsterEventType.ASSET_MATERIALIZATION)
+    events = [one.event_log_entry.asset_materialization for one in of_run.records]
+    made = {one.asset_key: one for one in events if one and one.partition == corpus}
+    with warehouse.reading(corpus) as reader:
+        older = [key for t in tables.ALL_TABLES if (key := key_of(t)) not in made and reader.has(t)]
+    for key in older:
+        wanted = AssetRecordsFilter(asset_key=key, asset_partitions=[corpus])
+        for record in instance.fetch_materializations(wanted, limit=1).records:
+            if record.asset_materialization:
+                made[key] = record.asset_materialization
+    versions = {"/".join(key.path): (one.tags or {}).get(_CODE_VERSION) for key, one in made.items()}
+    declared = {"/".join(table.asset_key) for table in tables.ALL_TABLES}
+    return {key: version for key, version in versions.items() if version and key in declared}

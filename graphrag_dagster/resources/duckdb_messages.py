@@ -1,0 +1,67 @@
+"""What DuckDB tells by nothing but the text of an error: its exceptions have no codes and no attributes.
+
+The texts are those of :data:`RELEASE`; another release may word them otherwise.
+"""
+
+import re
+
+import duckdb
+
+#: The release whose texts these are.
+RELEASE = "1.5.5"
+
+#: A file is open in this process, and is to be opened otherwise.
+OPEN_OTHERWISE = (
+    "Connection Error: Can't open a connection to same database file with a different configuration than "
+    "existing connections"
+)
+# Beginnings: further on a text may hold a path, and a path any word.
+_BUSY = (
+    "IO Error: Could not set lock on file",
+    OPEN_OTHERWISE,
+    "Binder Error: Unique file handle conflict:",
+)
+_HOLDER = re.compile(r"held in (?P<program>.+?) \(PID (?P<pid>\d+)\)")
+# Blocks bear a checksum, so that damage is found before anything is made of their bytes.
+_DAMAGE = (
+    "IO Error: Corrupt database file",
+    "IO Error: Could not read enough bytes from file",
+    "Serialization Error: ",
+)
+_NO_TABLE = re.compile(r'Table with name "?(?P<name>[^\s"]+)"? does not exist')
+_NO_COLUMN = re.compile(r'(?:Referenced column|does not have a column named) "(?P<name>[^"]+)"')
+_LINE = re.compile(r"^LINE (?P<number>\d+):", re.MULTILINE)
+
+
+def is_busy(error: duckdb.Error) -> bool:
+    """Whether a file cannot be opened only because someone has it open, in this process or another."""
+    return str(error).startswith(_BUSY)
+
+
+def holder_of(error: duckdb.Error) -> str:
+    """Who has a file open that is busy, as far as DuckDB knows."""
+    found = _HOLDER.search(str(error))
+    return f"process {found['pid']} ({found['program']})" if found else "another process"
+
+
+def is_damage(text: str) -> bool:
+    """Whether the text of an error says that a block cannot be read."""
+    return text.startswith(_DAMAGE)
+
+
+def missing_table(text: str) -> str | None:
+    """Name of the table that a query asks for and that there is not."""
+    found = _NO_TABLE.search(text)
+    return found["name"] if found else None
+
+
+def missing_column(text: str) -> str | None:
+    """Name of the column that a query asks for and that its tables do not have."""
+    found = _NO_COLUMN.search(text)
+    return found["name"] if found else None
+
+
+def line_of(text: str) -> int:
+    """The line of a query that an error is about; the first where none is told."""
+    found = _LINE.search(text)
+    return int(found["number"]) if found else 1

@@ -1,0 +1,97 @@
+"""Profiles: what one key, ``profile``, sets of the others where ``corpus.yaml`` does not say."""
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Any, Literal
+
+from graphrag_dagster.catalogue.registry import engines
+
+ProfileName = Literal["default", "paper"]
+
+#: What the paper fixes, by key; its section or table beside it. It names no number of gleanings, no level of
+#: communities for a single question, no sizes of communities and no temperature: these stay as they are.
+_PAPER: Mapping[str, Any] = MappingProxyType(
+    {
+        # §4.1.1: windows of 600 tokens, 100 of them shared; with this tokenizer Table 2 adds up to the token.
+        "text_units.strategy": "tokens",
+        "text_units.size": 600,
+        "text_units.overlap": 100,
+        "text_units.encoding": "cl100k_base",
+        # Appendix A.2, E.1
+        "extraction.gleaning.order": "check_first",
+        "model.logit_bias": True,
+        "model.replies": "tuples",
+        # §3.1.3
+        "graph.weight": "count",
+        "graph.profile": "paper",
+        # §3.1.4; the counts of Table 2 are those of the largest component.
+        "communities.profile": "paper",
+        "communities.start": "cold",
+        # §3.1.6, §4.1.3, Appendix E.3, E.4
+        "reports.context_tokens": 8000,
+        "search.method": "global",
+        "search.context_tokens": 8000,
+        "search.unit": "answer",
+        "search.response_type": "multiple paragraphs",
+        "search.general_knowledge": True,
+        # §3.2, §4.1
+        "questions.methods": ["C0", "C1", "C2", "C3", "TS", "SS"],
+        "questions.personas": 5,
+        "questions.tasks": 5,
+        "questions.per_task": 5,
+        "questions.oversample": 1,
+        "evaluation.criteria": ["comprehensiveness", "diversity", "empowerment", "directness"],
+        "evaluation.replicates": 5,
+        # §4.2, Table 4
+        "evaluation.thresholds": [0.5, 0.6, 0.7, 0.8],
+        # Figure 3, Appendix C
+        "studies.chunk_sizes": [600, 1200, 2400],
+        "studies.gleanings": 3,
+        "studies.windows": [8000, 16000, 32000, 64000],
+    }
+)
+
+#: Values of settings by profile and key; a profile leaves what it does not name at its default.
+PROFILES: Mapping[ProfileName, Mapping[str, Any]] = MappingProxyType(
+    {"default": MappingProxyType({}), "paper": _PAPER}
+)
+#: Keys that are only set where the engine of their section asks a model: the others refuse the value.
+NEED_A_MODEL = frozenset({"search.general_knowledge"})
+
+
+def with_profile(given: Mapping[str, Any], engine: str) -> Mapping[str, Any]:
+    """Return settings as they are given, and what their profile sets of the keys that are not given.
+
+    What is no section where one should be, and a profile that there is not, are left to validation.
+
+    Args:
+        given: a mapping of settings that nobody has looked at.
+        engine: that of a section for which none is given.
+    """
+    name = given.get("profile")
+    values = PROFILES.get(name) if isinstance(name, str) else None  # type: ignore[call-overload]
+    if not values:
+        return given
+    filled = dict(given)
+    for key, value in values.items():
+        if key not in NEED_A_MODEL or _asks_model(given, key.partition(".")[0], engine):
+            _fill(filled, key.split("."), value)
+    return filled
+
+
+def _fill(section: dict[str, Any], path: list[str], value: Any) -> None:
+    name, *below = path
+    if not below:
+        section.setdefault(name, value)
+        return
+    inner = section.get(name, {})
+    if isinstance(inner, Mapping):
+        section[name] = dict(inner)
+        _fill(section[name], below, value)
+
+
+def _asks_model(given: Mapping[str, Any], section: str, engine: str) -> bool:
+    own = given.get(section)
+    chosen = (own.get("engine") if isinstance(own, Mapping) else None) or given.get("engine") or engine
+    known = engines().get(chosen) if isinstance(chosen, str) else None
+    return known is not None and known.asks_model

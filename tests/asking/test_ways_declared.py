@@ -1,0 +1,124 @@
+"""What a way of answering declares is what it reads and needs."""
+
+from dataclasses import fields, replace
+from typing import Any
+
+import pytest
+
+from graphrag_dagster import Index, tables
+from graphrag_dagster.catalogue.ways import WAYS, Way, at_level
+from graphrag_dagster.core.search.asked import Engines
+from graphrag_dagster.core.search.context.index import IndexSnapshot
+from graphrag_dagster.core.search.options import SearchOptions
+from graphrag_dagster.core.search.searcher import Searcher
+from graphrag_dagster.core.search.ways import known_way
+from graphrag_dagster.operations.asking.index import SessionEngines
+from graphrag_dagster.resources.published import SEARCHED
+from graphrag_dagster.settings import SearchSettings
+
+#: One of each kind that ``auto`` tells apart.
+QUESTIONS = ("Who led the Dockers Union?", "What are the main themes?")
+TABLES = {
+    "documents": "corpus.documents",
+    "text_chunks": "corpus.text_chunks",
+    "entities": "graph.entities",
+    "relationships": "graph.relationships",
+    "communities": "graph.communities",
+    "community_levels": "graph.community_levels",
+    "members": "graph.community_members",
+    "claims": "graph.claims",
+    "claim_records": "extraction.claims",
+    "reports": "reports.community_reports",
+    "findings": "reports.report_findings",
+    "references": "reports.report_references",
+    "unit_vectors": "embeddings.text_units",
+    "entity_vectors": "embeddings.entities",
+    "report_vectors": "embeddings.community_reports",
+}
+#: Read by who makes the engine.
+OF_THE_ENGINE = {"engine", "unit", "response_type", "general_knowledge"}
+
+
+class Noted:
+    """Engines, and which of them were called for."""
+
+    def __init__(self, engines: Engines) -> None:
+        self._engines = engines
+        self.called: set[str] = set()
+
+    def __getattr__(self, name: str) -> Any:
+        self.called.add(name)
+        return getattr(self._engines, name)
+
+
+class Read(SearchOptions):
+    """Options, and which of them were read."""
+
+    read: set[str] = set()  # noqa: RUF012
+
+    def __getattribute__(self, name: str) -> Any:
+        if name in SearchOptions.__dataclass_fields__:
+            Read.read.add(name)
+        return super().__getattribute__(name)
+
+
+def answers(
+    index: Index, snapshot: IndexSnapshot, way: Way, engines: Any = None, options: Any = None
+) -> list:
+    searcher = Searcher(snapshot, options or SearchOptions(), index.searcher.count)
+    told = []
+    for question in QUESTIONS:
+        answer = searcher.answer(question, engines or SessionEngines(index._session()), method=way.name)
+        told.append({**answer.to_dict(), "seconds": None})
+    return told
+
+
+def only(snapshot: IndexSnapshot, declared: tuple[str, ...]) -> IndexSnapshot:
+    """The tables that are declared, and the others without rows."""
+    return replace(
+        snapshot,
+        **{
+            name: getattr(snapshot, name).clear()
+            for name, table in TABLES.items()
+            if table not in declared and getattr(snapshot, name) is not None
+        },
+    )
+
+
+def test_the_tables_of_a_snapshot_are_those_that_are_declared() -> None:
+    assert set(TABLES) == {one.name for one in fields(IndexSnapshot) if one.init}
+    assert {table.full_name for table in SEARCHED} == set(TABLES.values())
+    assert {name for way in WAYS for name in way.tables} == set(TABLES.values())
+    assert set(TABLES.values()) <= {table.full_name for table in tables.ALL_TABLES}
+
+
+@pytest.mark.parametrize("way", WAYS, ids=lambda way: way.name)
+def test_other_tables_than_those_declared_change_no_answer(index: Index, way: Way) -> None:
+    whole = index.searcher.index
+    made = answers(index, replace(whole), way)
+    assert any(not answer["refused"] for answer in made)
+    assert answers(index, only(whole, way.tables), way) == made
+
+
+@pytest.mark.parametrize("way", WAYS, ids=lambda way: way.name)
+def test_a_way_needs_the_tasks_and_reads_the_options_that_it_declares(index: Index, way: Way) -> None:
+    engines = Noted(SessionEngines(index._session()))
+    Read.read = set()
+    answers(index, replace(index.searcher.index), way, engines, Read())
+    assert engines.called - {"embedder"} == set(way.tasks)
+    assert Read.read == set(way.options) - OF_THE_ENGINE
+    assert set(way.options) <= set(SearchSettings.model_fields)
+
+
+def test_deeper_levels_are_ways_of_answering_too() -> None:
+    assert known_way("c12") == at_level(12)
+    assert known_way("C3") in WAYS
+    assert known_way("C1234") is None
+    assert known_way("Q") is None
+
+
+@pytest.mark.parametrize("way", WAYS, ids=lambda way: way.name)
+def test_what_a_question_asks_is_told_beforehand_for_every_way(index: Index, way: Way) -> None:
+    size = index.searcher.size(way.name)
+    assert 1 <= size.calls.low <= size.calls.expected <= size.calls.high
+    assert 0 < size.input_tokens.low <= size.input_tokens.expected <= size.input_tokens.high

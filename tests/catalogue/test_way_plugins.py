@@ -1,0 +1,153 @@
+"""Plug-ins that cannot be used: one warning each, and the rest works."""
+
+import json
+import logging
+from pathlib import Path
+
+import pytest
+
+from graphrag_dagster.catalogue import registry
+from graphrag_dagster.catalogue.plugins import GROUPS
+from graphrag_dagster.catalogue.ways import WAYS, Way
+from graphrag_dagster.cli.commands.plugins import list_plugins
+from graphrag_dagster.core.search.context.answer import Answer
+from graphrag_dagster.core.search.options import SearchOptions
+from graphrag_dagster.core.search.searcher import Searcher
+from graphrag_dagster.errors import CatalogueError, EngineError, QuestionError
+from graphrag_dagster.settings.evaluation import QuestionSettings
+from search.index_frames import index_of
+from search.questions import Given
+from support.plugins import plugged_in
+
+MADE = """
+from graphrag_dagster.catalogue.ways import Way
+
+def answer(asked):
+    raise NotImplementedError
+
+def way(name, **more):
+    return Way(name, "nothing", answer, "graphrag_dagster.core.search.sizes:one_call", **more)
+
+"""
+#: Module and entry point, and what is said of it.
+BROKEN = {
+    "global": (f"{MADE}BAD = way('global')", "there is already a method global; give it another name"),
+    "SS": (f"{MADE}BAD = way('SS')", "there is already a method SS; give it another name"),
+    "Local": (f"{MADE}BAD = way('Local')", "there is already a method Local; give it another name"),
+    "raises": (
+        "raise RuntimeError('no licence\\nfound')",
+        "it cannot be loaded (RuntimeError: no licence found)",
+    ),
+    "ends": ("raise SystemExit(3)", "it cannot be loaded (SystemExit: 3)"),
+    "wrong": (
+        "BAD = 'wrong'",
+        "it names a str in place of a graphrag_dagster.catalogue.ways.Way",
+    ),
+    "other": (
+        f"{MADE}BAD = way('another')",
+        "it declares the name 'another'; the entry point has to have the same",
+    ),
+    "C7": (
+        f"{MADE}BAD = way('C7')",
+        "it cannot be loaded (CatalogueError: C7 is the name of the condition of that community level)",
+    ),
+    "needy": (
+        f"{MADE}BAD = way('needy', tasks=('poet',))",
+        "it cannot be loaded (CatalogueError: needy: there is no task 'poet'; there are graph_extractor, ",
+    ),
+    "absent": ("", "it cannot be loaded (AttributeError: module 'absent_module' has no attribute 'BAD')"),
+}
+
+
+@pytest.mark.parametrize("name", BROKEN)
+def test_what_cannot_be_used_is_left_out_with_one_warning(
+    name: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    module, problem = BROKEN[name]
+    modules = {f"{name}_module.py": module, "fine_module.py": f"{MADE}FINE = way('fine')"}
+    points = {GROUPS["method"]: {name: f"{name}_module:BAD", "fine": "fine_module:FINE"}}
+    with plugged_in(tmp_path, modules, points), caplog.at_level(logging.WARNING):
+        for _ in range(2):
+            assert list(registry.ways()) == [*(one.name for one in WAYS), "fine"]
+        states = {one.name: one.problem is None for one in registry.installed()}
+    assert states == {name: False, "fine": True}
+    (told,) = caplog.messages
+    assert told.startswith(f"the method {name!r} of toy 1.0 is left out: {problem}")
+
+
+LEVELLED = f"""{MADE}
+def level(asked):
+    from graphrag_dagster.core.search.context.answer import Answer
+    return Answer(asked.question, asked.way.name, asked.level, "a text", "extractive")
+
+LEVEL = Way("level", "a level", level, "graphrag_dagster.core.search.sizes:whole", levelled=True)
+EVERY = Way("every", "a text", level, "graphrag_dagster.core.search.sizes:one_call", condition=True)
+TEXT = Way("text", "a text", lambda asked: "a text", "graphrag_dagster.core.search.sizes:one_call")
+LOST = Way("lost", "nothing", "levelled:no_such", "levelled:no_such")
+"""
+
+
+def test_what_a_way_declares_decides_how_it_is_asked(tmp_path: Path) -> None:
+    names = ("level", "every", "text", "lost")
+    points = {GROUPS["method"]: {name: f"levelled:{name.upper()}" for name in names}}
+    with plugged_in(tmp_path, {"levelled.py": LEVELLED}, points):
+        searcher = Searcher(index_of({"A": "B"}), SearchOptions(level=2), len)
+
+        def ask(method: str, level: int | None = None) -> Answer:
+            return searcher.answer(" Why? ", Given({}), method=method, level=level)
+
+        assert (ask("level").level, ask("Level", 0).level, ask("every").level) == (2, 0, None)
+        assert ask("level").question == "Why?"
+        with pytest.raises(
+            QuestionError,
+            match="every reads no level of choice; leave it out, or ask by global or dynamic or level",
+        ):
+            ask("every", 1)
+        with pytest.raises(EngineError, match="the way of answering text gave a str, not an Answer"):
+            ask("text")
+        with pytest.raises(CatalogueError, match="levelled:no_such cannot be loaded"):
+            ask("lost")
+        with pytest.raises(CatalogueError, match="levelled:no_such cannot be loaded"):
+            searcher.size("lost")
+        assert searcher.size("level") == searcher.size("C2")
+        conditions = [one.name for one in WAYS if one.condition]
+        assert QuestionSettings().methods == [*conditions, "every"]
+    assert QuestionSettings().methods == conditions
+
+
+def test_the_list_tells_the_problem_and_ends_with_it(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    module, problem = BROKEN["raises"]
+    points = {GROUPS["method"]: {"raises": "raising:BAD"}}
+    with plugged_in(tmp_path, {"raising.py": module}, points):
+        assert list_plugins(as_json=True) == 1
+        told = json.loads(capsys.readouterr().out)["plugins"]
+        assert told == [{"kind": "method", "name": "raises", "package": "toy 1.0", "problem": problem}]
+        assert list_plugins(as_json=False) == 1
+        assert "left out: it cannot be loaded" in " ".join(capsys.readouterr().out.split())
+    assert list_plugins(as_json=False) == 0
+    assert capsys.readouterr().out.startswith("No package adds anything; looked for entry points of")
+
+
+@pytest.mark.parametrize(
+    ("name", "problem"),
+    [("two words", "a name begins with a letter"), ("", "a name begins"), ("a:b", "a name begins")],
+)
+def test_a_name_that_cannot_be_asked_by_is_no_name(name: str, problem: str) -> None:
+    with pytest.raises(CatalogueError, match=problem):
+        Way(name, "nothing", len, len)
+
+
+@pytest.mark.parametrize("target", [None, 7, "no function", "a:b:c"])
+def test_what_answers_is_a_function_or_names_one(target: object) -> None:
+    with pytest.raises(CatalogueError, match="mine: answer is no function"):
+        Way("mine", "nothing", target, len)
+    with pytest.raises(CatalogueError, match="mine: size is no function"):
+        Way("mine", "nothing", len, target)
+
+
+@pytest.mark.parametrize("target", ["no_such_module:answer", "graphrag_dagster.core.search.sizes:no_such"])
+def test_a_function_that_is_not_there_is_named(target: str) -> None:
+    with pytest.raises(CatalogueError, match=f"{target} cannot be loaded"):
+        registry.loaded(target)

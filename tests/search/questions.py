@@ -1,0 +1,55 @@
+"""Questions as tests put them to a way of answering."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from graphrag_dagster.core.search.asked import Asked
+from graphrag_dagster.core.search.context.index import IndexSnapshot
+from graphrag_dagster.core.search.context.support import Support
+from graphrag_dagster.core.search.options import SearchOptions
+from graphrag_dagster.core.search.ways import level_read, way_of
+
+
+@dataclass(frozen=True)
+class Given:
+    """Engines that are there; a way of answering that needs another fails."""
+
+    engines: dict[str, object]
+
+    def answerer(self) -> Any:
+        return self.engines["answerer"]
+
+    def rater(self) -> Any:
+        return self.engines["rater"]
+
+    def explorer(self) -> Any:
+        return self.engines["explorer"]
+
+    def embedder(self) -> Any:
+        return self.engines["embedder"]
+
+
+def asked_of(
+    index: IndexSnapshot,
+    question: str,
+    way: str,
+    *,
+    count: Callable[[str], int],
+    level: int | None = None,
+    support: Support | None = None,
+    options: dict[str, Any] | None = None,
+    **engines: object,
+) -> Asked:
+    """A question as it is put to a way of answering; ``options`` are those that differ from the defaults."""
+    chosen = SearchOptions(**options or {})
+    return Asked(
+        way=way_of(way),
+        index=index,
+        count=count,
+        options=chosen,
+        level=level_read(way_of(way), level, chosen),
+        question=question,
+        engines=Given(engines),
+        support=support,
+    )
