@@ -34,8 +34,10 @@ from random_graph import random_graph
 from graphrag_dagster import Index, tables
 from graphrag_dagster.catalogue.ways import WAYS, at_level
 from graphrag_dagster.cli.output.running import run_job
+from graphrag_dagster.core.evidence import Words
 from graphrag_dagster.core.language.embedders import StaticEmbedder
 from graphrag_dagster.core.search.asked import Basis
+from graphrag_dagster.core.search.context.answer import Source
 from graphrag_dagster.core.search.context.index import IndexSnapshot
 from graphrag_dagster.core.search.methods.global_search import chunks_of
 from graphrag_dagster.core.search.methods.local import Ranked, local_context
@@ -89,11 +91,7 @@ def conditions(given: Path | None) -> None:
         for condition in CONDITIONS:
             answers = [index.ask(question, method=condition) for question in questions]
             sources = [source for answer in answers for source in answer.sources]
-            dangling = sum(
-                source.document_id is None
-                or documents[source.document_id][source.start_char : source.end_char] != source.quotation
-                for source in sources
-            )
+            dangling = sum(not stands(source, documents) for source in sources)
             refused = sum(answer.refused for answer in answers)
             unsupported = sum(answer.unsupported for answer in answers)
             seconds = [answer.seconds or 0.0 for answer in answers]
@@ -101,6 +99,14 @@ def conditions(given: Path | None) -> None:
             first, rest = seconds[0], seconds[1:]
             times = (f"{first:.2f}", f"{quantile(rest, 0.5):.3f}", f"{quantile(rest, 0.95):.3f}")
             print("|", " | ".join(map(str, (condition, *counted, *times))), "|", flush=True)
+
+
+def stands(source: Source, documents: dict[str, str]) -> bool:
+    """Whether the words of a source stand at their characters of their document."""
+    words = source.evidence
+    if not isinstance(words, Words):
+        return False
+    return documents[words.document_id][words.start_char : words.end_char] == words.quotation
 
 
 def table_2(index: IndexSnapshot) -> None:

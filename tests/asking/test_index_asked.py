@@ -16,7 +16,8 @@ def check(index: Index, answer: Answer) -> None:
     documents = dict(index.searcher.index.documents.select("document_id", "text").iter_rows())
     assert answer.sources
     for source in answer.sources:
-        assert documents[source.document_id][source.start_char : source.end_char] == source.quotation
+        words = source.evidence
+        assert documents[words.document_id][words.start_char : words.end_char] == words.quotation
         assert f"[{source.number}]" in answer.text
     for statement in answer.statements:
         assert statement.supported
@@ -31,7 +32,7 @@ def check(index: Index, answer: Answer) -> None:
 def test_every_way_quotes_the_fact_with_its_place(index: Index, method: str) -> None:
     answer = index.ask(QUESTION, method=method)
     assert not answer.refused
-    assert FACT in {source.quotation for source in answer.sources}
+    assert FACT in {source.evidence.quotation for source in answer.sources}
     check(index, answer)
 
 
@@ -81,7 +82,7 @@ def test_the_way_from_a_report_to_the_words_is_kept(index: Index) -> None:
     frame = index.searcher.index.relationships if source.via_kind == "relationship" else None
     if frame is not None:
         units = dict(frame.select("relationship_id", "text_unit_ids").iter_rows())[source.via_id]
-        assert source.text_unit_id in units
+        assert source.evidence.text_unit_id in units
 
 
 def test_a_local_context_has_all_its_sections_within_the_budget(index: Index) -> None:

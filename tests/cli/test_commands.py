@@ -35,8 +35,9 @@ def test_a_folder_anywhere_is_indexed_by_path_and_asked_by_name(run: Run, home: 
     assert "turbine" in answer["text"]
     assert answer["engine"] == "extractive"
     for source in answer["sources"]:
-        text = (folder / source["path"]).read_text(encoding="utf-8")
-        assert text[source["start_char"] : source["end_char"]] == source["quotation"]
+        words = source["evidence"]
+        text = (folder / words["path"]).read_text(encoding="utf-8")
+        assert text[words["start_char"] : words["end_char"]] == words["quotation"]
 
 
 def test_an_answer_is_printed_with_its_sources(indexed: Run) -> None:

@@ -85,12 +85,13 @@ def test_every_word_shown_is_the_documents(answered: Path, monkeypatch: pytest.M
         assert rows.height
         for row in rows.iter_rows(named=True):
             step = why(warehouse, "coast", kind, row[table.key[0]], None)
-            words = list(step.all_words())
+            words = list(step.all_evidence())
             assert words
             for one in words:
                 text = documents[one.document_id]
                 assert text[one.start_char : one.end_char] == one.quotation
-                assert text[one.sentence_start : one.sentence_end] == one.sentence
+                around = one.start_char - len(one.before), one.end_char + len(one.after)
+                assert text[slice(*around)] == one.sentence
                 assert one.quotation in one.sentence
             if kind == "entity":
                 assert {w.text_unit_id for w in words} == set(row["text_unit_ids"])

@@ -6,10 +6,13 @@ import polars as pl
 import pytest
 
 from graphrag_dagster import tables
+from graphrag_dagster.core.evidence import Triple
 from graphrag_dagster.core.lineage.steps import Step
 from graphrag_dagster.errors import QuestionError, WarehouseError
 from graphrag_dagster.operations.asking.lineage import impact, why
 from graphrag_dagster.resources.warehouse import Warehouse
+from support.commands import Run
+from support.homes import enter_home
 
 ONE = "Ann met Bob. Bob saw Cy."
 TWO = "Ann thanked Bob."
@@ -172,7 +175,7 @@ def _allowed(table: tables.Table, frame: pl.DataFrame) -> pl.DataFrame:
 
 
 def quotations(step: Step) -> list[tuple[str, int, int, str, str]]:
-    return [(w.path, w.start_char, w.end_char, w.quotation, w.sentence) for w in step.all_words()]
+    return [(w.path, w.start_char, w.end_char, w.quotation, w.sentence) for w in step.all_evidence()]
 
 
 def test_an_entity_leads_to_the_sentences_that_name_it(warehouse: Warehouse) -> None:
@@ -198,14 +201,14 @@ def test_a_relationship_leads_to_both_directions(warehouse: Warehouse) -> None:
 
 def test_a_record_without_words_shows_the_sentences_that_name_both_ends(warehouse: Warehouse) -> None:
     # Only the first "Bob" has a span, which stands in another sentence than "Cy": the unit is shown whole.
-    (words,) = why(warehouse, "people", "relationship", "1").all_words()
+    (words,) = why(warehouse, "people", "relationship", "1").all_evidence()
     assert (words.quotation, words.exact) == (ONE, False)
     gleaned = warehouse.read(tables.GLEANED_ENTITIES, "people")
     moved = pl.when(pl.col("instance_id") == "u1-1").then(
         pl.lit([{"start": 13, "end": 16}], gleaned.schema["spans"])
     )
     warehouse.write(tables.GLEANED_ENTITIES, "people", gleaned.with_columns(spans=moved.otherwise("spans")))
-    (words,) = why(warehouse, "people", "relationship", "1").all_words()
+    (words,) = why(warehouse, "people", "relationship", "1").all_evidence()
     assert (words.start_char, words.end_char, words.quotation) == (16, 27, "Bob saw Cy.")
     assert not words.exact
 
@@ -259,6 +262,29 @@ def test_an_answer_leads_from_each_statement_to_the_words(warehouse: Warehouse) 
     ]  # fmt: skip
     assert quotations(unit) == [("a/one.txt", 16, 27, "Bob saw Cy.", "Bob saw Cy.")]
     assert uncited.steps == ()
+
+
+def test_a_cited_relationship_without_words_is_shown_as_a_triple(
+    tmp_path: Path, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    enter_home(monkeypatch, tmp_path)
+    made = with_tables(tmp_path / "warehouse", *ROWS)
+    wordless = dict.fromkeys(
+        ("finding", "via_kind", "via_id", "text_unit_id", "document_id", "start_char", "end_char", "quotation",
+         "similarity")
+    )  # fmt: skip
+    (row,) = made.read(tables.ANSWER_CITATIONS, "people").to_dicts()
+    bare = row | wordless | {"kind": "relationship", "record_id": "r1"}
+    made.write(tables.ANSWER_CITATIONS, "people", tables.ANSWER_CITATIONS.frame([bare]))
+    _, cited, _ = why(made, "people", "answer", "Who saw Cy?").steps
+    (triple,) = cited.all_evidence()
+    assert triple == Triple(
+        "r1", "e1bob", "Bob", "BOB and CY", "e2cy", "Cy", "d1abc", "One", "a/one.txt", None, "u1"
+    )
+    code, out, _ = run("why", "people", "answer", "Who saw Cy?")
+    assert code == 0
+    told = "a/one.txt: Bob – Cy: BOB and CY (extracted; no words were found that say so)"
+    assert told in " ".join(out.replace("│", " ").split())
 
 
 def test_what_would_go_without_the_first_document(warehouse: Warehouse) -> None:

@@ -79,7 +79,7 @@ def test_only_a_scored_map_answer_is_dropped_for_want_of_a_score(
     assert answer.scores == (() if method == "SS" else (0,))
     if method == "SS":
         assert FIRST.rstrip(".") in answer.text
-        assert [(one.kind, one.quotation) for one in answer.sources] == [("source", FIRST)]
+        assert [(one.kind, one.evidence.quotation) for one in answer.sources] == [("source", FIRST)]
 
 
 @pytest.mark.parametrize(

@@ -317,7 +317,7 @@ def test_drift_with_a_model_keeps_to_its_calls_and_its_citations_resolve(
     assert len(endpoint.chats) == answer.usage.calls == answer.calls == 1 + 2 * 3 + 1
     assert answer.removed_citations == 7
     assert {source.record_id for source in answer.sources} == {"r2", "u"}
-    assert all(source.quotation for source in answer.sources)
+    assert all(source.evidence.quotation for source in answer.sources)
     assert (
         answer.why == "2 reports read first, 6 follow-up questions asked in 2 rounds; 15 more were left open"
     )

@@ -86,8 +86,8 @@ def test_statements_are_traced_to_words_or_marked(asked: Callable[..., Any]) -> 
     assert [one.supported for one in answer.statements] == [True, False, False]
     assert answer.statements[0].similarity > 0.5
     first = answer.sources[0]
-    assert first.quotation == "Hanna Quill led the Dockers Union."
-    assert (first.kind, first.path) == ("source", "news/strike.md")
+    assert first.evidence.quotation == "Hanna Quill led the Dockers Union."
+    assert (first.kind, first.evidence.path) == ("source", "news/strike.md")
     assert "[999]" not in answer.text
     assert answer.usage.calls == 1
     assert body["messages"][0]["role"] == "system"

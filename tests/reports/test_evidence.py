@@ -4,7 +4,7 @@ from report_graphs import build_graph, words_of
 
 from graphrag_dagster import tables
 from graphrag_dagster.core.ids import stable_id
-from graphrag_dagster.core.language.tasks import Evidence, Quote
+from graphrag_dagster.core.language.tasks import Quote, SupportingSentence
 from graphrag_dagster.core.reports.context import PackedContext
 from graphrag_dagster.core.reports.elements import index_elements
 from graphrag_dagster.core.reports.evidence import EvidenceIndex
@@ -104,8 +104,8 @@ def test_sentences_support_what_they_state_and_name(context: PackedContext) -> N
     mentions = [mention(0, "A", BUILT), mention(0, "B", BUILT), mention(1, "C", SAW), mention(1, "A", SAW)]
     found = index(mentions, [record(0, "B", "A", BUILT), record(1, "C", "A", SAW)]).of(context)
     assert found == (
-        Evidence("t0", Span(0, 17), BUILT, (1, 2), (1,)),
-        Evidence("t1", Span(17, 31), SAW, (1, 3), (2,)),
+        SupportingSentence("t0", Span(0, 17), BUILT, (1, 2), (1,)),
+        SupportingSentence("t1", Span(17, 31), SAW, (1, 3), (2,)),
     )
 
 
@@ -123,7 +123,7 @@ def test_the_same_sentence_in_two_units_stands_once_in_the_earlier(context: Pack
     records = [{**record(0, "A", "B", BUILT), "text_unit_id": "t9"}, record(0, "A", "B", BUILT)]
     records[0]["instance_id"] = "other"
     (found,) = index(mentions, records, chunks=chunks).of(context)
-    assert found == Evidence("t0", Span(0, 17), BUILT, (1, 2), (1,))
+    assert found == SupportingSentence("t0", Span(0, 17), BUILT, (1, 2), (1,))
 
 
 def test_a_cut_sentence_gives_way_to_the_whole_one(context: PackedContext) -> None:
@@ -157,7 +157,7 @@ def test_too_many_sentences_keep_the_most_supporting(context: PackedContext) -> 
 def test_quoted_sentences_of_reports_come_last(context: PackedContext) -> None:
     quotes = [Quote("t0", Span(0, 17)), Quote("t0", Span(18, 39)), Quote("gone", Span(0, 4))]
     found = index([], [record(0, "A", "B", BUILT)]).of(context, quotes)
-    assert found[1:] == (Evidence("t0", Span(18, 39), LOST),)
+    assert found[1:] == (SupportingSentence("t0", Span(18, 39), LOST),)
     assert len(index([], [record(0, "A", "B", BUILT)], limit=1).of(context, quotes)) == 1
 
 

@@ -136,14 +136,14 @@ def test_numbers_that_collide_between_contexts_become_different_and_resolve() ->
     ]
     assert [partial.units for partial in partials] == [(3,), (4,), (1,)]
     assert answer.text.startswith("Vask built the quay in 1998 [1]. Dray opposed the merger [2]. A merger [")
-    assert [one.quotation for one in answer.sources[:2]] == [FIRST, SECOND]
+    assert [one.evidence.quotation for one in answer.sources[:2]] == [FIRST, SECOND]
     assert [(one.kind, one.record_id) for one in answer.sources] == [
         ("source", FIRST),
         ("source", SECOND),
         ("report", "r1"),
     ]
     for one in answer.sources:
-        assert ("12345" + DOCUMENT)[one.start_char : one.end_char] == one.quotation
+        assert ("12345" + DOCUMENT)[one.evidence.start_char : one.evidence.end_char] == one.evidence.quotation
     assert answer.removed_citations == 0
     assert [(call.task, call.about, call.score, call.used) for call in answer.trace] == [
         ("primer", "2 reports", 40, True),
@@ -175,7 +175,7 @@ def test_a_record_has_one_number_in_all_contexts() -> None:
     ]
     assert [unit.id for unit in units.all] == [1, 2, 3]
     assert (units.kind(2), units.title(2), units.record_id(3)) == ("entity", "Vask", SECOND)
-    assert INDEX.words(units.evidence(3)[0].quote) == SECOND
+    assert INDEX.words(units.provenance(3)[0].quote) == SECOND
 
 
 def test_what_an_answer_cites_outside_of_its_own_context_is_taken_out_and_counted() -> None:
@@ -361,7 +361,7 @@ def test_the_extractive_explorer_quotes_and_asks_about_subjects() -> None:
     assert answer.engine == "extractive"
     assert FIRST in answer.text
     assert answer.text.count(FIRST) == answer.text.count("The quay was built")
-    assert all(one.quotation in DOCUMENT for one in answer.sources)
+    assert all(one.evidence.quotation in DOCUMENT for one in answer.sources)
     assert re.search(r"1998\. \[\d\]", answer.text)
     asked = [question for one in rounds for question in one]
     assert asked[1:] == [about("Who built the quay?", "Orrin Vask")]

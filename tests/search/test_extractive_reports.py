@@ -14,9 +14,9 @@ from graphrag_dagster.core.language.tasks import (
     ContextEntity,
     ContextRelationship,
     ContextReport,
-    Evidence,
     Quote,
     ReportRequest,
+    SupportingSentence,
     WrittenReport,
 )
 from graphrag_dagster.core.text.similarity import rouge_l, stems, words
@@ -49,7 +49,7 @@ SENTENCES = [
 def request(**changes: object) -> ReportRequest:
     pairs = [(3, 2), (1, 5), (1, 2), (5, 2), (4, 1), (4, 3), (4, 2)]
     evidence = tuple(
-        Evidence("u", Span(UNIT.index(text), UNIT.index(text) + len(text)), text, nodes, edges)
+        SupportingSentence("u", Span(UNIT.index(text), UNIT.index(text) + len(text)), text, nodes, edges)
         for text, nodes, edges in SENTENCES
     )
     base = ReportRequest(
@@ -155,7 +155,7 @@ def test_sub_reports_and_descriptions_serve_where_nothing_can_be_quoted() -> Non
 def test_quotations_of_sub_reports_cite_them() -> None:
     text = SENTENCES[-1][0]
     child = ContextReport(7, "The crane", text, f"# The crane\n\n{text}")
-    lone = Evidence("u", Span(UNIT.index(text), UNIT.index(text) + len(text)), text)
+    lone = SupportingSentence("u", Span(UNIT.index(text), UNIT.index(text) + len(text)), text)
     report = write(request(evidence=(lone,), entities=(), relationships=(), reports=(child,)))
     (finding,) = report.findings
     assert (finding.summary, finding.explanation) == ("The crane", text)

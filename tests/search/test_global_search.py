@@ -162,8 +162,13 @@ def test_citations_of_a_model_become_numbered_sources_and_invented_ones_go() -> 
     assert answer.text == "Built in 1998 [1]. Opposed [2]."
     assert answer.removed_citations == 2
     first = answer.sources[0]
-    assert (first.path, first.quotation) == ("a/doc.txt", "The quay was built by Orrin Vask in 1998.")
-    assert ("12345" + DOCUMENT)[first.start_char : first.end_char] == first.quotation
+    assert (first.evidence.path, first.evidence.quotation) == (
+        "a/doc.txt",
+        "The quay was built by Orrin Vask in 1998.",
+    )
+    assert ("12345" + DOCUMENT)[
+        first.evidence.start_char : first.evidence.end_char
+    ] == first.evidence.quotation
     json.dumps(answer.to_dict())
 
 
@@ -173,7 +178,7 @@ def test_an_extractive_answer_quotes_and_cites_each_sentence() -> None:
     answer = global_search(asked_of(index, "Who built the quay?", "C1", count=words, answerer=answerer))
     assert answer.engine == "extractive"
     assert answer.text.startswith("**The quay**\n\nThe quay was built by Orrin Vask in 1998. [1]")
-    assert all(source.quotation in DOCUMENT for source in answer.sources)
+    assert all(source.evidence.quotation in DOCUMENT for source in answer.sources)
 
 
 def test_an_extractive_answer_to_something_else_is_a_refusal() -> None:

@@ -38,7 +38,7 @@ def index() -> IndexSnapshot:
 def shown(index: IndexSnapshot) -> tuple[list[str], list[list[str]]]:
     context = local_context(index, Ranked([], ["q"]), count=len, limit=1000, shares=Shares(claims=0.5))
     claims = [row for row in context.rows if row.kind == "claim"]
-    words = [[index.words(one.quote) for one in context.units.evidence(row.id)] for row in claims]
+    words = [[index.words(one.quote) for one in context.units.provenance(row.id)] for row in claims]
     return [row.text for row in claims], words
 
 

@@ -31,10 +31,11 @@ def test_a_cited_report_stands_for_the_quotation_nearest_to_what_is_said() -> No
     text = "Dray was against the merger [Data: Reports (1)]. Vask did the work in 1998 [Data: Reports (1)]."
     cited = cite(FinalAnswer(text, "llm"), units, {1})
     assert cited.text == "Dray was against the merger [1]. Vask did the work in 1998 [2]."
-    assert [source.quotation for source in cited.sources] == [SECOND, FIRST]
+    assert [source.evidence.quotation for source in cited.sources] == [SECOND, FIRST]
     for source in cited.sources:
-        assert ("12345" + DOCUMENT)[source.start_char : source.end_char] == source.quotation
-        assert (source.title, source.path, source.text_unit_id) == ("The harbour", "a/doc.txt", "u")
+        words = source.evidence
+        assert ("12345" + DOCUMENT)[words.start_char : words.end_char] == words.quotation
+        assert (source.title, words.path, words.text_unit_id) == ("The harbour", "a/doc.txt", "u")
 
 
 def test_a_quoted_sentence_stands_for_itself() -> None:
@@ -44,7 +45,7 @@ def test_a_quoted_sentence_stands_for_itself() -> None:
     final = FinalAnswer(f"{SECOND} [Data: Reports (1)]", "extractive", ((SECOND, 1, Quote("u", span)),))
     cited = cite(final, units, {1})
     assert cited.text == f"{SECOND} [1]"
-    assert [source.quotation for source in cited.sources] == [SECOND]
+    assert [source.evidence.quotation for source in cited.sources] == [SECOND]
 
 
 def test_other_spellings_are_read_and_what_was_not_shown_is_counted() -> None:
@@ -81,7 +82,7 @@ def test_a_report_that_quotes_nothing_stands_for_sentences_that_name_what_it_cit
     units = ReportUnits(bare, bare.reports)
     assert units.all[0].sentences == (("Dray fought.", None),)
     cited = cite(FinalAnswer("She fought [Data: Reports (1)].", "llm"), units, {1})
-    assert [source.quotation for source in cited.sources] == [SECOND]
+    assert [source.evidence.quotation for source in cited.sources] == [SECOND]
 
 
 def test_a_report_that_rests_on_nothing_is_a_source_without_a_document() -> None:
@@ -90,7 +91,7 @@ def test_a_report_that_rests_on_nothing_is_a_source_without_a_document() -> None
     cited = cite(FinalAnswer("So [Data: Reports (1)].", "llm"), ReportUnits(bare, bare.reports), {1})
     assert cited.text == "So [1]."
     (source,) = cited.sources
-    assert (source.title, source.path, source.quotation) == ("The merger", None, None)
+    assert (source.title, source.evidence) == ("The merger", None)
 
 
 def test_a_unit_shows_the_report_without_its_heading_and_its_own_citations() -> None:

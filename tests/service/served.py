@@ -4,11 +4,13 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
+from graphrag_dagster.core.evidence import Triple, Words
 from graphrag_dagster.core.language.answer_form import AnswerForm
 from graphrag_dagster.core.language.tasks import Usage
+from graphrag_dagster.core.passages import Passage
 from graphrag_dagster.core.search.context.answer import Answer, Source
 from graphrag_dagster.errors import CorpusError, EndpointError, QuestionError, SettingsError, WarehouseError
-from graphrag_dagster.operations.asking.index import EntityHit, ReportText, SourceText
+from graphrag_dagster.operations.asking.index import EntityHit, ReportText
 from graphrag_dagster.service.guarding.settings import ServiceSettings
 from graphrag_dagster.service.http.running import bind, make_server
 from graphrag_dagster.service.library import Library
@@ -20,10 +22,11 @@ SOURCE = Source(
     "report",
     "r1",
     "The strike",
-    text_unit_id="u1",
-    document_title="strike",
-    path="news/strike.md",
-    quotation="Hanna Quill led the\nDockers Union.",
+    evidence=Words("d1", "strike", "news/strike.md", "u1", 0, 34, "Hanna Quill led the\nDockers Union."),
+)
+TRIPLE = Triple(
+    *("x1", "e1", "Hanna Quill", "She led it", "e2", "Dockers Union"),
+    *("d1", "strike", "news/strike.md", None, "u1"),
 )
 
 
@@ -68,7 +71,7 @@ class FaultyIndex:
         finally:
             plan.running -= 1
         return Answer(
-            question, method or "local", None, TEXT, "llm", sources=(SOURCE,), usage=Usage(2, 70, 9)
+            question, method or "local", None, TEXT, "llm", sources=plan.sources, usage=Usage(2, 70, 9)
         )
 
     def search_entities(self, query: str, limit: int = 10) -> list[EntityHit]:
@@ -79,10 +82,12 @@ class FaultyIndex:
             raise QuestionError(f"corpus {self.name!r} has no report {report_id!r}")
         return ReportText("r1", "The strike", 0, 7.0, "# The strike")
 
-    def source(self, text_unit_id: str) -> SourceText:
+    def source(self, text_unit_id: str) -> Passage:
         if text_unit_id != "u1":
             raise QuestionError(f"corpus {self.name!r} has no text unit {text_unit_id!r}")
-        return SourceText("u1", "d1", "strike", "news/strike.md", 0, 34, "Hanna Quill led the Dockers Union.")
+        return Passage(
+            "u1", 0, "d1", "strike", "news/strike.md", None, 0, "Hanna Quill led the Dockers Union."
+        )
 
 
 @dataclass
@@ -95,6 +100,7 @@ class FaultyLibrary:
     breaks_after: int = 0
     pause: float = 0.0
     error: Exception | None = None
+    sources: tuple[Source, ...] = (SOURCE,)
     open_seconds: float = 0.0
     opened: list[str] = field(default_factory=list)
     asked: list[tuple[str, str | None, str | None, tuple[tuple[str, str], ...]]] = field(default_factory=list)

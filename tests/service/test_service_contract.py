@@ -42,6 +42,16 @@ def test_the_server_keeps_to_it_with_a_token(case: schemathesis.Case) -> None:
     case.call_and_validate(headers=AUTHORISED)
 
 
+def test_the_document_tells_kinds_of_evidence_apart() -> None:
+    schemas = APP.openapi()["components"]["schemas"]
+    union, _ = schemas["Source"]["properties"]["evidence"]["anyOf"]
+    assert union["discriminator"]["propertyName"] == "kind"
+    for kind, name in (("words", "Words"), ("triple", "Triple")):
+        assert union["discriminator"]["mapping"][kind] == f"#/components/schemas/{name}"
+        assert schemas[name]["properties"]["kind"]["const"] == kind
+        assert "kind" in schemas[name]["required"]
+
+
 def test_the_document_names_every_route_and_refusal() -> None:
     document = APP.openapi()
     assert set(document["paths"]) == {

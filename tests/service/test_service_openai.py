@@ -8,7 +8,7 @@ from pathlib import Path
 import openai
 import pytest
 from openai import OpenAI
-from served import PIECES, TEXT, FaultyLibrary, serving
+from served import PIECES, SOURCE, TEXT, TRIPLE, FaultyLibrary, serving
 
 from graphrag_dagster.core.search.context.answer import QUOTATIONS, Answer
 from graphrag_dagster.service.guarding.settings import ServiceSettings
@@ -54,6 +54,16 @@ def test_a_chat_is_answered_with_listed_sources(client: OpenAI, library: FaultyL
     assert told.model == "coast:local"
     assert told.usage is not None
     assert (told.usage.prompt_tokens, told.usage.completion_tokens, told.usage.total_tokens) == (70, 9, 79)
+
+
+def test_what_rests_on_no_words_says_so(client: OpenAI, library: FaultyLibrary) -> None:
+    bare = replace(SOURCE, number=2, title="The\nstrike", evidence=None)
+    library.sources = (replace(SOURCE, kind="relationship", evidence=TRIPLE), bare)
+    told = client.chat.completions.create(model="coast:local", messages=ASKED)  # type: ignore[arg-type]
+    assert (told.choices[0].message.content or "").partition("Sources:\n\n")[2] == (
+        "- [1] news/strike.md: Hanna Quill – Dockers Union: She led it (extracted; no words were found that say so)\n"
+        "- [2] The strike"
+    )
 
 
 @pytest.mark.parametrize("pieces", [(), PIECES])

@@ -2,12 +2,12 @@ import json
 import logging
 import secrets
 from collections.abc import Iterator
-from dataclasses import fields
+from dataclasses import asdict, fields, replace
 from pathlib import Path
 
 import pytest
 from fastapi.testclient import TestClient
-from served import FaultyLibrary
+from served import SOURCE, TRIPLE, FaultyLibrary
 
 from graphrag_dagster.core.search.context.answer import Answer
 from graphrag_dagster.errors import EndpointError, EngineError, SettingsError
@@ -37,10 +37,10 @@ def test_a_real_corpus_is_asked_and_its_sources_are_read(coast: Path) -> None:
         answer = client.post(ASK, json=question).raise_for_status().json()
         assert "Hanna Quill" in answer["text"]
         assert answer["engine"] == "extractive"
-        source = next(s for s in answer["sources"] if s["quotation"])
-        passage = client.get(f"/corpora/coast/sources/{source['text_unit_id']}").raise_for_status().json()
-        begin = source["start_char"] - passage["start_char"]
-        assert passage["text"][begin : begin + len(source["quotation"])] == source["quotation"]
+        words = next(s["evidence"] for s in answer["sources"] if s["evidence"]["kind"] == "words")
+        passage = client.get(f"/corpora/coast/sources/{words['text_unit_id']}").raise_for_status().json()
+        begin = words["start_char"] - passage["start_char"]
+        assert passage["text"][begin : begin + len(words["quotation"])] == words["quotation"]
         asked = (
             client.post(ASK, json={**question, "method": "global", "level": "C0"}).raise_for_status().json()
         )
@@ -76,7 +76,17 @@ def test_what_is_asked_reaches_the_index(client: TestClient, library: FaultyLibr
     assert library.asked == [("Who led them?", "local", "C0", (("Who struck?", "The dockers."),))]
     assert library.wished == [("single sentence", True)]
     assert answer["usage"] == {"calls": 2, "input_tokens": 70, "output_tokens": 9, "repaired": 0}
-    assert answer["sources"][0]["path"] == "news/strike.md"
+    assert answer["sources"][0]["evidence"]["path"] == "news/strike.md"
+
+
+def test_each_kind_of_evidence_is_told_whole(client: TestClient, library: FaultyLibrary) -> None:
+    bare = replace(SOURCE, number=3, evidence=None)
+    library.sources = (SOURCE, replace(SOURCE, number=2, kind="relationship", evidence=TRIPLE), bare)
+    answer = client.post(ASK, json={"question": "Who led them?"}).raise_for_status().json()
+    words, triple, nothing = (source["evidence"] for source in answer["sources"])
+    assert words == asdict(SOURCE)["evidence"] | {"kind": "words"}
+    assert triple == asdict(TRIPLE) | {"kind": "triple"}
+    assert nothing is None
 
 
 @pytest.mark.parametrize(

@@ -6,6 +6,7 @@ import secrets
 import subprocess
 import sys
 from collections.abc import Awaitable, Callable
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ import anyio
 import httpx2 as httpx
 import pytest
 from mcp import Client, StdioServerParameters, stdio_client
-from served import TEXT, FaultyLibrary, serving
+from served import SOURCE, TEXT, TRIPLE, FaultyLibrary, serving
 
 from graphrag_dagster.service.backend import Backend
 from graphrag_dagster.service.guarding.settings import ServiceSettings
@@ -63,7 +64,7 @@ def test_tools_give_structured_results(library: FaultyLibrary) -> None:
         answer = (await client.call_tool("ask", asked)).structured_content
         assert answer is not None
         assert answer["text"] == TEXT
-        assert answer["sources"][0]["text_unit_id"] == "u1"
+        assert answer["sources"][0]["evidence"]["text_unit_id"] == "u1"
         assert library.asked == [(QUESTION["question"], "local", None, ())]
         assert library.wished == [("list of 3 points", False)]
         for tool, key in (("read_report", "report_id"), ("read_source", "text_unit_id")):
@@ -74,6 +75,22 @@ def test_tools_give_structured_results(library: FaultyLibrary) -> None:
         found = await client.call_tool("search_entities", {"corpus": "coast", "query": "union", "limit": 5})
         assert found.structured_content is not None
         assert found.structured_content["entities"][0]["entity_id"] == "e1"
+
+    in_memory(library, use)
+
+
+def test_each_kind_of_evidence_is_given_to_the_caller(library: FaultyLibrary) -> None:
+    bare = replace(SOURCE, number=3, evidence=None)
+    library.sources = (SOURCE, replace(SOURCE, number=2, evidence=TRIPLE), bare)
+
+    async def use(client: Client) -> None:
+        answer = (await client.call_tool("ask", QUESTION)).structured_content
+        assert answer is not None
+        assert [one["evidence"] for one in answer["sources"]] == [
+            asdict(SOURCE)["evidence"],
+            asdict(TRIPLE),
+            None,
+        ]
 
     in_memory(library, use)
 
@@ -112,7 +129,7 @@ def test_a_real_corpus_over_standard_input_and_output(coast: Path) -> None:
             answer = (await client.call_tool("ask", QUESTION)).structured_content
             assert answer is not None
             assert "Hanna Quill" in answer["text"]
-            unit = next(s["text_unit_id"] for s in answer["sources"] if s["quotation"])
+            unit = next(s["evidence"]["text_unit_id"] for s in answer["sources"])
             source = await client.call_tool("read_source", {"corpus": "coast", "text_unit_id": unit})
             assert source.structured_content is not None
             assert "Hanna Quill" in source.structured_content["text"]

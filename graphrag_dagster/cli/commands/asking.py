@@ -58,9 +58,9 @@ def ask_corpus(name: str, asked: Asked, *, as_json: bool, tree: bool = False) ->
     if as_json:
         print_json(answer.to_dict())
     elif tree:
-        OUT.print(_tree(answer))
+        OUT.print(answer_tree(answer))
     else:
-        _print(answer, streamed=bool(stream and stream.heard))
+        print_answer(answer, streamed=bool(stream and stream.heard))
 
 
 class _Stream:
@@ -78,7 +78,8 @@ class _Stream:
         OUT.print(escape(piece), end="", style="dim", soft_wrap=True, highlight=False)
 
 
-def _print(answer: Answer, *, streamed: bool) -> None:
+def print_answer(answer: Answer, *, streamed: bool = False) -> None:
+    """Print an answer with its sources; ``streamed``: below the text as it came."""
     OUT.print("\n" if streamed else "")
     if answer.heading:
         OUT.print(answer.heading, style="dim")
@@ -87,8 +88,8 @@ def _print(answer: Answer, *, streamed: bool) -> None:
     OUT.print()
     for source in answer.sources:
         OUT.print(_named(source), soft_wrap=True)
-        if source.quotation:
-            OUT.print(f"    “{escape(' '.join(source.quotation.split()))}”", style="dim", soft_wrap=True)
+        if source.evidence:
+            OUT.print(f"    {escape(source.evidence.told.alone)}", style="dim", soft_wrap=True)
     for problem in answer.problems:
         OUT.print(f"[yellow]could not be used: {escape(problem)}[/]", soft_wrap=True)
     if answer.unsupported:
@@ -113,14 +114,14 @@ def _print(answer: Answer, *, streamed: bool) -> None:
 
 
 def _named(source: Source) -> str:
-    if not source.path:
+    if source.evidence is None:
         return f"[bold]\\[{source.number}][/] {source.kind} “{escape(source.title)}”"
-    title = source.document_title or ""
-    of = "" if Path(source.path).stem == title else f" “{escape(title)}”"
+    told = source.evidence.told
+    of = "" if Path(told.path).stem == told.title else f" “{escape(told.title)}”"
     paraphrased = source.similarity is not None and source.similarity < 1
     near = f" [dim]similarity {source.similarity:.2f}[/]" if paraphrased else ""
-    span = f"characters {source.start_char}–{source.end_char}"
-    return f"[bold]\\[{source.number}][/] {escape(source.path)}{of} [dim]{span}[/]{near}"
+    place = f" [dim]{told.place}[/]" if told.place else ""
+    return f"[bold]\\[{source.number}][/] {escape(told.path)}{of}{place}{near}"
 
 
 def _facts(answer: Answer) -> Iterator[str]:
@@ -136,7 +137,8 @@ def _facts(answer: Answer) -> Iterator[str]:
         yield f"{answer.seconds:.1f} s"
 
 
-def _tree(answer: Answer) -> Tree:
+def answer_tree(answer: Answer) -> Tree:
+    """Return the steps of an answer, its context, and the way from each statement to the evidence."""
     tree = Tree(f"[bold]{escape(answer.question)}[/]", guide_style="dim")
     tree.add(escape(", ".join(_facts(answer))))
     if answer.why:
@@ -171,7 +173,7 @@ def _add_ways(branch: Tree, sources: Sequence[Source]) -> None:
             way = way.add("its summary" if source.finding < 0 else f"finding {source.finding + 1}")
         if source.via_kind and source.via_id != source.record_id:
             way = way.add(f"{source.via_kind} [dim]{source.via_id}[/]")
-        if source.path:
-            way = way.add(f"text unit [dim]{source.text_unit_id}[/]")
-            way = way.add(f"{escape(source.path)}, characters {source.start_char}–{source.end_char}")
-            way.add(f"“{escape(' '.join((source.quotation or '').split()))}”")
+        if source.evidence:
+            way = way.add(f"text unit [dim]{source.evidence.text_unit_id}[/]")
+            way = way.add(escape(source.evidence.told.where))
+            way.add(escape(source.evidence.told.alone))

@@ -8,8 +8,9 @@ from rich.table import Table as RichTable
 from rich.tree import Tree
 
 from graphrag_dagster.cli.output.console import OUT, number, print_json
+from graphrag_dagster.core.evidence import Told
 from graphrag_dagster.core.lineage.impact import Impact
-from graphrag_dagster.core.lineage.steps import Step, Words
+from graphrag_dagster.core.lineage.steps import Step
 from graphrag_dagster.core.lineage.why import WHY_KINDS
 from graphrag_dagster.errors import QuestionError
 from graphrag_dagster.operations.asking.lineage import impact, why
@@ -67,8 +68,8 @@ def show_impact(name: str, document: str, *, everything: bool, as_json: bool) ->
 def _grow(tree: Tree, step: Step) -> None:
     if step.text:
         tree.add(escape(_cut(step.text)), style="dim")
-    for words in step.words:
-        tree.add(_quoted(words))
+    for evidence in step.evidence:
+        tree.add(_shown(evidence.told))
     for below in step.steps:
         _grow(tree.add(_line(below)), below)
     if step.left_out:
@@ -92,23 +93,13 @@ def _told(value: object) -> str:
     return f"{value:g}" if isinstance(value, float) else str(value)
 
 
-def _quoted(words: Words) -> str:
-    if not words.exact and words.quotation == words.sentence and len(words.quotation) > _TEXT:
-        text = escape(_cut(words.quotation))
+def _shown(told: Told) -> str:
+    if told.before or told.after:
+        text = f"{escape(told.before)}[bold]{escape(told.said)}[/]{escape(told.after)}"
     else:
-        start = words.start_char - words.sentence_start
-        end = start + len(words.quotation)
-        parts = (words.sentence[:start], words.sentence[start:end], words.sentence[end:])
-        before, said, after = (escape(_folded(part)) for part in parts)
-        text = f"{before}[bold]{said}[/]{after}" if before or after else said
-    near = "" if words.exact else " [dim](the words themselves are not known)[/]"
-    return f"{escape(words.path)}, characters {words.start_char}–{words.end_char}: “{text}”{near}"
-
-
-def _folded(text: str) -> str:
-    """White space folded, but not lost at the ends, where a text goes on."""
-    inner = " ".join(text.split())
-    return (" " if text[:1].isspace() else "") + inner + (" " if inner and text[-1:].isspace() else "")
+        text = escape(_cut(told.said) if told.remark else told.said)
+    remark = f" [dim]({told.remark})[/]" if told.remark else ""
+    return f"{escape(told.where)}: {told.marked(text)}{remark}"
 
 
 def _cut(text: str) -> str:

@@ -192,7 +192,7 @@ class Finding:
 
 
 @dataclass(frozen=True, slots=True)
-class Evidence:
+class SupportingSentence:
     """A sentence that supports rows of a context: ``entities`` and ``relationships`` are local ids."""
 
     unit_id: str
@@ -243,7 +243,7 @@ class ReportRequest:
     entities: tuple[ContextEntity, ...]
     relationships: tuple[ContextRelationship, ...]
     reports: tuple[ContextReport, ...] = ()
-    evidence: tuple[Evidence, ...] = ()
+    evidence: tuple[SupportingSentence, ...] = ()
     #: 0…1: summed degree of the members over the largest such sum of all communities.
     prominence: float = 0.0
 

@@ -1,4 +1,4 @@
-"""From an answer to what its statements cite, and to the words of that."""
+"""From an answer to what its statements cite, and to the evidence of that."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -6,11 +6,13 @@ from typing import Any
 
 import polars as pl
 
+from graphrag_dagster.core.evidence import Triple
 from graphrag_dagster.core.lineage.instances import quoted
-from graphrag_dagster.core.lineage.places import Unit, units_of
 from graphrag_dagster.core.lineage.rows import Rows
 from graphrag_dagster.core.lineage.steps import Step
 from graphrag_dagster.core.lineage.titles import titles_of
+from graphrag_dagster.core.lineage.units import units_of
+from graphrag_dagster.core.passages import Passage, triple_of
 
 _MARKS = re.compile(r"(?:\s*\[\d+(?:,\s*\d+)*\])+")
 _HEADING = re.compile(r"(?:#{1,6}\s.*|\*\*[^*]*\*\*:?)\Z")
@@ -89,6 +91,7 @@ class _Cited:
         )
         self._titles = titles_of(rows, named)
         self._units = units_of(rows, citations["text_unit_id"].drop_nulls().unique())
+        self._triples = _triples(rows, citations.filter(pl.col("text_unit_id").is_null()))
 
     def steps(self, numbers: tuple[int, ...]) -> tuple[Step, ...]:
         return tuple(self._step(self._rows[number]) for number in numbers if number in self._rows)
@@ -107,14 +110,35 @@ class _Cited:
             facts["similarity"] = row["similarity"]
         unit = self._units.get(row["record_id"])
         title = unit.path if unit else self._titles.get(row["record_id"], "")
-        return Step(row["kind"], row["record_id"], title, facts=facts, steps=(below,) if below else ())
+        triple = None if below else self._triples.get(row["record_id"])
+        return Step(
+            row["kind"],
+            row["record_id"],
+            title,
+            facts=facts,
+            evidence=(triple,) if triple else (),
+            steps=(below,) if below else (),
+        )
 
 
-def _quotation(row: Mapping[str, Any], units: Mapping[str, Unit]) -> Step | None:
+def _triples(rows: Rows, wordless: pl.DataFrame) -> dict[str, Triple]:
+    """The relationships that are cited without words, by id."""
+    cited = wordless.filter(pl.col("kind") == "relationship")["record_id"].unique()
+    found = rows.of("graph.relationships", "relationship_id", cited)
+    ends = pl.concat([found["source_id"], found["target_id"]]).unique()
+    titles = dict(rows.of("graph.entities", "entity_id", ends, ("entity_id", "title")).iter_rows())
+    units = units_of(rows, found["text_unit_ids"].explode().drop_nulls().unique())
+    made = (triple_of(row, titles, units) for row in found.iter_rows(named=True))
+    return {triple.relationship_id: triple for triple in made if triple}
+
+
+def _quotation(row: Mapping[str, Any], units: Mapping[str, Passage]) -> Step | None:
     unit = units.get(row["text_unit_id"] or "")
     if unit is None:
         return None
-    return quoted(units, unit.id, row["start_char"] - unit.start, row["end_char"] - unit.start)
+    return quoted(
+        units, unit.text_unit_id, row["start_char"] - unit.start_char, row["end_char"] - unit.start_char
+    )
 
 
 def _says(text: str) -> bool:

@@ -5,9 +5,11 @@ from typing import Any
 
 import polars as pl
 
-from graphrag_dagster.core.lineage.places import Unit, in_corpus_order, units_of
+from graphrag_dagster.core.evidence import Words
 from graphrag_dagster.core.lineage.rows import Rows
-from graphrag_dagster.core.lineage.steps import Step, Words
+from graphrag_dagster.core.lineage.steps import Step
+from graphrag_dagster.core.lineage.units import in_corpus_order, units_of
+from graphrag_dagster.core.passages import Passage
 
 _MENTIONS = "extraction.gleaned_entities"
 _STATEMENTS = "extraction.gleaned_relationships"
@@ -166,7 +168,7 @@ class Instances:
         return found
 
 
-def quoted(units: Mapping[str, Unit], unit_id: str, start: int, end: int) -> Step | None:
+def quoted(units: Mapping[str, Passage], unit_id: str, start: int, end: int) -> Step | None:
     """Return a text unit with words of it; None where there is no such unit."""
     unit = units.get(unit_id)
     return _unit_step(unit, (unit.words(start, end),)) if unit else None
@@ -184,30 +186,30 @@ def _step(
     return Step(kind, identity, title, row["description"], told, steps=below[0], left_out=below[1])
 
 
-def _unit_step(unit: Unit, words: tuple[Words, ...]) -> Step:
+def _unit_step(unit: Passage, words: tuple[Words, ...]) -> Step:
     facts = {
-        "human_readable_id": unit.number,
+        "human_readable_id": unit.human_readable_id,
         "document_id": unit.document_id,
         "document_title": unit.document_title,
-        "start_char": unit.start,
-        "end_char": unit.start + len(unit.text),
+        "start_char": unit.start_char,
+        "end_char": unit.end_char,
     }
-    return Step("text_unit", unit.id, unit.path, facts=facts, words=words)
+    return Step("text_unit", unit.text_unit_id, unit.path, facts=facts, evidence=words)
 
 
-def _words(unit: Unit, row: Mapping[str, Any], ends: _Ends | None = None) -> tuple[Words, ...]:
+def _words(unit: Passage, row: Mapping[str, Any], ends: _Ends | None = None) -> tuple[Words, ...]:
     spans = sorted({(span["start"], span["end"]) for span in row["spans"]})
     if spans:
         return tuple(unit.words(start, end) for start, end in spans)
     if ends:
-        one, other = (ends.get((unit.id, row[end]), []) for end in ("source", "target"))
+        one, other = (ends.get((unit.text_unit_id, row[end]), []) for end in ("source", "target"))
         if found := tuple(_naming_both(unit, one, other)):
             return found
     return (unit.whole(),)
 
 
 def _naming_both(
-    unit: Unit, one: Sequence[tuple[int, int]], other: Sequence[tuple[int, int]]
+    unit: Passage, one: Sequence[tuple[int, int]], other: Sequence[tuple[int, int]]
 ) -> Iterator[Words]:
     for sentence in unit.sentences:
         inside = [

@@ -6,10 +6,10 @@ from typing import Any
 import polars as pl
 
 from graphrag_dagster.core.lineage.instances import Instances, quoted
-from graphrag_dagster.core.lineage.places import units_of
 from graphrag_dagster.core.lineage.rows import Rows
 from graphrag_dagster.core.lineage.steps import Step
 from graphrag_dagster.core.lineage.titles import titles_of
+from graphrag_dagster.core.lineage.units import units_of
 
 _CITED_INSTANCES = 2
 _KINDS = ("entity", "relationship", "claim", "report", "text_unit")

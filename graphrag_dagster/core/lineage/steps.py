@@ -1,34 +1,15 @@
-"""The way from a row to the words it rests on."""
+"""The way from a row to what it rests on."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-
-@dataclass(frozen=True, slots=True)
-class Words:
-    """Characters ``start_char`` to ``end_char`` of a document's text, and the sentences around them.
-
-    ``exact``: the words themselves are known; otherwise they are the whole text unit that the row came from,
-    or those of its sentences that name both ends of a relationship.
-    """
-
-    document_id: str
-    document_title: str
-    path: str
-    text_unit_id: str
-    start_char: int
-    end_char: int
-    quotation: str
-    sentence_start: int
-    sentence_end: int
-    sentence: str
-    exact: bool = True
+from graphrag_dagster.core.evidence import Evidence
 
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """A row on the way: what it is, what it says, the words it rests on, and the rows it was made from.
+    """A row on the way: what it is, what it says, what it rests on, and the rows it was made from.
 
     ``facts`` are further columns of the row; ``left_out`` counts the rows below that are not in ``steps``.
     """
@@ -38,15 +19,15 @@ class Step:
     title: str
     text: str = ""
     facts: Mapping[str, Any] = field(default_factory=dict)
-    words: tuple[Words, ...] = ()
+    evidence: tuple[Evidence, ...] = ()
     steps: tuple["Step", ...] = ()
     left_out: int = 0
 
-    def all_words(self) -> Iterator[Words]:
-        """Yield the words of this row and of all below."""
-        yield from self.words
+    def all_evidence(self) -> Iterator[Evidence]:
+        """Yield the evidence of this row and of all below."""
+        yield from self.evidence
         for step in self.steps:
-            yield from step.all_words()
+            yield from step.all_evidence()
 
     def to_dict(self) -> dict[str, Any]:
         """Return the row and all below as values that JSON can hold."""

@@ -7,7 +7,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from graphrag_dagster.core.language.tasks import Evidence, Quote
+from graphrag_dagster.core.language.tasks import Quote, SupportingSentence
 from graphrag_dagster.core.reports.context import PackedContext
 from graphrag_dagster.core.reports.sentences import supporting_sentences
 from graphrag_dagster.core.text.spans import Span
@@ -58,7 +58,7 @@ class EvidenceIndex:
         self._units: dict[str, str] = dict(text_chunks.select("text_unit_id", "text").iter_rows())
         self._limit = limit
 
-    def of(self, context: PackedContext, quoted: Iterable[Quote] = ()) -> tuple[Evidence, ...]:
+    def of(self, context: PackedContext, quoted: Iterable[Quote] = ()) -> tuple[SupportingSentence, ...]:
         """Return the sentences that support rows of a context, in the order of the corpus.
 
         Where there are too many, those stay that support the most relationships, then the most entities,
@@ -73,7 +73,7 @@ class EvidenceIndex:
         relationships = _numbers(context.ids["relationship"])
         chosen = self._chosen(list(entities), list(relationships))
         found = [
-            Evidence(
+            SupportingSentence(
                 unit,
                 Span(start, end),
                 text,
@@ -89,7 +89,7 @@ class EvidenceIndex:
                 break
             if (quote.unit_id, quote.span) not in known and quote.unit_id in self._units:
                 text = self._units[quote.unit_id][quote.span.start : quote.span.end]
-                found.append(Evidence(quote.unit_id, quote.span, text))
+                found.append(SupportingSentence(quote.unit_id, quote.span, text))
         return tuple(found)
 
     def _chosen(self, entities: Sequence[str], relationships: Sequence[str]) -> list[int]:

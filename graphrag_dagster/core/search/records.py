@@ -6,8 +6,9 @@ from typing import Any
 
 import polars as pl
 
+from graphrag_dagster.core.evidence import Words
 from graphrag_dagster.core.ids import stable_id
-from graphrag_dagster.core.search.context.answer import Answer
+from graphrag_dagster.core.search.context.answer import Answer, Source
 
 
 @dataclass(slots=True)
@@ -87,6 +88,7 @@ class AnswerRows:
             {
                 "answer_id": answer_id,
                 **{name: getattr(source, name) for name in _CITED},
+                **_words(source),
             }
             for source in answer.sources
         ]
@@ -103,13 +105,15 @@ _CITED = (
     "finding",
     "via_kind",
     "via_id",
-    "text_unit_id",
-    "document_id",
-    "start_char",
-    "end_char",
-    "quotation",
     "similarity",
 )
+_OF_WORDS = ("text_unit_id", "document_id", "start_char", "end_char", "quotation")
+
+
+def _words(source: Source) -> dict[str, Any]:
+    """The columns of a citation's words; a triple has none, and is found again by the cited relationship."""
+    words = source.evidence.to_dict() if isinstance(source.evidence, Words) else {}
+    return {name: words.get(name) for name in _OF_WORDS}
 
 
 def answer_id_of(question: str, method: str) -> str:

@@ -2,7 +2,7 @@
 
 >>> from graphrag_dagster import Index
 >>> answer = Index.open("coast").ask("Who led the Dockers Union?", method="basic")
->>> answer.sources[0].path, answer.sources[0].quotation
+>>> answer.sources[0].evidence.path, answer.sources[0].evidence.quotation
 ('news/strike.md', 'Hanna Quill led the Dockers Union.')
 """
 
@@ -17,6 +17,7 @@ from graphrag_dagster.core.language.answer_form import AnswerForm
 from graphrag_dagster.core.language.embedders import shared_static
 from graphrag_dagster.core.language.exploring import Explorer, ReportRater
 from graphrag_dagster.core.language.tasks import Answerer, Turn
+from graphrag_dagster.core.passages import Passage
 from graphrag_dagster.core.search.context.answer import Answer
 from graphrag_dagster.core.search.context.levels import level_of
 from graphrag_dagster.core.search.context.question import checked
@@ -58,19 +59,6 @@ class ReportText:
     level: int
     rating: float
     content: str
-
-
-@dataclass(frozen=True, slots=True)
-class SourceText:
-    """A text unit with the characters of its document that it is."""
-
-    text_unit_id: str
-    document_id: str
-    document_title: str
-    path: str
-    start_char: int
-    end_char: int
-    text: str
 
 
 class Index:
@@ -209,19 +197,16 @@ class Index:
             raise QuestionError(f"corpus {self.name!r} has no report {report_id!r}")
         return ReportText(*rows.select("report_id", "title", "level", "rating", "content").row(0))
 
-    def source(self, text_unit_id: str) -> SourceText:
+    def source(self, text_unit_id: str) -> Passage:
         """Return a text unit.
 
         Raises:
             QuestionError: there is none of that id.
         """
-        place = self.searcher.index.places.get(text_unit_id)
-        if place is None:
+        passage = self.searcher.index.passages.get(text_unit_id)
+        if passage is None:
             raise QuestionError(f"corpus {self.name!r} has no text unit {text_unit_id!r}")
-        end = place.start + len(place.text)
-        return SourceText(
-            text_unit_id, place.document_id, place.document_title, place.path, place.start, end, place.text
-        )
+        return passage
 
 
 def _unpublished(warehouse: Warehouse, name: str) -> str:

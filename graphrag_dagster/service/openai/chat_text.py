@@ -71,9 +71,10 @@ def listed_sources(answer: Answer) -> str:
 
 
 def _listed(source: Source) -> str:
-    told = " ".join(f"{source.path or source.document_title or source.title}".split())
-    words = " ".join((source.quotation or "").split())
-    return f"- [{source.number}] {told}" + (f": “{words}”" if words else "")
+    if source.evidence is None:
+        return f"- [{source.number}] {' '.join(source.title.split())}"
+    told = source.evidence.told
+    return f"- [{source.number}] {' '.join(told.path.split())}: {told.alone}"
 
 
 class MarkFilter:

@@ -9,6 +9,7 @@ from mcp.types import ToolAnnotations
 from pydantic import BaseModel, Field
 
 from graphrag_dagster import __version__
+from graphrag_dagster.core.evidence import Evidence
 from graphrag_dagster.core.language.tasks import Engine, Usage
 from graphrag_dagster.core.printable import printable
 from graphrag_dagster.core.search.context.answer import Answer
@@ -47,9 +48,10 @@ class CitedSource(BaseModel):
     kind: str = Field(description="what is cited: report, entity, relationship, claim or passage")
     record_id: str = Field(description="id of the cited record; for a report, give it to read_report")
     title: str
-    path: str | None = Field(description="document that is quoted")
-    text_unit_id: str | None = Field(description="passage that is quoted; give it to read_source")
-    quotation: str | None
+    evidence: Evidence | None = Field(
+        description="the words of a document that it rests on; a triple of the graph where a relationship is "
+        "cited of which no words are known; give its text_unit_id to read_source"
+    )
 
 
 class CitedAnswer(BaseModel):
@@ -150,7 +152,7 @@ def make_server(backend: Backend) -> MCPServer:
     @server.tool(title="Read a passage", annotations=_READS)
     async def read_source(
         corpus: Corpus,
-        text_unit_id: Annotated[str, Field(description="text_unit_id of a source")],
+        text_unit_id: Annotated[str, Field(description="text_unit_id of a source's evidence")],
     ) -> SourceBody:
         """Read the passage of a document that a source quotes, with its place in the document."""
         return await _told(backend.source(corpus, text_unit_id))

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from math import fsum, sqrt
 
 from graphrag_dagster.core.language.extractive.parsing.quotable import mark_before, readability, tidy
-from graphrag_dagster.core.language.tasks import ContextEntity, Evidence, Quote, ReportRequest
+from graphrag_dagster.core.language.tasks import ContextEntity, Quote, ReportRequest, SupportingSentence
 from graphrag_dagster.core.text.similarity import repeats, words
 from graphrag_dagster.core.text.spans import Span
 
@@ -30,7 +30,7 @@ class Candidate:
     relationships: tuple[int, ...]
 
 
-def candidates(evidence: Sequence[Evidence]) -> list[Candidate]:
+def candidates(evidence: Sequence[SupportingSentence]) -> list[Candidate]:
     """Return the sentences that can be quoted, without list marks; of equal ones the first.
 
     Those that read far worse than the best are left out where three or more are left, so that a sentence

@@ -4,6 +4,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from graphrag_dagster.catalogue.registry import quotes
+from graphrag_dagster.core.evidence import Evidence
 from graphrag_dagster.core.language.tasks import Engine, Usage
 
 #: Heading of an answer without a model.
@@ -12,14 +13,14 @@ QUOTATIONS = "Quotations from the documents that are near to the question; no mo
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """What the mark ``[number]`` in an answer stands for, and the way from there to the words.
+    """What the mark ``[number]`` in an answer stands for, and the way from there to the evidence.
 
     ``kind``, ``record_id`` and ``title`` name the cited row: a report, an entity, a relationship, a claim or
     a text unit (``source``). Of a report, ``finding`` is the place of the finding that rests on the words (-1
-    its summary); ``via_kind`` and ``via_id`` name the relationship or entity that led to them. ``start_char``
-    and ``end_char`` are characters of the document's text, ``quotation`` the words there; all of the
-    document's fields are None where no words can be found that the row rests on. ``similarity``: 0–1, how
-    near the words are to the nearest statement that cites them.
+    its summary); ``via_kind`` and ``via_id`` name the relationship or entity that led to them. ``evidence``
+    is the words; where none can be found that the row rests on, a relationship has itself as a triple, and
+    other rows have none. ``similarity``: 0–1, how near the words are to the nearest statement that cites
+    them.
     """
 
     number: int
@@ -29,13 +30,7 @@ class Source:
     finding: int | None = None
     via_kind: str | None = None
     via_id: str | None = None
-    text_unit_id: str | None = None
-    document_id: str | None = None
-    document_title: str | None = None
-    path: str | None = None
-    start_char: int | None = None
-    end_char: int | None = None
-    quotation: str | None = None
+    evidence: Evidence | None = None
     similarity: float | None = None
 
 

@@ -110,7 +110,7 @@ def _unsupported(sentence: str) -> Statement:
 @dataclass(slots=True)
 class _Cited:
     unit: int
-    evidence: Provenance | None
+    provenance: Provenance | None
     number: int
     similarity: float | None = field(default=None)
 
@@ -129,8 +129,8 @@ class _Sources:
         numbers: dict[int, float] = {}
         for unit in dict.fromkeys(cited):
             nearest = self._nearest(sentence, unit)
-            for evidence, similarity in nearest:
-                numbers[self._number(unit, evidence, similarity)] = similarity
+            for provenance, similarity in nearest:
+                numbers[self._number(unit, provenance, similarity)] = similarity
             if not nearest:
                 numbers[self._number(unit, None, 0.0)] = 0.0
         best = max(numbers.values(), default=0.0)
@@ -140,15 +140,15 @@ class _Sources:
         """Return every source that was cited."""
         return tuple(self._source(cited) for cited in self._cited.values())
 
-    def _number(self, unit: int, evidence: Provenance | None, similarity: float) -> int:
-        key = (unit, evidence.quote if evidence else None)
-        cited = self._cited.setdefault(key, _Cited(unit, evidence, len(self._cited) + 1))
-        if evidence:
+    def _number(self, unit: int, provenance: Provenance | None, similarity: float) -> int:
+        key = (unit, provenance.quote if provenance else None)
+        cited = self._cited.setdefault(key, _Cited(unit, provenance, len(self._cited) + 1))
+        if provenance:
             cited.similarity = max(cited.similarity or 0.0, similarity)
         return cited.number
 
     def _nearest(self, sentence: str, unit: int) -> list[tuple[Provenance, float]]:
-        known = self._units.evidence(unit)
+        known = self._units.provenance(unit)
         for (quoting, quotation), quote in self._quoted.items():
             if quoting == unit and sentence.endswith(quotation):
                 exact = next((one for one in known if one.quote == quote), Provenance(quote))
@@ -160,7 +160,7 @@ class _Sources:
         return ranked[:1] + [pair for pair in ranked[1:] if pair[1] > _AS_NEAR * ranked[0][1]]
 
     def _source(self, cited: _Cited) -> Source:
-        unit, evidence = cited.unit, cited.evidence
+        unit, provenance = cited.unit, cited.provenance
         base = Source(
             cited.number,
             self._units.record_kind(unit),
@@ -168,20 +168,17 @@ class _Sources:
             self._units.title(unit),
             similarity=cited.similarity,
         )
-        place = self._units.index.places.get(evidence.quote.unit_id) if evidence else None
-        if evidence is None or place is None:
+        index = self._units.index
+        if provenance is None and base.kind == "relationship":
+            return replace(base, evidence=index.triple(base.record_id))
+        passage = index.passages.get(provenance.quote.unit_id) if provenance else None
+        if provenance is None or passage is None:
             return base
-        quote = evidence.quote
+        span = provenance.quote.span
         return replace(
             base,
-            finding=evidence.finding,
-            via_kind=evidence.kind,
-            via_id=evidence.record_id,
-            text_unit_id=quote.unit_id,
-            document_id=place.document_id,
-            document_title=place.document_title,
-            path=place.path,
-            start_char=place.start + quote.span.start,
-            end_char=place.start + quote.span.end,
-            quotation=self._units.index.words(quote),
+            finding=provenance.finding,
+            via_kind=provenance.kind,
+            via_id=provenance.record_id,
+            evidence=passage.words(span.start, span.end),
         )

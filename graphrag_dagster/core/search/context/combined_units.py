@@ -50,7 +50,7 @@ class CombinedUnits:
         """Return the title of the row."""
         return self.all[number - 1].title
 
-    def evidence(self, number: int) -> Sequence[Provenance]:
+    def provenance(self, number: int) -> Sequence[Provenance]:
         """Return what the row rests on, as its own context says."""
         units, own = self._from[number - 1]
-        return units.evidence(own)
+        return units.provenance(own)

@@ -48,7 +48,7 @@ class ContextUnits(Protocol):
     def title(self, number: int) -> str:
         """Return the title of the row."""
 
-    def evidence(self, number: int) -> Sequence[Provenance]:
+    def provenance(self, number: int) -> Sequence[Provenance]:
         """Return what the row rests on, each words once, the nearest to what it says first."""
 
 

@@ -7,21 +7,12 @@ from typing import Any, Concatenate, ParamSpec, TypeVar
 
 import polars as pl
 
+from graphrag_dagster.core.evidence import Triple
 from graphrag_dagster.core.language.tasks import Quote
+from graphrag_dagster.core.passages import Passage, passages_of, triple_of
 
 T = TypeVar("T")
 P = ParamSpec("P")
-
-
-@dataclass(frozen=True, slots=True)
-class Place:
-    """Where a text unit stands: its document and the unit's first character there."""
-
-    document_id: str
-    document_title: str
-    path: str
-    text: str
-    start: int
 
 
 @dataclass(frozen=True)
@@ -51,19 +42,23 @@ class IndexSnapshot:
     _made: dict[Any, Any] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     @cached_property
-    def places(self) -> dict[str, Place]:
-        """Every text unit's place, by id."""
-        rows = self.text_chunks.join(self.documents.select("document_id", "title", "path"), on="document_id")
-        chosen = rows.select("text_unit_id", "document_id", "title", "path", "text", "start_char")
-        return {
-            unit: Place(document, title, path, text, start)
-            for unit, document, title, path, text, start in chosen.iter_rows()
-        }
+    def passages(self) -> dict[str, Passage]:
+        """Every text unit, by id."""
+        return passages_of(self.text_chunks, self.documents)
+
+    def triple(self, relationship_id: str) -> Triple | None:
+        """Return a relationship as a triple; None where there is none, or none of its text units."""
+        found = self.relationships.filter(pl.col("relationship_id") == relationship_id)
+        ends = [*found["source_id"], *found["target_id"]]
+        named = self.entities.filter(pl.col("entity_id").is_in(ends)).select("entity_id", "title")
+        titles = dict(named.iter_rows())
+        made = (triple_of(row, titles, self.passages) for row in found.iter_rows(named=True))
+        return next(made, None)
 
     def words(self, quote: Quote) -> str:
         """Return the quoted words, exactly as they stand in the document; nothing for an unknown unit."""
-        place = self.places.get(quote.unit_id)
-        return place.text[quote.span.start : quote.span.end] if place else ""
+        passage = self.passages.get(quote.unit_id)
+        return passage.text[quote.span.start : quote.span.end] if passage else ""
 
     def once(
         self, make: Callable[Concatenate["IndexSnapshot", P], T], /, *args: P.args, **kwargs: P.kwargs

@@ -16,7 +16,7 @@ class LocalUnits:
         self.index = index
         self._rows: list[ContextUnit] = []
         self._ids: list[str] = []
-        self._evidence: list[Callable[[], Sequence[Provenance]]] = []
+        self._provenance: list[Callable[[], Sequence[Provenance]]] = []
 
     @property
     def all(self) -> Sequence[ContextUnit]:
@@ -24,13 +24,13 @@ class LocalUnits:
         return self._rows
 
     def add(
-        self, unit: ContextUnit, record_id: str, evidence: Callable[[], Sequence[Provenance]]
+        self, unit: ContextUnit, record_id: str, provenance: Callable[[], Sequence[Provenance]]
     ) -> ContextUnit:
         """Take a row in under the next number; returns it with that number."""
         row = replace(unit, id=len(self._rows) + 1)
         self._rows.append(row)
         self._ids.append(record_id)
-        self._evidence.append(evidence)
+        self._provenance.append(provenance)
         return row
 
     def kind(self, number: int) -> ContextKind:
@@ -49,9 +49,9 @@ class LocalUnits:
         """Return the title of the row."""
         return self._rows[number - 1].title
 
-    def evidence(self, number: int) -> Sequence[Provenance]:
+    def provenance(self, number: int) -> Sequence[Provenance]:
         """Return what the row rests on, each words once."""
-        return self._evidence[number - 1]()
+        return self._provenance[number - 1]()
 
 
 @dataclass(frozen=True, slots=True)

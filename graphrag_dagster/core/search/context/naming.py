@@ -4,7 +4,6 @@ from collections.abc import Iterator, Sequence
 
 from graphrag_dagster.core.language.tasks import Quote
 from graphrag_dagster.core.search.context.index import IndexSnapshot
-from graphrag_dagster.core.text.sentences import sentence_spans
 from graphrag_dagster.core.text.spans import Span
 
 
@@ -14,9 +13,10 @@ def spans_of(index: IndexSnapshot, unit_id: str) -> list[tuple[Span, str]]:
 
 
 def _cut(index: IndexSnapshot, unit_id: str) -> list[tuple[Span, str]]:
-    place = index.places.get(unit_id)
-    text = place.text if place else ""
-    return [(span, " ".join(text[span.start : span.end].split())) for span in sentence_spans(text)]
+    passage = index.passages.get(unit_id)
+    if passage is None:
+        return []
+    return [(span, " ".join(passage.text[span.start : span.end].split())) for span in passage.sentences]
 
 
 def sentences_naming(

@@ -56,13 +56,13 @@ class ReportUnits:
         """Return the title of the report with that number."""
         return self.all[number - 1].title
 
-    def evidence(self, number: int) -> Sequence[Provenance]:
+    def provenance(self, number: int) -> Sequence[Provenance]:
         """Return what the report rests on, each words once.
 
         That is what it quotes, in its order; where it quotes nothing, sentences of the documents that name
         both ends of the relationships, then the entities, that its findings cite.
         """
-        return report_evidence(self.index, self._ids[number])
+        return report_provenance(self.index, self._ids[number])
 
     def _sentences(self, report_id: str, text: str) -> Sentences:
         if quoted := self._quoted.get(report_id):
@@ -72,8 +72,8 @@ class ReportUnits:
         return tuple((sentence, None) for sentence in dict.fromkeys(own) if not sentence.startswith("#"))
 
 
-def report_evidence(index: IndexSnapshot, report_id: str) -> Sequence[Provenance]:
-    """Return the words that a report rests on; see :meth:`ReportUnits.evidence`."""
+def report_provenance(index: IndexSnapshot, report_id: str) -> Sequence[Provenance]:
+    """Return the words that a report rests on; see :meth:`ReportUnits.provenance`."""
     if quoted := index.once(_quoted).get(report_id):
         return quoted
     return index.once(_naming, report_id)

@@ -42,12 +42,12 @@ class SourceUnits:
         """Return the title of the unit's document."""
         return self.all[number - 1].title
 
-    def evidence(self, number: int) -> Sequence[Provenance]:
+    def provenance(self, number: int) -> Sequence[Provenance]:
         """Return the sentences of the unit."""
         unit_id = self.record_id(number)
         return [Provenance(Quote(unit_id, span)) for span, _ in spans_of(self.index, unit_id)]
 
     def _unit(self, number: int, unit_id: str) -> ContextUnit:
-        place = self.index.places[unit_id]
+        passage = self.index.passages[unit_id]
         sentences = tuple((words, Quote(unit_id, span)) for span, words in spans_of(self.index, unit_id))
-        return ContextUnit(number, place.document_title, place.text, sentences, "source")
+        return ContextUnit(number, passage.document_title, passage.text, sentences, "source")

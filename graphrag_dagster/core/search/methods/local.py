@@ -20,7 +20,7 @@ from graphrag_dagster.core.search.context.index import IndexSnapshot
 from graphrag_dagster.core.search.context.local_units import LocalContext, LocalUnits, quoted
 from graphrag_dagster.core.search.context.naming import sentences_naming
 from graphrag_dagster.core.search.context.question import REFUSAL
-from graphrag_dagster.core.search.context.report_units import report_evidence
+from graphrag_dagster.core.search.context.report_units import report_provenance
 from graphrag_dagster.core.search.finding import found, with_history
 from graphrag_dagster.core.search.methods.global_search import sources_of
 from graphrag_dagster.core.search.methods.map_reduce import finished
@@ -129,7 +129,7 @@ class _Row:
     unit: ContextUnit
     record_id: str
     cells: tuple[str, ...]
-    evidence: Callable[[], Sequence[Provenance]]
+    provenance: Callable[[], Sequence[Provenance]]
 
 
 class _Builder:
@@ -153,7 +153,7 @@ class _Builder:
                 row, text, tokens = self._cut(row, number, room - used)
             if used + tokens > room or len(taken) == _MOST_ROWS:
                 break
-            unit = self._units.add(row.unit, row.record_id, row.evidence)
+            unit = self._units.add(row.unit, row.record_id, row.provenance)
             self._sections.setdefault(kind, []).append((unit, text, tokens))
             taken.append(row.record_id)
             used += tokens
@@ -257,7 +257,7 @@ def _reports(index: IndexSnapshot, ids: Sequence[str]) -> Iterator[_Row]:
     for report_id, title, content in weighed.select("community_id", "title", "content").iter_rows():
         text = without_citations(content).removeprefix(f"# {title}").strip()
         unit = ContextUnit(0, title, text, kind="report")
-        yield _Row(unit, report_id, (title, text), partial(report_evidence, index, report_id))
+        yield _Row(unit, report_id, (title, text), partial(report_provenance, index, report_id))
 
 
 def _sources(index: IndexSnapshot, ids: Sequence[str]) -> Iterator[_Row]:
@@ -266,7 +266,7 @@ def _sources(index: IndexSnapshot, ids: Sequence[str]) -> Iterator[_Row]:
         if unit_id in sources.number_of:
             number = sources.number_of[unit_id]
             unit = sources.all[number - 1]
-            yield _Row(unit, unit_id, (unit.title, unit.text), partial(sources.evidence, number))
+            yield _Row(unit, unit_id, (unit.title, unit.text), partial(sources.provenance, number))
 
 
 def _naming(index: IndexSnapshot, record_id: str) -> Sequence[Provenance]:

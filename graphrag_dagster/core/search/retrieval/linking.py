@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from math import fsum
 
-from graphrag_dagster.core.search.retrieval.words import WordRarity, Words, words, words_with_case
+from graphrag_dagster.core.search.retrieval.words import WordForms, WordRarity, words, words_with_case
 
 _LOWER_CASE = 0.3
 _PARTIAL = 0.5
@@ -107,14 +107,14 @@ class NameLinker:
                 kept.append(mention)
         return kept
 
-    def _weight(self, found: Words, mention: Mention) -> float:
+    def _weight(self, found: WordForms, mention: Mention) -> float:
         rarity = fsum(self._rarity.of(word) for word in found.folded[mention.start : mention.end])
         capitals = sum(word[:1].isupper() or word[:1].isdigit() for word in found.written)
         written = found.written[mention.start : mention.end]
         lower = capitals > 1 and not any(word[:1].isupper() or word[:1].isdigit() for word in written)
         return min(1.0, rarity) * (_LOWER_CASE if lower else 1.0)
 
-    def _partial(self, found: Words, free: set[int]) -> Iterator[Link]:
+    def _partial(self, found: WordForms, free: set[int]) -> Iterator[Link]:
         asked = {found.folded[place] for place in free}
         rare = [
             found.folded[place]

@@ -18,7 +18,7 @@ _POSSESSIVE = re.compile(r"'s\b")
 
 
 @dataclass(frozen=True, slots=True)
-class Words:
+class WordForms:
     """The words of a text, folded, and as it writes them."""
 
     folded: tuple[str, ...]
@@ -42,7 +42,7 @@ def words(text: str) -> list[str]:
     return _WORD.findall(fold(text))
 
 
-def words_with_case(text: str) -> Words:
+def words_with_case(text: str) -> WordForms:
     """Return the folded words of a text and, place by place, the words as written."""
     folded: list[str] = []
     written: list[str] = []
@@ -52,7 +52,7 @@ def words_with_case(text: str) -> Words:
         for place, word in enumerate(inner):
             folded.append(word)
             written.append(plain[place] if place < len(plain) else piece)
-    return Words(tuple(folded), tuple(written))
+    return WordForms(tuple(folded), tuple(written))
 
 
 class WordRarity:

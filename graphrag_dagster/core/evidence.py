@@ -1,0 +1,150 @@
+"""What an answer or a row rests on: words of a document, or a triple where no words are known.
+
+A further kind is a class here with its own ``kind`` and ``told``, and a member of :data:`Evidence`.
+"""
+
+from abc import ABC, abstractmethod
+from dataclasses import asdict, dataclass, field
+from typing import Annotated, Any, ClassVar, Literal
+
+from pydantic import ConfigDict, Discriminator
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """Evidence as people read it, on one line; each medium escapes the parts and sets them off in its way.
+
+    ``place`` says where in the file, empty where nothing is known of that; ``before`` and ``after`` are what
+    stands around ``said``; ``verbatim`` text is given in quotation marks; ``remark`` is never left out.
+    """
+
+    title: str
+    path: str
+    place: str
+    said: str
+    before: str = ""
+    after: str = ""
+    verbatim: bool = True
+    remark: str = ""
+
+    @property
+    def where(self) -> str:
+        """The file, and the place in it."""
+        return f"{self.path}, {self.place}" if self.place else self.path
+
+    @property
+    def alone(self) -> str:
+        """What is said, without what stands around it."""
+        remark = f" ({self.remark})" if self.remark else ""
+        return self.marked(self.said.strip()) + remark
+
+    def marked(self, text: str) -> str:
+        """Return what was made of ``said``, in quotation marks where it is verbatim."""
+        return f"“{text}”" if self.verbatim else text
+
+
+@dataclass(frozen=True, slots=True)
+class _Evidence(ABC):
+    """What can be done with evidence of any kind."""
+
+    # A reader of the schema can rely on ``kind``.
+    __pydantic_config__: ClassVar = ConfigDict(json_schema_serialization_defaults_required=True)
+
+    @property
+    @abstractmethod
+    def told(self) -> Told:
+        """The parts of the line that people read."""
+
+    @property
+    def line(self) -> str:
+        """Where it stands and what it says, on one line."""
+        return f"{self.told.where}: {self.told.alone}"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the evidence as values that JSON can hold."""
+        return asdict(self)
+
+
+@dataclass(frozen=True, slots=True)
+class Words(_Evidence):
+    """Characters ``start_char`` to ``end_char`` of a document's text: the words there are ``quotation``.
+
+    ``before`` and ``after`` are the rest of the sentences that the words touch. ``exact``: the words
+    themselves are known; otherwise they are the whole text unit that a row came from, or those of its
+    sentences that name both ends of a relationship.
+    """
+
+    kind: Literal["words"] = field(default="words", kw_only=True)
+    document_id: str
+    document_title: str
+    path: str
+    text_unit_id: str
+    start_char: int
+    end_char: int
+    quotation: str
+    before: str = ""
+    after: str = ""
+    exact: bool = True
+
+    @property
+    def sentence(self) -> str:
+        """The words inside the sentences that they touch."""
+        return self.before + self.quotation + self.after
+
+    @property
+    def told(self) -> Told:
+        """The words with their characters."""
+        return Told(
+            self.document_title,
+            self.path,
+            f"characters {self.start_char}–{self.end_char}",
+            _folded(self.quotation),
+            _folded(self.before),
+            _folded(self.after),
+            remark="" if self.exact else "the words themselves are not known",
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Triple(_Evidence):
+    """A relationship of the graph, and the text unit that it was first read from.
+
+    ``predicate`` is the relationship's description. A relationship that was extracted from text has no
+    direction: which of its ends is the subject means nothing. ``row`` counts from 0 where the document is a
+    row of a table-like file.
+    """
+
+    kind: Literal["triple"] = field(default="triple", kw_only=True)
+    relationship_id: str
+    subject_id: str
+    subject: str
+    predicate: str
+    object_id: str
+    object: str
+    document_id: str
+    document_title: str
+    path: str
+    row: int | None
+    text_unit_id: str
+
+    @property
+    def told(self) -> Told:
+        """The ends and what is said of them, which are no words of the document."""
+        return Told(
+            self.document_title,
+            self.path,
+            "" if self.row is None else f"row {self.row}",
+            _folded(f"{self.subject} – {self.object}: {self.predicate}"),
+            verbatim=False,
+            remark="extracted; no words were found that say so",
+        )
+
+
+#: Told apart by ``kind``, also in JSON.
+Evidence = Annotated[Words | Triple, Discriminator("kind")]
+
+
+def _folded(text: str) -> str:
+    """White space folded, but not lost at the ends, where a text goes on."""
+    inner = " ".join(text.split())
+    return (" " if text[:1].isspace() else "") + inner + (" " if inner and text[-1:].isspace() else "")
