@@ -37,7 +37,6 @@ PARTS: Mapping[str, Part] = MappingProxyType(
         "catalogue": Part.LEADS,
         "catalogue.formats": Part.DECLARES,
         # Who looks something up, names it; these would lead from each thing to all.
-        "catalogue.registry:_KINDS": Part.NONE,
         "catalogue.registry:added": Part.NONE,
         "catalogue.ways": Part.DECLARES,
         "cli": Part.NONE,
