@@ -1,5 +1,7 @@
 """The rows of contexts that earlier versions stored without them, against what a run stores."""
 
+import hashlib
+import json
 import shutil
 from pathlib import Path
 from typing import Any
@@ -16,6 +18,7 @@ from graphrag_dagster.operations.asking.lineage import impact, why
 from graphrag_dagster.resources.earlier_contexts import parse_context
 from graphrag_dagster.resources.published import published
 from graphrag_dagster.resources.warehouse import Warehouse
+from support.commands import Run
 from support.homes import copy_home, shared_home
 
 HARBOUR = Path(__file__).parent.parent.parent / "examples" / "harbour"
@@ -145,6 +148,21 @@ def test_lineage_over_a_snapshot_without_the_rows_says_the_same(small: Warehouse
     assert snapshot is not None
     as_before(snapshot.file)
     assert told(small) == before
+
+
+def test_an_unchanged_corpus_is_not_indexed_again_for_the_rows(small: Warehouse, run: Run) -> None:
+    snapshot = published(small, "quay")
+    assert snapshot is not None
+    as_before(snapshot.file)
+    as_before(small.file("quay"))
+    place = snapshot.file.with_suffix(".json")
+    manifest = json.loads(place.read_text(encoding="utf-8"))
+    manifest["hash"] = hashlib.sha256(snapshot.file.read_bytes()).hexdigest()
+    for part, key in (("code", "reports/report_context_rows"), ("counts", "reports.report_context_rows")):
+        del manifest[part][key]
+    place.write_text(json.dumps(manifest), encoding="utf-8")
+    assert "nothing has changed" in run("index", "quay")[1]
+    assert run("status", "quay")[0] == 0
 
 
 def test_lineage_over_a_working_file_without_the_rows_says_the_same(tmp_path: Path, small: Warehouse) -> None:

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import duckdb
 import polars as pl
@@ -74,6 +74,7 @@ class TableRows:
     """Rows of the tables of one corpus over an open connection; see :class:`core.lineage.rows.Rows`."""
 
     reader: Reader
+    _registered: set[str] = field(default_factory=set, compare=False)
 
     def all(self, table: str, columns: Sequence[str], /) -> pl.DataFrame:
         """Return columns of all rows."""
@@ -139,10 +140,13 @@ class TableRows:
         return None
 
     def _read_off(self, reports: Iterable[str] | None) -> str:
-        shown = rows_shown(self.reader.connection, self.reader.corpus, reports)
-        named = shown.with_columns(corpus=pl.lit(self.reader.corpus))
-        self.reader.connection.register("read_off", named.to_arrow())
-        return "read_off"
+        name = "read_off" if reports is None else "read_off_some"
+        if reports is not None or name not in self._registered:
+            shown = rows_shown(self.reader.connection, self.reader.corpus, reports)
+            named = shown.with_columns(corpus=pl.lit(self.reader.corpus))
+            self.reader.connection.register(name, named.to_arrow())
+            self._registered.add(name)
+        return name
 
     def _empty(self, table: str, columns: Sequence[str]) -> pl.DataFrame:
         empty = tables.table(table).empty()
