@@ -23,14 +23,6 @@ class _Named(Protocol):
 T = TypeVar("T")
 N = TypeVar("N", bound=_Named)
 
-#: What other packages may add: by kind, what it is an instance of and what there is already.
-_KINDS: Mapping[str, tuple[type, tuple[_Named, ...]]] = {
-    "engine": (Engine, ENGINES),
-    "embedder": (EmbedderKind, EMBEDDERS),
-    "method": (Way, WAYS),
-    "reader": (Format, FORMATS),
-}
-
 
 def named(known: Mapping[str, T], name: str, what: str) -> T:
     """Return what has a name.
@@ -51,25 +43,25 @@ def named(known: Mapping[str, T], name: str, what: str) -> T:
 @cache
 def engines() -> Mapping[str, Engine]:
     """Return the engines by name, built-in ones first."""
-    return _with_plugins(ENGINES, "engine")
+    return _with_plugins("engine", Engine, ENGINES)
 
 
 @cache
 def embedders() -> Mapping[str, EmbedderKind]:
     """Return the kinds of embedders by name, built-in ones first."""
-    return _with_plugins(EMBEDDERS, "embedder")
+    return _with_plugins("embedder", EmbedderKind, EMBEDDERS)
 
 
 @cache
 def ways() -> Mapping[str, Way]:
     """Return the ways of answering by name, built-in ones first."""
-    return _with_plugins(WAYS, "method")
+    return _with_plugins("method", Way, WAYS)
 
 
 @cache
 def formats() -> Mapping[str, Format]:
     """Return the file formats by name, built-in ones first."""
-    return _with_plugins(FORMATS, "reader")
+    return _with_plugins("reader", Format, FORMATS)
 
 
 @cache
@@ -197,16 +189,27 @@ def quotes(engine: str) -> bool:
 
 def installed() -> tuple[Plugin, ...]:
     """Return all that other packages add, what is of no use included, by kind and name."""
-    return tuple(one for kind in _KINDS for one in added(kind))
+    return (
+        *added("engine", Engine, tuple(one.name for one in ENGINES)),
+        *added("embedder", EmbedderKind, tuple(one.name for one in EMBEDDERS)),
+        *added("method", Way, tuple(one.name for one in WAYS)),
+        *added("reader", Format, tuple(one.name for one in FORMATS)),
+    )
 
 
 @cache
-def added(kind: str) -> tuple[Plugin, ...]:
-    """Return what other packages add of a kind, what is of no use included."""
-    wanted, built_in = _KINDS[kind]
-    return plugins(kind, wanted, frozenset(one.name for one in built_in))
+def added(kind: str, wanted: type, built_in: tuple[str, ...]) -> tuple[Plugin, ...]:
+    """Return what other packages add of a kind, what is of no use included.
+
+    Args:
+        kind: of plug-ins.
+        wanted: what one declares itself with.
+        built_in: names that there are without them.
+    """
+    return plugins(kind, wanted, frozenset(built_in))
 
 
-def _with_plugins(built_in: tuple[N, ...], kind: str) -> Mapping[str, N]:
-    usable = {one.name: one.declares for one in added(kind) if one.declares is not None}
-    return {**{one.name: one for one in built_in}, **usable}
+def _with_plugins(kind: str, wanted: type, built_in: tuple[N, ...]) -> Mapping[str, N]:
+    own = {one.name: one for one in built_in}
+    more = added(kind, wanted, tuple(own))
+    return {**own, **{one.name: one.declares for one in more if one.declares is not None}}

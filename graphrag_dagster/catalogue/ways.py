@@ -15,6 +15,22 @@ GLOBAL, LOCAL = "global", "local"
 #: With what the other ways of answering are compared.
 BASELINE = "SS"
 
+_TEXT_UNITS = ("corpus.documents", "corpus.text_chunks")
+_GRAPH = ("graph.entities", "graph.relationships")
+_LEVELS = ("graph.community_levels",)
+_REPORTS = ("reports.community_reports", "reports.report_findings", "reports.report_references")
+_UNIT_VECTORS = ("embeddings.text_units",)
+_SURROUNDINGS = (
+    *(*_TEXT_UNITS, *_GRAPH, *_REPORTS, *_UNIT_VECTORS),
+    "graph.community_members",
+    *("graph.claims", "extraction.claims"),
+    "embeddings.entities",
+)
+_RELEVANT = ("graph.communities",)
+_REPORT_VECTORS = ("embeddings.community_reports",)
+#: All that an index holds for those who answer from it.
+INDEX_TABLES = (*_SURROUNDINGS, *_LEVELS, *_RELEVANT, *_REPORT_VECTORS)
+
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]*")
 _OF_A_LEVEL = re.compile(r"[Cc][0-9]+")
 
@@ -34,7 +50,7 @@ class Way:
             :class:`~graphrag_dagster.core.accounting.evaluation_size.WaySize`.
         brief: what it reads, in some words for lists; default: ``text``.
         tasks: names of the language tasks that it needs.
-        tables: that it reads or its sources name, as ``schema.name``; those of an index.
+        tables: that it reads or its sources name, of :data:`INDEX_TABLES`.
         options: keys of the section ``search`` of ``corpus.yaml`` that decide its answers.
         levelled: a community level may be chosen for it.
         level: the community level that it always reads.
@@ -68,9 +84,12 @@ class Way:
             )
         if self.level is None and _OF_A_LEVEL.fullmatch(self.name):
             raise CatalogueError(f"{self.name} is the name of the condition of that community level")
-        for task in self.tasks:
-            if task not in (known := [one.name for one in TASKS]):
-                raise CatalogueError(f"{self.name}: there is no task {task!r}; there are {', '.join(known)}")
+        named = {"task": (self.tasks, [one.name for one in TASKS]), "table": (self.tables, INDEX_TABLES)}
+        for kind, (names, known) in named.items():
+            for name in names:
+                if name not in known:
+                    there_are = f"there is no {kind} {name!r}; there are {', '.join(known)}"
+                    raise CatalogueError(f"{self.name}: {there_are}")
         for role in ("answer", "size"):
             target = getattr(self, role)
             if not callable(target) and not (isinstance(target, str) and target.count(":") == 1):
@@ -79,18 +98,6 @@ class Way:
 
 _METHODS = "graphrag_dagster.core.search.methods"
 _SIZES = "graphrag_dagster.core.search.sizes"
-
-_TEXT_UNITS = ("corpus.documents", "corpus.text_chunks")
-_GRAPH = ("graph.entities", "graph.relationships")
-_LEVELS = ("graph.community_levels",)
-_REPORTS = ("reports.community_reports", "reports.report_findings", "reports.report_references")
-_UNIT_VECTORS = ("embeddings.text_units",)
-_SURROUNDINGS = (
-    *(*_TEXT_UNITS, *_GRAPH, *_REPORTS, *_UNIT_VECTORS),
-    "graph.community_members",
-    *("graph.claims", "extraction.claims"),
-    "embeddings.entities",
-)
 
 _FORM = ("engine", "context_tokens", "response_type", "general_knowledge")
 _MAPPED = (*_FORM, "unit")
@@ -141,7 +148,7 @@ WAYS = (
         f"{_SIZES}:rated",
         brief="reports chosen from the top down",
         tasks=("rater", "answerer"),
-        tables=(*_TEXT_UNITS, *_GRAPH, *_LEVELS, *_REPORTS, "graph.communities"),
+        tables=(*_TEXT_UNITS, *_GRAPH, *_LEVELS, *_REPORTS, *_RELEVANT),
         options=(*_OVERVIEW, "level", "relevant_from"),
         levelled=True,
     ),
@@ -161,7 +168,7 @@ WAYS = (
         f"{_SIZES}:followed_up",
         brief="local, led by reports",
         tasks=("explorer", "answerer"),
-        tables=(*_SURROUNDINGS, "embeddings.community_reports"),
+        tables=(*_SURROUNDINGS, *_REPORT_VECTORS),
         options=(*_FORM, "seed", *_LOCAL, "steps", "follow_ups"),
     ),
     Way(

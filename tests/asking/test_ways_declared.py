@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from graphrag_dagster import Index, tables
-from graphrag_dagster.catalogue.ways import WAYS, Way, at_level
+from graphrag_dagster.catalogue.ways import INDEX_TABLES, WAYS, Way, at_level
 from graphrag_dagster.core.search.asked import Engines
 from graphrag_dagster.core.search.context.index import IndexSnapshot
 from graphrag_dagster.core.search.options import SearchOptions
@@ -88,7 +88,7 @@ def only(snapshot: IndexSnapshot, declared: tuple[str, ...]) -> IndexSnapshot:
 def test_the_tables_of_a_snapshot_are_those_that_are_declared() -> None:
     assert set(TABLES) == {one.name for one in fields(IndexSnapshot) if one.init}
     assert {table.full_name for table in SEARCHED} == set(TABLES.values())
-    assert {name for way in WAYS for name in way.tables} == set(TABLES.values())
+    assert {name for way in WAYS for name in way.tables} == set(INDEX_TABLES) == set(TABLES.values())
     assert set(TABLES.values()) <= {table.full_name for table in tables.ALL_TABLES}
 
 

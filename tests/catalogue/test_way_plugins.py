@@ -55,6 +55,10 @@ BROKEN = {
         f"{MADE}BAD = way('needy', tasks=('poet',))",
         "it cannot be loaded (CatalogueError: needy: there is no task 'poet'; there are graph_extractor, ",
     ),
+    "lost": (
+        f"{MADE}BAD = way('lost', tables=('corpus.poems',))",
+        "it cannot be loaded (CatalogueError: lost: there is no table 'corpus.poems'; there are corpus.documents, ",
+    ),
     "absent": ("", "it cannot be loaded (AttributeError: module 'absent_module' has no attribute 'BAD')"),
 }
 

@@ -25,7 +25,7 @@ from graphrag_dagster.resources.language import Language
 from graphrag_dagster.resources.published import RESULTS, Accounts, Origin
 from graphrag_dagster.resources.warehouse import Warehouse
 
-_FORMAT = ("operations.keeping.publication", "resources.published")
+_FORMAT = ("resources.published",)
 _INDEX = tuple(table for table in tables.ALL_TABLES if table not in {*RESULTS, *tables.ACCOUNTS})
 _RUN_USAGE = next(model.query for model in load_models() if model.table == tables.RUN_USAGE)
 

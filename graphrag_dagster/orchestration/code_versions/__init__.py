@@ -13,7 +13,8 @@ by nobody changes no version, nor do comments, docstrings, type hints and layout
   what that package makes of it cannot be seen here. (Pydantic writes docstrings into the JSON schema that a
   model is sent.)
 - A *string* that names something of the package leads there: ``graphrag_dagster.engines.llm:LlmEngine``, or a
-  program that imports something. So the catalogue leads to engines, readers and ways of answering.
+  program that imports something. So the catalogue leads to engines, readers and ways of answering, where
+  anything of it is loaded.
 - A *file* counts where a string has its name and it lies beside the module: a template.
 - An attribute by a computed name is one of data here; where ``getattr`` is given a constant, that is used.
 - The *prompts* are those of the language tasks whose method is used, as the catalogue declares them.

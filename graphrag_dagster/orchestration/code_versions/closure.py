@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from graphrag_dagster.orchestration.code_versions.definitions import EFFECTS, Bound, Definition, Module, Style
-from graphrag_dagster.orchestration.code_versions.rooms import Id, Part, Rooms
+from graphrag_dagster.orchestration.code_versions.rooms import DECLARATIONS, LOADER, Id, Part, Rooms
 
 #: Base classes that call nothing of what is derived from them.
 _QUIET_BASES = {"abc", "enum", "typing"}
@@ -177,13 +177,10 @@ class _Walk:
     _unused: defaultdict[str, list[Id]] = field(default_factory=lambda: defaultdict(list))
     _waiting: deque[Id] = field(default_factory=deque)
 
+    _named: list[Bound] = field(default_factory=list)
+
     def __post_init__(self) -> None:
-        for module in self._given():
-            for name in module.names:
-                own = module.definition(name)
-                for member, at_once in own.members if own else ():
-                    if not at_once:
-                        self._unused[member].append((module.name, f"{name}.{member}"))
+        self._hand_out("")
 
     def visit(self, root: Id) -> None:
         """Follow what a definition names, and all that lies behind it."""
@@ -200,10 +197,23 @@ class _Walk:
         }
         return Reached(self._found, tokens, frozenset(self._attributes))
 
-    def _given(self) -> list[Module]:
-        places = {place.partition(":")[0] for place in self.rooms.given}
+    def _hand_out(self, attribute: str) -> None:
+        """Reckon with objects of the classes that an attribute hands out."""
+        given = self.rooms.given.items()
+        places = {place.partition(":")[0] for place, by in given if by == attribute}
         names = [name for place in sorted(places) for name in _modules_below(self.sources.root, place)]
-        return [module for name in names if (module := self.sources.module(name))]
+        for module in filter(None, map(self.sources.module, names)):
+            for name in module.names:
+                own = module.definition(name)
+                for member, at_once in own.members if own else ():
+                    if not at_once:
+                        self._use_or_keep((module.name, f"{name}.{member}"), member)
+
+    def _use_or_keep(self, one: Id, member: str) -> None:
+        if member in self._attributes:
+            self._reach(one)
+        else:
+            self._unused[member].append(one)
 
     def _reach(self, one: Id) -> None:
         if one in self._seen:
@@ -225,10 +235,10 @@ class _Walk:
         whole = self.rooms.part(one) is Part.DECIDES and self.sources.is_foreign(one)
         for member, at_once in definition.members:
             place = (one[0], f"{one[1]}.{member}")
-            if whole or (at_once and self.rooms.part(one) is not Part.VALUES) or member in self._attributes:
+            if whole or (at_once and self.rooms.part(one) is not Part.VALUES):
                 self._reach(place)
             else:
-                self._unused[member].append(place)
+                self._use_or_keep(place, member)
 
     def _is_of_values(self, one: Id, definition: Definition) -> bool:
         """Whether it declares values of people: then their classes are reached, and nothing else."""
@@ -238,13 +248,22 @@ class _Walk:
         definition = self._found[one]
         for chain in definition.names:
             self._reach_all(self.sources.meant(one, chain))
-        for bound in definition.targets:
-            self._reach_all(self.sources.at(bound))
+        if _is_declaration(one) and LOADER not in self._seen:
+            self._named += definition.targets
+        else:
+            self._load(definition.targets)
+        if one == LOADER:
+            self._load(self._named)
         if self.rooms.part(one) is not Part.LEADS:
             for attribute in definition.attributes - self._attributes:
                 self._attributes.add(attribute)
                 for member in self._unused.pop(attribute, ()):
                     self._reach(member)
+                self._hand_out(attribute)
+
+    def _load(self, named: Iterable[Bound]) -> None:
+        for bound in named:
+            self._reach_all(self.sources.at(bound))
 
     def _reach_all(self, meant: Iterable[Id | str]) -> None:
         for one in meant:
@@ -262,6 +281,10 @@ class _Walk:
         files = [self.sources.file_beside(one[0], name) for name in sorted(definition.files)]
         told = "\0".join([definition.digest, document, *names, *files])
         return hashlib.sha256(told.encode()).hexdigest()
+
+
+def _is_declaration(one: Id) -> bool:
+    return one[0].partition(".")[0] == DECLARATIONS
 
 
 def _modules_below(root: Path, place: str) -> list[str]:

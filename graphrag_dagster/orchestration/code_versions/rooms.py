@@ -36,13 +36,19 @@ PARTS: Mapping[str, Part] = MappingProxyType(
         "automation": Part.NONE,
         "catalogue": Part.LEADS,
         "catalogue.formats": Part.DECLARES,
+        # Who looks something up, names it; these would lead from each thing to all.
+        "catalogue.registry:added": Part.NONE,
         "catalogue.ways": Part.DECLARES,
         "cli": Part.NONE,
         "core": Part.DECIDES,
         "core.accounting": Part.NONE,
+        # What is said of a way of answering: how it answers decides no report.
+        "core.evaluation.inference.measures:reads": Part.NONE,
+        "core.evaluation.inference.measures:uses_graph": Part.NONE,
         "core.files.own_folders": Part.NONE,
         "core.printable": Part.NONE,
         "core.progress": Part.NONE,
+        "core.search.sizes": Part.NONE,
         "core.system_errors": Part.NONE,
         "core.waiting": Part.NONE,
         "dbt_like_sql": Part.NONE,
@@ -64,11 +70,19 @@ PARTS: Mapping[str, Part] = MappingProxyType(
         "service": Part.NONE,
         "settings": Part.VALUES,
         "tables": Part.DECLARES,
+        "tables.declaration:EngineNames._all": Part.NONE,
     }
 )
 
-#: Whose objects every asset may be given without naming their class: their methods count where they are used.
-GIVEN = ("engines.session", "operations.evaluating.scope", "settings")
+#: Whose objects an asset may be given without naming their class, by the attribute that hands them out, empty
+#: where there is none: their methods count where they are used.
+GIVEN: Mapping[str, str] = MappingProxyType(
+    {"engines.session": "session", "operations.evaluating.scope": "", "settings": ""}
+)
+
+#: What a declaration names counts once this is used: who only reads what it tells, loads nothing.
+DECLARATIONS = "catalogue"
+LOADER: Id = ("catalogue.registry", "loaded")
 
 
 @dataclass(frozen=True)
@@ -81,12 +95,14 @@ class Rooms:
     """
 
     parts: Mapping[str, Part] = field(default_factory=lambda: PARTS)
-    given: tuple[str, ...] = GIVEN
+    given: Mapping[str, str] = field(default_factory=lambda: GIVEN)
 
     def with_also(self, places: Iterable[str]) -> "Rooms":
         """Return rooms in which some more places decide, and hand out objects."""
         more = tuple(places)
-        return Rooms({**self.parts, **dict.fromkeys(more, Part.DECIDES)}, (*self.given, *more))
+        return Rooms(
+            {**self.parts, **dict.fromkeys(more, Part.DECIDES)}, {**self.given, **dict.fromkeys(more, "")}
+        )
 
     def part(self, of: Id) -> Part:
         """Return the part that something has."""

@@ -11,7 +11,7 @@ import duckdb
 
 from graphrag_dagster import tables
 from graphrag_dagster.catalogue.registry import stages_made
-from graphrag_dagster.catalogue.ways import WAYS
+from graphrag_dagster.catalogue.ways import INDEX_TABLES
 from graphrag_dagster.errors import WarehouseError
 from graphrag_dagster.resources.duckdb_messages import is_busy
 from graphrag_dagster.resources.opening import CONFIG, attaching
@@ -21,9 +21,8 @@ from graphrag_dagster.resources.published.reading import unlocked_copy
 from graphrag_dagster.resources.warehouse import Warehouse, qualified
 from graphrag_dagster.tables import Table
 
-#: What the built-in ways of answering read. Those of other packages see the same tables: who has them
-#: installed publishes the same version.
-SEARCHED = tuple(table for table in tables.ALL_TABLES if any(table.full_name in way.tables for way in WAYS))
+#: What ways of answering read.
+SEARCHED = tuple(table for table in tables.ALL_TABLES if table.full_name in INDEX_TABLES)
 #: What was found out with an index, by runs of their own.
 RESULTS = tuple(table for table in tables.ALL_TABLES if table.group in stages_made("request"))
 #: What is told of a document beside its text, of which the id is a hash.
