@@ -40,6 +40,8 @@ PARTS: Mapping[str, Part] = MappingProxyType(
         "catalogue.registry:added": Part.NONE,
         "catalogue.ways": Part.DECLARES,
         "cli": Part.NONE,
+        "component": Part.NONE,
+        "composition": Part.NONE,
         "core": Part.DECIDES,
         "core.accounting": Part.NONE,
         # What is said of a way of answering: how it answers decides no report.
