@@ -2,16 +2,21 @@
 
 `written`: the sentences of encodings.yaml in every encoding of their language, alone, together, and behind a
 page of English. `spacy`: the same with the sentences that spaCy brings for its languages. `names`: English
-with one foreign word, in cp1252. Right is what decodes to the very text. `binary`: compiled files of this
-Python that are taken for UTF-16 or UTF-32.
+with one foreign word, in cp1252. `messages`: what the programs of this system say in other languages; nothing
+was chosen by it. Right is what decodes to the very text. `binary`: compiled files of this Python that are
+taken for UTF-16 or UTF-32.
 
 Run: python benchmarks/encodings.py
 """
 
+import gettext
+import random
+import re
 import sysconfig
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from importlib import import_module
 from pathlib import Path
 from typing import NamedTuple
@@ -25,6 +30,9 @@ from graphrag_dagster.core.files.legacy_encodings import detect
 from graphrag_dagster.core.files.records import RefusedError
 
 WRITTEN = Path(__file__).parent / "encodings.yaml"
+CATALOGUES = Path("/usr/share/locale")
+#: A sentence, and nothing that programs fill in.
+MESSAGE = re.compile(r"[^%{}<>\n|\\$]{30,150}[.!?。।]")
 PAGE = "The minutes of the council were kept by hand and copied once a year.\n" * 20
 WESTERN = ("cp1252", "iso8859_15", "mac_roman", "cp850")
 CENTRAL = ("cp1250", "iso8859_2", "cp852")
@@ -104,8 +112,25 @@ def sets() -> dict[str, list[Text]]:
         for word in of_file["foreign words"]
         for frame in FRAMES
     ]
-    found = {"written": written, "spacy": spacy, "names": names}
+    messages = [
+        text
+        for language, encodings in LANGUAGES.items()
+        for name in encodings
+        for text in kinds(translated(language), name)
+    ]
+    found = {"written": written, "spacy": spacy, "names": names, "messages": messages}
     return {name: [text for text in of if not text.text.isascii()] for name, of in found.items()}
+
+
+def translated(language: str) -> list[str]:
+    """Ten messages, always the same ones of the same system."""
+    found: set[str] = set()
+    for folder in (CATALOGUES / language, *sorted(CATALOGUES.glob(f"{language}_*"))):
+        for file in sorted(folder.glob("LC_MESSAGES/*.mo"))[:20]:
+            with file.open("rb") as opened, suppress(UnicodeDecodeError):
+                told = gettext.GNUTranslations(opened)._catalog.values()  # noqa: SLF001
+                found.update(one for one in told if isinstance(one, str) and MESSAGE.fullmatch(one))
+    return random.Random(1).sample(sorted(found), min(10, len(found)))
 
 
 def right(detector: Detector, text: Text) -> bool:

@@ -72,7 +72,7 @@ def make(root: Path, corpora: int) -> list[str]:
 
 
 def folders(instance: dg.DagsterInstance, cursor: str | None) -> str | None:
-    resources = {"corpora": CorpusStore(), "warehouse": Warehouse()}
+    resources = {"graphrag_corpora": CorpusStore(), "graphrag_warehouse": Warehouse()}
     with dg.build_sensor_context(instance=instance, cursor=cursor, resources=resources) as context:
         found = corpora_sensor(context)
     assert isinstance(found, dg.SensorResult)

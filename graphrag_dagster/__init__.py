@@ -3,7 +3,7 @@
 from typing import Any
 
 __version__ = "0.1.0"
-__all__ = ["Index", "__version__"]
+__all__ = ["GraphRagComponent", "Index", "__version__"]
 
 
 def __getattr__(name: str) -> Any:
@@ -12,4 +12,13 @@ def __getattr__(name: str) -> Any:
         from graphrag_dagster.operations.asking.index import Index
 
         return Index
+    if name == "GraphRagComponent":
+        from graphrag_dagster.component import GraphRagComponent
+
+        return GraphRagComponent
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    # Dagster looks here for components, and loads whatever it finds.
+    return sorted({*globals(), "GraphRagComponent"})

@@ -32,6 +32,7 @@ from graphrag_dagster.orchestration.declare import key_of
 from graphrag_dagster.orchestration.partitions import CORPUS
 from graphrag_dagster.resources.corpora import CorpusStore
 from graphrag_dagster.resources.integrity import violations
+from graphrag_dagster.resources.keys import takes_resources
 from graphrag_dagster.resources.warehouse import Reader, Warehouse
 from graphrag_dagster.settings import CorpusSettings
 from graphrag_dagster.tables import Table
@@ -249,6 +250,7 @@ def _step(made: AssetsDefinition) -> AssetChecksDefinition:
         specs=[check.spec() for check in checks.values()],
         can_subset=True,
     )
+    @takes_resources
     def run(
         context: AssetCheckExecutionContext, warehouse: Warehouse, corpora: CorpusStore
     ) -> Iterator[AssetCheckResult]:

@@ -11,6 +11,7 @@ from dagster import (
 
 from graphrag_dagster.dbt_like_sql.loader import SqlModel, load_models
 from graphrag_dagster.orchestration.declare import data_version, describe, key_of, table_asset
+from graphrag_dagster.resources.io_manager import stored_at
 from graphrag_dagster.resources.warehouse import Warehouse
 from graphrag_dagster.tables import table
 
@@ -34,6 +35,7 @@ def _description(model: SqlModel) -> str:
 def _asset_of(model: SqlModel) -> AssetsDefinition:
     @table_asset(
         model.table,
+        sources=[model.file],
         description=_description(model),
         deps=[key_of(ref) for ref in model.refs],
         code_version=model.version,
@@ -43,6 +45,7 @@ def _asset_of(model: SqlModel) -> AssetsDefinition:
         return MaterializeResult(
             metadata={
                 **describe(rows),
+                **stored_at(warehouse.file(context.partition_key)),
                 "dagster/column_lineage": _lineage(model),
                 "query": MetadataValue.md(f"```sql\n{model.query}\n```"),
             },

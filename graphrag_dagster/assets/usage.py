@@ -6,7 +6,7 @@ from dagster import AssetExecutionContext, Output
 from graphrag_dagster.core.accounting.use import ModelUse
 from graphrag_dagster.engines.session import shown_use
 from graphrag_dagster.orchestration.declare import key_of, result, table_asset
-from graphrag_dagster.resources.language import Language
+from graphrag_dagster.resources.reply_memory import ReplyMemory
 from graphrag_dagster.tables import (
     ANSWER_SENTENCES,
     ANSWERS,
@@ -54,9 +54,9 @@ _ASKING = (
     deps=[key_of(table) for table in _ASKING],
     also=("core.accounting.use", "model_calls.memory.usage"),
 )
-def model_usage(context: AssetExecutionContext, language: Language) -> Output[pl.DataFrame]:
+def model_usage(context: AssetExecutionContext, memory: ReplyMemory) -> Output[pl.DataFrame]:
     """The account of every run: calls, retries, tokens, money and seconds by asset, task and model."""
-    log = language.usage_log()
+    log = memory.usage_log()
     run = log.of_run(context.partition_key, context.run_id)
     this_run = shown_use(run) if run != ModelUse() else {"model_calls": 0}
     return result(log.table(context.partition_key), **this_run)

@@ -3,20 +3,20 @@
 from collections.abc import Sequence
 
 from dagster import (
-    AssetSelection,
     AutomationConditionSensorDefinition,
     ScheduleDefinition,
     SensorDefinition,
 )
 
+from graphrag_dagster.assets import ASSETS
 from graphrag_dagster.automation.batches import finished_batches
 from graphrag_dagster.automation.folders import corpora_sensor
 from graphrag_dagster.automation.schedules import nightly, scheduled_corpora
-from graphrag_dagster.orchestration.conditions import ON_REQUEST
+from graphrag_dagster.orchestration.jobs import of_the_index
 
 outdated_assets = AutomationConditionSensorDefinition(
     "outdated_assets",
-    target=AssetSelection.all() - AssetSelection.groups(*ON_REQUEST),
+    target=of_the_index(ASSETS),
     description="Makes index assets again whose code, prompts or inputs changed, and all that reads them",
     # A run of a corpus makes one state of it; a backfill would make the parts of several in turn.
     emit_backfills=False,

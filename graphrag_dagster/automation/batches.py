@@ -4,21 +4,22 @@ from dagster import DefaultSensorStatus, RunRequest, SensorEvaluationContext, Se
 
 from graphrag_dagster.core.ids import stable_id
 from graphrag_dagster.model_calls.batches.batch_refresh import finished
-from graphrag_dagster.model_calls.memory.database import database_at
 from graphrag_dagster.orchestration.jobs import INDEX
 from graphrag_dagster.orchestration.partitions import CORPUS
-from graphrag_dagster.resources.home import memory_file
+from graphrag_dagster.resources.keys import takes_resources
+from graphrag_dagster.resources.reply_memory import ReplyMemory
 
 
 @sensor(
-    job=INDEX,
+    job_name=INDEX,
     minimum_interval_seconds=60,
     default_status=DefaultSensorStatus.STOPPED,
     description="Collects finished batches of the model provider and lets the index of their corpora go on",
 )
-def finished_batches(context: SensorEvaluationContext) -> SensorResult:
+@takes_resources
+def finished_batches(context: SensorEvaluationContext, memory: ReplyMemory) -> SensorResult:
     """Request a run for every corpus that waits for no batch any more."""
-    corpora, problems = finished(database_at(memory_file()))
+    corpora, problems = finished(memory.database())
     for problem in problems:
         context.log.warning(problem)
     known = set(context.instance.get_dynamic_partitions(str(CORPUS.name)))

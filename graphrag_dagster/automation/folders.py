@@ -24,6 +24,7 @@ from graphrag_dagster.orchestration.hooks import PARTITION_TAG
 from graphrag_dagster.orchestration.jobs import INDEX
 from graphrag_dagster.orchestration.partitions import CORPUS
 from graphrag_dagster.resources.corpora import CorpusStore
+from graphrag_dagster.resources.keys import takes_resources
 from graphrag_dagster.resources.warehouse import Warehouse
 
 _UNDER_WAY = [
@@ -120,12 +121,13 @@ class _Tick:
 
 @sensor(
     name="corpora",
-    job=INDEX,
+    job_name=INDEX,
     minimum_interval_seconds=30,
     default_status=DefaultSensorStatus.STOPPED,
     description="Requests the index of new and changed corpus folders, and removes the partitions of folders "
     "that are gone",
 )
+@takes_resources
 def corpora_sensor(
     context: SensorEvaluationContext, corpora: CorpusStore, warehouse: Warehouse
 ) -> SensorResult:

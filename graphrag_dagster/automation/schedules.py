@@ -4,7 +4,9 @@ import json
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import datetime
+from zoneinfo import ZoneInfo
 
+from cronsim import CronSim
 from dagster import (
     DefaultScheduleStatus,
     DefaultSensorStatus,
@@ -15,13 +17,13 @@ from dagster import (
     schedule,
     sensor,
 )
-from dagster._utils.schedules import cron_string_iterator
 
 from graphrag_dagster.errors import GraphragError
 from graphrag_dagster.operations.keeping.watching import changed_since_published
 from graphrag_dagster.orchestration.jobs import INDEX
 from graphrag_dagster.orchestration.partitions import CORPUS
 from graphrag_dagster.resources.corpora import CorpusStore
+from graphrag_dagster.resources.keys import takes_resources
 from graphrag_dagster.resources.warehouse import Warehouse
 from graphrag_dagster.settings import FILE_NAME
 from graphrag_dagster.settings.schedule import ScheduleSettings
@@ -61,9 +63,8 @@ class _Timetable:
     def _next(self, settings: ScheduleSettings) -> float:
         if settings.cron is None:
             return _NEVER
-        # The iterator begins at the time given, which is due already.
-        times = cron_string_iterator(self.now + 1, settings.cron, settings.timezone)
-        return next(times).timestamp()
+        now = datetime.fromtimestamp(self.now, ZoneInfo(settings.timezone))
+        return next(CronSim(settings.cron, now)).timestamp()
 
 
 def _loaded(cursor: str | None) -> dict[str, list[float]]:
@@ -74,11 +75,12 @@ def _loaded(cursor: str | None) -> dict[str, list[float]]:
 
 
 @sensor(
-    job=INDEX,
+    job_name=INDEX,
     minimum_interval_seconds=30,
     default_status=DefaultSensorStatus.STOPPED,
     description="Requests the index of every corpus when the schedule in its corpus.yaml says so",
 )
+@takes_resources
 def scheduled_corpora(context: SensorEvaluationContext, corpora: CorpusStore) -> SensorResult:
     """Request what is due. What was due more than once while nobody looked is requested once."""
     return scheduled(context, corpora, datetime.now().timestamp())
@@ -102,11 +104,12 @@ def scheduled(context: SensorEvaluationContext, corpora: CorpusStore, now: float
 
 
 @schedule(
-    job=INDEX,
+    job_name=INDEX,
     cron_schedule="0 2 * * *",
     default_status=DefaultScheduleStatus.STOPPED,
     description="Every night: the index of every corpus whose files or settings have changed",
 )
+@takes_resources
 def nightly(
     context: ScheduleEvaluationContext, corpora: CorpusStore, warehouse: Warehouse
 ) -> list[RunRequest]:

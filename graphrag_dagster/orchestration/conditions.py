@@ -5,6 +5,7 @@ from datetime import timedelta
 from dagster import AssetKey, AssetSelection, AutomationCondition, FreshnessPolicy
 
 from graphrag_dagster.catalogue.registry import stages_made
+from graphrag_dagster.tables import ALL_TABLES
 
 #: Groups that are made on request only: each of their assets may ask a model many new things.
 ON_REQUEST = tuple(stages_made("request"))
@@ -27,7 +28,7 @@ def _outdated() -> AutomationCondition[AssetKey]:
     never on code.
     """
     condition = AutomationCondition
-    index = AssetSelection.all() - AssetSelection.groups(*ON_REQUEST)
+    index = AssetSelection.assets(*(t.asset_key for t in ALL_TABLES if t.group not in ON_REQUEST))
     # A run that made both has already taken the change into account.
     together = condition.executed_with_root_target() | condition.executed_with_tags(tag_values=WITH_ALL_BELOW)
     elsewhere = condition.data_version_changed() & ~together

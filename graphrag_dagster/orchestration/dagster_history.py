@@ -1,20 +1,16 @@
 """What Dagster itself keeps of a corpus: records of runs, events and logs, with samples of table rows."""
 
-import shutil
 import sqlite3
 from collections.abc import Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
 
 from dagster import DagsterInstance, DagsterRun, DagsterRunStatus, RunRecord, RunsFilter
 
 from graphrag_dagster.errors import GraphragError
+from graphrag_dagster.orchestration.dagster_private import forget_runs
 from graphrag_dagster.orchestration.partitions import CORPUS
-
-if TYPE_CHECKING:
-    from sqlalchemy.engine import Connection
 
 _PARTITION = "dagster/partition"
 _FIRST, _LAST = "dagster/asset_partition_range_start", "dagster/asset_partition_range_end"
@@ -69,15 +65,7 @@ def purge_history(instance: DagsterInstance, corpus: str, *, keep_last: bool = F
     runs = runs_of(instance, corpus)
     kept = _kept(runs) if keep_last else 0
     going = [run.run_id for run in runs[kept:]]
-    for run_id in going:
-        # The record goes last: as long as it is there, the rest is found again after a kill.
-        instance.event_log_storage.delete_events(run_id)
-        instance.compute_log_manager.delete_logs(prefix=[run_id])
-        shutil.rmtree(Path(instance.storage_directory()) / run_id, ignore_errors=True)
-        _delete_file_of(instance, run_id)
-    _clear_indexes(instance, going)
-    for run_id in going:
-        instance.run_storage.delete_run(run_id)
+    forget_runs(instance, going)
     _rewrite_files(instance)
     return PurgedHistory(len(going), kept, before, _bytes(instance))
 
@@ -97,48 +85,6 @@ def _kept(runs: list[DagsterRun]) -> int:
         if run.job_name == "index" and run.status is DagsterRunStatus.SUCCESS:
             return place + 1
     return 0
-
-
-def _delete_file_of(instance: DagsterInstance, run_id: str) -> None:
-    """Delete the file that SQLite storage keeps for each run."""
-    from dagster._core.storage.event_log import SqliteEventLogStorage
-
-    storage = _event_storage(instance)
-    if isinstance(storage, SqliteEventLogStorage):
-        storage.dispose()
-        file = Path(storage.path_for_shard(run_id))
-        for one in (file, *(file.with_name(file.name + end) for end in ("-wal", "-shm", "-journal"))):
-            one.unlink(missing_ok=True)
-
-
-def _clear_indexes(instance: DagsterInstance, run_ids: list[str]) -> None:
-    """Delete what Dagster leaves behind of deleted runs: tags, check results, and each asset's last event."""
-    from dagster._core.storage.event_log import SqlEventLogStorage
-    from dagster._core.storage.event_log.schema import AssetCheckExecutionsTable, AssetKeyTable
-    from dagster._core.storage.runs import SqlRunStorage
-    from dagster._core.storage.runs.schema import RunTagsTable
-
-    events, records = _event_storage(instance), _inner(instance.run_storage)
-    for start in range(0, len(run_ids), _SOME):
-        some = run_ids[start : start + _SOME]
-        if isinstance(events, SqlEventLogStorage):
-            with events.index_connection() as connection:
-                _forget_last_events(connection, AssetKeyTable, some)
-                connection.execute(
-                    AssetCheckExecutionsTable.delete().where(AssetCheckExecutionsTable.c.run_id.in_(some))
-                )
-        if isinstance(records, SqlRunStorage):
-            with records.connect() as connection:
-                connection.execute(RunTagsTable.delete().where(RunTagsTable.c.run_id.in_(some)))
-
-
-def _forget_last_events(connection: "Connection", assets: Any, run_ids: list[str]) -> None:
-    """Empty the copy of an asset's last event; Dagster then looks it up among the events that remain."""
-    holding = assets.c.last_run_id.in_(run_ids)
-    for run_id in run_ids:
-        holding = holding | assets.c.last_materialization.contains(run_id)
-    connection.execute(assets.update().where(holding).values(last_materialization=None, last_run_id=None))
-    connection.execute(assets.update().values(cached_status_data=None))
 
 
 def _rewrite_files(instance: DagsterInstance) -> None:
@@ -171,18 +117,3 @@ def _files(instance: DagsterInstance) -> list[Path]:
 def _bytes(instance: DagsterInstance) -> int:
     root = Path(instance.root_directory)
     return sum(file.stat().st_size for file in root.rglob("*") if file.is_file())
-
-
-def _event_storage(instance: DagsterInstance) -> object:
-    return _inner(instance.event_log_storage)
-
-
-def _inner(storage: object) -> object:
-    """The storage itself, where an instance has both behind one; Dagster has no public way to it."""
-    from dagster._core.storage.legacy_storage import LegacyEventLogStorage, LegacyRunStorage
-
-    if isinstance(storage, LegacyEventLogStorage):
-        return storage._storage.event_log_storage  # noqa: SLF001
-    if isinstance(storage, LegacyRunStorage):
-        return storage._storage.run_storage  # noqa: SLF001
-    return storage

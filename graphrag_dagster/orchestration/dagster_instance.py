@@ -12,17 +12,13 @@ from filelock import FileLock, Timeout
 from sqlalchemy.exc import SQLAlchemyError
 
 from graphrag_dagster.errors import GraphragError
+from graphrag_dagster.orchestration.dagster_private import NO_COMPUTE_LOGS
 from graphrag_dagster.resources.durable import write_durably
 from graphrag_dagster.resources.home import dagster_home
 
 _SETTINGS = "telemetry:\n  enabled: false\nnux:\n  enabled: false\n"
 #: Capturing what steps print begins processes that a Ctrl-C in the terminal ends with a traceback.
-_NOT_CAPTURING = {
-    "compute_logs": {
-        "module": "dagster._core.storage.noop_compute_log_manager",
-        "class": "NoOpComputeLogManager",
-    }
-}
+_NOT_CAPTURING = {"compute_logs": NO_COMPUTE_LOGS}
 _FILES = ("history/runs.db", "history/runs/index.db", "schedules/schedules.db")
 _SECONDS = 120.0
 _LONGEST = 400

@@ -5,8 +5,10 @@ import io
 import re
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from functools import wraps
-from inspect import isgeneratorfunction
+from inspect import isgeneratorfunction, unwrap
+from pathlib import Path
 from time import monotonic
 from typing import Any
 
@@ -18,7 +20,9 @@ from dagster import (
     AssetOut,
     AssetsDefinition,
     BetaWarning,
+    CodeReferencesMetadataValue,
     DataVersion,
+    LocalFileCodeReference,
     MaterializeResult,
     MetadataValue,
     Output,
@@ -37,14 +41,23 @@ from graphrag_dagster.orchestration.conditions import condition_of
 from graphrag_dagster.orchestration.hooks import HOOKS
 from graphrag_dagster.orchestration.partitions import CORPUS
 from graphrag_dagster.orchestration.retrying import retry_of
+from graphrag_dagster.resources.keys import IO_MANAGER, takes_resources
 from graphrag_dagster.tables import VECTOR, Table
 
-# Dagster 1.13 is pinned, and who runs an index can do nothing about what its authors call beta.
-warnings.filterwarnings("ignore", category=BetaWarning, module=r"graphrag_dagster\.orchestration\.declare")
-
+#: A step makes things of one corpus. A backfill policy would say that too, but its runs have the tags of a
+#: range of partitions; without one, a backfill makes runs of one partition, as a job does.
+_OF_A_CORPUS: Mapping[str, Any] = {"hooks": HOOKS, "partitions_def": CORPUS}
 _SAMPLE_ROWS = 5
 _HASHED_ROWS = 500
 _CELL = 60
+
+
+@contextmanager
+def _beta_accepted() -> Iterator[None]:
+    """Dagster 1.13 is pinned, and who runs an index can do nothing about what its authors call beta."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", BetaWarning)
+        yield
 
 
 def key_of(table: Table) -> AssetKey:
@@ -65,7 +78,7 @@ def version_in(context: AssetExecutionContext, table: Table) -> str:
 
 def column_schema(table: Table) -> TableSchema:
     """The columns as Dagster shows them."""
-    columns = [TableColumn("corpus", "VARCHAR", "The corpus")]
+    columns = [TableColumn("corpus", "VARCHAR", "The corpus", TableColumnConstraints(nullable=False))]
     for column in table.columns:
         constraints = TableColumnConstraints(
             nullable=column.nullable,
@@ -76,25 +89,47 @@ def column_schema(table: Table) -> TableSchema:
     return TableSchema(columns, TableConstraints([f"key: corpus, {', '.join(table.key)}"]))
 
 
+def corpus_asset(
+    *tables: Table, metadata: Mapping[str, Any] | None = None, sources: Sequence[Path] = (), **options: Any
+) -> Callable[[Callable[..., Any]], AssetsDefinition]:
+    """Decorate the function that makes something of a corpus.
+
+    Args:
+        tables: the table that it gives, if it gives one.
+        metadata: of the definition.
+        sources: files beside the function that say what is made.
+        options: those of ``asset``.
+    """
+
+    def decorate(function: Callable[..., Any]) -> AssetsDefinition:
+        with _beta_accepted():
+            made: AssetsDefinition = asset(
+                io_manager_key=IO_MANAGER,
+                metadata={**(metadata or {}), **_code(function, sources)},
+                **_OF_A_CORPUS,
+                **options,
+            )(timed(takes_resources(function), *tables))
+        return made
+
+    return decorate
+
+
 def table_asset(
     table: Table, *helpers: Callable[..., Any], also: Sequence[str] = (), **options: Any
 ) -> Callable[[Callable[..., Any]], AssetsDefinition]:
-    """Decorate the function that makes a table, partitioned by corpus.
+    """Decorate the function that makes a table of a corpus.
 
     Args:
         table: that it makes.
         helpers: functions that are handed to it, whose code counts in its version.
         also: places whose code counts beside what always does, as in :func:`code_version`.
-        options: those of ``asset``; a ``code_version`` among them is the asset's.
+        options: those of :func:`corpus_asset`; a ``code_version`` among them is the asset's.
     """
 
     def decorate(function: Callable[..., Any]) -> AssetsDefinition:
         if "code_version" not in options:
             options["code_version"] = _version(table, (function, *helpers), also)
-        made: AssetsDefinition = asset(**_declared(table), hooks=HOOKS, partitions_def=CORPUS, **options)(
-            timed(function, table)
-        )
-        return made
+        return corpus_asset(table, metadata=_metadata(table), **_declared(table), **options)(function)
 
     return decorate
 
@@ -102,7 +137,7 @@ def table_asset(
 def table_assets(
     tables: Sequence[Table], *, also: Sequence[str] = (), **options: Any
 ) -> Callable[[Callable[..., Any]], AssetsDefinition]:
-    """Decorate the generator that makes several tables at once, partitioned by corpus.
+    """Decorate the generator that makes several tables of a corpus at once.
 
     Args:
         tables: in the order in which the generator yields them.
@@ -111,17 +146,20 @@ def table_assets(
     """
 
     def decorate(function: Callable[..., Any]) -> AssetsDefinition:
-        outs = {
-            table.name: AssetOut(
-                **_declared(table),
-                description=table.meaning,
-                code_version=_version(table, (function,), also),
+        with _beta_accepted():
+            outs = {
+                table.name: AssetOut(
+                    io_manager_key=IO_MANAGER,
+                    metadata={**_metadata(table), **_code(function)},
+                    **_declared(table),
+                    description=table.meaning,
+                    code_version=_version(table, (function,), also),
+                )
+                for table in tables
+            }
+            made: AssetsDefinition = multi_asset(outs=outs, **_OF_A_CORPUS, **options)(
+                timed(takes_resources(function), *tables)
             )
-            for table in tables
-        }
-        made: AssetsDefinition = multi_asset(outs=outs, hooks=HOOKS, partitions_def=CORPUS, **options)(
-            timed(function, *tables)
-        )
         return made
 
     return decorate
@@ -188,11 +226,23 @@ def _declared(table: Table) -> dict[str, Any]:
         "group_name": table.group,
         "automation_condition": condition_of(table.group),
         "kinds": {"duckdb", "sql"} if table.sql else {"duckdb", "polars"},
-        "metadata": {
-            "dagster/column_schema": column_schema(table),
-            "dagster/table_name": table.full_name,
-        },
     }
+
+
+def _metadata(table: Table) -> dict[str, Any]:
+    return {
+        "dagster/column_schema": column_schema(table),
+        "dagster/table_name": table.full_name,
+        "dagster/storage_kind": "duckdb",
+    }
+
+
+def _code(function: Callable[..., Any], sources: Sequence[Path] = ()) -> dict[str, Any]:
+    """Where the code is, as metadata. Dagster's own way to it reads every file and makes each asset twice."""
+    code = unwrap(function).__code__
+    files = [LocalFileCodeReference(file_path=str(source), label=source.name) for source in sources]
+    files.append(LocalFileCodeReference(file_path=code.co_filename, line_number=code.co_firstlineno))
+    return {"dagster/code_references": CodeReferencesMetadataValue(code_references=[*files])}
 
 
 def _completed(made: Any, begin: float, tables: Sequence[Table]) -> Any:
@@ -219,8 +269,11 @@ def result(frame: pl.DataFrame, **metadata: Any) -> Output[pl.DataFrame]:
 
 
 def describe(frame: pl.DataFrame) -> dict[str, Any]:
-    """Row count and the first rows."""
-    return {"dagster/row_count": frame.height, "sample": MetadataValue.md(markdown(frame.head(_SAMPLE_ROWS)))}
+    """Row count of the partition and its first rows."""
+    return {
+        "dagster/partition_row_count": frame.height,
+        "sample": MetadataValue.md(markdown(frame.head(_SAMPLE_ROWS))),
+    }
 
 
 def markdown(frame: pl.DataFrame) -> str:

@@ -1,9 +1,9 @@
-"""Where the steps of a run are carried out: a variable chooses, the definitions stay the same."""
+"""Where the steps of a run are carried out: a name chooses, the definitions stay the same."""
 
 import os
 from collections.abc import Callable
 from importlib import import_module
-from typing import Any
+from typing import Any, Literal, get_args
 
 from dagster import ExecutorDefinition, Field, Int, Noneable, in_process_executor, multiprocess_executor
 
@@ -11,7 +11,8 @@ from graphrag_dagster.errors import SettingsError
 from graphrag_dagster.resources.home import CACHE, CORPORA, HOME, WAREHOUSE, home
 
 EXECUTOR = "GRAPHRAG_DAGSTER_EXECUTOR"
-DEFAULT = "in_process"
+ExecutorName = Literal["in_process", "multiprocess", "ray", "k8s"]
+DEFAULT: ExecutorName = "in_process"
 
 #: What a step elsewhere needs to find the files. Never keys: Ray shows a job's variables to all who see it.
 _PLACES = (HOME, CORPORA, WAREHOUSE, CACHE, EXECUTOR)
@@ -20,14 +21,26 @@ _PLACES = (HOME, CORPORA, WAREHOUSE, CACHE, EXECUTOR)
 def chosen_executor() -> ExecutorDefinition:
     """The executor that ``$GRAPHRAG_DAGSTER_EXECUTOR`` names; default: ``in_process``.
 
-    Commands of the command line always run in their own process.
+    Commands of the command line always run in their own process. Which run config there is depends on the
+    executor, so Dagster has to know it as soon as it loads the definitions.
 
     Raises:
         SettingsError: there is no such executor, or the package that it comes with is not installed.
     """
-    name = os.environ.get(EXECUTOR) or DEFAULT
+    try:
+        return executor_named(os.environ.get(EXECUTOR) or DEFAULT)
+    except SettingsError as error:
+        raise SettingsError(f"{EXECUTOR}: {error}") from error
+
+
+def executor_named(name: str) -> ExecutorDefinition:
+    """The executor of a name.
+
+    Raises:
+        SettingsError: there is no such executor, or the package that it comes with is not installed.
+    """
     if name not in _EXECUTORS:
-        raise SettingsError(f"{EXECUTOR} is {name!r}; allowed are {', '.join(_EXECUTORS)}")
+        raise SettingsError(f"{name!r} is no executor; allowed are {', '.join(_EXECUTORS)}")
     return _EXECUTORS[name]()
 
 
@@ -54,9 +67,13 @@ def _multiprocess() -> ExecutorDefinition:
 
 def _ray() -> ExecutorDefinition:
     executor = _from_extra("dagster_ray", "ray_executor", "ray")
-    places = {HOME: str(home()), **{name: os.environ[name] for name in _PLACES if os.environ.get(name)}}
+
+    def options(given: dict[str, Any]) -> dict[str, Any]:
+        places = {HOME: str(home()), **{name: os.environ[name] for name in _PLACES if os.environ.get(name)}}
+        return {"ray": {**given, "env_vars": [f"{name}={value}" for name, value in places.items()]}}
+
     return executor.configured(
-        lambda given: {"ray": {**given, "env_vars": [f"{name}={value}" for name, value in places.items()]}},
+        options,
         name="ray",
         config_schema={
             "address": Field(
@@ -76,7 +93,7 @@ def _from_extra(module: str, attribute: str, extra: str) -> ExecutorDefinition:
         found = getattr(import_module(module), attribute)
     except ImportError as error:
         raise SettingsError(
-            f"{EXECUTOR} asks for an executor of {error.name or module}, which is not installed; install "
+            f"the executor needs {error.name or module}, which is not installed; install "
             f"'graphrag-dagster[{extra}]'"
         ) from error
     if not isinstance(found, ExecutorDefinition):
@@ -84,9 +101,6 @@ def _from_extra(module: str, attribute: str, extra: str) -> ExecutorDefinition:
     return found
 
 
-_EXECUTORS: dict[str, Callable[[], ExecutorDefinition]] = {
-    DEFAULT: _in_process,
-    "multiprocess": _multiprocess,
-    "ray": _ray,
-    "k8s": _kubernetes,
-}
+_EXECUTORS: dict[str, Callable[[], ExecutorDefinition]] = dict(
+    zip(get_args(ExecutorName), (_in_process, _multiprocess, _ray, _kubernetes), strict=True)
+)

@@ -3,16 +3,19 @@
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from dagster import HookContext, failure_hook, success_hook
 
 from graphrag_dagster.core.accounting.use import ModelUse
-from graphrag_dagster.model_calls.memory.database import database_at
-from graphrag_dagster.model_calls.memory.usage import UsageLog
 from graphrag_dagster.orchestration.partitions import CORPUS
-from graphrag_dagster.resources.home import memory_file
+from graphrag_dagster.resources.keys import resource_key
+
+if TYPE_CHECKING:
+    from graphrag_dagster.resources.reply_memory import ReplyMemory
 
 PARTITION_TAG = "dagster/partition"
+_MEMORY = resource_key("memory")
 CORPUS_TAG, CALLS_TAG, TOKENS_TAG, USD_TAG = (
     f"graphrag/{name}" for name in (str(CORPUS.name), "calls", "tokens", "usd")
 )
@@ -42,14 +45,14 @@ def on_failure(alert: Alert) -> Alert:
     return alert
 
 
-@success_hook(name="account")
+@success_hook(name="account", required_resource_keys={_MEMORY})
 def account(context: HookContext) -> None:
     """Log a line with corpus, seconds and cost, and tag the run with what it has used so far."""
     corpus, line = _noted(context)
     context.log.info("%s: %s is done; %s", corpus, context.op.name, line)
 
 
-@failure_hook(name="alarm")
+@failure_hook(name="alarm", required_resource_keys={_MEMORY})
 def alarm(context: HookContext) -> None:
     """Log a line with corpus, seconds and cost, tag the run, and call what :func:`on_failure` was given."""
     corpus, line = _noted(context)
@@ -73,7 +76,8 @@ def _noted(context: HookContext) -> tuple[str, str]:
         return "?", "the run is unknown"
     tags = record.dagster_run.tags
     corpus = tags.get(PARTITION_TAG, "?")
-    use = UsageLog(database_at(memory_file())).of_run(corpus, context.run_id)
+    memory: ReplyMemory = getattr(context.resources, _MEMORY)
+    use = memory.usage_log().of_run(corpus, context.run_id)
     wanted = _tags(corpus, use)
     if any(tags.get(name) != value for name, value in wanted.items()):
         context.instance.add_run_tags(context.run_id, wanted)

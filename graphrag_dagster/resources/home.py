@@ -1,12 +1,37 @@
 """Where things are on this machine. Environment variables are read when asked, never at import."""
 
 import os
+from dataclasses import dataclass
 from pathlib import Path
 
 HOME = "GRAPHRAG_DAGSTER_HOME"
 CORPORA = "GRAPHRAG_DAGSTER_CORPORA"
 WAREHOUSE = "GRAPHRAG_DAGSTER_WAREHOUSE"
 CACHE = "GRAPHRAG_DAGSTER_CACHE"
+
+
+@dataclass(frozen=True, slots=True)
+class Places:
+    """Where an installation keeps its files. What is empty is asked of the environment, when it is needed.
+
+    Attributes:
+        corpora: the folder of corpora.
+        warehouse: the path of a corpus's DuckDB file, with ``{corpus}``.
+        memory: the file of remembered replies.
+    """
+
+    corpora: str = ""
+    warehouse: str = ""
+    memory: str = ""
+
+    @classmethod
+    def below(cls, home: Path) -> "Places":
+        """The places in a home."""
+        return cls(
+            corpora=str(home / "corpora"),
+            warehouse=str(home / "warehouse" / "{corpus}.duckdb"),
+            memory=str(home / "cache" / "replies.sqlite"),
+        )
 
 
 def home() -> Path:
@@ -16,12 +41,12 @@ def home() -> Path:
 
 def corpora_root() -> str:
     """The folder of corpora: ``$GRAPHRAG_DAGSTER_CORPORA``, else ``corpora`` in the home."""
-    return os.environ.get(CORPORA) or str(home() / "corpora")
+    return os.environ.get(CORPORA) or Places.below(home()).corpora
 
 
 def warehouse_template() -> str:
     """The path of a corpus's DuckDB file, with ``{corpus}``; ``$GRAPHRAG_DAGSTER_WAREHOUSE`` overrides it."""
-    return os.environ.get(WAREHOUSE) or str(home() / "warehouse" / "{corpus}.duckdb")
+    return os.environ.get(WAREHOUSE) or Places.below(home()).warehouse
 
 
 def dagster_home() -> Path:
@@ -31,4 +56,4 @@ def dagster_home() -> Path:
 
 def memory_file() -> Path:
     """The file of remembered replies: ``$GRAPHRAG_DAGSTER_CACHE``, else one in the home's ``cache``."""
-    return Path(os.environ.get(CACHE) or home() / "cache" / "replies.sqlite").resolve()
+    return Path(os.environ.get(CACHE) or Places.below(home()).memory).resolve()

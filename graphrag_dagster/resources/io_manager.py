@@ -1,10 +1,16 @@
 """Frames between assets: written to and read from the corpus's DuckDB file."""
 
+from collections.abc import Mapping
+from pathlib import Path
+from typing import get_origin
+
 import polars as pl
 from dagster import ConfigurableIOManager, InputContext, OutputContext, ResourceDependency
 
 from graphrag_dagster import tables
+from graphrag_dagster.errors import WarehouseError
 from graphrag_dagster.resources.warehouse import Warehouse
+from graphrag_dagster.tables import Table
 
 
 class WarehouseIOManager(ConfigurableIOManager):
@@ -14,11 +20,36 @@ class WarehouseIOManager(ConfigurableIOManager):
 
     def handle_output(self, context: OutputContext, obj: pl.DataFrame) -> None:
         """Validate and write the frame."""
-        table = tables.table(".".join(context.asset_key.path))
-        self.warehouse.write(table, context.partition_key, obj)
-        context.add_output_metadata({"file": str(self.warehouse.file(context.partition_key))})
+        corpus = context.partition_key
+        self.warehouse.write(_table_of(context), corpus, obj)
+        context.add_output_metadata(stored_at(self.warehouse.file(corpus)))
 
-    def load_input(self, context: InputContext) -> pl.DataFrame:
-        """Read the frame of the upstream asset for the run's corpus."""
-        table = tables.table(".".join(context.asset_key.path))
-        return self.warehouse.read(table, context.partition_key)
+    def load_input(self, context: InputContext) -> pl.DataFrame | dict[str, pl.DataFrame]:
+        """Read the frame of the upstream asset for a corpus, or the frames of several by the corpus's name.
+
+        Which of the two the annotation of the input says.
+
+        Raises:
+            WarehouseError: the table was not made for a corpus, or one frame is asked for and there are
+                several corpora.
+        """
+        table, corpora = _table_of(context), context.asset_partition_keys
+        wanted = context.dagster_type.typing_type
+        kind = get_origin(wanted) or wanted
+        if isinstance(kind, type) and issubclass(kind, Mapping):
+            return {corpus: self.warehouse.read(table, corpus) for corpus in corpora}
+        if len(corpora) != 1:
+            raise WarehouseError(
+                f"{table.full_name} is read for {len(corpora)} corpora as one frame; annotate the input with "
+                "dict[str, polars.DataFrame] to have a frame of each, or map its partitions to one corpus"
+            )
+        return self.warehouse.read(table, corpora[0])
+
+
+def stored_at(file: Path) -> dict[str, str]:
+    """Where something of a corpus is stored, as metadata of its asset."""
+    return {"dagster/uri": file.resolve().as_uri()}
+
+
+def _table_of(context: InputContext | OutputContext) -> Table:
+    return tables.table(".".join(context.asset_key.path))

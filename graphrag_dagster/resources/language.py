@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from dagster import ConfigurableResource, DagsterLogManager, InitResourceContext
+from dagster import ConfigurableResource, DagsterLogManager, InitResourceContext, ResourceDependency
 from pydantic import Field
 
 from graphrag_dagster.catalogue.registry import named, stages
@@ -11,10 +11,8 @@ from graphrag_dagster.core.accounting.budget import Amount, Budget
 from graphrag_dagster.core.progress import Listener, listening
 from graphrag_dagster.engines.session import Session
 from graphrag_dagster.model_calls.memory.account import Account
-from graphrag_dagster.model_calls.memory.database import database_at
 from graphrag_dagster.model_calls.memory.replies import Replies, User
-from graphrag_dagster.model_calls.memory.usage import UsageLog
-from graphrag_dagster.resources.home import memory_file
+from graphrag_dagster.resources.reply_memory import ReplyMemory
 from graphrag_dagster.settings import CorpusSettings
 
 
@@ -23,6 +21,7 @@ class Language(ConfigurableResource[None]):
 
     max_tokens: int | None = Field(default=None, ge=0, description="most tokens, in and out, of a run")
     max_usd: float | None = Field(default=None, ge=0, description="most US dollars of a run")
+    memory: ResourceDependency[ReplyMemory]
 
     @contextmanager
     def yield_for_execution(self, context: InitResourceContext) -> Iterator[None]:
@@ -33,10 +32,6 @@ class Language(ConfigurableResource[None]):
         with listening(_RunLog(context.log)):
             yield self.create_resource(context)
 
-    def usage_log(self) -> UsageLog:
-        """The accounts of all runs."""
-        return UsageLog(database_at(memory_file()))
-
     def session(self, settings: CorpusSettings, *, corpus: str, asset: str, run_id: str) -> Session:
         """Return the engines of a corpus as one asset uses them in one run.
 
@@ -46,8 +41,7 @@ class Language(ConfigurableResource[None]):
             CatalogueError: no stage says that an asset of this name asks models.
         """
         named({user: None for one in stages().values() for user in one.users}, asset, "user of models")
-        database = database_at(memory_file())
-        log = UsageLog(database)
+        database, log = self.memory.database(), self.memory.usage_log()
         before = log.of_run(corpus, run_id)
         budget = Budget(self.max_tokens, self.max_usd, Amount(before.tokens, before.usd))
         account = Account(User(corpus, asset, run_id), Replies(database), log, budget)

@@ -1,8 +1,10 @@
 """``schedule`` in ``corpus.yaml``: when a corpus is indexed whatever has happened."""
 
 import re
+from datetime import UTC, datetime
 from zoneinfo import ZoneInfo
 
+from cronsim import CronSim, CronSimError
 from pydantic import Field, field_validator
 
 from graphrag_dagster.settings.section import Section
@@ -56,9 +58,12 @@ def _checked(cron: str) -> str:
                     f"cron: {item!r} is no {name}; allowed are {least} to {most}, *, ranges as "
                     f"{least}-{most}, steps as */2, and lists with commas"
                 )
-    if parts[3] == "2" and parts[2] in {"30", "31"}:
-        raise ValueError(f"cron: February has no day {parts[2]}")
-    return " ".join(parts)
+    whole = " ".join(parts)
+    try:
+        CronSim(whole, datetime.now(UTC))
+    except CronSimError:
+        raise ValueError(f"cron: {whole!r} never comes; no such month has a day {parts[2]}") from None
+    return whole
 
 
 def _fits(item: str, least: int, most: int, words: tuple[str, ...]) -> bool:

@@ -28,7 +28,7 @@ class Watch:
         with dg.build_sensor_context(
             instance=self.instance,
             cursor=self.cursor,
-            resources={"corpora": CorpusStore(), "warehouse": Warehouse()},
+            resources={"graphrag_corpora": CorpusStore(), "graphrag_warehouse": Warehouse()},
         ) as context:
             found = corpora_sensor(context)
         assert isinstance(found, dg.SensorResult)

@@ -11,6 +11,7 @@ from graphrag_dagster import tables
 from graphrag_dagster.automation import finished_batches
 from graphrag_dagster.model_calls.batches import batching
 from graphrag_dagster.orchestration.dagster_instance import instance
+from graphrag_dagster.resources.reply_memory import ReplyMemory
 from graphrag_dagster.resources.warehouse import Warehouse
 from support.commands import Run
 from support.endpoint import Fault, Scripted, ScriptedEndpoint, name_pattern_script
@@ -201,7 +202,9 @@ def test_an_index_goes_on_from_batch_to_batch_until_it_is_done(
     while code == 5 and rounds < 12:
         with DagsterInstance.ephemeral() as instance:
             instance.add_dynamic_partitions("corpus", ["coast"])
-            result = finished_batches(build_sensor_context(instance))
+            result = finished_batches(
+                build_sensor_context(instance, resources={"graphrag_memory": ReplyMemory()})
+            )
             assert isinstance(result, SensorResult)
             asked = result.run_requests
             requested += len(asked or [])

@@ -59,6 +59,8 @@ def test_unicode_and_fallback(mark: bytes, encoding: str, shown: str) -> None:
         ("gb18030", "港口城市位于海边，非常美丽。人们喜欢在这里散步。"),
         ("big5", "港口城市位於海邊，非常美麗。人們喜歡在這裡散步。"),
         ("cp949", "항구 도시는 바다 근처에 있습니다."),
+        ("cp932", "ファイルをHTMLとして読み、PDFの一覧を作ります。"),
+        ("cp949", "HTML을 읽고 PDF의 목록을 만들 수 없습니다."),
         ("mac_roman", "Le café de l’hôtel était fermé. “Oui” — c’est ça."),
         ("cp850", "Le café de l'hôtel était fermé à midi."),
         ("cp437", "Für die Brücke fehlten noch achtzig Träger."),

@@ -27,6 +27,7 @@ from graphrag_dagster.operations.keeping.extractions import begin_replacing, reu
 from graphrag_dagster.resources.corpora import CorpusStore
 from graphrag_dagster.resources.io_manager import WarehouseIOManager
 from graphrag_dagster.resources.language import Language
+from graphrag_dagster.resources.reply_memory import ReplyMemory
 from graphrag_dagster.resources.warehouse import Warehouse
 from graphrag_dagster.settings import CorpusSettings, parse_settings
 from support.corpora import write_corpus
@@ -115,7 +116,7 @@ def corpus(home: Path) -> Path:
 
 def index(home: Path, corpora: Path | None = None) -> tuple[int, str]:
     """Extract the corpus into its file; gives the units taken over, and why not more."""
-    warehouse = Warehouse(path=str(home / "{corpus}.duckdb"))
+    warehouse, memory = Warehouse(path=str(home / "{corpus}.duckdb")), ReplyMemory()
     with dg.DagsterInstance.ephemeral() as instance:
         instance.add_dynamic_partitions("corpus", ["coast"])
         run = dg.materialize(
@@ -123,10 +124,11 @@ def index(home: Path, corpora: Path | None = None) -> tuple[int, str]:
             partition_key="coast",
             instance=instance,
             resources={
-                "corpora": CorpusStore(root=str(corpora or home / "corpora")),
-                "warehouse": warehouse,
-                "io_manager": WarehouseIOManager(warehouse=warehouse),
-                "language": Language(),
+                "graphrag_corpora": CorpusStore(root=str(corpora or home / "corpora")),
+                "graphrag_warehouse": warehouse,
+                "graphrag_io_manager": WarehouseIOManager(warehouse=warehouse),
+                "graphrag_memory": memory,
+                "graphrag_language": Language(memory=memory),
             },
         )
     (made,) = (

@@ -64,8 +64,11 @@ def test_a_run_makes_every_table_and_every_check_passes(indexed: Path) -> None:
     indexed_tables = [table for table in tables.ALL_TABLES if table.group not in EVALUATING]
     assert len(made) == len(indexed_tables) + 1
     shown = [metadata for metadata in made if "version" not in metadata]
-    assert all({"dagster/row_count", "sample", "seconds"} <= metadata.keys() for metadata in shown)
-    assert len(evaluations) == len(indexed_tables) + 10
+    assert all(
+        {"dagster/partition_row_count", "dagster/uri", "sample", "seconds"} <= metadata.keys()
+        for metadata in shown
+    )
+    assert len(evaluations) == len(indexed_tables) + 11
     assert all(evaluation.passed for evaluation in evaluations)
 
 

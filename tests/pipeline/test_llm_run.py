@@ -14,6 +14,7 @@ from graphrag_dagster.operations.asking.snapshot import open_snapshot
 from graphrag_dagster.resources.corpora import CorpusStore
 from graphrag_dagster.resources.language import Language
 from graphrag_dagster.resources.published import published
+from graphrag_dagster.resources.reply_memory import ReplyMemory
 from graphrag_dagster.resources.warehouse import Warehouse
 from search.questions import asked_of
 from support.endpoint import Fault, Scripted, ScriptedEndpoint, name_pattern_script
@@ -66,9 +67,7 @@ def test_a_model_does_every_task_and_nothing_twice(made: int, endpoint: Scripted
 @pytest.mark.usefixtures("modelled")
 def test_a_question_is_answered_with_citations_that_resolve() -> None:
     settings = CorpusStore().settings("coast")
-    session = Language(max_tokens=None, max_usd=None).session(
-        settings, corpus="coast", asset="ask", run_id="question"
-    )
+    session = Language(memory=ReplyMemory()).session(settings, corpus="coast", asset="ask", run_id="question")
     answer = global_search(
         asked_of(
             open_snapshot(Warehouse(), "coast"),

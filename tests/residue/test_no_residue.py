@@ -18,6 +18,7 @@ from graphrag_dagster.operations.keeping.residue import erase, gone_documents, n
 from graphrag_dagster.orchestration.dagster_history import purge_history
 from graphrag_dagster.orchestration.dagster_instance import instance
 from graphrag_dagster.resources.published import published
+from graphrag_dagster.resources.reply_memory import ReplyMemory
 from graphrag_dagster.resources.warehouse import Warehouse
 from support.endpoint import ScriptedEndpoint
 from support.gone import erase_and_publish, index_unpublished, traces
@@ -98,7 +99,7 @@ def test_nothing_is_erased_and_older_snapshots_stay_while_nothing_is_gone(enter:
     made = results()
     before = published(Warehouse(), "coast")
     run_job("coast")
-    assert erase(Warehouse(), "coast") is None
+    assert erase(Warehouse(), "coast", ReplyMemory().database()) is None
     assert results() == made
     assert (home / "warehouse" / "reports" / "coast").exists()
     assert not note_file(Warehouse(), "coast").exists()

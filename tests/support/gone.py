@@ -8,6 +8,7 @@ from graphrag_dagster.definitions import defs
 from graphrag_dagster.operations.keeping.residue import clear_older, erase
 from graphrag_dagster.orchestration.dagster_instance import instance
 from graphrag_dagster.resources.published import publish
+from graphrag_dagster.resources.reply_memory import ReplyMemory
 from graphrag_dagster.resources.warehouse import Warehouse
 
 SECRET = {
@@ -43,6 +44,6 @@ def index_unpublished(corpus: str = "coast") -> None:
 def erase_and_publish(corpus: str = "coast") -> None:
     """What the last step of an index does."""
     warehouse = Warehouse()
-    erase(warehouse, corpus)
+    erase(warehouse, corpus, ReplyMemory().database())
     made, _ = publish(warehouse, corpus)
     clear_older(warehouse, corpus, made.version)

@@ -2,27 +2,22 @@
 
 from hashlib import sha256
 
-from dagster import AssetExecutionContext, AssetKey, DataVersion, MaterializeResult, MetadataValue, asset
+from dagster import AssetExecutionContext, AssetKey, DataVersion, MaterializeResult, MetadataValue
 
 from graphrag_dagster.operations.evaluating.evaluation_report import SHOWN
 from graphrag_dagster.orchestration.code_versions.versions import code_version
-from graphrag_dagster.orchestration.declare import key_of, timed
-from graphrag_dagster.orchestration.hooks import HOOKS
-from graphrag_dagster.orchestration.partitions import CORPUS
+from graphrag_dagster.orchestration.declare import corpus_asset, key_of
 from graphrag_dagster.resources.corpora import CorpusStore
 from graphrag_dagster.resources.warehouse import Warehouse
 
 
-@asset(
+@corpus_asset(
     key=AssetKey(["evaluation", "report"]),
     group_name="evaluation",
     kinds={"html"},
-    hooks=HOOKS,
     deps=[key_of(table) for table in SHOWN],
-    partitions_def=CORPUS,
     code_version=code_version("evaluation/report", f"{__name__}:evaluation_report"),
 )
-@timed
 def evaluation_report(
     context: AssetExecutionContext, corpora: CorpusStore, warehouse: Warehouse
 ) -> MaterializeResult[None]:

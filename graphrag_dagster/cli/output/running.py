@@ -16,6 +16,7 @@ from graphrag_dagster.errors import GraphragError, WarehouseError
 from graphrag_dagster.orchestration.dagster_instance import instance
 from graphrag_dagster.orchestration.partitions import CORPUS
 from graphrag_dagster.orchestration.retrying import RETRIES_TAG
+from graphrag_dagster.resources.keys import resource_key
 
 #: Exit code of a run that is finished but lacks something a model was to give.
 INCOMPLETE = 3
@@ -112,7 +113,9 @@ def run_job(
                 tags={RETRIES_TAG: "0"},
                 run_config={
                     **_QUIET,
-                    "resources": {key: {"config": dict(given)} for key, given in config.items()},
+                    "resources": {
+                        resource_key(name): {"config": dict(given)} for name, given in config.items()
+                    },
                 },
             )
         except DagsterError as error:

@@ -34,8 +34,9 @@ _ALPHABETS = (
     frozenset("éëïóöüáèê"),
     frozenset("áéíóúàèìòùâêîôûŵŷ"),
 )
-_LATIN = "\x00-\u024f\u1e00-\u1eff"
-_TWO_SCRIPTS = re.compile(rf"[A-Za-z](?=[^\W\d_])[^{_LATIN}]|(?=[^\W\d_])[^{_LATIN}][A-Za-z]")
+#: Latin letters, and the East Asian characters, which stand beside them without a space.
+_BESIDE_LATIN = "\x00-\u024f\u1e00-\u1eff\u2e80-\uffff"
+_TWO_SCRIPTS = re.compile(rf"[A-Za-z](?=[^\W\d_])[^{_BESIDE_LATIN}]|(?=[^\W\d_])[^{_BESIDE_LATIN}][A-Za-z]")
 #: A sign between two letters, or a capital after a small letter: most likely letters of another encoding.
 _NO_WORD = re.compile(
     r"\ufffd|[^\W\d_](?![’‘·´\u00ad–—…])[^\w\x00-\x7f][^\W\d_]|[^\W\d_][¹²³½¼¾]|[a-zß-ÿ][À-Þ]"

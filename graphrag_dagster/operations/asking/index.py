@@ -32,6 +32,7 @@ from graphrag_dagster.operations.asking.snapshot import open_published
 from graphrag_dagster.resources.corpora import CorpusStore
 from graphrag_dagster.resources.language import Language
 from graphrag_dagster.resources.published import published
+from graphrag_dagster.resources.reply_memory import ReplyMemory
 from graphrag_dagster.resources.warehouse import Warehouse
 from graphrag_dagster.settings import CorpusSettings
 
@@ -67,15 +68,23 @@ class Index:
     It holds no lock: runs go on while it is asked. Several threads may ask at once.
     """
 
-    def __init__(self, name: str, searcher: Searcher, settings: CorpusSettings, version: str) -> None:
+    def __init__(
+        self, name: str, searcher: Searcher, settings: CorpusSettings, version: str, memory: ReplyMemory
+    ) -> None:
         self.name = name
         self.version = version
         self.searcher = searcher
         self._settings = settings
+        self._memory = memory
 
     @classmethod
     def open(
-        cls, name: str, *, corpora: CorpusStore | None = None, warehouse: Warehouse | None = None
+        cls,
+        name: str,
+        *,
+        corpora: CorpusStore | None = None,
+        warehouse: Warehouse | None = None,
+        memory: ReplyMemory | None = None,
     ) -> "Index":
         """Open what the last complete run of a corpus published, else what the warehouse holds.
 
@@ -83,6 +92,7 @@ class Index:
             name: the corpus.
             corpora: where corpora lie; default: as the environment says.
             warehouse: where their tables lie; default: as the environment says.
+            memory: where replies are remembered; default: as the environment says.
 
         Raises:
             CorpusError: there is no such corpus.
@@ -96,7 +106,7 @@ class Index:
         version = found.index if found else unpublished
         count = get_tokenizer(settings.text_units.encoding).count
         searcher = Searcher(index, options_of(settings), count, Support(shared_static()))
-        return cls(name, searcher, settings, version)
+        return cls(name, searcher, settings, version, memory or ReplyMemory())
 
     @staticmethod
     def names() -> list[str]:
@@ -172,7 +182,9 @@ class Index:
 
     def _session(self) -> Session:
         run_id = str(uuid.uuid4())
-        return Language().session(self._settings, corpus=self.name, asset="ask", run_id=run_id)
+        return Language(memory=self._memory).session(
+            self._settings, corpus=self.name, asset="ask", run_id=run_id
+        )
 
     def search_entities(self, query: str, limit: int = 10) -> list[EntityHit]:
         """Return the entities that a query is about, best first.

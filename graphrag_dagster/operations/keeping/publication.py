@@ -7,8 +7,10 @@ from typing import Any
 from dagster import AssetRecordsFilter, DagsterEventType, DagsterInstance
 
 from graphrag_dagster import tables
+from graphrag_dagster.model_calls.memory.database import Database
 from graphrag_dagster.operations.keeping.residue import clear_older, erase
 from graphrag_dagster.orchestration.declare import key_of
+from graphrag_dagster.resources.io_manager import stored_at
 from graphrag_dagster.resources.published import Origin, Published, publish, snapshots
 from graphrag_dagster.resources.warehouse import Warehouse
 from graphrag_dagster.tables import Table
@@ -28,7 +30,7 @@ class Publication:
     def metadata(self) -> dict[str, Any]:
         """What Dagster shows of it."""
         return {
-            "file": str(self.snapshot.file),
+            **stored_at(self.snapshot.file),
             "version": self.snapshot.version,
             "index": self.snapshot.index,
             "changed": self.changed,
@@ -38,7 +40,9 @@ class Publication:
         }
 
 
-def publish_index(warehouse: Warehouse, corpus: str, origin: Origin, fresh: Collection[Table]) -> Publication:
+def publish_index(
+    warehouse: Warehouse, corpus: str, origin: Origin, fresh: Collection[Table], memory: Database
+) -> Publication:
     """Publish the tables of the index; what came only from documents that are gone leaves the files.
 
     Args:
@@ -46,8 +50,9 @@ def publish_index(warehouse: Warehouse, corpus: str, origin: Origin, fresh: Coll
         corpus: its name.
         origin: what they were made with.
         fresh: the tables of the index.
+        memory: the remembered replies.
     """
-    erased = erase(warehouse, corpus)
+    erased = erase(warehouse, corpus, memory)
     made, changed = publish(warehouse, corpus, origin, fresh=fresh)
     cleared = clear_older(warehouse, corpus, made.version)
     gone = {**erased.metadata(), "snapshots_deleted": len(cleared)} if erased else {}

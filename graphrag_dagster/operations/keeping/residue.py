@@ -23,11 +23,10 @@ from graphrag_dagster import tables
 from graphrag_dagster.catalogue.registry import stages_made, users_of
 from graphrag_dagster.core.ids import stable_id
 from graphrag_dagster.errors import WarehouseError
-from graphrag_dagster.model_calls.memory.database import database_at
+from graphrag_dagster.model_calls.memory.database import Database
 from graphrag_dagster.model_calls.memory.upkeep import Pruned, Upkeep
 from graphrag_dagster.resources.compaction import Compacted, compact
 from graphrag_dagster.resources.durable import write_durably
-from graphrag_dagster.resources.home import memory_file
 from graphrag_dagster.resources.opening import CONFIG
 from graphrag_dagster.resources.published.manifest import folder_of
 from graphrag_dagster.resources.warehouse import Warehouse
@@ -92,12 +91,17 @@ def gone_documents(warehouse: Warehouse, corpus: str) -> set[str]:
     return gone
 
 
-def erase(warehouse: Warehouse, corpus: str) -> Erased | None:
+def erase(warehouse: Warehouse, corpus: str, memory: Database) -> Erased | None:
     """Erase what may come from gone documents, if any are gone; to be called when the index is made anew.
 
     Tables of questions, answers, evaluation and studies were made from the older index as a whole: what of
     them speaks of a document cannot be told from what does not, so all of them go, as if never made. So do
     the replies that made them, and what tables an earlier version of this package left in its schemas.
+
+    Args:
+        warehouse: the corpora's files.
+        corpus: its name.
+        memory: the remembered replies.
 
     Returns:
         what was done; None where no document is gone.
@@ -110,7 +114,7 @@ def erase(warehouse: Warehouse, corpus: str) -> Erased | None:
     if not gone:
         return None
     dropped = _drop_made_from_index(warehouse, corpus)
-    pruned = Upkeep(database_at(memory_file())).prune(corpus, assets=users_of("index"))
+    pruned = Upkeep(memory).prune(corpus, assets=users_of("index"))
     return Erased(len(gone), tuple(dropped), pruned, compact(warehouse, corpus))
 
 

@@ -37,10 +37,11 @@ PARTS: Mapping[str, Part] = MappingProxyType(
         "catalogue": Part.LEADS,
         "catalogue.formats": Part.DECLARES,
         # Who looks something up, names it; these would lead from each thing to all.
-        "catalogue.registry:_KINDS": Part.NONE,
         "catalogue.registry:added": Part.NONE,
         "catalogue.ways": Part.DECLARES,
         "cli": Part.NONE,
+        "component": Part.NONE,
+        "composition": Part.NONE,
         "core": Part.DECIDES,
         "core.accounting": Part.NONE,
         # What is said of a way of answering: how it answers decides no report.

@@ -1,0 +1,146 @@
+"""The pipeline as a component: ``defs.yaml`` adds it to a Dagster project.
+
+Tools of Dagster import this in every project whose environment has the package, so the pipeline itself is
+imported when definitions are built.
+"""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from dagster import (
+    Component,
+    ComponentLoadContext,
+    ComponentTypeSpec,
+    DagsterInvalidDefinitionError,
+    Definitions,
+    Model,
+    Resolvable,
+    Scaffolder,
+    ScaffoldRequest,
+    scaffold_component,
+    scaffold_with,
+)
+from pydantic import BaseModel, Field
+
+from graphrag_dagster.orchestration.executors import DEFAULT, ExecutorName, executor_named
+from graphrag_dagster.resources.home import Places
+
+
+class ScaffoldParams(BaseModel):
+    """What may be said when an instance is scaffolded."""
+
+    home: str = Field("graphrag", description="folder of corpora, tables and remembered replies")
+
+
+class GraphRagScaffolder(Scaffolder[ScaffoldParams]):
+    """Writes a ``defs.yaml`` with a home, and every other attribute as a comment."""
+
+    @classmethod
+    def get_scaffold_params(cls) -> type[ScaffoldParams]:
+        """What may be said on the command line."""
+        return ScaffoldParams
+
+    def scaffold(self, request: ScaffoldRequest[ScaffoldParams]) -> None:
+        """Write the file; a form without comments where it is Python, or is added to another file."""
+        if request.append or request.scaffold_format != "yaml":
+            scaffold_component(request, request.params.model_dump())
+            return
+        lines = [f"type: {request.type_name}", "", "attributes:", *_commented(request.params.model_dump())]
+        (request.target_path / "defs.yaml").write_text("\n".join(lines) + "\n", encoding="utf-8")
+
+
+@scaffold_with(GraphRagScaffolder)
+class GraphRagComponent(Component, Model, Resolvable):
+    """The whole GraphRAG pipeline: assets, checks, jobs, sensors, a schedule and their resources.
+
+    A project can have one: its asset keys, jobs and sensors have fixed names.
+    """
+
+    home: str | None = Field(
+        None,
+        description="Folder of corpora, tables and remembered replies, relative to the project; default: "
+        "as the environment says",
+        examples=["graphrag"],
+    )
+    corpora: str | None = Field(
+        None,
+        description="Folder with a folder for each corpus; default: corpora in the home",
+        examples=["docs"],
+    )
+    warehouse: str | None = Field(
+        None,
+        description="DuckDB file of a corpus, with {corpus}; default: warehouse/{corpus}.duckdb in the home",
+        examples=["/data/graphrag/{corpus}.duckdb"],
+    )
+    cache: str | None = Field(
+        None,
+        description="File of remembered replies; default: cache/replies.sqlite in the home",
+        examples=["/data/replies.sqlite"],
+    )
+    max_tokens: int | None = Field(
+        None, ge=0, description="Most tokens, in and out, of a run; default: no limit", examples=[2000000]
+    )
+    max_usd: float | None = Field(
+        None, ge=0, description="Most US dollars of a run; default: no limit", examples=[5.0]
+    )
+    executor: ExecutorName = Field(
+        DEFAULT, description="Where the steps of the jobs are carried out", examples=["multiprocess"]
+    )
+    owners: list[str] = Field(
+        [],
+        description="Owners of every asset: addresses, or teams",
+        examples=[["team:search", "ada@example.org"]],
+    )
+    group_prefix: str = Field(
+        "", description="Before the name of every asset group, e.g. graphrag_", examples=["graphrag_"]
+    )
+
+    @classmethod
+    def get_spec(cls) -> ComponentTypeSpec:
+        """What tools show of the component."""
+        return ComponentTypeSpec(
+            tags=["graphrag", "duckdb"],
+            produces=["asset", "asset_check", "job", "schedule", "sensor", "resource"],
+        )
+
+    def build_defs(self, context: ComponentLoadContext) -> Definitions:
+        """The definitions of the pipeline, as the attributes say.
+
+        Raises:
+            DagsterInvalidDefinitionError: the project has a second instance.
+            SettingsError: the package that the executor comes with is not installed.
+        """
+        from graphrag_dagster.composition import compose
+
+        if len(context.component_tree.get_all_components(of_type=GraphRagComponent)) > 1:
+            raise DagsterInvalidDefinitionError(
+                "this project has more than one GraphRagComponent, and its assets and jobs have fixed names; "
+                "put all corpora into one home, where each is a partition, or make the second a code "
+                "location of its own"
+            )
+        return compose(
+            self._places(context.project_root),
+            max_tokens=self.max_tokens,
+            max_usd=self.max_usd,
+            executor=executor_named(self.executor),
+            owners=self.owners,
+            group_prefix=self.group_prefix,
+        )
+
+    def _places(self, project: Path) -> Places:
+        below = Places() if self.home is None else Places.below(project / self.home)
+        return Places(
+            corpora=str(project / self.corpora) if self.corpora else below.corpora,
+            warehouse=str(project / self.warehouse) if self.warehouse else below.warehouse,
+            memory=str(project / self.cache) if self.cache else below.memory,
+        )
+
+
+def _commented(given: dict[str, Any]) -> Iterator[str]:
+    """Every attribute with its meaning, those that are not given as comments."""
+    for name, field in GraphRagComponent.model_fields.items():
+        mark, value = ("", given[name]) if name in given else ("# ", (field.examples or [None])[0])
+        yield f"  # {field.description}"
+        yield f"  {mark}{name}: {json.dumps(value)}"
