@@ -14,7 +14,7 @@ from graphrag_dagster.errors import WarehouseError
 from graphrag_dagster.orchestration.partitions import CORPUS
 from graphrag_dagster.resources.home import Places
 
-PAGE = Path(__file__).parents[2] / "docs" / "how-to" / "existing_dagster_project.md"
+PAGE = Path(__file__).parents[2] / "docs" / "dagster_project.md"
 
 
 def printed() -> Mapping[str, Any]:
