@@ -10,6 +10,7 @@ from typing import Any
 import dagster as dg
 import pytest
 import yaml
+from dagster._core.storage.defs_state.base import set_defs_state_storage
 from dagster.components.testing import DefsFolderSandbox, create_defs_folder_sandbox
 
 import graphrag_dagster
@@ -43,7 +44,8 @@ def own():
 
 @pytest.fixture
 def project() -> Iterator[DefsFolderSandbox]:
-    with create_defs_folder_sandbox() as sandbox:
+    # An instance that another test left open would be asked for components, and is gone by now.
+    with set_defs_state_storage(None), create_defs_folder_sandbox() as sandbox:
         yield sandbox
 
 
