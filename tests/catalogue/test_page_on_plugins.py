@@ -131,7 +131,7 @@ def test_a_way_of_answering_in_one_file_is_known_everywhere(coast: Path, site: P
 
     answer = json.loads(told["asked"][1])
     assert (answer["method"], answer["refused"]) == ("titled", False)
-    assert {one["path"] for one in answer["sources"]} == {"institute/letter.txt"}
+    assert {one["evidence"]["path"] for one in answer["sources"]} == {"institute/letter.txt"}
     assert told["capitals"] == "titled"
     assert told["none"].endswith("C3, TS, SS, titled")
 
