@@ -40,7 +40,8 @@ def test_sources_are_printed_with_what_they_rest_on(capsys: pytest.CaptureFixtur
 def test_the_tree_leads_to_what_a_statement_rests_on(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("COLUMNS", "200")
+    # What the environment said when the console was made would hold otherwise.
+    monkeypatch.setattr(OUT, "_width", 200)
     OUT.print(answer_tree(ANSWER))
     lines = [re.sub(r"^[│├└─\s]+", "", line).rstrip() for line in capsys.readouterr().out.splitlines()]
     first = lines.index("[1] report “The strike” r1")
