@@ -136,7 +136,7 @@ class Triple(_Evidence):
             "" if self.row is None else f"row {self.row}",
             _folded(f"{self.subject} – {self.object}: {self.predicate}"),
             verbatim=False,
-            remark="extracted; no words were found that say so",
+            remark="extracted; no words were found that name both ends",
         )
 
 

@@ -22,7 +22,7 @@ ANSWER = Answer(
     ),
     statements=(Statement("She did.", (1, 2, 3), 0.5, supported=True),),
 )  # fmt: skip
-REMARK = "(extracted; no words were found that say so)"
+REMARK = "(extracted; no words were found that name both ends)"
 
 
 def test_sources_are_printed_with_what_they_rest_on(capsys: pytest.CaptureFixture[str]) -> None:

@@ -283,7 +283,7 @@ def test_a_cited_relationship_without_words_is_shown_as_a_triple(
     )
     code, out, _ = run("why", "people", "answer", "Who saw Cy?")
     assert code == 0
-    told = "a/one.txt: Bob – Cy: BOB and CY (extracted; no words were found that say so)"
+    told = "a/one.txt: Bob – Cy: BOB and CY (extracted; no words were found that name both ends)"
     assert told in " ".join(out.replace("│", " ").split())
 
 

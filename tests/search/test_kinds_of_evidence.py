@@ -60,7 +60,7 @@ def test_a_relationship_without_words_rests_on_itself_and_supports_nothing(index
         "t1", "v", "Orrin Vask", "He employs\nher", "w", "Selma Dray", "e", "Staff", "b/staff.csv", 3, "t"
     )
     assert source.evidence.line == (
-        "b/staff.csv, row 3: Orrin Vask – Selma Dray: He employs her (extracted; no words were found that say so)"
+        "b/staff.csv, row 3: Orrin Vask – Selma Dray: He employs her (extracted; no words were found that name both ends)"
     )
     assert source.similarity is None
     assert [(one.supported, one.similarity) for one in made.statements] == [(False, 0.0)]

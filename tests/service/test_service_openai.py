@@ -61,7 +61,7 @@ def test_what_rests_on_no_words_says_so(client: OpenAI, library: FaultyLibrary) 
     library.sources = (replace(SOURCE, kind="relationship", evidence=TRIPLE), bare)
     told = client.chat.completions.create(model="coast:local", messages=ASKED)  # type: ignore[arg-type]
     assert (told.choices[0].message.content or "").partition("Sources:\n\n")[2] == (
-        "- [1] news/strike.md: Hanna Quill – Dockers Union: She led it (extracted; no words were found that say so)\n"
+        "- [1] news/strike.md: Hanna Quill – Dockers Union: She led it (extracted; no words were found that name both ends)\n"
         "- [2] The strike"
     )
 
