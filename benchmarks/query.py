@@ -34,7 +34,6 @@ from random_graph import random_graph
 from graphrag_dagster import Index, tables
 from graphrag_dagster.catalogue.ways import WAYS, at_level
 from graphrag_dagster.cli.output.running import run_job
-from graphrag_dagster.core.evidence import Words
 from graphrag_dagster.core.language.embedders import StaticEmbedder
 from graphrag_dagster.core.search.asked import Basis
 from graphrag_dagster.core.search.context.answer import Source
@@ -43,6 +42,7 @@ from graphrag_dagster.core.search.methods.global_search import chunks_of
 from graphrag_dagster.core.search.methods.local import Ranked, local_context
 from graphrag_dagster.core.search.options import SearchOptions, Shares
 from graphrag_dagster.core.search.retrieval.retriever import Retriever
+from graphrag_dagster.core.text.evidence import Words
 from graphrag_dagster.core.text.tokens import get_tokenizer
 from graphrag_dagster.resources.published import publish
 from graphrag_dagster.resources.warehouse import Warehouse

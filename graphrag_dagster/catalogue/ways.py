@@ -97,7 +97,7 @@ class Way:
 
 
 _METHODS = "graphrag_dagster.core.search.methods"
-_SIZES = "graphrag_dagster.core.search.sizes"
+_SIZES = "graphrag_dagster.core.search.methods.sizes"
 
 _FORM = ("engine", "context_tokens", "response_type", "general_knowledge")
 _MAPPED = (*_FORM, "unit")

@@ -17,7 +17,7 @@ from jinja2.sandbox import SandboxedEnvironment
 
 from graphrag_dagster import tables
 from graphrag_dagster.errors import WarehouseError
-from graphrag_dagster.resources.duckdb_messages import line_of
+from graphrag_dagster.resources.duckdb_files.duckdb_messages import line_of
 from graphrag_dagster.resources.warehouse import qualified
 from graphrag_dagster.tables import VECTOR, Table
 

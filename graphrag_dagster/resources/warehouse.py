@@ -14,12 +14,12 @@ import polars as pl
 from dagster import ConfigurableResource
 
 from graphrag_dagster.errors import DamagedError, HeldError, WarehouseError
-from graphrag_dagster.resources import migrations
 from graphrag_dagster.resources.corpora import check_name
-from graphrag_dagster.resources.damage import damage_told
-from graphrag_dagster.resources.duckdb_messages import holder_of, is_busy
+from graphrag_dagster.resources.duckdb_files import migrations
+from graphrag_dagster.resources.duckdb_files.damage import damage_told
+from graphrag_dagster.resources.duckdb_files.duckdb_messages import holder_of, is_busy
+from graphrag_dagster.resources.duckdb_files.opening import attaching, open_alone, open_often
 from graphrag_dagster.resources.home import warehouse_template
-from graphrag_dagster.resources.opening import attaching, open_alone, open_often
 from graphrag_dagster.tables import VECTOR, Column, Table
 
 _T = TypeVar("_T")

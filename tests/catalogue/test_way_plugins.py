@@ -26,7 +26,7 @@ def answer(asked):
     raise NotImplementedError
 
 def way(name, **more):
-    return Way(name, "nothing", answer, "graphrag_dagster.core.search.sizes:one_call", **more)
+    return Way(name, "nothing", answer, "graphrag_dagster.core.search.methods.sizes:one_call", **more)
 
 """
 #: Module and entry point, and what is said of it.
@@ -84,9 +84,9 @@ def level(asked):
     from graphrag_dagster.core.search.context.answer import Answer
     return Answer(asked.question, asked.way.name, asked.level, "a text", "extractive")
 
-LEVEL = Way("level", "a level", level, "graphrag_dagster.core.search.sizes:whole", levelled=True)
-EVERY = Way("every", "a text", level, "graphrag_dagster.core.search.sizes:one_call", condition=True)
-TEXT = Way("text", "a text", lambda asked: "a text", "graphrag_dagster.core.search.sizes:one_call")
+LEVEL = Way("level", "a level", level, "graphrag_dagster.core.search.methods.sizes:whole", levelled=True)
+EVERY = Way("every", "a text", level, "graphrag_dagster.core.search.methods.sizes:one_call", condition=True)
+TEXT = Way("text", "a text", lambda asked: "a text", "graphrag_dagster.core.search.methods.sizes:one_call")
 LOST = Way("lost", "nothing", "levelled:no_such", "levelled:no_such")
 """
 
@@ -151,7 +151,9 @@ def test_what_answers_is_a_function_or_names_one(target: object) -> None:
         Way("mine", "nothing", len, target)
 
 
-@pytest.mark.parametrize("target", ["no_such_module:answer", "graphrag_dagster.core.search.sizes:no_such"])
+@pytest.mark.parametrize(
+    "target", ["no_such_module:answer", "graphrag_dagster.core.search.methods.sizes:no_such"]
+)
 def test_a_function_that_is_not_there_is_named(target: str) -> None:
     with pytest.raises(CatalogueError, match=f"{target} cannot be loaded"):
         registry.loaded(target)

@@ -6,8 +6,8 @@ import pytest
 
 from graphrag_dagster.cli.commands.asking import answer_tree, print_answer
 from graphrag_dagster.cli.output.console import OUT
-from graphrag_dagster.core.evidence import Triple, Words
 from graphrag_dagster.core.search.context.answer import Answer, Source, Statement
+from graphrag_dagster.core.text.evidence import Triple, Words
 
 WORDS = Words(
     "d1", "The [strike]", "news/s.md", "u1", 3, 37, "Hanna Quill led\nthe [b]Dockers[/b].", after=" So."

@@ -6,8 +6,8 @@ import polars as pl
 import pytest
 
 from graphrag_dagster import tables
-from graphrag_dagster.core.evidence import Triple
 from graphrag_dagster.core.lineage.steps import Step
+from graphrag_dagster.core.text.evidence import Triple
 from graphrag_dagster.errors import QuestionError, WarehouseError
 from graphrag_dagster.operations.asking.lineage import impact, why
 from graphrag_dagster.resources.warehouse import Warehouse

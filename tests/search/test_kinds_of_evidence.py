@@ -7,14 +7,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from graphrag_dagster import tables
-from graphrag_dagster.core.evidence import Triple, Words
 from graphrag_dagster.core.language.tasks import ContextUnit, FinalAnswer
-from graphrag_dagster.core.passages import Passage
 from graphrag_dagster.core.search.context.answer import Answer, Source
 from graphrag_dagster.core.search.context.citing import CitedText, cite
 from graphrag_dagster.core.search.context.index import IndexSnapshot
 from graphrag_dagster.core.search.context.local_units import LocalUnits
 from graphrag_dagster.core.search.records import AnswerRows
+from graphrag_dagster.core.text.evidence import Triple, Words
+from graphrag_dagster.core.text.passages import Passage
 from search.index_frames import DOCUMENT, filled, index_of
 
 PASSAGE = Passage("u", 0, "d", "Doc", "a/doc.txt", None, 5, DOCUMENT)

@@ -4,11 +4,11 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
-from graphrag_dagster.core.evidence import Triple, Words
 from graphrag_dagster.core.language.answer_form import AnswerForm
 from graphrag_dagster.core.language.tasks import Usage
-from graphrag_dagster.core.passages import Passage
 from graphrag_dagster.core.search.context.answer import Answer, Source
+from graphrag_dagster.core.text.evidence import Triple, Words
+from graphrag_dagster.core.text.passages import Passage
 from graphrag_dagster.errors import CorpusError, EndpointError, QuestionError, SettingsError, WarehouseError
 from graphrag_dagster.operations.asking.index import EntityHit, ReportText
 from graphrag_dagster.service.guarding.settings import ServiceSettings

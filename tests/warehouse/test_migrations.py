@@ -9,7 +9,7 @@ from graphrag_dagster import tables
 from graphrag_dagster.cli.output.running import run_job
 from graphrag_dagster.core.ids import stable_id
 from graphrag_dagster.errors import WarehouseError
-from graphrag_dagster.resources import migrations
+from graphrag_dagster.resources.duckdb_files import migrations
 from graphrag_dagster.resources.integrity import violations
 from graphrag_dagster.resources.warehouse import Warehouse
 from support.tables_of import contents

@@ -5,8 +5,8 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from graphrag_dagster.resources.duckdb_messages import is_busy
-from graphrag_dagster.resources.opening import Opened, open_alone, open_often
+from graphrag_dagster.resources.duckdb_files.duckdb_messages import is_busy
+from graphrag_dagster.resources.duckdb_files.opening import Opened, open_alone, open_often
 
 
 @pytest.fixture

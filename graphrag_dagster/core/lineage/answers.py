@@ -6,13 +6,13 @@ from typing import Any
 
 import polars as pl
 
-from graphrag_dagster.core.evidence import Triple
 from graphrag_dagster.core.lineage.instances import quoted
 from graphrag_dagster.core.lineage.rows import Rows
 from graphrag_dagster.core.lineage.steps import Step
 from graphrag_dagster.core.lineage.titles import titles_of
 from graphrag_dagster.core.lineage.units import units_of
-from graphrag_dagster.core.passages import Passage, triple_of
+from graphrag_dagster.core.text.evidence import Triple
+from graphrag_dagster.core.text.passages import Passage, triple_of
 
 _MARKS = re.compile(r"(?:\s*\[\d+(?:,\s*\d+)*\])+")
 _HEADING = re.compile(r"(?:#{1,6}\s.*|\*\*[^*]*\*\*:?)\Z")

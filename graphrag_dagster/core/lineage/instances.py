@@ -5,11 +5,11 @@ from typing import Any
 
 import polars as pl
 
-from graphrag_dagster.core.evidence import Words
 from graphrag_dagster.core.lineage.rows import Rows
 from graphrag_dagster.core.lineage.steps import Step
 from graphrag_dagster.core.lineage.units import in_corpus_order, units_of
-from graphrag_dagster.core.passages import Passage
+from graphrag_dagster.core.text.evidence import Words
+from graphrag_dagster.core.text.passages import Passage
 
 _MENTIONS = "extraction.gleaned_entities"
 _STATEMENTS = "extraction.gleaned_relationships"

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from graphrag_dagster.core.evidence import Evidence
+from graphrag_dagster.core.text.evidence import Evidence
 
 
 @dataclass(frozen=True, slots=True)

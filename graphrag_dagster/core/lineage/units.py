@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping
 import polars as pl
 
 from graphrag_dagster.core.lineage.rows import Rows
-from graphrag_dagster.core.passages import Passage, passages_of
+from graphrag_dagster.core.text.passages import Passage, passages_of
 
 _UNITS = "corpus.text_chunks"
 _COLUMNS = ("text_unit_id", "human_readable_id", "document_id", "start_char", "text")

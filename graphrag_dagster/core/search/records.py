@@ -6,9 +6,9 @@ from typing import Any
 
 import polars as pl
 
-from graphrag_dagster.core.evidence import Words
 from graphrag_dagster.core.ids import stable_id
 from graphrag_dagster.core.search.context.answer import Answer, Source
+from graphrag_dagster.core.text.evidence import Words
 
 
 @dataclass(slots=True)

@@ -17,7 +17,6 @@ from graphrag_dagster.core.language.answer_form import AnswerForm
 from graphrag_dagster.core.language.embedders import shared_static
 from graphrag_dagster.core.language.exploring import Explorer, ReportRater
 from graphrag_dagster.core.language.tasks import Answerer, Turn
-from graphrag_dagster.core.passages import Passage
 from graphrag_dagster.core.search.context.answer import Answer
 from graphrag_dagster.core.search.context.levels import level_of
 from graphrag_dagster.core.search.context.question import checked
@@ -25,6 +24,7 @@ from graphrag_dagster.core.search.context.support import Support
 from graphrag_dagster.core.search.options import SearchOptions, Shares
 from graphrag_dagster.core.search.searcher import Searcher
 from graphrag_dagster.core.text.embedder import Embedder
+from graphrag_dagster.core.text.passages import Passage
 from graphrag_dagster.core.text.tokens import get_tokenizer
 from graphrag_dagster.engines.session import Session
 from graphrag_dagster.errors import QuestionError

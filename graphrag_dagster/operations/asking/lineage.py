@@ -15,7 +15,7 @@ from graphrag_dagster.core.lineage.why import WhyKind
 from graphrag_dagster.core.lineage.why import why as why_of
 from graphrag_dagster.errors import WarehouseError
 from graphrag_dagster.resources import published
-from graphrag_dagster.resources.earlier_contexts import rows_shown
+from graphrag_dagster.resources.duckdb_files.earlier_contexts import rows_shown
 from graphrag_dagster.resources.warehouse import Reader, Warehouse, qualified
 from graphrag_dagster.tables import Table
 

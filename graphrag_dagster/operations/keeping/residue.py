@@ -26,8 +26,8 @@ from graphrag_dagster.errors import WarehouseError
 from graphrag_dagster.model_calls.memory.database import Database
 from graphrag_dagster.model_calls.memory.upkeep import Pruned, Upkeep
 from graphrag_dagster.resources.compaction import Compacted, compact
+from graphrag_dagster.resources.duckdb_files.opening import CONFIG
 from graphrag_dagster.resources.durable import write_durably
-from graphrag_dagster.resources.opening import CONFIG
 from graphrag_dagster.resources.published.manifest import folder_of
 from graphrag_dagster.resources.warehouse import Warehouse
 

@@ -16,7 +16,7 @@ import duckdb
 
 from graphrag_dagster.core.files.columns import once_each
 from graphrag_dagster.errors import QuestionError
-from graphrag_dagster.resources.duckdb_messages import is_damage, missing_column, missing_table
+from graphrag_dagster.resources.duckdb_files.duckdb_messages import is_damage, missing_column, missing_table
 from graphrag_dagster.resources.published import reading
 from graphrag_dagster.resources.warehouse import Warehouse
 from graphrag_dagster.tables import ALL_TABLES

@@ -50,7 +50,7 @@ PARTS: Mapping[str, Part] = MappingProxyType(
         "core.files.own_folders": Part.NONE,
         "core.printable": Part.NONE,
         "core.progress": Part.NONE,
-        "core.search.sizes": Part.NONE,
+        "core.search.methods.sizes": Part.NONE,
         "core.system_errors": Part.NONE,
         "core.waiting": Part.NONE,
         "dbt_like_sql": Part.NONE,

@@ -13,8 +13,8 @@ from graphrag_dagster import tables
 from graphrag_dagster.catalogue.registry import stages_made
 from graphrag_dagster.catalogue.ways import INDEX_TABLES
 from graphrag_dagster.errors import WarehouseError
-from graphrag_dagster.resources.duckdb_messages import is_busy
-from graphrag_dagster.resources.opening import CONFIG, attaching
+from graphrag_dagster.resources.duckdb_files.duckdb_messages import is_busy
+from graphrag_dagster.resources.duckdb_files.opening import CONFIG, attaching
 from graphrag_dagster.resources.published.manifest import Published
 from graphrag_dagster.resources.published.origin import Accounts
 from graphrag_dagster.resources.published.reading import unlocked_copy

@@ -9,10 +9,10 @@ from mcp.types import ToolAnnotations
 from pydantic import BaseModel, Field
 
 from graphrag_dagster import __version__
-from graphrag_dagster.core.evidence import Evidence
 from graphrag_dagster.core.language.tasks import Engine, Usage
 from graphrag_dagster.core.printable import printable
 from graphrag_dagster.core.search.context.answer import Answer
+from graphrag_dagster.core.text.evidence import Evidence
 from graphrag_dagster.service.asking import Question
 from graphrag_dagster.service.backend import Backend
 from graphrag_dagster.service.guarding.errors import refusal_of

@@ -4,8 +4,8 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from graphrag_dagster.catalogue.registry import quotes
-from graphrag_dagster.core.evidence import Evidence
 from graphrag_dagster.core.language.tasks import Engine, Usage
+from graphrag_dagster.core.text.evidence import Evidence
 
 #: Heading of an answer without a model.
 QUOTATIONS = "Quotations from the documents that are near to the question; no model was asked."

@@ -7,9 +7,9 @@ from typing import Any, Concatenate, ParamSpec, TypeVar
 
 import polars as pl
 
-from graphrag_dagster.core.evidence import Triple
 from graphrag_dagster.core.language.tasks import Quote
-from graphrag_dagster.core.passages import Passage, passages_of, triple_of
+from graphrag_dagster.core.text.evidence import Triple
+from graphrag_dagster.core.text.passages import Passage, passages_of, triple_of
 
 T = TypeVar("T")
 P = ParamSpec("P")

@@ -7,7 +7,7 @@ from typing import Any
 
 import polars as pl
 
-from graphrag_dagster.core.evidence import Triple, Words
+from graphrag_dagster.core.text.evidence import Triple, Words
 from graphrag_dagster.core.text.sentences import sentence_spans
 from graphrag_dagster.core.text.spans import Span
 

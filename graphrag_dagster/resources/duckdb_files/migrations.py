@@ -14,7 +14,7 @@ from pathlib import Path
 import duckdb
 
 from graphrag_dagster.errors import WarehouseError
-from graphrag_dagster.resources.earlier_contexts import parts_shown
+from graphrag_dagster.resources.duckdb_files.earlier_contexts import parts_shown
 
 _Step = Callable[[duckdb.DuckDBPyConnection], None]
 

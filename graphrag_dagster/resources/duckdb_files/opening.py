@@ -13,7 +13,7 @@ from typing import Any
 
 import duckdb
 
-from graphrag_dagster.resources.duckdb_messages import OPEN_OTHERWISE
+from graphrag_dagster.resources.duckdb_files.duckdb_messages import OPEN_OTHERWISE
 
 CONFIG: dict[str, Any] = {"python_enable_replacements": False}
 _ALIAS = "opened"

@@ -7,7 +7,7 @@ from pathlib import Path
 import duckdb
 
 from graphrag_dagster.errors import DamagedError
-from graphrag_dagster.resources.duckdb_messages import is_damage
+from graphrag_dagster.resources.duckdb_files.duckdb_messages import is_damage
 
 
 @contextmanager
