@@ -55,7 +55,7 @@ STAGES = (
     ),
     Stage(
         "graph",
-        reads=("extraction",),
+        reads=("corpus", "extraction"),
         sections=("graph",),
         without_effect=("graph.shrink_guard",),
         users=("entities", "relationships", "claims"),
@@ -76,7 +76,7 @@ STAGES = (
     Stage("marts", reads=("corpus", "extraction", "graph", "communities", "reports", "embeddings")),
     Stage(
         "questions",
-        reads=("corpus", "marts"),
+        reads=("corpus", "graph"),
         sections=("description", "questions"),
         made="request",
         users=("written_questions",),
@@ -90,14 +90,14 @@ STAGES = (
     ),
     Stage(
         "evaluation",
-        reads=("questions", "answers"),
+        reads=("marts", "questions", "answers"),
         sections=("evaluation",),
         made="request",
         users=("judgements", "reason_themes", "answer_claims", "quality"),
     ),
     Stage(
         "studies",
-        reads=("corpus", "questions"),
+        reads=("corpus", "marts", "questions"),
         sections=("studies",),
         made="request",
         users=("extraction_study", "window_answers", "window_judgements"),
