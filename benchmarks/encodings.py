@@ -128,7 +128,7 @@ def translated(language: str) -> list[str]:
     for folder in (CATALOGUES / language, *sorted(CATALOGUES.glob(f"{language}_*"))):
         for file in sorted(folder.glob("LC_MESSAGES/*.mo"))[:20]:
             with file.open("rb") as opened, suppress(UnicodeDecodeError):
-                told = gettext.GNUTranslations(opened)._catalog.values()  # noqa: SLF001
+                told = gettext.GNUTranslations(opened)._catalog.values()  # noqa: SLF001 - gettext lists no messages.
                 found.update(one for one in told if isinstance(one, str) and MESSAGE.fullmatch(one))
     return random.Random(1).sample(sorted(found), min(10, len(found)))
 

@@ -145,7 +145,7 @@ class Session:
     def still_uses(self, texts: Sequence[str]) -> None:
         """Note that the vectors of these texts are in use, also where none was asked for."""
         own = self._settings.embeddings
-        if own.embedder == "endpoint" and own.model:
+        if self._settings.embeds_at_endpoint and own.model:
             namespace = self._settings.model.for_role("embed").namespace
             keys = [vector_key(own.model, namespace, text) for text in dict.fromkeys(texts)]
             self._account.replies.touch(keys, self._account.user)

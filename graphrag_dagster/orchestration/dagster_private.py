@@ -81,7 +81,7 @@ def _inner(storage: object) -> object:
     from dagster._core.storage.legacy_storage import LegacyEventLogStorage, LegacyRunStorage
 
     if isinstance(storage, LegacyEventLogStorage):
-        return storage._storage.event_log_storage  # noqa: SLF001
+        return storage._storage.event_log_storage  # noqa: SLF001 - it is handed out nowhere.
     if isinstance(storage, LegacyRunStorage):
-        return storage._storage.run_storage  # noqa: SLF001
+        return storage._storage.run_storage  # noqa: SLF001 - as above.
     return storage

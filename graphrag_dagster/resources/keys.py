@@ -44,6 +44,7 @@ def takes_resources(function: Callable[..., Any]) -> Callable[..., Any]:
         one.replace(name=resource_key(one.name)) if _is_resource(one) else one
         for one in given.parameters.values()
     ]
+    # Any function may have one (PEP 362), of which the stubs of callables know nothing.
     taking.__signature__ = given.replace(parameters=keyed)  # type: ignore[attr-defined]
     return taking
 
