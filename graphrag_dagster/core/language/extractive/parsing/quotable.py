@@ -3,7 +3,7 @@
 import re
 from functools import lru_cache
 
-from graphrag_dagster.core.text.english_words import DANGLING, VERBS
+from graphrag_dagster.core.text.english_words import DANGLING, POINTING, VERBS
 
 _END = re.compile(r"[.!?…][\"'”’»)\]*_]*$")
 _QUESTION = re.compile(r"\?[\"'”’»)\]*_]*$")
@@ -47,6 +47,12 @@ def readability(sentence: str) -> float:
     if not (bare[:1].isupper() or bare[:1].isdigit()) or sum(map(str.islower, sentence)) < len(sentence) / 3:
         return 0.0
     return _sound(tokens) * _standing(sentence, bare) * _length(len(tokens))
+
+
+def dangles(said: str) -> bool:
+    """Return whether a sentence, without its speaker's label, points at what was said before it."""
+    first = (said.lstrip(_OPENING).split() or [""])[0].strip(",.;:!?—–-").lower()
+    return first in POINTING
 
 
 def _sound(tokens: list[str]) -> float:
