@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from typing import Literal, Protocol, TypeAlias
 
 from graphrag_dagster.core.text.citations import Citation, ContextKind
+from graphrag_dagster.core.text.phrases import Phrase
 from graphrag_dagster.core.text.spans import Span
 
 #: Name of an engine of the catalogue.
@@ -283,6 +284,9 @@ class Background(Protocol):
 
     def names(self, unit_id: str, /) -> Sequence[tuple[str, str]]:
         """Return titles and types of the entities that were found in a text unit."""
+
+    def phrases(self) -> Sequence[Phrase]:
+        """Return what tells the documents apart, the weightiest phrase first."""
 
 
 @dataclass(frozen=True, slots=True)

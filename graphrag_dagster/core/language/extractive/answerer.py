@@ -14,7 +14,7 @@ from graphrag_dagster.core.language.extractive.answering.listing import listed
 from graphrag_dagster.core.language.extractive.answering.sentences import Sentence, sentences_of
 from graphrag_dagster.core.language.extractive.answering.sides import of_both
 from graphrag_dagster.core.language.extractive.answering.themes import themes
-from graphrag_dagster.core.language.extractive.answering.wanted import Wanted, wanted
+from graphrag_dagster.core.language.extractive.answering.wanted import OF_ANY, Wanted, wanted
 from graphrag_dagster.core.language.tasks import ContextUnit, Engine, FinalAnswer, PartialAnswer, Point, Turn
 from graphrag_dagster.core.ranks import Scores, comparable
 from graphrag_dagster.core.text.embedder import Embedder
@@ -25,6 +25,10 @@ from graphrag_dagster.errors import EngineError
 _PER_PARTIAL = 15
 _IN_ANSWER = 12
 _THEMES, _LISTED = 8, 20
+#: Entities from which a list is one.
+_FEW = 2
+#: Themes from which they are an overview.
+_FEW_THEMES = 4
 _TOP = 3
 _MEDIAN = 0.5
 #: Value against the best from which a sentence of another partial answer is quoted too.
@@ -77,7 +81,7 @@ class ExtractiveAnswerer:
         sentences = sentences_of(chunks)
         sought = wanted(question)
         if sought.shape == "overview":
-            return _of_points(themes(sentences, self._embedder, self._most or _THEMES), chunks)
+            return _of_points(self._overview(question, sentences), chunks, rendered)
         if sought.shape == "list":
             points = self._listed(question, sought, sentences)
         elif sought.shape == "sides":
@@ -85,7 +89,7 @@ class ExtractiveAnswerer:
         else:
             points = []
         if points:
-            return _of_points(points, chunks)
+            return _of_points(points, chunks, rendered)
         value = self._values([question], sought, sentences)
         return [
             self._partial(question, sought, number, sentences, value, len(rendered[number]) // 2)
@@ -120,10 +124,36 @@ class ExtractiveAnswerer:
         partials = [one for one in self.map(question, [rows], [rendered]) if one.score]
         return self.reduce(question, partials) if partials else FinalAnswer("", self.engine)
 
+    def _overview(self, question: str, sentences: Sequence[Sentence]) -> list[Point]:
+        """The themes; where there are hardly any, of each row the sentence nearest to the middle of all."""
+        most = self._most or _THEMES
+        found = themes(sentences, self._embedder, most)
+        if len(found) >= _FEW_THEMES or not sentences:
+            return found
+        value = relevance(question, [one.line for one in sentences], self._embedder).value
+        best: dict[int, int] = {}
+        for place in np.argsort(-value, kind="stable").tolist():
+            if sentences[place].quotable:
+                best.setdefault(sentences[place].row.id, place)
+        chosen = [sentences[place] for place in best.values()][:most]
+        return [
+            Point(one.row.title, ((one.text, one.row.id, one.quote),), 0.0, one.row.kind) for one in chosen
+        ]
+
     def _listed(self, question: str, sought: Wanted, sentences: Sequence[Sentence]) -> list[Point]:
-        """Entities of the type in the sentences that have to do with the rest of the question, if it has any."""
-        about = " ".join(word for word in question.split() if sought.noun not in words(word))
-        value = self._values([about], sought, sentences) if asked_words(about) else np.ones(len(sentences))
+        """Entities of the type in sentences about the whole question, or about the rest of it."""
+        without = " ".join(word for word in question.split() if sought.noun not in words(word))
+        asked = [without] if sought.noun in OF_ANY else [question, without]
+        for about in filter(asked_words, asked):
+            found = self._of_type(question, sought, sentences, self._values([about], sought, sentences))
+            if len(found) >= _FEW:
+                return found
+        every = np.ones(len(sentences))
+        return [] if asked_words(without) else self._of_type(question, sought, sentences, every)
+
+    def _of_type(
+        self, question: str, sought: Wanted, sentences: Sequence[Sentence], value: Scores
+    ) -> list[Point]:
         return listed(question, sought.type, sentences, value, self._most or _LISTED)
 
     def _values(self, questions: Sequence[str], sought: Wanted, sentences: Sequence[Sentence]) -> Scores:
@@ -132,7 +162,8 @@ class ExtractiveAnswerer:
         every = [
             focused.values(one, sought, sentences, relevance(one, lines, self._embedder)) for one in questions
         ]
-        return np.maximum.reduce(every)
+        best: Scores = np.maximum.reduce(every)
+        return best
 
     def _partial(
         self,
@@ -154,16 +185,19 @@ class ExtractiveAnswerer:
         return _made(found, round(100 * mean) if mean >= _MEDIAN else 0)
 
 
-def _of_points(points: Sequence[Point], chunks: Sequence[Sequence[ContextUnit]]) -> list[PartialAnswer]:
-    """Each chunk with the points whose sentence stands in it, all of nearly the same value, in their order."""
+def _of_points(
+    points: Sequence[Point], chunks: Sequence[Sequence[ContextUnit]], rendered: Sequence[str]
+) -> list[PartialAnswer]:
+    """Each chunk with the points that begin in it, in their order, all of nearly the same value."""
     made = []
-    for chunk in chunks:
+    for chunk, shown in zip(chunks, rendered, strict=True):
         rows = {row.id for row in chunk}
-        own = [
-            replace(point, value=1 - rank / 1000)
-            for rank, point in enumerate(points)
-            if point.quotes[0][1] in rows
-        ]
+        own: list[Point] = []
+        length = 0
+        for rank, point in enumerate(points):
+            length += len(point.quotes[0][0]) if point.quotes[0][1] in rows else 0
+            if point.quotes[0][1] in rows and (not own or length <= len(shown) // 2):
+                own.append(replace(point, value=1 - rank / 1000))
         made.append(_made(own, round(100 * own[0].value) if own else 0))
     return made
 

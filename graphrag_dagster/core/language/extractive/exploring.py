@@ -15,6 +15,9 @@ from graphrag_dagster.core.text.similarity import words
 #: Rows of these kinds have a subject for a title; the title of a text unit is that of its document.
 _SUBJECTS: frozenset[ContextKind] = frozenset({"entity", "report"})
 
+#: What a subject must have of the relevance of the best one.
+_OF_BEST = 0.5
+
 
 def about(question: str, title: str) -> str:
     """Return the follow-up question that asks a question again about one subject.
@@ -59,14 +62,15 @@ class ExtractiveExplorer:
         lines = [
             Line(text, place, len(row.sentences) or 1, number, row.title)
             for number, row in enumerate(rows)
-            if row.kind in _SUBJECTS
             for place, text in enumerate([sentence for sentence, _ in row.sentences] or [row.text])
         ]
         found = relevance(asked[0], lines, self._embedder)
         best: dict[str, float] = {}
-        for line, value, related in zip(lines, found.value, found.related, strict=True):
-            if related:
-                best[line.title] = max(best.get(line.title, 0.0), float(value))
+        for line, value in zip(lines, found.value.tolist(), strict=True):
+            if found.related.any() and rows[line.row].kind in _SUBJECTS:
+                best[line.title] = max(best.get(line.title, 0.0), value)
+        least = _OF_BEST * max(best.values(), default=0.0)
+        best = {title: value for title, value in best.items() if value > 0 and value >= least}
         known = [frozenset(words(question)) for question in asked]
         new = [
             title for title in best if words(title) and not any(one.issuperset(words(title)) for one in known)

@@ -3,6 +3,9 @@
 from collections.abc import Sequence
 
 from graphrag_dagster.core.search.context.index import IndexSnapshot
+from graphrag_dagster.core.text.phrases import Phrase, phrases
+
+_MOST_PHRASES = 60
 
 
 class IndexBackground:
@@ -19,6 +22,15 @@ class IndexBackground:
     def names(self, unit_id: str) -> Sequence[tuple[str, str]]:
         """Return titles and types of the entities that were found in a text unit."""
         return self._index.once(_names).get(unit_id, ())
+
+    def phrases(self) -> Sequence[Phrase]:
+        """Return what tells the documents apart, the weightiest phrase first."""
+        return self._index.once(_phrases)
+
+
+def _phrases(index: IndexSnapshot) -> list[Phrase]:
+    ordered = index.text_chunks.sort("human_readable_id", "text_unit_id")
+    return phrases(ordered["text"].to_list(), ordered["document_id"].to_list(), _MOST_PHRASES)
 
 
 def _names(index: IndexSnapshot) -> dict[str, list[tuple[str, str]]]:

@@ -5,6 +5,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from graphrag_dagster.core.language.extractive.answering.sentences import Sentence
+from graphrag_dagster.core.language.extractive.parsing.lexicon import PERSON
 from graphrag_dagster.core.language.extractive.parsing.quotable import readability
 from graphrag_dagster.core.language.tasks import Point
 from graphrag_dagster.core.ranks import Scores
@@ -37,14 +38,18 @@ def listed(question: str, type_: str, sentences: Sequence[Sentence], value: Scor
             if name.lower() not in question.lower():
                 found[name].places.append(place)
                 found[name].documents.add(one.document)
+    if type_ == PERSON and any(" " in name for name in found):
+        # A word alone is part of a name, or none.
+        found = {name: one for name, one in found.items() if " " in name}
     ranked = sorted(found, key=lambda name: (-len(found[name].documents), -len(found[name].places), name))
     quoted: set[str] = set()
     points = []
     for name in ranked[:most]:
         one = _best(found[name], sentences, value, quoted)
         quoted.add(one.text)
-        told = f"{name}: {counted(len(found[name].documents), 'document')}, {counted(len(found[name].places), 'mention')}"
-        points.append(Point(told, ((one.text, one.row.id, one.quote),), 0.0, one.row.kind))
+        documents = counted(len(found[name].documents), "document")
+        title = f"{name}: {documents}, {counted(len(found[name].places), 'mention')}"
+        points.append(Point(title, ((one.text, one.row.id, one.quote),), 0.0, one.row.kind))
     return points
 
 

@@ -43,6 +43,8 @@ _REASON = re.compile(
 _NAME = re.compile(
     r"(?:(?:[A-Z]\.)+ ?)?[A-Z][\w'’.-]*\w(?:(?: (?:of|the|and|de|van|von|del|la|&|for)){0,2} (?:[A-Z]\. ?)?[A-Z0-9][\w'’-]*)*"
 )
+_CONTRACTED = re.compile(r"[A-Z]\w*['’](?:ve|m|ll|d|re)\b|(?:It|That|There|He|She|What)['’]s\b")
+_POSSESSIVE = re.compile(r"['’]s\Z")
 _NOT_NAMES = wordlists.NOT_NAMES | wordlists.CALENDAR | wordlists.NEVER_FIRST
 _PLACE_BEFORE = re.compile(
     r"\b(?:in|at|on|near|from|to|of|off|into|outside|inside|around|beside|above|below|across|by|through)"
@@ -116,6 +118,6 @@ def _names(kind: Kind, sentence: str) -> Iterator[Span]:
             continue
         if kind == "person" and any(KINDS.get(part.lower(), PERSON) != PERSON for part in parts):
             continue
-        if any(part[0].isdigit() for part in parts):
+        if any(part[0].isdigit() for part in parts) or _CONTRACTED.match(parts[0]):
             continue
-        yield Span(found.start(), found.end())
+        yield Span(found.start(), found.end() - len(_POSSESSIVE.findall(found[0])) * 2)

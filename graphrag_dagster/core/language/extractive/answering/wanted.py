@@ -59,6 +59,13 @@ _SIDES = tuple(
         r"(?P<a>(?:\S+ ){0,4}\S+) (?:versus|vs\.?) (?P<b>[^?]+)",
     )
 )
+#: Nouns that say no more than the type of what is listed.
+OF_ANY = words_of(
+    """
+    people persons individuals men women names companies organisations organizations firms institutions places
+    countries cities towns villages locations ships vessels boats events
+    """
+)
 _PLURALS = {"people": "person", "men": "man", "women": "woman", "children": "child"}
 
 
