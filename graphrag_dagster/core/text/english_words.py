@@ -64,7 +64,7 @@ DANGLING = _words(
     he she it they him them his her its their this that these those there here such both another
     neither so but and or yet then thus hence therefore however moreover also besides instead
     nevertheless meanwhile otherwise similarly consequently finally afterwards later i we you my our
-    your yeah yes well okay ok oh um uh right anyway
+    your yeah yes well okay ok oh um uh right anyway so like because now
     """
 )
 #: Those among them that stand for somebody or something that was named before.

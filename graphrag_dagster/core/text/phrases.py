@@ -1,14 +1,17 @@
 """Phrases that tell the documents of a collection apart (English)."""
 
+import re
+from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 import polars as pl
 
 from graphrag_dagster.core.text.english_words import COMMON, GENERAL, GENRES, STOP_WORDS, VERBS
 from graphrag_dagster.core.text.similarity import stem
 
-_TOKEN = r"[\p{L}][\p{L}\p{N}’'-]*|[^\s\p{L}]"
+_RUN = r"[\p{L}][\p{L}\p{N}’'-]*|[^\s\p{L}]"
 #: Most texts that are read, and how often one document counts for a phrase at most.
 _MOST_TEXTS, _CAP = 1_200, 8
 #: What phrases of one, two and three words count, and a name against a common noun.
@@ -16,7 +19,12 @@ _BY_LENGTH, _NAME = (0.4, 1.0, 1.2), 0.6
 _NO_PHRASE = STOP_WORDS | VERBS | COMMON | GENERAL | GENRES
 #: Endings of words that no phrase ends in, or that no phrase holds.
 _NO_NOUN = r"(?:ing|ed|est)$"
+_ENDS = re.compile(r"(?:ing|ed|ly)\Z")
 _NEVER = r"(?:ly|n['’]t|['’](?:re|ve|ll|d|m))$"
+
+_WORDS = re.compile(r"[^\W_]+|[^\w\s]")
+#: Sentences of which two are several.
+_FEW = 12
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +64,7 @@ def phrases(texts: Sequence[str], documents: Sequence[str], most: int) -> list[P
         .filter(pl.col("documents") >= min(2, whole))
     )
     apart = ((whole + 1) / pl.col("documents")).log()
-    by_length = pl.col("length").replace_strict({n: share for n, share in enumerate(_BY_LENGTH, 1)})
+    by_length = pl.col("length").replace_strict(dict(enumerate(_BY_LENGTH, 1)))
     named = pl.when(pl.col("form").str.contains(r"^\p{Lu}")).then(_NAME).otherwise(1.0)
     ranked = counted.with_columns(weight=(pl.col("times") * apart * by_length * named).round(9)).sort(
         ["weight", "key"], descending=[True, False]
@@ -74,6 +82,30 @@ def phrases(texts: Sequence[str], documents: Sequence[str], most: int) -> list[P
     return found
 
 
+def shared_phrases(sentences: Sequence[str]) -> list[str]:
+    """Return the phrases of two small words that several sentences hold, those of the most first.
+
+    Several are three, or two of at most twelve.
+    """
+    forms: dict[tuple[str, str], Counter[str]] = defaultdict(Counter)
+    for sentence in sentences:
+        pairs = {
+            (stem(one), stem(other)): f"{one} {other}"
+            for one, other in pairwise(_WORDS.findall(sentence))
+            if _small(one) and _small(other) and not _ENDS.search(other)
+        }
+        for key, form in pairs.items():
+            forms[key][form] += 1
+    often = {key: own.total() for key, own in forms.items()}
+    least = 2 if len(sentences) <= _FEW else 3
+    shared = sorted((key for key in often if often[key] >= least), key=lambda key: (-often[key], key))
+    return [min(forms[key], key=lambda form: (-forms[key][form], form)) for key in shared]
+
+
+def _small(word: str) -> bool:
+    return word.isalpha() and word.islower() and len(word) > 2 and word not in _NO_PHRASE
+
+
 def _most_common_form() -> pl.Expr:
     return pl.col("form").sort().mode().sort().first().alias("form")
 
@@ -82,7 +114,7 @@ def _words(frame: pl.DataFrame) -> pl.DataFrame:
     """All words and marks in their order; ``key`` is the stem of a word that carries meaning, else null."""
     words = (
         frame.with_row_index("text_number")
-        .with_columns(word=pl.col("text").str.extract_all(_TOKEN))
+        .with_columns(word=pl.col("text").str.extract_all(_RUN))
         .select("document", "text_number", "word")
         .explode("word")
         .drop_nulls("word")

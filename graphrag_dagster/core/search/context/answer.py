@@ -8,7 +8,7 @@ from graphrag_dagster.core.language.tasks import Engine, Usage
 from graphrag_dagster.core.text.evidence import Evidence
 
 #: Heading of an answer without a model.
-QUOTATIONS = "Quotations from the documents that are near to the question; no model was asked."
+QUOTATIONS = "Quotations chosen by rules, no model."
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,37 +11,39 @@ from graphrag_dagster.core.text.spans import Span
 
 _MONTH = r"(?:January|February|March|April|May|June|July|August|September|October|November|December)"
 _COUNT = (
-    r"(?:\d[\d,.]*\d|\d|half|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|thirteen|fourteen|fifteen|"
-    r"sixteen|seventeen|eighteen|nineteen|(?:twenty|thirty|forty|fifty|sixty|seventy|eighty|ninety)(?:-\w+)?|dozens?|"
-    r"hundreds?|thousands?|millions?|billions?)"
+    r"(?:\d[\d,.]*\d|\d|half|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|thirteen|fourteen"
+    r"|fifteen|sixteen|seventeen|eighteen|nineteen|(?:twenty|thirty|forty|fifty|sixty|seventy|eighty|ninety)"
+    r"(?:-\w+)?|dozens?|hundreds?|thousands?|millions?|billions?)"
 )
 _MANY = (
     rf"{_COUNT}(?:[ -](?:and a half|{_COUNT}|hundred|thousand|million|billion|trillion|percent|per cent))*"
 )
-_DAY = r"(?:(?:Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)day,? (?:the )?)?"
+_WEEKDAY = r"(?:Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)day"
+_SPELL = r"(?:years?|months?|weeks?|days?|decades?|hours?|minutes?)"
 _TIME = re.compile(
-    rf"\b(?:{_DAY}\d{{1,2}}(?:st|nd|rd|th)?(?: of)? {_MONTH}(?:,? \d{{4}})?|{_DAY}{_MONTH} \d{{1,2}}(?:st|nd|rd|th)?(?:,? \d{{4}})?"
-    rf"|{_MONTH}(?: of)?,? \d{{4}}|(?:early |late |mid-?)?(?:the )?(?:1[0-9]|20)\d0s|(?:1[0-9]|20)\d\d(?:-\d\d){{0,2}}"
-    rf"|(?:[01]?\d|2[0-3]):[0-5]\d(?: ?[ap]\.?m\.?)?|(?:last|next|this) (?:week|month|year|night|summer|winter|spring|autumn|fall)"
-    rf"|(?:Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)day(?: (?:morning|evening|night))?|yesterday|today|tomorrow"
-    rf"|{_MANY} (?:years?|months?|weeks?|days?|decades?|hours?|minutes?) (?:ago|later|earlier|before|after)|in {_MONTH})\b"
-    r"|['’‘]\d0s\b"
+    rf"\b(?:(?:{_WEEKDAY},? (?:the )?)?\d{{1,2}}(?:st|nd|rd|th)?(?: of)? {_MONTH}(?:,? \d{{4}})?"
+    rf"|(?:{_WEEKDAY},? )?{_MONTH} \d{{1,2}}(?:st|nd|rd|th)?(?:,? \d{{4}})?|{_MONTH}(?: of)?,? \d{{4}}|in {_MONTH}"
+    r"|(?:early |late |mid-?)?(?:the )?(?:1[0-9]|20)\d0s|(?:1[0-9]|20)\d\d(?:-\d\d){0,2}"
+    r"|(?:[01]?\d|2[0-3]):[0-5]\d(?: ?[ap]\.?m\.?)?|yesterday|today|tomorrow"
+    r"|(?:last|next|this) (?:week|month|year|night|summer|winter|spring|autumn|fall)"
+    rf"|{_WEEKDAY}(?: (?:morning|evening|night))?|{_MANY} {_SPELL} (?:ago|later|earlier|before|after))\b|['’‘]\d0s\b"
 )
 _MONEY = re.compile(
-    rf"[$£€¥]\s?\d[\d,.]*(?: ?(?:thousand|million|billion|trillion|[kmb]n?\b))?|\b{_MANY} (?:crowns?|dollars?|pounds?|euros?|cents?|yen|"
-    rf"francs?|bucks|rupees?)\b|\b\d[\d,.]* ?(?:%|percent\b|per cent\b)"
+    rf"[$£€¥]\s?\d[\d,.]*(?: ?(?:thousand|million|billion|trillion|[kmb]n?\b))?|\b{_MANY} (?:crowns?|dollars?"
+    r"|pounds?|euros?|cents?|yen|francs?|bucks|rupees?)\b|\b\d[\d,.]* ?(?:%|percent\b|per cent\b)"
 )
 _NUMBER = re.compile(rf"(?<![\w.,:/-])[$£€]?{_MANY}(?:%| ?percent\b)?(?![\w:/-])")
 _WORD = re.compile(r"[^\W_]+")
 _YEAR = re.compile(r"(?:1[5-9]|20)\d\d\Z")
 _REASON = re.compile(
-    r"\b(?:because|since|due to|owing to|thanks to|as a result|in order to|so that|so as to|the reason|reasons? (?:is|was|why)|"
-    r"caused? by|led to|driven by|that['’]s why|therefore|which is why|wanted to|for fear|on account of|arose from|"
-    r"started (?:in|by|when)|would have)\b",
+    r"\b(?:because|since|due to|owing to|thanks to|as a result|in order to|so that|so as to|the reason"
+    r"|reasons? (?:is|was|why)|caused? by|led to|driven by|that['’]s why|therefore|which is why|wanted to|for fear"
+    r"|on account of|arose from|started (?:in|by|when)|would have)\b",
     re.IGNORECASE,
 )
 _NAME = re.compile(
-    r"(?:(?:[A-Z]\.)+ ?)?[A-Z][\w'’.-]*\w(?:(?: (?:of|the|and|de|van|von|del|la|&|for)){0,2} (?:[A-Z]\. ?)?[A-Z0-9][\w'’-]*)*"
+    r"(?:(?:[A-Z]\.)+ ?)?[A-Z][\w'’.-]*\w"
+    r"(?:(?: (?:of|the|and|de|van|von|del|la|&|for)){0,2} (?:[A-Z]\. ?)?[A-Z0-9][\w'’-]*)*"
 )
 _CONTRACTED = re.compile(r"[A-Z]\w*['’](?:ve|m|ll|d|re)\b|(?:It|That|There|He|She|What)['’]s\b")
 _POSSESSIVE = re.compile(r"['’]s\Z")

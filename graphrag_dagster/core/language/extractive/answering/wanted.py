@@ -1,4 +1,4 @@
-"""What a question wants to hear: a person, a time, a number, several things, two sides, the whole (English)."""
+"""What a question wants to hear: a person, a time, a number, a list, two sides, the whole (English)."""
 
 import re
 from dataclasses import dataclass
@@ -37,13 +37,15 @@ _MONEY = re.compile(
 _PRICE = re.compile(r"\bwhat\b.*\b(?:cost|price|salary|fee|fine|budget)\b", re.IGNORECASE)
 _CAUSES = words_of("cause caused causes led made prompted")
 _DEFINITION = re.compile(
-    r"\s*(?:what|who)(?:['’]s| is| are| was| were) (?!(?:(?:a|an|the) )?\S+ of\b)(?:(?:a|an|the) )?(?:[\w'’.-]+ ){0,3}[\w'’.-]+\s*\?*\s*\Z"
+    r"\s*(?:what|who)(?:['’]s| is| are| was| were) (?!(?:(?:a|an|the) )?\S+ of\b)(?:(?:a|an|the) )?"
+    r"(?:[\w'’.-]+ ){0,3}[\w'’.-]+\s*\?*\s*\Z"
     r"|.*\b(?:what does .+ mean|define|definition of|meaning of)\b",
     re.IGNORECASE,
 )
 _OF = re.compile(r"\s*what(?:['’]s| is| was| were| are) the (?P<noun>[\w-]+) of\b", re.IGNORECASE)
 _LIST = re.compile(
-    r"\s*(?:please |can you |could you )*(?:list|name|enumerate)\b|\s*(?:what|who) (?:are|were) (?:all )?the\b",
+    r"\s*(?:please |can you |could you )*(?:list|name|enumerate)\b"
+    r"|\s*(?:what|who) (?:are|were) (?:all )?the\b",
     re.IGNORECASE,
 )
 _WHO_ALL = re.compile(
@@ -54,7 +56,8 @@ _SIDES = tuple(
     for form in (
         r"\b(?:differ\w*|distinction|comparison|choice) between (?P<a>.+?) and (?P<b>[^?]+)",
         r"\bcompar\w+ (?P<a>.+?) (?:and|with|to) (?P<b>[^?]+)",
-        r"\bhow (?:do|does|did|is|are|was|were) (?P<a>.+?) (?:differ(?:ent)? from|compare (?:with|to)) (?P<b>[^?]+)",
+        r"\bhow (?:do|does|did|is|are|was|were) (?P<a>.+?) (?:differ|different|compare) (?:from|with|to) "
+        r"(?P<b>[^?]+)",
         r"(?:,|:|\b(?:more|better|rather|\w{2,}er)\b)[^,:?]{0,40}?[,:] ?(?P<a>[^,:?]+?),? or (?P<b>[^?]+)",
         r"(?P<a>(?:\S+ ){0,4}\S+) (?:versus|vs\.?) (?P<b>[^?]+)",
     )
