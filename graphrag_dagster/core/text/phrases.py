@@ -76,7 +76,8 @@ def phrases(texts: Sequence[str], documents: Sequence[str], most: int) -> list[P
         if len(found) == most:
             break
         # Runs of capitals are labels of speakers, and headings.
-        if not used.intersection(stems) and not (" " in form and form.isupper()):
+        fresh = len(set(stems)) == len(stems) and not used.intersection(stems)
+        if fresh and not (" " in form and form.isupper()):
             used.update(stems)
             found.append(Phrase(form, stems, number))
     return found

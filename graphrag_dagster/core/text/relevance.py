@@ -18,18 +18,19 @@ from graphrag_dagster.core.text.turns import asks, speaker_before
 Numbers = NDArray[np.float64]
 
 #: What counts how much: the sentence's own words, those of all that stands around it, nearness of the whole.
-#: These and what follows were chosen on half of the questions about podcasts and meetings in ``benchmarks/``.
+#: This and what follows was chosen on half of the questions about podcasts, and on meetings (``benchmarks``).
 _OWN, _ALL, _NEAR = 0.5, 1.5, 0.5
 #: What a word counts that stands so many sentences before, anywhere in the row, in its speaker or its title.
 _AROUND = {2: 0.4, 1: 0.3, -1: 0.4, -2: 0.2}
 _ROW, _SPEAKER, _TITLE = 0.3, 1.0, 0.7
 #: What a sentence that asks, or that is shorter than so many words, keeps of its value.
 _ASKING, _SHORT, _WORDS = 0.7, 0.5, 6
+#: What it keeps where the question names somebody or something that nothing beside it names.
+_UNNAMED = 0.85
 #: What the likeness of a question in the text adds to the sentences that another speaker answers with.
 _REPLY, _REPLIES = 0.4, 3
 #: Least share of the question's words around a sentence from which the question is in scope, by how many of
-#: them stand in it or beside it, less a share of its cosine. Of the 30 everyday questions it was chosen on, none,
-#: 10 % and 7 % are in scope of a small corpus, podcasts and meetings; of their own 93, 100 and 98 %.
+#: them stand in it or beside it, less a share of its cosine. See ``benchmarks/refusals.py``.
 _ONE_WORD, _ONE, _TWO, _MORE, _BY_COSINE = 0.99, 0.9, 0.55, 0.35, 0.4
 #: Words from which a question may name something that the documents do not.
 _LONG = 6
@@ -171,15 +172,22 @@ def _focused(question: str, asked: Sequence[str], lines: Sequence[Line], embedde
     own, whole = found.held @ share, around @ share
     vectors = embedder.embed([" ".join(asked), *(turn.said for turn in turns)])
     cosine = cosines(vectors[1:], vectors[0]).clip(0)
-    value = (_OWN * own + _ALL * whole + _NEAR * cosine + _answering(own, lines, turns)) * _sound(turns)
-    value = comparable(value)
-    related = np.zeros(len(lines), dtype=np.bool_)
     there = np.maximum.reduce([found.same, speakers, titles])
-    if _all_known(asked, names, there):
-        beside = np.maximum(there, _beside(found.same.astype(np.float64), lines) > 0)
-        if _in_scope(beside.sum(axis=1), whole, cosine, len(asked)):
-            related = value >= comparable(_OF_BEST * value.max())
+    beside = np.maximum(there, _beside(found.same.astype(np.float64), lines) > 0)
+    value = (_OWN * own + _ALL * whole + _NEAR * cosine + _answering(own, lines, turns)) * _sound(turns)
+    value = comparable(value * _naming_it(asked, names, beside))
+    related = np.zeros(len(lines), dtype=np.bool_)
+    if _all_known(asked, names, there) and _in_scope(beside.sum(axis=1), whole, cosine, len(asked)):
+        related = value >= comparable(_OF_BEST * value.max())
     return Relevance(value, related, vectors[1:])
+
+
+def _naming_it(asked: Sequence[str], names: Collection[str], beside: Numbers) -> Numbers:
+    """What of its value a sentence keeps where nothing beside it names what the question names."""
+    named = [place for place, word in enumerate(asked) if stem(word) in names]
+    if not named:
+        return np.ones(len(beside))
+    return np.where(beside[:, named].any(axis=1), 1.0, _UNNAMED)
 
 
 def _all_known(asked: Sequence[str], names: Collection[str], there: Numbers) -> bool:

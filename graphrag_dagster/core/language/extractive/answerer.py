@@ -99,14 +99,16 @@ class ExtractiveAnswerer:
     def reduce(self, question: str, partials: Sequence[PartialAnswer]) -> FinalAnswer:
         """Join partial answers: what answers best first, nothing twice, every sentence with its citation."""
         every = sorted((one for partial in partials for one in partial.points), key=lambda one: -one.value)
-        most = self._most or (_LISTED if wanted(question).shape == "list" else _IN_ANSWER)
+        lists = wanted(question).shape == "list"
+        most = self._most or (_LISTED if lists else _IN_ANSWER)
         chosen: list[Point] = []
         said: list[tuple[str, ...]] = []
         for point in every:
             own = [words(text) for text, _, _ in point.quotes]
             if len(said) + len(own) > most or point.value < _LEAST * every[0].value:
                 break
-            if not any(repeats(one, said) for one in own[-1:]):
+            # One sentence may name several things of a list.
+            if lists or not repeats(own[-1], said):
                 said += own
                 chosen.append(point)
         chosen = in_reading_order(chosen, _TOP)

@@ -15,6 +15,8 @@ _OF_ONE = 4
 def of_both(sides: Sequence[str], sentences: Sequence[Sentence], value: Scores) -> list[Point]:
     """Return the best sentences that name both sides, then those of the first and of the second.
 
+    A sentence names a side by more than half of its words.
+
     Nothing where a side is named nowhere.
 
     Args:
@@ -30,7 +32,7 @@ def of_both(sides: Sequence[str], sentences: Sequence[Sentence], value: Scores) 
         for place in np.argsort(-value, kind="stable")
         if value[place] > 0
     }
-    named = {place: tuple(bool(one & stems_) for one in own) for place, stems_ in said.items()}
+    named = {place: tuple(2 * len(one & stems_) > len(one) for one in own) for place, stems_ in said.items()}
     if not all(any(one[side] for one in named.values()) for side in (0, 1)):
         return []
     points: list[Point] = []

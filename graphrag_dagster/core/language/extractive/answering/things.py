@@ -19,14 +19,15 @@ _MANY = (
     rf"{_COUNT}(?:[ -](?:and a half|{_COUNT}|hundred|thousand|million|billion|trillion|percent|per cent))*"
 )
 _WEEKDAY = r"(?:Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)day"
+_DATED = rf"\d{{1,2}}(?:st|nd|rd|th)?(?: of)? {_MONTH}|{_MONTH} \d{{1,2}}(?:st|nd|rd|th)?"
 _SPELL = r"(?:years?|months?|weeks?|days?|decades?|hours?|minutes?)"
 _TIME = re.compile(
-    rf"\b(?:(?:{_WEEKDAY},? (?:the )?)?\d{{1,2}}(?:st|nd|rd|th)?(?: of)? {_MONTH}(?:,? \d{{4}})?"
-    rf"|(?:{_WEEKDAY},? )?{_MONTH} \d{{1,2}}(?:st|nd|rd|th)?(?:,? \d{{4}})?|{_MONTH}(?: of)?,? \d{{4}}|in {_MONTH}"
+    rf"\b(?:(?:{_WEEKDAY},? (?:the )?)?(?:{_DATED})(?:,? \d{{4}})?|{_MONTH}(?: of)?,? \d{{4}}|in {_MONTH}(?!,? \d)"
     r"|(?:early |late |mid-?)?(?:the )?(?:1[0-9]|20)\d0s|(?:1[0-9]|20)\d\d(?:-\d\d){0,2}"
     r"|(?:[01]?\d|2[0-3]):[0-5]\d(?: ?[ap]\.?m\.?)?|yesterday|today|tomorrow"
     r"|(?:last|next|this) (?:week|month|year|night|summer|winter|spring|autumn|fall)"
-    rf"|{_WEEKDAY}(?: (?:morning|evening|night))?|{_MANY} {_SPELL} (?:ago|later|earlier|before|after))\b|['’‘]\d0s\b"
+    rf"|{_WEEKDAY}(?: (?:morning|evening|night))?|{_MANY} {_SPELL} (?:ago|later|earlier|before|after))\b"
+    r"|['’‘]\d0s\b"
 )
 _MONEY = re.compile(
     rf"[$£€¥]\s?\d[\d,.]*(?: ?(?:thousand|million|billion|trillion|[kmb]n?\b))?|\b{_MANY} (?:crowns?|dollars?"
@@ -37,7 +38,7 @@ _WORD = re.compile(r"[^\W_]+")
 _YEAR = re.compile(r"(?:1[5-9]|20)\d\d\Z")
 _REASON = re.compile(
     r"\b(?:because|since|due to|owing to|thanks to|as a result|in order to|so that|so as to|the reason"
-    r"|reasons? (?:is|was|why)|caused? by|led to|driven by|that['’]s why|therefore|which is why|wanted to|for fear"
+    r"|reasons? (?:is|was|why)|caused? by|led to|driven by|that['’]s why|therefore|wanted to|for fear"
     r"|on account of|arose from|started (?:in|by|when)|would have)\b",
     re.IGNORECASE,
 )
