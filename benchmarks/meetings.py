@@ -32,7 +32,7 @@ _COMMITTEE = re.compile(
     r"(?:Special Committee on the [\w-]+ Pandemic|Children, Young People and Education)", re.I
 )
 _NUMBERED = re.compile(r"(?:the (?P<before>\w+?) ?meeting|meeting number (?P<after>\d+)) of", re.I)
-_ORDINALS = "first second third fourth fifth sixth seventh eighth ninth tenth".split()
+_ORDINALS = ["first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth"]
 _OPENING = 3
 
 
@@ -70,7 +70,7 @@ def meeting(row: Mapping, source: str, place: int) -> Meeting:
 
 
 def titled(turns: Sequence[Mapping[str, str]], source: str, place: int) -> str:
-    """The committee, and the number of the meeting or its place in the file, as far as the data gives them."""
+    """The committee, and the number of the meeting or its place in the file, as the data gives them."""
     opening = " ".join(turn["content"] for turn in turns[:_OPENING])
     found, numbered = _COMMITTEE.search(opening), _NUMBERED.search(opening)
     if not found:
