@@ -310,6 +310,13 @@ def lies_in(gold: Sequence[Stretch], words: Sequence[Stretch]) -> bool:
     return bool(characters) and sum(covered(one, gold) for one in words) >= ENOUGH * characters
 
 
+def ceiling_row(golds: Sequence[Sequence[Stretch]], budgets: Sequence[int]) -> list[str]:
+    """Return the cells of what no context can exceed: gold characters may be more than the budget."""
+    sizes = [sum(one.end - one.start for one in gold) for gold in golds]
+    most = [f"{sum(min(1.0, budget / size) for size in sizes) / len(sizes):.3f}" for budget in budgets]
+    return ["*at most*", *(one for each in most for one in (each, each)), "", "", ""]
+
+
 def coverage_row(found: Sequence[Coverage], budgets: Sequence[int]) -> list[str]:
     """Return the cells of a way under :func:`coverage_header`."""
     cells = [
