@@ -19,6 +19,7 @@ from graphrag_dagster.core.evaluation.inference.bootstrap import mean_interval
 from graphrag_dagster.core.language.tasks import ContextUnit
 from graphrag_dagster.core.search.context.answer import Answer
 from graphrag_dagster.core.search.context.chunks import row
+from graphrag_dagster.core.search.searcher import Searcher
 from graphrag_dagster.core.text.evidence import Words
 from graphrag_dagster.engines.session import Session
 from graphrag_dagster.errors import QuestionError
@@ -115,15 +116,27 @@ class Corpus:
     def ask(self, question: str, way: Way, **options: Any) -> Asked:
         """Ask, and keep what the answerer is shown; what cannot be answered for want of room is a refusal."""
         engines = _Watched(self._session)
-        searcher = self.index.searcher.with_options(
-            replace(self.index.searcher.options, **{**way.options, **options})
-        )
         try:
-            answer = searcher.answer(question, engines, method=way.method)
+            answer = self._searcher(way, options).answer(question, engines, method=way.method)
         except QuestionError as error:
             print(f"{way.name}: {question!r}: {error}")
             answer = Answer(question, way.method, None, "", "extractive", refused=True)
         return Asked(answer, engines.shown)
+
+    def context(self, question: str, way: Way, **options: Any) -> Sequence[Shown]:
+        """Return what an answerer would be shown, without having it answer."""
+        engines = _Watched(self._session, only_watch=True)
+        try:
+            self._searcher(way, options).answer(question, engines, method=way.method)
+        except _SeenEnough:
+            pass
+        except QuestionError as error:
+            print(f"{way.name}: {question!r}: {error}")
+        return engines.shown
+
+    def _searcher(self, way: Way, options: Mapping[str, Any]) -> Searcher:
+        own = self.index.searcher
+        return own.with_options(replace(own.options, **{**way.options, **options}))
 
     @cached_property
     def _session(self) -> Session:
@@ -194,15 +207,20 @@ class Corpus:
         return Stretch(passage.path, passage.start_char + start, passage.start_char + end)
 
 
+class _SeenEnough(Exception):
+    """The context is known, and no answer is wanted."""
+
+
 class _Watched:
     """The engines of a session; who answers and who asks on are looked over the shoulder."""
 
-    def __init__(self, session: Session) -> None:
+    def __init__(self, session: Session, *, only_watch: bool = False) -> None:
         self._engines = SessionEngines(session)
+        self._only_watch = only_watch
         self.shown: list[Shown] = []
 
     def answerer(self) -> Any:
-        return _Watcher(self._engines.answerer(), self.shown)
+        return _Watcher(self._engines.answerer(), self.shown, only_watch=self._only_watch)
 
     def explorer(self) -> Any:
         return _Watcher(self._engines.explorer(), self.shown)
@@ -212,17 +230,27 @@ class _Watched:
 
 
 class _Watcher:
-    def __init__(self, who: Any, shown: list[Shown]) -> None:
+    def __init__(self, who: Any, shown: list[Shown], *, only_watch: bool = False) -> None:
         self._who = who
         self._shown = shown
+        self._only_watch = only_watch
 
     def map(self, question: str, chunks: Any, rendered: Any) -> Any:
-        self._shown += [Shown(*one) for one in zip(chunks, rendered, strict=True)]
+        self._take(Shown(*one) for one in zip(chunks, rendered, strict=True))
         return self._who.map(question, chunks, rendered)
 
     def answer(self, question: str, rows: Any, rendered: str, history: Any = ()) -> Any:
-        self._shown.append(Shown(rows, rendered))
+        self._take([Shown(rows, rendered)])
         return self._who.answer(question, rows, rendered, history)
+
+    def reduce(self, question: str, partials: Any) -> Any:
+        self._take([])
+        return self._who.reduce(question, partials)
+
+    def _take(self, shown: Iterable[Shown]) -> None:
+        self._shown += shown
+        if self._only_watch:
+            raise _SeenEnough
 
     def primer(self, question: str, rows: Any, rendered: str, most: int) -> Any:
         self._shown.append(Shown(rows, rendered))
@@ -298,8 +326,8 @@ def coverage(
     lie = [lies_in(gold, words) for words in cited(asked.answer)]
     sent = {}
     for budget in budgets:
-        packed = corpus.ask(question, way, context_tokens=budget // CHARACTERS_PER_TOKEN)
-        sent[budget] = share_covered(gold, corpus.texts(packed.shown, budget))
+        packed = corpus.context(question, way, context_tokens=budget // CHARACTERS_PER_TOKEN)
+        sent[budget] = share_covered(gold, corpus.texts(packed, budget))
     ranked = {b: share_covered(gold, corpus.ranked_texts(asked.shown, b)) for b in budgets}
     return Coverage(sent, ranked, any(lie), sum(lie) / FIRST, asked.answer.refused)
 
