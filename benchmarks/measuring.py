@@ -306,7 +306,7 @@ class Coverage:
     Attributes:
         sent: share of gold characters by budget, in a context packed for the budget and cut there.
         ranked: the same of the text units alone, in their order, until the budget is full.
-        any_said: one of the first three statements cites words of which half lie in the gold.
+        any_said: one of the first three statements tells gold: see :func:`tells`.
         said: share of the first three statements that do.
         refused: nothing was answered.
     """
@@ -323,19 +323,20 @@ def coverage(
 ) -> Coverage:
     """Ask with the context's usual size, and once for each budget in characters."""
     asked = corpus.ask(question, way)
-    lie = [lies_in(gold, words) for words in cited(asked.answer)]
+    told = [tells(gold, words) for words in cited(asked.answer)]
     sent = {}
     for budget in budgets:
         packed = corpus.context(question, way, context_tokens=budget // CHARACTERS_PER_TOKEN)
         sent[budget] = share_covered(gold, corpus.texts(packed, budget))
     ranked = {b: share_covered(gold, corpus.ranked_texts(asked.shown, b)) for b in budgets}
-    return Coverage(sent, ranked, any(lie), sum(lie) / FIRST, asked.answer.refused)
+    return Coverage(sent, ranked, any(told), sum(told) / FIRST, asked.answer.refused)
 
 
-def lies_in(gold: Sequence[Stretch], words: Sequence[Stretch]) -> bool:
-    """Return whether at least half of the characters of cited words lie in the gold."""
-    characters = sum(one.end - one.start for one in words)
-    return bool(characters) and sum(covered(one, gold) for one in words) >= ENOUGH * characters
+def tells(gold: Sequence[Stretch], words: Sequence[Stretch]) -> bool:
+    """Return whether cited words and the gold share at least half of the characters of the shorter."""
+    shared = sum(covered(one, gold) for one in words)
+    sizes = [sum(one.end - one.start for one in each) for each in (gold, words)]
+    return shared > 0 and shared >= ENOUGH * min(sizes)
 
 
 def ceiling_row(golds: Sequence[Sequence[Stretch]], budgets: Sequence[int]) -> list[str]:
@@ -357,7 +358,7 @@ def coverage_row(found: Sequence[Coverage], budgets: Sequence[int]) -> list[str]
 def coverage_header(budgets: Sequence[int]) -> list[str]:
     """Return the names of the columns of a table of coverage."""
     columns = [f"{name} {budget:,}" for budget in budgets for name in ("sent", "ranked")]
-    return [*columns, "any of 3 in gold", "share of 3", "refused"]
+    return [*columns, "any of 3", "share of 3", "refused"]
 
 
 def interval(values: Sequence[float]) -> str:

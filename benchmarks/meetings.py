@@ -4,11 +4,13 @@
 
 30 committee meetings of QMSum are one corpus, its 9 research meetings another, each a document, indexed
 without a model. Their questions were written for one meeting each and are asked over all: as they stand, and
-with the meeting named. *sent*: share of the gold turns' characters in the context as a model would be sent
-it, packed for a budget of tokens and cut after so many characters; *ranked*: the same of the text units of
-an unlimited context alone, in their order. Only characters of text units count. *any of 3 in gold*: share of
-questions of which at least one of the first three statements cites words that lie in gold turns; *share of 3*
-how many of the three do. train is for tuning, val and academic for reporting.
+with the meeting named. train is for tuning, val and academic are for reporting.
+
+*sent*: share of the gold turns' characters in the context as a model would be sent it, packed for a budget of
+tokens and cut after so many characters; *ranked*: the same of the text units of the usual context alone, in
+their order. Only characters of text units count. *any of 3*: share of questions of which at least one of the
+first three statements cites words that share half of the characters of the shorter with the gold turns;
+*share of 3*: how many of the three do.
 
 A title is what the data says of a meeting: the committee as its opening words name it, and the number that
 they give the meeting, or else its place in the file of the data set.
