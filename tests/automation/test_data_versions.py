@@ -74,16 +74,14 @@ def test_every_asset_of_an_index_has_one_and_a_second_run_the_same(coast: Path, 
 
 
 def test_nobody_who_makes_a_table_hears_what_dagster_calls_beta(home: Path) -> None:
-    @table_asset(TABLE, code_version="1")
-    def embedded() -> dg.Output[pl.DataFrame]:
-        return dg.Output(TABLE.empty())
+    @table_asset(tables.FILES, code_version="1")
+    def files() -> dg.Output[pl.DataFrame]:
+        return dg.Output(tables.FILES.empty())
 
     resources = compose().resources or {}
     with dg.DagsterInstance.ephemeral() as instance, warnings.catch_warnings(record=True) as told:
         warnings.simplefilter("always")
         instance.add_dynamic_partitions(CORPUS.name or "", ["coast"])
         (home / "corpora" / "coast").mkdir()
-        assert dg.materialize(
-            [embedded], partition_key="coast", resources=resources, instance=instance
-        ).success
+        assert dg.materialize([files], partition_key="coast", resources=resources, instance=instance).success
     assert [one.message for one in told if issubclass(one.category, dg.BetaWarning | dg.PreviewWarning)] == []
