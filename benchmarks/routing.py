@@ -2,13 +2,13 @@
 
     python benchmarks/routing.py [--fit] [--homes FOLDER]
 
-Questions with the way that suits them: ``routing_questions.yaml`` over the sample corpus and the podcasts, the
-paper's questions about the podcasts (global), questions about committee meetings (qmsum: local, those about whole
-meetings put to the corpus: global) and about articles (covidqa: local). Half of each, drawn by the hash of the
-question, fits the weights; the other half is reported. ``--fit`` prints weights for
-``graphrag_dagster/core/search/routing.py``.
+Questions with the way that suits them: ``routing_questions.yaml`` over the sample corpus and the podcasts,
+the paper's questions about the podcasts (global), questions about committee meetings (qmsum: local) and about
+articles (covidqa: local). Half of each, drawn by the hash of the question, fits the weights; the other half
+is reported. ``--fit`` prints weights for ``graphrag_dagster/core/search/routing.py``.
 
-Indexes are made without a model in ``FOLDER/<corpus>`` (default: a folder that is deleted) unless they are there.
+Indexes are made without a model in ``FOLDER/<corpus>`` (default: a folder that is deleted) unless they are
+there.
 """
 
 import argparse
@@ -26,7 +26,6 @@ from pathlib import Path
 
 import numpy as np
 import yaml
-
 from episodes import episodes
 
 ROOT = Path(__file__).parents[1]
@@ -84,7 +83,9 @@ def asked_of_articles() -> list[dict]:
 
 def texts_of_meetings() -> Mapping[str, str]:
     return {
-        f"meeting {number}.txt": "\n\n".join(f"{t['speaker']}: {t['content']}" for t in one["meeting_transcripts"])
+        f"meeting {number}.txt": "\n\n".join(
+            f"{t['speaker']}: {t['content']}" for t in one["meeting_transcripts"]
+        )
         for number, one in enumerate(meetings(), 1)
     }
 
@@ -116,7 +117,7 @@ def indexed(corpus: str, home: Path) -> None:
         for name, text in TEXTS[corpus]().items():
             (folder / name).write_text(text, encoding="utf-8")
     command = [str(Path(sys.executable).with_name("graphrag-dagster")), "index", corpus]
-    subprocess.run(command, check=True, stdout=subprocess.DEVNULL)  # noqa: S603
+    subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
 
 
 def cues_of_all(questions: list[Labelled], homes: Path) -> np.ndarray:
@@ -126,13 +127,11 @@ def cues_of_all(questions: list[Labelled], homes: Path) -> np.ndarray:
     from graphrag_dagster.core.search.choosing import cues_of
     from graphrag_dagster.core.search.finding import named
     from graphrag_dagster.core.search.ways import way_of
-    from graphrag_dagster.operations.asking.index import SessionEngines
 
     rows: dict[Labelled, list[float]] = {}
     for corpus in dict.fromkeys(one.corpus for one in questions):
         indexed(corpus, homes / corpus)
-        index = Index.open(corpus)
-        searcher, engines = index.searcher, SessionEngines(index._session())
+        searcher = Index.open(corpus).searcher
         for one in questions:
             if one.corpus == corpus:
                 asked = Asked(
@@ -141,7 +140,7 @@ def cues_of_all(questions: list[Labelled], homes: Path) -> np.ndarray:
                     count=searcher.count,
                     options=searcher.options,
                     question=one.text,
-                    engines=engines,
+                    engines=None,  # Cues are found by words alone.
                 )
                 rows[one] = list(cues_of(asked, named(asked)).values())
     return np.array([rows[one] for one in questions])
@@ -179,10 +178,9 @@ def main() -> None:
     if options.fit:
         weights = np.array([1 / max(size[group], 1) for group in groups])
         bias, *found = fitted(cues[half], local[half], weights[half]).round(2).tolist()
-        from graphrag_dagster.core.search.routing import Passages
         from graphrag_dagster.core.search.routing import cues as named_cues
 
-        known = dict(zip(named_cues("", [], Passages([], [])), found, strict=True))
+        known = dict(zip(named_cues("", [], [], float), found, strict=True))
         print(f"BIAS = {bias}\nWEIGHTS = {known}")
     else:
         bias = BIAS
@@ -196,7 +194,9 @@ def main() -> None:
         print(f"{name:<22}{shown}")
     for one, value in zip(questions, likely, strict=True):
         if not one.fits and (value >= 0) != one.local:
-            print(f"  taken for {'local' if value >= 0 else 'global'} ({value:+.1f}): {one.corpus}: {one.text}")
+            print(
+                f"  taken for {'local' if value >= 0 else 'global'} ({value:+.1f}): {one.corpus}: {one.text}"
+            )
 
 
 if __name__ == "__main__":

@@ -7,7 +7,7 @@ from graphrag_dagster.catalogue.ways import GLOBAL, LOCAL
 from graphrag_dagster.core.search.asked import Asked
 from graphrag_dagster.core.search.context.answer import Answer
 from graphrag_dagster.core.search.finding import named, with_history
-from graphrag_dagster.core.search.routing import Passages, cues, probability_of_local, weightiest
+from graphrag_dagster.core.search.routing import cues, probability_of_local, weightiest
 from graphrag_dagster.core.search.ways import answered, in_way
 from graphrag_dagster.errors import QuestionError
 
@@ -21,10 +21,11 @@ _SAID: Mapping[str, tuple[str, str]] = {
     "overview": ("", "it asks for an overview"),
     "many": ("", "it asks about many at once"),
     "value": ("it asks for a person, place, time, number, or whether", ""),
-    "whole": ("", "it wants a summary"),
+    "past": ("it asks what happened", ""),
+    "generic": ("", "it asks what is so in general"),
+    "rarest": ("it says what to look for", ""),
     "specific": ("it says what to look for", ""),
     "held": ("one passage holds what it asks", ""),
-    "apart": ("one passage stands out", ""),
 }
 _NOTHING = {1: "it asks for something in particular", -1: "it asks for nothing in particular"}
 _MOST_REASONS, _MOST_NAMES = 2, 3
@@ -78,7 +79,7 @@ def cues_of(asked: Asked, names: list[str]) -> dict[str, float]:
     """
     nearest = asked.retriever.units(with_history(asked), None, "lexical", most=_NEAREST)
     texts = [asked.index.passages[one].text for one in nearest.ids]
-    return cues(asked.question, names, Passages(texts, nearest.scores))
+    return cues(asked.question, names, texts, asked.retriever.rarity.of)
 
 
 def _other_than(asked: Asked, choice: Choice) -> Answer | None:

@@ -5,8 +5,7 @@ labelled questions and are frozen here, so that the same question is always answ
 """
 
 import re
-from collections.abc import Mapping, Sequence, Set
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence, Set
 from math import exp, fsum
 from types import MappingProxyType
 
@@ -15,19 +14,30 @@ from graphrag_dagster.core.text.similarity import stem, stems, words
 
 #: Of the log-odds that a question asks for something in particular; see ``benchmarks/routing.py``.
 WEIGHTS: Mapping[str, float] = MappingProxyType(
-    dict.fromkeys(("named","names","overview","many","value","whole","specific","held","apart"), 0.0)
+    {
+        "named": 1.68,
+        "names": 0.58,
+        "overview": -2.07,
+        "many": -1.39,
+        "value": 0.45,
+        "past": 1.24,
+        "generic": -1.6,
+        "rarest": 0.43,
+        "specific": 0.76,
+        "held": 2.1,
+    }
 )
-BIAS = 0.0
+BIAS = -1.23
 
 _VALUE = re.compile(
-    r"\s*(?:(?:who|whom|whose|when|where)\b|how (?:many|much|old|long|far|fast|high|big|tall)\b|"
+    r"\s*(?:(?:who|whom|whose|when|where|why)\b|what(?:'s| is| was) an?\b|"
+    r"how (?:many|much|old|long|far|fast|high|big|tall)\b|"
     r"(?:what|which) (?:year|date|day|time|number|age|amount|percentage)\b|"
     r"(?:did|does|do|is|are|was|were|has|have|had|can|could|will|would)\b)",
     re.IGNORECASE,
 )
-_WHOLE = re.compile(
-    r"\s*(?:summari[sz]e|give|outline|identify|list|describe|overall|in general|generally)\b", re.IGNORECASE
-)
+_PAST = re.compile(r"\b(?:did|was|were|had)\b", re.IGNORECASE)
+_GENERIC = re.compile(r"\b(?:do|are|have|is there|are there)\b", re.IGNORECASE)
 _PLURAL = re.compile(r"[a-z]{3,}(?<![su])s")
 _ENOUGH = 8
 _OVERVIEW, _MANY, _UNSPECIFIC = (
@@ -35,28 +45,24 @@ _OVERVIEW, _MANY, _UNSPECIFIC = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Passages:
-    """The passages that are nearest to a question by words: their texts and scores, best first."""
-
-    texts: Sequence[str]
-    scores: Sequence[float]
-
-
-def cues(question: str, named: Sequence[str], passages: Passages) -> dict[str, float]:
+def cues(
+    question: str, named: Sequence[str], nearest: Sequence[str], rarity: Callable[[str], float]
+) -> dict[str, float]:
     """Return the cues of a question.
 
     Args:
         question: as asked.
         named: the names in it that are linked to entities.
-        passages: some that are nearest to it by words.
+        nearest: texts of the passages that are nearest to it by words.
+        rarity: how rare a word is in the corpus, 0 (everywhere) to 1 (nowhere).
 
     Returns:
         ``named``: it names an entity; ``names``: the share of its meaningful words that stand in names;
         ``overview``: the share that ask for an overview; ``many``: the share that speak of many at once, or
-        are plural; ``value``: it asks who, when, where, how many, or whether; ``whole``: it begins as one
-        that wants a summary; ``specific``: how many of its words say what to look for, of eight; ``held``: the
-        share of these that one passage holds; ``apart``: how far the best passage is before the tenth.
+        are plural; ``value``: it asks who, when, where, why, how many, or whether; ``past``: it asks what
+        happened; ``generic``: it asks what is so in general; ``rarest``: how rare the rarest of the words is
+        that say what to look for; ``specific``: how many such words it has, of eight; ``held``: the share of
+        them that one passage holds.
     """
     meaningful = [word for word in words(question) if stems(word)]
     wanted = {stem(word) for word in meaningful} - _UNSPECIFIC
@@ -68,10 +74,11 @@ def cues(question: str, named: Sequence[str], passages: Passages) -> dict[str, f
         "overview": sum(stem(word) in _OVERVIEW for word in meaningful) / whole,
         "many": sum(word not in of_names and _speaks_of_many(word) for word in meaningful) / whole,
         "value": float(bool(_VALUE.match(question))),
-        "whole": float(bool(_WHOLE.match(question))),
+        "past": float(bool(_PAST.search(question))),
+        "generic": float(bool(_GENERIC.search(question))),
+        "rarest": _rarest([word for word in meaningful if stem(word) in wanted], rarity),
         "specific": min(len(wanted), _ENOUGH) / _ENOUGH,
-        "held": _held(wanted, passages.texts),
-        "apart": _apart(passages.scores),
+        "held": _held(wanted, nearest),
     }
 
 
@@ -81,7 +88,7 @@ def probability_of_local(found: Mapping[str, float]) -> float:
 
 
 def weightiest(found: Mapping[str, float], sign: int) -> list[str]:
-    """Return the cues that speak for something in particular (1) or for the whole (-1), the strongest first."""
+    """Return the cues that speak for something in particular (1) or the whole (-1), strongest first."""
     pull = {name: sign * WEIGHTS[name] * value for name, value in found.items()}
     return sorted((name for name in pull if pull[name] > 0), key=lambda name: -pull[name])
 
@@ -95,7 +102,6 @@ def _held(wanted: Set[str], texts: Sequence[str]) -> float:
     return best / len(wanted) if wanted else 0.0
 
 
-def _apart(scores: Sequence[float]) -> float:
-    if len(scores) < 2 or scores[0] <= 0:
-        return 0.0
-    return 1 - scores[-1] / scores[0]
+def _rarest(wanted: Sequence[str], rarity: Callable[[str], float]) -> float:
+    known = [value for value in map(rarity, wanted) if value < 1]
+    return max(known, default=0.0)
