@@ -3,9 +3,10 @@
 import re
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, RootModel
+from pydantic import RootModel
 
 from graphrag_dagster.core.language.chat.replies import NotUsable, is_placeholder, read_typed
+from graphrag_dagster.core.language.chat.schemas import Shape
 from graphrag_dagster.core.language.quality import ItemVerdict, Verdict
 
 _STATEMENTS = ("statements", "claims", "facts", "sentences")
@@ -32,51 +33,39 @@ _WORDS: dict[str, Verdict] = {
 _NUMBER = re.compile(r"(?:(?:statement|passage|item|number|no\.?)\s*)?#?(\d{1,9})[.:)]?", re.IGNORECASE)
 
 
-class StatementsShape(BaseModel):
+class StatementsShape(Shape):
     """Statements as the endpoint is asked for them."""
-
-    model_config = ConfigDict(extra="forbid")
 
     statements: list[str]
 
 
-class _VerdictShape(BaseModel):
-    model_config = ConfigDict(extra="forbid")
-
+class _VerdictShape(Shape):
     id: int
     # Before the verdict, so that a model gives the verdict with the reason before its eyes.
     reason: str
     verdict: Literal["yes", "no"]
 
 
-class VerdictsShape(BaseModel):
+class VerdictsShape(Shape):
     """Verdicts of yes and no as the endpoint is asked for them."""
-
-    model_config = ConfigDict(extra="forbid")
 
     verdicts: list[_VerdictShape]
 
 
-class _TernaryVerdictShape(BaseModel):
-    model_config = ConfigDict(extra="forbid")
-
+class _TernaryVerdictShape(Shape):
     id: int
     reason: str
     verdict: Literal["yes", "no", "idk"]
 
 
-class TernaryVerdictsShape(BaseModel):
+class TernaryVerdictsShape(Shape):
     """Verdicts of yes, no and idk as the endpoint is asked for them."""
-
-    model_config = ConfigDict(extra="forbid")
 
     verdicts: list[_TernaryVerdictShape]
 
 
-class GeneratedShape(BaseModel):
+class GeneratedShape(Shape):
     """Questions to an answer as the endpoint is asked for them."""
-
-    model_config = ConfigDict(extra="forbid")
 
     questions: list[str]
     noncommittal: bool

@@ -4,14 +4,16 @@ import re
 from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
-from pydantic import BaseModel, ConfigDict, field_validator, model_validator
+from pydantic import BaseModel, field_validator, model_validator
 
-from graphrag_dagster.core.language.chat.asking import UnusableReply, ask, ask_typed
+from graphrag_dagster.core.language.chat.asker import Asker
+from graphrag_dagster.core.language.chat.asking import UnusableReply, ask_typed
 from graphrag_dagster.core.language.chat.data import enclose
-from graphrag_dagster.core.language.chat.loop import run_in_order, run_one
-from graphrag_dagster.core.language.chat.port import ChatModel, ChatRequest, Message
+from graphrag_dagster.core.language.chat.loop import run_one
+from graphrag_dagster.core.language.chat.port import ChatModel, ChatRequest
 from graphrag_dagster.core.language.chat.prompt import PromptSource
 from graphrag_dagster.core.language.chat.replies import NotUsable, is_placeholder, read_typed
+from graphrag_dagster.core.language.chat.schemas import Shape
 from graphrag_dagster.core.language.questioning import (
     Described,
     Drafts,
@@ -19,7 +21,6 @@ from graphrag_dagster.core.language.questioning import (
     QuestionRequest,
     TaskRequest,
 )
-from graphrag_dagster.core.language.tasks import Engine
 
 T = TypeVar("T")
 
@@ -33,43 +34,33 @@ _ITEM_KEY = re.compile(r"(?:(?:persona|user|task|question|query|item|q)[ _-]*)?\
 _NUMBERING = re.compile(r"\A(?:[-*•]\s+|\(?\d{1,3}[.)]\s+|Q\d{0,3}[.:)]\s*)+")
 
 
-class DescriptionShape(BaseModel):
+class DescriptionShape(Shape):
     """A description of a corpus, as the endpoint is asked for it and as it is read."""
-
-    model_config = ConfigDict(extra="forbid")
 
     description: str
 
 
-class PersonaShape(BaseModel):
+class PersonaShape(Shape):
     """A persona as the endpoint is asked for it."""
-
-    model_config = ConfigDict(extra="forbid")
 
     name: str
     description: str
 
 
-class PersonasShape(BaseModel):
+class PersonasShape(Shape):
     """Personas as the endpoint is asked for them."""
-
-    model_config = ConfigDict(extra="forbid")
 
     personas: list[PersonaShape]
 
 
-class TasksShape(BaseModel):
+class TasksShape(Shape):
     """Tasks as the endpoint is asked for them."""
-
-    model_config = ConfigDict(extra="forbid")
 
     tasks: list[str]
 
 
-class QuestionsShape(BaseModel):
+class QuestionsShape(Shape):
     """Questions as the endpoint is asked for them."""
-
-    model_config = ConfigDict(extra="forbid")
 
     questions: list[str]
 
@@ -153,7 +144,7 @@ def _reader(item: Callable[[Any], T | None]) -> Callable[[str], tuple[tuple[T, .
     return read
 
 
-class LlmQuestionWriter:
+class LlmQuestionWriter(Asker):
     """Asks a model for a description of the corpus, personas, their tasks and their questions.
 
     Args:
@@ -163,16 +154,12 @@ class LlmQuestionWriter:
         max_tokens: longest reply; more where so much is asked for at once that it needs it.
     """
 
-    engine: Engine = "llm"
-
     def __init__(self, model: ChatModel, prompts: PromptSource, *, max_tokens: int = 2000) -> None:
-        self._model = model
+        super().__init__(model, prompts, max_tokens)
         self._prompts = {
             task: (prompts.load(f"{task}_system").render(), prompts.load(f"{task}_user"))
             for task in ("describe_corpus", "write_personas", "write_tasks", "write_questions")
         }
-        self._retry = prompts.load("retry")
-        self._max_tokens = max_tokens
 
     def describe(self, texts: Sequence[str]) -> Described:
         """Describe a corpus from sampled texts; without a usable reply the text is blank.
@@ -198,7 +185,7 @@ class LlmQuestionWriter:
         """
         material = _lines({"Collection": description}, [_as_line(one) for one in avoid])
         request = self._request("write_personas", PersonasShape, material, count)
-        return run_one(self._drafts(request, _reader(_persona)))
+        return run_one(self._items(request, _reader(_persona)))
 
     def tasks(self, requests: Sequence[TaskRequest]) -> list[Drafts[str]]:
         """Return tasks, many requests at a time; one without a usable reply has none.
@@ -224,10 +211,9 @@ class LlmQuestionWriter:
             if isinstance(asked, QuestionRequest):
                 known["Task"] = asked.task
             request = self._request(task, shape, _lines(known, asked.avoid), asked.count)
-            return await self._drafts(request, _reader(_text))
+            return await self._items(request, _reader(_text))
 
-        calls = self._model.concurrency
-        return list(run_in_order(one, requests, name=stage, total=len(requests), calls=calls))
+        return self._each(one, requests, stage)
 
     def _request(
         self, task: str, shape: type[BaseModel], material: str, count: int | None = None
@@ -235,17 +221,7 @@ class LlmQuestionWriter:
         system, user = self._prompts[task]
         values = {"material": enclose("material", material)}
         asked = user.render(**values if count is None else values | {"count": str(count)})
-        limit = max(self._max_tokens, _TOKENS_PER_ITEM * (count or 0))
-        return ChatRequest(task, (Message("system", system), Message("user", asked)), limit, shape)
-
-    async def _drafts(
-        self, request: ChatRequest, read: Callable[[str], tuple[tuple[T, ...], bool]]
-    ) -> Drafts[T]:
-        try:
-            asked = await ask(self._model, request, read, self._retry)
-        except UnusableReply as lost:
-            return Drafts((), lost.reason, lost.usage)
-        return Drafts(asked.value, usage=asked.usage)
+        return self._asking(task, system, asked, shape, _TOKENS_PER_ITEM * (count or 0))
 
 
 def _lines(known: dict[str, str], avoid: Sequence[str]) -> str:
