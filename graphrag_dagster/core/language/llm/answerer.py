@@ -12,7 +12,7 @@ from graphrag_dagster.core.language.chat.asking import Asked, UnusableReply, ask
 from graphrag_dagster.core.language.chat.loop import run_one
 from graphrag_dagster.core.language.chat.port import ChatModel, ChatRequest, Listener, Message
 from graphrag_dagster.core.language.chat.prompt import PromptSource
-from graphrag_dagster.core.language.chat.replies import Incomplete, NotUsable, read_typed
+from graphrag_dagster.core.language.chat.replies import Incomplete, NotUsable, read_typed, spelt_alike
 from graphrag_dagster.core.language.chat.schemas import AnswerShape, PointsShape
 from graphrag_dagster.core.language.llm.answer_prompts import AnswerPrompts
 from graphrag_dagster.core.language.llm.extraction.gleaning_extractor import Replies
@@ -55,7 +55,7 @@ class _Scored(BaseModel):
     def _named_alike(cls, value: Any) -> Any:
         if not isinstance(value, dict):
             return value
-        lower = {str(key).strip().lower(): item for key, item in value.items()}
+        lower = spelt_alike(value)
         text = next((lower[key] for key in ("answer", "description", "text", "point") if key in lower), None)
         score = next((lower[key] for key in ("score", "helpfulness", "rating") if key in lower), None)
         return {"text": "" if text is None else text, "score": score}

@@ -13,6 +13,7 @@ from graphrag_dagster.core.language.chat.data import enclose
 from graphrag_dagster.core.language.chat.loop import run_in_order
 from graphrag_dagster.core.language.chat.port import ChatModel
 from graphrag_dagster.core.language.chat.prompt import PromptSource
+from graphrag_dagster.core.language.chat.replies import spelt_alike
 from graphrag_dagster.core.language.chat.schemas import ReportShape
 from graphrag_dagster.core.language.tasks import Finding, ReportRequest, ReportWriter, WrittenReport
 from graphrag_dagster.core.text.citations import canonical_citations, parse_citations
@@ -61,8 +62,7 @@ class ReportReply(BaseModel):
     def _named_alike(cls, value: Any) -> Any:
         if not isinstance(value, dict):
             return value
-        names = {re.sub(r"[\s-]+", "_", str(key).strip().lower()): item for key, item in value.items()}
-        return {_OTHER_NAMES.get(name, name): item for name, item in names.items()}
+        return {_OTHER_NAMES.get(name, name): item for name, item in spelt_alike(value).items()}
 
     @field_validator("title", "summary")
     @classmethod

@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, field_validator, model_validator
 
-from graphrag_dagster.core.language.chat.replies import NotUsable, read_typed
+from graphrag_dagster.core.language.chat.replies import NotUsable, read_typed, spelt_alike
 from graphrag_dagster.core.language.chat.schemas import Shape
 from graphrag_dagster.core.language.llm.extraction.examples import WorkedExample
 from graphrag_dagster.core.text.answer_sentences import without_citations
@@ -91,7 +91,7 @@ class _Claims(BaseModel):
 def _claim(one: Any) -> Any:
     if not isinstance(one, dict):
         return one
-    lower = {str(key).strip().lower(): item for key, item in one.items()}
+    lower = spelt_alike(one)
     return next((lower[name] for name in _CLAIM_NAMES if name in lower), None)
 
 

@@ -12,7 +12,13 @@ from graphrag_dagster.core.language.chat.data import enclose
 from graphrag_dagster.core.language.chat.loop import run_one
 from graphrag_dagster.core.language.chat.port import ChatModel, ChatRequest
 from graphrag_dagster.core.language.chat.prompt import PromptSource
-from graphrag_dagster.core.language.chat.replies import NotUsable, is_placeholder, read_typed
+from graphrag_dagster.core.language.chat.replies import (
+    NotUsable,
+    first_of,
+    is_placeholder,
+    read_typed,
+    spelt_alike,
+)
 from graphrag_dagster.core.language.chat.schemas import Shape
 from graphrag_dagster.core.language.questioning import (
     Described,
@@ -72,7 +78,7 @@ class _Description(BaseModel):
     @classmethod
     def _named_alike(cls, value: Any) -> Any:
         names = ("description", "corpus_description", "summary", "text")
-        return {"description": _first(value, names)} if isinstance(value, dict) else value
+        return {"description": first_of(spelt_alike(value), names)} if isinstance(value, dict) else value
 
     @field_validator("description")
     @classmethod
@@ -91,9 +97,9 @@ class _Listed(BaseModel):
     @classmethod
     def _however_written(cls, value: Any) -> Any:
         if isinstance(value, dict):
-            lower = _lower(value)
-            listed = _first(lower, _LISTS)
-            if listed is None and _first(lower, ("name", "description")) is not None:
+            lower = spelt_alike(value)
+            listed = first_of(lower, _LISTS)
+            if listed is None and first_of(lower, ("name", "description")) is not None:
                 listed = [lower]
             if listed is None and lower and all(map(_ITEM_KEY.match, lower)):
                 listed = list(lower.values())
@@ -103,18 +109,9 @@ class _Listed(BaseModel):
         return {"items": list(value.values()) if isinstance(value, dict) else value}
 
 
-def _lower(value: dict[Any, Any]) -> dict[str, Any]:
-    return {re.sub(r"[\s-]+", "_", str(key).strip().lower()): item for key, item in value.items()}
-
-
-def _first(value: dict[Any, Any], names: Sequence[str]) -> Any:
-    lower = _lower(value)
-    return next((lower[name] for name in names if lower.get(name) is not None), None)
-
-
 def _text(item: Any) -> str | None:
     """Return an item as text on one line, without its number in a list; None where it holds no words."""
-    said = _first(item, _TEXTS) if isinstance(item, dict) else item
+    said = first_of(spelt_alike(item), _TEXTS) if isinstance(item, dict) else item
     if not isinstance(said, str) or is_placeholder(said):
         return None
     text = " ".join(_NUMBERING.sub("", said.strip()).split())
@@ -124,7 +121,8 @@ def _text(item: Any) -> str | None:
 def _persona(item: Any) -> PersonaDraft | None:
     """Return an item as a persona; what is only named, or only described, is both by the same words."""
     if isinstance(item, dict):
-        name, description = _text(_first(item, _NAMES)), _text(_first(item, _DESCRIPTIONS))
+        own = spelt_alike(item)
+        name, description = _text(first_of(own, _NAMES)), _text(first_of(own, _DESCRIPTIONS))
     else:
         head, _, tail = (_text(item) or "").partition(": ")
         name, description = _text(head), _text(tail)
