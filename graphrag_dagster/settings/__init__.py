@@ -10,7 +10,8 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, ValidationError, model_validator
 
-from graphrag_dagster.catalogue.registry import embedders, engines, tasks, tasks_of
+from graphrag_dagster.catalogue.registry import embedders, engines, kinds, stage_of, stages, tasks, tasks_of
+from graphrag_dagster.catalogue.stages import KINDS
 from graphrag_dagster.catalogue.ways import AUTO, BASELINE, WAYS, deciding, listed
 from graphrag_dagster.core.files.limits import DEFAULT_LIMITS
 from graphrag_dagster.core.language.answer_form import KNOWLEDGE_MARK, LONGEST_RESPONSE_TYPE
@@ -302,6 +303,9 @@ class CorpusSettings(Section):
         "default",
         description="paper: what the paper fixes is as the paper has it, see below; single keys override it",
     )
+    kind: Annotated[str, Choice(kinds)] = Field(
+        KINDS[0], description="what the corpus is made of; what is not for this kind is not made"
+    )
     description: str | None = Field(None, description="what the corpus is about")
     engine: EngineName = Field(
         "extractive", description="who does the language tasks unless a stage says otherwise"
@@ -335,7 +339,7 @@ class CorpusSettings(Section):
     @model_validator(mode="after")
     def _engines_can_do_their_tasks(self) -> "CorpusSettings":
         for section in {task.section for task in tasks().values() if not task.model_only}:
-            if section == "claims" and not self.claims.enabled:
+            if not self.does(section):
                 continue
             chosen, wanted = self.engine_of(section), {one.name for one in tasks_of(section)}
             if not wanted.intersection(engines()[chosen].does):
@@ -355,11 +359,14 @@ class CorpusSettings(Section):
         """Whether vectors are asked of a model at the endpoint."""
         return embedders()[self.embeddings.embedder].asks_model
 
+    def does(self, section: str) -> bool:
+        """Whether the work of a section is done: it is for corpora of this kind, and not switched off."""
+        switched_off = section == "claims" and not self.claims.enabled
+        return self.kind in stages()[stage_of(section)].kinds and not switched_off
+
     def asks_model(self, section: str) -> bool:
-        """Whether the engine of a section asks a chat model; never for claims that are not enabled."""
-        if section == "claims" and not self.claims.enabled:
-            return False
-        return engines()[self.engine_of(section)].asks_model
+        """Whether the engine of a section asks a chat model; never where its work is not done."""
+        return self.does(section) and engines()[self.engine_of(section)].asks_model
 
 
 def load_settings(folder: Path) -> CorpusSettings:
