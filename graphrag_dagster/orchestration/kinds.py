@@ -36,7 +36,7 @@ def for_its_kinds(function: Callable[..., Any], *tables: Table) -> Callable[...,
 
     def bound(arguments: tuple[Any, ...], named: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
         all_named = dict(zip(taken, arguments, strict=False)) | named
-        return all_named, {name: all_named[name] for name in given.parameters}
+        return all_named, {name: one for name, one in all_named.items() if name not in added}
 
     @wraps(function)
     def run(*arguments: Any, **named: Any) -> Any:
@@ -48,11 +48,13 @@ def for_its_kinds(function: Callable[..., Any], *tables: Table) -> Callable[...,
         all_named, own = bound(arguments, named)
         yield from _empty(tables) if left_out(all_named) else function(**own)
 
-    taken = {
+    # First, since nothing may stand behind frames of any name.
+    needed = {
         "context": Parameter("context", _EITHER, annotation=AssetExecutionContext),
-        **given.parameters,
         "corpora": Parameter("corpora", _EITHER, annotation=CorpusStore),
     }
+    taken = {**needed, **given.parameters}
+    added = needed.keys() - given.parameters
     # Dagster reads off the function itself what it takes, and whether it gives one result or several.
     made: Callable[..., Any] = generate if isgeneratorfunction(function) else run
     made.__signature__ = given.replace(parameters=list(taken.values()))  # type: ignore[attr-defined]

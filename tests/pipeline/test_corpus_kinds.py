@@ -121,3 +121,17 @@ def test_a_kind_that_there_is_not_is_an_error_that_lists_those_there_are(tmp_pat
     (tmp_path / "corpus.yaml").write_text("kind: toys\n", encoding="utf-8")
     with pytest.raises(SettingsError, match=r"line 1.*kind.*'documents'"):
         load_settings(tmp_path)
+
+
+@pytest.mark.usefixtures("two_kinds")
+@pytest.mark.parametrize(("kind", "rows"), [("documents", 3), ("toys", 0)])
+def test_frames_of_any_name_are_given_to_what_is_for_the_kind(home: Path, kind: str, rows: int) -> None:
+    def read(context: dg.AssetExecutionContext, **frames: pl.DataFrame) -> dg.Output[pl.DataFrame]:
+        (only,) = frames.values()
+        return dg.Output(only)
+
+    write_corpus(home / "corpora", "coast", f"kind: {kind}\n")
+    context = dg.build_asset_context(partition_key="coast")
+    given = pl.DataFrame({"text": ["A", "B", "C"]})
+    made = for_its_kinds(read, tables.CLAIMS)(context, corpora=CorpusStore(), text_chunks=given)
+    assert made.value.height == rows
