@@ -9,7 +9,7 @@ from typing import Any, Protocol, TypeVar
 from graphrag_dagster.catalogue.engines import EMBEDDERS, ENGINES, EmbedderKind, Engine
 from graphrag_dagster.catalogue.formats import FORMATS, Format
 from graphrag_dagster.catalogue.plugins import Plugin, plugins
-from graphrag_dagster.catalogue.stages import STAGES, Stage
+from graphrag_dagster.catalogue.stages import KINDS, STAGES, Stage
 from graphrag_dagster.catalogue.tasks import ROLES, TASKS, Role, Task
 from graphrag_dagster.catalogue.ways import WAYS, Way
 from graphrag_dagster.errors import CatalogueError
@@ -91,9 +91,20 @@ def stages() -> Mapping[str, Stage]:
     return ordered(STAGES)
 
 
-def stages_made(when: str) -> list[str]:
-    """Return the names of the stages that are made with the index, on request or with every run."""
-    return [one.name for one in stages().values() if one.made == when]
+def kinds() -> tuple[str, ...]:
+    """Return the kinds of corpora that there are."""
+    return KINDS
+
+
+def stages_made(when: str, kind: str | None = None) -> list[str]:
+    """Return the names of the stages that are made with the index, on request or with every run.
+
+    Args:
+        when: as :attr:`Stage.made`.
+        kind: of the corpus they are made for; default: of all stages.
+    """
+    made = (one for one in stages().values() if one.made == when)
+    return [one.name for one in made if kind is None or kind in one.kinds]
 
 
 def stage_of(section: str) -> str:
@@ -106,10 +117,10 @@ def stage_of(section: str) -> str:
     return named(owners, section, "stage of a section")
 
 
-def indexing_sections() -> list[str]:
-    """Return the sections of ``corpus.yaml`` whose engines an index asks, in the order of the work."""
+def indexing_sections(kind: str) -> list[str]:
+    """Return the sections of ``corpus.yaml`` whose engines an index of such a corpus asks, as it does."""
     asked = {task.section for task in tasks().values()}
-    indexing = (stages()[name] for name in stages_made("index"))
+    indexing = (stages()[name] for name in stages_made("index", kind))
     return [section for stage in indexing for section in stage.sections if section in asked]
 
 

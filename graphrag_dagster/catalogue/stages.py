@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Literal
 
-#: What a corpus is made of. Stages say for which kinds they are.
+#: What a corpus is made of: the first, unless its settings say otherwise. Stages say for which they are.
 KINDS = ("documents",)
 
 

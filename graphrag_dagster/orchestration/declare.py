@@ -39,6 +39,7 @@ from graphrag_dagster.errors import EndpointError
 from graphrag_dagster.orchestration.code_versions.versions import code_version
 from graphrag_dagster.orchestration.conditions import condition_of
 from graphrag_dagster.orchestration.hooks import HOOKS
+from graphrag_dagster.orchestration.kinds import for_its_kinds
 from graphrag_dagster.orchestration.partitions import CORPUS
 from graphrag_dagster.orchestration.retrying import retry_of
 from graphrag_dagster.resources.keys import IO_MANAGER, takes_resources
@@ -108,7 +109,7 @@ def corpus_asset(
                 metadata={**(metadata or {}), **_code(function, sources)},
                 **_OF_A_CORPUS,
                 **options,
-            )(timed(takes_resources(function), *tables))
+            )(timed(takes_resources(for_its_kinds(function, *tables)), *tables))
         return made
 
     return decorate
@@ -158,7 +159,7 @@ def table_assets(
                 for table in tables
             }
             made: AssetsDefinition = multi_asset(outs=outs, **_OF_A_CORPUS, **options)(
-                timed(takes_resources(function), *tables)
+                timed(takes_resources(for_its_kinds(function, *tables)), *tables)
             )
         return made
 
@@ -250,12 +251,9 @@ def _completed(made: Any, begin: float, tables: Sequence[Table]) -> Any:
         return made._replace(metadata={**(made.metadata or {}), "seconds": round(monotonic() - begin, 3)})
     by_name = {table.name: table for table in tables} if len(tables) > 1 else {made.output_name: tables[0]}
     version = data_version(by_name[made.output_name], made.value)
-    return Output(
-        made.value,
-        output_name=made.output_name,
-        metadata={**(made.metadata or {}), "seconds": round(monotonic() - begin, 3)},
-        data_version=version,
-    )
+    metadata = {**(made.metadata or {}), "seconds": round(monotonic() - begin, 3)}
+    with _beta_accepted():
+        return Output(made.value, output_name=made.output_name, metadata=metadata, data_version=version)
 
 
 def output(table: Table, frame: pl.DataFrame, **metadata: Any) -> Output[pl.DataFrame]:

@@ -10,8 +10,9 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, ValidationError, model_validator
 
-from graphrag_dagster.catalogue.registry import embedders, engines, tasks, tasks_of
-from graphrag_dagster.catalogue.ways import AUTO, WAYS, listed
+from graphrag_dagster.catalogue.registry import embedders, engines, kinds, stage_of, stages, tasks, tasks_of
+from graphrag_dagster.catalogue.stages import KINDS
+from graphrag_dagster.catalogue.ways import AUTO, BASELINE, WAYS, deciding, listed
 from graphrag_dagster.core.files.limits import DEFAULT_LIMITS
 from graphrag_dagster.core.language.answer_form import KNOWLEDGE_MARK, LONGEST_RESPONSE_TYPE
 from graphrag_dagster.core.language.exemplars import MOST_EXAMPLES, ClaimExample, GraphExample, foreign_type
@@ -257,18 +258,21 @@ class SearchSettings(Section):
         AUTO, description=f"the way of answering unless the question says otherwise: {listed(WAYS)}"
     )
     level: Annotated[int, Field(ge=0, le=100)] = Field(
-        1, description="community level of global and dynamic, k of Ck"
+        1, description=f"community level of {deciding('level')}, k of Ck"
     )
     retrieval: Literal["hybrid", "vector", "lexical"] = Field(
-        "hybrid", description="how basic, local and drift find text units; SS is vectors only"
+        "hybrid",
+        description=f"how {deciding('retrieval')} find text units; {BASELINE} is vectors only",
     )
     shares: LocalShares = Field(default_factory=LocalShares)
     relevant_from: Annotated[int, Field(ge=1, le=5)] = Field(
-        1, description="dynamic: rating of 0 to 5 from which a report is relevant"
+        1, description=f"{deciding('relevant_from')}: rating of 0 to 5 from which a report is relevant"
     )
-    steps: Annotated[int, Field(ge=1, le=5)] = Field(2, description="drift: rounds of follow-up questions")
+    steps: Annotated[int, Field(ge=1, le=5)] = Field(
+        2, description=f"{deciding('steps')}: rounds of follow-up questions"
+    )
     follow_ups: Annotated[int, Field(ge=1, le=10)] = Field(
-        3, description="drift: most follow-up questions a round"
+        3, description=f"{deciding('follow_ups')}: most follow-up questions a round"
     )
 
     engine: EngineName | None = Field(None, description="default: the corpus's engine")
@@ -298,6 +302,9 @@ class CorpusSettings(Section):
     profile: ProfileName = Field(
         "default",
         description="paper: what the paper fixes is as the paper has it, see below; single keys override it",
+    )
+    kind: Annotated[str, Choice(kinds)] = Field(
+        KINDS[0], description="what the corpus is made of; what is not for this kind is not made"
     )
     description: str | None = Field(None, description="what the corpus is about")
     engine: EngineName = Field(
@@ -332,7 +339,7 @@ class CorpusSettings(Section):
     @model_validator(mode="after")
     def _engines_can_do_their_tasks(self) -> "CorpusSettings":
         for section in {task.section for task in tasks().values() if not task.model_only}:
-            if section == "claims" and not self.claims.enabled:
+            if not self.does(section):
                 continue
             chosen, wanted = self.engine_of(section), {one.name for one in tasks_of(section)}
             if not wanted.intersection(engines()[chosen].does):
@@ -352,11 +359,14 @@ class CorpusSettings(Section):
         """Whether vectors are asked of a model at the endpoint."""
         return embedders()[self.embeddings.embedder].asks_model
 
+    def does(self, section: str) -> bool:
+        """Whether the work of a section is done: it is for corpora of this kind, and not switched off."""
+        switched_off = section == "claims" and not self.claims.enabled
+        return self.kind in stages()[stage_of(section)].kinds and not switched_off
+
     def asks_model(self, section: str) -> bool:
-        """Whether the engine of a section asks a chat model; never for claims that are not enabled."""
-        if section == "claims" and not self.claims.enabled:
-            return False
-        return engines()[self.engine_of(section)].asks_model
+        """Whether the engine of a section asks a chat model; never where its work is not done."""
+        return self.does(section) and engines()[self.engine_of(section)].asks_model
 
 
 def load_settings(folder: Path) -> CorpusSettings:

@@ -53,9 +53,9 @@ def stages_of_libraries(names: Iterable[str], now: Mapping[str, Any]) -> set[str
     return found
 
 
-def following(names: Iterable[str]) -> list[str]:
-    """Return the stages of the index from the first of the given ones on, in the order of the work."""
-    indexed = stages_made("index")
+def following(names: Iterable[str], kind: str) -> list[str]:
+    """Return the stages of the index of such a corpus from the first of the given ones on, in their order."""
+    indexed = stages_made("index", kind)
     places = [indexed.index(name) for name in names if name in indexed]
     return indexed[min(places) :] if places else []
 
@@ -67,6 +67,8 @@ def _libraries(engine: Engine, stage: str, settings: Mapping[str, Any]) -> set[s
 
 def _stages_of_setting(key: str, before: Mapping[str, Any], now: Mapping[str, Any]) -> set[str]:
     section, _, rest = key.partition(".")
+    if key == "kind":
+        return set(stages())
     if key == "engine" or rest == "engine":
         sections = {task.section for task in tasks().values()} if key == "engine" else {section}
         return {stage_of(one) for one in sections if _engine(one, before) != _engine(one, now)}

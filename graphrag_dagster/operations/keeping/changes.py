@@ -119,7 +119,7 @@ def status_of(name: str, code: Mapping[str, Code]) -> Status:
             name,
             None,
             files,
-            redo=tuple(stages_made("index")),
+            redo=tuple(stages_made("index", settings.kind)),
             unfinished=unfinished,
             asks_models=_asks_models(settings),
         )
@@ -149,8 +149,8 @@ def _compared(
     stages |= stages_of_libraries((one.key for one in libraries), new)
     if files:
         stages.add("corpus")
-    redo = following(stages)
-    asked = [stage for stage in stages_made("request") if stage in stages]
+    redo = following(stages, settings.kind)
+    asked = [stage for stage in stages_made("request", settings.kind) if stage in stages]
     package = compare_values({"package": then.get("package", now["package"])}, {"package": now["package"]})
     return Status(
         name,
@@ -170,7 +170,7 @@ def _compared(
 
 
 def _asks_models(settings: CorpusSettings) -> bool:
-    return settings.embeds_at_endpoint or any(map(settings.asks_model, indexing_sections()))
+    return settings.embeds_at_endpoint or any(map(settings.asks_model, indexing_sections(settings.kind)))
 
 
 def _common(manifest: Mapping[str, Any], part: str, now: Mapping[str, Any]) -> list[Change]:

@@ -85,12 +85,12 @@ def note_indexing(name: str, seconds: float) -> None:
 
 def engines_of(settings: CorpusSettings) -> str:
     """Return who does the language tasks of an index."""
-    chosen = [f"{section} {settings.engine_of(section)}" for section in indexing_sections()]
+    chosen = [f"{section} {settings.engine_of(section)}" for section in indexing_sections(settings.kind)]
     return ", ".join([*chosen, settings.model.name if _model(settings) else "no model"])
 
 
 def _model(settings: CorpusSettings) -> str | None:
-    asked = any(map(settings.asks_model, indexing_sections()))
+    asked = any(map(settings.asks_model, indexing_sections(settings.kind)))
     return settings.model.for_role("extract").name if asked else None
 
 

@@ -1,0 +1,76 @@
+"""Stages are for corpora of some kinds: what is made for the others is empty."""
+
+from collections.abc import Callable, Iterator, Sequence
+from functools import wraps
+from inspect import Parameter, isgeneratorfunction, signature
+from typing import Any
+
+import polars as pl
+from dagster import AssetExecutionContext, Output
+
+from graphrag_dagster.catalogue.registry import kinds, stages
+from graphrag_dagster.resources.corpora import CorpusStore
+from graphrag_dagster.tables import VECTOR, Table
+
+
+def for_its_kinds(function: Callable[..., Any], *tables: Table) -> Callable[..., Any]:
+    """Have a function or generator do nothing for corpora that its stage is not for: its tables are empty.
+
+    What reads them then finds nothing there; a table that is not made would keep it from being made too.
+
+    Args:
+        function: makes the tables of a corpus.
+        tables: of one stage; without any, or where the stage is for all, nothing changes.
+    """
+    served = [stages()[table.group].kinds for table in tables[:1]]
+    if not served or set(kinds()) <= set(served[0]):
+        return function
+    given = signature(function)
+
+    def left_out(arguments: dict[str, Any]) -> bool:
+        context: AssetExecutionContext = arguments["context"]
+        kind = arguments["corpora"].settings(context.partition_key).kind
+        if kind not in served[0]:
+            context.log.info(f"not for corpora of kind {kind}: nothing is made")
+        return kind not in served[0]
+
+    def bound(arguments: tuple[Any, ...], named: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+        all_named = dict(zip(taken, arguments, strict=False)) | named
+        return all_named, {name: one for name, one in all_named.items() if name not in added}
+
+    @wraps(function)
+    def run(*arguments: Any, **named: Any) -> Any:
+        all_named, own = bound(arguments, named)
+        return Output(_nothing(tables[0]), metadata=_NO_ROWS) if left_out(all_named) else function(**own)
+
+    @wraps(function)
+    def generate(*arguments: Any, **named: Any) -> Iterator[Any]:
+        all_named, own = bound(arguments, named)
+        yield from _empty(tables) if left_out(all_named) else function(**own)
+
+    # First, since nothing may stand behind frames of any name.
+    needed = {
+        "context": Parameter("context", _EITHER, annotation=AssetExecutionContext),
+        "corpora": Parameter("corpora", _EITHER, annotation=CorpusStore),
+    }
+    taken = {**needed, **given.parameters}
+    added = needed.keys() - given.parameters
+    # Dagster reads off the function itself what it takes, and whether it gives one result or several.
+    made: Callable[..., Any] = generate if isgeneratorfunction(function) else run
+    made.__signature__ = given.replace(parameters=list(taken.values()))  # type: ignore[attr-defined]
+    return made
+
+
+_EITHER = Parameter.POSITIONAL_OR_KEYWORD
+_NO_ROWS = {"dagster/partition_row_count": 0}
+
+
+def _empty(tables: Sequence[Table]) -> Iterator[Output[pl.DataFrame]]:
+    for table in tables:
+        yield Output(_nothing(table), output_name=table.name, metadata=_NO_ROWS)
+
+
+def _nothing(table: Table) -> pl.DataFrame:
+    """No rows, as they are written: a vector has a length."""
+    vectors = [column.name for column in table.columns if column.type == VECTOR]
+    return table.empty().with_columns(pl.col(vectors).cast(pl.Array(pl.Float32, 1)))
