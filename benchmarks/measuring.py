@@ -23,7 +23,7 @@ from graphrag_dagster.core.search.searcher import Searcher
 from graphrag_dagster.core.text.evidence import Words
 from graphrag_dagster.engines.session import Session
 from graphrag_dagster.errors import QuestionError
-from graphrag_dagster.operations.asking.index import SessionEngines
+from graphrag_dagster.model_calls.memory.replies import User
 from graphrag_dagster.resources.corpora import CorpusStore
 from graphrag_dagster.resources.language import Language
 from graphrag_dagster.resources.reply_memory import ReplyMemory
@@ -140,10 +140,10 @@ class Corpus:
 
     @cached_property
     def _session(self) -> Session:
-        settings = CorpusStore().settings(self.name)
-        return Language(memory=ReplyMemory()).session(
-            settings, corpus=self.name, asset="ask", run_id=str(uuid.uuid4())
-        )
+        corpora = CorpusStore()
+        user = User(self.name, "ask", str(uuid.uuid4()))
+        language = Language(memory=ReplyMemory(), corpora=corpora)
+        return language.session_of(corpora.settings(self.name), user)
 
     def texts(self, shown: Iterable[Shown], budget: int) -> list[Stretch]:
         """Return the documents' characters that stand in the first so many characters of what was shown.
@@ -215,18 +215,18 @@ class _Watched:
     """The engines of a session; who answers and who asks on are looked over the shoulder."""
 
     def __init__(self, session: Session, *, only_watch: bool = False) -> None:
-        self._engines = SessionEngines(session)
+        self._session = session
         self._only_watch = only_watch
         self.shown: list[Shown] = []
 
     def answerer(self) -> Any:
-        return _Watcher(self._engines.answerer(), self.shown, only_watch=self._only_watch)
+        return _Watcher(self._session.answerer(), self.shown, only_watch=self._only_watch)
 
     def explorer(self) -> Any:
-        return _Watcher(self._engines.explorer(), self.shown)
+        return _Watcher(self._session.explorer(), self.shown)
 
     def __getattr__(self, name: str) -> Any:
-        return getattr(self._engines, name)
+        return getattr(self._session, name)
 
 
 class _Watcher:
