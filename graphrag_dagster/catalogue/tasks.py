@@ -108,6 +108,14 @@ TASKS = (
         waited_for=True,
     ),
     Task(
+        "query_writer",
+        "search",
+        "answer",
+        ("write_sql_again", "write_sql_system", "write_sql_user"),
+        waited_for=True,
+        model_only=True,
+    ),
+    Task(
         "question_writer",
         "questions",
         "answer",

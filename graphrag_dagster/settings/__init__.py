@@ -271,6 +271,11 @@ class SearchSettings(Section):
     follow_ups: Annotated[int, Field(ge=1, le=10)] = Field(
         3, description="drift: most follow-up questions a round"
     )
+    sql: Literal["templates", "model"] = Field(
+        "templates",
+        description="sql: who makes the query; templates, or where none fits a model, which a corpus needs "
+        "for that (`search.engine: llm`)",
+    )
 
     engine: EngineName | None = Field(None, description="default: the corpus's engine")
     context_tokens: Annotated[PositiveInt, Field(ge=200)] = Field(

@@ -16,6 +16,7 @@ from graphrag_dagster.catalogue.ways import GLOBAL
 from graphrag_dagster.core.language.answer_form import AnswerForm
 from graphrag_dagster.core.language.embedders import shared_static
 from graphrag_dagster.core.language.exploring import Explorer, ReportRater
+from graphrag_dagster.core.language.querying import QueryWriter
 from graphrag_dagster.core.language.tasks import Answerer, Turn
 from graphrag_dagster.core.search.context.answer import Answer
 from graphrag_dagster.core.search.context.levels import level_of
@@ -251,6 +252,10 @@ class SessionEngines:
         """Who asks follow-up questions."""
         return self._session.explorer()
 
+    def query_writer(self) -> QueryWriter | None:
+        """Who writes queries; None without a model, since nothing else can."""
+        return self._session.query_writer()
+
     def embedder(self) -> Embedder:
         """Who turns the question into a vector."""
         return self._session.embedder()
@@ -268,4 +273,5 @@ def options_of(settings: CorpusSettings) -> SearchOptions:
         relevant_from=own.relevant_from,
         steps=own.steps,
         follow_ups=own.follow_ups,
+        sql=own.sql,
     )

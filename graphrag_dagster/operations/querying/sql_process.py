@@ -28,6 +28,8 @@ _ALLOWED = {duckdb.StatementType.SELECT, duckdb.StatementType.EXPLAIN}
 _INTEGERS = {"tinyint", "smallint", "integer", "bigint", "hugeint"}
 _NUMBERS = _INTEGERS | {f"u{name}" for name in _INTEGERS} | {"float", "double"}
 _NESTED = {"list", "array", "struct", "map", "union", "variant"}
+#: Functions that give a table of their arguments alone.
+_HARMLESS = {"unnest", "range", "generate_series"}
 _ROWS = 500
 _MEGABYTE = 1_000_000
 #: What Python and DuckDB take before a query begins.
@@ -58,6 +60,12 @@ def _answered(request: dict[str, Any]) -> Iterator[Any]:
     if len(statements) != 1 or statements[0].type not in _ALLOWED:
         _tell("refused", "")
         return
+    if request["tables"] is not None and (foreign := _foreign(connection, request)):
+        _tell("query", f"Only these tables can be read: {', '.join(request['tables'])}; not {foreign}")
+        return
+    if request["parameters"] is not None:
+        yield from _with_parameters(connection, statements[0], request)
+        return
     found: Any = connection.sql(statements[0])
     if found is None:
         _tell("refused", "")
@@ -75,6 +83,47 @@ def _answered(request: dict[str, Any]) -> Iterator[Any]:
     while left != 0 and (some := rows.fetchmany(_ROWS if left is None else min(_ROWS, left))):
         yield from some
         left = None if left is None else left - len(some)
+
+
+def _with_parameters(
+    connection: duckdb.DuckDBPyConnection, statement: duckdb.Statement, request: dict[str, Any]
+) -> Iterator[Any]:
+    """The columns and rows of a statement with parameters, values as JSON has a form for them."""
+    found = connection.execute(statement, request["parameters"])
+    kinds = [str(column[1]).lower() for column in found.description]
+    yield [
+        [column[0] for column in found.description],
+        [kind in _NUMBERS or kind.startswith("decimal") for kind in kinds],
+        [False] * len(kinds),
+    ]
+    for row in found.fetchmany(request["rows"]):
+        yield [value[: request["characters"]] if isinstance(value, str) else value for value in row]
+
+
+def _foreign(connection: duckdb.DuckDBPyConnection, request: dict[str, Any]) -> str:
+    """The first table or function of a query that is none of the tables it may read; empty for none."""
+    query, tables = request["query"], set(request["tables"])
+    others = sorted(connection.get_table_names(query, qualified=True) - tables)
+    found = connection.execute("select json_serialize_sql($1)", [query]).fetchone()
+    told = json.loads(found[0] if found else "{}")
+    # DuckDB can tell of every plain select how it reads it; what it cannot tell of is not run.
+    if told.get("error", True):
+        return "a statement of another form than select"
+    return next(iter([*others, *_functions(told)]), "")
+
+
+def _functions(told: Any) -> Iterator[str]:
+    """What a query reads in the place of tables, but for tables and harmless functions."""
+    if isinstance(told, list):
+        for one in told:
+            yield from _functions(one)
+    elif isinstance(told, dict):
+        if told.get("type") == "TABLE_FUNCTION" and told["function"]["function_name"] not in _HARMLESS:
+            yield str(told["function"]["function_name"])
+        if told.get("type") == "SHOW_REF":
+            yield "what tables there are"
+        for one in told.values():
+            yield from _functions(one)
 
 
 def _shown(request: dict[str, Any], place: int, kind: str) -> str:
