@@ -4,9 +4,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from graphrag_dagster.core.search.retrieval.linking import NameLinker
+from graphrag_dagster.core.search.retrieval.words import words as folded_words
 from graphrag_dagster.core.search.retrieval.words import words_with_case
 
 _BETWEEN = frozenset({"and", "or", "both", "as", "well"})
+_MOST_NEAR = 5
 _ARTICLES = frozenset({"the", "a", "an"})
 
 
@@ -14,7 +16,8 @@ _ARTICLES = frozenset({"the", "a", "an"})
 class NamedEntities:
     """The entities that a phrase names, by place, in its order.
 
-    ``guessed`` says which parts were taken for longer names, ``unknown`` are those that are no names.
+    ``guessed`` says which parts were taken for longer names, ``unknown`` which are no names, with names that
+    they may be parts of.
     """
 
     places: tuple[int, ...]
@@ -35,11 +38,12 @@ def entities_named(phrase: str, linker: NameLinker, titles: Sequence[str]) -> Na
     for words, named in _parts(phrase, linker, len(titles)):
         if named:
             places.update(dict.fromkeys(named))
-        elif (place := _longer(words, linker, len(titles))) is not None:
-            places[place] = None
-            guessed.append(f"{words} is taken for {titles[place]}")
+        elif len(longer := _longer(words, titles)) == 1:
+            places[longer[0]] = None
+            guessed.append(f"{words} is taken for {titles[longer[0]]}")
         else:
-            unknown.append(words)
+            near = ", ".join(titles[place] for place in longer[:_MOST_NEAR])
+            unknown.append(f"{words!r}, but {near}" if near else repr(words))
     return NamedEntities(tuple(places), tuple(guessed), tuple(unknown))
 
 
@@ -63,10 +67,7 @@ def _parts(phrase: str, linker: NameLinker, entities: int) -> Iterator[tuple[str
         part = []
 
 
-def _longer(words: str, linker: NameLinker, entities: int) -> int | None:
-    """The one entity whose name has these words among others; None where there are several, or none."""
-    capital = " ".join(word[:1].upper() + word[1:] for word in words.split())
-    links = [link for link in linker.link(capital) if link.place < entities and not link.whole]
-    if not links or (len(links) > 1 and links[1].weight == links[0].weight):
-        return None
-    return links[0].place
+def _longer(words: str, titles: Sequence[str]) -> list[int]:
+    """The entities whose names have these words among others, one after the other."""
+    wanted = f" {' '.join(folded_words(words))} "
+    return [place for place, title in enumerate(titles) if wanted in f" {' '.join(folded_words(title))} "]

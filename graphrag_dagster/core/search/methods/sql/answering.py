@@ -8,7 +8,7 @@ from graphrag_dagster.core.language.querying import QueryWriter
 from graphrag_dagster.core.search.asked import Asked
 from graphrag_dagster.core.search.context.answer import Answer, Call
 from graphrag_dagster.core.search.context.index import IndexSnapshot
-from graphrag_dagster.core.search.context.queries import Queries, Query, QueryError
+from graphrag_dagster.core.search.context.queries import Found, Queries, Query, QueryError
 from graphrag_dagster.core.search.methods.sql.recognising import Recognised, fits
 from graphrag_dagster.core.search.methods.sql.telling import Line, Told, line_of, scalars, told, words_naming
 from graphrag_dagster.core.search.methods.sql.templates import TEMPLATES
@@ -74,10 +74,17 @@ def _answered(asked: Asked, recognised: Recognised, queries: Queries) -> Answer:
     lines = [_line(row, place, recognised, asked.index) for place, row in enumerate(found.rows, start=1)]
     total = int(found.rows[0]["total"]) if found.rows else 0
     text = told(query.reading, lines, total, ranks=template.ranks, groups=not template.table)
-    if undated := sum(row.get("undated", 0) for row in found.rows[:1]):
-        text.paragraphs += ["", f"{counted(undated, 'other has', 'others have')} no date."]
+    if undated := _undated(found, recognised, asked.index):
+        text.paragraphs += ["", f"{counted(undated, 'other document has', 'other documents have')} no date."]
     why = "; ".join(recognised.filled.guessed) or None
     return replace(_answer(asked, query, text), why=why, trace=(Call("query", template.name),))
+
+
+def _undated(found: Found, recognised: Recognised, index: IndexSnapshot) -> int:
+    """How many documents are left out for want of a day, where days count."""
+    if not recognised.dated:
+        return 0
+    return int(found.rows[0]["undated"]) if found.rows else index.documents["date"].null_count()
 
 
 def _line(row: Mapping[str, Any], place: int, recognised: Recognised, index: IndexSnapshot) -> Line:

@@ -31,6 +31,7 @@ _COUNTS = {
     True: "(select count(date) from found) as total, (select count(*) - count(date) from found) as undated\n"
     "from found\nwhere date is not null",
 }
+_UNDATED = f"(select count(*) from corpus.documents where {DAY} is null) as undated"  # noqa: S608
 
 
 def limited(template: Template) -> bool:
@@ -56,8 +57,9 @@ def composed(template: Template, filled: Filled, scope: Scope, most: int) -> Que
         parts["scope"] += "\nwhere " + " and ".join(conditions)
     parts["found"] = _put(dedent(template.sql).strip(), filled)
     joined = ",\n".join(f"{name} as (\n{indent(sql, '    ')}\n)" for name, sql in parts.items())
+    more = f"{_UNDATED}, " if scope.period and not template.dated else ""
     sql = (
-        f"with {joined}\nselect *, {_COUNTS[template.dated]}\n"
+        f"with {joined}\nselect *, {more}{_COUNTS[template.dated]}\n"
         f"order by {_put(template.order, filled)}\nlimit {most}"
     )
     parameters = {**filled.parameters, **scope.parameters()}

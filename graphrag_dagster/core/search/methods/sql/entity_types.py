@@ -41,6 +41,8 @@ def types_named(phrase: str, index: IndexSnapshot) -> tuple[str, ...] | None:
         None where a part of the phrase names no type of the corpus.
     """
     known = index.once(_by_word)
+    if not phrase.strip():
+        return ()
     bare = _BEFORE.sub("", phrase.strip())
     found: dict[str, None] = {}
     for part in filter(None, _JOINED.split(bare)) if bare else (phrase,):

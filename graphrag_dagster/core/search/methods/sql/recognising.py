@@ -37,6 +37,11 @@ class Recognised:
         return int(self.filled.words.get("most", self.template.most))
 
     @property
+    def dated(self) -> bool:
+        """Whether only documents count that have a day."""
+        return self.template.dated or self.scope.period is not None
+
+    @property
     def query(self) -> Query:
         """The query that answers the question."""
         return composed(self.template, self.filled, self.scope, self.most)

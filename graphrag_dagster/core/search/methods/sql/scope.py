@@ -2,9 +2,13 @@
 
 import re
 from dataclasses import dataclass
+from pathlib import PurePosixPath
 from typing import Any
 
+import polars as pl
+
 from graphrag_dagster.core.search.context.index import IndexSnapshot
+from graphrag_dagster.core.search.methods.sql.entity_types import types_named
 from graphrag_dagster.core.search.methods.sql.periods import DateError, Period, period_in
 
 #: Day of a document. What the file gives is no day where it is only a year or a month.
@@ -20,6 +24,7 @@ _FOLDER = (
 )
 _ENDS = r"(?=$|[,;:]| (?:is|are|was|were|do|does|did|mention|name|by|per|that|which|contain)\b)"
 _PLACES = tuple(re.compile(rf"\b{one}{_ENDS}", re.IGNORECASE) for one in _FOLDER)
+_LAST = re.compile(rf"\b(?:{_DOCUMENTS})?{_OF} (?:the )?(?P<place>[^\s\"'”?]+?)/?$", re.IGNORECASE)
 _NOWHERE = re.compile(
     rf"\b(?:named |mentioned )?(?:{_OF}|across|among|by|throughout) {_DOCUMENTS}(?=$| )", re.IGNORECASE
 )
@@ -32,9 +37,13 @@ class ScopeError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """Documents by where they lie, their format and their day; None: all."""
+    """Documents by where they lie, their format and their day; None: all.
+
+    ``place`` is the path of a folder, or of a file, which ``folder`` says.
+    """
 
     place: str | None = None
+    folder: bool = True
     format: str | None = None
     period: Period | None = None
 
@@ -64,7 +73,7 @@ class Scope:
         if self.format is not None:
             told.append(f" of format {self.format}")
         if self.place is not None:
-            told.append(f" below {self.place}")
+            told.append(f" of the {'folder' if self.folder else 'file'} {self.place}")
         if self.period is not None:
             told.append(f" dated {self.period}")
         return "".join(told)
@@ -80,23 +89,32 @@ def scope_in(question: str, index: IndexSnapshot) -> tuple[Scope, str]:
         period, rest = period_in(question)
     except DateError as error:
         raise ScopeError(str(error)) from None
-    place = None
-    for pattern in _PLACES:
-        if found := pattern.search(rest):
-            place = _place(next(filter(None, found.groups())), index)
-            rest = _without(rest, found)
-            break
+    place, rest = _place_in(rest, index)
     chosen = None
     if (found := _FORMAT.search(rest)) and found["format"].lower() in index.once(_formats):
         chosen = found["format"].lower()
         rest = _without(rest, found)
     if found := _NOWHERE.search(rest):
         rest = _without(rest, found)
-    return Scope(place, chosen, period), rest
+    return Scope(place, place is None or index.once(_places)[place], chosen, period), rest
 
 
 def _without(text: str, found: re.Match[str]) -> str:
     return " ".join((text[: found.start()] + " " + text[found.end() :]).split())
+
+
+def _place_in(text: str, index: IndexSnapshot) -> tuple[str | None, str]:
+    """The folder or file that a question names, and the question without it."""
+    for pattern in _PLACES:
+        if found := pattern.search(text):
+            return _place(next(filter(None, found.groups())), index), _without(text, found)
+    folders = {path.casefold(): path for path, folder in index.once(_places).items() if folder}
+    if (found := _LAST.search(text)) and found["place"].casefold() in folders:
+        return folders[found["place"].casefold()], _without(text, found)
+    for word in text.split():
+        if (path := index.once(_rows).get(word.casefold())) and types_named(word, index) is None:
+            return path, " ".join("documents" if one == word else one for one in text.split())
+    return None, text
 
 
 def _place(said: str, index: IndexSnapshot) -> str:
@@ -116,6 +134,13 @@ def _places(index: IndexSnapshot) -> dict[str, bool]:
     folders = {path[:end] for path in files for end, sign in enumerate(path) if sign == "/"}
     ordered = sorted(folders, key=lambda path: (path.count("/"), path))
     return {**dict.fromkeys(ordered, True), **dict.fromkeys(sorted(files), False)}
+
+
+def _rows(index: IndexSnapshot) -> dict[str, str]:
+    """Table-like files by what their rows are called: the name of the file."""
+    tables = index.documents.filter(pl.col("row").is_not_null())["path"].unique().to_list()
+    named = [(PurePosixPath(path).stem.casefold(), path) for path in sorted(tables, reverse=True)]
+    return {one: path for stem, path in named for one in (stem, stem.removesuffix("s"))}
 
 
 def _formats(index: IndexSnapshot) -> set[str]:

@@ -59,8 +59,11 @@ _AGGREGATES = {
     "maximum": "max", "max": "max", "highest": "max", "largest": "max",
 }  # fmt: skip
 _STATUS = MERGED_CLAIMS.column("status").values
+_CONNECTED = re.compile(r"\b(?:directly )?(?:connected|linked|related|tied) (?:to|with)\b", re.IGNORECASE)
 _FALLING = {"last", "latest", "newest", "most recent", "highest", "largest", "most"}
 _MOST_NAMES_TOLD = 3
+#: Words of what may have been meant as a type.
+_LONGEST_TYPE = 3
 
 
 class Unfit(ValueError):
@@ -112,6 +115,8 @@ def _types(filled: Filled, said: str, _: Template, index: IndexSnapshot) -> None
         _n(filled, numbered["n"], _, index)
         said = numbered["rest"]
     types = types_named(said, index)
+    if types is None and len(said.split()) > _LONGEST_TYPE:
+        raise Unfit("the question has the form of no template", 0)
     if types is None:
         known = ", ".join(sorted(index.entities["type"].unique())[:20])
         raise Unfit(f"{said!r} is no type of entities here; the types are {known or 'none'}")
@@ -126,11 +131,9 @@ _NUMBERED = re.compile(rf"(?:which|what)\s+(?P<n>\d+|{'|'.join(_NUMBERS)})\s+(?P
 
 def _names(filled: Filled, said: str, template: Template, index: IndexSnapshot) -> None:
     retriever = retriever_of(index)
-    named = retriever.named(said)
+    named = retriever.named(_CONNECTED.sub(" and ", said))
     if named.unknown:
-        raise Unfit(
-            f"no entity of the graph is called {', '.join(map(repr, named.unknown[:_MOST_NAMES_TOLD]))}", 3
-        )
+        raise Unfit(f"no entity of the graph is called {', '.join(named.unknown[:_MOST_NAMES_TOLD])}", 3)
     least, most = template.names
     if not least <= len(named.places) <= most:
         many = f"{least} to {most}" if most > least else str(least)

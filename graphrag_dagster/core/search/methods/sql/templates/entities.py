@@ -100,7 +100,10 @@ ENTITIES = (
     Template(
         "relationship_between",
         ("Are Morvane Tidal and Pentrath Energy connected?",),
-        (f"(is|are|was|were) <names> {_CONNECTED}( (to|with) each other)?",),
+        (
+            f"(is|are|was|were) <names> {_CONNECTED}( (to|with) each other)?",
+            f"(is|are|was|were) (?P<names>.+ {_CONNECTED} (to|with) .+)",
+        ),
         """
         select relationship_id, source.title || ' – ' || target.title as title,
             relationships.description, weight
