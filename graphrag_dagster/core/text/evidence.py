@@ -172,7 +172,7 @@ def scalar_told(value: Scalar) -> str:
     """Return a value of a row as people read it, on one line."""
     if value is None:
         return "–"
-    return f"{value:,}" if isinstance(value, float) and value.is_integer() else _folded(str(value))
+    return f"{value:,.15g}" if isinstance(value, float) else _folded(str(value))
 
 
 def _folded(text: str) -> str:

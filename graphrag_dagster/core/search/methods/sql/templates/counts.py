@@ -88,10 +88,13 @@ COUNTS = (
         ("How many communities are there at level C1?",),
         (f"{_HOW_MANY} communities{_THERE}( (at|on|of) level c?(?P<level>[0-9]{{1,3}}))?",),
         """
-        select community_id, coalesce(report.title, 'community ' || communities.human_readable_id) as title,
+        select community_id, array_to_string(list(title order by degree desc, title)[1:3], ', ') as title,
             communities.level, size
-        from graph.communities left join reports.community_reports report on report_id = community_id
+        from graph.communities
+            join graph.community_members using (community_id)
+            join graph.entities using (entity_id)
         where {of_level}
+        group by all
         """,
         "level, size desc, title, community_id",
         "Counted: communities{at_level}",

@@ -53,8 +53,6 @@ ENTITIES = (
         "text_units desc, title, entity_id",
         "Counted: text units{where} that name {names}",
         "{title}: {text_units} text units in {documents} documents",
-        "graph.entities",
-        "entity_id",
         names=(1, 10),
     ),
     Template(
