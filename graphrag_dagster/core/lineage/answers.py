@@ -135,7 +135,7 @@ def _triples(rows: Rows, wordless: pl.DataFrame) -> dict[str, Triple]:
 
 def _row_of(cited: Mapping[str, Any]) -> Row | None:
     """The row of a table or a result that is cited, as the answer had it."""
-    told = json.loads(cited["row"]) if cited["row"] else None
+    told = json.loads(cited.get("row") or "null")
     return Row(told["table"], told["key"], told["title"], told["values"]) if told else None
 
 

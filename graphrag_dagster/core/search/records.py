@@ -10,6 +10,7 @@ import polars as pl
 from graphrag_dagster.core.ids import stable_id
 from graphrag_dagster.core.search.context.answer import Answer, Source
 from graphrag_dagster.core.text.evidence import Row, Words
+from graphrag_dagster.tables import DOCUMENTS
 
 
 @dataclass(slots=True)
@@ -114,8 +115,13 @@ _OF_WORDS = ("text_unit_id", "document_id", "start_char", "end_char", "quotation
 
 def _words(source: Source) -> dict[str, Any]:
     """The columns of a citation's words, or of its row; a triple is found again by the cited relationship."""
-    words = source.evidence.to_dict() if isinstance(source.evidence, Words) else {}
-    row = _json(source.evidence.to_dict()) if isinstance(source.evidence, Row) else None
+    words, row = {}, None
+    match source.evidence:
+        case Words() as found:
+            words = found.to_dict()
+        case Row() as found:
+            words = {"document_id": found.key} if found.table == DOCUMENTS.full_name else {}
+            row = _json(found.to_dict())
     return {name: words.get(name) for name in _OF_WORDS} | {"row": row}
 
 

@@ -101,29 +101,36 @@ def _with_parameters(
 
 
 def _foreign(connection: duckdb.DuckDBPyConnection, request: dict[str, Any]) -> str:
-    """The first table or function of a query that is none of the tables it may read; empty for none."""
-    query, tables = request["query"], set(request["tables"])
-    others = sorted(connection.get_table_names(query, qualified=True) - tables)
-    found = connection.execute("select json_serialize_sql($1)", [query]).fetchone()
+    """What a query reads that is none of the tables it may read; empty for nothing."""
+    found = connection.execute("select json_serialize_sql($1)", [request["query"]]).fetchone()
     told = json.loads(found[0] if found else "{}")
     # DuckDB can tell of every plain select how it reads it; what it cannot tell of is not run.
     if told.get("error", True):
-        return "a statement of another form than select"
-    return next(iter([*others, *_functions(told)]), "")
+        return str(told.get("error_message", "a statement of another form"))
+    nodes = list(_nodes(told))
+    named = {entry["key"].lower() for node in nodes for entry in node.get("cte_map", {}).get("map", ())}
+    allowed = named.union(request["tables"])
+    return next((one for one in map(_read, nodes) if one and one not in allowed), "")
 
 
-def _functions(told: Any) -> Iterator[str]:
-    """What a query reads in the place of tables, but for tables and harmless functions."""
-    if isinstance(told, list):
-        for one in told:
-            yield from _functions(one)
-    elif isinstance(told, dict):
-        if told.get("type") == "TABLE_FUNCTION" and told["function"]["function_name"] not in _HARMLESS:
-            yield str(told["function"]["function_name"])
-        if told.get("type") == "SHOW_REF":
-            yield "what tables there are"
-        for one in told.values():
-            yield from _functions(one)
+def _nodes(told: Any) -> Iterator[dict[str, Any]]:
+    if isinstance(told, dict):
+        yield told
+    for one in told.values() if isinstance(told, dict) else told if isinstance(told, list) else ():
+        yield from _nodes(one)
+
+
+def _read(node: dict[str, Any]) -> str:
+    """The table or function that a part of a query reads; empty where it reads none, or values alone."""
+    match node.get("type"):
+        case "BASE_TABLE":
+            return ".".join(filter(None, (node["schema_name"], node["table_name"]))).lower()
+        case "TABLE_FUNCTION":
+            name = str(node["function"]["function_name"])
+            return "" if name in _HARMLESS else name
+        case "SHOW_REF":
+            return "what tables there are"
+    return ""
 
 
 def _shown(request: dict[str, Any], place: int, kind: str) -> str:

@@ -19,13 +19,14 @@ _DOCUMENTS = (
     r"(?:(?:all |any |the |this |these )*(?:documents?|corpus|collection|texts?|archive|index|graph)\b ?)"
 )
 _AMONG = r"(?:in|from|within|across|among|throughout)"
+_PLACE = rf"(?:{_AMONG} {_DOCUMENTS})?{_OF} (?:the )?"
 _FOLDER = (
-    rf"(?:{_AMONG} {_DOCUMENTS})?{_OF} (?:the )?(?:folder|directory|file) [\"'“]?(?P<after>[^\"'”?]+?)[\"'”]?",
-    rf"(?:{_AMONG} {_DOCUMENTS})?{_OF} (?:the )?[\"'“]?(?P<before>[^\s\"'”?]+)[\"'”]? (?:folder|directory|file)",
+    rf"{_PLACE}(?:folder|directory|file) [\"'“]?(?P<after>[^\"'”?]+?)[\"'”]?",
+    rf"{_PLACE}[\"'“]?(?P<before>[^\s\"'”?]+)[\"'”]? (?:folder|directory|file)",
 )
 _ENDS = r"(?=$|[,;:]| (?:is|are|was|were|do|does|did|mention|name|by|per|that|which|contain)\b)"
 _PLACES = tuple(re.compile(rf"\b{one}{_ENDS}", re.IGNORECASE) for one in _FOLDER)
-_LAST = re.compile(rf"\b(?:{_AMONG} {_DOCUMENTS})?{_OF} (?:the )?(?P<place>[^\s\"'”?]+?)/?$", re.IGNORECASE)
+_LAST = re.compile(rf"\b{_PLACE}(?P<place>[^\s\"'”?]+?)/?$", re.IGNORECASE)
 _NOWHERE = re.compile(rf"\b(?:named |mentioned )?{_AMONG} {_DOCUMENTS}(?=$| )", re.IGNORECASE)
 _FORMAT = re.compile(r"\b(?P<format>[a-z]{2,8}) (?=(?:documents?|files?)\b)", re.IGNORECASE)
 
