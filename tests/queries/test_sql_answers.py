@@ -99,16 +99,16 @@ ANSWERS: dict[str, list[tuple[str, str, list[str]]]] = {
         ("How many entities are there of each type?", "Counted: entities by type:", ["ORGANIZATION: 3", "PERSON: 3", "VESSEL: 2"]),
     ],
     "entities_having": [
-        ("How many people have at least two connections?", "Counted: entities of type PERSON with at least two entities that they are connected with: 2", ["Anna Bell: 3 neighbours", "Carl Dunn: 2 neighbours"]),
+        ("How many people have at least two connections?", "Counted: entities of type PERSON with at least two neighbours in the graph: 2", ["Anna Bell: 3 neighbours", "Carl Dunn: 2 neighbours"]),
         ("Which companies are named in more than 2 documents?", "Counted: entities of type ORGANIZATION with more than 2 documents: 1", ["Tallow Marine: 3 documents"]),
     ],
     "mentions_of": [
         ("How often is Vega mentioned?", "Counted: text units that name Vega:", ["Vega: 2 text units in 2 documents"]),
     ],
     "ranked_entities": [
-        ("Which 2 people are most connected?", "Ranked: entities of type PERSON by entities that they are connected with: 2 of 3", ["Anna Bell: 3 neighbours", "Carl Dunn: 2 neighbours"]),
-        ("What are the most mentioned organisations?", "Ranked: entities of type ORGANIZATION by text units: 3 of 3", ["Tallow Marine: 3 text units", "Brine Ltd: 1 text units", "Dock Union: 1 text units"]),
-        ("Who appears in most documents in 2021?", "Ranked: entities of type PERSON named in documents dated 2021-01-01 to 2021-12-31 by documents: 1 of 1", ["Carl Dunn: 2 documents"]),
+        ("Which 2 people are most connected?", "Ranked: entities of type PERSON by number of neighbours in the graph: 2 of 3", ["Anna Bell: 3 neighbours", "Carl Dunn: 2 neighbours"]),
+        ("What are the most mentioned organisations?", "Ranked: entities of type ORGANIZATION by number of text units: 3 of 3", ["Tallow Marine: 3 text units", "Brine Ltd: 1 text units", "Dock Union: 1 text units"]),
+        ("Who appears in most documents in 2021?", "Ranked: entities of type PERSON named in documents dated 2021-01-01 to 2021-12-31 by number of documents: 1 of 1", ["Carl Dunn: 2 documents"]),
     ],
     "relationship_between": [
         ("Is Carl Dunn connected to Brine Ltd?", "Found: relationships between Carl Dunn and Brine Ltd: 1", ["Carl Dunn – Brine Ltd: Carl Dunn and Brine Ltd"]),

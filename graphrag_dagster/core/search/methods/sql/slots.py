@@ -37,7 +37,7 @@ _MEASURES = {
     "named": "text_units",
 }
 _MEASURED = {
-    "neighbours": "entities that they are connected with",
+    "neighbours": "neighbours in the graph",
     "documents": "documents",
     "text_units": "text units",
 }

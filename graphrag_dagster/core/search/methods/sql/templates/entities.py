@@ -88,7 +88,7 @@ ENTITIES = (
         ),
         _MEASURES,
         "{measure} desc, title, entity_id",
-        "Ranked: {what}{named} by {measured}",
+        "Ranked: {what}{named} by number of {measured}",
         "{title}: {measure}",
         "graph.entities",
         "entity_id",
