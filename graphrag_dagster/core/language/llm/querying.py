@@ -3,25 +3,25 @@
 from collections.abc import Sequence
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict, model_validator
+from pydantic import BaseModel, model_validator
 
+from graphrag_dagster.core.language.chat.asker import Asker
 from graphrag_dagster.core.language.chat.asking import UnusableReply, ask
 from graphrag_dagster.core.language.chat.data import enclose
 from graphrag_dagster.core.language.chat.loop import run_one
-from graphrag_dagster.core.language.chat.port import ChatModel, ChatRequest, Message
+from graphrag_dagster.core.language.chat.port import ChatModel
 from graphrag_dagster.core.language.chat.prompt import PromptSource
-from graphrag_dagster.core.language.chat.replies import NotUsable, read_typed
+from graphrag_dagster.core.language.chat.replies import NotUsable, first_of, read_typed, spelt_alike
+from graphrag_dagster.core.language.chat.schemas import Shape
 from graphrag_dagster.core.language.querying import FailedQuery, WrittenQuery
-from graphrag_dagster.core.language.tasks import Engine
 
 _LONGEST_ERROR = 600
+_NAMES = {"sql": ("sql", "query"), "reading": ("reading", "meaning")}
 _NONE = "the model says that the tables do not hold what is asked"
 
 
-class QueryShape(BaseModel):
+class QueryShape(Shape):
     """A query as the endpoint is asked for it."""
-
-    model_config = ConfigDict(extra="forbid")
 
     reading: str
     sql: str
@@ -36,13 +36,13 @@ class _Query(BaseModel):
     @model_validator(mode="before")
     @classmethod
     def _named_alike(cls, value: Any) -> Any:
-        if not isinstance(value, dict):
+        alike = spelt_alike(value)
+        if not alike:
             return value
-        lower = {str(key).strip().lower(): item for key, item in value.items()}
-        return {"sql": lower.get("sql", lower.get("query")) or "", "reading": lower.get("reading") or ""}
+        return {name: first_of(alike, names) or "" for name, names in _NAMES.items()}
 
 
-class LlmQueryWriter:
+class LlmQueryWriter(Asker):
     """Asks a model for a query.
 
     Args:
@@ -51,15 +51,11 @@ class LlmQueryWriter:
         max_tokens: longest reply.
     """
 
-    engine: Engine = "llm"
-
     def __init__(self, model: ChatModel, prompts: PromptSource, *, max_tokens: int = 1000) -> None:
-        self._model = model
+        super().__init__(model, prompts, max_tokens)
         self._system = prompts.load("write_sql_system")
         self._user = prompts.load("write_sql_user")
         self._again = prompts.load("write_sql_again")
-        self._retry = prompts.load("retry")
-        self._max_tokens = max_tokens
 
     def write(self, question: str, tables: str, types: str, failed: Sequence[FailedQuery]) -> WrittenQuery:
         """Return a query that answers a question; see the port.
@@ -72,8 +68,7 @@ class LlmQueryWriter:
         for one in failed:
             told = f"{one.sql}\n\n{one.error[:_LONGEST_ERROR]}"
             user = f"{user}\n\n{self._again.render(failed=enclose('material', told))}"
-        messages = (Message("system", system), Message("user", user))
-        request = ChatRequest("write_sql", messages, self._max_tokens, QueryShape)
+        request = self._asking("write_sql", system, user, QueryShape)
         try:
             asked = run_one(ask(self._model, request, _read, self._retry))
         except UnusableReply as lost:
