@@ -276,8 +276,8 @@ class SearchSettings(Section):
     )
     sql: Literal["templates", "model"] = Field(
         "templates",
-        description=f"{deciding('sql')}: who makes the query: templates, or where none fits a model, for which "
-        "the engine must be one",
+        description=f"{deciding('sql')}: who makes the query: templates, or where none fits a model, for "
+        "which the engine must be one",
     )
 
     engine: EngineName | None = Field(None, description="default: the corpus's engine")
