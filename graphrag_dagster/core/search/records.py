@@ -10,7 +10,6 @@ import polars as pl
 from graphrag_dagster.core.ids import stable_id
 from graphrag_dagster.core.search.context.answer import Answer, Source
 from graphrag_dagster.core.text.evidence import Row, Words
-from graphrag_dagster.tables import DOCUMENTS
 
 
 @dataclass(slots=True)
@@ -110,6 +109,7 @@ _CITED = (
     "via_id",
     "similarity",
 )
+_DOCUMENTS = "corpus.documents"
 _OF_WORDS = ("text_unit_id", "document_id", "start_char", "end_char", "quotation")
 
 
@@ -120,7 +120,7 @@ def _words(source: Source) -> dict[str, Any]:
         case Words() as found:
             words = found.to_dict()
         case Row() as found:
-            words = {"document_id": found.key} if found.table == DOCUMENTS.full_name else {}
+            words = {"document_id": found.key} if found.table == _DOCUMENTS else {}
             row = _json(found.to_dict())
     return {name: words.get(name) for name in _OF_WORDS} | {"row": row}
 

@@ -11,6 +11,8 @@ from graphrag_dagster.errors import QuestionError
 from graphrag_dagster.operations.querying.sql_sandbox import Rows, SqlLimits, file_of, queried_file
 from graphrag_dagster.resources.published import Published, reading
 from graphrag_dagster.resources.warehouse import Warehouse
+from graphrag_dagster.tables import ALL_TABLES, Table
+from graphrag_dagster.tables.declaration import Column, EngineNames
 
 #: Somebody waits, and others ask at the same time.
 LIMITS = SqlLimits(seconds=20.0, megabytes=500, raisable=False)
@@ -34,6 +36,10 @@ class SnapshotQueries:
         self._corpus = corpus
         self._snapshot = snapshot
         self._limits = limits
+
+    def columns(self, tables: Collection[str]) -> str:
+        """Return what tables mean, and each of their columns, a line each."""
+        return "\n\n".join(_told(table) for table in ALL_TABLES if table.full_name in tables)
 
     def run(self, query: Query, most: int, tables: Collection[str] | None = None) -> Found:
         """Return the first rows of a query; see the port.
@@ -88,3 +94,14 @@ def _cell(value: Any, *, nested: bool) -> Any:
     except ValueError:
         return value
     return ", ".join(map(str, listed)) if isinstance(listed, list) else value
+
+
+def _told(table: Table) -> str:
+    columns = (f"  {one.name} {one.type}: {one.meaning}{_values(one)}" for one in table.columns)
+    return "\n".join([f"{table.full_name}: {table.meaning}", *columns])
+
+
+def _values(column: Column) -> str:
+    # Names of engines depend on what is installed: they would change the prompt.
+    listed = () if isinstance(column.values, EngineNames) else column.values
+    return f" ({', '.join(listed)})" if listed else ""

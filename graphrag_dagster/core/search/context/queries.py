@@ -49,6 +49,13 @@ class Found:
 class Queries(Protocol):
     """Runs queries over the tables of one snapshot, which they cannot change."""
 
+    def columns(self, tables: Collection[str]) -> str:
+        """Return what tables mean, and each of their columns, a line each.
+
+        Args:
+            tables: as ``schema.table``.
+        """
+
     def run(self, query: Query, most: int, tables: Collection[str] | None = None) -> Found:
         """Return the first rows of a query.
 

@@ -7,8 +7,6 @@ from graphrag_dagster.core.language.tasks import Usage
 from graphrag_dagster.core.search.asked import Asked
 from graphrag_dagster.core.search.context.answer import Call
 from graphrag_dagster.core.search.context.queries import MOST_ROWS, Found, Queries, Query, QueryError
-from graphrag_dagster.tables import ALL_TABLES, Table
-from graphrag_dagster.tables.declaration import Column, EngineNames
 
 #: Tries after the first.
 _MENDED = 2
@@ -53,8 +51,9 @@ def written(asked: Asked, writer: QueryWriter, queries: Queries) -> Attempt:
     problems: list[str] = []
     calls: list[Call] = []
     usage = Usage()
+    columns = queries.columns(READABLE)
     while len(failed) <= _MENDED:
-        one = writer.write(asked.question, _TABLES, types, failed)
+        one = writer.write(asked.question, columns, types, failed)
         usage += one.usage
         calls.append(Call("write_sql", one.reading or "no query", used=bool(one.sql), problem=one.problem))
         if not one.sql:
@@ -69,17 +68,3 @@ def written(asked: Asked, writer: QueryWriter, queries: Queries) -> Attempt:
             continue
         return Attempt(query, found, tuple(problems), tuple(calls), usage)
     return Attempt(None, Found(()), tuple(problems), tuple(calls), usage)
-
-
-def _told(table: Table) -> str:
-    columns = (f"  {one.name} {one.type}: {one.meaning}{_values(one)}" for one in table.columns)
-    return "\n".join([f"{table.full_name}: {table.meaning}", *columns])
-
-
-def _values(column: Column) -> str:
-    # Names of engines depend on what is installed: they would change the prompt.
-    listed = () if isinstance(column.values, EngineNames) else column.values
-    return f" ({', '.join(listed)})" if listed else ""
-
-
-_TABLES = "\n\n".join(_told(table) for table in ALL_TABLES if table.full_name in READABLE)

@@ -3,6 +3,7 @@
 from graphrag_dagster.core.search.methods.sql.template import Template
 
 _HOW_MANY = "(how many|number of|count of|list( the| all)?)"
+_STATUS = "(?P<status>true|false|suspected)"
 _THERE = "( are there| exist| do we have)?"
 
 COUNTS = (
@@ -53,7 +54,7 @@ COUNTS = (
     Template(
         "claims_about",
         ("How many claims are there about Oxtoby Dredging?",),
-        (f"({_HOW_MANY}|which) (<status> )?claims (are there )?(about|on|against) <names>",),
+        (f"({_HOW_MANY}|which) ({_STATUS} )?claims (are there )?(about|on|against) <names>",),
         """
         select claim_id, description as title, type, status
         from graph.claims
@@ -69,8 +70,8 @@ COUNTS = (
         "claims",
         ("How many claims are there?", "How many suspected claims are there?"),
         (
-            f"{_HOW_MANY} (<status> )?claims{_THERE}",
-            "how many claims are <status>",
+            f"{_HOW_MANY} ({_STATUS} )?claims{_THERE}",
+            f"how many claims are {_STATUS}",
         ),
         """
         select claim_id, description as title, type, status
