@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from graphrag_dagster.core.ranks import Scores
 from graphrag_dagster.core.search.retrieval.linking import Link, NameLinker
 from graphrag_dagster.core.search.retrieval.names import NameGraph, name_graph
+from graphrag_dagster.core.search.retrieval.naming import NamedEntities, entities_named
 from graphrag_dagster.core.search.retrieval.ranking import Mode, Ranking, TextRanker, ranked, z_scores
 from graphrag_dagster.core.search.retrieval.spreading import CLEARLY_NAMED, Spreader, Spreading
 from graphrag_dagster.core.search.retrieval.vectors import rows_of
@@ -124,6 +125,15 @@ class Retriever:
                 tuple(ids[link.place] for link in named), tuple(float(link.weight) for link in named)
             ),
         )
+
+    def named(self, phrase: str) -> NamedEntities:
+        """Return the entities that a phrase names, by their places in the order of the corpus."""
+        titles = self._entities["title"].to_list()
+        return entities_named(phrase, self._linker, titles)
+
+    def entities_at(self, places: Sequence[int]) -> list[tuple[str, str]]:
+        """Return id and title of entities by their places in the order of the corpus."""
+        return [self._entities.select("entity_id", "title").row(place) for place in places]
 
     def _rest_of(self, question: str, links: Sequence[Link]) -> str:
         given = {
