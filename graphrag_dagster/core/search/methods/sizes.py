@@ -10,6 +10,8 @@ from graphrag_dagster.errors import QuestionError
 
 #: Tokens of a prompt without its material.
 _PROMPT = 700
+#: Tokens of a prompt that tells the columns of the tables.
+_TABLES = 2500
 
 
 def one_call(basis: Basis) -> WaySize:
@@ -47,3 +49,10 @@ def chosen(basis: Basis) -> WaySize:
     window = basis.options.context_tokens
     every = whole(in_way(basis, GLOBAL))
     return WaySize(Range(1.0, 1.0, every.calls.high), Range(window / 2, window, every.input_tokens.high))
+
+
+def queried(basis: Basis) -> WaySize:
+    """No call, or where a model writes queries one that reads the tables' columns, and mended ones."""
+    if basis.options.sql == "templates":
+        return WaySize(exactly(0), exactly(0))
+    return WaySize(Range(0.0, 1.0, 3.0), Range(0.0, float(_TABLES), 3.0 * _TABLES))
