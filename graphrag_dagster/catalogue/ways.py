@@ -15,7 +15,10 @@ GLOBAL, LOCAL = "global", "local"
 #: With what the other ways of answering are compared.
 BASELINE = "SS"
 
-_TEXT_UNITS = ("corpus.documents", "corpus.text_chunks")
+_TEXT_UNITS = (
+    *("corpus.documents", "corpus.document_metadata", "corpus.document_periods"),
+    "corpus.text_chunks",
+)
 _GRAPH = ("graph.entities", "graph.relationships")
 _LEVELS = ("graph.community_levels",)
 _REPORTS = ("reports.community_reports", "reports.report_findings", "reports.report_references")

@@ -21,7 +21,9 @@ class IndexSnapshot:
 
     ``members`` is ``graph.community_members``, ``claims`` is ``graph.claims`` and ``claim_records`` what they
     were merged from, ``extraction.claims``; the vectors are those of text units, entities and reports.
-    Frames that are None were never materialised: what needs them says so, the rest works.
+    ``metadata`` is ``corpus.document_metadata``, ``periods`` is ``corpus.document_periods``. Frames that are
+    None were never materialised: what needs them says so, the rest works. ``restricted``: it holds what was
+    written from some documents of the corpus only.
     """
 
     documents: pl.DataFrame
@@ -39,6 +41,9 @@ class IndexSnapshot:
     unit_vectors: pl.DataFrame | None = None
     entity_vectors: pl.DataFrame | None = None
     report_vectors: pl.DataFrame | None = None
+    metadata: pl.DataFrame | None = None
+    periods: pl.DataFrame | None = None
+    restricted: bool = False
     _made: dict[Any, Any] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     @cached_property
