@@ -12,6 +12,8 @@ from graphrag_dagster.errors import CatalogueError
 AUTO = "auto"
 #: Over the reports of a level, and around the entities of a question: what ``auto`` chooses from.
 GLOBAL, LOCAL = "global", "local"
+#: All text units, without a graph.
+SOURCES = "TS"
 #: With what the other ways of answering are compared.
 BASELINE = "SS"
 
@@ -105,7 +107,8 @@ _SIZES = "graphrag_dagster.core.search.methods.sizes"
 _FORM = ("engine", "context_tokens", "response_type", "general_knowledge")
 _MAPPED = (*_FORM, "unit")
 _OVERVIEW = (*_MAPPED, "seed")
-_LOCAL = ("retrieval", "shares")
+_FOUND = ("retrieval", "soft_filters")
+_LOCAL = (*_FOUND, "shares")
 
 
 def at_level(level: int) -> Way:
@@ -181,12 +184,12 @@ WAYS = (
         f"{_SIZES}:one_call",
         brief="passages found by words and vectors",
         tables=(*_TEXT_UNITS, *_UNIT_VECTORS),
-        options=(*_MAPPED, "retrieval"),
+        options=(*_MAPPED, *_FOUND),
         uses_graph=False,
     ),
     *map(at_level, range(4)),
     Way(
-        "TS",
+        SOURCES,
         "all source texts, summarised chunk by chunk (map and reduce)",
         f"{_METHODS}.global_search:global_search",
         f"{_SIZES}:whole",

@@ -271,6 +271,11 @@ class SearchSettings(Section):
     follow_ups: Annotated[int, Field(ge=1, le=10)] = Field(
         3, description="drift: most follow-up questions a round"
     )
+    soft_filters: bool = Field(
+        True,
+        description="basic, local, drift: favour passages of the documents, periods, folders and places that "
+        "the question names",
+    )
 
     engine: EngineName | None = Field(None, description="default: the corpus's engine")
     context_tokens: Annotated[PositiveInt, Field(ge=200)] = Field(

@@ -1,7 +1,7 @@
 """What is asked: a question, and all that a way of answering may need for it."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Protocol
 
 from graphrag_dagster.catalogue.ways import Way
@@ -13,6 +13,8 @@ from graphrag_dagster.core.search.context.question import checked
 from graphrag_dagster.core.search.context.support import Support
 from graphrag_dagster.core.search.options import SearchOptions
 from graphrag_dagster.core.search.retrieval.retriever import Retriever
+from graphrag_dagster.core.search.scope.favour import Favour
+from graphrag_dagster.core.search.scope.selecting import Scope
 from graphrag_dagster.core.text.embedder import Embedder
 
 
@@ -53,7 +55,7 @@ class Basis:
     @property
     def retriever(self) -> Retriever:
         """Finds text units and entities; made once per snapshot, on first use."""
-        return self.index.once(_retriever)
+        return self.index.once(retriever_of)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,6 +67,8 @@ class Asked(Basis):
         engines: who does the language tasks.
         history: the conversation so far, oldest first.
         support: compares statements with the words they rest on; None: by shared words.
+        scope: what the index was restricted to; None: it is whole.
+        favour: what the question itself names of the documents.
 
     Raises:
         QuestionError: the question is blank, too long or no text.
@@ -74,12 +78,15 @@ class Asked(Basis):
     engines: Engines
     history: Sequence[Turn] = ()
     support: Support | None = None
+    scope: Scope | None = None
+    favour: Favour = field(default_factory=Favour)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "question", checked(self.question))
 
 
-def _retriever(index: IndexSnapshot) -> Retriever:
+def retriever_of(index: IndexSnapshot) -> Retriever:
+    """Return what finds text units and entities of a snapshot; to be made once for each."""
     titles = index.text_chunks.join(index.documents.select("document_id", "title"), on="document_id")
     return Retriever(
         index.text_chunks,

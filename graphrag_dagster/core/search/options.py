@@ -27,3 +27,4 @@ class SearchOptions:
     relevant_from: int = 1
     steps: int = 2
     follow_ups: int = 3
+    soft_filters: bool = True

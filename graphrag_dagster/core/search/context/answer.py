@@ -5,6 +5,8 @@ from typing import Any
 
 from graphrag_dagster.catalogue.registry import quotes
 from graphrag_dagster.core.language.tasks import Engine, Usage
+from graphrag_dagster.core.search.scope.favour import Favoured
+from graphrag_dagster.core.search.scope.selecting import Scope
 from graphrag_dagster.core.text.evidence import Evidence
 
 #: Heading of an answer without a model.
@@ -89,7 +91,8 @@ class Answer:
     each chunk's partial answer in the order of the chunks. ``dropped``: partial answers that scored 0 or did
     not fit. ``removed_citations``: ids cited that were not in the context. ``problems``: partial answers that
     could not be used, with reasons. ``calls``: what was asked of the answerer; ``usage`` has the calls of a
-    model. ``seconds`` is filled by who measures it.
+    model. ``seconds`` is filled by who measures it. ``scope`` is what the answer was restricted to, None for
+    nothing; ``favoured`` what the question named of the documents, and was favoured for that.
     """
 
     question: str
@@ -109,6 +112,8 @@ class Answer:
     trace: tuple[Call, ...] = ()
     usage: Usage = field(default_factory=Usage)
     seconds: float | None = None
+    scope: Scope | None = None
+    favoured: tuple[Favoured, ...] = ()
 
     @property
     def calls(self) -> int:
