@@ -1,7 +1,7 @@
 """What is asked: a question, and all that a way of answering may need for it."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Protocol
 
 from graphrag_dagster.catalogue.ways import Way
@@ -13,6 +13,7 @@ from graphrag_dagster.core.search.context.question import checked
 from graphrag_dagster.core.search.context.support import Support
 from graphrag_dagster.core.search.options import SearchOptions
 from graphrag_dagster.core.search.retrieval.retriever import Retriever
+from graphrag_dagster.core.search.scope.clues import favour_of
 from graphrag_dagster.core.search.scope.favour import Favour
 from graphrag_dagster.core.search.scope.selecting import Scope
 from graphrag_dagster.core.text.embedder import Embedder
@@ -68,7 +69,7 @@ class Asked(Basis):
         history: the conversation so far, oldest first.
         support: compares statements with the words they rest on; None: by shared words.
         scope: what the index was restricted to; None: it is whole.
-        favour: what the question itself names of the documents.
+        soft: whether what the question names of the documents is favoured; None: as the options say.
 
     Raises:
         QuestionError: the question is blank, too long or no text.
@@ -79,10 +80,20 @@ class Asked(Basis):
     history: Sequence[Turn] = ()
     support: Support | None = None
     scope: Scope | None = None
-    favour: Favour = field(default_factory=Favour)
+    soft: bool | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "question", checked(self.question))
+
+    @property
+    def favour(self) -> Favour:
+        """Which documents the question names, or where it names none, the one before it."""
+        if not (self.options.soft_filters if self.soft is None else self.soft):
+            return Favour()
+        own = favour_of(self.question, self.index)
+        if own.clues or own.notes or not self.history:
+            return own
+        return favour_of(self.history[-1].question, self.index)
 
 
 def retriever_of(index: IndexSnapshot) -> Retriever:

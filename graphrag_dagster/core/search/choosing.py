@@ -79,10 +79,10 @@ def _without_reports(asked: Asked) -> Choice | None:
     index, options = asked.index, asked.options
     if index.once(_reported, options.level) >= 0.5:
         return None
-    why = f"reports of C{options.level} from these documents alone are of less than half their text units"
+    why = f"the reports of C{options.level} from these documents alone cover less than half of them"
     if index.text_chunks["tokens"].sum() <= _MOST_CONTEXTS * options.context_tokens:
         units = counted(len(index.text_chunks), "text unit")
-        return _chosen(SOURCES, f"{why}, so all are read, {units}")
+        return _chosen(SOURCES, f"{why}, so what they say is read whole, {units}")
     return _chosen(LOCAL, why)
 
 

@@ -36,15 +36,15 @@ def found(asked: Asked, sought: str) -> tuple[LocalRanking, str | None]:
 
 def prior_of(asked: Asked) -> Scores | None:
     """Return the weight of each text unit of the retriever by what the question favours; None for none."""
-    if not asked.favour.clues:
-        return None
-    return asked.favour.prior(asked.index.once(_documents_of_units))
+    favour = asked.favour
+    return favour.prior(asked.index.once(_documents_of_units)) if favour.clues else None
 
 
 def telling_how(asked: Asked, made: Answer, *notes: str | None) -> Answer:
     """Return an answer that tells how its text units were found, and what the question favoured of them."""
-    why = "; ".join(filter(None, (*notes, asked.favour.told)))
-    return replace(made, why=why or None, favoured=asked.favour.all)
+    favour = asked.favour
+    why = "; ".join(filter(None, (*notes, favour.told)))
+    return replace(made, why=why or None, favoured=favour.all)
 
 
 def named(asked: Asked) -> list[str]:

@@ -17,8 +17,6 @@ from graphrag_dagster.core.search.context.support import Support
 from graphrag_dagster.core.search.filters import Filters
 from graphrag_dagster.core.search.finding import found
 from graphrag_dagster.core.search.options import SearchOptions
-from graphrag_dagster.core.search.scope.clues import favour_of
-from graphrag_dagster.core.search.scope.favour import Favour
 from graphrag_dagster.core.search.scope.restricting import restricted
 from graphrag_dagster.core.search.scope.selecting import scope_of, selected
 from graphrag_dagster.core.search.ways import answered, level_read, way_of
@@ -117,14 +115,12 @@ class Searcher:
         return list(zip(ranking.entities.ids, ranking.entities.scores, strict=True))[:limit]
 
     def _within(self, asked: Asked, filters: Filters) -> Asked:
-        """Return the question over the documents that are meant, with what it favours of them."""
+        """Return the question over the documents that are meant."""
         if filters.restricting:
             chosen = selected(filters, self.index)
             inside = self._restricted(chosen.document_ids)
             asked = replace(asked, index=inside, scope=scope_of(filters, chosen, self.index, inside))
-        if self.options.soft_filters if filters.soft is None else filters.soft:
-            asked = replace(asked, favour=_favour(asked))
-        return asked
+        return replace(asked, soft=filters.soft)
 
     def _asked(
         self, question: str, engines: Engines, method: str, level: int | None, history: Sequence[Turn]
@@ -148,11 +144,3 @@ class Searcher:
             history=history,
             support=self._support,
         )
-
-
-def _favour(asked: Asked) -> Favour:
-    """What the question favours; where it names nothing, what the one before it in the conversation names."""
-    own = favour_of(asked.question, asked.index)
-    if own.clues or own.notes or not asked.history:
-        return own
-    return favour_of(asked.history[-1].question, asked.index)

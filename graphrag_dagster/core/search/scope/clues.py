@@ -1,8 +1,8 @@
 """What a question names of its documents: titles, file names, numbers, periods, folders and places.
 
 A common word is no name. A title counts for sure where the question quotes it, says that it is a document, or
-holds it word for word and it has three words of meaning or ends in a number; it is likely meant where all its
-words of meaning are in the question, at least two, and of two one with a capital.
+holds it word for word and it has three words of meaning, ends in a number or says what document it is; it is likely meant where all its
+words of meaning are in the question, and there are three, or two that stand together, one with a capital.
 """
 
 import re
@@ -15,7 +15,7 @@ from graphrag_dagster.core.search.context.index import IndexSnapshot
 from graphrag_dagster.core.search.retrieval.words import words, words_with_case
 from graphrag_dagster.core.search.scope.favour import LIKELY, NAMED, Clue, Favour, distinctive
 from graphrag_dagster.core.search.scope.known import Key, Known, of_meaning, without_article
-from graphrag_dagster.core.search.scope.naming_words import BEYOND, CALLED, DOCUMENTS, FOLDERS
+from graphrag_dagster.core.search.scope.naming_words import BEYOND, CALLED, DOCUMENTS, FOLDERS, IN_TIME
 from graphrag_dagster.core.search.scope.numbered import numbered_in
 from graphrag_dagster.core.search.scope.selecting import periods_in_index
 from graphrag_dagster.core.text.periods.reading import Named, periods_in
@@ -23,6 +23,8 @@ from graphrag_dagster.core.text.periods.reading import Named, periods_in
 _QUOTED = re.compile(r"[“\"«]([^“”\"«»]{2,200})[”\"»]|(?<!\w)[‘']([^‘’']{2,200})[’'](?!\w)")
 _FILE = re.compile(r"[\w./-]+\.\w{1,5}(?!\w)")
 _SURE_WORDS, _NEAR = 3, 3
+#: Days of a document's period in which it is still of the shorter one that is named.
+_WIDEST = 366
 
 
 def favour_of(question: str, index: IndexSnapshot) -> Favour:
@@ -50,7 +52,16 @@ class _Question:
 
     def said(self, start: int, end: int) -> str:
         """Return words as they are written, in quotation marks."""
-        return f"“{' '.join(self.written[start:end])}”"
+        found = re.search(r"\W+".join(map(re.escape, self.written[start:end])), self.text)
+        return f"“{found[0] if found else ' '.join(self.written[start:end])}”"
+
+    def has_together(self, some: frozenset[str]) -> bool:
+        """Whether words stand one after another, in whatever order, one of them with a capital."""
+        return any(
+            frozenset(self.folded[at : at + len(some)]) == some
+            and self.has_capital(range(at, at + len(some)))
+            for at in range(len(self.folded) - len(some) + 1)
+        )
 
     def has_capital(self, places: Iterable[int]) -> bool:
         """Whether one of the words has a capital that is not that of the first word."""
@@ -77,9 +88,7 @@ def _documents(asked: _Question, known: Known) -> Iterator[Clue]:
         if weight := _weight(asked, start, end, key):
             yield _clue(asked.said(start, end), known, known.titles[key], weight)
     for some, places in known.with_all_words(asked.every):
-        if len(some) >= _SURE_WORDS or asked.has_capital(
-            place for place, word in enumerate(asked.folded) if word in some
-        ):
+        if len(some) >= _SURE_WORDS or asked.has_together(some):
             yield _clue(f"“{known.names.titles[min(places)]}”", known, places, LIKELY)
     for noun, number in dict.fromkeys(numbered_in(asked.folded)):
         if best := _of_most_words(known.numbered.get((noun, number), ()), asked, known):
@@ -101,7 +110,9 @@ def _weight(asked: _Question, start: int, end: int, key: Key) -> float | None:
     document = (capital or meaning > 1) and asked.beside(DOCUMENTS, start, end)
     if sure or called or document:
         return NAMED
-    return LIKELY if capital and meaning > 1 else None
+    if not capital or meaning == 1:
+        return None
+    return NAMED if DOCUMENTS.intersection(key) else LIKELY
 
 
 def _of_most_words(places: Iterable[int], asked: _Question, known: Known) -> list[int]:
@@ -123,12 +134,13 @@ def _periods(asked: _Question, index: IndexSnapshot) -> tuple[list[Clue], list[s
     notes: list[str] = []
     for named in periods_in(asked.text) if len(known) else ():
         before = words(asked.text[: named.start])[-_NEAR:]
-        if BEYOND.intersection(before[-2:]):
+        if BEYOND.intersection(before[-2:]) or not _is_time(asked, named, before):
             continue
         first, last = named.period.start, named.period.end
         start, end = pl.col("period_start"), pl.col("period_end")
         inside = known.filter((start >= first) & (end <= last))["document_id"]
-        found = frozenset(inside) or frozenset(known.filter((start <= first) & (end >= last))["document_id"])
+        around = (start <= first) & (end >= last) & ((end - start).dt.total_days() <= _WIDEST)
+        found = frozenset(inside) or frozenset(known.filter(around)["document_id"])
         if named.ambiguous:
             notes.append(f"{named.words} was read as {first.isoformat()}")
         if found:
@@ -137,6 +149,13 @@ def _periods(asked: _Question, index: IndexSnapshot) -> tuple[list[Clue], list[s
         else:
             notes.append(f"no document is of {named.words}")
     return clues, notes
+
+
+def _is_time(asked: _Question, named: Named, before: Sequence[str]) -> bool:
+    """Whether a number is a year: 2000 may count anything, but not in "in 2000"."""
+    return (
+        named.form != "year" or bool(IN_TIME.intersection(before[-1:])) or _of_documents(asked, named, before)
+    )
 
 
 def _of_documents(asked: _Question, named: Named, before: Sequence[str]) -> bool:

@@ -25,8 +25,8 @@ def metadata_in(index: IndexSnapshot) -> pl.DataFrame:
 def documents_meeting(condition: Condition, index: IndexSnapshot) -> frozenset[str]:
     """Return the documents of which a condition holds: of any of the values that they have for the key.
 
-    Texts are compared without case. A document without the key meets nothing; to meet ``!=`` none of its
-    values may be equal.
+    Keys and texts are compared without case. A document without the key meets nothing; to meet ``!=`` none of
+    its values may be equal.
 
     Raises:
         QuestionError: no document has the key; lists those there are.
@@ -41,11 +41,8 @@ def documents_meeting(condition: Condition, index: IndexSnapshot) -> frozenset[s
 def _values(key: str, index: IndexSnapshot) -> pl.DataFrame:
     metadata = index.once(metadata_in)
     keys = sorted(metadata["key"].unique())
-    wanted = {known for known in keys if known.casefold() == key.casefold()}
-    if key in wanted:
-        wanted = {key}
-    if wanted:
-        return metadata.filter(pl.col("key").is_in(list(wanted)))
+    if wanted := [known for known in keys if known.casefold() == key.casefold()]:
+        return metadata.filter(pl.col("key").is_in(wanted))
     if key.casefold() in _OWN:
         return index.once(_own_values, _OWN[key.casefold()])
     raise QuestionError(f"no document has a value {key!r}; the keys are {_listed([*keys, *_OWN])}")

@@ -84,10 +84,8 @@ class Favour:
             found[one] = found.get(one, 1.0) * weight
         return found
 
-    def prior(self, document_ids: Sequence[str]) -> NDArray[np.float64] | None:
-        """Return the weight of each text unit, by the document of each; None where all are alike."""
-        if not self.clues:
-            return None
+    def prior(self, document_ids: Sequence[str]) -> NDArray[np.float64]:
+        """Return the weight of each text unit, by the document of each."""
         weights = self.weights()
         return np.array([weights.get(one, 1.0) for one in document_ids], dtype=np.float64)
 
@@ -95,7 +93,8 @@ class Favour:
 def distinctive(clues: Sequence[Clue], documents: int) -> tuple[Clue, ...]:
     """Return the clues that tell documents apart: those that mean not all, and if not for sure, at most half.
 
-    Clues of the same kind and documents count once.
+    Clues of the same kind and documents count once, and one gives way to another of its kind that means some
+    of its documents as surely.
     """
     kept: dict[tuple[Kind, frozenset[str]], Clue] = {}
     for clue in clues:
@@ -103,4 +102,11 @@ def distinctive(clues: Sequence[Clue], documents: int) -> tuple[Clue, ...]:
         key = (clue.kind, clue.document_ids)
         if 0 < len(clue.document_ids) <= most and (key not in kept or kept[key].weight < clue.weight):
             kept[key] = clue
-    return tuple(kept.values())
+    return tuple(
+        clue
+        for clue in kept.values()
+        if not any(
+            other.kind == clue.kind and other.weight >= clue.weight and other.document_ids < clue.document_ids
+            for other in kept.values()
+        )
+    )

@@ -1,5 +1,6 @@
 """What the documents of a corpus are called by, to be found in questions."""
 
+import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
@@ -15,6 +16,8 @@ from graphrag_dagster.core.search.scope.numbered import numbered_in
 from graphrag_dagster.core.text.english_words import STOP_WORDS
 
 Key = tuple[str, ...]
+#: What stands between the parts of a title.
+_PARTS = re.compile(r"[:;|]\s|\s[-–—]\s|—")
 
 
 class Called:
@@ -58,7 +61,8 @@ class Known:
     Attributes:
         names: the documents in order.
         files: paths and file names, case folded.
-        titles: titles, file names without extension and ids in files, with and without an article before.
+        titles: titles and their parts, as between colons, file names without extension and ids in files, with
+            and without an article before.
         numbered: nouns with a number that tell documents apart, from titles, file names and metadata.
         folders: paths and names of folders; places are those of ``folder_paths``.
         located: names of places that metadata gives.
@@ -90,7 +94,8 @@ class Known:
         file = PurePosixPath(names.paths[place])
         for called in (str(file), file.name):
             self.files[called.casefold()].add(place)
-        for told in {names.titles[place], file.stem, names.source_ids[place] or ""}:
+        title = names.titles[place]
+        for told in {title, *_PARTS.split(title), file.stem, names.source_ids[place] or ""}:
             key = tuple(words(spaced(told)))
             self.titles.add(key, place)
             self.titles.add(without_article(key), place)

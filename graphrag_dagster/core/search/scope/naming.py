@@ -10,8 +10,9 @@ from graphrag_dagster.core.search.retrieval.words import words
 from graphrag_dagster.errors import QuestionError
 
 _LEAST_BEGINNING, _LISTED = 3, 8
-#: Of 100, how alike two names are of which one is taken for the other, and by how much more than any third.
-_ALIKE, _CLEARLY = 85, 5
+#: Of 100: how alike two names are of which one is taken for the other, by how much more than any third, and
+#: how alike those are that it might be.
+_ALIKE, _CLEARLY, _RESEMBLING = 85, 5, 60
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,13 +77,18 @@ def documents_called(name: str, known: Names) -> Meant:
             for place in range(len(known.ids))
             if own_words and own_words <= set(words(f"{known.titles[place]} {known.paths[place]}"))
         ],
-        "near": _near(wanted, known),
     }
     for places in searched.values():
         if places:
             return _only(name, places, known)
-    there_are = _listed(known.label(place) for place in _first_of_files(range(len(known.ids)), known))
-    raise QuestionError(f"no document is called {name!r}, nor anything alike; there are {there_are}")
+    near = _near(wanted, known, _RESEMBLING)
+    clearly = [place for place, alike in near if alike >= _ALIKE and near[0][1] - alike < _CLEARLY]
+    if clearly:
+        return _only(name, clearly, known)
+    nearest = [place for place, _ in near] or list(range(len(known.ids)))
+    there_are = _listed(known.label(place) for place in _first_of_files(nearest, known))
+    question = f"did you mean {there_are}?" if near else f"there are {there_are}"
+    raise QuestionError(f"no document is called {name!r}; {question}")
 
 
 def documents_below(folder: str, known: Names) -> frozenset[str]:
@@ -115,18 +121,18 @@ def _exact(known: Names) -> Iterator[Iterable[str]]:
     yield (source_id or "" for source_id in known.source_ids)
 
 
-def _called(known: Names, place: int) -> tuple[str, str, str]:
-    path = known.paths[place]
-    return known.titles[place], path, PurePosixPath(path).name
+def _called(known: Names, place: int) -> tuple[str, ...]:
+    path = PurePosixPath(known.paths[place])
+    return known.titles[place], str(path), path.name, path.stem
 
 
-def _near(wanted: str, known: Names) -> list[int]:
+def _near(wanted: str, known: Names, least: int) -> list[tuple[int, float]]:
+    """Places of what is called much alike, the nearest first, with how alike of 100."""
     from rapidfuzz import process
 
     labels = {called.casefold(): place for place in range(len(known.ids)) for called in _called(known, place)}
-    found = process.extract(wanted, labels.keys(), limit=_LISTED, score_cutoff=_ALIKE)
-    best = found[0][1] if found else 0
-    return [labels[label] for label, score, _ in found if best - score < _CLEARLY]
+    found = process.extract(wanted, labels.keys(), limit=_LISTED, score_cutoff=least)
+    return [(labels[label], score) for label, score, _ in found]
 
 
 def _only(name: str, places: Iterable[int], known: Names) -> Meant:

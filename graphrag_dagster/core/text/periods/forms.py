@@ -46,6 +46,8 @@ _TO_MONTH = _MONTH.replace("month", "last_month")
 _DAY = r"(?P<day>\d{1,2})(?:st|nd|rd|th)?"
 _YEAR = r"(?P<year>[12]\d{3})"
 _GAP, _NO_GAP = r"[\s_,-]{1,3}", r"[\s_,-]{0,3}"
+#: Figures after a letter and a hyphen are those of a code, such as INC-2017-04.
+_NO_CODE = r"(?<![^\W\d_]-)"
 _DASH = r"\s?[-–—/]\s?"
 _FISCAL_YEAR = r"(?:FY|fiscal(?:\s+year)?|financial\s+year)[\s_-]?'?(?P<year>\d{4}|\d{2})"
 
@@ -169,8 +171,8 @@ PATTERNS: tuple[Pattern, ...] = (
     _pattern("month", rf"{_MONTH}{_GAP}(?:of\s+)?{_YEAR}", _named_months),
     _pattern("month", rf"{_MONTH}(?:{_DASH}|\s+to\s+|\s+and\s+){_TO_MONTH}{_GAP}{_YEAR}", _named_months),
     _pattern("month", rf"{_YEAR}{_GAP}{_MONTH}", _named_months),
-    _pattern("month", rf"{_YEAR}[-_](?P<month>0[1-9]|1[0-2])", _month),
+    _pattern("month", rf"{_NO_CODE}{_YEAR}[-_](?P<month>0[1-9]|1[0-2])", _month),
     _pattern("month", rf"(?P<month>0?[1-9]|1[0-2])/{_YEAR}", _month),
-    _pattern("years", rf"{_YEAR}(?:{_DASH}|\s+to\s+)(?P<last>[12]\d{{3}}|\d\d)", _years),
+    _pattern("years", rf"{_NO_CODE}{_YEAR}(?:{_DASH}|\s+to\s+)(?P<last>[12]\d{{3}}|\d\d)", _years),
     _pattern("year", rf"(?<![$€£#.,/-]){_YEAR}(?!\s?%|[.,/]\d|-\w)", _year),
 )
