@@ -8,6 +8,7 @@ from graphrag_dagster.core.language.answer_form import AnswerForm
 from graphrag_dagster.core.language.tasks import Usage
 from graphrag_dagster.core.search.context.answer import Answer, Source
 from graphrag_dagster.core.search.filters import Filters
+from graphrag_dagster.core.search.ways import way_of
 from graphrag_dagster.core.text.evidence import Triple, Words
 from graphrag_dagster.core.text.passages import Passage
 from graphrag_dagster.errors import CorpusError, EndpointError, QuestionError, SettingsError, WarehouseError
@@ -57,6 +58,8 @@ class FaultyIndex:
         plan.filters.append(filters)
         if not question.strip():
             raise QuestionError("ask a question with words in it")
+        if method:
+            way_of(method)
         AnswerForm.checked(response_type, bool(general_knowledge))
         if level == "C9":
             raise QuestionError("there is no level C9; there are: C0, C1")

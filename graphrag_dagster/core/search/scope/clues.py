@@ -1,8 +1,9 @@
 """What a question names of its documents: titles, file names, numbers, periods, folders and places.
 
 A common word is no name. A title counts for sure where the question quotes it, says that it is a document, or
-holds it word for word and it has three words of meaning, ends in a number or says what document it is; it is likely meant where all its
-words of meaning are in the question, and there are three, or two that stand together, one with a capital.
+holds it word for word and it has three words of meaning, ends in a number, or says what document it is.
+It is likely meant where all its words of meaning are in the question, and there are three, or two that stand
+together, one with a capital.
 """
 
 import re
