@@ -49,141 +49,85 @@ ROLES = (
 #: Prompts that any task may need.
 SHARED_PROMPTS = ("json_only", "retry")
 
+#: What each criterion of a judge means.
+_CRITERIA = (
+    "judge_criterion_comprehensiveness",
+    "judge_criterion_directness",
+    "judge_criterion_diversity",
+    "judge_criterion_empowerment",
+)
+
+
+def _asking(*names: str) -> tuple[str, ...]:
+    """The prompts of questions that have one for the system and one for the user."""
+    return tuple(f"{name}_{part}" for name in names for part in ("system", "user"))
+
+
 TASKS = (
     Task(
         "graph_extractor",
         "extraction",
         "extract",
-        (
-            "extract_graph_system",
-            "extract_graph_tuples_system",
-            "extract_graph_user",
-            "glean_check",
-            "glean_continue",
-        ),
+        (*_asking("extract_graph"), "extract_graph_tuples_system", "glean_check", "glean_continue"),
     ),
     Task(
         "claim_extractor",
         "claims",
         "extract",
-        (
-            "claims_check",
-            "claims_continue",
-            "extract_claims_system",
-            "extract_claims_tuples_system",
-            "extract_claims_user",
-        ),
+        (*_asking("extract_claims"), "extract_claims_tuples_system", "claims_check", "claims_continue"),
     ),
-    Task(
-        "description_merger",
-        "graph",
-        "summarise",
-        ("summarize_descriptions_system", "summarize_descriptions_user"),
-    ),
-    Task("report_writer", "reports", "report", ("community_report_system", "community_report_user")),
+    Task("description_merger", "graph", "summarise", _asking("summarize_descriptions")),
+    Task("report_writer", "reports", "report", _asking("community_report")),
     Task(
         "answerer",
         "search",
         "answer",
         (
+            *_asking("global_map", "global_reduce", "local_search"),
             "answer_general_knowledge",
             "answer_response_type",
             "global_map_points_system",
-            "global_map_system",
             "global_map_tagged_system",
-            "global_map_user",
-            "global_reduce_system",
-            "global_reduce_user",
-            "local_search_system",
-            "local_search_user",
         ),
         waited_for=True,
     ),
-    Task("rater", "search", "judge", ("rate_reports_system", "rate_reports_user"), waited_for=True),
-    Task(
-        "explorer",
-        "search",
-        "answer",
-        ("drift_primer_system", "drift_primer_user", "drift_step_system", "drift_step_user"),
-        waited_for=True,
-    ),
+    Task("rater", "search", "judge", _asking("rate_reports"), waited_for=True),
+    Task("explorer", "search", "answer", _asking("drift_primer", "drift_step"), waited_for=True),
     Task(
         "question_writer",
         "questions",
         "answer",
-        (
-            "describe_corpus_system",
-            "describe_corpus_user",
-            "write_personas_system",
-            "write_personas_user",
-            "write_questions_system",
-            "write_questions_user",
-            "write_tasks_system",
-            "write_tasks_user",
-        ),
+        _asking("describe_corpus", "write_personas", "write_questions", "write_tasks"),
         waited_for=True,
     ),
-    Task(
-        "answer_judge",
-        "evaluation",
-        "judge",
-        (
-            "judge_criterion_comprehensiveness",
-            "judge_criterion_directness",
-            "judge_criterion_diversity",
-            "judge_criterion_empowerment",
-            "judge_system",
-            "judge_user",
-        ),
-        model_only=True,
-    ),
+    Task("answer_judge", "evaluation", "judge", (*_CRITERIA, *_asking("judge")), model_only=True),
     Task(
         "reason_reader",
         "evaluation",
         "judge",
-        (
-            "judge_criterion_comprehensiveness",
-            "judge_criterion_directness",
-            "judge_criterion_diversity",
-            "judge_criterion_empowerment",
-            "themes_label_system",
-            "themes_label_user",
-            "themes_merge_system",
-            "themes_merge_user",
-            "themes_name_system",
-            "themes_name_user",
-        ),
+        (*_CRITERIA, *_asking("themes_label", "themes_merge", "themes_name")),
         model_only=True,
     ),
     Task(
         "claim_decomposer",
         "evaluation",
         "judge",
-        (
-            "claims_decompose_system",
-            "claims_decompose_user",
-            "claims_disambiguate_system",
-            "claims_disambiguate_user",
-            "claims_select_system",
-            "claims_select_user",
-        ),
+        _asking("claims_decompose", "claims_disambiguate", "claims_select"),
     ),
     Task(
         "quality_judge",
         "evaluation",
         "judge",
         (
+            *_asking(
+                "quality_questions",
+                "quality_relevant_to_question",
+                "quality_statements",
+                "quality_useful_node",
+            ),
             "quality_against_context_user",
             "quality_attributable_to_context_system",
-            "quality_questions_system",
-            "quality_questions_user",
-            "quality_relevant_to_question_system",
-            "quality_relevant_to_question_user",
-            "quality_statements_system",
-            "quality_statements_user",
             "quality_true_to_context_system",
-            "quality_useful_node_system",
-            "quality_useful_node_user",
         ),
         model_only=True,
     ),

@@ -163,16 +163,17 @@ class Retriever:
         return TextRanker(ids, texts.to_list(), rows_of(ids, self._entity_vectors, "entity_id"))
 
     @cached_property
-    def _rarity(self) -> WordRarity:
+    def rarity(self) -> WordRarity:
+        """How rare words are among the text units."""
         return WordRarity(self._texts)
 
     @cached_property
     def _graph(self) -> NameGraph:
-        return name_graph(self._units, self._entities, self._relationships, self._titles, self._rarity)
+        return name_graph(self._units, self._entities, self._relationships, self._titles, self.rarity)
 
     @cached_property
     def _linker(self) -> NameLinker:
-        return NameLinker(self._graph.names, self._rarity)
+        return NameLinker(self._graph.names, self.rarity)
 
     @cached_property
     def _spreader(self) -> Spreader:

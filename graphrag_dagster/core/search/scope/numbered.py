@@ -77,6 +77,8 @@ def numbered_in(found: Sequence[str]) -> Iterator[tuple[str, int]]:
     >>> list(numbered_in("meetings 3 and 4 of the fifth episode number 12".split()))
     [('meeting', 3), ('meeting', 4), ('episode', 5), ('episode', 12)]
     """
+    if not any(word[:1].isdigit() or word in _ORDINALS for word in found):
+        return
     for place, word in enumerate(found):
         number = _ordinal(word)
         if number is not None and place + 1 < len(found) and (noun := _noun(found[place + 1])):

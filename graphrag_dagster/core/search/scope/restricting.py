@@ -22,40 +22,42 @@ def restricted(index: IndexSnapshot, document_ids: Set[str]) -> IndexSnapshot:
         index: the whole.
         document_ids: the documents.
     """
-    documents = index.documents.filter(pl.col("document_id").is_in(list(document_ids)))
-    units = index.text_chunks.join(documents, on="document_id", how="semi")
-    inside = units.select("text_unit_id")
-    kept = set(inside["text_unit_id"])
+    documents = _among(index.documents, "document_id", pl.Series(sorted(document_ids), dtype=pl.String))
+    units = _among(index.text_chunks, "document_id", documents["document_id"])
+    kept = units["text_unit_id"]
     entities, relationships = _within(index.entities, kept), _within(index.relationships, kept)
     claims = None if index.claims is None else _within(_with_units(index.claims), kept)
-    partly = _partly(entities, relationships, claims)
+    reports = _reports(index, _partly(entities, relationships, claims))
     entities, relationships = _shown(entities), _shown(relationships)
-    reports = _reports(index, partly)
     ends = entities["entity_id"]
+    report_ids = reports["report_id"]
     return replace(
         index,
         documents=documents,
         text_chunks=units,
         entities=entities,
-        relationships=relationships.filter(
-            pl.col("source_id").is_in(ends.implode()) & pl.col("target_id").is_in(ends.implode())
-        ),
+        relationships=_among(_among(relationships, "source_id", ends), "target_id", ends),
         reports=reports,
-        findings=index.findings.join(reports, on="report_id", how="semi"),
-        references=index.references.join(reports, on="report_id", how="semi"),
+        findings=_among(index.findings, "report_id", report_ids),
+        references=_among(index.references, "report_id", report_ids),
         claims=None if claims is None else claims.filter(_INSIDE).select(_columns(index.claims)),
-        claim_records=_semi(index.claim_records, inside, "text_unit_id"),
-        unit_vectors=_semi(index.unit_vectors, inside, "text_unit_id"),
-        entity_vectors=_semi(index.entity_vectors, entities, "entity_id"),
-        report_vectors=_semi(index.report_vectors, reports, "report_id"),
-        metadata=_semi(index.metadata, documents, "document_id"),
-        periods=_semi(index.periods, documents, "document_id"),
+        claim_records=_if_made(index.claim_records, "text_unit_id", kept),
+        unit_vectors=_if_made(index.unit_vectors, "text_unit_id", kept),
+        entity_vectors=_if_made(index.entity_vectors, "entity_id", ends),
+        report_vectors=_if_made(index.report_vectors, "report_id", report_ids),
+        metadata=_if_made(index.metadata, "document_id", documents["document_id"]),
+        periods=_if_made(index.periods, "document_id", documents["document_id"]),
         restricted=True,
     )
 
 
-def _semi(frame: pl.DataFrame | None, among: pl.DataFrame, key: str) -> pl.DataFrame | None:
-    return None if frame is None else frame.join(among, on=key, how="semi")
+def _among(frame: pl.DataFrame, key: str, values: pl.Series) -> pl.DataFrame:
+    """The rows with one of the values, in their order."""
+    return frame.filter(pl.col(key).is_in(values.implode()))
+
+
+def _if_made(frame: pl.DataFrame | None, key: str, values: pl.Series) -> pl.DataFrame | None:
+    return None if frame is None else _among(frame, key, values)
 
 
 def _columns(frame: pl.DataFrame | None) -> list[str]:
@@ -69,14 +71,17 @@ def _with_units(claims: pl.DataFrame) -> pl.DataFrame:
     return claims.with_columns(text_unit_ids=pl.concat_list("text_unit_id"))
 
 
-def _within(frame: pl.DataFrame, kept: Set[str]) -> pl.DataFrame:
+def _within(frame: pl.DataFrame, kept: pl.Series) -> pl.DataFrame:
     """All rows with the text units that stay, and whether all of them do."""
-    found = [[unit for unit in ids if unit in kept] for ids in frame["text_unit_ids"]]
-    whole = [len(some) == len(ids) for some, ids in zip(found, frame["text_unit_ids"], strict=True)]
-    return frame.with_columns(
-        pl.Series("text_unit_ids", found, dtype=pl.List(pl.String)),
-        pl.Series(_INSIDE, whole, dtype=pl.Boolean),
-    )
+    numbered = frame.with_row_index("row")
+    every = numbered.select("row", "text_unit_ids").explode("text_unit_ids").drop_nulls()
+    some = _among(every, "text_unit_ids", kept).group_by("row", maintain_order=True).agg("text_unit_ids")
+    found = numbered.join(some, on="row", how="left", suffix="_kept", maintain_order="left")
+    staying = pl.col("text_unit_ids_kept").fill_null([])
+    return found.with_columns(
+        (staying.list.len() == pl.col("text_unit_ids").list.len()).alias(_INSIDE),
+        text_unit_ids=staying,
+    ).drop("row", "text_unit_ids_kept")
 
 
 def _shown(frame: pl.DataFrame) -> pl.DataFrame:
@@ -94,12 +99,12 @@ def _partly(entities: pl.DataFrame, relationships: pl.DataFrame, claims: pl.Data
     if claims is not None:
         about = claims.filter(~pl.col(_INSIDE))
         names = pl.concat([about["subject"], about["object"].drop_nulls()])
-        said.append(entities.filter(pl.col("name").is_in(names.implode()))["entity_id"])
-    return pl.concat(said)
+        said.append(_among(entities, "name", names)["entity_id"])
+    return pl.concat(said).unique()
 
 
 def _reports(index: IndexSnapshot, partly: pl.Series) -> pl.DataFrame:
     if index.members is None:
         return index.reports.clear()
-    outside = index.members.filter(pl.col("entity_id").is_in(partly.unique().implode()))
-    return index.reports.join(outside, left_on="report_id", right_on="community_id", how="anti")
+    outside = _among(index.members, "entity_id", partly)["community_id"].unique()
+    return index.reports.filter(~pl.col("report_id").is_in(outside.implode()))
