@@ -279,6 +279,11 @@ class SearchSettings(Section):
         description=f"{deciding('sql')}: who makes the query: templates, or where none fits a model, for "
         "which the engine must be one",
     )
+    soft_filters: bool = Field(
+        True,
+        description="basic, local, drift: favour passages of the documents, periods, folders and places that "
+        "the question names",
+    )
 
     engine: EngineName | None = Field(None, description="default: the corpus's engine")
     context_tokens: Annotated[PositiveInt, Field(ge=200)] = Field(

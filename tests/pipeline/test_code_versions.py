@@ -26,6 +26,8 @@ SUBJECTS = subjects()
 CALLED = {
     "corpus/files": "core/files/globs.py:matches",
     "corpus/documents": "core/readers/pdf_layout.py:paragraphs",
+    "corpus/document_metadata": "core/text/values.py:value_of",
+    "corpus/document_periods": "core/text/periods/period.py:season",
     "corpus/text_chunks": "core/text/sentences.py:sentence_spans",
     "extraction/gleaned_entities": "core/language/extractive/names/runs.py:find_runs",
     "extraction/gleaned_relationships": "core/language/extractive/relations.py:find_relations",

@@ -14,8 +14,10 @@ from graphrag_dagster.core.language.answer_form import KNOWLEDGE_MARK
 from graphrag_dagster.core.progress import listening
 from graphrag_dagster.core.search.context.answer import Answer, Source
 from graphrag_dagster.core.search.context.question import checked
+from graphrag_dagster.core.search.filters import Filters
 from graphrag_dagster.core.text.evidence import Row
 from graphrag_dagster.core.wording import counted
+from graphrag_dagster.errors import QuestionError
 from graphrag_dagster.operations.asking.index import Index
 
 _ROWS_SHOWN = 12
@@ -34,6 +36,33 @@ class Asked:
     level: str | None = None
     response_type: str | None = None
     general_knowledge: bool | None = None
+    filters: Filters | None = None
+
+
+def filters_of(
+    documents: Sequence[str] | None,
+    folders: Sequence[str] | None,
+    date_from: str | None,
+    date_to: str | None,
+    date: str | None,
+    where: Sequence[str] | None,
+    soft: bool | None,
+) -> Filters:
+    """Return the options of a command that say which documents to answer from.
+
+    Raises:
+        QuestionError: a date was given beside the one that it has to be from or to.
+    """
+    if date is not None and (date_from or date_to):
+        raise QuestionError("--date says both --from and --to; leave it out, or them")
+    return Filters(
+        documents=tuple(documents or ()),
+        folders=tuple(folders or ()),
+        date_from=date_from if date is None else date,
+        date_to=date_to if date is None else date,
+        where=tuple(where or ()),
+        soft=soft,
+    )
 
 
 def ask_corpus(name: str, asked: Asked, *, as_json: bool, tree: bool = False) -> None:
@@ -54,6 +83,7 @@ def ask_corpus(name: str, asked: Asked, *, as_json: bool, tree: bool = False) ->
             level=asked.level,
             response_type=asked.response_type,
             general_knowledge=asked.general_knowledge,
+            filters=asked.filters,
             listen=stream,
         )
     if as_json:

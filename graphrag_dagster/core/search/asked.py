@@ -14,6 +14,9 @@ from graphrag_dagster.core.search.context.question import checked
 from graphrag_dagster.core.search.context.support import Support
 from graphrag_dagster.core.search.options import SearchOptions
 from graphrag_dagster.core.search.retrieval.retriever import Retriever
+from graphrag_dagster.core.search.scope.clues import favour_of
+from graphrag_dagster.core.search.scope.favour import Favour
+from graphrag_dagster.core.search.scope.selecting import Scope
 from graphrag_dagster.core.text.embedder import Embedder
 
 
@@ -69,6 +72,8 @@ class Asked(Basis):
         engines: who does the language tasks.
         history: the conversation so far, oldest first.
         support: compares statements with the words they rest on; None: by shared words.
+        scope: what the index was restricted to; None: it is whole.
+        soft: whether what the question names of the documents is favoured; None: as the options say.
 
     Raises:
         QuestionError: the question is blank, too long or no text.
@@ -78,9 +83,21 @@ class Asked(Basis):
     engines: Engines
     history: Sequence[Turn] = ()
     support: Support | None = None
+    scope: Scope | None = None
+    soft: bool | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "question", checked(self.question))
+
+    @property
+    def favour(self) -> Favour:
+        """Which documents the question names, or where it names none, the one before it."""
+        if not (self.options.soft_filters if self.soft is None else self.soft):
+            return Favour()
+        own = favour_of(self.question, self.index)
+        if own.clues or own.notes or not self.history:
+            return own
+        return favour_of(self.history[-1].question, self.index)
 
 
 def retriever_of(index: IndexSnapshot) -> Retriever:

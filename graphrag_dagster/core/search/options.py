@@ -29,3 +29,4 @@ class SearchOptions:
     steps: int = 2
     follow_ups: int = 3
     sql: Literal["templates", "model"] = "templates"
+    soft_filters: bool = True

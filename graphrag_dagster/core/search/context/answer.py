@@ -6,6 +6,8 @@ from typing import Any
 from graphrag_dagster.catalogue.registry import quotes
 from graphrag_dagster.core.language.tasks import Engine, Usage
 from graphrag_dagster.core.search.context.queries import Query
+from graphrag_dagster.core.search.scope.favour import Favoured
+from graphrag_dagster.core.search.scope.selecting import Scope
 from graphrag_dagster.core.text.evidence import Evidence
 
 #: Headings of answers without a model.
@@ -93,6 +95,8 @@ class Answer:
     0 or did not fit. ``removed_citations``: ids cited that were not in the context. ``problems``: partial
     answers that could not be used, with reasons. ``query``: whose rows the answer tells. ``calls``: what was
     asked of the answerer; ``usage`` has the calls of a model. ``seconds`` is filled by who measures it.
+    ``scope`` is what the answer was restricted to, None for nothing; ``favoured`` what the question named of
+    the documents, and was favoured for that.
     """
 
     question: str
@@ -113,6 +117,8 @@ class Answer:
     usage: Usage = field(default_factory=Usage)
     seconds: float | None = None
     query: Query | None = None
+    scope: Scope | None = None
+    favoured: tuple[Favoured, ...] = ()
 
     @property
     def calls(self) -> int:

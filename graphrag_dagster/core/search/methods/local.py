@@ -21,7 +21,7 @@ from graphrag_dagster.core.search.context.local_units import LocalContext, Local
 from graphrag_dagster.core.search.context.naming import sentences_naming
 from graphrag_dagster.core.search.context.question import REFUSAL
 from graphrag_dagster.core.search.context.report_units import report_provenance
-from graphrag_dagster.core.search.finding import found, with_history
+from graphrag_dagster.core.search.finding import found, telling_how, with_history
 from graphrag_dagster.core.search.methods.global_search import sources_of
 from graphrag_dagster.core.search.methods.map_reduce import finished
 from graphrag_dagster.core.search.options import Shares
@@ -54,7 +54,7 @@ class Ranked:
 def local(asked: Asked) -> Answer:
     """Answer a question from what the graph and the documents say around what it names."""
     ranked, note = _ranked(asked, asked.question)
-    return replace(local_search(asked, ranked), why=note)
+    return telling_how(asked, local_search(asked, ranked), note)
 
 
 def local_search(asked: Asked, ranked: Ranked) -> Answer:
