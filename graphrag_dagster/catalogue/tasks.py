@@ -101,6 +101,14 @@ TASKS = (
     ),
     Task("rater", "search", "judge", ("rate_reports_system", "rate_reports_user"), waited_for=True),
     Task(
+        "support_judge",
+        "search",
+        "judge",
+        ("judge_support_system", "judge_support_user"),
+        waited_for=True,
+        model_only=True,
+    ),
+    Task(
         "explorer",
         "search",
         "answer",

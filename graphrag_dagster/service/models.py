@@ -110,6 +110,7 @@ class AnswerBody(BaseModel):
     usage: Usage
     seconds: float | None
     calls: int
+    partly_supported: int
     unsupported: int
     general: int
 

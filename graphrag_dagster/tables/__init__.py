@@ -6,7 +6,13 @@ column ``corpus``, which the warehouse adds on writing and leaves out on reading
 """
 
 from graphrag_dagster.errors import WarehouseError
-from graphrag_dagster.tables.answers import ANSWER_CITATIONS, ANSWER_CONTEXTS, ANSWER_COSTS, ANSWERS
+from graphrag_dagster.tables.answers import (
+    ANSWER_CITATIONS,
+    ANSWER_CONTEXTS,
+    ANSWER_COSTS,
+    ANSWER_STATEMENTS,
+    ANSWERS,
+)
 from graphrag_dagster.tables.declaration import SPANS, VECTOR, Column, Table
 from graphrag_dagster.tables.evaluation import (
     ALIGNMENT,
@@ -117,6 +123,7 @@ ALL_TABLES: tuple[Table, ...] = (
     ANSWER_COSTS,
     ANSWER_CONTEXTS,
     ANSWER_CITATIONS,
+    ANSWER_STATEMENTS,
     JUDGEMENTS,
     COMPARISONS,
     WIN_RATES,
@@ -168,6 +175,7 @@ __all__ = [
     "ANSWER_COSTS",
     "ANSWER_MEASURES",
     "ANSWER_SENTENCES",
+    "ANSWER_STATEMENTS",
     "CLAIMS",
     "CLAIM_GROUPS",
     "CLUSTERING_STATE",

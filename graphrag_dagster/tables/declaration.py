@@ -24,6 +24,7 @@ _POLARS_TYPES: Mapping[str, pl.DataType] = MappingProxyType(
         "DOUBLE": pl.Float64(),
         "BOOLEAN": pl.Boolean(),
         "VARCHAR[]": pl.List(pl.String()),
+        "INTEGER[]": pl.List(pl.Int32()),
         SPANS: pl.List(pl.Struct({"start": pl.Int32(), "end": pl.Int32()})),
     }
 )

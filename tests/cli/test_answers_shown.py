@@ -20,7 +20,7 @@ ANSWER = Answer(
         Source(2, "relationship", "x1", "Hanna — Union", evidence=TRIPLE),
         Source(3, "entity", "e1", "Hanna"),
     ),
-    statements=(Statement("She did.", (1, 2, 3), 0.5, supported=True),),
+    statements=(Statement("She did.", (1, 2, 3), 0.5, "supported", 0.5),),
 )  # fmt: skip
 REMARK = "(extracted; no words were found that name both ends)"
 

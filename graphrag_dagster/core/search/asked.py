@@ -6,6 +6,7 @@ from typing import Protocol
 
 from graphrag_dagster.catalogue.ways import Way
 from graphrag_dagster.core.language.exploring import Explorer, ReportRater
+from graphrag_dagster.core.language.supporting import SupportJudge
 from graphrag_dagster.core.language.tasks import Answerer, Turn
 from graphrag_dagster.core.search.context.chunks import Count
 from graphrag_dagster.core.search.context.index import IndexSnapshot
@@ -30,6 +31,9 @@ class Engines(Protocol):
 
     def embedder(self) -> Embedder:
         """Who turns the question into a vector."""
+
+    def support_judge(self) -> SupportJudge:
+        """Who says whether words support what is said."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,6 +78,11 @@ class Asked(Basis):
     engines: Engines
     history: Sequence[Turn] = ()
     support: Support | None = None
+
+    @property
+    def supporting(self) -> Support:
+        """Compares statements with words, and has them judged as the engines say."""
+        return (self.support or Support()).by(self.engines.support_judge())
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "question", checked(self.question))

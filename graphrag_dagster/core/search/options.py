@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass, field
 
+from graphrag_dagster.catalogue.support import JudgeName
 from graphrag_dagster.core.search.retrieval.ranking import Mode
 
 
@@ -27,3 +28,4 @@ class SearchOptions:
     relevant_from: int = 1
     steps: int = 2
     follow_ups: int = 3
+    support: JudgeName = "words"

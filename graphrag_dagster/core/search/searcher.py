@@ -14,6 +14,7 @@ from graphrag_dagster.core.search.context.chunks import Count
 from graphrag_dagster.core.search.context.index import IndexSnapshot
 from graphrag_dagster.core.search.context.support import Support
 from graphrag_dagster.core.search.finding import found
+from graphrag_dagster.core.search.methods.sizes import with_support_judged
 from graphrag_dagster.core.search.options import SearchOptions
 from graphrag_dagster.core.search.ways import answered, level_read, way_of
 from graphrag_dagster.errors import QuestionError
@@ -74,7 +75,8 @@ class Searcher:
         way = way_of(method)
         size: Callable[[Basis], WaySize] = loaded(way.size)
         level = level_read(way, None, self.options)
-        return size(Basis(way=way, index=self.index, count=self.count, options=self.options, level=level))
+        basis = Basis(way=way, index=self.index, count=self.count, options=self.options, level=level)
+        return with_support_judged(size(basis), self.options.support)
 
     def with_options(self, options: SearchOptions) -> "Searcher":
         """Return a searcher of the same snapshot with other options."""

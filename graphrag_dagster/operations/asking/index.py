@@ -16,6 +16,7 @@ from graphrag_dagster.catalogue.ways import GLOBAL
 from graphrag_dagster.core.language.answer_form import AnswerForm
 from graphrag_dagster.core.language.embedders import shared_static
 from graphrag_dagster.core.language.exploring import Explorer, ReportRater
+from graphrag_dagster.core.language.supporting import SupportJudge
 from graphrag_dagster.core.language.tasks import Answerer, Turn
 from graphrag_dagster.core.search.context.answer import Answer
 from graphrag_dagster.core.search.context.levels import level_of
@@ -255,6 +256,10 @@ class SessionEngines:
         """Who turns the question into a vector."""
         return self._session.embedder()
 
+    def support_judge(self) -> SupportJudge:
+        """Who says whether words support what is said."""
+        return self._session.support_judge()
+
 
 def options_of(settings: CorpusSettings) -> SearchOptions:
     """Return the settings of a corpus's search as its options."""
@@ -268,4 +273,5 @@ def options_of(settings: CorpusSettings) -> SearchOptions:
         relevant_from=own.relevant_from,
         steps=own.steps,
         follow_ups=own.follow_ups,
+        support=own.support,
     )

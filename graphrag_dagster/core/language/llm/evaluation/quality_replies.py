@@ -1,12 +1,15 @@
 """Statements, verdicts and questions in replies: their shapes, and a reader that is more tolerant."""
 
 import re
-from typing import Any, Literal
+from collections.abc import Mapping
+from typing import Any, Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict, RootModel
 
 from graphrag_dagster.core.language.chat.replies import NotUsable, is_placeholder, read_typed
 from graphrag_dagster.core.language.quality import ItemVerdict, Verdict
+
+W = TypeVar("W", bound=str)
 
 _STATEMENTS = ("statements", "claims", "facts", "sentences")
 _TEXTS = ("statement", "claim", "fact", "sentence", "question", "text", "content")
@@ -104,18 +107,33 @@ def read_statements(text: str) -> tuple[tuple[str, ...], bool]:
 def read_verdicts(text: str, count: int) -> tuple[tuple[ItemVerdict, ...], bool]:
     """Return the verdicts on items 1…count in a reply, in that order, and whether its JSON was mended.
 
+    Raises:
+        NotUsable: an item has no verdict, or different ones.
+    """
+    found, repaired = read_words(text, count, _WORDS)
+    return tuple(ItemVerdict(*one) for one in found), repaired
+
+
+def read_words(text: str, count: int, words: Mapping[str, W]) -> tuple[tuple[tuple[W, str], ...], bool]:
+    """Return verdict and reason of items 1…count in a reply, in that order, and whether its JSON was mended.
+
     Records without an id count in their order if there are exactly as many as items.
+
+    Args:
+        text: the reply.
+        count: how many items there are.
+        words: what a verdict may be, in lower case, with what it means.
 
     Raises:
         NotUsable: an item has no verdict, or different ones.
     """
     value, repaired = _read(text)
-    given: dict[int, ItemVerdict] = {}
+    given: dict[int, tuple[W, str]] = {}
     for place, record in _records(value, count):
-        made = _verdict(record)
+        made = _verdict(record, words)
         if made is None or not 1 <= place <= count:
             continue
-        if given.setdefault(place, made).verdict != made.verdict:
+        if given.setdefault(place, made)[0] != made[0]:
             raise NotUsable(f"it gives number {place} different verdicts")
     missing = [str(place) for place in range(1, count + 1) if place not in given]
     if missing:
@@ -133,7 +151,7 @@ def read_questions(text: str, count: int) -> tuple[tuple[tuple[str, ...], bool],
     """
     value, repaired = _read(text)
     fields = _lower(value)
-    evades = _word(_named(fields, ("noncommittal", "non_committal", "evasive")))
+    evades = _word(_named(fields, ("noncommittal", "non_committal", "evasive")), _WORDS)
     if evades not in ("yes", "no"):
         raise NotUsable('"noncommittal" must be true or false')
     listed = _named(fields, ("questions", "question"))
@@ -188,12 +206,14 @@ def _number(value: Any) -> int:
     return int(found[1]) if found else 0
 
 
-def _verdict(record: Any) -> ItemVerdict | None:
+def _verdict(record: Any, words: Mapping[str, W]) -> tuple[W, str] | None:
     fields = _lower(record)
-    verdict = _word(_named(fields, _VERDICT) if fields else record)
+    verdict = _word(_named(fields, _VERDICT) if fields else record, words)
     reason = _named(fields, _REASONS)
-    return verdict and ItemVerdict(verdict, " ".join(reason.split()) if isinstance(reason, str) else "")
+    if verdict is None:
+        return None
+    return verdict, " ".join(reason.split()) if isinstance(reason, str) else ""
 
 
-def _word(value: Any) -> Verdict | None:
-    return _WORDS.get(str(value).strip(" .!\"'`*\n\t").lower().replace("’", "'"))
+def _word(value: Any, words: Mapping[str, W]) -> W | None:
+    return words.get(str(value).strip(" .!\"'`*\n\t").lower().replace("’", "'"))
