@@ -1,5 +1,6 @@
 """Support judged by a model for natural language inference that runs on this machine."""
 
+import importlib
 from collections.abc import Mapping, Sequence
 from functools import cache, cached_property
 from pathlib import Path
@@ -75,6 +76,7 @@ class EntailmentJudge:
             import torch
             from sentence_transformers import CrossEncoder
 
+            importlib.import_module("transformers.utils.logging").disable_progress_bar()
             # Two threads are slower than one where other work is done at the same time.
             torch.set_num_threads(1)
             try:

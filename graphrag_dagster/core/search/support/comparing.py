@@ -58,7 +58,7 @@ class Comparison:
 
     def __init__(self, statement: str, words: str, embedder: Embedder | None = None, about: str = "") -> None:
         self.said, self.cited = read(statement), read(words)
-        self._statement = statement
+        self._statement, self._words = statement, words
         self._about = about
         self._embedder = embedder
         self.rarities = {one: _rarity(word) for one, word in self.said.surfaces.items()}
@@ -102,7 +102,8 @@ class Comparison:
     @cached_property
     def missing_names(self) -> tuple[Name, ...]:
         """Those of them that the cited words do not have."""
-        return tuple(one for one in self.names if missing_from(one, self.known))
+        others = names_of(self._words, self._common)
+        return tuple(one for one in self.names if missing_from(one, self.known, others))
 
     @cached_property
     def missing_words(self) -> tuple[str, ...]:

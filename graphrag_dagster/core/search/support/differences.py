@@ -10,7 +10,7 @@ from graphrag_dagster.core.search.support.cues import opposites
 from graphrag_dagster.core.search.support.names import wholly_missing_from
 from graphrag_dagster.core.search.support.numbers import Number, rivals
 from graphrag_dagster.core.search.support.reading import Sentence
-from graphrag_dagster.core.text.similarity import stem
+from graphrag_dagster.core.text.similarity import stem, words
 
 #: Share of a statement's words from which a sentence is about the same, so that a difference tells.
 _SAME_MATTER = 0.5
@@ -109,7 +109,7 @@ def _arguments(said: Sentence, beside: Comparison) -> list[str]:
     named = [stem(name.words[-1]) for name in beside.names]
     left, than, right = said.text.lower().partition(" than ")
     if than:
-        ends = {stem(word) for word in (*left.split()[:2], *right.split()[:2])}
+        ends = {stem(word) for word in (*words(left)[:2], *words(right)[:2])}
         named += [one for one in said.stems if one in ends]
     return [one for one in dict.fromkeys(said.stems) if one in named and said.stems.count(one) == 1]
 

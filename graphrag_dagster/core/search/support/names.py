@@ -17,9 +17,11 @@ _POSSESSIVE = re.compile(r"['’]s?\Z")
 #: Written with a capital for another reason than being a name.
 _NO_NAMES = _words(
     """
-    however although additionally moreover furthermore overall according january february march april may june
-    july august september october november december two three four five six seven eight nine ten eleven twelve
-    twenty thirty forty fifty hundred thousand dozen mr mrs ms dr prof sir lady lord saint st
+    however although additionally moreover furthermore overall according january february march april
+    may june july august september october november december two three four five six seven eight nine
+    ten eleven twelve twenty thirty forty fifty hundred thousand dozen mr mrs ms dr prof sir lady lord
+    saint st president justice judge professor king queen prince princess senator governor minister
+    chancellor captain general colonel secretary pope emperor provost councillor mayor chairman director
     """
 )
 _PEOPLE = re.compile(r"(?<=\w{4})(?:ians?|ans?|ese|ish|ia|ns?|y|a|i|s)\Z")
@@ -94,16 +96,25 @@ def wholly_missing_from(name: Name, known: KnownWords) -> bool:
     return not any(_stands(word, known) for word in name.words)
 
 
-def missing_from(name: Name, known: KnownWords) -> bool:
-    """Return whether a name does not stand in a text: the last of its words counts, or its initials."""
-    last = name.words[-1]
-    if _stands(last, known):
-        return False
-    initials = "".join(word[0] for word in name.words)
-    if len(name.words) > 1 and initials in known.words:
+def missing_from(name: Name, known: KnownWords, others: Sequence[Name] = ()) -> bool:
+    """Return whether a name does not stand in a text.
+
+    A name is there with the last of its words (Douglas for William Douglas), unless all that the text calls
+    so is called otherwise before (Coal Quay for Fish Quay), or with its initials.
+
+    Args:
+        name: of a statement.
+        known: the words of the text.
+        others: the names of the text.
+    """
+    if _stands(name.words[-1], known):
+        before = {word for word in name.words[:-1] if len(word) > 1}
+        alike = [set(one.words[:-1]) for one in others if one.words[-1] == name.words[-1]]
+        return bool(before and alike) and all(one and not one & before for one in alike)
+    if len(name.words) > 1 and "".join(word[0] for word in name.words) in known.words:
         return False
     # What follows the name proper may be its kind: Coal Quay Harbour.
-    return not all(_stands(word, known) for word in name.words[:-1]) or len(name.words) < 3
+    return len(name.words) < 3 or not all(_stands(word, known) for word in name.words[:-1])
 
 
 def share_found(names: Sequence[Name], known: KnownWords) -> float:

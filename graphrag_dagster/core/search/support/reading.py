@@ -16,7 +16,8 @@ from graphrag_dagster.core.text.similarity import stem
 _WORD = re.compile(r"[^\W_]+(?:['’]t\b)?")
 #: Scripts that put no blanks between words: Thai, Lao, Burmese, Khmer, kana, Chinese characters.
 _UNSPACED = re.compile("[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]+")
-#: How many words after a negation it reaches: all of the near ones, of those further off the first.
+_CLAUSE = re.compile(r"[,;:()–—](?=\s|\Z)|\s[–—(]")
+#: How many words after a negation it reaches: the near ones, without such the first of those further off.
 _NEAR, _REACH = 3, 6
 #: Texts whose reading is remembered.
 _REMEMBERED = 20_000
@@ -111,21 +112,29 @@ def _meaningful(text: str) -> Iterator[str]:
 
 
 def _sentence(text: str, surfaces: dict[str, str]) -> Sentence:
-    words = list(_meaningful(text))
     stems: list[str] = []
     negated: set[str] = set()
-    negation: int | None = None
-    for place, (word, following) in enumerate(pairwise([*words, ""])):
-        if (word in NEGATIONS or word.endswith("n't")) and following not in NO_NEGATION:
-            negation = place
-        elif word in MEANT or word not in STOP_WORDS:
-            made = stem(word)
-            stems.append(made)
-            surfaces.setdefault(made, word)
-            if negation is not None and place - negation <= _REACH:
-                negated.add(made)
-                # Of what is further off only the first: it was not at the wheel.
-                negation = negation if place - negation <= _NEAR else None
-    if negation is not None and stems and not negated:
-        negated.add(stems[-1])
-    return Sentence(text, tuple(stems), frozenset(negated), not HEDGES.isdisjoint(words), "by" in words)
+    every: set[str] = set()
+    for clause in _CLAUSE.split(text):
+        words = list(_meaningful(clause))
+        every.update(words)
+        made = {place: stem(word) for place, word in enumerate(words) if word in MEANT or _counts(word)}
+        stems += made.values()
+        for place, one in made.items():
+            surfaces.setdefault(one, words[place])
+        for place, (word, following) in enumerate(pairwise([*words, ""])):
+            if (word in NEGATIONS or word.endswith("n't")) and following not in NO_NEGATION:
+                negated |= _reached(place, made)
+    return Sentence(text, tuple(stems), frozenset(negated), not HEDGES.isdisjoint(every), "by" in every)
+
+
+def _counts(word: str) -> bool:
+    return word not in STOP_WORDS and word not in NEGATIONS and not word.endswith("n't")
+
+
+def _reached(negation: int, made: Mapping[int, str]) -> set[str]:
+    """The stems of a clause that a negation reaches: the near ones, else the next, else the one before it."""
+    after = [place for place in made if negation < place <= negation + _REACH]
+    near = [place for place in after if place <= negation + _NEAR] or after[:1]
+    before = [place for place in made if place < negation][-1:]
+    return {made[place] for place in near or before}

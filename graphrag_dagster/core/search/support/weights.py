@@ -11,8 +11,8 @@ from types import MappingProxyType
 
 #: By name of :class:`~graphrag_dagster.core.search.support.comparing.Measures`, in their order.
 WEIGHTS: Mapping[str, float] = MappingProxyType(
-    {"found": 1.18, "rarest": 2.06, "lacking": 2.07, "near": 3.16, "numbers": 1.44, "names": 1.17}
+    {"found": 1.19, "rarest": 2.06, "lacking": 2.07, "near": 3.16, "numbers": 1.44, "names": 1.16}
 )
-CONSTANT = -7.59
+CONSTANT = -7.58
 #: Best balanced accuracy; and what nine of ten statements reach that people call wholly supported.
 SUPPORTED, PARTLY = 0.47, 0.33
