@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from graphrag_dagster.core.search.support.names import KnownWords, Name, missing_from, names_of, share_found
 from graphrag_dagster.core.search.support.numbers import Number, is_among
-from graphrag_dagster.core.search.support.reading import Sentence, read
+from graphrag_dagster.core.search.support.reading import REMEMBERED, Sentence, read
 from graphrag_dagster.core.text.embedder import Embedder
 from graphrag_dagster.core.text.tokens import get_tokenizer
 
@@ -102,7 +102,7 @@ class Comparison:
     @cached_property
     def missing_names(self) -> tuple[Name, ...]:
         """Those of them that the cited words do not have."""
-        others = names_of(self._words, self._common)
+        others = _names_in(self._words)
         return tuple(one for one in self.names if missing_from(one, self.known, others))
 
     @cached_property
@@ -113,8 +113,7 @@ class Comparison:
 
     def _common(self, word: str) -> bool:
         """Whether a word is written small elsewhere: in the cited words, or more often than not."""
-        lower = word.lower()
-        return lower in self.cited.lower or _rarity(lower) < _rarity(word)
+        return word.lower() in self.cited.lower or _written_small(word)
 
     @cached_property
     def known(self) -> KnownWords:
@@ -140,6 +139,16 @@ def _likest(vectors: NDArray[np.float32], others: NDArray[np.float32]) -> list[f
     """The largest cosine, 0–1, of each vector to one of the others."""
     cosines = (vectors.astype(np.float64) @ others.astype(np.float64).T).max(axis=1)
     return [min(max(float(one), 0.0), 1.0) for one in cosines.round(9)]
+
+
+@lru_cache(maxsize=REMEMBERED)
+def _names_in(words: str) -> tuple[Name, ...]:
+    return tuple(names_of(words, _written_small))
+
+
+def _written_small(word: str) -> bool:
+    """Whether a word is more frequent without a capital."""
+    return _rarity(word.lower()) < _rarity(word)
 
 
 @lru_cache(maxsize=200_000)

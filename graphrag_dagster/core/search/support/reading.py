@@ -20,7 +20,7 @@ _CLAUSE = re.compile(r"[,;:()–—](?=\s|\Z)|\s[–—(]")
 #: How many words after a negation it reaches: the near ones, without such the first of those further off.
 _NEAR, _REACH = 3, 6
 #: Texts whose reading is remembered.
-_REMEMBERED = 20_000
+REMEMBERED = 20_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +60,7 @@ class Reading:
     pronouns: bool
 
 
-@lru_cache(maxsize=_REMEMBERED)
+@lru_cache(maxsize=REMEMBERED)
 def read(text: str) -> Reading:
     """Return what of a text its support is judged by."""
     surfaces: dict[str, str] = {}
