@@ -28,9 +28,9 @@ from graphrag_dagster.assets.indexing.graph import claims, entities, relationshi
 from graphrag_dagster.assets.indexing.publishing import published_results, published_snapshot
 from graphrag_dagster.assets.indexing.reports import reports
 from graphrag_dagster.assets.sql_models import SQL_ASSETS
-from graphrag_dagster.assets.usage import model_usage
+from graphrag_dagster.assets.usage import usage_of
 
-ASSETS: Sequence[AssetsDefinition] = (
+_MADE = (
     corpus_documents,
     text_chunks,
     extraction,
@@ -57,6 +57,7 @@ ASSETS: Sequence[AssetsDefinition] = (
     window_answers,
     window_judgements,
     published_results,
-    model_usage,
     *SQL_ASSETS,
 )
+
+ASSETS: Sequence[AssetsDefinition] = (*_MADE, usage_of(_MADE))

@@ -211,3 +211,9 @@ def listed(ways: Iterable[Way]) -> str:
     methods = ", ".join(f"{one.name} ({one.brief or one.text})" for one in chosen if not one.condition)
     conditions = ", ".join(one.name for one in chosen if one.condition)
     return f"{methods}, or a condition of the paper: {conditions}"
+
+
+def deciding(option: str) -> str:
+    """Return in words which ways answer by an option of ``search``; what chooses among them is left out."""
+    names = [one.name for one in WAYS if option in one.options and one.name != AUTO]
+    return " and ".join([", ".join(names[:-1]), names[-1]] if names[1:] else names)

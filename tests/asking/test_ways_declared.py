@@ -12,7 +12,6 @@ from graphrag_dagster.core.search.context.index import IndexSnapshot
 from graphrag_dagster.core.search.options import SearchOptions
 from graphrag_dagster.core.search.searcher import Searcher
 from graphrag_dagster.core.search.ways import known_way
-from graphrag_dagster.operations.asking.index import SessionEngines
 from graphrag_dagster.resources.published import SEARCHED
 from graphrag_dagster.settings import SearchSettings
 
@@ -68,7 +67,7 @@ def answers(
     searcher = Searcher(snapshot, options or SearchOptions(), index.searcher.count)
     told = []
     for question in QUESTIONS:
-        answer = searcher.answer(question, engines or SessionEngines(index._session()), method=way.name)
+        answer = searcher.answer(question, engines or index._session(), method=way.name)
         told.append({**answer.to_dict(), "seconds": None})
     return told
 
@@ -102,7 +101,7 @@ def test_other_tables_than_those_declared_change_no_answer(index: Index, way: Wa
 
 @pytest.mark.parametrize("way", WAYS, ids=lambda way: way.name)
 def test_a_way_needs_the_tasks_and_reads_the_options_that_it_declares(index: Index, way: Way) -> None:
-    engines = Noted(SessionEngines(index._session()))
+    engines = Noted(index._session())
     Read.read = set()
     answers(index, replace(index.searcher.index), way, engines, Read())
     assert engines.called - {"embedder", "support_judge"} == set(way.tasks)

@@ -55,11 +55,10 @@ def answers(
     from graphrag_dagster.operations.asking.question_list import answer_list
 
     corpus = context.partition_key
-    settings = corpora.settings(corpus)
     index = Index.open(corpus, corpora=corpora, warehouse=warehouse)
-    session = language.session(settings, corpus=corpus, asset="answers", run_id=context.run_id)
+    session = language.session(context, "answers")
     known = {table: warehouse.read_if_present(table, corpus) for table in _TABLES}
-    made = answer_list(questions, known, index, session, settings, options_hash(settings))
+    made = answer_list(questions, known, index, session, options_hash(session.settings))
     for table, frame in made.frames.items():
         shown = {}
         if table is ANSWERS:

@@ -4,14 +4,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict
-
 from graphrag_dagster.catalogue.support import Verdict
 from graphrag_dagster.core.language.chat.asking import UnusableReply, ask
 from graphrag_dagster.core.language.chat.data import enclose
 from graphrag_dagster.core.language.chat.loop import run_in_order
 from graphrag_dagster.core.language.chat.port import ChatModel, ChatRequest, Message
 from graphrag_dagster.core.language.chat.prompt import PromptSource
+from graphrag_dagster.core.language.chat.schemas import Shape
 from graphrag_dagster.core.language.llm.evaluation.quality_replies import read_words
 from graphrag_dagster.core.language.llm.extraction.examples import WorkedExample
 from graphrag_dagster.core.language.supporting import Cited, Judged, SupportJudge, SupportOf
@@ -30,19 +29,15 @@ _WORDS: Mapping[str, Verdict] = MappingProxyType(
 )
 
 
-class _VerdictShape(BaseModel):
-    model_config = ConfigDict(extra="forbid")
-
+class _VerdictShape(Shape):
     id: int
     # Before the verdict, so that a model gives the verdict with the reason before its eyes.
     reason: str
     verdict: Literal["yes", "partly", "no"]
 
 
-class SupportShape(BaseModel):
+class SupportShape(Shape):
     """Verdicts on support as the endpoint is asked for them."""
-
-    model_config = ConfigDict(extra="forbid")
 
     verdicts: list[_VerdictShape]
 
