@@ -102,6 +102,14 @@ TASKS = (
     ),
     Task("explorer", "search", "answer", _asking("drift_primer", "drift_step"), waited_for=True),
     Task(
+        "query_writer",
+        "search",
+        "answer",
+        (*_asking("write_sql"), "write_sql_again"),
+        waited_for=True,
+        model_only=True,
+    ),
+    Task(
         "question_writer",
         "questions",
         "answer",

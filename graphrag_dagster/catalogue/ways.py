@@ -181,6 +181,19 @@ WAYS = (
         options=(*_MAPPED, "retrieval"),
         uses_graph=False,
     ),
+    Way(
+        "sql",
+        "counts, top lists, firsts and lasts, and groups, by a query over the tables that is shown",
+        f"{_METHODS}.sql.answering:sql",
+        f"{_SIZES}:queried",
+        brief="counts and lists by a query over the tables",
+        tasks=("query_writer",),
+        tables=(
+            *(*_TEXT_UNITS, *_GRAPH, *_LEVELS, *_RELEVANT),
+            *("graph.claims", "graph.community_members", "reports.community_reports"),
+        ),
+        options=("engine", "sql"),
+    ),
     *map(at_level, range(4)),
     Way(
         "TS",

@@ -9,6 +9,7 @@ from graphrag_dagster.core.language.decomposing import ClaimDecomposer
 from graphrag_dagster.core.language.exploring import Explorer, ReportRater
 from graphrag_dagster.core.language.judging import AnswerJudge
 from graphrag_dagster.core.language.quality import QualityJudge
+from graphrag_dagster.core.language.querying import QueryWriter
 from graphrag_dagster.core.language.questioning import QuestionWriter
 from graphrag_dagster.core.language.supporting import SupportJudge
 from graphrag_dagster.core.language.tasks import (
@@ -128,6 +129,13 @@ class LlmEngine:
 
         limit = self._desk.reply_limit("explorer")
         return LlmExplorer(self._desk.chat("explorer"), prompts, max_tokens=limit // 2)
+
+    def query_writer(self) -> QueryWriter:
+        """Who writes queries over the tables of an index."""
+        from graphrag_dagster.core.language.llm.querying import LlmQueryWriter
+
+        limit = self._desk.reply_limit("query_writer")
+        return LlmQueryWriter(self._desk.chat("query_writer"), prompts, max_tokens=limit // 2)
 
     def question_writer(self, _themes: object) -> QuestionWriter:
         """Who writes questions, from the description of the corpus."""

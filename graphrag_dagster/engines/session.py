@@ -10,6 +10,7 @@ from graphrag_dagster.core.language.decomposing import ClaimDecomposer
 from graphrag_dagster.core.language.exploring import Explorer, ReportRater
 from graphrag_dagster.core.language.judging import AnswerJudge
 from graphrag_dagster.core.language.quality import QualityJudge
+from graphrag_dagster.core.language.querying import QueryWriter
 from graphrag_dagster.core.language.questioning import QuestionWriter
 from graphrag_dagster.core.language.supporting import SupportJudge
 from graphrag_dagster.core.language.tasks import (
@@ -151,6 +152,11 @@ class Session:
     def quality_judge(self) -> QualityJudge | None:
         """Who says what in an answer is relevant and true; None without a model, since nothing else can."""
         made: QualityJudge | None = self._who("quality_judge")
+        return made
+
+    def query_writer(self) -> QueryWriter | None:
+        """Who writes queries over tables; None without a model, since nothing else can."""
+        made: QueryWriter | None = self._who("query_writer")
         return made
 
     def embedder(self) -> Embedder:

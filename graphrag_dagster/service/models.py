@@ -9,6 +9,7 @@ from graphrag_dagster.catalogue.ways import listed
 from graphrag_dagster.core.language.answer_form import KNOWLEDGE_MARK, LONGEST_RESPONSE_TYPE
 from graphrag_dagster.core.language.tasks import Engine, Usage
 from graphrag_dagster.core.search.context.answer import Answer, Call, ContextUse, Source, Statement
+from graphrag_dagster.core.search.context.queries import Query
 
 METHODS = f"{listed(ways().values())}; default: as the settings of the corpus say"
 LEVELS = (
@@ -109,6 +110,7 @@ class AnswerBody(BaseModel):
     trace: tuple[Call, ...]
     usage: Usage
     seconds: float | None
+    query: Query | None
     calls: int
     partly_supported: int
     unsupported: int

@@ -275,6 +275,11 @@ class SearchSettings(Section):
     follow_ups: Annotated[int, Field(ge=1, le=10)] = Field(
         3, description=f"{deciding('follow_ups')}: most follow-up questions a round"
     )
+    sql: Literal["templates", "model"] = Field(
+        "templates",
+        description=f"{deciding('sql')}: who makes the query: templates, or where none fits a model, for "
+        "which the engine must be one",
+    )
 
     engine: EngineName | None = Field(None, description="default: the corpus's engine")
     context_tokens: Annotated[PositiveInt, Field(ge=200)] = Field(

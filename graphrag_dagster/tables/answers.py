@@ -40,6 +40,7 @@ ANSWERS = Table(
         column("context_tokens", "INTEGER", "Tokens of these rows"),
         column("snapshot", "VARCHAR", "Published index that was read"),
         column("options", "VARCHAR", "Hash of the settings that decide the answer"),
+        column("query", "VARCHAR", "Query whose rows it tells, with its parameters, as JSON", nullable=True),
     ),
 )
 
@@ -116,7 +117,10 @@ ANSWER_CITATIONS = Table(
         _ANSWER,
         column("number", "INTEGER", "n of the mark [n]"),
         column(
-            "kind", "VARCHAR", "What is cited", values=("report", "entity", "relationship", "claim", "source")
+            "kind",
+            "VARCHAR",
+            "What is cited",
+            values=("report", "entity", "relationship", "claim", "source", "row"),
         ),
         column("record_id", "VARCHAR", "Id of the cited row"),
         column("finding", "INTEGER", "Finding of the report, 0…; -1 for its summary", nullable=True),
@@ -134,5 +138,6 @@ ANSWER_CITATIONS = Table(
         column("end_char", "INTEGER", "One past their last character", nullable=True),
         column("quotation", "VARCHAR", "The words, verbatim", nullable=True),
         column("similarity", "DOUBLE", "0–1, to the nearest statement that cites them", nullable=True),
+        column("row", "VARCHAR", "The row that is cited: table, key and values, as JSON", nullable=True),
     ),
 )

@@ -8,7 +8,8 @@ import pytest
 from graphrag_dagster.cli.commands.asking import answer_tree, print_answer
 from graphrag_dagster.cli.output.console import OUT
 from graphrag_dagster.core.search.context.answer import Answer, Source, Statement
-from graphrag_dagster.core.text.evidence import Triple, Words
+from graphrag_dagster.core.search.context.queries import Query
+from graphrag_dagster.core.text.evidence import Row, Triple, Words
 
 WORDS = Words(
     "d1", "The [strike]", "news/s.md", "u1", 3, 37, "Hanna Quill led\nthe [b]Dockers[/b].", after=" So."
@@ -88,3 +89,34 @@ def test_the_tree_says_what_is_supported(
     assert "not supported it cites nothing" in told
     assert "She did. supported 1.00" in told
     assert "Unions strike. general knowledge" in told
+
+
+COUNTED = Answer(
+    "How many [people]?", "sql", None, "Counted: people: 2 [1]", "extractive",
+    sources=(Source(1, "row", "d1", "The [strike]", evidence=Row("corpus.documents", "d1", "The [strike]", {"n": 2, "p": "a [b]"})),),
+    statements=(Statement("Counted: people: 2", (1,), 1.0, "supported", 1.0),),
+    query=Query("entities", "Counted: people", "select n[1]\nfrom t", {"types": ["PERSON"]}),
+)  # fmt: skip
+
+
+def test_a_query_is_printed_below_its_rows(capsys: pytest.CaptureFixture[str]) -> None:
+    print_answer(COUNTED)
+    lines = [line.rstrip() for line in capsys.readouterr().out.splitlines()]
+    assert "By a query over the tables of the index; no model was asked." in lines
+    first = lines.index("[1] corpus.documents “The [strike]” row d1")
+    assert lines[first + 1 : first + 6] == [
+        "    n 2, p a [b]", "", "select n[1]", "from t", '-- {"types": ["PERSON"]}',
+    ]  # fmt: skip
+
+
+def test_the_tree_has_the_query_and_the_row(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(OUT, "_width", 200)
+    OUT.print(answer_tree(COUNTED))
+    lines = [re.sub(r"^[│├└─\s]+", "", line).rstrip() for line in capsys.readouterr().out.splitlines()]
+    assert lines[lines.index("query") + 1] == "select n[1]"
+    assert lines[lines.index("[1] row “The [strike]” d1") + 1 :] == [
+        "corpus.documents, row d1",
+        "n 2, p a [b]",
+    ]

@@ -27,6 +27,9 @@ class Given:
     def explorer(self) -> Any:
         return self.engines["explorer"]
 
+    def query_writer(self) -> Any:
+        return self.engines.get("query_writer")
+
     def embedder(self) -> Any:
         return self.engines["embedder"]
 

@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 from graphrag_dagster.core.language.answer_form import AnswerForm
 from graphrag_dagster.core.language.tasks import Usage
 from graphrag_dagster.core.search.context.answer import Answer, Source
-from graphrag_dagster.core.text.evidence import Triple, Words
+from graphrag_dagster.core.search.context.queries import Query
+from graphrag_dagster.core.text.evidence import Row, Triple, Words
 from graphrag_dagster.core.text.passages import Passage
 from graphrag_dagster.errors import CorpusError, EndpointError, QuestionError, SettingsError, WarehouseError
 from graphrag_dagster.operations.asking.index import EntityHit, ReportText
@@ -28,6 +29,8 @@ TRIPLE = Triple(
     *("x1", "e1", "Hanna Quill", "She led it", "e2", "Dockers Union"),
     *("d1", "strike", "news/strike.md", None, "u1"),
 )
+ROW = Row("corpus.documents", "d1", "strike", {"title": "strike", "row": None, "n": 2})
+QUERY = Query("documents_naming", "Counted: documents", "select 1", {"entities": ["e1"]})
 
 
 @dataclass
@@ -71,7 +74,14 @@ class FaultyIndex:
         finally:
             plan.running -= 1
         return Answer(
-            question, method or "local", None, TEXT, "llm", sources=plan.sources, usage=Usage(2, 70, 9)
+            question,
+            method or "local",
+            None,
+            TEXT,
+            "llm",
+            sources=plan.sources,
+            usage=Usage(2, 70, 9),
+            query=plan.query,
         )
 
     def search_entities(self, query: str, limit: int = 10) -> list[EntityHit]:
@@ -101,6 +111,7 @@ class FaultyLibrary:
     pause: float = 0.0
     error: Exception | None = None
     sources: tuple[Source, ...] = (SOURCE,)
+    query: Query | None = None
     open_seconds: float = 0.0
     opened: list[str] = field(default_factory=list)
     asked: list[tuple[str, str | None, str | None, tuple[tuple[str, str], ...]]] = field(default_factory=list)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from fastapi.testclient import TestClient
-from served import SOURCE, TRIPLE, FaultyLibrary
+from served import QUERY, ROW, SOURCE, TRIPLE, FaultyLibrary
 
 from graphrag_dagster.core.search.context.answer import Answer
 from graphrag_dagster.errors import EndpointError, EngineError, SettingsError
@@ -81,9 +81,13 @@ def test_what_is_asked_reaches_the_index(client: TestClient, library: FaultyLibr
 
 def test_each_kind_of_evidence_is_told_whole(client: TestClient, library: FaultyLibrary) -> None:
     bare = replace(SOURCE, number=3, evidence=None)
-    library.sources = (SOURCE, replace(SOURCE, number=2, kind="relationship", evidence=TRIPLE), bare)
+    row = replace(SOURCE, number=4, kind="row", evidence=ROW)
+    library.sources = (SOURCE, replace(SOURCE, number=2, kind="relationship", evidence=TRIPLE), bare, row)
+    library.query = QUERY
     answer = client.post(ASK, json={"question": "Who led them?"}).raise_for_status().json()
-    words, triple, nothing = (source["evidence"] for source in answer["sources"])
+    words, triple, nothing, row_told = (source["evidence"] for source in answer["sources"])
+    assert row_told == asdict(ROW) | {"kind": "row"}
+    assert answer["query"] == asdict(QUERY)
     assert words == asdict(SOURCE)["evidence"] | {"kind": "words"}
     assert triple == asdict(TRIPLE) | {"kind": "triple"}
     assert nothing is None

@@ -14,7 +14,7 @@ import anyio
 import httpx2 as httpx
 import pytest
 from mcp import Client, StdioServerParameters, stdio_client
-from served import SOURCE, TEXT, TRIPLE, FaultyLibrary, serving
+from served import QUERY, ROW, SOURCE, TEXT, TRIPLE, FaultyLibrary, serving
 
 from graphrag_dagster.service.backend import Backend
 from graphrag_dagster.service.guarding.settings import ServiceSettings
@@ -81,7 +81,13 @@ def test_tools_give_structured_results(library: FaultyLibrary) -> None:
 
 def test_each_kind_of_evidence_is_given_to_the_caller(library: FaultyLibrary) -> None:
     bare = replace(SOURCE, number=3, evidence=None)
-    library.sources = (SOURCE, replace(SOURCE, number=2, evidence=TRIPLE), bare)
+    library.sources = (
+        SOURCE,
+        replace(SOURCE, number=2, evidence=TRIPLE),
+        bare,
+        replace(SOURCE, number=4, evidence=ROW),
+    )
+    library.query = QUERY
 
     async def use(client: Client) -> None:
         answer = (await client.call_tool("ask", QUESTION)).structured_content
@@ -90,7 +96,9 @@ def test_each_kind_of_evidence_is_given_to_the_caller(library: FaultyLibrary) ->
             asdict(SOURCE)["evidence"],
             asdict(TRIPLE),
             None,
+            asdict(ROW),
         ]
+        assert answer["query"] == asdict(QUERY)
 
     in_memory(library, use)
 

@@ -16,6 +16,7 @@ from graphrag_dagster.core.language.answer_form import KNOWLEDGE_MARK
 from graphrag_dagster.core.progress import listening
 from graphrag_dagster.core.search.context.answer import Answer, Source, Statement
 from graphrag_dagster.core.search.context.question import checked
+from graphrag_dagster.core.text.evidence import Row
 from graphrag_dagster.core.wording import counted
 from graphrag_dagster.operations.asking.index import Index
 
@@ -92,10 +93,7 @@ def print_answer(answer: Answer, *, streamed: bool = False) -> None:
         OUT.print()
     OUT.print(markdown(answer.text))
     OUT.print()
-    for source in answer.sources:
-        OUT.print(_named(source), soft_wrap=True)
-        if source.evidence:
-            OUT.print(f"    {escape(source.evidence.told.alone)}", style="dim", soft_wrap=True)
+    _print_sources(answer)
     for problem in answer.problems:
         OUT.print(f"[yellow]could not be used: {escape(problem)}[/]", soft_wrap=True)
     _print_support(answer)
@@ -105,7 +103,7 @@ def print_answer(answer: Answer, *, streamed: bool = False) -> None:
             f"knowledge, marked {escape(KNOWLEDGE_MARK)}, and not from the documents[/]",
             soft_wrap=True,
         )
-    if answer.refused and quotes(answer.engine):
+    if answer.refused and quotes(answer.engine) and answer.context:
         OUT.print(_NOTHING_NEAR, style="dim", soft_wrap=True)
     elif answer.sources:
         OUT.print()
@@ -131,6 +129,16 @@ def _print_support(answer: Answer) -> None:
 
 def _shortened(text: str) -> str:
     return text if len(text) <= _LONGEST_SHOWN else f"{text[:_LONGEST_SHOWN].rsplit(' ', 1)[0]} …"
+
+
+def _print_sources(answer: Answer) -> None:
+    for source in answer.sources:
+        OUT.print(_named(source), soft_wrap=True)
+        if source.evidence:
+            OUT.print(f"    {escape(source.evidence.told.alone)}", style="dim", soft_wrap=True)
+    if answer.query:
+        OUT.print()
+        OUT.print(escape(answer.query.shown), style="dim", soft_wrap=True, highlight=False)
 
 
 def _named(source: Source) -> str:
@@ -163,6 +171,8 @@ def answer_tree(answer: Answer) -> Tree:
     tree.add(escape(", ".join(_facts(answer))))
     if answer.why:
         tree.add(escape(answer.why))
+    if answer.query:
+        tree.add("query").add(escape(answer.query.shown))
     calls = tree.add(counted(answer.calls, "step"))
     for call in answer.trace:
         score = "" if call.score is None else f", score {call.score}"
@@ -201,6 +211,7 @@ def _add_ways(branch: Tree, sources: Sequence[Source]) -> None:
         if source.via_kind and source.via_id != source.record_id:
             way = way.add(f"{source.via_kind} [dim]{source.via_id}[/]")
         if source.evidence:
-            way = way.add(f"text unit [dim]{source.evidence.text_unit_id}[/]")
+            if not isinstance(source.evidence, Row):
+                way = way.add(f"text unit [dim]{source.evidence.text_unit_id}[/]")
             way = way.add(escape(source.evidence.told.where))
             way.add(escape(source.evidence.told.alone))

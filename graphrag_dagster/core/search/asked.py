@@ -6,6 +6,7 @@ from typing import Protocol
 
 from graphrag_dagster.catalogue.ways import Way
 from graphrag_dagster.core.language.exploring import Explorer, ReportRater
+from graphrag_dagster.core.language.querying import QueryWriter
 from graphrag_dagster.core.language.supporting import SupportJudge
 from graphrag_dagster.core.language.tasks import Answerer, Turn
 from graphrag_dagster.core.search.context.chunks import Count
@@ -28,6 +29,9 @@ class Engines(Protocol):
 
     def explorer(self) -> Explorer:
         """Who asks follow-up questions."""
+
+    def query_writer(self) -> QueryWriter | None:
+        """Who writes queries; None without a model, since nothing else can."""
 
     def embedder(self) -> Embedder:
         """Who turns the question into a vector."""
@@ -57,7 +61,7 @@ class Basis:
     @property
     def retriever(self) -> Retriever:
         """Finds text units and entities; made once per snapshot, on first use."""
-        return self.index.once(_retriever)
+        return retriever_of(self.index)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -86,6 +90,11 @@ class Asked(Basis):
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "question", checked(self.question))
+
+
+def retriever_of(index: IndexSnapshot) -> Retriever:
+    """Return who finds text units and entities of an index; made once."""
+    return index.once(_retriever)
 
 
 def _retriever(index: IndexSnapshot) -> Retriever:

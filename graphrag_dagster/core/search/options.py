@@ -1,6 +1,7 @@
 """How questions are answered."""
 
 from dataclasses import dataclass, field
+from typing import Literal
 
 from graphrag_dagster.catalogue.support import JudgeName
 from graphrag_dagster.core.search.retrieval.ranking import Mode
@@ -29,3 +30,4 @@ class SearchOptions:
     steps: int = 2
     follow_ups: int = 3
     support: JudgeName = "words"
+    sql: Literal["templates", "model"] = "templates"

@@ -238,4 +238,5 @@ def options_of(settings: CorpusSettings) -> SearchOptions:
         steps=own.steps,
         follow_ups=own.follow_ups,
         support=own.support,
+        sql=own.sql,
     )

@@ -12,6 +12,7 @@ from graphrag_dagster import __version__
 from graphrag_dagster.core.language.tasks import Engine, Usage
 from graphrag_dagster.core.printable import printable
 from graphrag_dagster.core.search.context.answer import Answer
+from graphrag_dagster.core.search.context.queries import Query
 from graphrag_dagster.core.text.evidence import Evidence
 from graphrag_dagster.service.asking import Question
 from graphrag_dagster.service.backend import Backend
@@ -45,12 +46,12 @@ class CitedSource(BaseModel):
     """What a mark ``[number]`` in the answer stands for."""
 
     number: int
-    kind: str = Field(description="what is cited: report, entity, relationship, claim or passage")
+    kind: str = Field(description="what is cited: report, entity, relationship, claim, passage or row")
     record_id: str = Field(description="id of the cited record; for a report, give it to read_report")
     title: str
     evidence: Evidence | None = Field(
-        description="the words of a document that it rests on; a triple of the graph where a relationship is "
-        "cited of which no words are known; give its text_unit_id to read_source"
+        description="the words of a document that it rests on, or a triple of the graph where a relationship "
+        "is cited of which no words are known: give its text_unit_id to read_source; or a row of a table"
     )
 
 
@@ -63,6 +64,7 @@ class CitedAnswer(BaseModel):
     level: int | None
     engine: Engine = Field(description="extractive: sentences of the documents; llm: written by a model")
     sources: list[CitedSource]
+    query: Query | None = Field(description="the query over the tables whose rows the text tells")
     problems: list[str] = Field(description="what could not be used on the way")
     usage: Usage
 
@@ -76,6 +78,7 @@ class CitedAnswer(BaseModel):
             level=answer.level,
             engine=answer.engine,
             sources=[CitedSource.model_validate(s, from_attributes=True) for s in answer.sources],
+            query=answer.query,
             problems=list(answer.problems),
             usage=answer.usage,
         )

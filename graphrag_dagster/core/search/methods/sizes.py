@@ -13,6 +13,8 @@ from graphrag_dagster.errors import QuestionError
 _PROMPT = 700
 #: Calls that judge the support of an answer's statements, and tokens of these with their words in one.
 _JUDGING, _STATEMENTS = Range(0.0, 1.0, 4.0), 1000
+#: Tokens of a prompt that tells the columns of the tables.
+_TABLES = 2500
 
 
 def one_call(basis: Basis) -> WaySize:
@@ -57,3 +59,10 @@ def with_support_judged(size: WaySize, judge: JudgeName) -> WaySize:
     if judge != "model" or not size.calls.high:
         return size
     return WaySize(size.calls + _JUDGING, size.input_tokens + _JUDGING * (_PROMPT + _STATEMENTS))
+
+
+def queried(basis: Basis) -> WaySize:
+    """No call, or where a model writes queries one that reads the tables' columns, and mended ones."""
+    if basis.options.sql == "templates":
+        return WaySize(exactly(0), exactly(0))
+    return WaySize(Range(0.0, 1.0, 3.0), Range(0.0, float(_TABLES), 3.0 * _TABLES))

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from graphrag_dagster.core.ranks import Scores
 from graphrag_dagster.core.search.retrieval.linking import Link, NameLinker
 from graphrag_dagster.core.search.retrieval.names import NameGraph, name_graph
+from graphrag_dagster.core.search.retrieval.naming import NamedEntities, entities_named
 from graphrag_dagster.core.search.retrieval.ranking import Mode, Ranking, TextRanker, ranked, z_scores
 from graphrag_dagster.core.search.retrieval.spreading import CLEARLY_NAMED, Spreader, Spreading
 from graphrag_dagster.core.search.retrieval.vectors import rows_of
@@ -125,6 +126,15 @@ class Retriever:
             ),
         )
 
+    def named(self, phrase: str) -> NamedEntities:
+        """Return the entities that a phrase names, by their places in the order of the corpus."""
+        titles = self._entities["title"].to_list()
+        return entities_named(phrase, self._linker, titles)
+
+    def entities_at(self, places: Sequence[int]) -> list[tuple[str, str]]:
+        """Return id and title of entities by their places in the order of the corpus."""
+        return [self._entities.select("entity_id", "title").row(place) for place in places]
+
     def _rest_of(self, question: str, links: Sequence[Link]) -> str:
         given = {
             word
@@ -151,16 +161,17 @@ class Retriever:
         return TextRanker(ids, texts.to_list(), rows_of(ids, self._entity_vectors, "entity_id"))
 
     @cached_property
-    def _rarity(self) -> WordRarity:
+    def rarity(self) -> WordRarity:
+        """How rare words are among the text units."""
         return WordRarity(self._texts)
 
     @cached_property
     def _graph(self) -> NameGraph:
-        return name_graph(self._units, self._entities, self._relationships, self._titles, self._rarity)
+        return name_graph(self._units, self._entities, self._relationships, self._titles, self.rarity)
 
     @cached_property
     def _linker(self) -> NameLinker:
-        return NameLinker(self._graph.names, self._rarity)
+        return NameLinker(self._graph.names, self.rarity)
 
     @cached_property
     def _spreader(self) -> Spreader:
