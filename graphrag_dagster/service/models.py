@@ -123,6 +123,7 @@ class AnswerBody(BaseModel):
         description="documents that the question names, whose passages were favoured"
     )
     calls: int
+    partly_supported: int
     unsupported: int
     general: int
 

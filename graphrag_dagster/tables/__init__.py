@@ -10,6 +10,7 @@ from graphrag_dagster.tables.answers import (
     ANSWER_CITATIONS as ANSWER_CITATIONS,
     ANSWER_CONTEXTS as ANSWER_CONTEXTS,
     ANSWER_COSTS as ANSWER_COSTS,
+    ANSWER_STATEMENTS as ANSWER_STATEMENTS,
     ANSWERS as ANSWERS,
 )
 from graphrag_dagster.tables.declaration import (
@@ -134,6 +135,7 @@ ALL_TABLES: tuple[Table, ...] = (
     ANSWER_COSTS,
     ANSWER_CONTEXTS,
     ANSWER_CITATIONS,
+    ANSWER_STATEMENTS,
     JUDGEMENTS,
     COMPARISONS,
     WIN_RATES,

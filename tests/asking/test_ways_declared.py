@@ -106,7 +106,7 @@ def test_a_way_needs_the_tasks_and_reads_the_options_that_it_declares(index: Ind
     engines = Noted(index._session())
     Read.read = set()
     answers(index, replace(index.searcher.index), way, engines, Read(sql="model"))
-    assert engines.called - {"embedder"} == set(way.tasks)
+    assert engines.called - {"embedder", "support_judge"} == set(way.tasks)
     assert Read.read == set(way.options) - OF_THE_ENGINE
     assert set(way.options) <= set(SearchSettings.model_fields)
 

@@ -61,6 +61,7 @@ CALLED = {
     "answers/answer_costs": "core/search/records.py:AnswerRows.add",
     "answers/answer_contexts": "core/search/context/chunks.py:fill",
     "answers/answer_citations": "core/search/context/citing.py:cite",
+    "answers/answer_statements": "core/search/support/differences.py:differences",
     "answers/options": "operations/asking/index.py:options_of",
     "evaluation/judgements": "core/evaluation/judging_run.py:judge_answers",
     "evaluation/themes": "core/language/llm/evaluation/theming.py:read_themes",

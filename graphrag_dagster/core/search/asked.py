@@ -7,6 +7,7 @@ from typing import Protocol
 from graphrag_dagster.catalogue.ways import Way
 from graphrag_dagster.core.language.exploring import Explorer, ReportRater
 from graphrag_dagster.core.language.querying import QueryWriter
+from graphrag_dagster.core.language.supporting import SupportJudge
 from graphrag_dagster.core.language.tasks import Answerer, Turn
 from graphrag_dagster.core.search.context.chunks import Count
 from graphrag_dagster.core.search.context.index import IndexSnapshot
@@ -37,6 +38,9 @@ class Engines(Protocol):
 
     def embedder(self) -> Embedder:
         """Who turns the question into a vector."""
+
+    def support_judge(self) -> SupportJudge:
+        """Who says whether words support what is said."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -85,6 +89,11 @@ class Asked(Basis):
     support: Support | None = None
     scope: Scope | None = None
     soft: bool | None = None
+
+    @property
+    def supporting(self) -> Support:
+        """Compares statements with words, and has them judged as the engines say."""
+        return (self.support or Support()).by(self.engines.support_judge())
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "question", checked(self.question))

@@ -16,6 +16,7 @@ from graphrag_dagster.core.search.context.index import IndexSnapshot
 from graphrag_dagster.core.search.context.support import Support
 from graphrag_dagster.core.search.filters import Filters
 from graphrag_dagster.core.search.finding import found
+from graphrag_dagster.core.search.methods.sizes import with_support_judged
 from graphrag_dagster.core.search.options import SearchOptions
 from graphrag_dagster.core.search.scope.restricting import restricted
 from graphrag_dagster.core.search.scope.selecting import scope_of, selected
@@ -93,7 +94,8 @@ class Searcher:
         way = way_of(method)
         size: Callable[[Basis], WaySize] = loaded(way.size)
         level = level_read(way, None, self.options)
-        return size(Basis(way=way, index=self.index, count=self.count, options=self.options, level=level))
+        basis = Basis(way=way, index=self.index, count=self.count, options=self.options, level=level)
+        return with_support_judged(size(basis), self.options.support)
 
     def with_options(self, options: SearchOptions) -> "Searcher":
         """Return a searcher of the same snapshot with other options."""

@@ -242,6 +242,7 @@ def options_of(settings: CorpusSettings) -> SearchOptions:
         relevant_from=own.relevant_from,
         steps=own.steps,
         follow_ups=own.follow_ups,
+        support=own.support,
         sql=own.sql,
         soft_filters=own.soft_filters,
     )

@@ -67,7 +67,7 @@ def drift_search(
     final = answerer.reduce(asked.question, kept)
     joined = Call("reduce", f"{len(kept)} intermediate answers", None, sum(count(one.text) for one in kept))
     answer = replace(answer, trace=(*answer.trace, joined))
-    return finished(answer, final, course.units, course.shown(kept), asked.support)
+    return finished(answer, final, course.units, course.shown(kept), asked.supporting)
 
 
 @dataclass(slots=True)

@@ -81,7 +81,7 @@ def local_search(asked: Asked, ranked: Ranked) -> Answer:
         ),
         trace=(Call("answer", "the surroundings of its entities", None, sum(context.row_tokens), used),),
     )
-    return finished(answer, final, context.units, {row.id for row in context.rows}, asked.support)
+    return finished(answer, final, context.units, {row.id for row in context.rows}, asked.supporting)
 
 
 def context_around(asked: Asked, question: str) -> LocalContext:
