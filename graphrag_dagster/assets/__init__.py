@@ -17,7 +17,7 @@ from graphrag_dagster.assets.evaluating.statistics import evaluation_statistics
 from graphrag_dagster.assets.evaluating.studies import extraction_study, window_answers, window_judgements
 from graphrag_dagster.assets.evaluating.themes import reason_themes
 from graphrag_dagster.assets.indexing.communities import community_hierarchy
-from graphrag_dagster.assets.indexing.corpus import corpus_documents, text_chunks
+from graphrag_dagster.assets.indexing.corpus import corpus_documents, said_of_documents, text_chunks
 from graphrag_dagster.assets.indexing.embeddings import (
     entity_embeddings,
     report_embeddings,
@@ -32,6 +32,7 @@ from graphrag_dagster.assets.usage import usage_of
 
 _MADE = (
     corpus_documents,
+    said_of_documents,
     text_chunks,
     extraction,
     entities,

@@ -92,6 +92,14 @@ TASKS = (
         waited_for=True,
     ),
     Task("rater", "search", "judge", _asking("rate_reports"), waited_for=True),
+    Task(
+        "support_judge",
+        "search",
+        "judge",
+        _asking("judge_support"),
+        waited_for=True,
+        model_only=True,
+    ),
     Task("explorer", "search", "answer", _asking("drift_primer", "drift_step"), waited_for=True),
     Task(
         "query_writer",

@@ -12,10 +12,15 @@ from graphrag_dagster.errors import CatalogueError
 AUTO = "auto"
 #: Over the reports of a level, and around the entities of a question: what ``auto`` chooses from.
 GLOBAL, LOCAL = "global", "local"
+#: All text units, without a graph.
+SOURCES = "TS"
 #: With what the other ways of answering are compared.
 BASELINE = "SS"
 
-_TEXT_UNITS = ("corpus.documents", "corpus.text_chunks")
+_TEXT_UNITS = (
+    *("corpus.documents", "corpus.document_metadata", "corpus.document_periods"),
+    "corpus.text_chunks",
+)
 _GRAPH = ("graph.entities", "graph.relationships")
 _LEVELS = ("graph.community_levels",)
 _REPORTS = ("reports.community_reports", "reports.report_findings", "reports.report_references")
@@ -102,7 +107,8 @@ _SIZES = "graphrag_dagster.core.search.methods.sizes"
 _FORM = ("engine", "context_tokens", "response_type", "general_knowledge")
 _MAPPED = (*_FORM, "unit")
 _OVERVIEW = (*_MAPPED, "seed")
-_LOCAL = ("retrieval", "shares")
+_FOUND = ("retrieval", "soft_filters")
+_LOCAL = (*_FOUND, "shares")
 
 
 def at_level(level: int) -> Way:
@@ -178,7 +184,7 @@ WAYS = (
         f"{_SIZES}:one_call",
         brief="passages found by words and vectors",
         tables=(*_TEXT_UNITS, *_UNIT_VECTORS),
-        options=(*_MAPPED, "retrieval"),
+        options=(*_MAPPED, *_FOUND),
         uses_graph=False,
     ),
     Way(
@@ -196,7 +202,7 @@ WAYS = (
     ),
     *map(at_level, range(4)),
     Way(
-        "TS",
+        SOURCES,
         "all source texts, summarised chunk by chunk (map and reduce)",
         f"{_METHODS}.global_search:global_search",
         f"{_SIZES}:whole",

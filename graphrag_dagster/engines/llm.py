@@ -11,6 +11,7 @@ from graphrag_dagster.core.language.judging import AnswerJudge
 from graphrag_dagster.core.language.quality import QualityJudge
 from graphrag_dagster.core.language.querying import QueryWriter
 from graphrag_dagster.core.language.questioning import QuestionWriter
+from graphrag_dagster.core.language.supporting import SupportJudge
 from graphrag_dagster.core.language.tasks import (
     Answerer,
     ClaimExtractor,
@@ -111,6 +112,16 @@ class LlmEngine:
         from graphrag_dagster.core.language.llm.rating import LlmReportRater
 
         return LlmReportRater(self._desk.chat("rater"), prompts)
+
+    def support_judge(self) -> SupportJudge:
+        """Who says whether words support statements; what the model cannot say is judged by words."""
+        from graphrag_dagster.core.language.embedders import shared_static
+        from graphrag_dagster.core.language.llm.supporting import LlmSupportJudge
+        from graphrag_dagster.core.search.support.by_words import JudgeByWords
+
+        limit = self._desk.reply_limit("support_judge")
+        chat, fallback = self._desk.chat("support_judge"), JudgeByWords(shared_static())
+        return LlmSupportJudge(chat, prompts, fallback=fallback, max_tokens=limit)
 
     def explorer(self) -> Explorer:
         """Who asks on from what was found."""

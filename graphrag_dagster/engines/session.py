@@ -12,6 +12,7 @@ from graphrag_dagster.core.language.judging import AnswerJudge
 from graphrag_dagster.core.language.quality import QualityJudge
 from graphrag_dagster.core.language.querying import QueryWriter
 from graphrag_dagster.core.language.questioning import QuestionWriter
+from graphrag_dagster.core.language.supporting import SupportJudge
 from graphrag_dagster.core.language.tasks import (
     Answerer,
     ClaimExtractor,
@@ -102,6 +103,30 @@ class Session:
     def explorer(self) -> Explorer:
         """Who asks on from what was found."""
         made: Explorer = self._who("explorer")
+        return made
+
+    def support_judge(self) -> SupportJudge:
+        """Who says whether words support what is said.
+
+        Raises:
+            EngineError: a model is to say it, and the engine of the search is none.
+        """
+        from graphrag_dagster.core.language.embedders import shared_static
+        from graphrag_dagster.core.search.support.by_words import JudgeByWords
+
+        own = self.settings.search
+        if own.support == "nli":
+            from graphrag_dagster.core.language.entailment import shared_entailment
+
+            return shared_entailment(own.support_model or "")
+        if own.support == "words":
+            return JudgeByWords(shared_static())
+        made: SupportJudge | None = self._who("support_judge")
+        if made is None:
+            raise EngineError(
+                f"search.support is model, but the engine {self.settings.engine_of('search')} asks none; "
+                "set search.engine: llm, or search.support: words"
+            )
         return made
 
     def question_writer(self, themes: Sequence[str]) -> QuestionWriter:

@@ -1,5 +1,6 @@
 """The tables of answers."""
 
+from graphrag_dagster.catalogue.support import VERDICTS
 from graphrag_dagster.tables.declaration import ENGINE, Table, column, repaired
 
 _ANSWER = column("answer_id", "VARCHAR", "Answer", ref="answers.answers.answer_id")
@@ -23,7 +24,13 @@ ANSWERS = Table(
         column("refused", "BOOLEAN", "Nothing in the context was of use"),
         column("why", "VARCHAR", "Why the way was chosen, or what it saved", nullable=True),
         column("statements", "INTEGER", "Sentences of the answer"),
-        column("unsupported", "INTEGER", "Sentences that rest on no words of the documents"),
+        column(
+            "partly_supported",
+            "INTEGER",
+            "Sentences that the words they cite support in part; null in what was made before that was told",
+            nullable=True,
+        ),
+        column("unsupported", "INTEGER", "Sentences that no words of the documents support"),
         column("calls", "INTEGER", "Things asked of the answerer"),
         column("dropped", "INTEGER", "Partial answers without use"),
         column("removed_citations", "INTEGER", "Cited ids that were not in the context"),
@@ -73,6 +80,30 @@ ANSWER_CONTEXTS = Table(
         column("chunk", "INTEGER", "Chunk it stood in, 0…"),
         column("tokens", "INTEGER", "Its tokens there"),
         column("used", "BOOLEAN", "The partial answer of its chunk went into the answer"),
+    ),
+)
+
+ANSWER_STATEMENTS = Table(
+    "answers",
+    "answer_statements",
+    "answers",
+    "Sentences of the answers, and whether the words they cite support them",
+    ("answer_id", "position"),
+    (
+        _ANSWER,
+        column("position", "INTEGER", "Place in the answer, 0…"),
+        column("text", "VARCHAR", "The sentence, without marks"),
+        column("citations", "INTEGER[]", "n of the marks [n] that hold for it"),
+        column("similarity", "DOUBLE", "0–1, to the nearest words that it cites"),
+        column(
+            "verdict",
+            "VARCHAR",
+            "Whether the words support it; null for general knowledge of a model",
+            nullable=True,
+            values=VERDICTS,
+        ),
+        column("score", "DOUBLE", "0–1, how probable it is that a person would say so", nullable=True),
+        column("reason", "VARCHAR", "Why it is not wholly supported", nullable=True),
     ),
 )
 

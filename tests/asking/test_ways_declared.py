@@ -27,6 +27,8 @@ TABLES = {
     "members": "graph.community_members",
     "claims": "graph.claims",
     "claim_records": "extraction.claims",
+    "metadata": "corpus.document_metadata",
+    "periods": "corpus.document_periods",
     "reports": "reports.community_reports",
     "findings": "reports.report_findings",
     "references": "reports.report_references",
@@ -85,7 +87,7 @@ def only(snapshot: IndexSnapshot, declared: tuple[str, ...]) -> IndexSnapshot:
 
 
 def test_the_tables_of_a_snapshot_are_those_that_are_declared() -> None:
-    assert {*TABLES, "queries"} == {one.name for one in fields(IndexSnapshot) if one.init}
+    assert {*TABLES, "queries"} == {one.name for one in fields(IndexSnapshot) if one.init} - {"restricted"}
     assert {table.full_name for table in SEARCHED} == set(TABLES.values())
     assert {name for way in WAYS for name in way.tables} == set(INDEX_TABLES) == set(TABLES.values())
     assert set(TABLES.values()) <= {table.full_name for table in tables.ALL_TABLES}
@@ -104,7 +106,7 @@ def test_a_way_needs_the_tasks_and_reads_the_options_that_it_declares(index: Ind
     engines = Noted(index._session())
     Read.read = set()
     answers(index, replace(index.searcher.index), way, engines, Read(sql="model"))
-    assert engines.called - {"embedder"} == set(way.tasks)
+    assert engines.called - {"embedder", "support_judge"} == set(way.tasks)
     assert Read.read == set(way.options) - OF_THE_ENGINE
     assert set(way.options) <= set(SearchSettings.model_fields)
 

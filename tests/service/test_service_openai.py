@@ -11,6 +11,7 @@ from openai import OpenAI
 from served import PIECES, QUERY, ROW, SOURCE, TEXT, TRIPLE, FaultyLibrary, serving
 
 from graphrag_dagster.core.search.context.answer import QUERIED, QUOTATIONS, Answer
+from graphrag_dagster.core.search.filters import Filters
 from graphrag_dagster.service.guarding.settings import ServiceSettings
 from graphrag_dagster.service.openai.chat_text import MarkFilter, headed, without_sources
 
@@ -46,8 +47,9 @@ def test_a_chat_is_answered_with_listed_sources(client: OpenAI, library: FaultyL
         messages=messages,  # type: ignore[arg-type]
         temperature=0.2,
         max_tokens=5,
-        extra_body={"session": "7"},
+        extra_body={"session": "7", "filters": {"folders": ["news"]}},
     )
+    assert library.filters == [Filters(folders=("news",))]
     assert library.asked == [("Who led\nthem?", "local", None, (("Who struck?", "The dockers. [1]"),))]
     assert told.choices[0].message.content == LISTED
     assert told.choices[0].finish_reason == "stop"

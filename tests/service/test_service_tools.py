@@ -16,6 +16,7 @@ import pytest
 from mcp import Client, StdioServerParameters, stdio_client
 from served import QUERY, ROW, SOURCE, TEXT, TRIPLE, FaultyLibrary, serving
 
+from graphrag_dagster.core.search.filters import Filters
 from graphrag_dagster.service.backend import Backend
 from graphrag_dagster.service.guarding.settings import ServiceSettings
 from graphrag_dagster.service.tools.mcp_server import make_server
@@ -60,13 +61,16 @@ def test_tools_give_structured_results(library: FaultyLibrary) -> None:
         listed = (await client.call_tool("list_corpora", {})).structured_content
         assert listed == {"corpora": [{"name": n, "version": "snapshot 1"} for n in library.known]}
         wishes = {"response_type": "list of 3 points", "general_knowledge": False}
-        asked = {**QUESTION, "method": "local", **wishes}
+        filters = {"documents": ["strike"], "date_to": "2015"}
+        asked = {**QUESTION, "method": "local", **wishes, "filters": filters}
         answer = (await client.call_tool("ask", asked)).structured_content
         assert answer is not None
         assert answer["text"] == TEXT
         assert answer["sources"][0]["evidence"]["text_unit_id"] == "u1"
         assert library.asked == [(QUESTION["question"], "local", None, ())]
         assert library.wished == [("list of 3 points", False)]
+        assert library.filters == [Filters(documents=("strike",), date_to="2015")]
+        assert "folder" in await error_of(client, "ask", **QUESTION, filters={"folder": ["news"]})
         for tool, key in (("read_report", "report_id"), ("read_source", "text_unit_id")):
             value = {"report_id": "r1", "text_unit_id": "u1"}[key]
             read = (await client.call_tool(tool, {"corpus": "coast", key: value})).structured_content

@@ -17,6 +17,7 @@ from graphrag_dagster.tables import (
     ANSWER_CITATIONS,
     ANSWER_CONTEXTS,
     ANSWER_COSTS,
+    ANSWER_STATEMENTS,
     ANSWERS,
     QUESTIONS,
 )
@@ -32,7 +33,7 @@ _DECIDING = {
     "replies",
     "namespace",
 }
-_TABLES = (ANSWERS, ANSWER_COSTS, ANSWER_CONTEXTS, ANSWER_CITATIONS)
+_TABLES = (ANSWERS, ANSWER_COSTS, ANSWER_CONTEXTS, ANSWER_CITATIONS, ANSWER_STATEMENTS)
 
 
 @table_assets(
@@ -65,6 +66,7 @@ def answers(
                 **counts(frame, "method"),
                 "kept": made.kept,
                 "refused": int(frame["refused"].sum()),
+                "partly_supported_statements": int(frame["partly_supported"].sum()),
                 "unsupported_statements": int(frame["unsupported"].sum()),
                 "removed_citations": int(frame["removed_citations"].sum()),
                 "answering_seconds": round(made.seconds, 3),

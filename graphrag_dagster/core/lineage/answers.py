@@ -31,7 +31,17 @@ def answer_step(rows: Rows, answer_id: str, most: int | None) -> Step:
     (found,) = rows.of("answers.answers", "answer_id", [answer_id]).iter_rows(named=True)
     citations = rows.of("answers.answer_citations", "answer_id", [answer_id]).sort("number")
     cited = _Cited(rows, citations)
-    facts = ("question", "method", "way", "level", "engine", "refused", "snapshot", "unsupported")
+    facts = (
+        "question",
+        "method",
+        "way",
+        "level",
+        "engine",
+        "refused",
+        "snapshot",
+        "partly_supported",
+        "unsupported",
+    )
     statements = [
         Step("statement", f"{answer_id}:{place}", text, facts={"cites": numbers}, steps=cited.steps(numbers))
         for place, (text, numbers) in enumerate(passages(found["text"]))

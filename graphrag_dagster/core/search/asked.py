@@ -7,6 +7,7 @@ from typing import Protocol
 from graphrag_dagster.catalogue.ways import Way
 from graphrag_dagster.core.language.exploring import Explorer, ReportRater
 from graphrag_dagster.core.language.querying import QueryWriter
+from graphrag_dagster.core.language.supporting import SupportJudge
 from graphrag_dagster.core.language.tasks import Answerer, Turn
 from graphrag_dagster.core.search.context.chunks import Count
 from graphrag_dagster.core.search.context.index import IndexSnapshot
@@ -14,6 +15,9 @@ from graphrag_dagster.core.search.context.question import checked
 from graphrag_dagster.core.search.context.support import Support
 from graphrag_dagster.core.search.options import SearchOptions
 from graphrag_dagster.core.search.retrieval.retriever import Retriever
+from graphrag_dagster.core.search.scope.clues import favour_of
+from graphrag_dagster.core.search.scope.favour import Favour
+from graphrag_dagster.core.search.scope.selecting import Scope
 from graphrag_dagster.core.text.embedder import Embedder
 
 
@@ -34,6 +38,9 @@ class Engines(Protocol):
 
     def embedder(self) -> Embedder:
         """Who turns the question into a vector."""
+
+    def support_judge(self) -> SupportJudge:
+        """Who says whether words support what is said."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,6 +76,8 @@ class Asked(Basis):
         engines: who does the language tasks.
         history: the conversation so far, oldest first.
         support: compares statements with the words they rest on; None: by shared words.
+        scope: what the index was restricted to; None: it is whole.
+        soft: whether what the question names of the documents is favoured; None: as the options say.
 
     Raises:
         QuestionError: the question is blank, too long or no text.
@@ -78,9 +87,26 @@ class Asked(Basis):
     engines: Engines
     history: Sequence[Turn] = ()
     support: Support | None = None
+    scope: Scope | None = None
+    soft: bool | None = None
+
+    @property
+    def supporting(self) -> Support:
+        """Compares statements with words, and has them judged as the engines say."""
+        return (self.support or Support()).by(self.engines.support_judge())
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "question", checked(self.question))
+
+    @property
+    def favour(self) -> Favour:
+        """Which documents the question names, or where it names none, the one before it."""
+        if not (self.options.soft_filters if self.soft is None else self.soft):
+            return Favour()
+        own = favour_of(self.question, self.index)
+        if own.clues or own.notes or not self.history:
+            return own
+        return favour_of(self.history[-1].question, self.index)
 
 
 def retriever_of(index: IndexSnapshot) -> Retriever:

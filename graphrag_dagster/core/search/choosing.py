@@ -3,15 +3,21 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from graphrag_dagster.catalogue.ways import GLOBAL, LOCAL
+import polars as pl
+
+from graphrag_dagster.catalogue.ways import GLOBAL, LOCAL, SOURCES
 from graphrag_dagster.core.search.asked import Asked
 from graphrag_dagster.core.search.context.answer import Answer
+from graphrag_dagster.core.search.context.index import IndexSnapshot
 from graphrag_dagster.core.search.finding import named, with_history
 from graphrag_dagster.core.search.routing import cues, probability_of_local, weightiest
 from graphrag_dagster.core.search.ways import answered, in_way
+from graphrag_dagster.core.wording import counted
 from graphrag_dagster.errors import QuestionError
 
 _NEAREST = 10
+#: Contexts that the text units of a restriction may fill to be read all.
+_MOST_CONTEXTS = 8
 #: Probability of the chosen way below which the other is tried, too, where it gives nothing.
 _SURE = 0.9
 #: What each cue says, for something in particular and for the whole.
@@ -57,17 +63,41 @@ def answer(asked: Asked) -> Answer:
 
 def choose(asked: Asked) -> Choice:
     """Choose between the surroundings of what a question names, and the reports of the whole corpus."""
-    if asked.index.reports.is_empty():
+    if asked.index.reports.is_empty() and not asked.index.restricted:
         return Choice(LOCAL, 1.0, f"{LOCAL}: this corpus has no community reports")
     names = named(asked)
     found = cues_of(asked, names)
     local = probability_of_local(found)
     if local < 0.5 and asked.history:
         return Choice(LOCAL, 1 - local, f"{LOCAL}: the question goes on from a conversation")
+    if local < 0.5 and asked.favour.names_documents:
+        return Choice(LOCAL, 1.0, f"{LOCAL}: the question names documents or their period")
+    if local < 0.5 and asked.index.restricted and (instead := _without_reports(asked)):
+        return instead
     method, sign = (LOCAL, 1) if local >= 0.5 else (GLOBAL, -1)
     reasons = _reasons(found, sign, names)
     likely = max(local, 1 - local)
     return Choice(method, likely, f"{method}: {reasons} ({likely:.0%} likely)")
+
+
+def _without_reports(asked: Asked) -> Choice | None:
+    """Choose for a question about the whole of a restriction whose reports leave most of it out."""
+    index, options = asked.index, asked.options
+    if index.once(_reported, options.level) >= 0.5:
+        return None
+    why = f"the reports of C{options.level} from these documents alone cover less than half of them"
+    if index.text_chunks["tokens"].sum() > _MOST_CONTEXTS * options.context_tokens:
+        return Choice(LOCAL, 1.0, f"{LOCAL}: {why}")
+    units = counted(len(index.text_chunks), "text unit")
+    return Choice(SOURCES, 1.0, f"{SOURCES}: {why}, so what they say is read whole, {units}")
+
+
+def _reported(index: IndexSnapshot, level: int) -> float:
+    """The share of the text units in which an entity stands that a report of a level is about."""
+    of_level = index.community_levels.filter(pl.col("level") == level)
+    reported = of_level.join(index.reports, left_on="community_id", right_on="report_id", how="semi")
+    units = index.entities.join(reported, on="entity_id", how="semi")["text_unit_ids"].explode()
+    return units.drop_nulls().n_unique() / max(len(index.text_chunks), 1)
 
 
 def cues_of(asked: Asked, names: list[str]) -> dict[str, float]:

@@ -22,6 +22,7 @@ class AnswerRows:
     _costs: list[dict[str, Any]] = field(default_factory=list)
     _contexts: list[dict[str, Any]] = field(default_factory=list)
     _citations: list[dict[str, Any]] = field(default_factory=list)
+    _statements: list[dict[str, Any]] = field(default_factory=list)
 
     def add(
         self, position: int, question: str, method: str, answer: Answer, usd: float | None = None
@@ -50,6 +51,7 @@ class AnswerRows:
                 "refused": answer.refused,
                 "why": answer.why,
                 "statements": len(answer.statements),
+                "partly_supported": answer.partly_supported,
                 "unsupported": answer.unsupported,
                 "calls": answer.calls,
                 "dropped": answer.dropped,
@@ -94,10 +96,25 @@ class AnswerRows:
             }
             for source in answer.sources
         ]
+        self._statements += [
+            {
+                "answer_id": answer_id,
+                "position": place,
+                "text": statement.text,
+                "citations": list(statement.sources),
+                "similarity": statement.similarity,
+                "verdict": statement.verdict,
+                "score": statement.score,
+                "reason": statement.reason or None,
+            }
+            for place, statement in enumerate(answer.statements)
+        ]
 
     def rows(self) -> tuple[list[dict[str, Any]], ...]:
-        """Return the rows of ``answers``, ``answer_costs``, ``answer_contexts`` and ``answer_citations``."""
-        return self._answers, self._costs, self._contexts, self._citations
+        """Return the rows of ``answers``, ``answer_costs``, ``answer_contexts``, ``answer_citations`` and
+        ``answer_statements``.
+        """
+        return self._answers, self._costs, self._contexts, self._citations, self._statements
 
 
 _CITED = (

@@ -34,6 +34,8 @@ _REPLY, _REPLIES = 0.4, 3
 _ONE_WORD, _ONE, _TWO, _MORE, _BY_COSINE = 0.99, 0.9, 0.55, 0.35, 0.4
 #: Words from which a question may name something that the documents do not.
 _LONG = 6
+#: Words of names in or beside one sentence that are enough by themselves.
+_FULL_NAME = 2
 #: What a sentence must have of the best one's value to be related to a question that is in scope.
 _OF_BEST = 0.5
 _NAME_IN_QUESTION = re.compile(r"(?<=[^.?!:]\s)[\"'“‘(]?([^\W\d_a-z][\w'’-]*)")
@@ -91,7 +93,8 @@ def asked_words(question: str) -> list[str]:
 
 def names_in(question: str) -> frozenset[str]:
     """Return the stems of the words of a question that are written as names."""
-    return frozenset(stem(word) for found in _NAME_IN_QUESTION.findall(question) for word in words(found))
+    found = (word for name in _NAME_IN_QUESTION.findall(question) for word in words(name))
+    return frozenset(stem(word) for word in found if word.isalpha())
 
 
 def relevance(question: str, lines: Sequence[Line], embedder: Embedder) -> Relevance:
@@ -177,24 +180,28 @@ def _focused(question: str, asked: Sequence[str], lines: Sequence[Line], embedde
     value = (_OWN * own + _ALL * whole + _NEAR * cosine + _answering(own, lines, turns)) * _sound(turns)
     value = comparable(value * _naming_it(asked, names, beside))
     related = np.zeros(len(lines), dtype=np.bool_)
-    if _all_known(asked, names, there) and _in_scope(beside.sum(axis=1), whole, cosine, len(asked)):
+    full_name = beside[:, _places(asked, names)].sum(axis=1) >= _FULL_NAME
+    if full_name.any() or (
+        _all_known(asked, names, there) and _in_scope(beside.sum(axis=1), whole, cosine, len(asked))
+    ):
         related = value >= comparable(_OF_BEST * value.max())
     return Relevance(value, related, vectors[1:])
 
 
 def _naming_it(asked: Sequence[str], names: Collection[str], beside: Numbers) -> Numbers:
     """What of its value a sentence keeps where nothing beside it names what the question names."""
-    named = [place for place, word in enumerate(asked) if stem(word) in names]
-    if not named:
+    if not (named := _places(asked, names)):
         return np.ones(len(beside))
     return np.where(beside[:, named].any(axis=1), 1.0, _UNNAMED)
 
 
+def _places(asked: Sequence[str], names: Collection[str]) -> list[int]:
+    return [place for place, word in enumerate(asked) if stem(word) in names]
+
+
 def _all_known(asked: Sequence[str], names: Collection[str], there: Numbers) -> bool:
     """Whether every name of a short question stands somewhere."""
-    return len(asked) >= _LONG or all(
-        there[:, place].any() for place, word in enumerate(asked) if stem(word) in names
-    )
+    return len(asked) >= _LONG or all(there[:, place].any() for place in _places(asked, names))
 
 
 def _in_scope(held: Numbers, whole: Numbers, cosine: Numbers, asked: int) -> bool:

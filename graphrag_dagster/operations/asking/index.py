@@ -20,6 +20,7 @@ from graphrag_dagster.core.search.context.answer import Answer
 from graphrag_dagster.core.search.context.levels import level_of
 from graphrag_dagster.core.search.context.question import checked
 from graphrag_dagster.core.search.context.support import Support
+from graphrag_dagster.core.search.filters import Filters
 from graphrag_dagster.core.search.options import SearchOptions, Shares
 from graphrag_dagster.core.search.searcher import Searcher
 from graphrag_dagster.core.text.passages import Passage
@@ -143,6 +144,7 @@ class Index:
         history: Sequence[tuple[str, str]] = (),
         response_type: str | None = None,
         general_knowledge: bool | None = None,
+        filters: Filters | None = None,
         listen: Callable[[str], None] | None = None,
     ) -> Answer:
         """Answer a question.
@@ -159,10 +161,12 @@ class Index:
                 sentence``; default: ``search.response_type``.
             general_knowledge: a model may add what it knows of the world, marked ``[LLM: verify]``;
                 default: ``search.general_knowledge``.
+            filters: which documents to answer from; None: all.
             listen: hears a model's answer as it comes.
 
         Raises:
-            QuestionError: the question, method or level cannot be answered; says what to do.
+            QuestionError: the question, method or level cannot be answered, or no document fits the filters;
+                says what to do.
             EngineError: an engine cannot do what was asked.
             EndpointError: the model endpoint cannot be used.
         """
@@ -179,6 +183,7 @@ class Index:
             method=method or (GLOBAL if level else own.method),
             level=None if level is None else level_of(level),
             history=[Turn(*turn) for turn in history],
+            filters=filters or Filters(),
         )
 
     def _session(self) -> Session:
@@ -237,5 +242,7 @@ def options_of(settings: CorpusSettings) -> SearchOptions:
         relevant_from=own.relevant_from,
         steps=own.steps,
         follow_ups=own.follow_ups,
+        support=own.support,
         sql=own.sql,
+        soft_filters=own.soft_filters,
     )

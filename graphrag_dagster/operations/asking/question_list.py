@@ -39,8 +39,8 @@ def answer_list(
 
     Args:
         questions: rows of ``questions.questions``.
-        known: the tables ``answers``, ``answer_costs``, ``answer_contexts`` and ``answer_citations``, in this
-            order, with the rows from before, None where there are none.
+        known: the tables ``answers``, ``answer_costs``, ``answer_contexts``, ``answer_citations`` and
+            ``answer_statements``, in this order, with the rows from before, None where there are none.
         index: what is asked.
         session: the engines.
         options: hash of what decides an answer beside the index.

@@ -59,5 +59,7 @@ def open_published(warehouse: Warehouse, corpus: str) -> tuple[IndexSnapshot, Pu
             unit_vectors=reader.read_if_present(tables.TEXT_UNIT_EMBEDDINGS),
             entity_vectors=reader.read_if_present(tables.ENTITY_EMBEDDINGS),
             report_vectors=reader.read_if_present(tables.REPORT_EMBEDDINGS),
+            metadata=reader.read_if_present(tables.DOCUMENT_METADATA),
+            periods=reader.read_if_present(tables.DOCUMENT_PERIODS),
         )
     return replace(index, queries=SnapshotQueries(warehouse, corpus, found)), found

@@ -4,8 +4,11 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from graphrag_dagster.catalogue.registry import quotes
+from graphrag_dagster.catalogue.support import Verdict
 from graphrag_dagster.core.language.tasks import Engine, Usage
 from graphrag_dagster.core.search.context.queries import Query
+from graphrag_dagster.core.search.scope.favour import Favoured
+from graphrag_dagster.core.search.scope.selecting import Scope
 from graphrag_dagster.core.text.evidence import Evidence
 
 #: Headings of answers without a model.
@@ -41,14 +44,17 @@ class Source:
 class Statement:
     """A sentence of an answer: the numbers of its sources, and how near it is to the nearest of them, 0–1.
 
-    ``supported``: it cites words of the documents that are near enough to what it says. ``general``: it is
-    marked as a model's knowledge of the world, and neither supported nor unsupported.
+    ``verdict``: whether the words that it cites support it; ``score``, 0–1, how probable it is that a person
+    would say so, and ``reason`` why they do not wholly. ``general``: it is marked as a model's knowledge of
+    the world, which has no verdict.
     """
 
     text: str
     sources: tuple[int, ...]
     similarity: float
-    supported: bool
+    verdict: Verdict | None
+    score: float | None = None
+    reason: str = ""
     general: bool = False
 
 
@@ -93,6 +99,8 @@ class Answer:
     0 or did not fit. ``removed_citations``: ids cited that were not in the context. ``problems``: partial
     answers that could not be used, with reasons. ``query``: whose rows the answer tells. ``calls``: what was
     asked of the answerer; ``usage`` has the calls of a model. ``seconds`` is filled by who measures it.
+    ``scope`` is what the answer was restricted to, None for nothing; ``favoured`` what the question named of
+    the documents, and was favoured for that.
     """
 
     question: str
@@ -113,6 +121,8 @@ class Answer:
     usage: Usage = field(default_factory=Usage)
     seconds: float | None = None
     query: Query | None = None
+    scope: Scope | None = None
+    favoured: tuple[Favoured, ...] = ()
 
     @property
     def calls(self) -> int:
@@ -127,9 +137,14 @@ class Answer:
         return QUERIED if self.query else QUOTATIONS
 
     @property
+    def partly_supported(self) -> int:
+        """How many statements the words they cite support in part."""
+        return self._with_verdict("partly")
+
+    @property
     def unsupported(self) -> int:
         """How many statements have no support in the words they cite."""
-        return sum(not (statement.supported or statement.general) for statement in self.statements)
+        return self._with_verdict("not")
 
     @property
     def general(self) -> int:
@@ -138,5 +153,8 @@ class Answer:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the answer as values that JSON can hold."""
-        counted = {"calls": self.calls, "unsupported": self.unsupported, "general": self.general}
-        return {**asdict(self), **counted}
+        counted = ("calls", "partly_supported", "unsupported", "general")
+        return {**asdict(self), **{name: getattr(self, name) for name in counted}}
+
+    def _with_verdict(self, verdict: Verdict) -> int:
+        return sum(statement.verdict == verdict for statement in self.statements)

@@ -22,8 +22,10 @@ class IndexSnapshot:
 
     ``members`` is ``graph.community_members``, ``claims`` is ``graph.claims`` and ``claim_records`` what they
     were merged from, ``extraction.claims``; the vectors are those of text units, entities and reports.
-    Frames that are None were never materialised: what needs them says so, the rest works. ``queries`` runs
-    SQL over the same tables; None where there is no file of them.
+    ``metadata`` is ``corpus.document_metadata``, ``periods`` is ``corpus.document_periods``. Frames that are
+    None were never materialised: what needs them says so, the rest works. ``queries`` runs SQL over the same
+    tables; None where there is no file of them. ``restricted``: it holds what was written from some documents
+    of the corpus only.
     """
 
     documents: pl.DataFrame
@@ -42,6 +44,9 @@ class IndexSnapshot:
     entity_vectors: pl.DataFrame | None = None
     report_vectors: pl.DataFrame | None = None
     queries: Queries | None = field(default=None, compare=False)
+    metadata: pl.DataFrame | None = None
+    periods: pl.DataFrame | None = None
+    restricted: bool = False
     _made: dict[Any, Any] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     @cached_property

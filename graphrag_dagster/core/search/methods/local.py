@@ -23,7 +23,7 @@ from graphrag_dagster.core.search.context.local_rows import (
 from graphrag_dagster.core.search.context.local_units import LocalContext, LocalUnits
 from graphrag_dagster.core.search.context.passages_taken import PassagesTaken
 from graphrag_dagster.core.search.context.question import REFUSAL
-from graphrag_dagster.core.search.finding import found, with_history
+from graphrag_dagster.core.search.finding import found, telling_how, with_history
 from graphrag_dagster.core.search.methods.global_search import sources_of
 from graphrag_dagster.core.search.methods.map_reduce import finished
 from graphrag_dagster.core.search.options import Shares
@@ -60,7 +60,7 @@ class Ranked:
 def local(asked: Asked) -> Answer:
     """Answer a question from what the graph and the documents say around what it names."""
     ranked, note = _ranked(asked, asked.question)
-    return replace(local_search(asked, ranked), why=note)
+    return telling_how(asked, local_search(asked, ranked), note)
 
 
 def local_search(asked: Asked, ranked: Ranked) -> Answer:
@@ -87,7 +87,7 @@ def local_search(asked: Asked, ranked: Ranked) -> Answer:
         ),
         trace=(Call("answer", "the surroundings of its entities", None, sum(context.row_tokens), used),),
     )
-    return finished(answer, final, context.units, {row.id for row in context.rows}, asked.support)
+    return finished(answer, final, context.units, {row.id for row in context.rows}, asked.supporting)
 
 
 def context_around(asked: Asked, question: str) -> LocalContext:

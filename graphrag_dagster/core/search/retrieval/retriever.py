@@ -71,6 +71,11 @@ class Retriever:
         self._titles = titles or {}
         self._spreading = spreading
 
+    @property
+    def unit_ids(self) -> tuple[str, ...]:
+        """The text units, in the order of a prior."""
+        return self._unit_ranker.ids
+
     def units(
         self,
         question: str,
@@ -78,6 +83,7 @@ class Retriever:
         mode: Mode = "hybrid",
         *,
         most: int | None = None,
+        prior: Scores | None = None,
     ) -> Ranking:
         """Rank the text units by their likeness to the question (basic retrieval).
 
@@ -86,9 +92,10 @@ class Retriever:
             question_vector: its unit vector [d] by the embedder of the tables; None: by words only.
             mode: by words, by meaning, or both.
             most: how many to return; None: all.
+            prior: weight of each of :attr:`unit_ids`: 0 leaves out, 1 is neutral, more favours; None: all 1.
         """
         ranker = self._unit_ranker
-        return ranked(ranker.ids, ranker.scores(question, question_vector, mode), most)
+        return ranked(ranker.ids, ranker.scores(question, question_vector, mode), most, prior=prior)
 
     def local(
         self,
@@ -97,6 +104,7 @@ class Retriever:
         mode: Mode = "hybrid",
         *,
         most: int | None = None,
+        prior: Scores | None = None,
     ) -> LocalRanking:
         """Rank the text units and entities by following the question through the graph.
 
@@ -105,21 +113,25 @@ class Retriever:
             question_vector: its unit vector [d] by the embedder of the tables; None: by words only.
             mode: what the likeness of texts to the question rests on.
             most: how many units and how many entities to return; None: all.
+            prior: weight of each of :attr:`unit_ids`, as for :meth:`units`; the hops begin at units of much
+                weight.
         """
         if self._entities.is_empty() or self._units.is_empty():
             empty = Ranking((), ())
-            return LocalRanking(self.units(question, question_vector, mode, most=most), empty, empty)
+            return LocalRanking(
+                self.units(question, question_vector, mode, most=most, prior=prior), empty, empty
+            )
         links = self._linker.link(question)
         likeness = _share(self._unit_ranker.scores(question, question_vector, mode))
         by_rest = self._unit_ranker.scores(self._rest_of(question, links), None, "lexical")
         elsewhere = (1 - _REST) * likeness + _REST * by_rest / max(float(by_rest.max()), _TINY)
-        units, names = self._spreader.spread(links, likeness, elsewhere)
+        units, names = self._spreader.spread(links, likeness, elsewhere, prior)
         ids = self._entity_ranker.ids
         by_text = _share(self._entity_ranker.scores(question, question_vector, mode))
         entities = names[: len(ids)] + _ENTITY_TEXT * by_text
         named = [link for link in links if link.place < len(ids) and link.weight > CLEARLY_NAMED]
         return LocalRanking(
-            units=ranked(self._unit_ranker.ids, units, most),
+            units=ranked(self._unit_ranker.ids, units, most, prior=prior),
             entities=ranked(ids, entities, most),
             linked=Ranking(
                 tuple(ids[link.place] for link in named), tuple(float(link.weight) for link in named)

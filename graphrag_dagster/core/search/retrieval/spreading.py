@@ -63,7 +63,11 @@ class Spreader:
         self._within: dict[int, Places] = {}
 
     def spread(
-        self, links: Sequence[Link], likeness: Scores, likeness_elsewhere: Scores
+        self,
+        links: Sequence[Link],
+        likeness: Scores,
+        likeness_elsewhere: Scores,
+        prior: Scores | None = None,
     ) -> tuple[Scores, Scores]:
         """Return a score ≥ 0 for each unit and one for each name.
 
@@ -72,6 +76,8 @@ class Spreader:
             likeness: likeness of each unit to the question, in [0, 1].
             likeness_elsewhere: the same for units reached in a hop, which need not be like the names that the
                 question gives.
+            prior: weight of each unit; those of more are followed first, though no further, and those of 0
+                are not followed.
         """
         graph, how = self._graph, self._how
         names = np.zeros(len(graph.names))
@@ -85,20 +91,26 @@ class Spreader:
         units += how.text * likeness
         given = np.array([link.place for link in links if link.weight > CLEARLY_NAMED], dtype=np.int64)
         for strength in how.hops:
-            unit_gain, name_gain = self._hop(units, strength, given, 1 + how.likeness * likeness_elsewhere)
+            unit_gain, name_gain = self._hop(
+                units, strength, given, 1 + how.likeness * likeness_elsewhere, prior
+            )
             units = units + unit_gain
             # What the question itself names stays before what that is related to.
             names = np.maximum(names, name_gain / (1 + how.relationship))
         return units, names
 
-    def _hop(self, units: Scores, strength: float, given: Places, factors: Scores) -> tuple[Scores, Scores]:
+    def _hop(
+        self, units: Scores, strength: float, given: Places, factors: Scores, prior: Scores | None
+    ) -> tuple[Scores, Scores]:
         gain, name_gain = np.zeros_like(units), np.zeros(len(self._graph.names))
-        frontier = first_places(units, self._how.frontier)
-        best = units[frontier[0]] if len(frontier) else 0.0
+        frontier = first_places(units if prior is None else units * prior, self._how.frontier)
+        if prior is not None:
+            frontier = frontier[prior[frontier] > 0]
+        best = float(units[frontier].max(initial=0.0))
         for unit in frontier.tolist():
             share = strength * (units[unit] / best) ** self._how.sharpness if best > 0 else 0.0
             if share < _NEGLIGIBLE:
-                break
+                continue
             names, weights = self._leads(unit, given, share)
             np.maximum.at(name_gain, names, weights)
             which, reached, strengths = self._graph.reach.of_all(names)

@@ -1,7 +1,8 @@
 """Statements, verdicts and questions in replies: their shapes, and a reader that is more tolerant."""
 
 import re
-from typing import Any, Literal
+from collections.abc import Mapping
+from typing import Any, Literal, TypeVar
 
 from pydantic import RootModel
 
@@ -14,6 +15,8 @@ from graphrag_dagster.core.language.chat.replies import (
 )
 from graphrag_dagster.core.language.chat.schemas import Shape
 from graphrag_dagster.core.language.quality import ItemVerdict, Verdict
+
+W = TypeVar("W", bound=str)
 
 _STATEMENTS = ("statements", "claims", "facts", "sentences")
 _TEXTS = ("statement", "claim", "fact", "sentence", "question", "text", "content")
@@ -99,18 +102,33 @@ def read_statements(text: str) -> tuple[tuple[str, ...], bool]:
 def read_verdicts(text: str, count: int) -> tuple[tuple[ItemVerdict, ...], bool]:
     """Return the verdicts on items 1…count in a reply, in that order, and whether its JSON was mended.
 
+    Raises:
+        NotUsable: an item has no verdict, or different ones.
+    """
+    found, repaired = read_words(text, count, _WORDS)
+    return tuple(ItemVerdict(*one) for one in found), repaired
+
+
+def read_words(text: str, count: int, words: Mapping[str, W]) -> tuple[tuple[tuple[W, str], ...], bool]:
+    """Return verdict and reason of items 1…count in a reply, in that order, and whether its JSON was mended.
+
     Records without an id count in their order if there are exactly as many as items.
+
+    Args:
+        text: the reply.
+        count: how many items there are.
+        words: what a verdict may be, in lower case, with what it means.
 
     Raises:
         NotUsable: an item has no verdict, or different ones.
     """
     value, repaired = _read(text)
-    given: dict[int, ItemVerdict] = {}
+    given: dict[int, tuple[W, str]] = {}
     for place, record in _records(value, count):
-        made = _verdict(record)
+        made = _verdict(record, words)
         if made is None or not 1 <= place <= count:
             continue
-        if given.setdefault(place, made).verdict != made.verdict:
+        if given.setdefault(place, made)[0] != made[0]:
             raise NotUsable(f"it gives number {place} different verdicts")
     missing = [str(place) for place in range(1, count + 1) if place not in given]
     if missing:
@@ -128,7 +146,7 @@ def read_questions(text: str, count: int) -> tuple[tuple[tuple[str, ...], bool],
     """
     value, repaired = _read(text)
     fields = spelt_alike(value)
-    evades = _word(first_of(fields, ("noncommittal", "non_committal", "evasive")))
+    evades = _word(first_of(fields, ("noncommittal", "non_committal", "evasive")), _WORDS)
     if evades not in ("yes", "no"):
         raise NotUsable('"noncommittal" must be true or false')
     listed = first_of(fields, ("questions", "question"))
@@ -172,12 +190,14 @@ def _number(value: Any) -> int:
     return int(found[1]) if found else 0
 
 
-def _verdict(record: Any) -> ItemVerdict | None:
+def _verdict(record: Any, words: Mapping[str, W]) -> tuple[W, str] | None:
     fields = spelt_alike(record)
-    verdict = _word(first_of(fields, _VERDICT) if fields else record)
+    verdict = _word(first_of(fields, _VERDICT) if fields else record, words)
     reason = first_of(fields, _REASONS)
-    return verdict and ItemVerdict(verdict, " ".join(reason.split()) if isinstance(reason, str) else "")
+    if verdict is None:
+        return None
+    return verdict, " ".join(reason.split()) if isinstance(reason, str) else ""
 
 
-def _word(value: Any) -> Verdict | None:
-    return _WORDS.get(str(value).strip(" .!\"'`*\n\t").lower().replace("’", "'"))
+def _word(value: Any, words: Mapping[str, W]) -> W | None:
+    return words.get(str(value).strip(" .!\"'`*\n\t").lower().replace("’", "'"))

@@ -53,7 +53,7 @@ class Told:
         marks = "".join(f"[{number}]" for number in numbers)
         self.paragraphs.append(f"{'- ' if listed else ''}{said} {marks}")
         # A line is made of the row that it cites.
-        self.statements.append(Statement(said, numbers, 1.0, supported=True))
+        self.statements.append(Statement(said, numbers, 1.0, "supported", 1.0))
 
 
 def told(
