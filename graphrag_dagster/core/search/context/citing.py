@@ -125,7 +125,12 @@ def _sentences(passage: str) -> Iterator[str]:
     for span in sentence_spans(passage):
         sentence = " ".join(passage[span.start : span.end].split())
         if any(character.isalnum() for character in sentence) and not _NO_STATEMENT.match(sentence):
-            yield sentence
+            yield _plain(sentence)
+
+
+def _plain(sentence: str) -> str:
+    """Without the marks of bold words."""
+    return sentence.replace("**", "")
 
 
 def _without_source(sentence: str) -> Statement:
@@ -146,7 +151,7 @@ class _Sources:
     def __init__(self, units: ContextUnits, final: FinalAnswer, support: Support) -> None:
         self._units = units
         self._support = support
-        self._quoted = {(unit, sentence): quote for sentence, unit, quote in final.quotes if quote}
+        self._quoted = {(unit, _plain(sentence)): quote for sentence, unit, quote in final.quotes if quote}
         self._cited: dict[tuple[int, Quote | None], _Cited] = {}
 
     def statement(self, sentence: str, cited: list[int]) -> Statement:
