@@ -9,6 +9,7 @@ from graphrag_dagster.catalogue.ways import listed
 from graphrag_dagster.core.language.answer_form import KNOWLEDGE_MARK, LONGEST_RESPONSE_TYPE
 from graphrag_dagster.core.language.tasks import Engine, Usage
 from graphrag_dagster.core.search.context.answer import Answer, Call, ContextUse, Source, Statement
+from graphrag_dagster.core.search.retrieval.linked import LinkedName
 
 METHODS = f"{listed(ways().values())}; default: as the settings of the corpus say"
 LEVELS = (
@@ -99,6 +100,7 @@ class AnswerBody(BaseModel):
     engine: Engine
     refused: bool
     why: str | None
+    linked: tuple[LinkedName, ...]
     sources: tuple[Source, ...]
     statements: tuple[Statement, ...]
     context: tuple[ContextUse, ...]

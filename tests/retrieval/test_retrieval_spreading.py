@@ -80,7 +80,7 @@ def test_two_hops_by_hand():
     graph, linker = graph_of()
     how = Spreading(text=0.5, hops=(0.7,), likeness=2.0, relationship=1.0)
     units, names = Spreader(graph, TEXTS, linker, how).spread(
-        [Link(2, 1.0, whole=True)], np.zeros(3), np.array([0.0, 0.5, 0.0])
+        [Link(2, 1.0)], np.zeros(3), np.array([0.0, 0.5, 0.0])
     )
     # Blood Street is at home in unit 0, where Leo Fong stands; he is at home in unit 1.
     passed = 0.7 * graph.rarity[0]
@@ -95,7 +95,7 @@ def test_a_relationship_with_what_is_asked_about_passes_on_more():
     def strength_of_canton(relationships):
         graph, linker = graph_of(relationships=relationships)
         spreader = Spreader(graph, TEXTS, linker, Spreading(hops=(0.7,)))
-        return spreader.spread([Link(0, 1.0, whole=True)], np.zeros(3), np.zeros(3))[1][1]
+        return spreader.spread([Link(0, 1.0)], np.zeros(3), np.zeros(3))[1][1]
 
     assert strength_of_canton(((0, 1),)) == pytest.approx(2 * strength_of_canton(()))
 

@@ -14,6 +14,7 @@ from graphrag_dagster.core.language.answer_form import KNOWLEDGE_MARK
 from graphrag_dagster.core.progress import listening
 from graphrag_dagster.core.search.context.answer import Answer, Source
 from graphrag_dagster.core.search.context.question import checked
+from graphrag_dagster.core.search.retrieval.linked import LinkedName
 from graphrag_dagster.core.wording import counted
 from graphrag_dagster.operations.asking.index import Index
 
@@ -143,6 +144,10 @@ def answer_tree(answer: Answer) -> Tree:
     tree.add(escape(", ".join(_facts(answer))))
     if answer.why:
         tree.add(escape(answer.why))
+    if answer.linked:
+        names = tree.add("names in the question")
+        for name in answer.linked:
+            names.add(_linked(name))
     calls = tree.add(counted(answer.calls, "step"))
     for call in answer.trace:
         score = "" if call.score is None else f", score {call.score}"
@@ -162,6 +167,16 @@ def answer_tree(answer: Answer) -> Tree:
         branch = said.add(f"{escape(statement.text)} [dim]{support}[/]")
         _add_ways(branch, [by_number[number] for number in statement.sources])
     return tree
+
+
+def _linked(name: LinkedName) -> str:
+    reason = f"; {escape(name.reason)}" if name.reason else ""
+    if name.title is None:
+        return f"“{escape(name.text)}” not linked{reason}"
+    what = "" if name.entity_id else " (a document)"
+    doubt = "" if name.named else ", not taken for named"
+    sure = f"{name.how}, sure {name.sure:.2f}, weight {name.weight:.2f}{doubt}{reason}"
+    return f"“{escape(name.text)}” → {escape(name.title)}{what} [dim]{sure}[/]"
 
 
 def _add_ways(branch: Tree, sources: Sequence[Source]) -> None:

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from graphrag_dagster.catalogue.ways import GLOBAL, LOCAL
 from graphrag_dagster.core.search.asked import Asked
 from graphrag_dagster.core.search.context.answer import Answer
-from graphrag_dagster.core.search.finding import named
+from graphrag_dagster.core.search.finding import linked
 from graphrag_dagster.core.search.ways import answered, in_way
 from graphrag_dagster.core.text.relevance import asks_for_overview
 
@@ -25,9 +25,12 @@ def answer(asked: Asked) -> Answer:
         QuestionError: the question lacks what that way needs.
     """
     reports = not asked.index.reports.is_empty()
-    choice = choose(asked.question, named(asked), reports=reports, told=bool(asked.history))
+    names = linked(asked)
+    surest = sorted((one for one in names if one.named and one.entity_id), key=lambda one: -one.sure)
+    named = list(dict.fromkeys(one.title for one in surest if one.title))
+    choice = choose(asked.question, named, reports=reports, told=bool(asked.history))
     made = answered(in_way(asked, choice.method))
-    return replace(made, why="; ".join(filter(None, (choice.why, made.why))))
+    return replace(made, why="; ".join(filter(None, (choice.why, made.why))), linked=made.linked or names)
 
 
 def choose(question: str, named: list[str], *, reports: bool, told: bool = False) -> Choice:

@@ -5,12 +5,11 @@ from numpy.typing import NDArray
 
 from graphrag_dagster.core.ranks import cosines
 from graphrag_dagster.core.search.asked import Asked
-from graphrag_dagster.core.search.context.index import IndexSnapshot
+from graphrag_dagster.core.search.retrieval.linked import LinkedName
 from graphrag_dagster.core.search.retrieval.ranking import Mode, first_places
 from graphrag_dagster.core.search.retrieval.retriever import LocalRanking
 from graphrag_dagster.errors import QuestionError
 
-_SURE = 0.3
 _MOST_FOUND = 20
 
 
@@ -31,11 +30,9 @@ def found(asked: Asked, sought: str) -> tuple[LocalRanking, str | None]:
     return asked.retriever.local(sought, vector, mode), note
 
 
-def named(asked: Asked) -> list[str]:
-    """Return titles of the entities that the question, or the one before, clearly names, the surest first."""
-    linked = asked.retriever.local(with_history(asked), None, "lexical").linked
-    titles = asked.index.once(_titles)
-    return [titles[one] for one, weight in zip(linked.ids, linked.scores, strict=True) if weight >= _SURE]
+def linked(asked: Asked) -> tuple[LinkedName, ...]:
+    """Return the names in the question, and in those before it, and what each was taken for."""
+    return asked.retriever.linked(with_history(asked))
 
 
 def nearest_reports(asked: Asked) -> list[str]:
@@ -74,7 +71,3 @@ def question_vector(
     if mode == "vector":
         raise QuestionError(f"{problem}: materialise the embeddings (graphrag-dagster index NAME)")
     return None, "lexical", f"found by words alone: {problem}"
-
-
-def _titles(index: IndexSnapshot) -> dict[str, str]:
-    return dict(index.entities.select("entity_id", "title").iter_rows())

@@ -1,6 +1,5 @@
 """The graph that a question is followed through: names, units they stand in, units they are at home in."""
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import fsum
@@ -9,10 +8,9 @@ import numpy as np
 import polars as pl
 
 from graphrag_dagster.core.search.retrieval.lists import Places, WeightedLists, Weights
+from graphrag_dagster.core.search.retrieval.spellings import unqualified
 from graphrag_dagster.core.search.retrieval.words import WordRarity, words
 
-# "Brand (play)" is called Brand.
-_QUALIFIER = re.compile(r"\s*[(\[][^()\[\]]*[)\]]\s*$")
 _BEGINNING_CHARACTERS = 300
 _ARTICLES_BEFORE = 3
 _AT_THE_BEGINNING = 0.3
@@ -27,10 +25,12 @@ class NameGraph:
     ``names`` holds the entities' titles, then the titles of documents that no entity is called.
     ``reach`` leads from a name to units: strongly where it is at home, else weakly. ``within`` leads from a
     unit to the entities found in it, ``subjects`` to the names at home there, ``related`` from an entity to
-    those it has a relationship with. ``rarity`` in [0, 1] is low for names in many units or of common words.
+    those it has a relationship with. ``frequency`` is the number of units in which a name was found, at least
+    1; ``rarity`` in [0, 1] is low for names in many units or of common words.
     """
 
     names: tuple[str, ...]
+    frequency: Places
     rarity: Weights
     reach: WeightedLists
     within: WeightedLists
@@ -65,7 +65,7 @@ def name_graph(
     owners, homes, strengths = _beginnings(found, where, folded, texts)
     by_words = {tuple(name): place for place, name in reversed(list(enumerate(folded)))}
     for unit, (unit_id, position) in enumerate(zip(unit_ids, units["position"], strict=True)):
-        title = _QUALIFIER.sub("", titles.get(unit_id, ""))
+        title = unqualified(titles.get(unit_id, ""))
         key = tuple(words(title))
         if not key:
             continue
@@ -79,6 +79,7 @@ def name_graph(
     frequency = np.maximum(np.bincount(found, minlength=len(names)), 1)
     return NameGraph(
         names=tuple(names),
+        frequency=frequency,
         rarity=_rarity(names, frequency, len(texts), rarity),
         reach=_reach(home, found, where, frequency),
         within=WeightedLists.of_pairs(len(texts), where, found, np.ones(len(where))),

@@ -1,6 +1,7 @@
 """Retrieval over one corpus: text units by a question, and units and entities through the graph."""
 
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -9,30 +10,29 @@ import polars as pl
 from numpy.typing import NDArray
 
 from graphrag_dagster.core.ranks import Scores
-from graphrag_dagster.core.search.retrieval.linking import Link, NameLinker
+from graphrag_dagster.core.search.retrieval.linked import LinkedName
+from graphrag_dagster.core.search.retrieval.linking import Link, Links, NameLinker
 from graphrag_dagster.core.search.retrieval.names import NameGraph, name_graph
 from graphrag_dagster.core.search.retrieval.ranking import Mode, Ranking, TextRanker, ranked, z_scores
-from graphrag_dagster.core.search.retrieval.spreading import CLEARLY_NAMED, Spreader, Spreading
+from graphrag_dagster.core.search.retrieval.spreading import Spreader, Spreading
 from graphrag_dagster.core.search.retrieval.vectors import rows_of
 from graphrag_dagster.core.search.retrieval.words import WordRarity, words
 
 _REST = 0.5
 _ENTITY_TEXT = 0.25
 _TINY = 1e-9
+_MOST_TOLD = 3
 
 QuestionVector = NDArray[np.float32] | None
 
 
 @dataclass(frozen=True, slots=True)
 class LocalRanking:
-    """Text units and entities in descending order; ``linked`` are those the question clearly names.
-
-    A linked entity weighs up to 1 when its whole name stands in the question, up to 0.5 when a part does.
-    """
+    """Text units and entities in descending order, and what the question names, in its order."""
 
     units: Ranking
     entities: Ranking
-    linked: Ranking
+    linked: tuple[LinkedName, ...] = ()
 
 
 class Retriever:
@@ -106,33 +106,63 @@ class Retriever:
             most: how many units and how many entities to return; None: all.
         """
         if self._entities.is_empty() or self._units.is_empty():
-            empty = Ranking((), ())
-            return LocalRanking(self.units(question, question_vector, mode, most=most), empty, empty)
+            units_alone = self.units(question, question_vector, mode, most=most)
+            return LocalRanking(units_alone, Ranking((), ()))
         links = self._linker.link(question)
         likeness = _share(self._unit_ranker.scores(question, question_vector, mode))
         by_rest = self._unit_ranker.scores(self._rest_of(question, links), None, "lexical")
         elsewhere = (1 - _REST) * likeness + _REST * by_rest / max(float(by_rest.max()), _TINY)
-        units, names = self._spreader.spread(links, likeness, elsewhere)
+        units, names = self._spreader.spread(links.found, likeness, elsewhere)
         ids = self._entity_ranker.ids
         by_text = _share(self._entity_ranker.scores(question, question_vector, mode))
         entities = names[: len(ids)] + _ENTITY_TEXT * by_text
-        named = [link for link in links if link.place < len(ids) and link.weight > CLEARLY_NAMED]
         return LocalRanking(
             units=ranked(self._unit_ranker.ids, units, most),
             entities=ranked(ids, entities, most),
-            linked=Ranking(
-                tuple(ids[link.place] for link in named), tuple(float(link.weight) for link in named)
-            ),
+            linked=self._told(links),
         )
 
-    def _rest_of(self, question: str, links: Sequence[Link]) -> str:
+    def linked(self, question: str) -> tuple[LinkedName, ...]:
+        """Return the names in a question and what each was taken for, in the order in which they stand there.
+
+        Args:
+            question: the question. Without entities or text units no name is looked for.
+        """
+        if self._entities.is_empty() or self._units.is_empty():
+            return ()
+        return self._told(self._linker.link(question))
+
+    def _told(self, links: Links) -> tuple[LinkedName, ...]:
+        text = links.words.text
+        found = [
+            LinkedName(text(one.start, one.end), None, None, "not linked", 0.0, 0.0, one.reason, one.start)
+            for one in links.unlinked
+        ]
+        told: Counter[tuple[int, int]] = Counter()
+        for link in sorted(links.found, key=lambda one: (-one.sure, -one.weight, one.place)):
+            told[link.start, link.end] += 1
+            if link.named or told[link.start, link.end] <= _MOST_TOLD:
+                found.append(self._told_of(link, text(link.start, link.end)))
+        return tuple(sorted(found, key=lambda one: one.start))
+
+    def _told_of(self, link: Link, text: str) -> LinkedName:
+        ids, name = self._entity_ids, self._graph.names[link.place]
+        entity_id = ids[link.place] if link.place < len(ids) else None
+        sure, weight = round(link.sure, 3), round(link.weight, 3)
+        return LinkedName(text, name, entity_id, link.how, sure, weight, link.reason, link.start)
+
+    def _rest_of(self, question: str, links: Links) -> str:
         given = {
             word
-            for link in links
-            if link.whole and link.weight > CLEARLY_NAMED
+            for link in links.found
+            if link.named and link.how != "part"
             for word in words(self._graph.names[link.place])
         }
         return " ".join(word for word in words(question) if word not in given)
+
+    @cached_property
+    def _entity_ids(self) -> list[str]:
+        return [] if self._entities.is_empty() else self._entities["entity_id"].to_list()
 
     @cached_property
     def _texts(self) -> list[str]:
@@ -160,7 +190,7 @@ class Retriever:
 
     @cached_property
     def _linker(self) -> NameLinker:
-        return NameLinker(self._graph.names, self._rarity)
+        return NameLinker(self._graph.names, self._rarity, self._graph.frequency.tolist())
 
     @cached_property
     def _spreader(self) -> Spreader:

@@ -13,8 +13,6 @@ from graphrag_dagster.core.search.retrieval.ranking import first_places
 from graphrag_dagster.core.search.retrieval.words import words
 
 _NEGLIGIBLE = 0.01
-#: Weight of a link above which the question is taken to mean the name.
-CLEARLY_NAMED = 0.3
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +81,7 @@ class Spreader:
             np.maximum.at(units, reached, weights[which] * strengths)
             names[places] = weights
         units += how.text * likeness
-        given = np.array([link.place for link in links if link.weight > CLEARLY_NAMED], dtype=np.int64)
+        given = np.array([link.place for link in links if link.named], dtype=np.int64)
         for strength in how.hops:
             unit_gain, name_gain = self._hop(units, strength, given, 1 + how.likeness * likeness_elsewhere)
             units = units + unit_gain
