@@ -115,3 +115,11 @@ FORMS_OF_ADDRESS = _words(
 )
 #: After the name of a firm or person they are no part of it.
 LEGAL_FORMS = _words("inc ltd limited llc plc corp corporation co company gmbh ag sa jr sr")
+#: A sentence that begins with one of these does not say first what it is about.
+SUBJECT_ELSEWHERE = _words(
+    """
+    after although as at because before but by during for from he her his however i if in it its many
+    most on one she since some such that the their there these they this those to two we when where
+    while with
+    """
+)

@@ -151,7 +151,8 @@ class _Reading:
         found, telling = self._found, range(start, end)
         meant = [at for at in telling if found.folded[at] not in STOP_WORDS] or list(telling)
         if any(found.capital(at) and not found.begins[at] for at in telling):
-            return 1.0, ""
+            little = end - start == 1 and found.folded[start] in STOP_WORDS - PLAIN_OR_NAME
+            return (0.0, "a word without meaning of its own") if little else (1.0, "")
         if any(self._index.written[place] == found.text(start, end) for place in places) and len(meant) > 1:
             return 1.0, ""
         if any(self._index.written[place].islower() for place in places):
