@@ -53,7 +53,7 @@ def check_inside(index: Index, answer: Answer, paths: set[str]) -> None:
             assert {path_of[unit] for unit in units[use.record_id]} & paths
 
 
-@pytest.mark.parametrize("method", [one.name for one in WAYS])
+@pytest.mark.parametrize("method", [one.name for one in WAYS if one.name != "sql"])
 def test_citations_never_leave_the_filter(index: Index, method: str) -> None:
     for size in range(1, len(PATHS) + 1):
         for paths in combinations(PATHS, size):
@@ -67,6 +67,11 @@ def test_citations_never_leave_the_filter(index: Index, method: str) -> None:
                 check_inside(index, answer, set(paths))
                 assert answer.scope
                 assert answer.scope.documents == (size, len(PATHS))
+
+
+def test_what_counts_over_the_whole_corpus_takes_no_filters(index: Index) -> None:
+    with pytest.raises(QuestionError, match="sql counts over the whole corpus and takes no filters"):
+        index.ask("How many people are there?", method="sql", filters=Filters(folders=("news",)))
 
 
 def test_a_filter_that_all_documents_fit_changes_no_answer(index: Index) -> None:
