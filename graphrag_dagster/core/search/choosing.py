@@ -5,11 +5,12 @@ from dataclasses import dataclass, replace
 
 import polars as pl
 
-from graphrag_dagster.catalogue.ways import GLOBAL, LOCAL, SOURCES
+from graphrag_dagster.catalogue.ways import GLOBAL, LOCAL, SOURCES, TABLES
 from graphrag_dagster.core.search.asked import Asked
 from graphrag_dagster.core.search.context.answer import Answer
 from graphrag_dagster.core.search.context.index import IndexSnapshot
 from graphrag_dagster.core.search.finding import named, with_history
+from graphrag_dagster.core.search.methods.sql.recognising import fits
 from graphrag_dagster.core.search.routing import cues, probability_of_local, weightiest
 from graphrag_dagster.core.search.ways import answered, in_way
 from graphrag_dagster.core.wording import counted
@@ -62,7 +63,9 @@ def answer(asked: Asked) -> Answer:
 
 
 def choose(asked: Asked) -> Choice:
-    """Choose between the surroundings of what a question names, and the reports of the whole corpus."""
+    """Choose between the surroundings of what a question names, the reports of the corpus, and its tables."""
+    if (counted_by := _by_query(asked)) is not None:
+        return counted_by
     if asked.index.reports.is_empty() and not asked.index.restricted:
         return Choice(LOCAL, 1.0, f"{LOCAL}: this corpus has no community reports")
     names = named(asked)
@@ -78,6 +81,16 @@ def choose(asked: Asked) -> Choice:
     reasons = _reasons(found, sign, names)
     likely = max(local, 1 - local)
     return Choice(method, likely, f"{method}: {reasons} ({likely:.0%} likely)")
+
+
+def _by_query(asked: Asked) -> Choice | None:
+    """Choose the tables for what a query answers without a guess; they know of no restriction."""
+    if asked.index.queries is None or asked.index.restricted or asked.history:
+        return None
+    fit = fits(asked.question, asked.index)
+    if fit.recognised is None or fit.score < 1:
+        return None
+    return Choice(TABLES, 1.0, f"{TABLES}: a query over the tables answers it")
 
 
 def _without_reports(asked: Asked) -> Choice | None:
