@@ -13,7 +13,7 @@ from graphrag_dagster.core.search.scope.selecting import Scope
 from graphrag_dagster.core.text.evidence import Evidence
 
 #: Headings of answers without a model.
-QUOTATIONS = "Quotations from the documents that are near to the question; no model was asked."
+QUOTATIONS = "Quotations chosen by rules, no model."
 QUERIED = "By a query over the tables of the index; no model was asked."
 
 
