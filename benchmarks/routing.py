@@ -125,7 +125,7 @@ def cues_of_all(questions: list[Labelled], homes: Path) -> np.ndarray:
     from graphrag_dagster import Index
     from graphrag_dagster.core.search.asked import Asked
     from graphrag_dagster.core.search.choosing import cues_of
-    from graphrag_dagster.core.search.finding import named
+    from graphrag_dagster.core.search.finding import linked
     from graphrag_dagster.core.search.ways import way_of
 
     rows: dict[Labelled, list[float]] = {}
@@ -142,7 +142,8 @@ def cues_of_all(questions: list[Labelled], homes: Path) -> np.ndarray:
                     question=one.text,
                     engines=None,  # Cues are found by words alone.
                 )
-                rows[one] = list(cues_of(asked, named(asked)).values())
+                named = [name.text for name in linked(asked) if name.named and name.entity_id]
+                rows[one] = list(cues_of(asked, named).values())
     return np.array([rows[one] for one in questions])
 
 

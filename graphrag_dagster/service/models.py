@@ -11,6 +11,7 @@ from graphrag_dagster.core.language.tasks import Engine, Usage
 from graphrag_dagster.core.search.context.answer import Answer, Call, ContextUse, Source, Statement
 from graphrag_dagster.core.search.context.queries import Query
 from graphrag_dagster.core.search.filters import Filters
+from graphrag_dagster.core.search.retrieval.linked import LinkedName
 from graphrag_dagster.core.search.scope.favour import Favoured
 from graphrag_dagster.core.search.scope.selecting import Scope
 
@@ -105,6 +106,7 @@ class AnswerBody(BaseModel):
     engine: Engine
     refused: bool
     why: str | None
+    linked: tuple[LinkedName, ...]
     sources: tuple[Source, ...]
     statements: tuple[Statement, ...]
     context: tuple[ContextUse, ...]

@@ -47,7 +47,11 @@ def test_auto_says_why(index: Index) -> None:
     local = index.ask("What did Hanna Quill accuse Orrin Vask of?")
     assert local.method == "local"
     assert "Hanna Quill" in (local.why or "")
+    assert [(one.text, one.how) for one in local.linked if one.named] == [
+        ("Hanna Quill", "exact"), ("Orrin Vask", "exact"),
+    ]  # fmt: skip
     overview = index.ask("What are the main themes?")
+    assert overview.linked == ()
     assert overview.method == "C1"
     assert "overview" in (overview.why or "")
 

@@ -81,8 +81,10 @@ def test_local_follows_the_named_film_to_its_director():
     assert found.units.ids[:2] == ("u9", "u8")
     assert retriever.units(QUESTION).ids.index("u8") > 1
     assert found.entities.ids[:2] == ("e-Blood Street", "e-Leo Fong")
-    assert found.linked.ids == ("e-Blood Street",)
-    assert found.linked.scores == (1.0,)
+    assert found.linked == retriever.linked(QUESTION)
+    (name,) = found.linked
+    assert (name.text, name.title, name.entity_id) == ("Blood Street", "Blood Street", "e-Blood Street")
+    assert (name.how, name.sure, name.named) == ("exact", 1.0, True)
 
 
 def test_every_row_is_ranked_once_in_descending_order():
@@ -116,7 +118,7 @@ def test_without_entities_local_is_basic(entities):
     retriever = Retriever(UNITS, entities, EDGES.clear(), titles=TITLES)
     found = retriever.local(QUESTION)
     assert found.units == retriever.units(QUESTION)
-    assert found.entities.ids == found.linked.ids == ()
+    assert found.entities.ids == ()
 
 
 def test_nothing_at_all():

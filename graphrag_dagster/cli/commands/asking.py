@@ -17,6 +17,7 @@ from graphrag_dagster.core.progress import listening
 from graphrag_dagster.core.search.context.answer import Answer, Source, Statement
 from graphrag_dagster.core.search.context.question import checked
 from graphrag_dagster.core.search.filters import Filters
+from graphrag_dagster.core.search.retrieval.linked import LinkedName
 from graphrag_dagster.core.text.evidence import Row
 from graphrag_dagster.core.wording import counted
 from graphrag_dagster.errors import QuestionError
@@ -203,6 +204,10 @@ def answer_tree(answer: Answer) -> Tree:
         tree.add(escape(answer.why))
     if answer.query:
         tree.add("query").add(escape(answer.query.shown))
+    if answer.linked:
+        names = tree.add("names in the question")
+        for name in answer.linked:
+            names.add(_linked(name))
     calls = tree.add(counted(answer.calls, "step"))
     for call in answer.trace:
         score = "" if call.score is None else f", score {call.score}"
@@ -229,6 +234,16 @@ def _supported(statement: Statement) -> str:
     if statement.verdict in _DOUBTFUL:
         return f"[yellow]{_DOUBTFUL[statement.verdict]}[/] [dim]{escape(statement.reason)}[/]"
     return f"[dim]supported{'' if statement.score is None else f' {statement.score:.2f}'}[/]"
+
+
+def _linked(name: LinkedName) -> str:
+    reason = f"; {escape(name.reason)}" if name.reason else ""
+    if name.title is None:
+        return f"“{escape(name.text)}” not linked{reason}"
+    what = "" if name.entity_id else " (a document)"
+    doubt = "" if name.named else ", not taken for named"
+    sure = f"{name.how}, sure {name.sure:.2f}, weight {name.weight:.2f}{doubt}{reason}"
+    return f"“{escape(name.text)}” → {escape(name.title)}{what} [dim]{sure}[/]"
 
 
 def _add_ways(branch: Tree, sources: Sequence[Source]) -> None:

@@ -215,8 +215,13 @@ def _document_id(document: FileDocument) -> str:
     return stable_id(document.text, document.source_id or "", document.title or "")
 
 
-def _row(document_id: str, number: int, path: str, document: FileDocument) -> dict[str, object]:
+def name_of(path: str, row: int | None) -> str:
+    """Return what a document without a title is called: by its file, and its row there."""
     name = PurePosixPath(path).stem
-    title = document.title or (name if document.row is None else f"{name} (row {document.row})")
+    return name if row is None else f"{name} (row {row})"
+
+
+def _row(document_id: str, number: int, path: str, document: FileDocument) -> dict[str, object]:
+    title = document.title or name_of(path, document.row)
     own = {"document_id": document_id, "human_readable_id": number, "path": path}
     return own | document._asdict() | {"title": title, "characters": len(document.text)}

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from graphrag_dagster.catalogue.ways import Way
+from graphrag_dagster.core.corpus.documents import name_of
 from graphrag_dagster.core.language.exploring import Explorer, ReportRater
 from graphrag_dagster.core.language.querying import QueryWriter
 from graphrag_dagster.core.language.supporting import SupportJudge
@@ -115,12 +116,15 @@ def retriever_of(index: IndexSnapshot) -> Retriever:
 
 
 def _retriever(index: IndexSnapshot) -> Retriever:
-    titles = index.text_chunks.join(index.documents.select("document_id", "title"), on="document_id")
+    rows = index.documents.select("document_id", "path", "row", "title").iter_rows()
+    # What a row of a table is called for want of a title says nothing of it.
+    titles = {one: title for one, path, row, title in rows if row is None or title != name_of(path, row)}
+    units = index.text_chunks.select("text_unit_id", "document_id").iter_rows()
     return Retriever(
         index.text_chunks,
         index.entities,
         index.relationships,
         index.unit_vectors,
         index.entity_vectors,
-        titles=dict(titles.select("text_unit_id", "title").iter_rows()),
+        titles={unit: titles[document] for unit, document in units if document in titles},
     )

@@ -9,11 +9,11 @@ from graphrag_dagster.core.ranks import Scores, cosines
 from graphrag_dagster.core.search.asked import Asked, retriever_of
 from graphrag_dagster.core.search.context.answer import Answer
 from graphrag_dagster.core.search.context.index import IndexSnapshot
+from graphrag_dagster.core.search.retrieval.linked import LinkedName
 from graphrag_dagster.core.search.retrieval.ranking import Mode, first_places
 from graphrag_dagster.core.search.retrieval.retriever import LocalRanking
 from graphrag_dagster.errors import QuestionError
 
-_SURE = 0.3
 _MOST_FOUND = 20
 
 
@@ -47,11 +47,9 @@ def telling_how(asked: Asked, made: Answer, *notes: str | None) -> Answer:
     return replace(made, why=why or None, favoured=favour.all)
 
 
-def named(asked: Asked) -> list[str]:
-    """Return titles of the entities that the question, or the one before, clearly names, the surest first."""
-    linked = asked.retriever.local(with_history(asked), None, "lexical").linked
-    titles = asked.index.once(_titles)
-    return [titles[one] for one, weight in zip(linked.ids, linked.scores, strict=True) if weight >= _SURE]
+def linked(asked: Asked) -> tuple[LinkedName, ...]:
+    """Return the names in the question, and in those before it, and what each was taken for."""
+    return asked.retriever.linked(with_history(asked))
 
 
 def nearest_reports(asked: Asked) -> list[str]:
@@ -90,10 +88,6 @@ def question_vector(
     if mode == "vector":
         raise QuestionError(f"{problem}: materialise the embeddings (graphrag-dagster index NAME)")
     return None, "lexical", f"found by words alone: {problem}"
-
-
-def _titles(index: IndexSnapshot) -> dict[str, str]:
-    return dict(index.entities.select("entity_id", "title").iter_rows())
 
 
 def _documents_of_units(index: IndexSnapshot) -> tuple[str, ...]:

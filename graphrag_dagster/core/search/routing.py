@@ -15,19 +15,19 @@ from graphrag_dagster.core.text.similarity import stem, stems, words
 #: Of the log-odds that a question asks for something in particular; see ``benchmarks/routing.py``.
 WEIGHTS: Mapping[str, float] = MappingProxyType(
     {
-        "named": 1.68,
+        "named": 1.76,
         "names": 0.58,
-        "overview": -2.07,
-        "many": -1.39,
-        "value": 0.45,
-        "past": 1.24,
-        "generic": -1.6,
-        "rarest": 0.43,
-        "specific": 0.76,
+        "overview": -2.05,
+        "many": -1.43,
+        "value": 0.49,
+        "past": 1.21,
+        "generic": -1.56,
+        "rarest": 0.45,
+        "specific": 0.71,
         "held": 2.1,
     }
 )
-BIAS = -1.23
+BIAS = -1.26
 
 _VALUE = re.compile(
     r"\s*(?:(?:who|whom|whose|when|where|why)\b|what(?:'s| is| was) an?\b|"

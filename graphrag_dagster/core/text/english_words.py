@@ -141,3 +141,33 @@ MANY = _words(
     each group stakeholder actor community organisation organization institution company
     """
 )
+#: Words of every day that people and places are also called.
+PLAIN_OR_NAME = _words(
+    """
+    amber angel april art august autumn baker banks bell best bill bishop black bliss bloom bob brook
+    brooks brown buck bush butler carol carpenter carter chance chase chip christian clay cliff cook
+    cooper crystal dale dawn day dean dick don drew duke earl early east eve faith field fisher flora
+    ford forest fox frank gates gene ginger glen grace grant gray green guy hall harmony harry hazel
+    heath heather hill holly honor hope hunter iris ivy jack jasmine jay jean jewel job jobs joy june
+    king knight lake lance lane lark lily little long love major march mark mason max may melody
+    mercy miles mill miller misty moon nick north olive page park parker pat patience patty pearl
+    penny peter pierce piper poppy porter price prince rain ray read reed rich river rob robin rock
+    rose ruby rusty sage sandy season shepherd sky smith snow south spring star sterling stone story
+    strong sue summer sunny taylor temple time times tom tucker turner violet wade walker ward
+    warren waters weaver west white will wise wolf wood woods young
+    """
+)
+#: Before a name they are no part of it.
+FORMS_OF_ADDRESS = _words(
+    "the mr mrs ms miss dr prof professor sir dame lord lady st saint president captain"
+)
+#: After the name of a firm or person they are no part of it.
+LEGAL_FORMS = _words("inc ltd limited llc plc corp corporation co company gmbh ag sa jr sr")
+#: A sentence that begins with one of these does not say first what it is about.
+SUBJECT_ELSEWHERE = _words(
+    """
+    after although as at because before but by during for from he her his however i if in it its many
+    most on one she since some such that the their there these they this those to two we when where
+    while with
+    """
+)

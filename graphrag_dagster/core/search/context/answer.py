@@ -7,6 +7,7 @@ from graphrag_dagster.catalogue.registry import quotes
 from graphrag_dagster.catalogue.support import Verdict
 from graphrag_dagster.core.language.tasks import Engine, Usage
 from graphrag_dagster.core.search.context.queries import Query
+from graphrag_dagster.core.search.retrieval.linked import LinkedName
 from graphrag_dagster.core.search.scope.favour import Favoured
 from graphrag_dagster.core.search.scope.selecting import Scope
 from graphrag_dagster.core.text.evidence import Evidence
@@ -94,13 +95,14 @@ class Answer:
 
     ``method`` is the way of answering (``C0`` … ``C3``, ``TS``, ``SS``, ``dynamic``, ``local``, ``drift``,
     ``basic``, ``sql``); ``level`` the community level it read, None where it read none; ``why`` says why the
-    way was chosen or what it saved. ``refused``: nothing in the context was of use. ``scores``: helpfulness
-    0–100 of each chunk's partial answer in the order of the chunks. ``dropped``: partial answers that scored
-    0 or did not fit. ``removed_citations``: ids cited that were not in the context. ``problems``: partial
-    answers that could not be used, with reasons. ``query``: whose rows the answer tells. ``calls``: what was
-    asked of the answerer; ``usage`` has the calls of a model. ``seconds`` is filled by who measures it.
-    ``scope`` is what the answer was restricted to, None for nothing; ``favoured`` what the question named of
-    the documents, and was favoured for that.
+    way was chosen or what it saved. ``linked``: the names in the question and what each was taken for, where
+    the way looks for names (``auto``, ``local``, ``drift``). ``refused``: nothing in the context was of use.
+    ``scores``: helpfulness 0–100 of each chunk's partial answer in the order of the chunks. ``dropped``:
+    partial answers that scored 0 or did not fit. ``removed_citations``: ids cited that were not in the
+    context. ``problems``: partial answers that could not be used, with reasons. ``query``: whose rows the
+    answer tells. ``calls``: what was asked of the answerer; ``usage`` has the calls of a model. ``seconds``
+    is filled by who measures it. ``scope`` is what the answer was restricted to, None for nothing;
+    ``favoured`` what the question named of the documents, and was favoured for that.
     """
 
     question: str
@@ -110,6 +112,7 @@ class Answer:
     engine: Engine
     refused: bool = False
     why: str | None = None
+    linked: tuple[LinkedName, ...] = ()
     sources: tuple[Source, ...] = ()
     statements: tuple[Statement, ...] = ()
     context: tuple[ContextUse, ...] = ()

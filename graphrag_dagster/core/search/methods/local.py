@@ -27,6 +27,7 @@ from graphrag_dagster.core.search.finding import found, telling_how, with_histor
 from graphrag_dagster.core.search.methods.global_search import sources_of
 from graphrag_dagster.core.search.methods.map_reduce import finished
 from graphrag_dagster.core.search.options import Shares
+from graphrag_dagster.core.search.retrieval.retriever import LocalRanking
 from graphrag_dagster.core.text.citations import ContextKind
 from graphrag_dagster.core.text.sentences import sentence_spans
 from graphrag_dagster.errors import QuestionError
@@ -59,8 +60,9 @@ class Ranked:
 
 def local(asked: Asked) -> Answer:
     """Answer a question from what the graph and the documents say around what it names."""
-    ranked, note = _ranked(asked, asked.question)
-    return telling_how(asked, local_search(asked, ranked), note)
+    ranking, note = found(asked, with_history(asked))
+    made = replace(local_search(asked, _best(ranking)), linked=ranking.linked)
+    return telling_how(asked, made, note)
 
 
 def local_search(asked: Asked, ranked: Ranked) -> Answer:
@@ -92,14 +94,12 @@ def local_search(asked: Asked, ranked: Ranked) -> Answer:
 
 def context_around(asked: Asked, question: str) -> LocalContext:
     """Return the rows for a question that helps with the one that is asked."""
-    ranked, _ = _ranked(asked, question)
-    return _context(asked, ranked)
+    ranking, _ = found(asked, with_history(asked, question))
+    return _context(asked, _best(ranking))
 
 
-def _ranked(asked: Asked, question: str) -> tuple[Ranked, str | None]:
-    """What a question is about, and a note where it was found by words alone."""
-    ranking, note = found(asked, with_history(asked, question))
-    return Ranked(ranking.units.ids, ranking.entities.ids[:_ENTITIES]), note
+def _best(ranking: LocalRanking) -> Ranked:
+    return Ranked(ranking.units.ids, ranking.entities.ids[:_ENTITIES])
 
 
 def _context(asked: Asked, ranked: Ranked) -> LocalContext:

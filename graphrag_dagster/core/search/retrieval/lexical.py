@@ -2,11 +2,42 @@
 
 import logging
 from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+
+@dataclass(frozen=True, slots=True)
+class Terms:
+    """The stems of a question; for each the places of the ``texts`` that have it, its ``scores`` there."""
+
+    stems: tuple[str, ...]
+    texts: tuple[NDArray[np.int64], ...]
+    scores: tuple[NDArray[np.float64], ...]
+    size: int
+
+    @property
+    def weights(self) -> NDArray[np.float64]:
+        """How much each stem counts: the inverse frequency of BM25."""
+        often = np.array([len(found) for found in self.texts], dtype=np.float64)
+        return np.log(1 + (self.size - often + 0.5) / (often + 0.5))
+
+    def present(self) -> NDArray[np.bool_]:
+        """Return which text has which stem [stems, texts]."""
+        found = np.zeros((len(self.stems), self.size), dtype=np.bool_)
+        for place, texts in enumerate(self.texts):
+            found[place, texts] = True
+        return found
+
+    def sums(self, counted: NDArray[np.bool_]) -> NDArray[np.float64]:
+        """Return the BM25 score of each text by the stems that are counted."""
+        found = np.zeros(self.size)
+        for place in np.flatnonzero(counted).tolist():
+            found[self.texts[place]] += self.scores[place]
+        return found
 
 
 class LexicalIndex:
@@ -27,6 +58,19 @@ class LexicalIndex:
         if not known:
             return np.zeros(len(self._texts), dtype=np.float64)
         return np.asarray(self._index.get_scores(known), dtype=np.float64)
+
+    def terms(self, question: str) -> "Terms":
+        """Return the question's words, each once, with the texts that have them."""
+        stems = list(dict.fromkeys(self._stems([question])[0]))
+        texts: list[NDArray[np.int64]] = []
+        scores: list[NDArray[np.float64]] = []
+        for stem in stems:
+            number = self._index.vocab_dict.get(stem) if self._index is not None else None
+            begin, end = (0, 0) if number is None else self._index.scores["indptr"][number : number + 2]
+            inside = slice(int(begin), int(end))
+            texts.append(np.asarray(self._index.scores["indices"][inside] if end else [], dtype=np.int64))
+            scores.append(np.asarray(self._index.scores["data"][inside] if end else [], dtype=np.float64))
+        return Terms(tuple(stems), tuple(texts), tuple(scores), len(self._texts))
 
     @cached_property
     def _stemmer(self) -> Any:

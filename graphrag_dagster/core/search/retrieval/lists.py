@@ -27,9 +27,18 @@ class WeightedLists:
         starts = np.searchsorted(owners[first], np.arange(count + 1))
         return cls(starts.astype(np.int64), values[first], weights[first])
 
+    @property
+    def owners(self) -> Places:
+        """The list that each of the values is in."""
+        return np.repeat(np.arange(len(self.starts) - 1), np.diff(self.starts))
+
     def of(self, owner: int) -> Places:
         """Return the values of one list."""
         return self.values[self.starts[owner] : self.starts[owner + 1]]
+
+    def weights_of(self, owner: int) -> Weights:
+        """Return the weights of one list."""
+        return self.weights[self.starts[owner] : self.starts[owner + 1]]
 
     def of_all(self, owners: Places) -> tuple[Places, Places, Weights]:
         """Return the lists of several owners one after the other.

@@ -35,8 +35,8 @@ class TextRanker:
         if len(ids) != len(texts) or (vectors is not None and len(vectors) != len(ids)):
             raise ValueError("ids, texts and vectors must be as many")
         self.ids = tuple(ids)
-        self._vectors = vectors
-        self._lexical = LexicalIndex(texts)
+        self.vectors = vectors
+        self.lexical = LexicalIndex(texts)
 
     def scores(
         self, question: str, question_vector: NDArray[np.float32] | None, mode: Mode = "hybrid"
@@ -49,12 +49,12 @@ class TextRanker:
             mode: ``lexical`` is BM25, ``vector`` the cosine, ``hybrid`` the sum of the z-scores of both
                 among the rows. Without vectors every mode is lexical.
         """
-        if self._vectors is None or question_vector is None or mode == "lexical":
-            return self._lexical.scores(question)
-        by_meaning = cosines(self._vectors, question_vector)
+        if self.vectors is None or question_vector is None or mode == "lexical":
+            return self.lexical.scores(question)
+        by_meaning = cosines(self.vectors, question_vector)
         if mode == "vector":
             return by_meaning
-        return z_scores(by_meaning) + z_scores(self._lexical.scores(question))
+        return z_scores(by_meaning) + z_scores(self.lexical.scores(question))
 
 
 def z_scores(values: Scores) -> Scores:

@@ -1,5 +1,6 @@
 """Retrieval over one corpus: text units by a question, and units and entities through the graph."""
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -9,31 +10,35 @@ import polars as pl
 from numpy.typing import NDArray
 
 from graphrag_dagster.core.ranks import Scores
-from graphrag_dagster.core.search.retrieval.linking import Link, NameLinker
+from graphrag_dagster.core.search.retrieval.asking import read_question
+from graphrag_dagster.core.search.retrieval.features import DIRECT, PATH
+from graphrag_dagster.core.search.retrieval.following import Following
+from graphrag_dagster.core.search.retrieval.linked import LinkedName
+from graphrag_dagster.core.search.retrieval.linking import Link, Links, NameLinker
 from graphrag_dagster.core.search.retrieval.names import NameGraph, name_graph
 from graphrag_dagster.core.search.retrieval.naming import NamedEntities, entities_named
+from graphrag_dagster.core.search.retrieval.passages import Passages
 from graphrag_dagster.core.search.retrieval.ranking import Mode, Ranking, TextRanker, ranked, z_scores
-from graphrag_dagster.core.search.retrieval.spreading import CLEARLY_NAMED, Spreader, Spreading
+from graphrag_dagster.core.search.retrieval.reaching import Reaching
 from graphrag_dagster.core.search.retrieval.vectors import rows_of
-from graphrag_dagster.core.search.retrieval.words import WordRarity, words
+from graphrag_dagster.core.search.retrieval.weights import DIRECT_WEIGHTS, PATH_WEIGHTS
+from graphrag_dagster.core.search.retrieval.words import WordRarity
 
-_REST = 0.5
+_STEPS = 8
+_IN_A_UNIT = 0.7
 _ENTITY_TEXT = 0.25
-_TINY = 1e-9
+_MOST_TOLD = 3
 
 QuestionVector = NDArray[np.float32] | None
 
 
 @dataclass(frozen=True, slots=True)
 class LocalRanking:
-    """Text units and entities in descending order; ``linked`` are those the question clearly names.
-
-    A linked entity weighs up to 1 when its whole name stands in the question, up to 0.5 when a part does.
-    """
+    """Text units and entities in descending order, and what the question names, in its order."""
 
     units: Ranking
     entities: Ranking
-    linked: Ranking
+    linked: tuple[LinkedName, ...] = ()
 
 
 class Retriever:
@@ -49,7 +54,7 @@ class Retriever:
         entity_vectors: rows of ``embeddings.entities``; entities may be missing.
         titles: title of the document by text unit id; searched with the unit's text, and what the title names
             is at home in the unit.
-        spreading: how a question spreads over the graph.
+        weights: how much each thing that speaks for a unit counts: for itself, and by a way to it.
     """
 
     def __init__(
@@ -61,7 +66,7 @@ class Retriever:
         entity_vectors: pl.DataFrame | None = None,
         *,
         titles: Mapping[str, str] | None = None,
-        spreading: Spreading | None = None,
+        weights: tuple[Mapping[str, float], Mapping[str, float]] = (DIRECT_WEIGHTS, PATH_WEIGHTS),
     ) -> None:
         self._units = _in_order(text_chunks, "text_unit_id")
         self._entities = _in_order(entities, "entity_id")
@@ -69,7 +74,7 @@ class Retriever:
         self._unit_vectors = unit_vectors
         self._entity_vectors = entity_vectors
         self._titles = titles or {}
-        self._spreading = spreading
+        self._how = weights
 
     @property
     def unit_ids(self) -> tuple[str, ...]:
@@ -117,25 +122,19 @@ class Retriever:
                 weight.
         """
         if self._entities.is_empty() or self._units.is_empty():
-            empty = Ranking((), ())
-            return LocalRanking(
-                self.units(question, question_vector, mode, most=most, prior=prior), empty, empty
-            )
+            units_alone = self.units(question, question_vector, mode, most=most, prior=prior)
+            return LocalRanking(units_alone, Ranking((), ()))
         links = self._linker.link(question)
-        likeness = _share(self._unit_ranker.scores(question, question_vector, mode))
-        by_rest = self._unit_ranker.scores(self._rest_of(question, links), None, "lexical")
-        elsewhere = (1 - _REST) * likeness + _REST * by_rest / max(float(by_rest.max()), _TINY)
-        units, names = self._spreader.spread(links, likeness, elsewhere, prior)
-        ids = self._entity_ranker.ids
+        following = self.following(question, question_vector, mode, links, prior)
+        order, scores = following.ranked(_STEPS)
+        ids = self._entity_ids
+        names = self._name_scores(following, links)[: len(ids)]
         by_text = _share(self._entity_ranker.scores(question, question_vector, mode))
-        entities = names[: len(ids)] + _ENTITY_TEXT * by_text
-        named = [link for link in links if link.place < len(ids) and link.weight > CLEARLY_NAMED]
+        unit_ids = self._unit_ranker.ids
         return LocalRanking(
-            units=ranked(self._unit_ranker.ids, units, most, prior=prior),
-            entities=ranked(ids, entities, most),
-            linked=Ranking(
-                tuple(ids[link.place] for link in named), tuple(float(link.weight) for link in named)
-            ),
+            units=Ranking(tuple(unit_ids[at] for at in order[:most].tolist()), tuple(scores[:most].tolist())),
+            entities=ranked(ids, names + _ENTITY_TEXT * by_text, most),
+            linked=self._told(links),
         )
 
     def named(self, phrase: str) -> NamedEntities:
@@ -147,14 +146,80 @@ class Retriever:
         """Return id and title of entities by their places in the order of the corpus."""
         return [self._entities.select("entity_id", "title").row(place) for place in places]
 
-    def _rest_of(self, question: str, links: Sequence[Link]) -> str:
-        given = {
-            word
-            for link in links
-            if link.whole and link.weight > CLEARLY_NAMED
-            for word in words(self._graph.names[link.place])
-        }
-        return " ".join(word for word in words(question) if word not in given)
+    def following(
+        self,
+        question: str,
+        question_vector: QuestionVector = None,
+        mode: Mode = "hybrid",
+        links: Links | None = None,
+        prior: Scores | None = None,
+    ) -> Following:
+        """Return the question as it begins to be followed through the units, before any is taken.
+
+        Args:
+            question: the question.
+            question_vector: its unit vector [d] by the embedder of the tables; None: by words only.
+            mode: what the likeness of texts to the question rests on.
+            links: the names in it, where they are known.
+            prior: weight of each of :attr:`unit_ids`, as for :meth:`units`.
+        """
+        ranker = self._unit_ranker
+        vectors = ranker.vectors is not None and question_vector is not None and mode != "lexical"
+        read = read_question(
+            links or self._linker.link(question),
+            ranker.lexical.terms(question),
+            np.zeros(len(ranker.ids)) if vectors and mode == "vector" else ranker.lexical.scores(question),
+            ranker.scores(question, question_vector, "vector") if vectors else None,
+            self._graph,
+            self._reaching,
+        )
+        return Following(read, self._passages, self._weights, prior)
+
+    def _name_scores(self, following: Following, links: Links) -> Scores:
+        """How much the question is about each name: those in it, then those in the units that were taken."""
+        graph = self._graph
+        names = np.zeros(len(graph.names))
+        for unit, strength in zip(following.taken, following.strengths, strict=True):
+            within = np.array(list(self._passages.names(unit)), dtype=np.int64)
+            _, near, _ = graph.related.of_all(graph.subjects.of(unit))
+            boost = (1 + np.isin(within, near)) / 2
+            np.maximum.at(names, within, _IN_A_UNIT * strength * graph.rarity[within] * boost)
+        for link in links.found:
+            names[link.place] = max(names[link.place], link.sure)
+        return names
+
+    def linked(self, question: str) -> tuple[LinkedName, ...]:
+        """Return the names in a question and what each was taken for, in the order in which they stand there.
+
+        Args:
+            question: the question. Without entities or text units no name is looked for.
+        """
+        if self._entities.is_empty() or self._units.is_empty():
+            return ()
+        return self._told(self._linker.link(question))
+
+    def _told(self, links: Links) -> tuple[LinkedName, ...]:
+        text = links.words.text
+        found = [
+            LinkedName(text(one.start, one.end), None, None, "not linked", 0.0, 0.0, one.reason, one.start)
+            for one in links.unlinked
+        ]
+        told: Counter[tuple[int, int]] = Counter()
+        for link in sorted(links.found, key=lambda one: (-one.sure, -one.weight, one.place)):
+            told[link.start, link.end] += 1
+            if link.named or told[link.start, link.end] <= _MOST_TOLD:
+                found.append(self._told_of(link, text(link.start, link.end)))
+        return tuple(sorted(found, key=lambda one: one.start))
+
+    def _told_of(self, link: Link, text: str) -> LinkedName:
+        ids, name = self._entity_ids, self._graph.names[link.place]
+        entity_id = ids[link.place] if link.place < len(ids) else None
+        sure, weight = round(link.sure, 3), round(link.weight, 3)
+        return LinkedName(text, name, entity_id, link.how, sure, weight, link.reason, link.start)
+
+    @cached_property
+    def _entity_ids(self) -> list[str]:
+        return [] if self._entities.is_empty() else self._entities["entity_id"].to_list()
 
     @cached_property
     def _texts(self) -> list[str]:
@@ -183,11 +248,21 @@ class Retriever:
 
     @cached_property
     def _linker(self) -> NameLinker:
-        return NameLinker(self._graph.names, self.rarity)
+        return NameLinker(self._graph.names, self.rarity, self._graph.frequency.tolist())
 
     @cached_property
-    def _spreader(self) -> Spreader:
-        return Spreader(self._graph, self._texts, self._linker, self._spreading)
+    def _reaching(self) -> Reaching:
+        return Reaching(self._graph, self._units["text"].to_list())
+
+    @cached_property
+    def _passages(self) -> Passages:
+        vectors = self._unit_ranker.vectors
+        return Passages(self._texts, self._graph, self._linker, self._reaching, vectors)
+
+    @cached_property
+    def _weights(self) -> Scores:
+        direct, paths = self._how
+        return np.array([*(direct[name] for name in DIRECT), *(paths[name] for name in PATH)])
 
 
 def _in_order(frame: pl.DataFrame, key: str) -> pl.DataFrame:

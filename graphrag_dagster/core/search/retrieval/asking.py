@@ -1,0 +1,181 @@
+"""A question, read for retrieval: its words, the names in it, and how near each unit is to it."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from graphrag_dagster.core.ranks import Scores
+from graphrag_dagster.core.search.retrieval.lexical import Terms
+from graphrag_dagster.core.search.retrieval.linking import Link, Links
+from graphrag_dagster.core.search.retrieval.names import NameGraph
+from graphrag_dagster.core.search.retrieval.ranking import z_scores
+from graphrag_dagster.core.search.retrieval.reaching import Reaching
+from graphrag_dagster.core.search.retrieval.sentences import TermFinder
+from graphrag_dagster.core.search.retrieval.words import WordForms
+from graphrag_dagster.core.text.english_words import STOP_WORDS
+
+_RUN = 0.9
+_TINY = 1e-9
+
+
+@dataclass(frozen=True, slots=True)
+class Named:
+    """Something a question names, perhaps one of several of that name: how much each unit is about it
+    (``home``), and how surely it stands there (``mention``), 0–1; ``weight`` is how far retrieval goes by it.
+    """
+
+    home: Scores
+    mention: Scores
+    weight: float
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """What a question gives to go by.
+
+    Attributes:
+        words: likeness of each unit by words, 1 for the best.
+        meaning: the same by vectors, 0 for the average and below.
+        terms: the stems of the question.
+        present: which unit has which stem [stems, units].
+        counts: how much each stem counts.
+        other: the same without those of the names.
+        finder: finds the stems in texts.
+        named: what the question names.
+        partly: how much each unit is about what the question may name.
+        given: places of the names that the question names.
+        by_meaning: units are compared by vectors.
+    """
+
+    words: Scores
+    meaning: Scores
+    terms: Terms
+    present: NDArray[np.bool_]
+    counts: Scores
+    other: Scores
+    finder: TermFinder
+    named: tuple[Named, ...]
+    partly: Scores
+    given: frozenset[int]
+    by_meaning: bool
+
+    @property
+    def home(self) -> Scores:
+        """How much each unit is about anything that the question names."""
+        return best_of([one.home for one in self.named], len(self.words))
+
+    @property
+    def mention(self) -> Scores:
+        """The share of what the question names that stands in each unit."""
+        whole = sum(one.weight for one in self.named) or 1.0
+        found = np.zeros(len(self.words))
+        for one in self.named:
+            found += one.mention * (one.weight / whole)
+        return found
+
+
+def read_question(
+    links: Links,
+    terms: Terms,
+    words: Scores,
+    meaning: Scores | None,
+    graph: NameGraph,
+    reaching: Reaching,
+) -> Question:
+    """Read a question.
+
+    Args:
+        links: the names in it.
+        terms: its words.
+        words: score of each unit by words.
+        meaning: score of each unit by vectors; None: they do not count.
+        graph: the names and units.
+        reaching: where names lead.
+    """
+    size = len(words)
+    counts = terms.weights
+    named = [link for link in links.found if link.named]
+    own = {word for link in named for word in links.words.folded[link.start : link.end]}
+    asked = np.array(
+        [not any(word.startswith(stem[:-1]) for word in own) for stem in terms.stems], dtype=bool
+    )
+    partly = np.zeros(size)
+    for link in links.found:
+        if not link.named:
+            for unit, home in reaching.homes(link.place).items():
+                partly[unit] = max(partly[unit], link.sure * home)
+    return Question(
+        words=_of_best(words),
+        meaning=np.zeros(size) if meaning is None else _of_best(np.clip(z_scores(meaning), 0, None)),
+        terms=terms,
+        present=terms.present(),
+        counts=counts / max(float(counts.sum()), _TINY),
+        other=counts * asked / max(float((counts * asked).sum()), _TINY),
+        finder=TermFinder(terms.stems, counts),
+        named=(*_named(named, graph, reaching, size), *_runs(links, reaching, size)),
+        partly=partly,
+        given=frozenset(link.place for link in named),
+        by_meaning=meaning is not None,
+    )
+
+
+def best_of(scores: Sequence[Scores], size: int) -> Scores:
+    """Return the highest of several scores of each unit; zeros where there are none."""
+    found = np.zeros(size)
+    for one in scores:
+        np.maximum(found, one, out=found)
+    return found
+
+
+def _named(links: Sequence[Link], graph: NameGraph, reaching: Reaching, size: int) -> list[Named]:
+    of_span: dict[tuple[int, int], list[Link]] = {}
+    for link in sorted(links, key=lambda one: (one.start, one.place)):
+        of_span.setdefault((link.start, link.end), []).append(link)
+    found = []
+    for span in of_span.values():
+        home, mention = np.zeros(size), np.zeros(size)
+        for link in span:
+            for unit, strength in reaching.homes(link.place).items():
+                home[unit] = max(home[unit], link.sure * strength)
+            units = graph.mentions.of(link.place)
+            mention[units] = np.maximum(mention[units], link.sure)
+        mention = np.maximum(mention, (home > 0).astype(np.float64))
+        found.append(Named(home, mention, max(link.weight for link in span)))
+    return found
+
+
+def _runs(links: Links, reaching: Reaching, size: int) -> list[Named]:
+    """What units are about that the question writes as one name, though no name is spelled so."""
+    found = []
+    for start, end in _capital_runs(links.words):
+        if any(link.start <= start and end <= link.end and link.how == "exact" for link in links.found):
+            continue
+        about = reaching.about(links.words.folded[start:end])
+        if about:
+            home = np.zeros(size)
+            for unit, strength in about.items():
+                home[unit] = _RUN * strength
+            found.append(Named(home, (home > 0).astype(np.float64), 1.0))
+    return found
+
+
+def _capital_runs(found: WordForms) -> list[tuple[int, int]]:
+    """Rows of at least two words with capitals; words without meaning of their own may stand between."""
+    runs, start, last = [], None, 0
+    for at, word in enumerate(found.folded):
+        if found.capital(at) and not (found.begins[at] and word in STOP_WORDS):
+            start, last = (at if start is None else start), at
+        elif start is not None and word not in STOP_WORDS:
+            runs.append((start, last + 1))
+            start = None
+    if start is not None:
+        runs.append((start, last + 1))
+    return [(start, end) for start, end in runs if end - start > 1]
+
+
+def _of_best(scores: Scores) -> Scores:
+    best = float(scores.max(initial=0.0))
+    shares: Scores = scores / best if best > 0 else np.zeros_like(scores)
+    return shares

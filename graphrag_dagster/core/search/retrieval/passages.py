@@ -1,0 +1,148 @@
+"""The units of a corpus as a question is followed through them."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import log
+
+import numpy as np
+from numpy.typing import NDArray
+
+from graphrag_dagster.core.ranks import comparable
+from graphrag_dagster.core.search.retrieval.asking import Question
+from graphrag_dagster.core.search.retrieval.features import PATH
+from graphrag_dagster.core.search.retrieval.linking import NameLinker
+from graphrag_dagster.core.search.retrieval.lists import Places
+from graphrag_dagster.core.search.retrieval.names import NameGraph
+from graphrag_dagster.core.search.retrieval.reaching import Reaching
+from graphrag_dagster.core.search.retrieval.sentences import TermFinder, sentence_starts
+from graphrag_dagster.core.search.retrieval.vectors import Vectors
+from graphrag_dagster.core.search.retrieval.words import words
+
+_TINY = 1e-9
+
+
+@dataclass(frozen=True, slots=True)
+class _Reading:
+    """Where the sentences of a unit begin, and in which of them each name stands."""
+
+    starts: list[int]
+    names: dict[int, tuple[int, ...]]
+
+
+class Passages:
+    """Reads units when a question comes to them, and keeps what it read of those that led on.
+
+    Args:
+        texts: the units' texts.
+        graph: names and units.
+        linker: finds the graph's names in texts; what it finds in a unit adds to the unit's entities.
+        reaching: where names lead.
+        vectors: of the units [n, d], or None.
+    """
+
+    def __init__(
+        self,
+        texts: Sequence[str],
+        graph: NameGraph,
+        linker: NameLinker,
+        reaching: Reaching,
+        vectors: Vectors | None,
+    ) -> None:
+        self._texts = texts
+        self._graph = graph
+        self._linker = linker
+        self._reaching = reaching
+        self._vectors = vectors
+        self._read: dict[int, _Reading] = {}
+
+    def shares(self, finder: TermFinder, unit: int) -> list[float]:
+        """Return the share of the question that each sentence of a unit has."""
+        known = self._read.get(unit)
+        starts = known.starts if known else sentence_starts(self._texts[unit])
+        return finder.shares(self._texts[unit], starts)
+
+    def names(self, unit: int) -> dict[int, tuple[int, ...]]:
+        """Return the names that stand in a unit, each with the sentences in which it was found."""
+        return self._reading(unit).names
+
+    def alike(self, units: Sequence[int], others: Sequence[int]) -> NDArray[np.float64]:
+        """Return the cosine of each of some units to the nearest of others; 0 without vectors or others."""
+        if self._vectors is None or not others:
+            return np.zeros(len(units))
+        cosines = np.einsum("ud,od->uo", self._vectors[list(units)], self._vectors[list(others)])
+        nearest: NDArray[np.float64] = comparable(cosines.max(axis=1))
+        return nearest
+
+    def ways(self, question: Question, unit: int) -> tuple[Places, NDArray[np.float64]] | None:
+        """Return the units that the names in a unit lead to, and what speaks for each way [ways, PATH]."""
+        shares = self.shares(question.finder, unit)
+        near = self._near(question, unit)
+        size = len(self._texts)
+        units, home, stands, told = [], [], [], []
+        for name, sentences in self.names(unit).items():
+            if name in question.given:
+                continue
+            reach = self._reaching.of(name)
+            units.append(reach.units)
+            home.append(reach.home)
+            stands.append(reach.stands)
+            beside = max((shares[at] for at in sentences), default=0.0)
+            rare = log((size + 1) / (reach.spread + 1)) / log(size + 1)
+            told.append((len(reach.units), rare, reach.spread, beside, float(name in near)))
+        if not units:
+            return None
+        counts = np.array([one[0] for one in told], dtype=np.int64)
+        by_way = np.repeat(np.array(told)[:, 1:], counts, axis=0)
+        reached = np.concatenate(units)
+        others = reached != unit
+        kept = reached[others]
+        rest, rest_words = self._rest(question, unit, kept)
+        about, stands_there = np.concatenate(home)[others], np.concatenate(stands)[others]
+        rare, spread, beside, related = by_way[others].T
+        fewer = spread**-0.5
+        columns = {
+            "rare": rare,
+            "few": fewer**2,
+            "fewer": fewer,
+            "about": about,
+            "stands": stands_there,
+            "beside": beside,
+            "related": related,
+            "rest": rest,
+            "rest_words": rest_words,
+            "fewer_about": fewer * about,
+            "fewer_beside": fewer * beside,
+            "about_beside": about * beside,
+            "about_rest": about * rest,
+            "about_rest_words": about * rest_words,
+            "rare_about": rare * about,
+            "rare_stands": rare * stands_there,
+            "rare_rest_words": rare * rest_words,
+            "source": np.ones(len(kept)),
+        }
+        return kept, np.column_stack([columns[name] for name in PATH])
+
+    def _rest(self, question: Question, unit: int, reached: Places) -> tuple[NDArray[np.float64], ...]:
+        """How much of what a unit does not have of the question each reached unit has."""
+        missing = ~question.present[:, unit]
+        by_words = question.terms.sums(missing)
+        best = max(float(by_words.max(initial=0.0)), _TINY)
+        return (question.counts * missing) @ question.present[:, reached], by_words[reached] / best
+
+    def _near(self, question: Question, unit: int) -> set[int]:
+        """Names that have a relationship with what the question names, or with what the unit is about."""
+        anchors = np.union1d(self._graph.subjects.of(unit), sorted(question.given)).astype(np.int64)
+        _, near, _ = self._graph.related.of_all(anchors)
+        return set(near.tolist())
+
+    def _reading(self, unit: int) -> _Reading:
+        if unit not in self._read:
+            text = self._texts[unit]
+            starts = sentence_starts(text)
+            found: dict[int, list[int]] = {name: [] for name in self._graph.within.of(unit).tolist()}
+            for at, (start, end) in enumerate(zip(starts, [*starts[1:], len(text)], strict=True)):
+                for mention in self._linker.mentions(words(text[start:end])):
+                    for place in mention.places:
+                        found.setdefault(place, []).append(at)
+            self._read[unit] = _Reading(starts, {name: tuple(at) for name, at in sorted(found.items())})
+        return self._read[unit]

@@ -1,0 +1,217 @@
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from graphrag_dagster.core.search.retrieval.leads import LeadIndex, leads
+from graphrag_dagster.core.search.retrieval.lexical import LexicalIndex
+from graphrag_dagster.core.search.retrieval.lists import WeightedLists
+from graphrag_dagster.core.search.retrieval.names import NameGraph, name_graph
+from graphrag_dagster.core.search.retrieval.reaching import Reaching
+from graphrag_dagster.core.search.retrieval.retriever import Retriever
+from graphrag_dagster.core.search.retrieval.sentences import TermFinder, sentence_starts
+from graphrag_dagster.core.search.retrieval.words import WordRarity
+
+TRIPLE = st.tuples(st.integers(0, 4), st.integers(0, 6), st.floats(0, 1))
+FILMS = [
+    "Blood Street is a 1988 film directed by Leo Fong.",
+    "Leo Fong (born in Canton) is an actor and boxer.",
+    "Naked Tango is a film about a woman in Buenos Aires.",
+    "Jackie Kong makes films. Her nationality is American.",
+    "The nationality of film directors is a matter of law.",
+]
+PROSE = [
+    "That winter nobody came. It was Orrin Vask who had hired the diver of the Tallow.",
+    "The harbour froze, and the diver of another ship went home to his wife.",
+    "When the ice broke, Orrin Vask moved to Canton.",
+    "The mayor had moved to the hill years before, with a cook and two dogs.",
+    "A man who hired boats stood at the quay.",
+]
+
+
+@given(st.lists(TRIPLE, max_size=30), st.lists(st.integers(0, 4), max_size=6))
+def test_lists_hold_each_pair_once_with_its_largest_weight(triples, asked):
+    best: dict[int, dict[int, float]] = {}
+    for owner, value, weight in triples:
+        best.setdefault(owner, {})[value] = max(weight, best.get(owner, {}).get(value, 0))
+    owners, values, weights = (np.array([t[i] for t in triples]) for i in range(3))
+    lists = WeightedLists.of_pairs(5, owners.astype(np.int64), values.astype(np.int64), weights.astype(float))
+    for owner in range(5):
+        assert lists.of(owner).tolist() == sorted(best.get(owner, {}))
+    which, found, heavy = lists.of_all(np.array(asked, dtype=np.int64))
+    expected = [(i, v, w) for i, owner in enumerate(asked) for v, w in sorted(best.get(owner, {}).items())]
+    assert list(zip(which.tolist(), found.tolist(), heavy.tolist(), strict=True)) == expected
+
+
+def frames(
+    texts: list[str], entities: dict[str, list[int]], related: tuple[tuple[str, str], ...] = ()
+) -> tuple[pl.DataFrame, pl.DataFrame, pl.DataFrame]:
+    units = pl.DataFrame(
+        {
+            "text_unit_id": [f"u{at}" for at in range(len(texts))],
+            "human_readable_id": range(len(texts)),
+            "text": texts,
+            "position": [0] * len(texts),
+        }
+    )
+    rows = pl.DataFrame(
+        {
+            "entity_id": [f"e-{name}" for name in entities],
+            "human_readable_id": range(len(entities)),
+            "title": list(entities),
+            "description": [""] * len(entities),
+            "text_unit_ids": [[f"u{at}" for at in places] for places in entities.values()],
+        },
+        schema_overrides={"text_unit_ids": pl.List(pl.String)},
+    )
+    edges = pl.DataFrame(
+        [(f"e-{one}", f"e-{other}", 1.0) for one, other in related],
+        schema={"source_id": pl.String, "target_id": pl.String, "weight": pl.Float64},
+        orient="row",
+    )
+    return units, rows, edges
+
+
+def found(texts: list[str], entities: dict[str, list[int]], question: str, most: int = 2) -> list[int]:
+    ranking = Retriever(*frames(texts, entities)).local(question, most=most)
+    return [int(unit[1:]) for unit in ranking.units.ids]
+
+
+def graph_of(texts: list[str], entities: dict[str, list[int]], titles: dict[str, str]) -> NameGraph:
+    units, rows, edges = frames(texts, entities)
+    return name_graph(units, rows, edges, titles, WordRarity(texts))
+
+
+@pytest.mark.parametrize(
+    ("text", "about"),
+    [
+        ("The Blue Harbour is a film.", ("Blue Harbour",)),
+        ('"How to Eat" is a book.', ("How to Eat",)),
+        ("Leo D. Maloney (1888-1929) was an actor.", ("Leo D. Maloney",)),
+        ("Ernest Shaw (born 1975), better known as DJ Clue, is a singer.", ("Ernest Shaw", "DJ Clue")),
+        ("He was born in Canton.", ()),
+        ("In the morning it was cold.", ()),
+        ("nobody was there", ()),
+        ("Nothing ends this sentence", ()),
+        ("", ()),
+    ],
+)
+def test_what_a_text_begins_to_speak_of(text, about):
+    assert leads(text) == about
+
+
+@given(st.text(max_size=80))
+def test_any_text_may_begin_with_anything(text):
+    assert all(lead.strip() for lead in leads(text))
+
+
+def test_a_name_is_found_in_what_a_text_spells_with_more_words():
+    index = LeadIndex(
+        [["Nigella Lucy Lawson"], ["Leong Po-Chih"], ["Alexander B. H. Cox"], ["Lawson Bay"], []]
+    )
+    assert index.about(["nigella", "lawson"]) == {0: pytest.approx(2 / 3)}
+    assert index.about(["po", "chih", "leong"]) == {1: pytest.approx(0.8)}
+    assert index.about(["alex", "cox"]) == {2: pytest.approx(0.8 * 2 / 4)}
+    assert index.about(["bay", "nigella"]) == {}
+    assert set(index.about(["lawson"])) == {0, 3}
+    assert index.about([]) == {}
+
+
+def test_a_unit_is_about_its_title_and_its_first_subject():
+    graph = graph_of(FILMS, {"Leo Fong": [0, 1], "Canton": [1]}, {"u0": "Blood Street (film)", "u4": "Law"})
+    assert graph.names[:4] == ("Leo Fong", "Canton", "Blood Street", "Naked Tango")
+    assert "Law" in graph.names
+    home = dict(zip(graph.names, range(len(graph.names)), strict=True))
+    assert graph.home.weights_of(home["Blood Street"]).tolist() == [1.0]
+    assert graph.home.weights_of(home["Leo Fong"]).tolist() == [0.8]
+    assert graph.mentions.of(home["Leo Fong"]).tolist() == [0, 1]
+    assert graph.subjects.of(1).tolist() == [home["Leo Fong"]]
+
+
+def test_rows_that_lead_nowhere_are_left_out():
+    units, rows, edges = frames(["A text."], {"Leo": [0, 7]}, (("Leo", "Gone"),))
+    graph = name_graph(units, rows, edges, {}, WordRarity(["A text."]))
+    assert graph.within.of(0).tolist() == [0]
+    assert graph.related.of(0).tolist() == []
+
+
+def test_where_a_name_leads():
+    texts = ["Ana met Bo. Bo left.", "Then came Bo.", "Bo is a cook.", "Nothing."]
+    reach = Reaching(graph_of(texts, {"Bo": [0, 1, 2]}, {}), texts).of(0)
+    assert reach.units.tolist() == [0, 1, 2]
+    assert reach.home.tolist() == [0.3, 0.0, 0.8]
+    assert reach.stands.tolist() == [1, 1, 1]
+    assert reach.spread == 3
+
+
+def test_a_name_that_stands_everywhere_leads_only_where_it_is_at_home():
+    texts = [*["Then came Bo."] * 50, "Bo is a cook."]
+    reach = Reaching(graph_of(texts, {"Bo": list(range(51))}, {}), texts).of(0)
+    assert reach.units.tolist() == [50]
+    assert reach.spread == 51
+
+
+def test_each_sentence_has_its_share_of_the_question():
+    text = "Mr. Vask is happy. The harbours froze!\nNobody hired him."
+    starts = sentence_starts(text)
+    assert [text[start:][:4] for start in starts] == ["Mr. ", "Vask", "The ", "Nobo"]
+    stems = LexicalIndex([text]).terms("happiness of a harbour, hiring").stems
+    shares = TermFinder(stems, np.array([2.0, 1.0, 1.0])).shares(text, starts)
+    assert shares == [0, 0.5, 0.25, 0.25]
+    assert TermFinder([], np.zeros(0)).shares(text, starts) == [0, 0, 0, 0]
+
+
+def test_words_of_a_question_with_the_texts_that_have_them():
+    index = LexicalIndex(["red fox", "red hen", "wolf"])
+    terms = index.terms("Red hens, red zebra")
+    assert terms.stems == ("red", "hen", "zebra")
+    assert terms.present().tolist() == [[True, True, False], [False, True, False], [False] * 3]
+    assert terms.sums(np.array([True, True, True])) == pytest.approx(index.scores("red hens zebra"))
+    assert LexicalIndex([]).terms("red").present().shape == (1, 0)
+
+
+def test_a_film_leads_to_its_director_without_titles_or_relationships():
+    entities = {"Blood Street": [0], "Leo Fong": [0, 1], "Naked Tango": [2], "Jackie Kong": [3]}
+    assert found(FILMS, entities, "What is the nationality of the director of Blood Street?") == [0, 1]
+
+
+def test_in_prose_a_name_inside_a_passage_leads_to_another_that_it_is_not_about():
+    question = "Where did the man who hired the diver of the Tallow go?"
+    assert found(PROSE, {"Orrin Vask": [0, 2], "Tallow": [0], "Canton": [2]}, question) == [0, 2]
+    # Without the name nothing leads there.
+    assert found(PROSE, {"Tallow": [0]}, question)[1] != 2
+
+
+def test_both_sides_of_a_comparison_get_their_passages():
+    texts = [
+        "Ana Kell (born 1970) is a painter.",
+        "Ana Kell and her older sister opened the older gallery, older than Ana Kell says.",
+        "Ana Kell is older than her house, says the older Ana Kell.",
+        "Robert Bo Tarn is a cook.",
+        "Tarn is a small lake.",
+    ]
+    entities = {"Ana Kell": [0, 1, 2], "Bo Tarn": [3], "Tarn": [4]}
+    assert 3 in found(texts, entities, "Who is older, Ana Kell or Bo Tarn?")
+
+
+def test_nothing_asked_takes_nothing():
+    units, rows, edges = frames(FILMS, {"Leo Fong": [0, 1]})
+    following = Retriever(units, rows, edges).following("zebra")
+    order, scores = following.ranked(8)
+    assert following.taken == []
+    assert order.tolist() == [0, 1, 2, 3, 4]
+    assert np.isfinite(scores).all()
+
+
+@given(
+    st.lists(st.sampled_from(["Ana", "Bo", "Cy met", "Ana Kell", "film", "of"]), max_size=8),
+    st.integers(0, 9),
+)
+def test_every_unit_is_ranked_once_however_many_are_taken(question, steps):
+    units, rows, edges = frames(FILMS, {"Leo Fong": [0, 1], "Ana": [2], "Bo": [2, 3]}, (("Ana", "Bo"),))
+    following = Retriever(units, rows, edges).following(" ".join(question))
+    order, scores = following.ranked(steps)
+    assert sorted(order.tolist()) == [0, 1, 2, 3, 4]
+    assert (np.diff(scores) <= 0).all()
+    assert len(following.taken) <= steps
