@@ -47,7 +47,7 @@ def frame(table, rows):
 UNITS = frame(
     TEXT_CHUNKS,
     [
-        {"text_unit_id": f"u{9 - i}", "human_readable_id": i, "text": t}
+        {"text_unit_id": f"u{9 - i}", "human_readable_id": i, "document_id": f"d{i}", "text": t}
         for i, t in enumerate(PASSAGES.values())
     ],
 )

@@ -52,6 +52,7 @@ def frames(
             "text_unit_id": [f"u{at}" for at in range(len(texts))],
             "human_readable_id": range(len(texts)),
             "text": texts,
+            "document_id": [f"d{place}" for place in range(len(texts))],
             "position": [0] * len(texts),
         }
     )

@@ -56,17 +56,18 @@ def name_graph(
 
     Returns:
         names by the place of the entity, units by the place of the row. A name is at home in a unit whose
-        document's title it is (in the k-th unit of the document 1/k as much), or whose text begins with it as
-        its subject.
+        document's title it is, or whose text begins with it as its subject; in each of n units of a document
+        1/n as much, since a long document speaks of more than its title says.
     """
     unit_ids, texts = units["text_unit_id"].to_list(), units["text"].to_list()
     found, where = _mentions(entities, unit_ids)
     naming = _Naming(entities["title"].to_list())
     about = [_about(text, titles.get(unit_id, "")) for unit_id, text in zip(unit_ids, texts, strict=True)]
-    for unit, (unit_id, position) in enumerate(zip(unit_ids, units["position"], strict=True)):
-        naming.add(unqualified(titles.get(unit_id, "")), unit, 1 / (1 + position))
+    shares = units.select(1 / pl.len().over("document_id")).to_series()
+    for unit, (unit_id, share) in enumerate(zip(unit_ids, shares, strict=True)):
+        naming.add(unqualified(titles.get(unit_id, "")), unit, share)
         for lead in about[unit]:
-            naming.add(lead, unit, _LED)
+            naming.add(lead, unit, _LED * share)
     home, names = naming.home(), naming.names
     frequency = np.maximum(np.bincount(found, minlength=len(names)), 1)
     return NameGraph(

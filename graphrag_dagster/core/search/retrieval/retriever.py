@@ -13,6 +13,7 @@ from graphrag_dagster.core.ranks import Scores
 from graphrag_dagster.core.search.retrieval.asking import read_question
 from graphrag_dagster.core.search.retrieval.features import DIRECT, PATH
 from graphrag_dagster.core.search.retrieval.following import Following
+from graphrag_dagster.core.search.retrieval.fusion import fused
 from graphrag_dagster.core.search.retrieval.linked import LinkedName
 from graphrag_dagster.core.search.retrieval.linking import Link, Links, NameLinker
 from graphrag_dagster.core.search.retrieval.names import NameGraph, name_graph
@@ -126,7 +127,9 @@ class Retriever:
             return LocalRanking(units_alone, Ranking((), ()))
         links = self._linker.link(question)
         following = self.following(question, question_vector, mode, links, prior)
-        order, scores = following.ranked(_STEPS)
+        followed, _ = following.ranked(_STEPS)
+        likeness = self._unit_ranker.scores(question, question_vector, mode)
+        order, scores = fused(followed, likeness, self._length, prior)
         ids = self._entity_ids
         names = self._name_scores(following, links)[: len(ids)]
         by_text = _share(self._entity_ranker.scores(question, question_vector, mode))
@@ -241,6 +244,11 @@ class Retriever:
     def rarity(self) -> WordRarity:
         """How rare words are among the text units."""
         return WordRarity(self._texts)
+
+    @cached_property
+    def _length(self) -> float:
+        """How little of its document a unit is, 0 (all of it) to 1, on average."""
+        return 1 - self._units["document_id"].n_unique() / max(len(self._units), 1)
 
     @cached_property
     def _graph(self) -> NameGraph:
