@@ -3,7 +3,7 @@
 from typing import Any
 
 __version__ = "0.1.0"
-__all__ = ["GraphRagComponent", "Index", "__version__"]
+__all__ = ["Filters", "GraphRagComponent", "Index", "__version__"]
 
 
 def __getattr__(name: str) -> Any:
@@ -12,6 +12,10 @@ def __getattr__(name: str) -> Any:
         from graphrag_dagster.operations.asking.index import Index
 
         return Index
+    if name == "Filters":
+        from graphrag_dagster.core.search.filters import Filters
+
+        return Filters
     if name == "GraphRagComponent":
         from graphrag_dagster.component import GraphRagComponent
 

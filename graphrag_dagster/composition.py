@@ -39,15 +39,16 @@ def compose(
         group_prefix: before the name of every asset group.
     """
     where = places or Places()
-    warehouse, memory = Warehouse(path=where.warehouse), ReplyMemory(file=where.memory)
+    corpora, warehouse = CorpusStore(root=where.corpora), Warehouse(path=where.warehouse)
+    memory = ReplyMemory(file=where.memory)
     resources = {
-        resource_key("corpora"): CorpusStore(root=where.corpora),
+        resource_key("corpora"): corpora,
         resource_key("warehouse"): warehouse,
         resource_key("memory"): memory,
         resource_key("clustering"): ClusteringStart.configure_at_launch(),
         resource_key("scope"): EvaluationScope.configure_at_launch(),
         resource_key("language"): Language.configure_at_launch(
-            max_tokens=max_tokens, max_usd=max_usd, memory=memory
+            max_tokens=max_tokens, max_usd=max_usd, memory=memory, corpora=corpora
         ),
         IO_MANAGER: WarehouseIOManager(warehouse=warehouse),
     }

@@ -17,7 +17,7 @@ from graphrag_dagster.assets.evaluating.statistics import evaluation_statistics
 from graphrag_dagster.assets.evaluating.studies import extraction_study, window_answers, window_judgements
 from graphrag_dagster.assets.evaluating.themes import reason_themes
 from graphrag_dagster.assets.indexing.communities import community_hierarchy
-from graphrag_dagster.assets.indexing.corpus import corpus_documents, text_chunks
+from graphrag_dagster.assets.indexing.corpus import corpus_documents, said_of_documents, text_chunks
 from graphrag_dagster.assets.indexing.embeddings import (
     entity_embeddings,
     report_embeddings,
@@ -28,10 +28,11 @@ from graphrag_dagster.assets.indexing.graph import claims, entities, relationshi
 from graphrag_dagster.assets.indexing.publishing import published_results, published_snapshot
 from graphrag_dagster.assets.indexing.reports import reports
 from graphrag_dagster.assets.sql_models import SQL_ASSETS
-from graphrag_dagster.assets.usage import model_usage
+from graphrag_dagster.assets.usage import usage_of
 
-ASSETS: Sequence[AssetsDefinition] = (
+_MADE = (
     corpus_documents,
+    said_of_documents,
     text_chunks,
     extraction,
     entities,
@@ -57,6 +58,7 @@ ASSETS: Sequence[AssetsDefinition] = (
     window_answers,
     window_judgements,
     published_results,
-    model_usage,
     *SQL_ASSETS,
 )
+
+ASSETS: Sequence[AssetsDefinition] = (*_MADE, usage_of(_MADE))

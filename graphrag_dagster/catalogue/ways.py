@@ -12,10 +12,15 @@ from graphrag_dagster.errors import CatalogueError
 AUTO = "auto"
 #: Over the reports of a level, and around the entities of a question: what ``auto`` chooses from.
 GLOBAL, LOCAL = "global", "local"
+#: All text units, without a graph.
+SOURCES = "TS"
 #: With what the other ways of answering are compared.
 BASELINE = "SS"
 
-_TEXT_UNITS = ("corpus.documents", "corpus.text_chunks")
+_TEXT_UNITS = (
+    *("corpus.documents", "corpus.document_metadata", "corpus.document_periods"),
+    "corpus.text_chunks",
+)
 _GRAPH = ("graph.entities", "graph.relationships")
 _LEVELS = ("graph.community_levels",)
 _REPORTS = ("reports.community_reports", "reports.report_findings", "reports.report_references")
@@ -102,7 +107,8 @@ _SIZES = "graphrag_dagster.core.search.methods.sizes"
 _FORM = ("engine", "context_tokens", "response_type", "general_knowledge")
 _MAPPED = (*_FORM, "unit")
 _OVERVIEW = (*_MAPPED, "seed")
-_LOCAL = ("retrieval", "shares")
+_FOUND = ("retrieval", "soft_filters")
+_LOCAL = (*_FOUND, "shares")
 
 
 def at_level(level: int) -> Way:
@@ -178,12 +184,25 @@ WAYS = (
         f"{_SIZES}:one_call",
         brief="passages found by words and vectors",
         tables=(*_TEXT_UNITS, *_UNIT_VECTORS),
-        options=(*_MAPPED, "retrieval"),
+        options=(*_MAPPED, *_FOUND),
         uses_graph=False,
+    ),
+    Way(
+        "sql",
+        "counts, top lists, firsts and lasts, and groups, by a query over the tables that is shown",
+        f"{_METHODS}.sql.answering:sql",
+        f"{_SIZES}:queried",
+        brief="counts and lists by a query over the tables",
+        tasks=("query_writer",),
+        tables=(
+            *(*_TEXT_UNITS, *_GRAPH, *_LEVELS, *_RELEVANT),
+            *("graph.claims", "graph.community_members", "reports.community_reports"),
+        ),
+        options=("engine", "sql"),
     ),
     *map(at_level, range(4)),
     Way(
-        "TS",
+        SOURCES,
         "all source texts, summarised chunk by chunk (map and reduce)",
         f"{_METHODS}.global_search:global_search",
         f"{_SIZES}:whole",
@@ -211,3 +230,9 @@ def listed(ways: Iterable[Way]) -> str:
     methods = ", ".join(f"{one.name} ({one.brief or one.text})" for one in chosen if not one.condition)
     conditions = ", ".join(one.name for one in chosen if one.condition)
     return f"{methods}, or a condition of the paper: {conditions}"
+
+
+def deciding(option: str) -> str:
+    """Return in words which ways answer by an option of ``search``; what chooses among them is left out."""
+    names = [one.name for one in WAYS if option in one.options and one.name != AUTO]
+    return " and ".join([", ".join(names[:-1]), names[-1]] if names[1:] else names)

@@ -35,6 +35,53 @@ Level = Annotated[
         show_default=False,
     ),
 ]
+Documents = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--document",
+        help="Title, path, file name or id of a document to answer from; several times for any of several.",
+        metavar="NAME",
+        show_default=False,
+    ),
+]
+Folders = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--folder",
+        help="Folder of documents to answer from; several times for any of several.",
+        metavar="NAME",
+        show_default=False,
+    ),
+]
+DateFrom = Annotated[
+    str | None,
+    typer.Option(
+        "--from", help="First day or period of documents, such as 2019-07 or 'FY24 Q2'.", metavar="PERIOD"
+    ),
+]
+DateTo = Annotated[
+    str | None, typer.Option("--to", help="Last day or period of documents.", metavar="PERIOD")
+]
+Date = Annotated[
+    str | None, typer.Option("--date", help="Day or period of documents: --from and --to.", metavar="PERIOD")
+]
+Where = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--where",
+        help="Condition on metadata, such as 'year>=2020' or speaker=Anna; several times for all of several.",
+        metavar="KEY=VALUE",
+        show_default=False,
+    ),
+]
+Soft = Annotated[
+    bool | None,
+    typer.Option(
+        "--soft-filters/--no-soft-filters",
+        help="Favour documents and periods that the question names; default: the settings'.",
+        show_default=False,
+    ),
+]
 MaxUsd = Annotated[float | None, typer.Option(min=0, help="Stop before the run spends more US dollars.")]
 MaxTokens = Annotated[
     int | None, typer.Option(min=0, help="Stop before the run uses more tokens, in and out.")
@@ -140,12 +187,20 @@ def ask(
             help="Let a model add what it knows of the world, marked; default: the settings'.",
         ),
     ] = None,
+    document: Documents = None,
+    folder: Folders = None,
+    date_from: DateFrom = None,
+    date_to: DateTo = None,
+    date: Date = None,
+    where: Where = None,
+    soft: Soft = None,
     as_json: Json = False,
 ) -> None:
     """Answer a question with numbered sources: file, characters and the words there."""
-    from graphrag_dagster.cli.commands.asking import Asked, ask_corpus
+    from graphrag_dagster.cli.commands.asking import Asked, ask_corpus, filters_of
 
-    asked = Asked(question, method, level, response_type, general_knowledge)
+    filters = filters_of(document, folder, date_from, date_to, date, where, soft)
+    asked = Asked(question, method, level, response_type, general_knowledge, filters)
     ask_corpus(name, asked, as_json=as_json)
 
 
@@ -155,11 +210,19 @@ def trace(
     question: Annotated[str, typer.Argument(help="The question.", show_default=False)],
     method: Method = None,
     level: Level = None,
+    document: Documents = None,
+    folder: Folders = None,
+    date_from: DateFrom = None,
+    date_to: DateTo = None,
+    date: Date = None,
+    where: Where = None,
+    soft: Soft = None,
 ) -> None:
     """Answer a question, and show the tree from each sentence down to the words it rests on."""
-    from graphrag_dagster.cli.commands.asking import Asked, ask_corpus
+    from graphrag_dagster.cli.commands.asking import Asked, ask_corpus, filters_of
 
-    ask_corpus(name, Asked(question, method, level), as_json=False, tree=True)
+    filters = filters_of(document, folder, date_from, date_to, date, where, soft)
+    ask_corpus(name, Asked(question, method, level, filters=filters), as_json=False, tree=True)
 
 
 @app.command()

@@ -9,7 +9,9 @@ from graphrag_dagster.core.language.decomposing import ClaimDecomposer
 from graphrag_dagster.core.language.exploring import Explorer, ReportRater
 from graphrag_dagster.core.language.judging import AnswerJudge
 from graphrag_dagster.core.language.quality import QualityJudge
+from graphrag_dagster.core.language.querying import QueryWriter
 from graphrag_dagster.core.language.questioning import QuestionWriter
+from graphrag_dagster.core.language.supporting import SupportJudge
 from graphrag_dagster.core.language.tasks import (
     Answerer,
     ClaimExtractor,
@@ -111,12 +113,29 @@ class LlmEngine:
 
         return LlmReportRater(self._desk.chat("rater"), prompts)
 
+    def support_judge(self) -> SupportJudge:
+        """Who says whether words support statements; what the model cannot say is judged by words."""
+        from graphrag_dagster.core.language.embedders import shared_static
+        from graphrag_dagster.core.language.llm.supporting import LlmSupportJudge
+        from graphrag_dagster.core.search.support.by_words import JudgeByWords
+
+        limit = self._desk.reply_limit("support_judge")
+        chat, fallback = self._desk.chat("support_judge"), JudgeByWords(shared_static())
+        return LlmSupportJudge(chat, prompts, fallback=fallback, max_tokens=limit)
+
     def explorer(self) -> Explorer:
         """Who asks on from what was found."""
         from graphrag_dagster.core.language.llm.exploring import LlmExplorer
 
         limit = self._desk.reply_limit("explorer")
         return LlmExplorer(self._desk.chat("explorer"), prompts, max_tokens=limit // 2)
+
+    def query_writer(self) -> QueryWriter:
+        """Who writes queries over the tables of an index."""
+        from graphrag_dagster.core.language.llm.querying import LlmQueryWriter
+
+        limit = self._desk.reply_limit("query_writer")
+        return LlmQueryWriter(self._desk.chat("query_writer"), prompts, max_tokens=limit // 2)
 
     def question_writer(self, _themes: object) -> QuestionWriter:
         """Who writes questions, from the description of the corpus."""

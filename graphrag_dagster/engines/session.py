@@ -10,7 +10,9 @@ from graphrag_dagster.core.language.decomposing import ClaimDecomposer
 from graphrag_dagster.core.language.exploring import Explorer, ReportRater
 from graphrag_dagster.core.language.judging import AnswerJudge
 from graphrag_dagster.core.language.quality import QualityJudge
+from graphrag_dagster.core.language.querying import QueryWriter
 from graphrag_dagster.core.language.questioning import QuestionWriter
+from graphrag_dagster.core.language.supporting import SupportJudge
 from graphrag_dagster.core.language.tasks import (
     Answerer,
     ClaimExtractor,
@@ -33,10 +35,18 @@ if TYPE_CHECKING:
 
 
 class Session:
-    """The engines of the language tasks, as the settings choose them, on one account."""
+    """The engines of the language tasks, as the settings choose them, on one account.
+
+    Attributes:
+        settings: of the corpus.
+        listen: hears a model's answers as they come.
+        form: what is wished of answers; default: the settings'.
+    """
 
     def __init__(self, settings: CorpusSettings, account: Account) -> None:
-        self._settings = settings
+        self.settings = settings
+        self.listen: Callable[[str], None] | None = None
+        self.form: AnswerForm | None = None
         self._account = account
         self._desk = Desk(settings, account)
 
@@ -62,7 +72,7 @@ class Session:
 
     def claim_extractor(self) -> ClaimExtractor | None:
         """Who finds claims; None where they are not enabled."""
-        return self._who("claim_extractor") if self._settings.claims.enabled else None
+        return self._who("claim_extractor") if self.settings.claims.enabled else None
 
     def description_merger(self) -> DescriptionMerger:
         """Who joins descriptions."""
@@ -74,21 +84,15 @@ class Session:
         made: ReportWriter = self._who("report_writer")
         return made
 
-    def answerer(
-        self, listen: Callable[[str], None] | None = None, form: AnswerForm | None = None
-    ) -> Answerer:
+    def answerer(self) -> Answerer:
         """Who answers questions.
-
-        Args:
-            listen: hears a model's answer as it comes.
-            form: what is wished of the answer; default: the settings'.
 
         Raises:
             EngineError: the settings or the form ask for what only a model can give.
         """
-        own = self._settings.search
-        form = form or AnswerForm.checked(own.response_type, own.general_knowledge)
-        made: Answerer = self._who("answerer", listen, form)
+        own = self.settings.search
+        form = self.form or AnswerForm.checked(own.response_type, own.general_knowledge)
+        made: Answerer = self._who("answerer", self.listen, form)
         return made
 
     def rater(self) -> ReportRater:
@@ -99,6 +103,30 @@ class Session:
     def explorer(self) -> Explorer:
         """Who asks on from what was found."""
         made: Explorer = self._who("explorer")
+        return made
+
+    def support_judge(self) -> SupportJudge:
+        """Who says whether words support what is said.
+
+        Raises:
+            EngineError: a model is to say it, and the engine of the search is none.
+        """
+        from graphrag_dagster.core.language.embedders import shared_static
+        from graphrag_dagster.core.search.support.by_words import JudgeByWords
+
+        own = self.settings.search
+        if own.support == "nli":
+            from graphrag_dagster.core.language.entailment import shared_entailment
+
+            return shared_entailment(own.support_model or "")
+        if own.support == "words":
+            return JudgeByWords(shared_static())
+        made: SupportJudge | None = self._who("support_judge")
+        if made is None:
+            raise EngineError(
+                f"search.support is model, but the engine {self.settings.engine_of('search')} asks none; "
+                "set search.engine: llm, or search.support: words"
+            )
         return made
 
     def question_writer(self, themes: Sequence[str]) -> QuestionWriter:
@@ -126,10 +154,15 @@ class Session:
         made: QualityJudge | None = self._who("quality_judge")
         return made
 
+    def query_writer(self) -> QueryWriter | None:
+        """Who writes queries over tables; None without a model, since nothing else can."""
+        made: QueryWriter | None = self._who("query_writer")
+        return made
+
     def embedder(self) -> Embedder:
         """Who turns texts into vectors."""
-        kind = named(embedders(), self._settings.embeddings.embedder, "embedder")
-        made: Embedder = loaded(kind.factory)(self._settings, self._desk)
+        kind = named(embedders(), self.settings.embeddings.embedder, "embedder")
+        made: Embedder = loaded(kind.factory)(self.settings, self._desk)
         return made
 
     def usd_of(self, task: RoleName, use: Usage) -> float | None:
@@ -138,15 +171,15 @@ class Session:
             return 0.0
         from graphrag_dagster.model_calls.endpoint.chat import OpenAIChatModel
 
-        settings = self._settings.model.for_role(task)
+        settings = self.settings.model.for_role(task)
         price = price_of(settings, settings.name, OpenAIChatModel(settings).connection.url)
         return price.of(use.input_tokens, use.output_tokens) if price else None
 
     def still_uses(self, texts: Sequence[str]) -> None:
         """Note that the vectors of these texts are in use, also where none was asked for."""
-        own = self._settings.embeddings
-        if self._settings.embeds_at_endpoint and own.model:
-            namespace = self._settings.model.for_role("embed").namespace
+        own = self.settings.embeddings
+        if self.settings.embeds_at_endpoint and own.model:
+            namespace = self.settings.model.for_role("embed").namespace
             keys = [vector_key(own.model, namespace, text) for text in dict.fromkeys(texts)]
             self._account.replies.touch(keys, self._account.user)
 
@@ -157,9 +190,9 @@ class Session:
             EngineError: the chosen engine cannot do the task.
         """
         task = tasks()[name]
-        engine = named(engines(), self._settings.engine_of(task.section), "engine")
+        engine = named(engines(), self.settings.engine_of(task.section), "engine")
         if name in engine.does:
-            made = loaded(engine.factory)(self._settings, self._desk)
+            made = loaded(engine.factory)(self.settings, self._desk)
             return getattr(made, name)(*given)
         if task.model_only:
             return None

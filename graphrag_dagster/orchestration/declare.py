@@ -251,12 +251,9 @@ def _completed(made: Any, begin: float, tables: Sequence[Table]) -> Any:
         return made._replace(metadata={**(made.metadata or {}), "seconds": round(monotonic() - begin, 3)})
     by_name = {table.name: table for table in tables} if len(tables) > 1 else {made.output_name: tables[0]}
     version = data_version(by_name[made.output_name], made.value)
-    return Output(
-        made.value,
-        output_name=made.output_name,
-        metadata={**(made.metadata or {}), "seconds": round(monotonic() - begin, 3)},
-        data_version=version,
-    )
+    metadata = {**(made.metadata or {}), "seconds": round(monotonic() - begin, 3)}
+    with _beta_accepted():
+        return Output(made.value, output_name=made.output_name, metadata=metadata, data_version=version)
 
 
 def output(table: Table, frame: pl.DataFrame, **metadata: Any) -> Output[pl.DataFrame]:

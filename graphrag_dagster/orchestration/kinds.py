@@ -10,7 +10,7 @@ from dagster import AssetExecutionContext, Output
 
 from graphrag_dagster.catalogue.registry import kinds, stages
 from graphrag_dagster.resources.corpora import CorpusStore
-from graphrag_dagster.tables import Table
+from graphrag_dagster.tables import VECTOR, Table
 
 
 def for_its_kinds(function: Callable[..., Any], *tables: Table) -> Callable[..., Any]:
@@ -36,23 +36,25 @@ def for_its_kinds(function: Callable[..., Any], *tables: Table) -> Callable[...,
 
     def bound(arguments: tuple[Any, ...], named: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
         all_named = dict(zip(taken, arguments, strict=False)) | named
-        return all_named, {name: all_named[name] for name in given.parameters}
+        return all_named, {name: one for name, one in all_named.items() if name not in added}
 
     @wraps(function)
     def run(*arguments: Any, **named: Any) -> Any:
         all_named, own = bound(arguments, named)
-        return Output(tables[0].empty(), metadata=_NOTHING) if left_out(all_named) else function(**own)
+        return Output(_nothing(tables[0]), metadata=_NO_ROWS) if left_out(all_named) else function(**own)
 
     @wraps(function)
     def generate(*arguments: Any, **named: Any) -> Iterator[Any]:
         all_named, own = bound(arguments, named)
         yield from _empty(tables) if left_out(all_named) else function(**own)
 
-    taken = {
+    # First, since nothing may stand behind frames of any name.
+    needed = {
         "context": Parameter("context", _EITHER, annotation=AssetExecutionContext),
-        **given.parameters,
         "corpora": Parameter("corpora", _EITHER, annotation=CorpusStore),
     }
+    taken = {**needed, **given.parameters}
+    added = needed.keys() - given.parameters
     # Dagster reads off the function itself what it takes, and whether it gives one result or several.
     made: Callable[..., Any] = generate if isgeneratorfunction(function) else run
     made.__signature__ = given.replace(parameters=list(taken.values()))  # type: ignore[attr-defined]
@@ -60,9 +62,15 @@ def for_its_kinds(function: Callable[..., Any], *tables: Table) -> Callable[...,
 
 
 _EITHER = Parameter.POSITIONAL_OR_KEYWORD
-_NOTHING = {"dagster/partition_row_count": 0}
+_NO_ROWS = {"dagster/partition_row_count": 0}
 
 
 def _empty(tables: Sequence[Table]) -> Iterator[Output[pl.DataFrame]]:
     for table in tables:
-        yield Output(table.empty(), output_name=table.name, metadata=_NOTHING)
+        yield Output(_nothing(table), output_name=table.name, metadata=_NO_ROWS)
+
+
+def _nothing(table: Table) -> pl.DataFrame:
+    """No rows, as they are written: a vector has a length."""
+    vectors = [column.name for column in table.columns if column.type == VECTOR]
+    return table.empty().with_columns(pl.col(vectors).cast(pl.Array(pl.Float32, 1)))

@@ -3,7 +3,13 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from dagster import ConfigurableResource, DagsterLogManager, InitResourceContext, ResourceDependency
+from dagster import (
+    AssetExecutionContext,
+    ConfigurableResource,
+    DagsterLogManager,
+    InitResourceContext,
+    ResourceDependency,
+)
 from pydantic import Field
 
 from graphrag_dagster.catalogue.registry import named, stages
@@ -12,6 +18,7 @@ from graphrag_dagster.core.progress import Listener, listening
 from graphrag_dagster.engines.session import Session
 from graphrag_dagster.model_calls.memory.account import Account
 from graphrag_dagster.model_calls.memory.replies import Replies, User
+from graphrag_dagster.resources.corpora import CorpusStore
 from graphrag_dagster.resources.reply_memory import ReplyMemory
 from graphrag_dagster.settings import CorpusSettings
 
@@ -22,6 +29,7 @@ class Language(ConfigurableResource[None]):
     max_tokens: int | None = Field(default=None, ge=0, description="most tokens, in and out, of a run")
     max_usd: float | None = Field(default=None, ge=0, description="most US dollars of a run")
     memory: ResourceDependency[ReplyMemory]
+    corpora: ResourceDependency[CorpusStore]
 
     @contextmanager
     def yield_for_execution(self, context: InitResourceContext) -> Iterator[None]:
@@ -32,20 +40,31 @@ class Language(ConfigurableResource[None]):
         with listening(_RunLog(context.log)):
             yield self.create_resource(context)
 
-    def session(self, settings: CorpusSettings, *, corpus: str, asset: str, run_id: str) -> Session:
-        """Return the engines of a corpus as one asset uses them in one run.
+    def session(self, context: AssetExecutionContext, user: str) -> Session:
+        """Return the engines of the corpus that an asset is made of.
 
-        Nothing is loaded or called before a task runs.
+        Args:
+            context: of the run.
+            user: the name under which what the asset asks of models is booked.
 
         Raises:
             CatalogueError: no stage says that an asset of this name asks models.
         """
-        named({user: None for one in stages().values() for user in one.users}, asset, "user of models")
+        corpus = context.partition_key
+        return self.session_of(self.corpora.settings(corpus), User(corpus, user, context.run_id))
+
+    def session_of(self, settings: CorpusSettings, user: User) -> Session:
+        """Return the engines that settings choose; nothing is loaded or called before a task runs.
+
+        Raises:
+            CatalogueError: no stage says that an asset of this name asks models.
+        """
+        users = {name: None for one in stages().values() for name in one.users}
+        named(users, user.asset, "user of models")
         database, log = self.memory.database(), self.memory.usage_log()
-        before = log.of_run(corpus, run_id)
+        before = log.of_run(user.corpus, user.run_id)
         budget = Budget(self.max_tokens, self.max_usd, Amount(before.tokens, before.usd))
-        account = Account(User(corpus, asset, run_id), Replies(database), log, budget)
-        return Session(settings, account)
+        return Session(settings, Account(user, Replies(database), log, budget))
 
 
 class _RunLog(Listener):

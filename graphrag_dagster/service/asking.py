@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 from starlette.requests import Request
 
 from graphrag_dagster.core.search.context.answer import Answer
+from graphrag_dagster.core.search.filters import Filters
 from graphrag_dagster.errors import QuestionError
 from graphrag_dagster.service.guarding.errors import ClientGone, Refusal
 from graphrag_dagster.service.guarding.limits import Places
@@ -23,7 +24,7 @@ _T = TypeVar("_T")
 class Question:
     """What is asked; ``history`` are earlier questions with their answers, oldest first.
 
-    All but these are those of the corpus's settings where they are None.
+    All but these and ``filters`` are those of the corpus's settings where they are None.
     """
 
     text: str
@@ -32,6 +33,7 @@ class Question:
     history: tuple[tuple[str, str], ...] = ()
     response_type: str | None = None
     general_knowledge: bool | None = None
+    filters: Filters | None = None
 
 
 class AskDesk:
@@ -139,6 +141,7 @@ class Asking:
                 history=asked.history,
                 response_type=asked.response_type,
                 general_knowledge=asked.general_knowledge,
+                filters=asked.filters,
                 listen=self._tell,
             )
         # It is raised again where the answer is waited for, in another thread.

@@ -8,6 +8,7 @@ from typing import Protocol
 from anyio.to_thread import run_sync
 
 from graphrag_dagster.core.search.context.answer import Answer
+from graphrag_dagster.core.search.filters import Filters
 from graphrag_dagster.errors import GraphragError
 
 
@@ -27,6 +28,7 @@ class OpenIndex(Protocol):
         history: Sequence[tuple[str, str]] = (),
         response_type: str | None = None,
         general_knowledge: bool | None = None,
+        filters: Filters | None = None,
         listen: Callable[[str], None] | None = None,
     ) -> Answer:
         """Answer a question; ``history`` are earlier questions with their answers, oldest first."""

@@ -9,7 +9,11 @@ from graphrag_dagster.catalogue.ways import listed
 from graphrag_dagster.core.language.answer_form import KNOWLEDGE_MARK, LONGEST_RESPONSE_TYPE
 from graphrag_dagster.core.language.tasks import Engine, Usage
 from graphrag_dagster.core.search.context.answer import Answer, Call, ContextUse, Source, Statement
+from graphrag_dagster.core.search.context.queries import Query
+from graphrag_dagster.core.search.filters import Filters
 from graphrag_dagster.core.search.retrieval.linked import LinkedName
+from graphrag_dagster.core.search.scope.favour import Favoured
+from graphrag_dagster.core.search.scope.selecting import Scope
 
 METHODS = f"{listed(ways().values())}; default: as the settings of the corpus say"
 LEVELS = (
@@ -24,6 +28,7 @@ GENERAL_KNOWLEDGE = (
     f"a model may add what it knows of the world, each such sentence marked {KNOWLEDGE_MARK}; default: as "
     "the settings of the corpus say"
 )
+FILTERS = "which documents to answer from, and nothing else; default: all of the corpus"
 _METHOD_NAMES: list[JsonValue] = [None, *ways()]
 
 Text = Annotated[str, StringConstraints(strict=True)]
@@ -82,6 +87,7 @@ class AskBody(BaseModel):
         None, description=RESPONSE_TYPES, json_schema_extra={"maxLength": LONGEST_RESPONSE_TYPE}
     )
     general_knowledge: Annotated[bool, Field(strict=True)] | None = Field(None, description=GENERAL_KNOWLEDGE)
+    filters: Filters | None = Field(None, description=FILTERS)
     stream: Annotated[bool, Field(strict=True)] = Field(
         False, description="server-sent events: `delta` {text} …, then `answer`, or `error`"
     )
@@ -111,7 +117,15 @@ class AnswerBody(BaseModel):
     trace: tuple[Call, ...]
     usage: Usage
     seconds: float | None
+    query: Query | None
+    scope: Scope | None = Field(
+        description="what the answer was restricted to; pairs are the number inside, and of the corpus"
+    )
+    favoured: tuple[Favoured, ...] = Field(
+        description="documents that the question names, whose passages were favoured"
+    )
     calls: int
+    partly_supported: int
     unsupported: int
     general: int
 

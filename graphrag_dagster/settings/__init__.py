@@ -12,7 +12,8 @@ from pydantic import Field, ValidationError, model_validator
 
 from graphrag_dagster.catalogue.registry import embedders, engines, kinds, stage_of, stages, tasks, tasks_of
 from graphrag_dagster.catalogue.stages import KINDS
-from graphrag_dagster.catalogue.ways import AUTO, WAYS, listed
+from graphrag_dagster.catalogue.support import JudgeName
+from graphrag_dagster.catalogue.ways import AUTO, BASELINE, WAYS, deciding, listed
 from graphrag_dagster.core.files.limits import DEFAULT_LIMITS
 from graphrag_dagster.core.language.answer_form import KNOWLEDGE_MARK, LONGEST_RESPONSE_TYPE
 from graphrag_dagster.core.language.exemplars import MOST_EXAMPLES, ClaimExample, GraphExample, foreign_type
@@ -258,18 +259,31 @@ class SearchSettings(Section):
         AUTO, description=f"the way of answering unless the question says otherwise: {listed(WAYS)}"
     )
     level: Annotated[int, Field(ge=0, le=100)] = Field(
-        1, description="community level of global and dynamic, k of Ck"
+        1, description=f"community level of {deciding('level')}, k of Ck"
     )
     retrieval: Literal["hybrid", "vector", "lexical"] = Field(
-        "hybrid", description="how basic, local and drift find text units; SS is vectors only"
+        "hybrid",
+        description=f"how {deciding('retrieval')} find text units; {BASELINE} is vectors only",
     )
     shares: LocalShares = Field(default_factory=LocalShares)
     relevant_from: Annotated[int, Field(ge=1, le=5)] = Field(
-        1, description="dynamic: rating of 0 to 5 from which a report is relevant"
+        1, description=f"{deciding('relevant_from')}: rating of 0 to 5 from which a report is relevant"
     )
-    steps: Annotated[int, Field(ge=1, le=5)] = Field(2, description="drift: rounds of follow-up questions")
+    steps: Annotated[int, Field(ge=1, le=5)] = Field(
+        2, description=f"{deciding('steps')}: rounds of follow-up questions"
+    )
     follow_ups: Annotated[int, Field(ge=1, le=10)] = Field(
-        3, description="drift: most follow-up questions a round"
+        3, description=f"{deciding('follow_ups')}: most follow-up questions a round"
+    )
+    sql: Literal["templates", "model"] = Field(
+        "templates",
+        description=f"{deciding('sql')}: who makes the query: templates, or where none fits a model, for "
+        "which the engine must be one",
+    )
+    soft_filters: bool = Field(
+        True,
+        description="basic, local, drift: favour passages of the documents, periods, folders and places that "
+        "the question names",
     )
 
     engine: EngineName | None = Field(None, description="default: the corpus's engine")
@@ -286,11 +300,29 @@ class SearchSettings(Section):
         "list of 3-7 points; the extractive engine knows numbers of sentences or points only; default: as "
         "the prompts say",
     )
+    support: JudgeName = Field(
+        "words",
+        description="who judges whether the words that a statement cites support it: rules about words, "
+        "numbers, names and negations; a model for natural language inference on this machine (extra "
+        "sentence-transformers); or the model of the task judge",
+    )
+    support_model: str | None = Field(
+        None, description="for nli a folder, or the name of a cross-encoder on the hub; needed there"
+    )
     general_knowledge: bool = Field(
         False,
         description=f"a model may add what it knows of the world, each such sentence marked {KNOWLEDGE_MARK};"
         " the extractive engine has no such knowledge and refuses",
     )
+
+    @model_validator(mode="after")
+    def _nli_has_a_model(self) -> "SearchSettings":
+        if self.support == "nli" and not self.support_model:
+            raise ValueError(
+                "support is nli: name a cross-encoder for natural language inference in support_model, a "
+                "folder or one of the hub"
+            )
+        return self
 
 
 class CorpusSettings(Section):

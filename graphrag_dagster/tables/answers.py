@@ -1,5 +1,6 @@
 """The tables of answers."""
 
+from graphrag_dagster.catalogue.support import VERDICTS
 from graphrag_dagster.tables.declaration import ENGINE, Table, column, repaired
 
 _ANSWER = column("answer_id", "VARCHAR", "Answer", ref="answers.answers.answer_id")
@@ -23,7 +24,13 @@ ANSWERS = Table(
         column("refused", "BOOLEAN", "Nothing in the context was of use"),
         column("why", "VARCHAR", "Why the way was chosen, or what it saved", nullable=True),
         column("statements", "INTEGER", "Sentences of the answer"),
-        column("unsupported", "INTEGER", "Sentences that rest on no words of the documents"),
+        column(
+            "partly_supported",
+            "INTEGER",
+            "Sentences that the words they cite support in part; null in what was made before that was told",
+            nullable=True,
+        ),
+        column("unsupported", "INTEGER", "Sentences that no words of the documents support"),
         column("calls", "INTEGER", "Things asked of the answerer"),
         column("dropped", "INTEGER", "Partial answers without use"),
         column("removed_citations", "INTEGER", "Cited ids that were not in the context"),
@@ -33,6 +40,7 @@ ANSWERS = Table(
         column("context_tokens", "INTEGER", "Tokens of these rows"),
         column("snapshot", "VARCHAR", "Published index that was read"),
         column("options", "VARCHAR", "Hash of the settings that decide the answer"),
+        column("query", "VARCHAR", "Query whose rows it tells, with its parameters, as JSON", nullable=True),
     ),
 )
 
@@ -75,6 +83,30 @@ ANSWER_CONTEXTS = Table(
     ),
 )
 
+ANSWER_STATEMENTS = Table(
+    "answers",
+    "answer_statements",
+    "answers",
+    "Sentences of the answers, and whether the words they cite support them",
+    ("answer_id", "position"),
+    (
+        _ANSWER,
+        column("position", "INTEGER", "Place in the answer, 0…"),
+        column("text", "VARCHAR", "The sentence, without marks"),
+        column("citations", "INTEGER[]", "n of the marks [n] that hold for it"),
+        column("similarity", "DOUBLE", "0–1, to the nearest words that it cites"),
+        column(
+            "verdict",
+            "VARCHAR",
+            "Whether the words support it; null for general knowledge of a model",
+            nullable=True,
+            values=VERDICTS,
+        ),
+        column("score", "DOUBLE", "0–1, how probable it is that a person would say so", nullable=True),
+        column("reason", "VARCHAR", "Why it is not wholly supported", nullable=True),
+    ),
+)
+
 ANSWER_CITATIONS = Table(
     "answers",
     "answer_citations",
@@ -85,7 +117,10 @@ ANSWER_CITATIONS = Table(
         _ANSWER,
         column("number", "INTEGER", "n of the mark [n]"),
         column(
-            "kind", "VARCHAR", "What is cited", values=("report", "entity", "relationship", "claim", "source")
+            "kind",
+            "VARCHAR",
+            "What is cited",
+            values=("report", "entity", "relationship", "claim", "source", "row"),
         ),
         column("record_id", "VARCHAR", "Id of the cited row"),
         column("finding", "INTEGER", "Finding of the report, 0…; -1 for its summary", nullable=True),
@@ -103,5 +138,6 @@ ANSWER_CITATIONS = Table(
         column("end_char", "INTEGER", "One past their last character", nullable=True),
         column("quotation", "VARCHAR", "The words, verbatim", nullable=True),
         column("similarity", "DOUBLE", "0–1, to the nearest statement that cites them", nullable=True),
+        column("row", "VARCHAR", "The row that is cited: table, key and values, as JSON", nullable=True),
     ),
 )

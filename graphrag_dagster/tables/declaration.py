@@ -23,7 +23,9 @@ _POLARS_TYPES: Mapping[str, pl.DataType] = MappingProxyType(
         "BIGINT": pl.Int64(),
         "DOUBLE": pl.Float64(),
         "BOOLEAN": pl.Boolean(),
+        "DATE": pl.Date(),
         "VARCHAR[]": pl.List(pl.String()),
+        "INTEGER[]": pl.List(pl.Int32()),
         SPANS: pl.List(pl.Struct({"start": pl.Int32(), "end": pl.Int32()})),
     }
 )

@@ -2,6 +2,9 @@
 
 from graphrag_dagster.tables.declaration import ENGINE, SPANS, VECTOR, EngineNames, Table, column, repaired
 
+#: How days and periods are written.
+FORMS = ("day", "week", "month", "quarter", "half", "season", "fiscal", "year", "years")
+
 _UNIT = column("text_unit_id", "VARCHAR", "Text unit it came from", ref="corpus.text_chunks.text_unit_id")
 _ROUND = column("round", "INTEGER", "0 for the first reply, 1… for gleanings")
 _HUMAN = column("human_readable_id", "INTEGER", "Small number for citations, 0…")
@@ -70,6 +73,67 @@ DOCUMENTS = Table(
         column("characters", "INTEGER", "Length of the text in characters"),
         column("date", "VARCHAR", "Date as the file gives it", nullable=True),
         column("metadata", "VARCHAR", "Other columns or properties, as a JSON object"),
+    ),
+)
+
+_OF_DOCUMENT = column("document_id", "VARCHAR", "Document", ref="corpus.documents.document_id")
+
+DOCUMENT_METADATA = Table(
+    "corpus",
+    "document_metadata",
+    "corpus",
+    "What files say of their documents beside text, title, id and date: one row per value, typed, to filter by; "
+    "values inside others have keys with dots, items of lists a row each",
+    ("document_id", "key", "position"),
+    (
+        _OF_DOCUMENT,
+        column("key", "VARCHAR", "Column of a table-like file, or property of the front matter"),
+        column("position", "INTEGER", "Place among the values of the key, 0…"),
+        column(
+            "type",
+            "VARCHAR",
+            "What the value reads as",
+            values=("text", "number", "boolean", "date"),
+        ),
+        column("text", "VARCHAR", "The value as written; longer ones than 1,000 characters are left out"),
+        column("number", "DOUBLE", "The value as a number", nullable=True),
+        column("boolean", "BOOLEAN", "The value as true or false", nullable=True),
+        column("date_start", "DATE", "First day of the date or period that the value is", nullable=True),
+        column("date_end", "DATE", "Its last day", nullable=True),
+    ),
+)
+
+DOCUMENT_PERIODS = Table(
+    "corpus",
+    "document_periods",
+    "corpus",
+    "Days and periods that documents are of, as read from what is said of them; the first of a document is its own",
+    ("document_id", "position"),
+    (
+        _OF_DOCUMENT,
+        column("position", "INTEGER", "Place among those of the document, 0… in order of trust"),
+        column("period_start", "DATE", "First day"),
+        column("period_end", "DATE", "Last day"),
+        column(
+            "form",
+            "VARCHAR",
+            "How it is written; a fiscal year counts as the calendar year of its number",
+            values=FORMS,
+        ),
+        column(
+            "found_in",
+            "VARCHAR",
+            "Where it stands: the date or another value that the file gives, the title, the path, or the first "
+            "lines of the text",
+            values=("date", "metadata", "title", "path", "beginning"),
+        ),
+        column("words", "VARCHAR", "As it is written there"),
+        column(
+            "ambiguous",
+            "BOOLEAN",
+            "Day and month may be the other way round, as in 03/04/2019: taken as the other dates of the file "
+            "are, else day first",
+        ),
     ),
 )
 

@@ -44,8 +44,17 @@ def test_questions_are_answered_in_every_way_and_kept_while_nothing_changes(coas
     assert made.filter(pl.col("question") == "How do I bake bread?")["refused"].all()
     assert made.filter(~pl.col("refused"))["unsupported"].sum() == 0
     with warehouse.reading("coast") as reader:
-        for table in (tables.ANSWERS, tables.ANSWER_CONTEXTS, tables.ANSWER_CITATIONS):
+        for table in (
+            tables.ANSWERS,
+            tables.ANSWER_CONTEXTS,
+            tables.ANSWER_CITATIONS,
+            tables.ANSWER_STATEMENTS,
+        ):
             assert violations(reader, table) == []
+    said = warehouse.read(tables.ANSWER_STATEMENTS, "coast")
+    assert said.height == made["statements"].sum() > 0
+    assert set(said["verdict"]) == {"supported"}
+    assert said["citations"].list.len().min() == 1
     documents = dict(warehouse.read(tables.DOCUMENTS, "coast").select("document_id", "text").iter_rows())
     cited = warehouse.read(tables.ANSWER_CITATIONS, "coast")
     assert cited.height

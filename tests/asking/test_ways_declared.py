@@ -12,12 +12,11 @@ from graphrag_dagster.core.search.context.index import IndexSnapshot
 from graphrag_dagster.core.search.options import SearchOptions
 from graphrag_dagster.core.search.searcher import Searcher
 from graphrag_dagster.core.search.ways import known_way
-from graphrag_dagster.operations.asking.index import SessionEngines
 from graphrag_dagster.resources.published import SEARCHED
 from graphrag_dagster.settings import SearchSettings
 
-#: One of each kind that ``auto`` tells apart.
-QUESTIONS = ("Who led the Dockers Union?", "What are the main themes?")
+#: One of each kind that ``auto`` tells apart, and one that a query answers.
+QUESTIONS = ("Who led the Dockers Union?", "What are the main themes?", "How many people are there?")
 TABLES = {
     "documents": "corpus.documents",
     "text_chunks": "corpus.text_chunks",
@@ -28,6 +27,8 @@ TABLES = {
     "members": "graph.community_members",
     "claims": "graph.claims",
     "claim_records": "extraction.claims",
+    "metadata": "corpus.document_metadata",
+    "periods": "corpus.document_periods",
     "reports": "reports.community_reports",
     "findings": "reports.report_findings",
     "references": "reports.report_references",
@@ -68,7 +69,7 @@ def answers(
     searcher = Searcher(snapshot, options or SearchOptions(), index.searcher.count)
     told = []
     for question in QUESTIONS:
-        answer = searcher.answer(question, engines or SessionEngines(index._session()), method=way.name)
+        answer = searcher.answer(question, engines or index._session(), method=way.name)
         told.append({**answer.to_dict(), "seconds": None})
     return told
 
@@ -86,7 +87,7 @@ def only(snapshot: IndexSnapshot, declared: tuple[str, ...]) -> IndexSnapshot:
 
 
 def test_the_tables_of_a_snapshot_are_those_that_are_declared() -> None:
-    assert set(TABLES) == {one.name for one in fields(IndexSnapshot) if one.init}
+    assert {*TABLES, "queries"} == {one.name for one in fields(IndexSnapshot) if one.init} - {"restricted"}
     assert {table.full_name for table in SEARCHED} == set(TABLES.values())
     assert {name for way in WAYS for name in way.tables} == set(INDEX_TABLES) == set(TABLES.values())
     assert set(TABLES.values()) <= {table.full_name for table in tables.ALL_TABLES}
@@ -102,10 +103,10 @@ def test_other_tables_than_those_declared_change_no_answer(index: Index, way: Wa
 
 @pytest.mark.parametrize("way", WAYS, ids=lambda way: way.name)
 def test_a_way_needs_the_tasks_and_reads_the_options_that_it_declares(index: Index, way: Way) -> None:
-    engines = Noted(SessionEngines(index._session()))
+    engines = Noted(index._session())
     Read.read = set()
-    answers(index, replace(index.searcher.index), way, engines, Read())
-    assert engines.called - {"embedder"} == set(way.tasks)
+    answers(index, replace(index.searcher.index), way, engines, Read(sql="model"))
+    assert engines.called - {"embedder", "support_judge"} == set(way.tasks)
     assert Read.read == set(way.options) - OF_THE_ENGINE
     assert set(way.options) <= set(SearchSettings.model_fields)
 
@@ -120,5 +121,11 @@ def test_deeper_levels_are_ways_of_answering_too() -> None:
 @pytest.mark.parametrize("way", WAYS, ids=lambda way: way.name)
 def test_what_a_question_asks_is_told_beforehand_for_every_way(index: Index, way: Way) -> None:
     size = index.searcher.size(way.name)
+    if way.name == "sql":
+        assert (size.calls.high, size.input_tokens.high) == (0, 0)
+        size = index.searcher.with_options(SearchOptions(sql="model")).size(way.name)
+        assert 0 == size.calls.low < size.calls.expected < size.calls.high
+        assert 0 == size.input_tokens.low < size.input_tokens.expected < size.input_tokens.high
+        return
     assert 1 <= size.calls.low <= size.calls.expected <= size.calls.high
     assert 0 < size.input_tokens.low <= size.input_tokens.expected <= size.input_tokens.high

@@ -1,4 +1,5 @@
 import random
+import warnings
 from pathlib import Path
 
 import dagster as dg
@@ -8,8 +9,10 @@ from hypothesis import strategies as st
 
 from graphrag_dagster import tables
 from graphrag_dagster.cli.output.running import run_job
+from graphrag_dagster.composition import compose
 from graphrag_dagster.definitions import defs
-from graphrag_dagster.orchestration.declare import data_version
+from graphrag_dagster.orchestration.declare import data_version, table_asset
+from graphrag_dagster.orchestration.partitions import CORPUS
 
 TABLE = tables.TEXT_UNIT_EMBEDDINGS
 DATA_VERSION = "dagster/data_version"
@@ -68,3 +71,17 @@ def test_every_asset_of_an_index_has_one_and_a_second_run_the_same(coast: Path, 
     second = versions()
     assert {key for key in first if first[key] != second[key]} <= accounts
     assert len(set(first.values())) > len(first) - len(accounts) - 4
+
+
+def test_nobody_who_makes_a_table_hears_what_dagster_calls_beta(home: Path) -> None:
+    @table_asset(tables.FILES, code_version="1")
+    def files() -> dg.Output[pl.DataFrame]:
+        return dg.Output(tables.FILES.empty())
+
+    resources = compose().resources or {}
+    with dg.DagsterInstance.ephemeral() as instance, warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        instance.add_dynamic_partitions(CORPUS.name or "", ["coast"])
+        (home / "corpora" / "coast").mkdir()
+        assert dg.materialize([files], partition_key="coast", resources=resources, instance=instance).success
+    assert [one.message for one in told if issubclass(one.category, dg.BetaWarning | dg.PreviewWarning)] == []

@@ -1,14 +1,16 @@
 """How ``ask`` and ``trace`` show what an answer rests on."""
 
 import re
+from dataclasses import replace
 
 import pytest
 
 from graphrag_dagster.cli.commands.asking import answer_tree, print_answer
 from graphrag_dagster.cli.output.console import OUT
 from graphrag_dagster.core.search.context.answer import Answer, Source, Statement
+from graphrag_dagster.core.search.context.queries import Query
 from graphrag_dagster.core.search.retrieval.linked import LinkedName
-from graphrag_dagster.core.text.evidence import Triple, Words
+from graphrag_dagster.core.text.evidence import Row, Triple, Words
 
 WORDS = Words(
     "d1", "The [strike]", "news/s.md", "u1", 3, 37, "Hanna Quill led\nthe [b]Dockers[/b].", after=" So."
@@ -21,12 +23,23 @@ ANSWER = Answer(
         Source(2, "relationship", "x1", "Hanna — Union", evidence=TRIPLE),
         Source(3, "entity", "e1", "Hanna"),
     ),
-    statements=(Statement("She did.", (1, 2, 3), 0.5, supported=True),),
+    statements=(Statement("She did.", (1, 2, 3), 0.5, "supported", 0.5),),
     linked=(
         LinkedName("Hana", "Hanna", "e1", "near spelling", 0.72, 0.4),
         LinkedName("[Ulm]", None, None, "not linked", 0.0, 0.0, "no entity or document is called so", 3),
     ),
 )  # fmt: skip
+DOUBTFUL = replace(
+    ANSWER,
+    statements=(
+        Statement(
+            "She did [so].", (1,), 0.5, "partly", 0.4, "the name [Ida] does not stand in the cited words"
+        ),
+        Statement("She did it " + "again and " * 20, (), 0.0, "not", 0.0, "it cites nothing"),
+        Statement("She did.", (1,), 1.0, "supported", 1.0),
+        Statement("Unions strike.", (), 0.0, None, general=True),
+    ),
+)
 REMARK = "(extracted; no words were found that name both ends)"
 
 
@@ -60,3 +73,60 @@ def test_the_tree_leads_to_what_a_statement_rests_on(
         "[2] relationship “Hanna — Union” x1", "text unit u2", "b/staff.csv, row 4", f"Hanna – Union: She led it {REMARK}",
         "[3] entity “Hanna” e1",
     ]  # fmt: skip
+
+
+def test_statements_that_are_not_supported_are_printed_with_the_reason(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    print_answer(DOUBTFUL)
+    lines = capsys.readouterr().out.splitlines()
+    first = lines.index("partly supported: “She did [so].” the name [Ida] does not stand in the cited words")
+    assert lines[first + 1].startswith("not supported: “She did it again and")
+    assert lines[first + 1].endswith("…” it cites nothing")
+    assert len(lines[first + 1]) < 140
+    assert lines[first + 2] == "of 4 statements 1 not supported and 1 partly supported by the words they cite"
+    print_answer(ANSWER)
+    assert "supported" not in capsys.readouterr().out
+
+
+def test_the_tree_says_what_is_supported(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(OUT, "_width", 400)
+    OUT.print(answer_tree(DOUBTFUL))
+    told = capsys.readouterr().out
+    assert "She did [so]. partly supported the name [Ida] does not stand" in told
+    assert "not supported it cites nothing" in told
+    assert "She did. supported 1.00" in told
+    assert "Unions strike. general knowledge" in told
+
+
+COUNTED = Answer(
+    "How many [people]?", "sql", None, "Counted: people: 2 [1]", "extractive",
+    sources=(Source(1, "row", "d1", "The [strike]", evidence=Row("corpus.documents", "d1", "The [strike]", {"n": 2, "p": "a [b]"})),),
+    statements=(Statement("Counted: people: 2", (1,), 1.0, "supported", 1.0),),
+    query=Query("entities", "Counted: people", "select n[1]\nfrom t", {"types": ["PERSON"]}),
+)  # fmt: skip
+
+
+def test_a_query_is_printed_below_its_rows(capsys: pytest.CaptureFixture[str]) -> None:
+    print_answer(COUNTED)
+    lines = [line.rstrip() for line in capsys.readouterr().out.splitlines()]
+    assert "By a query over the tables of the index; no model was asked." in lines
+    first = lines.index("[1] corpus.documents “The [strike]” row d1")
+    assert lines[first + 1 : first + 6] == [
+        "    n 2, p a [b]", "", "select n[1]", "from t", '-- {"types": ["PERSON"]}',
+    ]  # fmt: skip
+
+
+def test_the_tree_has_the_query_and_the_row(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(OUT, "_width", 200)
+    OUT.print(answer_tree(COUNTED))
+    lines = [re.sub(r"^[│├└─\s]+", "", line).rstrip() for line in capsys.readouterr().out.splitlines()]
+    assert lines[lines.index("query") + 1] == "select n[1]"
+    assert lines[lines.index("[1] row “The [strike]” d1") + 1 :] == [
+        "corpus.documents, row d1",
+        "n 2, p a [b]",
+    ]

@@ -147,14 +147,19 @@ def test_prompts_concern_the_stages_that_send_them() -> None:
 
 
 def test_what_follows_a_stage_is_the_rest_of_the_index() -> None:
-    assert following([]) == []
-    assert following(["answers"]) == []
-    assert following(["reports", "graph"]) == list(stages_made("index")[2:])
+    assert following([], "documents") == []
+    assert following(["answers"], "documents") == []
+    assert following(["reports", "graph"], "documents") == list(stages_made("index")[2:])
 
 
 def test_every_setting_is_placed() -> None:
     """A new section must say which stage it concerns, or that it concerns none."""
-    placed = {"model", "engine", *(section for one in declared_stages().values() for section in one.sections)}
+    placed = {
+        "model",
+        "engine",
+        "kind",
+        *(section for one in declared_stages().values() for section in one.sections),
+    }
     # A profile counts by the keys that it sets.
     none = {"publishing", "schedule", "profile"}
     assert set(CorpusSettings.model_fields) <= placed | none

@@ -117,6 +117,7 @@ def corpus(home: Path) -> Path:
 def index(home: Path, corpora: Path | None = None) -> tuple[int, str]:
     """Extract the corpus into its file; gives the units taken over, and why not more."""
     warehouse, memory = Warehouse(path=str(home / "{corpus}.duckdb")), ReplyMemory()
+    store = CorpusStore(root=str(corpora or home / "corpora"))
     with dg.DagsterInstance.ephemeral() as instance:
         instance.add_dynamic_partitions("corpus", ["coast"])
         run = dg.materialize(
@@ -124,11 +125,11 @@ def index(home: Path, corpora: Path | None = None) -> tuple[int, str]:
             partition_key="coast",
             instance=instance,
             resources={
-                "graphrag_corpora": CorpusStore(root=str(corpora or home / "corpora")),
+                "graphrag_corpora": store,
                 "graphrag_warehouse": warehouse,
                 "graphrag_io_manager": WarehouseIOManager(warehouse=warehouse),
                 "graphrag_memory": memory,
-                "graphrag_language": Language(memory=memory),
+                "graphrag_language": Language(memory=memory, corpora=store),
             },
         )
     (made,) = (

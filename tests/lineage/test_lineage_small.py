@@ -7,7 +7,9 @@ import pytest
 
 from graphrag_dagster import tables
 from graphrag_dagster.core.lineage.steps import Step
-from graphrag_dagster.core.text.evidence import Triple
+from graphrag_dagster.core.search.context.answer import Answer, Source
+from graphrag_dagster.core.search.records import AnswerRows
+from graphrag_dagster.core.text.evidence import Row, Triple
 from graphrag_dagster.errors import QuestionError, WarehouseError
 from graphrag_dagster.operations.asking.lineage import impact, why
 from graphrag_dagster.resources.warehouse import Warehouse
@@ -285,6 +287,19 @@ def test_a_cited_relationship_without_words_is_shown_as_a_triple(
     assert code == 0
     told = "a/one.txt: Bob – Cy: BOB and CY (extracted; no words were found that name both ends)"
     assert told in " ".join(out.replace("│", " ").split())
+
+
+def test_a_cited_row_is_shown_with_its_values(tmp_path: Path) -> None:
+    made = with_tables(tmp_path / "warehouse", *ROWS)
+    rows = AnswerRows("s", "o")
+    evidence = Row("corpus.documents", "d1abc", "One", {"title": "One", "n": 2})
+    rows.add(0, "Who?", "sql", Answer("Who?", "sql", None, "Two [1]", "extractive", sources=(Source(1, "row", "d1abc", "One", evidence=evidence),)))  # fmt: skip
+    frame = tables.ANSWER_CITATIONS.frame(rows.rows()[-1])
+    (known,) = made.read(tables.ANSWER_CITATIONS, "people").to_dicts()
+    made.write(tables.ANSWER_CITATIONS, "people", frame.with_columns(answer_id=pl.lit(known["answer_id"])))
+    _, cited, _ = why(made, "people", "answer", "Who saw Cy?").steps
+    assert list(cited.all_evidence()) == [evidence]
+    assert frame["document_id"].to_list() == ["d1abc"]
 
 
 def test_what_would_go_without_the_first_document(warehouse: Warehouse) -> None:

@@ -135,16 +135,16 @@ def test_general_knowledge_is_marked_and_neither_supported_nor_unsupported(
         answer = nearest(LlmAnswerer(model_of(endpoint), prompts, form=AnswerForm(general_knowledge=allowed)))
     assert answer.text.count("[LLM: verify]") == 2
     assert "1998 [1]." in answer.text
-    told = {one.text.strip(" ."): (one.general, one.supported) for one in answer.statements}
+    told = {one.text.strip(" ."): (one.general, one.verdict) for one in answer.statements}
     if not allowed:
         assert not answer.general
         return
     assert told == {
-        "Quays are built of stone": (True, False),
-        "Some float": (True, False),
-        FIRST.strip("."): (False, True),
-        "They sink": (False, False),
-        "They rise": (True, False),
+        "Quays are built of stone": (True, None),
+        "Some float": (True, None),
+        FIRST.strip("."): (False, "supported"),
+        "They sink": (False, "not"),
+        "They rise": (True, None),
     }
     assert (answer.general, answer.unsupported) == (3, 1)
     assert answer.to_dict()["general"] == 3

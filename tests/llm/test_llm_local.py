@@ -83,7 +83,7 @@ def test_statements_are_traced_to_words_or_marked(asked: Callable[..., Any]) -> 
     answer, (body,) = asked(told)
     assert answer.engine == "llm"
     assert answer.removed_citations == 2
-    assert [one.supported for one in answer.statements] == [True, False, False]
+    assert [one.verdict for one in answer.statements] == ["supported", "not", "not"]
     assert answer.statements[0].similarity > 0.5
     first = answer.sources[0]
     assert first.evidence.quotation == "Hanna Quill led the Dockers Union."

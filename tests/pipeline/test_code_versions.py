@@ -26,6 +26,8 @@ SUBJECTS = subjects()
 CALLED = {
     "corpus/files": "core/files/globs.py:matches",
     "corpus/documents": "core/readers/pdf_layout.py:paragraphs",
+    "corpus/document_metadata": "core/text/values.py:value_of",
+    "corpus/document_periods": "core/text/periods/period.py:season",
     "corpus/text_chunks": "core/text/sentences.py:sentence_spans",
     "extraction/gleaned_entities": "core/language/extractive/names/runs.py:find_runs",
     "extraction/gleaned_relationships": "core/language/extractive/relations.py:find_relations",
@@ -59,6 +61,7 @@ CALLED = {
     "answers/answer_costs": "core/search/records.py:AnswerRows.add",
     "answers/answer_contexts": "core/search/context/chunks.py:fill",
     "answers/answer_citations": "core/search/context/citing.py:cite",
+    "answers/answer_statements": "core/search/support/differences.py:differences",
     "answers/options": "operations/asking/index.py:options_of",
     "evaluation/judgements": "core/evaluation/judging_run.py:judge_answers",
     "evaluation/themes": "core/language/llm/evaluation/theming.py:read_themes",

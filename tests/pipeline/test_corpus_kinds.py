@@ -25,7 +25,7 @@ from graphrag_dagster.resources.warehouse import Warehouse
 from graphrag_dagster.settings import load_settings, parse_settings
 from support.corpora import write_corpus
 
-TEXT = {"corpus", "extraction"}
+TEXT = {"corpus", "extraction", "embeddings"}
 
 
 @pytest.fixture
@@ -73,13 +73,14 @@ def test_status_names_stages_of_the_kind_only(home: Path) -> None:
 def test_what_is_not_for_a_kind_does_not_run_and_leaves_empty_tables(home: Path) -> None:
     ran: list[str] = []
 
-    @table_asset(tables.TEXT_CHUNKS, code_version="1")
-    def text_chunks() -> dg.Output[pl.DataFrame]:
-        ran.append("text_chunks")
-        return dg.Output(tables.TEXT_CHUNKS.empty())
+    @table_asset(tables.TEXT_UNIT_EMBEDDINGS, code_version="1")
+    def text_units() -> dg.Output[pl.DataFrame]:
+        ran.append("text_units")
+        vectors = pl.col("vector").cast(pl.Array(pl.Float32, 3))
+        return dg.Output(tables.TEXT_UNIT_EMBEDDINGS.empty().with_columns(vectors))
 
     @table_asset(
-        tables.COMMUNITIES, code_version="1", ins={"units": dg.AssetIn(key=["corpus", "text_chunks"])}
+        tables.COMMUNITIES, code_version="1", ins={"units": dg.AssetIn(key=["embeddings", "text_units"])}
     )
     def communities(corpora: CorpusStore, units: pl.DataFrame) -> dg.Output[pl.DataFrame]:
         ran.append(f"communities beside {units.height} of {len(corpora.names())} corpora")
@@ -102,12 +103,12 @@ def test_what_is_not_for_a_kind_does_not_run_and_leaves_empty_tables(home: Path)
         write_corpus(home / "corpora", name, "kind: toys\n" if name == "toys" else "")
         with dg.DagsterInstance.ephemeral() as instance:
             instance.add_dynamic_partitions(CORPUS.name or "", [name])
-            wanted = [text_chunks, communities, files]
+            wanted = [text_units, communities, files]
             assert dg.materialize(wanted, partition_key=name, resources=resources, instance=instance).success
-        for table in (tables.TEXT_CHUNKS, tables.FILES, tables.DOCUMENTS, tables.COMMUNITIES):
+        for table in (tables.TEXT_UNIT_EMBEDDINGS, tables.FILES, tables.DOCUMENTS, tables.COMMUNITIES):
             assert Warehouse().read(table, name).is_empty()
     beside = "communities beside 0 of"
-    texts = {"text_chunks", f"{beside} 1 corpora", "files of texts in texts.duckdb"}
+    texts = {"text_units", f"{beside} 1 corpora", "files of texts in texts.duckdb"}
     assert (set(ran[:3]), ran[3:]) == (texts, [f"{beside} 2 corpora"])
 
 
@@ -120,3 +121,17 @@ def test_a_kind_that_there_is_not_is_an_error_that_lists_those_there_are(tmp_pat
     (tmp_path / "corpus.yaml").write_text("kind: toys\n", encoding="utf-8")
     with pytest.raises(SettingsError, match=r"line 1.*kind.*'documents'"):
         load_settings(tmp_path)
+
+
+@pytest.mark.usefixtures("two_kinds")
+@pytest.mark.parametrize(("kind", "rows"), [("documents", 3), ("toys", 0)])
+def test_frames_of_any_name_are_given_to_what_is_for_the_kind(home: Path, kind: str, rows: int) -> None:
+    def read(context: dg.AssetExecutionContext, **frames: pl.DataFrame) -> dg.Output[pl.DataFrame]:
+        (only,) = frames.values()
+        return dg.Output(only)
+
+    write_corpus(home / "corpora", "coast", f"kind: {kind}\n")
+    context = dg.build_asset_context(partition_key="coast")
+    given = pl.DataFrame({"text": ["A", "B", "C"]})
+    made = for_its_kinds(read, tables.CLAIMS)(context, corpora=CorpusStore(), text_chunks=given)
+    assert made.value.height == rows

@@ -10,6 +10,7 @@ from graphrag_dagster.cli.output.running import run_job
 from graphrag_dagster.core.search.methods.global_search import global_search
 from graphrag_dagster.core.text.tokens import get_tokenizer
 from graphrag_dagster.errors import EndpointError, WarehouseError
+from graphrag_dagster.model_calls.memory.replies import User
 from graphrag_dagster.operations.asking.snapshot import open_snapshot
 from graphrag_dagster.resources.corpora import CorpusStore
 from graphrag_dagster.resources.language import Language
@@ -67,7 +68,9 @@ def test_a_model_does_every_task_and_nothing_twice(made: int, endpoint: Scripted
 @pytest.mark.usefixtures("modelled")
 def test_a_question_is_answered_with_citations_that_resolve() -> None:
     settings = CorpusStore().settings("coast")
-    session = Language(memory=ReplyMemory()).session(settings, corpus="coast", asset="ask", run_id="question")
+    session = Language(memory=ReplyMemory(), corpora=CorpusStore()).session_of(
+        settings, User("coast", "ask", "question")
+    )
     answer = global_search(
         asked_of(
             open_snapshot(Warehouse(), "coast"),

@@ -20,6 +20,7 @@ from graphrag_dagster.orchestration.dagster_instance import instance
 from graphrag_dagster.resources.published import published
 from graphrag_dagster.resources.reply_memory import ReplyMemory
 from graphrag_dagster.resources.warehouse import Warehouse
+from support.corpora import write_corpus
 from support.endpoint import ScriptedEndpoint
 from support.gone import erase_and_publish, index_unpublished, traces
 
@@ -71,6 +72,22 @@ def test_an_edited_document_leaves_no_byte_of_what_was_edited_out(enter: Enter) 
     run_job("coast")
     purge()
     assert traces(home) == {}
+
+
+def test_what_was_said_of_a_removed_document_leaves_no_byte(home: Path) -> None:
+    folder = write_corpus(home / "corpora")
+    front = "---\nOstrellin keeper: Zentholm\ndate: 1871-05-04\n---\n"
+    (folder / "said.md").write_text(f"{front}Selma Dray met Hanna Quill.")
+    run_job("coast")
+    warehouse = Warehouse()
+    assert warehouse.read(tables.DOCUMENT_METADATA, "coast")["text"].to_list() == ["Zentholm"]
+    assert "1871-05-04" in warehouse.read(tables.DOCUMENT_PERIODS, "coast")["words"]
+    (folder / "said.md").unlink()
+    run_job("coast")
+    purge()
+    assert traces(home) == {}
+    assert warehouse.read(tables.DOCUMENT_METADATA, "coast").is_empty()
+    assert "1871-05-04" not in warehouse.read(tables.DOCUMENT_PERIODS, "coast")["words"]
 
 
 def test_the_last_documents_leave_no_byte(enter: Enter) -> None:

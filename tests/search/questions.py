@@ -8,6 +8,7 @@ from graphrag_dagster.core.search.asked import Asked
 from graphrag_dagster.core.search.context.index import IndexSnapshot
 from graphrag_dagster.core.search.context.support import Support
 from graphrag_dagster.core.search.options import SearchOptions
+from graphrag_dagster.core.search.support.by_words import JudgeByWords
 from graphrag_dagster.core.search.ways import level_read, way_of
 
 
@@ -26,8 +27,14 @@ class Given:
     def explorer(self) -> Any:
         return self.engines["explorer"]
 
+    def query_writer(self) -> Any:
+        return self.engines.get("query_writer")
+
     def embedder(self) -> Any:
         return self.engines["embedder"]
+
+    def support_judge(self) -> Any:
+        return self.engines.get("support_judge", JudgeByWords())
 
 
 def asked_of(

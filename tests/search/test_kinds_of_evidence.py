@@ -63,7 +63,9 @@ def test_a_relationship_without_words_rests_on_itself_and_supports_nothing(index
         "b/staff.csv, row 3: Orrin Vask – Selma Dray: He employs her (extracted; no words were found that name both ends)"
     )
     assert source.similarity is None
-    assert [(one.supported, one.similarity) for one in made.statements] == [(False, 0.0)]
+    assert [(one.verdict, one.similarity, one.reason) for one in made.statements] == [
+        ("not", 0.0, "no words of the documents were found for what it cites")
+    ]
 
 
 def test_what_is_no_relationship_or_was_read_from_no_known_unit_rests_on_nothing(
@@ -80,7 +82,7 @@ def test_a_citation_has_its_words_as_a_row_and_no_words_of_a_triple(index: Index
     (triple,) = cited(index).sources
     words = Source(2, "source", "u", "Doc", evidence=PASSAGE.words(0, 8), similarity=1.0)
     rows.add(0, "Why?", "local", Answer("Why?", "local", None, "So [1][2].", "llm", sources=(triple, words)))
-    frame = tables.ANSWER_CITATIONS.frame(rows.rows()[-1])
+    frame = tables.ANSWER_CITATIONS.frame(rows.rows()[3])
     columns = ("record_id", "text_unit_id", "document_id", "start_char", "end_char", "quotation")
     assert frame.select(columns).rows() == [
         ("t1", None, None, None, None, None),

@@ -7,7 +7,10 @@ from dataclasses import dataclass, field
 from graphrag_dagster.core.language.answer_form import AnswerForm
 from graphrag_dagster.core.language.tasks import Usage
 from graphrag_dagster.core.search.context.answer import Answer, Source
-from graphrag_dagster.core.text.evidence import Triple, Words
+from graphrag_dagster.core.search.context.queries import Query
+from graphrag_dagster.core.search.filters import Filters
+from graphrag_dagster.core.search.ways import way_of
+from graphrag_dagster.core.text.evidence import Row, Triple, Words
 from graphrag_dagster.core.text.passages import Passage
 from graphrag_dagster.errors import CorpusError, EndpointError, QuestionError, SettingsError, WarehouseError
 from graphrag_dagster.operations.asking.index import EntityHit, ReportText
@@ -28,6 +31,8 @@ TRIPLE = Triple(
     *("x1", "e1", "Hanna Quill", "She led it", "e2", "Dockers Union"),
     *("d1", "strike", "news/strike.md", None, "u1"),
 )
+ROW = Row("corpus.documents", "d1", "strike", {"title": "strike", "row": None, "n": 2})
+QUERY = Query("documents_naming", "Counted: documents", "select 1", {"entities": ["e1"]})
 
 
 @dataclass
@@ -47,13 +52,17 @@ class FaultyIndex:
         history: Sequence[tuple[str, str]] = (),
         response_type: str | None = None,
         general_knowledge: bool | None = None,
+        filters: Filters | None = None,
         listen: Callable[[str], None] | None = None,
     ) -> Answer:
         plan = self.library
         plan.asked.append((question, method, level, tuple(history)))
         plan.wished.append((response_type, general_knowledge))
+        plan.filters.append(filters)
         if not question.strip():
             raise QuestionError("ask a question with words in it")
+        if method:
+            way_of(method)
         AnswerForm.checked(response_type, bool(general_knowledge))
         if level == "C9":
             raise QuestionError("there is no level C9; there are: C0, C1")
@@ -71,7 +80,14 @@ class FaultyIndex:
         finally:
             plan.running -= 1
         return Answer(
-            question, method or "local", None, TEXT, "llm", sources=plan.sources, usage=Usage(2, 70, 9)
+            question,
+            method or "local",
+            None,
+            TEXT,
+            "llm",
+            sources=plan.sources,
+            usage=Usage(2, 70, 9),
+            query=plan.query,
         )
 
     def search_entities(self, query: str, limit: int = 10) -> list[EntityHit]:
@@ -101,10 +117,12 @@ class FaultyLibrary:
     pause: float = 0.0
     error: Exception | None = None
     sources: tuple[Source, ...] = (SOURCE,)
+    query: Query | None = None
     open_seconds: float = 0.0
     opened: list[str] = field(default_factory=list)
     asked: list[tuple[str, str | None, str | None, tuple[tuple[str, str], ...]]] = field(default_factory=list)
     wished: list[tuple[str | None, bool | None]] = field(default_factory=list)
+    filters: list[Filters | None] = field(default_factory=list)
     running: int = 0
     gate: threading.Event = field(default_factory=threading.Event)
     between: threading.Event = field(default_factory=threading.Event)

@@ -46,7 +46,7 @@ def test_the_document_tells_kinds_of_evidence_apart() -> None:
     schemas = APP.openapi()["components"]["schemas"]
     union, _ = schemas["Source"]["properties"]["evidence"]["anyOf"]
     assert union["discriminator"]["propertyName"] == "kind"
-    for kind, name in (("words", "Words"), ("triple", "Triple")):
+    for kind, name in (("words", "Words"), ("triple", "Triple"), ("row", "Row")):
         assert union["discriminator"]["mapping"][kind] == f"#/components/schemas/{name}"
         assert schemas[name]["properties"]["kind"]["const"] == kind
         assert "kind" in schemas[name]["required"]

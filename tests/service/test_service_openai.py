@@ -8,9 +8,10 @@ from pathlib import Path
 import openai
 import pytest
 from openai import OpenAI
-from served import PIECES, SOURCE, TEXT, TRIPLE, FaultyLibrary, serving
+from served import PIECES, QUERY, ROW, SOURCE, TEXT, TRIPLE, FaultyLibrary, serving
 
-from graphrag_dagster.core.search.context.answer import QUOTATIONS, Answer
+from graphrag_dagster.core.search.context.answer import QUERIED, QUOTATIONS, Answer
+from graphrag_dagster.core.search.filters import Filters
 from graphrag_dagster.service.guarding.settings import ServiceSettings
 from graphrag_dagster.service.openai.chat_text import MarkFilter, headed, without_sources
 
@@ -46,8 +47,9 @@ def test_a_chat_is_answered_with_listed_sources(client: OpenAI, library: FaultyL
         messages=messages,  # type: ignore[arg-type]
         temperature=0.2,
         max_tokens=5,
-        extra_body={"session": "7"},
+        extra_body={"session": "7", "filters": {"folders": ["news"]}},
     )
+    assert library.filters == [Filters(folders=("news",))]
     assert library.asked == [("Who led\nthem?", "local", None, (("Who struck?", "The dockers. [1]"),))]
     assert told.choices[0].message.content == LISTED
     assert told.choices[0].finish_reason == "stop"
@@ -64,6 +66,18 @@ def test_what_rests_on_no_words_says_so(client: OpenAI, library: FaultyLibrary) 
         "- [1] news/strike.md: Hanna Quill – Dockers Union: She led it (extracted; no words were found that name both ends)\n"
         "- [2] The strike"
     )
+
+
+def test_a_query_stands_below_the_rows_and_is_no_part_of_the_next_turn(
+    client: OpenAI, library: FaultyLibrary
+) -> None:
+    library.sources, library.query = (replace(SOURCE, kind="row", evidence=ROW),), QUERY
+    told = client.chat.completions.create(model="coast:sql", messages=ASKED)  # type: ignore[arg-type]
+    text = told.choices[0].message.content or ""
+    assert text.partition("Sources:\n\n")[2] == (
+        '- [1] corpus.documents: title strike, row –, n 2\n\n```sql\nselect 1\n-- {"entities": ["e1"]}\n```'
+    )
+    assert without_sources(f"{QUERIED}\n\n{text}") == TEXT
 
 
 @pytest.mark.parametrize("pieces", [(), PIECES])

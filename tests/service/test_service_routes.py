@@ -7,9 +7,10 @@ from pathlib import Path
 
 import pytest
 from fastapi.testclient import TestClient
-from served import SOURCE, TRIPLE, FaultyLibrary
+from served import QUERY, ROW, SOURCE, TRIPLE, FaultyLibrary
 
 from graphrag_dagster.core.search.context.answer import Answer
+from graphrag_dagster.core.search.filters import Filters
 from graphrag_dagster.errors import EndpointError, EngineError, SettingsError
 from graphrag_dagster.service.guarding.settings import ServiceSettings, token_from_environment
 from graphrag_dagster.service.http.app import make_app
@@ -64,7 +65,7 @@ def test_a_real_corpus_is_asked_and_its_sources_are_read(coast: Path) -> None:
 
 
 def test_the_answer_is_told_whole() -> None:
-    told = {*(f.name for f in fields(Answer)), "calls", "unsupported", "general"}
+    told = {*(f.name for f in fields(Answer)), "calls", "partly_supported", "unsupported", "general"}
     assert set(AnswerBody.model_fields) == told
 
 
@@ -72,18 +73,49 @@ def test_what_is_asked_reaches_the_index(client: TestClient, library: FaultyLibr
     history = [{"question": "Who struck?", "answer": "The dockers."}]
     body = {"question": "Who led them?", "method": "local", "level": "C0", "history": history}
     body |= {"response_type": "single sentence", "general_knowledge": True}
+    body["filters"] = {"folders": ["news"], "date_from": "2014", "where": ["year>=2014"], "soft": False}
     answer = client.post(ASK, json=body).raise_for_status().json()
     assert library.asked == [("Who led them?", "local", "C0", (("Who struck?", "The dockers."),))]
     assert library.wished == [("single sentence", True)]
+    assert library.filters == [
+        Filters(folders=("news",), date_from="2014", where=("year>=2014",), soft=False)
+    ]
     assert answer["usage"] == {"calls": 2, "input_tokens": 70, "output_tokens": 9, "repaired": 0}
     assert answer["sources"][0]["evidence"]["path"] == "news/strike.md"
 
 
+@pytest.mark.parametrize(
+    "filters", [{"folder": ["news"]}, {"documents": "strike"}, {"soft": "no"}, {"where": [1]}, ["strike"]]
+)
+def test_a_filter_that_is_none_is_not_dropped_in_silence(
+    client: TestClient, library: FaultyLibrary, filters: object
+) -> None:
+    told = client.post(ASK, json={"question": "Who led them?", "filters": filters})
+    assert told.status_code == 422
+    assert "filters" in told.json()["error"]["message"]
+    assert library.asked == []
+
+
+def test_a_real_corpus_is_asked_with_filters(coast: Path) -> None:
+    with client_of(None) as client:
+        body = {"question": "Who led the Dockers Union?", "filters": {"folders": ["news"]}}
+        answer = client.post(ASK, json=body).raise_for_status().json()
+        assert {source["evidence"]["path"] for source in answer["sources"]} == {"news/strike.md"}
+        assert answer["scope"]["documents"] == [2, 4]
+        wrong = client.post(ASK, json={**body, "filters": {"where": ["speaker=Anna"]}})
+        assert wrong.status_code == 400
+        assert "no document has a value 'speaker'" in wrong.json()["error"]["message"]
+
+
 def test_each_kind_of_evidence_is_told_whole(client: TestClient, library: FaultyLibrary) -> None:
     bare = replace(SOURCE, number=3, evidence=None)
-    library.sources = (SOURCE, replace(SOURCE, number=2, kind="relationship", evidence=TRIPLE), bare)
+    row = replace(SOURCE, number=4, kind="row", evidence=ROW)
+    library.sources = (SOURCE, replace(SOURCE, number=2, kind="relationship", evidence=TRIPLE), bare, row)
+    library.query = QUERY
     answer = client.post(ASK, json={"question": "Who led them?"}).raise_for_status().json()
-    words, triple, nothing = (source["evidence"] for source in answer["sources"])
+    words, triple, nothing, row_told = (source["evidence"] for source in answer["sources"])
+    assert row_told == asdict(ROW) | {"kind": "row"}
+    assert answer["query"] == asdict(QUERY)
     assert words == asdict(SOURCE)["evidence"] | {"kind": "words"}
     assert triple == asdict(TRIPLE) | {"kind": "triple"}
     assert nothing is None

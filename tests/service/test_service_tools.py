@@ -14,8 +14,9 @@ import anyio
 import httpx2 as httpx
 import pytest
 from mcp import Client, StdioServerParameters, stdio_client
-from served import SOURCE, TEXT, TRIPLE, FaultyLibrary, serving
+from served import QUERY, ROW, SOURCE, TEXT, TRIPLE, FaultyLibrary, serving
 
+from graphrag_dagster.core.search.filters import Filters
 from graphrag_dagster.service.backend import Backend
 from graphrag_dagster.service.guarding.settings import ServiceSettings
 from graphrag_dagster.service.tools.mcp_server import make_server
@@ -60,13 +61,16 @@ def test_tools_give_structured_results(library: FaultyLibrary) -> None:
         listed = (await client.call_tool("list_corpora", {})).structured_content
         assert listed == {"corpora": [{"name": n, "version": "snapshot 1"} for n in library.known]}
         wishes = {"response_type": "list of 3 points", "general_knowledge": False}
-        asked = {**QUESTION, "method": "local", **wishes}
+        filters = {"documents": ["strike"], "date_to": "2015"}
+        asked = {**QUESTION, "method": "local", **wishes, "filters": filters}
         answer = (await client.call_tool("ask", asked)).structured_content
         assert answer is not None
         assert answer["text"] == TEXT
         assert answer["sources"][0]["evidence"]["text_unit_id"] == "u1"
         assert library.asked == [(QUESTION["question"], "local", None, ())]
         assert library.wished == [("list of 3 points", False)]
+        assert library.filters == [Filters(documents=("strike",), date_to="2015")]
+        assert "folder" in await error_of(client, "ask", **QUESTION, filters={"folder": ["news"]})
         for tool, key in (("read_report", "report_id"), ("read_source", "text_unit_id")):
             value = {"report_id": "r1", "text_unit_id": "u1"}[key]
             read = (await client.call_tool(tool, {"corpus": "coast", key: value})).structured_content
@@ -81,7 +85,13 @@ def test_tools_give_structured_results(library: FaultyLibrary) -> None:
 
 def test_each_kind_of_evidence_is_given_to_the_caller(library: FaultyLibrary) -> None:
     bare = replace(SOURCE, number=3, evidence=None)
-    library.sources = (SOURCE, replace(SOURCE, number=2, evidence=TRIPLE), bare)
+    library.sources = (
+        SOURCE,
+        replace(SOURCE, number=2, evidence=TRIPLE),
+        bare,
+        replace(SOURCE, number=4, evidence=ROW),
+    )
+    library.query = QUERY
 
     async def use(client: Client) -> None:
         answer = (await client.call_tool("ask", QUESTION)).structured_content
@@ -90,7 +100,9 @@ def test_each_kind_of_evidence_is_given_to_the_caller(library: FaultyLibrary) ->
             asdict(SOURCE)["evidence"],
             asdict(TRIPLE),
             None,
+            asdict(ROW),
         ]
+        assert answer["query"] == asdict(QUERY)
 
     in_memory(library, use)
 

@@ -17,6 +17,7 @@ from graphrag_dagster.tables import (
     ANSWER_CITATIONS,
     ANSWER_CONTEXTS,
     ANSWER_COSTS,
+    ANSWER_STATEMENTS,
     ANSWERS,
     QUESTIONS,
 )
@@ -32,7 +33,7 @@ _DECIDING = {
     "replies",
     "namespace",
 }
-_TABLES = (ANSWERS, ANSWER_COSTS, ANSWER_CONTEXTS, ANSWER_CITATIONS)
+_TABLES = (ANSWERS, ANSWER_COSTS, ANSWER_CONTEXTS, ANSWER_CITATIONS, ANSWER_STATEMENTS)
 
 
 @table_assets(
@@ -54,11 +55,10 @@ def answers(
     from graphrag_dagster.operations.asking.question_list import answer_list
 
     corpus = context.partition_key
-    settings = corpora.settings(corpus)
     index = Index.open(corpus, corpora=corpora, warehouse=warehouse)
-    session = language.session(settings, corpus=corpus, asset="answers", run_id=context.run_id)
+    session = language.session(context, "answers")
     known = {table: warehouse.read_if_present(table, corpus) for table in _TABLES}
-    made = answer_list(questions, known, index, session, settings, options_hash(settings))
+    made = answer_list(questions, known, index, session, options_hash(session.settings))
     for table, frame in made.frames.items():
         shown = {}
         if table is ANSWERS:
@@ -66,6 +66,7 @@ def answers(
                 **counts(frame, "method"),
                 "kept": made.kept,
                 "refused": int(frame["refused"].sum()),
+                "partly_supported_statements": int(frame["partly_supported"].sum()),
                 "unsupported_statements": int(frame["unsupported"].sum()),
                 "removed_citations": int(frame["removed_citations"].sum()),
                 "answering_seconds": round(made.seconds, 3),

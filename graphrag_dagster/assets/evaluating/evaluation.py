@@ -43,17 +43,14 @@ _NO_JUDGE = "no model judges (evaluation.engine is extractive); nothing else can
 def judgements(
     context: AssetExecutionContext,
     answers: pl.DataFrame,
-    corpora: CorpusStore,
     language: Language,
     scope: EvaluationScope,
 ) -> Output[pl.DataFrame]:
     """Every pair of answers compared by a model, by every criterion, in replicates (paper §4.1.3)."""
     from graphrag_dagster.core.evaluation.judging_run import judge_answers
 
-    settings = corpora.settings(context.partition_key)
-    session = language.session(
-        settings, corpus=context.partition_key, asset="judgements", run_id=context.run_id
-    )
+    session = language.session(context, "judgements")
+    settings = session.settings
     judge = session.answer_judge()
     if judge is None or answers["method"].n_unique() < 2:
         why = _NO_JUDGE if judge is None else "there are not two ways of answering to compare"
@@ -80,7 +77,6 @@ def judgements(
 def answer_claims(
     context: AssetExecutionContext,
     answers: pl.DataFrame,
-    corpora: CorpusStore,
     language: Language,
     scope: EvaluationScope,
 ) -> Iterator[Output[pl.DataFrame]]:
@@ -88,12 +84,9 @@ def answer_claims(
     from graphrag_dagster.core.evaluation.claims.claim_rows import claim_rows
     from graphrag_dagster.core.language.decomposing import AnswerText
 
-    settings = corpora.settings(context.partition_key)
-    session = language.session(
-        settings, corpus=context.partition_key, asset="answer_claims", run_id=context.run_id
-    )
+    session = language.session(context, "answer_claims")
     decomposer = session.claim_decomposer()
-    chosen = _sampled(answers, settings, scope)
+    chosen = _sampled(answers, session.settings, scope)
     texts = [AnswerText(question, text) for question, text in chosen.select("question", "text").iter_rows()]
     sentences, claims = claim_rows(
         chosen["answer_id"].to_list(), decomposer.decompose(texts), decomposer.engine
@@ -133,7 +126,6 @@ def quality(
     answers: pl.DataFrame,
     answer_contexts: pl.DataFrame,
     questions: pl.DataFrame,
-    corpora: CorpusStore,
     language: Language,
     warehouse: Warehouse,
     scope: EvaluationScope,
@@ -143,8 +135,8 @@ def quality(
     from graphrag_dagster.operations.asking.snapshot import open_snapshot
 
     corpus = context.partition_key
-    settings = corpora.settings(corpus)
-    session = language.session(settings, corpus=corpus, asset="quality", run_id=context.run_id)
+    session = language.session(context, "quality")
+    settings = session.settings
     chosen = _sampled(answers, settings, scope)
     items = quality_items(chosen, answer_contexts, questions, open_snapshot(warehouse, corpus))
     judge = session.quality_judge()

@@ -52,7 +52,7 @@ def written_questions(
     if own.write == "never" or (own.write == "when_none" and questions_of(corpora.folder(corpus), own)):
         yield from (output(table, table.empty(), written=False) for table in _WRITTEN)
         return
-    session = language.session(settings, corpus=corpus, asset="written_questions", run_id=context.run_id)
+    session = language.session(context, "written_questions")
     themes = entities.sort(["degree", "title"], descending=[True, False])["title"].head(_MOST_THEMES)
     writer = session.question_writer(themes.to_list())
     about = described(writer, settings.description, text_chunks, own.sampled_units)

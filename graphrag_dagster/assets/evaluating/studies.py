@@ -28,17 +28,13 @@ def extraction_study(
     context: AssetExecutionContext,
     documents: pl.DataFrame,
     text_chunks: pl.DataFrame,
-    corpora: CorpusStore,
     language: Language,
 ) -> Output[pl.DataFrame]:
     """Entity records by chunk size and number of gleanings, on a sample of the documents (paper Figure 3)."""
     from graphrag_dagster.operations.evaluating.setting_studies import count_extraction
 
-    settings = corpora.settings(context.partition_key)
-    session = language.session(
-        settings, corpus=context.partition_key, asset="extraction_study", run_id=context.run_id
-    )
-    frame, sampled = count_extraction(documents, text_chunks, session, settings)
+    session = language.session(context, "extraction_study")
+    frame, sampled = count_extraction(documents, text_chunks, session)
     return result(frame, sampled_documents=sampled, **session.finish())
 
 
@@ -60,10 +56,9 @@ def window_answers(
     from graphrag_dagster.operations.evaluating.setting_studies import answer_windows
 
     corpus = context.partition_key
-    settings = corpora.settings(corpus)
-    session = language.session(settings, corpus=corpus, asset="window_answers", run_id=context.run_id)
+    session = language.session(context, "window_answers")
     index = Index.open(corpus, corpora=corpora, warehouse=warehouse)
-    frame, asked = answer_windows(questions, index, session, settings, options_hash(settings))
+    frame, asked = answer_windows(questions, index, session, options_hash(session.settings))
     return result(frame, questions=asked, **session.finish())
 
 
@@ -73,19 +68,16 @@ def window_answers(
     pool="llm",
 )
 def window_judgements(
-    context: AssetExecutionContext, window_answers: pl.DataFrame, corpora: CorpusStore, language: Language
+    context: AssetExecutionContext, window_answers: pl.DataFrame, language: Language
 ) -> Output[pl.DataFrame]:
     """The answers with different context windows compared by a model (paper Appendix C)."""
     from graphrag_dagster.operations.evaluating.setting_studies import judge_windows
 
-    settings = corpora.settings(context.partition_key)
-    session = language.session(
-        settings, corpus=context.partition_key, asset="window_judgements", run_id=context.run_id
-    )
+    session = language.session(context, "window_judgements")
     judge = session.answer_judge()
     if judge is None or window_answers["window"].n_unique() < 2:
         return result(
             WINDOW_JUDGEMENTS.empty(), judged=False, why="no model judges, or there is nothing to compare"
         )
-    frame = judge_windows(window_answers, judge, settings)
+    frame = judge_windows(window_answers, judge, session.settings)
     return result(frame, judged=True, unusable=int(frame["problem"].is_not_null().sum()), **session.finish())

@@ -6,7 +6,6 @@ import polars as pl
 from dagster import AssetExecutionContext, Output
 
 from graphrag_dagster.orchestration.declare import ins_of, output, table_assets
-from graphrag_dagster.resources.corpora import CorpusStore
 from graphrag_dagster.resources.language import Language
 from graphrag_dagster.tables import JUDGEMENTS, THEME_REASONS, THEMES
 
@@ -17,15 +16,13 @@ from graphrag_dagster.tables import JUDGEMENTS, THEME_REASONS, THEMES
     pool="llm",
 )
 def reason_themes(
-    context: AssetExecutionContext, judgements: pl.DataFrame, corpora: CorpusStore, language: Language
+    context: AssetExecutionContext, judgements: pl.DataFrame, language: Language
 ) -> Iterator[Output[pl.DataFrame]]:
     """The themes of the judge's reasons, and which reasons speak of them (paper §5.1)."""
     from graphrag_dagster.core.evaluation.theming import themes_of
 
-    settings = corpora.settings(context.partition_key)
-    session = language.session(
-        settings, corpus=context.partition_key, asset="reason_themes", run_id=context.run_id
-    )
+    session = language.session(context, "reason_themes")
+    settings = session.settings
     reader, most = session.reason_reader(), settings.evaluation.reasons
     if reader is None or not most or judgements.is_empty():
         why = "no model reads reasons" if reader is None else "there are no reasons to read"

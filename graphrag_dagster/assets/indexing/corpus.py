@@ -5,7 +5,9 @@ from collections.abc import Iterator
 import polars as pl
 from dagster import AssetExecutionContext, Output
 
+from graphrag_dagster.core.corpus.dating import periods_of
 from graphrag_dagster.core.corpus.documents import require_documents
+from graphrag_dagster.core.corpus.metadata import metadata_of
 from graphrag_dagster.core.corpus.text_units import cut
 from graphrag_dagster.operations.keeping.residue import note_gone
 from graphrag_dagster.orchestration.declare import (
@@ -19,7 +21,7 @@ from graphrag_dagster.orchestration.declare import (
 from graphrag_dagster.orchestration.plots import histogram
 from graphrag_dagster.resources.corpora import CorpusStore
 from graphrag_dagster.resources.warehouse import Warehouse
-from graphrag_dagster.tables import DOCUMENTS, FILES, TEXT_CHUNKS
+from graphrag_dagster.tables import DOCUMENT_METADATA, DOCUMENT_PERIODS, DOCUMENTS, FILES, TEXT_CHUNKS
 
 
 @table_assets((FILES, DOCUMENTS), also=("resources.corpora:CorpusStore.read", "resources.corpora:ignored"))
@@ -41,6 +43,14 @@ def corpus_documents(
         characters=int(characters.sum()),
         sizes=histogram(characters.to_list(), "Document sizes", "characters"),
     )
+
+
+@table_assets((DOCUMENT_METADATA, DOCUMENT_PERIODS), ins=ins_of(DOCUMENTS))
+def said_of_documents(documents: pl.DataFrame) -> Iterator[Output[pl.DataFrame]]:
+    """What documents can be chosen by: typed values of their metadata, and the periods they are of."""
+    yield output(DOCUMENT_METADATA, metadata_of(documents))
+    periods = periods_of(documents)
+    yield output(DOCUMENT_PERIODS, periods, dated_documents=periods["document_id"].n_unique())
 
 
 @table_asset(TEXT_CHUNKS, ins=ins_of(DOCUMENTS))

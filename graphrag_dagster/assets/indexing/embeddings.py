@@ -8,7 +8,6 @@ from dagster import AssetExecutionContext, AssetsDefinition, Output
 from graphrag_dagster.core.language.embedded_rows import embed_rows
 from graphrag_dagster.core.reports.references import without_citations
 from graphrag_dagster.orchestration.declare import describe, ins_of, table_asset
-from graphrag_dagster.resources.corpora import CorpusStore
 from graphrag_dagster.resources.language import Language
 from graphrag_dagster.resources.warehouse import Warehouse
 from graphrag_dagster.tables import (
@@ -50,16 +49,10 @@ def _embeddings(
     def embeddings(
         context: AssetExecutionContext,
         rows: pl.DataFrame,
-        corpora: CorpusStore,
         language: Language,
         warehouse: Warehouse,
     ) -> Output[pl.DataFrame]:
-        session = language.session(
-            corpora.settings(context.partition_key),
-            corpus=context.partition_key,
-            asset=f"{table.name}_embeddings",
-            run_id=context.run_id,
-        )
+        session = language.session(context, f"{table.name}_embeddings")
         embedder = session.embedder()
         known = warehouse.read_if_present(table, context.partition_key)
         texts = text_of(rows)

@@ -10,7 +10,6 @@ from graphrag_dagster.core.extraction.reuse import extract_new
 from graphrag_dagster.core.extraction.run import extract_units
 from graphrag_dagster.operations.keeping.extractions import begin_replacing, reusable_extraction, state_of
 from graphrag_dagster.orchestration.declare import counts, ins_of, output, table_assets, version_in
-from graphrag_dagster.resources.corpora import CorpusStore
 from graphrag_dagster.resources.language import Language
 from graphrag_dagster.resources.warehouse import Warehouse
 from graphrag_dagster.tables import (
@@ -34,14 +33,13 @@ _TABLES = (GLEANED_ENTITIES, GLEANED_RELATIONSHIPS, CLAIMS, UNIT_LEDGER, QUARANT
 def extraction(
     context: AssetExecutionContext,
     text_chunks: pl.DataFrame,
-    corpora: CorpusStore,
     language: Language,
     warehouse: Warehouse,
 ) -> Iterator[Output[pl.DataFrame]]:
     """Entities, relationships and claims found in each text unit, with gleanings (paper §3.1.2)."""
     corpus = context.partition_key
-    settings = corpora.settings(corpus)
-    session = language.session(settings, corpus=corpus, asset="extraction", run_id=context.run_id)
+    session = language.session(context, "extraction")
+    settings = session.settings
     state = state_of(settings, version_in(context, EXTRACTION_STATE))
 
     def extract(units: pl.DataFrame) -> ExtractionFrames:

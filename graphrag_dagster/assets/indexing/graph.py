@@ -11,7 +11,6 @@ from graphrag_dagster.core.graph.merging import (
 )
 from graphrag_dagster.orchestration.declare import counts, ins_of, result, table_asset
 from graphrag_dagster.orchestration.plots import histogram
-from graphrag_dagster.resources.corpora import CorpusStore
 from graphrag_dagster.resources.language import Language
 from graphrag_dagster.tables import (
     CLAIM_GROUPS,
@@ -32,16 +31,10 @@ def entities(
     context: AssetExecutionContext,
     entity_groups: pl.DataFrame,
     relationship_groups: pl.DataFrame,
-    corpora: CorpusStore,
     language: Language,
 ) -> Output[pl.DataFrame]:
     """Nodes of the graph: one per name, with one description (paper §3.1.3)."""
-    session = language.session(
-        corpora.settings(context.partition_key),
-        corpus=context.partition_key,
-        asset="entities",
-        run_id=context.run_id,
-    )
+    session = language.session(context, "entities")
     merged = session.description_merger().merge(description_groups(entity_groups))
     frame = merge_entities(entity_groups, relationship_groups, merged)
     return result(
@@ -59,11 +52,10 @@ def entities(
     pool="llm",
 )
 def claims(
-    context: AssetExecutionContext, claim_groups: pl.DataFrame, corpora: CorpusStore, language: Language
+    context: AssetExecutionContext, claim_groups: pl.DataFrame, language: Language
 ) -> Output[pl.DataFrame]:
     """Claims about the same subject and object of the same type, with one description (paper §3.1.3)."""
-    settings = corpora.settings(context.partition_key)
-    session = language.session(settings, corpus=context.partition_key, asset="claims", run_id=context.run_id)
+    session = language.session(context, "claims")
     merged = session.description_merger().merge(description_groups(claim_groups))
     frame = merge_claims(claim_groups, merged)
     return result(
@@ -83,20 +75,16 @@ def relationships(
     context: AssetExecutionContext,
     relationship_groups: pl.DataFrame,
     entities: pl.DataFrame,
-    corpora: CorpusStore,
     language: Language,
 ) -> Output[pl.DataFrame]:
     """Edges of the graph: undirected, weighted by the number of relation records (paper §3.1.3)."""
-    settings = corpora.settings(context.partition_key)
-    session = language.session(
-        settings, corpus=context.partition_key, asset="relationships", run_id=context.run_id
-    )
+    session = language.session(context, "relationships")
     merged = session.description_merger().merge(description_groups(relationship_groups))
-    frame = merge_relationships(relationship_groups, entities, merged, settings.graph.weight)
+    frame = merge_relationships(relationship_groups, entities, merged, session.settings.graph.weight)
     return result(
         frame,
-        weight=settings.graph.weight,
+        weight=session.settings.graph.weight,
         description_problems=int(frame["description_problem"].is_not_null().sum()),
         **session.finish(),
-        weights=histogram(frame["weight"].to_list(), "Edge weights", settings.graph.weight),
+        weights=histogram(frame["weight"].to_list(), "Edge weights", session.settings.graph.weight),
     )

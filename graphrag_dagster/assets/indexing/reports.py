@@ -9,7 +9,6 @@ from graphrag_dagster.core.reports.build import build_reports
 from graphrag_dagster.core.text.tokens import get_tokenizer
 from graphrag_dagster.orchestration.declare import counts, ins_of, output, table_assets
 from graphrag_dagster.orchestration.plots import histogram
-from graphrag_dagster.resources.corpora import CorpusStore
 from graphrag_dagster.resources.language import Language
 from graphrag_dagster.tables import (
     COMMUNITIES,
@@ -45,11 +44,11 @@ _TABLES = (COMMUNITY_REPORTS, REPORT_FINDINGS, REPORT_REFERENCES, REPORT_CONTEXT
     pool="llm",
 )
 def reports(
-    context: AssetExecutionContext, corpora: CorpusStore, language: Language, **frames: pl.DataFrame
+    context: AssetExecutionContext, language: Language, **frames: pl.DataFrame
 ) -> Iterator[Output[pl.DataFrame]]:
     """A report per community, deepest level first, each citing what it was written from (paper §3.1.5)."""
-    settings = corpora.settings(context.partition_key)
-    session = language.session(settings, corpus=context.partition_key, asset="reports", run_id=context.run_id)
+    session = language.session(context, "reports")
+    settings = session.settings
     made = build_reports(
         entities=frames["entities"],
         relationships=frames["relationships"],

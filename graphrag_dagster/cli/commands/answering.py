@@ -13,7 +13,7 @@ from graphrag_dagster.resources.corpora import CorpusStore
 from graphrag_dagster.resources.warehouse import Warehouse
 from graphrag_dagster.tables import ANSWERS
 
-_COUNTED = ("answers", "refused", "statements", "unsupported", "removed_citations")
+_COUNTED = ("answers", "refused", "statements", "partly_supported", "unsupported", "removed_citations")
 
 
 def require_questions(store: CorpusStore, name: str) -> None:
@@ -56,7 +56,7 @@ def answer_corpus(name: str, budget: Budget, *, as_json: bool) -> int:
         .agg(
             pl.len().alias("answers"),
             pl.col("refused").sum().cast(pl.Int64),
-            pl.col("statements", "unsupported", "removed_citations").sum(),
+            pl.col("statements", "partly_supported", "unsupported", "removed_citations").sum(),
         )
         .sort("method")
     )

@@ -1,24 +1,33 @@
 """``graphrag-dagster ask`` and ``trace``."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 
 from rich.markup import escape
 from rich.tree import Tree
 
 from graphrag_dagster.catalogue.registry import quotes
+from graphrag_dagster.catalogue.support import Verdict
 from graphrag_dagster.cli.output.console import ERR, OUT, markdown, print_json
 from graphrag_dagster.cli.output.progress import progress_on
 from graphrag_dagster.core.language.answer_form import KNOWLEDGE_MARK
 from graphrag_dagster.core.progress import listening
-from graphrag_dagster.core.search.context.answer import Answer, Source
+from graphrag_dagster.core.search.context.answer import Answer, Source, Statement
 from graphrag_dagster.core.search.context.question import checked
+from graphrag_dagster.core.search.filters import Filters
 from graphrag_dagster.core.search.retrieval.linked import LinkedName
+from graphrag_dagster.core.text.evidence import Row
 from graphrag_dagster.core.wording import counted
+from graphrag_dagster.errors import QuestionError
 from graphrag_dagster.operations.asking.index import Index
 
-_ROWS_SHOWN = 12
+_ROWS_SHOWN, _LONGEST_SHOWN = 12, 90
+#: What is said of a statement by its verdict, where that is not simply that it is supported.
+_DOUBTFUL: Mapping[Verdict | None, str] = MappingProxyType(
+    {"partly": "partly supported", "not": "not supported"}
+)
 _NOTHING_NEAR = (
     "no model was asked: no sentence that was read is near enough to the question; one that uses the "
     "documents' own words and names is likelier to find some"
@@ -34,6 +43,33 @@ class Asked:
     level: str | None = None
     response_type: str | None = None
     general_knowledge: bool | None = None
+    filters: Filters | None = None
+
+
+def filters_of(
+    documents: Sequence[str] | None,
+    folders: Sequence[str] | None,
+    date_from: str | None,
+    date_to: str | None,
+    date: str | None,
+    where: Sequence[str] | None,
+    soft: bool | None,
+) -> Filters:
+    """Return the options of a command that say which documents to answer from.
+
+    Raises:
+        QuestionError: a date was given beside the one that it has to be from or to.
+    """
+    if date is not None and (date_from or date_to):
+        raise QuestionError("--date says both --from and --to; leave it out, or them")
+    return Filters(
+        documents=tuple(documents or ()),
+        folders=tuple(folders or ()),
+        date_from=date_from if date is None else date,
+        date_to=date_to if date is None else date,
+        where=tuple(where or ()),
+        soft=soft,
+    )
 
 
 def ask_corpus(name: str, asked: Asked, *, as_json: bool, tree: bool = False) -> None:
@@ -54,6 +90,7 @@ def ask_corpus(name: str, asked: Asked, *, as_json: bool, tree: bool = False) ->
             level=asked.level,
             response_type=asked.response_type,
             general_knowledge=asked.general_knowledge,
+            filters=asked.filters,
             listen=stream,
         )
     if as_json:
@@ -87,31 +124,52 @@ def print_answer(answer: Answer, *, streamed: bool = False) -> None:
         OUT.print()
     OUT.print(markdown(answer.text))
     OUT.print()
-    for source in answer.sources:
-        OUT.print(_named(source), soft_wrap=True)
-        if source.evidence:
-            OUT.print(f"    {escape(source.evidence.told.alone)}", style="dim", soft_wrap=True)
+    _print_sources(answer)
     for problem in answer.problems:
         OUT.print(f"[yellow]could not be used: {escape(problem)}[/]", soft_wrap=True)
-    if answer.unsupported:
-        OUT.print(
-            f"[yellow]{answer.unsupported} of {len(answer.statements)} statements rest on no words of the "
-            "documents: see --json, statements[/]",
-            soft_wrap=True,
-        )
+    _print_support(answer)
     if answer.general:
         OUT.print(
             f"[yellow]{answer.general} of {len(answer.statements)} statements are the model's general "
             f"knowledge, marked {escape(KNOWLEDGE_MARK)}, and not from the documents[/]",
             soft_wrap=True,
         )
-    if answer.refused and quotes(answer.engine):
+    if answer.refused and quotes(answer.engine) and answer.context:
         OUT.print(_NOTHING_NEAR, style="dim", soft_wrap=True)
     elif answer.sources:
         OUT.print()
     if answer.why:
         OUT.print(escape(answer.why), style="dim", soft_wrap=True)
     OUT.print(escape(", ".join(_facts(answer))), style="dim", soft_wrap=True)
+
+
+def _print_support(answer: Answer) -> None:
+    """Print the statements that are not wholly supported, with the reasons."""
+    doubtful = [one for one in answer.statements if one.verdict in _DOUBTFUL]
+    for one in doubtful:
+        why = f" [dim]{escape(one.reason)}[/]" if one.reason else ""
+        OUT.print(
+            f"[yellow]{_DOUBTFUL[one.verdict]}:[/] “{escape(_shortened(one.text))}”{why}", soft_wrap=True
+        )
+    if doubtful:
+        many = len(answer.statements)
+        parts = ((answer.unsupported, "not supported"), (answer.partly_supported, "partly supported"))
+        told = " and ".join(f"{count} {how}" for count, how in parts if count)
+        OUT.print(f"[yellow]of {counted(many, 'statement')} {told} by the words they cite[/]", soft_wrap=True)
+
+
+def _shortened(text: str) -> str:
+    return text if len(text) <= _LONGEST_SHOWN else f"{text[:_LONGEST_SHOWN].rsplit(' ', 1)[0]} …"
+
+
+def _print_sources(answer: Answer) -> None:
+    for source in answer.sources:
+        OUT.print(_named(source), soft_wrap=True)
+        if source.evidence:
+            OUT.print(f"    {escape(source.evidence.told.alone)}", style="dim", soft_wrap=True)
+    if answer.query:
+        OUT.print()
+        OUT.print(escape(answer.query.shown), style="dim", soft_wrap=True, highlight=False)
 
 
 def _named(source: Source) -> str:
@@ -148,6 +206,8 @@ def answer_tree(answer: Answer) -> Tree:
         names = tree.add("names in the question")
         for name in answer.linked:
             names.add(_linked(name))
+    if answer.query:
+        tree.add("query").add(escape(answer.query.shown))
     calls = tree.add(counted(answer.calls, "step"))
     for call in answer.trace:
         score = "" if call.score is None else f", score {call.score}"
@@ -163,8 +223,7 @@ def answer_tree(answer: Answer) -> Tree:
     said = tree.add(f"answer ({counted(len(answer.statements), 'statement')})")
     by_number = {source.number: source for source in answer.sources}
     for statement in answer.statements:
-        support = f"{statement.similarity:.2f}" if statement.supported else "[yellow]no support[/]"
-        branch = said.add(f"{escape(statement.text)} [dim]{support}[/]")
+        branch = said.add(f"{escape(statement.text)} {_supported(statement)}")
         _add_ways(branch, [by_number[number] for number in statement.sources])
     return tree
 
@@ -179,6 +238,14 @@ def _linked(name: LinkedName) -> str:
     return f"“{escape(name.text)}” → {escape(name.title)}{what} [dim]{sure}[/]"
 
 
+def _supported(statement: Statement) -> str:
+    if statement.verdict is None:
+        return "[dim]general knowledge[/]"
+    if statement.verdict in _DOUBTFUL:
+        return f"[yellow]{_DOUBTFUL[statement.verdict]}[/] [dim]{escape(statement.reason)}[/]"
+    return f"[dim]supported{'' if statement.score is None else f' {statement.score:.2f}'}[/]"
+
+
 def _add_ways(branch: Tree, sources: Sequence[Source]) -> None:
     for source in sources:
         way = branch.add(
@@ -189,6 +256,7 @@ def _add_ways(branch: Tree, sources: Sequence[Source]) -> None:
         if source.via_kind and source.via_id != source.record_id:
             way = way.add(f"{source.via_kind} [dim]{source.via_id}[/]")
         if source.evidence:
-            way = way.add(f"text unit [dim]{source.evidence.text_unit_id}[/]")
+            if not isinstance(source.evidence, Row):
+                way = way.add(f"text unit [dim]{source.evidence.text_unit_id}[/]")
             way = way.add(escape(source.evidence.told.where))
             way.add(escape(source.evidence.told.alone))

@@ -85,8 +85,8 @@ def _merged(
     """Return the themes of each criterion, and why those of one could not be merged."""
     lists: dict[Criterion, list[tuple[Theme, ...]]] = {part.reasons.criterion: [] for part in parts}
     for part, found in zip(parts, named, strict=True):
-        if found.themes:
-            lists[part.reasons.criterion].append(found.themes)
+        if found.items:
+            lists[part.reasons.criterion].append(found.items)
     themes = {criterion: found[0] if found else () for criterion, found in lists.items()}
     several = [
         ThemeLists(criterion, tuple(theme for one in found for theme in one))
@@ -95,7 +95,7 @@ def _merged(
     ]
     problems: dict[Criterion, str] = {}
     for asked, merged in zip(several, reader.merge_themes(several), strict=True):
-        themes[asked.criterion] = merged.themes
+        themes[asked.criterion] = merged.items
         if merged.problem:
             problems[asked.criterion] = f"merging themes: {merged.problem}"
     return themes, problems
@@ -115,7 +115,7 @@ def _rows(part: _Part, themes: Sequence[Theme], labels: Labels | None, problem: 
     if labels is not None and labels.problem:
         problem = f"labelling: {labels.problem}"
     elif labels is not None:
-        places = labels.places
+        places = labels.items
     criterion = part.reasons.criterion
     return [
         {

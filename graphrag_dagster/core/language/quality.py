@@ -2,9 +2,9 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Literal, Protocol
+from typing import Literal, Protocol, TypeAlias
 
-from graphrag_dagster.core.language.tasks import OfEngine, Usage
+from graphrag_dagster.core.language.tasks import Items, OfEngine, Usage
 
 Verdict = Literal["yes", "no", "idk"]
 
@@ -16,16 +16,8 @@ Verdict = Literal["yes", "no", "idk"]
 VerdictKind = Literal["relevant_to_question", "true_to_context", "attributable_to_context", "useful_node"]
 
 
-@dataclass(frozen=True, slots=True)
-class StatementsOf:
-    """The statements of a text, in its order; none where it states nothing.
-
-    ``problem`` says why they are not known, else None.
-    """
-
-    items: tuple[str, ...]
-    problem: str | None = None
-    usage: Usage = field(default_factory=Usage)
+#: The statements of a text, in its order; none where it states nothing.
+StatementsOf: TypeAlias = Items[str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,16 +47,8 @@ class ItemVerdict:
     reason: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class VerdictsOf:
-    """One verdict for each item of a request, in their order.
-
-    ``problem`` says why there are none, else None: verdicts on some of the items only are of no use.
-    """
-
-    items: tuple[ItemVerdict, ...]
-    problem: str | None = None
-    usage: Usage = field(default_factory=Usage)
+#: One verdict for each item of a request, in their order: verdicts on some of the items only are of no use.
+VerdictsOf: TypeAlias = Items[ItemVerdict]
 
 
 @dataclass(frozen=True, slots=True)

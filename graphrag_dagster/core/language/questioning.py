@@ -5,9 +5,9 @@ Each step is told what is there already, so that what turned out to be a repetit
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Generic, Protocol, TypeVar
+from typing import Protocol, TypeAlias, TypeVar
 
-from graphrag_dagster.core.language.tasks import OfEngine, Usage
+from graphrag_dagster.core.language.tasks import Items, OfEngine, Usage
 
 T = TypeVar("T")
 
@@ -29,16 +29,9 @@ class PersonaDraft:
     description: str
 
 
-@dataclass(frozen=True, slots=True)
-class Drafts(Generic[T]):
-    """What was written at one request: more or fewer than were asked for, and unchecked.
-
-    ``problem`` says why there are none, or why there cannot be as many as asked for.
-    """
-
-    items: tuple[T, ...] = ()
-    problem: str | None = None
-    usage: Usage = field(default_factory=Usage)
+#: What was written at one request: more or fewer than were asked for, and unchecked; ``problem`` also says
+#: why there cannot be as many as asked for.
+Drafts: TypeAlias = Items[T]
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,10 +6,12 @@ uses threads, processes or connections, and reports progress through :mod:`graph
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Literal, Protocol, TypeAlias
+from typing import Generic, Literal, Protocol, TypeAlias, TypeVar
 
 from graphrag_dagster.core.text.citations import Citation, ContextKind
 from graphrag_dagster.core.text.spans import Span
+
+T = TypeVar("T")
 
 #: Name of an engine of the catalogue.
 Engine: TypeAlias = str
@@ -41,6 +43,15 @@ class Usage:
             self.output_tokens + other.output_tokens,
             self.repaired + other.repaired,
         )
+
+
+@dataclass(frozen=True)
+class Items(Generic[T]):
+    """What was asked for, in its order; where there is none though there should be, ``problem`` says why."""
+
+    items: tuple[T, ...] = ()
+    problem: str | None = None
+    usage: Usage = field(default_factory=Usage)
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,11 +5,11 @@ answers are about and not what the judge goes by.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
-from typing import Protocol
+from dataclasses import dataclass
+from typing import Protocol, TypeAlias
 
 from graphrag_dagster.core.language.judging import Criterion
-from graphrag_dagster.core.language.tasks import OfEngine, Usage
+from graphrag_dagster.core.language.tasks import Items, OfEngine
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,22 +37,10 @@ class ThemeLists:
     themes: tuple[Theme, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Themes:
-    """Themes, no two with the same name; without a usable reply none, and ``problem`` says why."""
-
-    themes: tuple[Theme, ...]
-    problem: str | None = None
-    usage: Usage = field(default_factory=Usage)
-
-
-@dataclass(frozen=True, slots=True)
-class Labels:
-    """Of each reason the places of its themes, 0…, rising; without a usable reply ``problem`` says why."""
-
-    places: tuple[tuple[int, ...], ...]
-    problem: str | None = None
-    usage: Usage = field(default_factory=Usage)
+#: Themes, no two with the same name.
+Themes: TypeAlias = Items[Theme]
+#: Of each reason the places of its themes, 0…, rising.
+Labels: TypeAlias = Items[tuple[int, ...]]
 
 
 class ReasonReader(OfEngine, Protocol):

@@ -1,5 +1,6 @@
 """From an answer to what its statements cite, and to the evidence of that."""
 
+import json
 import re
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -11,7 +12,7 @@ from graphrag_dagster.core.lineage.rows import Rows
 from graphrag_dagster.core.lineage.steps import Step
 from graphrag_dagster.core.lineage.titles import titles_of
 from graphrag_dagster.core.lineage.units import units_of
-from graphrag_dagster.core.text.evidence import Triple
+from graphrag_dagster.core.text.evidence import Row, Triple
 from graphrag_dagster.core.text.passages import Passage, triple_of
 
 _MARKS = re.compile(r"(?:\s*\[\d+(?:,\s*\d+)*\])+")
@@ -30,7 +31,17 @@ def answer_step(rows: Rows, answer_id: str, most: int | None) -> Step:
     (found,) = rows.of("answers.answers", "answer_id", [answer_id]).iter_rows(named=True)
     citations = rows.of("answers.answer_citations", "answer_id", [answer_id]).sort("number")
     cited = _Cited(rows, citations)
-    facts = ("question", "method", "way", "level", "engine", "refused", "snapshot", "unsupported")
+    facts = (
+        "question",
+        "method",
+        "way",
+        "level",
+        "engine",
+        "refused",
+        "snapshot",
+        "partly_supported",
+        "unsupported",
+    )
     statements = [
         Step("statement", f"{answer_id}:{place}", text, facts={"cites": numbers}, steps=cited.steps(numbers))
         for place, (text, numbers) in enumerate(passages(found["text"]))
@@ -110,13 +121,13 @@ class _Cited:
             facts["similarity"] = row["similarity"]
         unit = self._units.get(row["record_id"])
         title = unit.path if unit else self._titles.get(row["record_id"], "")
-        triple = None if below else self._triples.get(row["record_id"])
+        bare = None if below else self._triples.get(row["record_id"]) or _row_of(row)
         return Step(
             row["kind"],
             row["record_id"],
             title,
             facts=facts,
-            evidence=(triple,) if triple else (),
+            evidence=(bare,) if bare else (),
             steps=(below,) if below else (),
         )
 
@@ -130,6 +141,12 @@ def _triples(rows: Rows, wordless: pl.DataFrame) -> dict[str, Triple]:
     units = units_of(rows, found["text_unit_ids"].explode().drop_nulls().unique())
     made = (triple_of(row, titles, units) for row in found.iter_rows(named=True))
     return {triple.relationship_id: triple for triple in made if triple}
+
+
+def _row_of(cited: Mapping[str, Any]) -> Row | None:
+    """The row of a table or a result that is cited, as the answer had it."""
+    told = json.loads(cited.get("row") or "null")
+    return Row(told["table"], told["key"], told["title"], told["values"]) if told else None
 
 
 def _quotation(row: Mapping[str, Any], units: Mapping[str, Passage]) -> Step | None:

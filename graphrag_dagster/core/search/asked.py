@@ -7,6 +7,8 @@ from typing import Protocol
 from graphrag_dagster.catalogue.ways import Way
 from graphrag_dagster.core.corpus.documents import name_of
 from graphrag_dagster.core.language.exploring import Explorer, ReportRater
+from graphrag_dagster.core.language.querying import QueryWriter
+from graphrag_dagster.core.language.supporting import SupportJudge
 from graphrag_dagster.core.language.tasks import Answerer, Turn
 from graphrag_dagster.core.search.context.chunks import Count
 from graphrag_dagster.core.search.context.index import IndexSnapshot
@@ -14,6 +16,9 @@ from graphrag_dagster.core.search.context.question import checked
 from graphrag_dagster.core.search.context.support import Support
 from graphrag_dagster.core.search.options import SearchOptions
 from graphrag_dagster.core.search.retrieval.retriever import Retriever
+from graphrag_dagster.core.search.scope.clues import favour_of
+from graphrag_dagster.core.search.scope.favour import Favour
+from graphrag_dagster.core.search.scope.selecting import Scope
 from graphrag_dagster.core.text.embedder import Embedder
 
 
@@ -29,8 +34,14 @@ class Engines(Protocol):
     def explorer(self) -> Explorer:
         """Who asks follow-up questions."""
 
+    def query_writer(self) -> QueryWriter | None:
+        """Who writes queries; None without a model, since nothing else can."""
+
     def embedder(self) -> Embedder:
         """Who turns the question into a vector."""
+
+    def support_judge(self) -> SupportJudge:
+        """Who says whether words support what is said."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,7 +65,7 @@ class Basis:
     @property
     def retriever(self) -> Retriever:
         """Finds text units and entities; made once per snapshot, on first use."""
-        return self.index.once(_retriever)
+        return retriever_of(self.index)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,6 +77,8 @@ class Asked(Basis):
         engines: who does the language tasks.
         history: the conversation so far, oldest first.
         support: compares statements with the words they rest on; None: by shared words.
+        scope: what the index was restricted to; None: it is whole.
+        soft: whether what the question names of the documents is favoured; None: as the options say.
 
     Raises:
         QuestionError: the question is blank, too long or no text.
@@ -75,9 +88,31 @@ class Asked(Basis):
     engines: Engines
     history: Sequence[Turn] = ()
     support: Support | None = None
+    scope: Scope | None = None
+    soft: bool | None = None
+
+    @property
+    def supporting(self) -> Support:
+        """Compares statements with words, and has them judged as the engines say."""
+        return (self.support or Support()).by(self.engines.support_judge())
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "question", checked(self.question))
+
+    @property
+    def favour(self) -> Favour:
+        """Which documents the question names, or where it names none, the one before it."""
+        if not (self.options.soft_filters if self.soft is None else self.soft):
+            return Favour()
+        own = favour_of(self.question, self.index)
+        if own.clues or own.notes or not self.history:
+            return own
+        return favour_of(self.history[-1].question, self.index)
+
+
+def retriever_of(index: IndexSnapshot) -> Retriever:
+    """Return who finds text units and entities of an index; made once."""
+    return index.once(_retriever)
 
 
 def _retriever(index: IndexSnapshot) -> Retriever:

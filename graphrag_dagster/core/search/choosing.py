@@ -1,58 +1,126 @@
 """Which way of answering suits a question: ``auto``."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from graphrag_dagster.catalogue.ways import GLOBAL, LOCAL
+import polars as pl
+
+from graphrag_dagster.catalogue.ways import GLOBAL, LOCAL, SOURCES
 from graphrag_dagster.core.search.asked import Asked
 from graphrag_dagster.core.search.context.answer import Answer
-from graphrag_dagster.core.search.finding import linked
+from graphrag_dagster.core.search.context.index import IndexSnapshot
+from graphrag_dagster.core.search.finding import linked, named, with_history
+from graphrag_dagster.core.search.routing import cues, probability_of_local, weightiest
 from graphrag_dagster.core.search.ways import answered, in_way
-from graphrag_dagster.core.text.relevance import asks_for_overview
+from graphrag_dagster.core.wording import counted
+from graphrag_dagster.errors import QuestionError
+
+_NEAREST = 10
+#: Contexts that the text units of a restriction may fill to be read all.
+_MOST_CONTEXTS = 8
+#: Probability of the chosen way below which the other is tried, too, where it gives nothing.
+_SURE = 0.9
+#: What each cue says, for something in particular and for the whole.
+_SAID: Mapping[str, tuple[str, str]] = {
+    "named": ("it names {names}", ""),
+    "names": ("it names {names}", ""),
+    "overview": ("", "it asks for an overview"),
+    "many": ("", "it asks about many at once"),
+    "value": ("it asks for a person, place, time, number, or whether", ""),
+    "past": ("it asks what happened", ""),
+    "generic": ("", "it asks what is so in general"),
+    "rarest": ("it says what to look for", ""),
+    "specific": ("it says what to look for", ""),
+    "held": ("one passage holds what it asks", ""),
+}
+_NOTHING = {1: "it asks for something in particular", -1: "it asks for nothing in particular"}
+_MOST_REASONS, _MOST_NAMES = 2, 3
 
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """A way of answering by its name, and why it was chosen."""
+    """A way of answering by its name, how likely it suits (½ to 1), and why."""
 
     method: str
+    likely: float
     why: str
 
 
 def answer(asked: Asked) -> Answer:
-    """Answer a question in the way that suits it.
+    """Answer a question in the way that suits it; in the other where that gives nothing and is near.
 
     Raises:
         QuestionError: the question lacks what that way needs.
     """
-    reports = not asked.index.reports.is_empty()
-    names = linked(asked)
-    surest = sorted((one for one in names if one.named and one.entity_id), key=lambda one: -one.sure)
-    named = list(dict.fromkeys(one.title for one in surest if one.title))
-    choice = choose(asked.question, named, reports=reports, told=bool(asked.history))
+    choice = choose(asked)
     made = answered(in_way(asked, choice.method))
-    return replace(made, why="; ".join(filter(None, (choice.why, made.why))), linked=made.linked or names)
+    why = choice.why
+    if made.refused and choice.likely < _SURE and (other := _other_than(asked, choice)):
+        why = f"{why}; it found nothing, so {other.method} was tried"
+        made = other if not other.refused else made
+    why = "; ".join(filter(None, (why, made.why)))
+    return replace(made, why=why, linked=made.linked or linked(asked))
 
 
-def choose(question: str, named: list[str], *, reports: bool, told: bool = False) -> Choice:
-    """Choose between the reports of the whole corpus and the surroundings of what a question names.
+def choose(asked: Asked) -> Choice:
+    """Choose between the surroundings of what a question names, and the reports of the whole corpus."""
+    if asked.index.reports.is_empty() and not asked.index.restricted:
+        return Choice(LOCAL, 1.0, f"{LOCAL}: this corpus has no community reports")
+    names = named(asked)
+    found = cues_of(asked, names)
+    local = probability_of_local(found)
+    if local < 0.5 and asked.history:
+        return Choice(LOCAL, 1 - local, f"{LOCAL}: the question goes on from a conversation")
+    if local < 0.5 and asked.favour.names_documents:
+        return Choice(LOCAL, 1.0, f"{LOCAL}: the question names documents or their period")
+    if local < 0.5 and asked.index.restricted and (instead := _without_reports(asked)):
+        return instead
+    method, sign = (LOCAL, 1) if local >= 0.5 else (GLOBAL, -1)
+    reasons = _reasons(found, sign, names)
+    likely = max(local, 1 - local)
+    return Choice(method, likely, f"{method}: {reasons} ({likely:.0%} likely)")
+
+
+def _without_reports(asked: Asked) -> Choice | None:
+    """Choose for a question about the whole of a restriction whose reports leave most of it out."""
+    index, options = asked.index, asked.options
+    if index.once(_reported, options.level) >= 0.5:
+        return None
+    why = f"the reports of C{options.level} from these documents alone cover less than half of them"
+    if index.text_chunks["tokens"].sum() > _MOST_CONTEXTS * options.context_tokens:
+        return Choice(LOCAL, 1.0, f"{LOCAL}: {why}")
+    units = counted(len(index.text_chunks), "text unit")
+    return Choice(SOURCES, 1.0, f"{SOURCES}: {why}, so what they say is read whole, {units}")
+
+
+def _reported(index: IndexSnapshot, level: int) -> float:
+    """The share of the text units in which an entity stands that a report of a level is about."""
+    of_level = index.community_levels.filter(pl.col("level") == level)
+    reported = of_level.join(index.reports, left_on="community_id", right_on="report_id", how="semi")
+    units = index.entities.join(reported, on="entity_id", how="semi")["text_unit_ids"].explode()
+    return units.drop_nulls().n_unique() / max(len(index.text_chunks), 1)
+
+
+def cues_of(asked: Asked, names: list[str]) -> dict[str, float]:
+    """Return the cues of a question by which a way is chosen.
 
     Args:
-        question: as checked.
-        named: titles of the entities that the question, or the one before, names, the surest first.
-        reports: there are community reports.
-        told: the question belongs to a conversation.
+        asked: the question.
+        names: the names in it that are linked to entities.
     """
+    nearest = asked.retriever.units(with_history(asked), None, "lexical", most=_NEAREST)
+    texts = [asked.index.passages[one].text for one in nearest.ids]
+    return cues(asked.question, names, texts, asked.retriever.rarity.of)
 
-    def chosen(method: str, why: str) -> Choice:
-        return Choice(method, f"{method}: {why}")
 
-    if not reports:
-        return chosen(LOCAL, "this corpus has no community reports")
-    if named:
-        shown = ", ".join(named[:3]) + (" …" if len(named) > 3 else "")
-        return chosen(LOCAL, f"the question names {shown}")
-    if asks_for_overview(question):
-        return chosen(GLOBAL, "the question asks for an overview and names nothing in particular")
-    if told:
-        return chosen(LOCAL, "the question goes on from a conversation")
-    return chosen(GLOBAL, "the question names no entity of the graph")
+def _other_than(asked: Asked, choice: Choice) -> Answer | None:
+    try:
+        return answered(in_way(asked, GLOBAL if choice.method == LOCAL else LOCAL))
+    except QuestionError:
+        return None
+
+
+def _reasons(found: Mapping[str, float], sign: int, names: list[str]) -> str:
+    shown = ", ".join(names[:_MOST_NAMES]) + (" …" if len(names) > _MOST_NAMES else "")
+    told = (_SAID[name][0 if sign > 0 else 1].format(names=shown) for name in weightiest(found, sign))
+    return ", ".join(list(dict.fromkeys(filter(None, told)))[:_MOST_REASONS]) or _NOTHING[sign]

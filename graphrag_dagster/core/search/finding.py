@@ -1,10 +1,14 @@
 """What a question is about: text units, entities and reports."""
 
+from dataclasses import replace
+
 import numpy as np
 from numpy.typing import NDArray
 
-from graphrag_dagster.core.ranks import cosines
-from graphrag_dagster.core.search.asked import Asked
+from graphrag_dagster.core.ranks import Scores, cosines
+from graphrag_dagster.core.search.asked import Asked, retriever_of
+from graphrag_dagster.core.search.context.answer import Answer
+from graphrag_dagster.core.search.context.index import IndexSnapshot
 from graphrag_dagster.core.search.retrieval.linked import LinkedName
 from graphrag_dagster.core.search.retrieval.ranking import Mode, first_places
 from graphrag_dagster.core.search.retrieval.retriever import LocalRanking
@@ -27,12 +31,31 @@ def with_history(asked: Asked, question: str | None = None) -> str:
 def found(asked: Asked, sought: str) -> tuple[LocalRanking, str | None]:
     """Return the text units and entities that a text is about, and a note where words alone were used."""
     vector, mode, note = question_vector(asked, sought, asked.options.retrieval)
-    return asked.retriever.local(sought, vector, mode), note
+    return asked.retriever.local(sought, vector, mode, prior=prior_of(asked)), note
+
+
+def prior_of(asked: Asked) -> Scores | None:
+    """Return the weight of each text unit of the retriever by what the question favours; None for none."""
+    favour = asked.favour
+    return favour.prior(asked.index.once(_documents_of_units)) if favour.clues else None
+
+
+def telling_how(asked: Asked, made: Answer, *notes: str | None) -> Answer:
+    """Return an answer that tells how its text units were found, and what the question favoured of them."""
+    favour = asked.favour
+    why = "; ".join(filter(None, (*notes, favour.told)))
+    return replace(made, why=why or None, favoured=favour.all)
 
 
 def linked(asked: Asked) -> tuple[LinkedName, ...]:
     """Return the names in the question, and in those before it, and what each was taken for."""
     return asked.retriever.linked(with_history(asked))
+
+
+def named(asked: Asked) -> list[str]:
+    """Return titles of the entities that the question, or the one before, clearly names, the surest first."""
+    found = sorted((one for one in linked(asked) if one.named and one.entity_id), key=lambda one: -one.sure)
+    return list(dict.fromkeys(one.title for one in found if one.title))
 
 
 def nearest_reports(asked: Asked) -> list[str]:
@@ -71,3 +94,9 @@ def question_vector(
     if mode == "vector":
         raise QuestionError(f"{problem}: materialise the embeddings (graphrag-dagster index NAME)")
     return None, "lexical", f"found by words alone: {problem}"
+
+
+def _documents_of_units(index: IndexSnapshot) -> tuple[str, ...]:
+    """The document of each text unit, in the order of the retriever."""
+    of_unit = dict(index.text_chunks.select("text_unit_id", "document_id").iter_rows())
+    return tuple(of_unit[unit] for unit in retriever_of(index).unit_ids)

@@ -1,7 +1,9 @@
 """How questions are answered."""
 
 from dataclasses import dataclass, field
+from typing import Literal
 
+from graphrag_dagster.catalogue.support import JudgeName
 from graphrag_dagster.core.search.retrieval.ranking import Mode
 
 
@@ -27,3 +29,6 @@ class SearchOptions:
     relevant_from: int = 1
     steps: int = 2
     follow_ups: int = 3
+    support: JudgeName = "words"
+    sql: Literal["templates", "model"] = "templates"
+    soft_filters: bool = True

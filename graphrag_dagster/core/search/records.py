@@ -1,14 +1,15 @@
 """Answers as rows of their tables."""
 
-from collections.abc import Iterable
-from dataclasses import dataclass, field
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 import polars as pl
 
 from graphrag_dagster.core.ids import stable_id
 from graphrag_dagster.core.search.context.answer import Answer, Source
-from graphrag_dagster.core.text.evidence import Words
+from graphrag_dagster.core.text.evidence import Row, Words
 
 
 @dataclass(slots=True)
@@ -21,6 +22,7 @@ class AnswerRows:
     _costs: list[dict[str, Any]] = field(default_factory=list)
     _contexts: list[dict[str, Any]] = field(default_factory=list)
     _citations: list[dict[str, Any]] = field(default_factory=list)
+    _statements: list[dict[str, Any]] = field(default_factory=list)
 
     def add(
         self, position: int, question: str, method: str, answer: Answer, usd: float | None = None
@@ -49,6 +51,7 @@ class AnswerRows:
                 "refused": answer.refused,
                 "why": answer.why,
                 "statements": len(answer.statements),
+                "partly_supported": answer.partly_supported,
                 "unsupported": answer.unsupported,
                 "calls": answer.calls,
                 "dropped": answer.dropped,
@@ -59,6 +62,7 @@ class AnswerRows:
                 "context_tokens": sum(use.tokens for use in answer.context),
                 "snapshot": self.snapshot,
                 "options": self.options,
+                "query": _json(asdict(answer.query)) if answer.query else None,
             }
         )
         self._costs.append(
@@ -92,10 +96,25 @@ class AnswerRows:
             }
             for source in answer.sources
         ]
+        self._statements += [
+            {
+                "answer_id": answer_id,
+                "position": place,
+                "text": statement.text,
+                "citations": list(statement.sources),
+                "similarity": statement.similarity,
+                "verdict": statement.verdict,
+                "score": statement.score,
+                "reason": statement.reason or None,
+            }
+            for place, statement in enumerate(answer.statements)
+        ]
 
     def rows(self) -> tuple[list[dict[str, Any]], ...]:
-        """Return the rows of ``answers``, ``answer_costs``, ``answer_contexts`` and ``answer_citations``."""
-        return self._answers, self._costs, self._contexts, self._citations
+        """Return the rows of ``answers``, ``answer_costs``, ``answer_contexts``, ``answer_citations`` and
+        ``answer_statements``.
+        """
+        return self._answers, self._costs, self._contexts, self._citations, self._statements
 
 
 _CITED = (
@@ -107,13 +126,24 @@ _CITED = (
     "via_id",
     "similarity",
 )
+_DOCUMENTS = "corpus.documents"
 _OF_WORDS = ("text_unit_id", "document_id", "start_char", "end_char", "quotation")
 
 
 def _words(source: Source) -> dict[str, Any]:
-    """The columns of a citation's words; a triple has none, and is found again by the cited relationship."""
-    words = source.evidence.to_dict() if isinstance(source.evidence, Words) else {}
-    return {name: words.get(name) for name in _OF_WORDS}
+    """The columns of a citation's words, or of its row; a triple is found again by the cited relationship."""
+    words, row = {}, None
+    match source.evidence:
+        case Words() as found:
+            words = found.to_dict()
+        case Row() as found:
+            words = {"document_id": found.key} if found.table == _DOCUMENTS else {}
+            row = _json(found.to_dict())
+    return {name: words.get(name) for name in _OF_WORDS} | {"row": row}
+
+
+def _json(values: Mapping[str, Any]) -> str:
+    return json.dumps(values, ensure_ascii=False)
 
 
 def answer_id_of(question: str, method: str) -> str:

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import lru_cache, partial
 from time import monotonic
 
 from graphrag_dagster.catalogue.registry import loaded, ways
@@ -13,10 +14,18 @@ from graphrag_dagster.core.search.context.answer import Answer
 from graphrag_dagster.core.search.context.chunks import Count
 from graphrag_dagster.core.search.context.index import IndexSnapshot
 from graphrag_dagster.core.search.context.support import Support
+from graphrag_dagster.core.search.filters import Filters
 from graphrag_dagster.core.search.finding import found
+from graphrag_dagster.core.search.methods.sizes import with_support_judged
 from graphrag_dagster.core.search.options import SearchOptions
+from graphrag_dagster.core.search.scope.restricting import restricted
+from graphrag_dagster.core.search.scope.selecting import scope_of, selected
 from graphrag_dagster.core.search.ways import answered, level_read, way_of
 from graphrag_dagster.errors import QuestionError
+
+_NONE = Filters()
+#: Restrictions of the snapshot that are kept; each may be as large as the whole.
+_KEPT = 4
 
 
 class Searcher:
@@ -36,6 +45,8 @@ class Searcher:
         self.options = options
         self.count = count
         self._support = support
+        # A conversation tends to stay with its filters.
+        self._restricted = lru_cache(_KEPT)(partial(restricted, index))
 
     def answer(
         self,
@@ -45,6 +56,7 @@ class Searcher:
         method: str = AUTO,
         level: int | None = None,
         history: Sequence[Turn] = (),
+        filters: Filters = _NONE,
     ) -> Answer:
         """Answer a question in one of the ways.
 
@@ -54,16 +66,24 @@ class Searcher:
             method: a way of answering of the catalogue, or ``C<k>`` of a deeper level.
             level: community level of a way that reads one of choice; default: that of the options.
             history: the conversation so far, oldest first; not every way takes it into account.
+            filters: which documents to answer from.
 
         Raises:
-            QuestionError: the question, method or level cannot be answered, or lacks what it needs; says
-                what to do.
+            QuestionError: the question, method or level cannot be answered, or lacks what it needs, or no
+                document fits the filters; says what to do.
             EngineError: an engine cannot do what was asked.
             EndpointError: the model endpoint cannot be used.
         """
         begin = monotonic()
-        asked = self._asked(question, engines, method, level, history)
-        return replace(answered(asked), seconds=round(monotonic() - begin, 3))
+        asked = self._within(self._asked(question, engines, method, level, history), filters)
+        made = answered(asked)
+        told = asked.scope.told if asked.scope else None
+        return replace(
+            made,
+            why="; ".join(filter(None, (made.why, told))) or None,
+            scope=asked.scope,
+            seconds=round(monotonic() - begin, 3),
+        )
 
     def size(self, method: str) -> WaySize:
         """Return what one question asks of a model in one of the ways, told beforehand.
@@ -74,7 +94,8 @@ class Searcher:
         way = way_of(method)
         size: Callable[[Basis], WaySize] = loaded(way.size)
         level = level_read(way, None, self.options)
-        return size(Basis(way=way, index=self.index, count=self.count, options=self.options, level=level))
+        basis = Basis(way=way, index=self.index, count=self.count, options=self.options, level=level)
+        return with_support_judged(size(basis), self.options.support)
 
     def with_options(self, options: SearchOptions) -> "Searcher":
         """Return a searcher of the same snapshot with other options."""
@@ -94,6 +115,14 @@ class Searcher:
         asked = self._asked(query, engines, AUTO, None, ())
         ranking, _ = found(asked, asked.question)
         return list(zip(ranking.entities.ids, ranking.entities.scores, strict=True))[:limit]
+
+    def _within(self, asked: Asked, filters: Filters) -> Asked:
+        """Return the question over the documents that are meant."""
+        if filters.restricting:
+            chosen = selected(filters, self.index)
+            inside = self._restricted(chosen.document_ids)
+            asked = replace(asked, index=inside, scope=scope_of(filters, chosen, self.index, inside))
+        return replace(asked, soft=filters.soft)
 
     def _asked(
         self, question: str, engines: Engines, method: str, level: int | None, history: Sequence[Turn]

@@ -123,3 +123,20 @@ SUBJECT_ELSEWHERE = _words(
     while with
     """
 )
+#: By which a question asks for the whole of many texts: what it is about, what recurs, what comes of it.
+OVERVIEW = _words(
+    """
+    theme topic overview overall overarching general generally gist main major key important significant
+    central big biggest summary summarise summarize outline recurring recur common commonly typical
+    typically frequent frequently often pattern trend tendency across throughout series whole everything
+    various different kind type sort role lesson message insight takeaway mood stand differ develop change
+    """
+)
+#: Of many at once.
+MANY = _words(
+    """
+    people guest speaker participant expert leader author document text source report article letter episode
+    interview conversation discussion paper study meeting everyone everybody all every most many several
+    each group stakeholder actor community organisation organization institution company
+    """
+)

@@ -1,13 +1,16 @@
-"""What an answer or a row rests on: words of a document, or a triple where no words are known.
+"""What an answer or a row rests on: words of a document, a triple where no words are known, or a table's row.
 
 A further kind is a class here with its own ``kind`` and ``told``, and a member of :data:`Evidence`.
 """
 
 from abc import ABC, abstractmethod
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import ConfigDict, Discriminator
+
+Scalar = str | int | float | bool | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,8 +143,36 @@ class Triple(_Evidence):
         )
 
 
+@dataclass(frozen=True, slots=True)
+class Row(_Evidence):
+    """A row of a table of the index, or of what a query over them gave.
+
+    ``table`` is ``schema.table`` and ``key`` the row's key there; for a row of a query's result ``table`` is
+    ``query`` and ``key`` the row's place, 1…, or ``total``. ``values`` are its columns that are shown.
+    """
+
+    kind: Literal["row"] = field(default="row", kw_only=True)
+    table: str
+    key: str
+    title: str
+    values: Mapping[str, Scalar]
+
+    @property
+    def told(self) -> Told:
+        """The columns with their values."""
+        said = ", ".join(f"{name} {scalar_told(value)}" for name, value in self.values.items())
+        return Told(self.title, self.table, f"row {self.key}", _folded(said), verbatim=False)
+
+
 #: Told apart by ``kind``, also in JSON.
-Evidence = Annotated[Words | Triple, Discriminator("kind")]
+Evidence = Annotated[Words | Triple | Row, Discriminator("kind")]
+
+
+def scalar_told(value: Scalar) -> str:
+    """Return a value of a row as people read it, on one line."""
+    if value is None:
+        return "–"
+    return f"{value:,.15g}" if isinstance(value, float) else _folded(str(value))
 
 
 def _folded(text: str) -> str:

@@ -1,5 +1,6 @@
 """Counting and cutting by tokens."""
 
+import math
 import re
 from collections.abc import Sequence
 from functools import cache
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
 Window = tuple[int, int, int]
 
 _THREADS = 4
+#: Logarithms of the places in a vocabulary where words of meaning begin, and where it ends.
+_FREQUENT, _LAST_PLACE = 4.0, math.log(100_000)
 _SURROGATES = re.compile("[\ud800-\udfff]")
 
 
@@ -36,6 +39,16 @@ class Tokenizer:
     def counts(self, texts: Sequence[str]) -> list[int]:
         """Return the number of tokens of each text."""
         return [len(tokens) for tokens in self._batch(texts)]
+
+    def rarity(self, word: str) -> float:
+        """Return how rare a word is: about 0.1 for "the", 5 for "water", 9 and more for names.
+
+        Pieces stand in a vocabulary in the order in which they were learnt, the frequent ones first: it is
+        the logarithm of the word's place there, and more by one for each piece it has to be made of.
+        """
+        pieces = self._encode(f" {word}")
+        place = math.log(pieces[0] + 1) if len(pieces) == 1 else _LAST_PLACE + len(pieces) - 1
+        return max(place - _FREQUENT, 0.1)
 
     def truncate(self, text: str, tokens: int) -> str:
         """Return the longest beginning of at most ``tokens`` tokens that ends between two characters and,

@@ -15,19 +15,19 @@ import polars as pl
 from graphrag_dagster.catalogue.ways import GLOBAL
 from graphrag_dagster.core.language.answer_form import AnswerForm
 from graphrag_dagster.core.language.embedders import shared_static
-from graphrag_dagster.core.language.exploring import Explorer, ReportRater
-from graphrag_dagster.core.language.tasks import Answerer, Turn
+from graphrag_dagster.core.language.tasks import Turn
 from graphrag_dagster.core.search.context.answer import Answer
 from graphrag_dagster.core.search.context.levels import level_of
 from graphrag_dagster.core.search.context.question import checked
 from graphrag_dagster.core.search.context.support import Support
+from graphrag_dagster.core.search.filters import Filters
 from graphrag_dagster.core.search.options import SearchOptions, Shares
 from graphrag_dagster.core.search.searcher import Searcher
-from graphrag_dagster.core.text.embedder import Embedder
 from graphrag_dagster.core.text.passages import Passage
 from graphrag_dagster.core.text.tokens import get_tokenizer
 from graphrag_dagster.engines.session import Session
 from graphrag_dagster.errors import QuestionError
+from graphrag_dagster.model_calls.memory.replies import User
 from graphrag_dagster.operations.asking.snapshot import open_published
 from graphrag_dagster.resources.corpora import CorpusStore
 from graphrag_dagster.resources.language import Language
@@ -144,6 +144,7 @@ class Index:
         history: Sequence[tuple[str, str]] = (),
         response_type: str | None = None,
         general_knowledge: bool | None = None,
+        filters: Filters | None = None,
         listen: Callable[[str], None] | None = None,
     ) -> Answer:
         """Answer a question.
@@ -160,10 +161,12 @@ class Index:
                 sentence``; default: ``search.response_type``.
             general_knowledge: a model may add what it knows of the world, marked ``[LLM: verify]``;
                 default: ``search.general_knowledge``.
+            filters: which documents to answer from; None: all.
             listen: hears a model's answer as it comes.
 
         Raises:
-            QuestionError: the question, method or level cannot be answered; says what to do.
+            QuestionError: the question, method or level cannot be answered, or no document fits the filters;
+                says what to do.
             EngineError: an engine cannot do what was asked.
             EndpointError: the model endpoint cannot be used.
         """
@@ -172,19 +175,20 @@ class Index:
             own.response_type if response_type is None else response_type,
             own.general_knowledge if general_knowledge is None else general_knowledge,
         )
+        session = self._session()
+        session.listen, session.form = listen, form
         return self.searcher.answer(
             question,
-            SessionEngines(self._session(), listen, form),
+            session,
             method=method or (GLOBAL if level else own.method),
             level=None if level is None else level_of(level),
             history=[Turn(*turn) for turn in history],
+            filters=filters or Filters(),
         )
 
     def _session(self) -> Session:
-        run_id = str(uuid.uuid4())
-        return Language(memory=self._memory).session(
-            self._settings, corpus=self.name, asset="ask", run_id=run_id
-        )
+        user = User(self.name, "ask", str(uuid.uuid4()))
+        return Language(memory=self._memory, corpora=CorpusStore()).session_of(self._settings, user)
 
     def search_entities(self, query: str, limit: int = 10) -> list[EntityHit]:
         """Return the entities that a query is about, best first.
@@ -192,7 +196,7 @@ class Index:
         Raises:
             QuestionError: the query is blank or too long.
         """
-        found = self.searcher.entities(checked(query), limit, SessionEngines(self._session()))
+        found = self.searcher.entities(checked(query), limit, self._session())
         columns = ("entity_id", "title", "type", "description", "degree")
         rows = self.searcher.index.entities.filter(pl.col("entity_id").is_in([one for one, _ in found]))
         by_id = {row["entity_id"]: row for row in rows.select(columns).iter_rows(named=True)}
@@ -226,36 +230,6 @@ def _unpublished(warehouse: Warehouse, name: str) -> str:
     return f"{_UNPUBLISHED}-{file.stat().st_mtime_ns if file.is_file() else 0}"
 
 
-class SessionEngines:
-    """The engines of a session, each made when it is first needed."""
-
-    def __init__(
-        self,
-        session: Session,
-        listen: Callable[[str], None] | None = None,
-        form: AnswerForm | None = None,
-    ) -> None:
-        self._session = session
-        self._listen = listen
-        self._form = form
-
-    def answerer(self) -> Answerer:
-        """Who answers."""
-        return self._session.answerer(self._listen, self._form)
-
-    def rater(self) -> ReportRater:
-        """Who rates reports."""
-        return self._session.rater()
-
-    def explorer(self) -> Explorer:
-        """Who asks follow-up questions."""
-        return self._session.explorer()
-
-    def embedder(self) -> Embedder:
-        """Who turns the question into a vector."""
-        return self._session.embedder()
-
-
 def options_of(settings: CorpusSettings) -> SearchOptions:
     """Return the settings of a corpus's search as its options."""
     own = settings.search
@@ -268,4 +242,7 @@ def options_of(settings: CorpusSettings) -> SearchOptions:
         relevant_from=own.relevant_from,
         steps=own.steps,
         follow_ups=own.follow_ups,
+        support=own.support,
+        sql=own.sql,
+        soft_filters=own.soft_filters,
     )

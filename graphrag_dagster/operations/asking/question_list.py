@@ -8,7 +8,7 @@ import polars as pl
 from graphrag_dagster.core.search.many import answer_all
 from graphrag_dagster.core.search.records import AnswerRows, answer_id_of, still_good
 from graphrag_dagster.engines.session import Session
-from graphrag_dagster.operations.asking.index import Index, SessionEngines
+from graphrag_dagster.operations.asking.index import Index
 from graphrag_dagster.settings import CorpusSettings
 from graphrag_dagster.tables import ANSWERS, Table
 
@@ -33,18 +33,16 @@ def answer_list(
     known: Mapping[Table, pl.DataFrame | None],
     index: Index,
     session: Session,
-    settings: CorpusSettings,
     options: str,
 ) -> ListAnswered:
     """Answer every question in every way of ``questions.methods``, but for what is still good.
 
     Args:
         questions: rows of ``questions.questions``.
-        known: the tables ``answers``, ``answer_costs``, ``answer_contexts`` and ``answer_citations``, in this
-            order, with the rows from before, None where there are none.
+        known: the tables ``answers``, ``answer_costs``, ``answer_contexts``, ``answer_citations`` and
+            ``answer_statements``, in this order, with the rows from before, None where there are none.
         index: what is asked.
         session: the engines.
-        settings: of the corpus.
         options: hash of what decides an answer beside the index.
 
     Raises:
@@ -53,7 +51,7 @@ def answer_list(
     asked = [
         (position, question, method)
         for position, question in questions.sort("position").select("position", "question").iter_rows()
-        for method in settings.questions.methods
+        for method in session.settings.questions.methods
     ]
     made = AnswerRows(index.version, options)
     kept = still_good(
@@ -62,8 +60,9 @@ def answer_list(
         made.snapshot,
         made.options,
     )
-    missing = [one for one in asked if answer_id_of(one[1], one[2]) not in set(kept)]
-    answered = answer_all(index.searcher, SessionEngines(session), missing, asked_at_once(settings))
+    good = set(kept)
+    missing = [one for one in asked if answer_id_of(one[1], one[2]) not in good]
+    answered = answer_all(index.searcher, session, missing, asked_at_once(session.settings))
     seconds = 0.0
     for (position, question, method), answer in zip(missing, answered, strict=True):
         made.add(position, question, method, answer, session.usd_of("answer", answer.usage))

@@ -1,9 +1,12 @@
 """The index of a corpus as the ways of answering see it."""
 
+from dataclasses import replace
+
 import polars as pl
 
 from graphrag_dagster import tables
 from graphrag_dagster.core.search.context.index import IndexSnapshot
+from graphrag_dagster.operations.querying.snapshot_queries import SnapshotQueries
 from graphrag_dagster.resources.published import Published, reading
 from graphrag_dagster.resources.warehouse import Warehouse
 from graphrag_dagster.tables import Table
@@ -56,5 +59,7 @@ def open_published(warehouse: Warehouse, corpus: str) -> tuple[IndexSnapshot, Pu
             unit_vectors=reader.read_if_present(tables.TEXT_UNIT_EMBEDDINGS),
             entity_vectors=reader.read_if_present(tables.ENTITY_EMBEDDINGS),
             report_vectors=reader.read_if_present(tables.REPORT_EMBEDDINGS),
+            metadata=reader.read_if_present(tables.DOCUMENT_METADATA),
+            periods=reader.read_if_present(tables.DOCUMENT_PERIODS),
         )
-    return index, found
+    return replace(index, queries=SnapshotQueries(warehouse, corpus, found)), found

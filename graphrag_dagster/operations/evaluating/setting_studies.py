@@ -12,14 +12,14 @@ from graphrag_dagster.core.language.judging import AnswerJudge
 from graphrag_dagster.core.language.tasks import GraphExtractor
 from graphrag_dagster.core.search.many import answer_all
 from graphrag_dagster.engines.session import Session
-from graphrag_dagster.operations.asking.index import Index, SessionEngines
+from graphrag_dagster.operations.asking.index import Index
 from graphrag_dagster.operations.asking.question_list import asked_at_once
 from graphrag_dagster.settings import CorpusSettings
 from graphrag_dagster.tables import EXTRACTION_COUNTS, WINDOW_ANSWERS
 
 
 def count_extraction(
-    documents: pl.DataFrame, text_chunks: pl.DataFrame, session: Session, settings: CorpusSettings
+    documents: pl.DataFrame, text_chunks: pl.DataFrame, session: Session
 ) -> tuple[pl.DataFrame, int]:
     """Return rows of ``studies.extraction_counts``, and how many documents are in the sample.
 
@@ -27,9 +27,8 @@ def count_extraction(
         documents: rows of ``corpus.documents``.
         text_chunks: rows of ``corpus.text_chunks``.
         session: the engines.
-        settings: of the corpus.
     """
-    own = settings.studies
+    own = session.settings.studies
 
     def extractor_of(mode: Mode) -> GraphExtractor:
         return session.graph_extractor(own.gleanings, "unchecked" if mode == "forced" else "check_first")
@@ -40,13 +39,13 @@ def count_extraction(
         extractor_of,
         sizes=own.chunk_sizes,
         gleanings=own.gleanings,
-        encoding=settings.text_units.encoding,
+        encoding=session.settings.text_units.encoding,
     )
     return EXTRACTION_COUNTS.frame(rows), len(chosen)
 
 
 def answer_windows(
-    questions: pl.DataFrame, index: Index, session: Session, settings: CorpusSettings, options: str
+    questions: pl.DataFrame, index: Index, session: Session, options: str
 ) -> tuple[pl.DataFrame, int]:
     """Return rows of ``studies.window_answers``, and how many questions are in the sample.
 
@@ -54,9 +53,9 @@ def answer_windows(
         questions: rows of ``questions.questions``.
         index: what is asked, by vectors only.
         session: the engines.
-        settings: of the corpus.
         options: hash of what decides an answer beside the index.
     """
+    settings = session.settings
     chosen = sample(questions["question_id"], settings.studies.questions)
     asked = [
         (position, question, "SS")
@@ -68,7 +67,7 @@ def answer_windows(
     rows = []
     for window in _windows(settings):
         searcher = index.searcher.with_options(replace(index.searcher.options, context_tokens=window))
-        for answer in answer_all(searcher, SessionEngines(session), asked, asked_at_once(settings)):
+        for answer in answer_all(searcher, session, asked, asked_at_once(settings)):
             rows.append(
                 {
                     "question_id": stable_id("question", answer.question),

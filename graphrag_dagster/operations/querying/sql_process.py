@@ -28,6 +28,8 @@ _ALLOWED = {duckdb.StatementType.SELECT, duckdb.StatementType.EXPLAIN}
 _INTEGERS = {"tinyint", "smallint", "integer", "bigint", "hugeint"}
 _NUMBERS = _INTEGERS | {f"u{name}" for name in _INTEGERS} | {"float", "double"}
 _NESTED = {"list", "array", "struct", "map", "union", "variant"}
+#: Functions that give a table of their arguments alone.
+_HARMLESS = {"unnest", "range", "generate_series"}
 _ROWS = 500
 _MEGABYTE = 1_000_000
 #: What Python and DuckDB take before a query begins.
@@ -58,6 +60,12 @@ def _answered(request: dict[str, Any]) -> Iterator[Any]:
     if len(statements) != 1 or statements[0].type not in _ALLOWED:
         _tell("refused", "")
         return
+    if request["tables"] is not None and (foreign := _foreign(connection, request)):
+        _tell("query", f"Only these tables can be read: {', '.join(request['tables'])}; not {foreign}")
+        return
+    if request["parameters"] is not None:
+        yield from _with_parameters(connection, statements[0], request)
+        return
     found: Any = connection.sql(statements[0])
     if found is None:
         _tell("refused", "")
@@ -75,6 +83,54 @@ def _answered(request: dict[str, Any]) -> Iterator[Any]:
     while left != 0 and (some := rows.fetchmany(_ROWS if left is None else min(_ROWS, left))):
         yield from some
         left = None if left is None else left - len(some)
+
+
+def _with_parameters(
+    connection: duckdb.DuckDBPyConnection, statement: duckdb.Statement, request: dict[str, Any]
+) -> Iterator[Any]:
+    """The columns and rows of a statement with parameters, values as JSON has a form for them."""
+    found = connection.execute(statement, request["parameters"])
+    kinds = [str(column[1]).lower() for column in found.description]
+    yield [
+        [column[0] for column in found.description],
+        [kind in _NUMBERS or kind.startswith("decimal") for kind in kinds],
+        [False] * len(kinds),
+    ]
+    for row in found.fetchmany(request["rows"]):
+        yield [value[: request["characters"]] if isinstance(value, str) else value for value in row]
+
+
+def _foreign(connection: duckdb.DuckDBPyConnection, request: dict[str, Any]) -> str:
+    """What a query reads that is none of the tables it may read; empty for nothing."""
+    found = connection.execute("select json_serialize_sql($1)", [request["query"]]).fetchone()
+    told = json.loads(found[0] if found else "{}")
+    # DuckDB can tell of every plain select how it reads it; what it cannot tell of is not run.
+    if told.get("error", True):
+        return str(told.get("error_message", "a statement of another form"))
+    nodes = list(_nodes(told))
+    named = {entry["key"].lower() for node in nodes for entry in node.get("cte_map", {}).get("map", ())}
+    allowed = named.union(request["tables"])
+    return next((one for one in map(_read, nodes) if one and one not in allowed), "")
+
+
+def _nodes(told: Any) -> Iterator[dict[str, Any]]:
+    if isinstance(told, dict):
+        yield told
+    for one in told.values() if isinstance(told, dict) else told if isinstance(told, list) else ():
+        yield from _nodes(one)
+
+
+def _read(node: dict[str, Any]) -> str:
+    """The table or function that a part of a query reads; empty where it reads none, or values alone."""
+    match node.get("type"):
+        case "BASE_TABLE":
+            return ".".join(filter(None, (node["schema_name"], node["table_name"]))).lower()
+        case "TABLE_FUNCTION":
+            name = str(node["function"]["function_name"])
+            return "" if name in _HARMLESS else name
+        case "SHOW_REF":
+            return "what tables there are"
+    return ""
 
 
 def _shown(request: dict[str, Any], place: int, kind: str) -> str:

@@ -4,7 +4,7 @@ import json
 import re
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from difflib import get_close_matches
@@ -17,8 +17,8 @@ import duckdb
 from graphrag_dagster.core.files.columns import once_each
 from graphrag_dagster.errors import QuestionError
 from graphrag_dagster.resources.duckdb_files.duckdb_messages import is_damage, missing_column, missing_table
-from graphrag_dagster.resources.published import reading
-from graphrag_dagster.resources.warehouse import Warehouse
+from graphrag_dagster.resources.published.reading import reading
+from graphrag_dagster.resources.warehouse import Reader, Warehouse
 from graphrag_dagster.tables import ALL_TABLES
 
 _PROGRAM = Path(__file__).with_name("sql_process.py")
@@ -32,10 +32,12 @@ class SqlLimits:
     Attributes:
         seconds: time, from its start to its last row.
         megabytes: memory.
+        raisable: who asks may give more, by the options of the command ``sql``.
     """
 
     seconds: float = 60.0
     megabytes: int = 1000
+    raisable: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,22 +84,69 @@ def queried(
         WarehouseError: the corpus has not been indexed.
         DamagedError: what it reads cannot be read.
     """
-    given = limits or SqlLimits()
     with reading(warehouse, corpus) as (reader, _):
-        found = reader.connection.execute(
-            "select path from duckdb_databases() where database_name = current_database()"
-        ).fetchone()
-        request = {
-            "file": found[0] if found else "",
-            "query": query,
-            "megabytes": given.megabytes,
-            "seconds": given.seconds,
-            "values": values,
-            "rows": most_rows,
-            "characters": most_characters,
-        }
-        with _Process(request, given) as process:
-            yield process.begun()
+        found = queried_file(
+            file_of(reader),
+            query,
+            limits,
+            values=values,
+            most_rows=most_rows,
+            most_characters=most_characters,
+        )
+        with found as rows:
+            yield rows
+
+
+def file_of(reader: Reader) -> str:
+    """Return the path of the file that a reader reads."""
+    found = reader.connection.execute(
+        "select path from duckdb_databases() where database_name = current_database()"
+    ).fetchone()
+    return str(found[0]) if found else ""
+
+
+@contextmanager
+def queried_file(
+    file: str,
+    query: str,
+    limits: SqlLimits | None = None,
+    *,
+    parameters: Mapping[str, Any] | None = None,
+    tables: Collection[str] | None = None,
+    values: bool = False,
+    most_rows: int | None = None,
+    most_characters: int | None = None,
+) -> Iterator[Rows]:
+    """Run one statement that reads, over a DuckDB file; see :func:`queried`.
+
+    Args:
+        file: path of the file, which may be open elsewhere to read.
+        query: the statement.
+        limits: what it may take.
+        parameters: values of its ``$names``; with them, values are given as such, and ``most_rows`` too.
+        tables: the only ones that it may read; None for all.
+        values: give what JSON has a form for as such, in place of texts.
+        most_rows: give no more.
+        most_characters: give no more of a text.
+
+    Raises:
+        QuestionError: it is not one statement that only reads, or only those tables, DuckDB refuses it, or it
+            reaches a limit.
+    """
+    given = limits or SqlLimits()
+    request = {
+        "file": file,
+        "query": query,
+        "parameters": parameters,
+        "tables": None if tables is None else list(tables),
+        "megabytes": given.megabytes,
+        "seconds": given.seconds,
+        "values": values,
+        "rows": most_rows,
+        "characters": most_characters,
+    }
+    with _Process(request, given) as process:
+        yield process.begun()
 
 
 class _Process:
@@ -179,15 +228,15 @@ class _Process:
         self._process.wait()
         if self._late:
             return QuestionError(
-                f"the query took more than {self._limits.seconds:g} s and was stopped; ask for less, or give "
-                "it more with --seconds"
+                f"the query took more than {self._limits.seconds:g} s and was stopped; ask for less"
+                + (", or give it more with --seconds" if self._limits.raisable else "")
             )
         return self._too_large()
 
     def _too_large(self) -> QuestionError:
         return QuestionError(
-            f"the query needs more than {self._limits.megabytes:,} MB of memory and was stopped; ask for "
-            "less, or give it more with --memory-mb"
+            f"the query needs more than {self._limits.megabytes:,} MB of memory and was stopped; ask for less"
+            + (", or give it more with --memory-mb" if self._limits.raisable else "")
         )
 
 

@@ -43,7 +43,8 @@ def corpora_router(backend: Backend) -> APIRouter:
         """Answer a question from a corpus, with sources."""
         history = tuple((turn.question, turn.answer) for turn in body.history)
         question = Question(
-            body.question, body.method, body.level, history, body.response_type, body.general_knowledge
+            *(body.question, body.method, body.level, history),
+            *(body.response_type, body.general_knowledge, body.filters),
         )
         asking = await unless_gone(request, backend.ask(corpus, question))
         if not body.stream:

@@ -2,6 +2,7 @@
 
 import time
 import uuid
+from dataclasses import replace
 
 from fastapi import APIRouter, Request
 from fastapi.responses import JSONResponse, Response
@@ -126,7 +127,7 @@ def chat_router(backend: Backend) -> APIRouter:
     async def chat(body: ChatBody, request: Request) -> Response:
         """Answer the last message of the user, with a list of sources."""
         corpus, _, method = body.model.partition(":")
-        question = question_of(body.messages, method or None)
+        question = replace(question_of(body.messages, method or None), filters=body.filters)
         asking = await unless_gone(request, backend.ask(corpus, question))
         if not body.stream:
             answer = await unless_gone(request, asking.answer())

@@ -4,6 +4,9 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from graphrag_dagster.core.search.filters import Filters
+from graphrag_dagster.service.models import FILTERS
+
 
 class Lenient(BaseModel):
     """Accepts further fields."""
@@ -38,6 +41,7 @@ class ChatBody(Lenient):
     messages: list[ChatMessage]
     stream: bool | None = False
     stream_options: StreamOptions | None = None
+    filters: Filters | None = Field(None, description=FILTERS)
 
 
 class ReplyMessage(BaseModel):

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Sequence
 
-from graphrag_dagster.core.search.context.answer import QUOTATIONS, Answer, Source
+from graphrag_dagster.core.search.context.answer import QUERIED, QUOTATIONS, Answer, Source
 from graphrag_dagster.errors import QuestionError
 from graphrag_dagster.service.asking import Question
 from graphrag_dagster.service.openai.chat_models import ChatMessage, Part
@@ -55,7 +55,8 @@ def _text_of_part(part: Part) -> str:
 
 def without_sources(text: str) -> str:
     """Return an answer of this server without its heading and the list of its sources."""
-    return text.partition(_HEADING)[0].removeprefix(f"{QUOTATIONS}\n\n")
+    told = text.partition(_HEADING)[0]
+    return told.removeprefix(f"{QUOTATIONS}\n\n").removeprefix(f"{QUERIED}\n\n")
 
 
 def headed(answer: Answer) -> str:
@@ -64,10 +65,11 @@ def headed(answer: Answer) -> str:
 
 
 def listed_sources(answer: Answer) -> str:
-    """Return the sources of an answer as a list below its text; empty where it has none."""
+    """Return the sources of an answer as a list below its text, and its query; empty where it has none."""
     if not answer.sources:
         return ""
-    return _HEADING + "\n".join(_listed(source) for source in answer.sources)
+    query = f"\n\n```sql\n{answer.query.shown}\n```" if answer.query else ""
+    return _HEADING + "\n".join(_listed(source) for source in answer.sources) + query
 
 
 def _listed(source: Source) -> str:

@@ -12,6 +12,8 @@ from graphrag_dagster import __version__
 from graphrag_dagster.core.language.tasks import Engine, Usage
 from graphrag_dagster.core.printable import printable
 from graphrag_dagster.core.search.context.answer import Answer
+from graphrag_dagster.core.search.context.queries import Query
+from graphrag_dagster.core.search.filters import Filters
 from graphrag_dagster.core.text.evidence import Evidence
 from graphrag_dagster.service.asking import Question
 from graphrag_dagster.service.backend import Backend
@@ -19,6 +21,7 @@ from graphrag_dagster.service.guarding.errors import refusal_of
 from graphrag_dagster.service.guarding.settings import ServiceSettings
 from graphrag_dagster.service.library import Library
 from graphrag_dagster.service.models import (
+    FILTERS,
     GENERAL_KNOWLEDGE,
     LEVELS,
     METHODS,
@@ -45,12 +48,12 @@ class CitedSource(BaseModel):
     """What a mark ``[number]`` in the answer stands for."""
 
     number: int
-    kind: str = Field(description="what is cited: report, entity, relationship, claim or passage")
+    kind: str = Field(description="what is cited: report, entity, relationship, claim, passage or row")
     record_id: str = Field(description="id of the cited record; for a report, give it to read_report")
     title: str
     evidence: Evidence | None = Field(
-        description="the words of a document that it rests on; a triple of the graph where a relationship is "
-        "cited of which no words are known; give its text_unit_id to read_source"
+        description="the words of a document that it rests on, or a triple of the graph where a relationship "
+        "is cited of which no words are known: give its text_unit_id to read_source; or a row of a table"
     )
 
 
@@ -61,8 +64,10 @@ class CitedAnswer(BaseModel):
     refused: bool = Field(description="the corpus says nothing about the question")
     method: str
     level: int | None
+    why: str | None = Field(description="why this method, which documents, and what was favoured")
     engine: Engine = Field(description="extractive: sentences of the documents; llm: written by a model")
     sources: list[CitedSource]
+    query: Query | None = Field(description="the query over the tables whose rows the text tells")
     problems: list[str] = Field(description="what could not be used on the way")
     usage: Usage
 
@@ -74,8 +79,10 @@ class CitedAnswer(BaseModel):
             refused=answer.refused,
             method=answer.method,
             level=answer.level,
+            why=answer.why,
             engine=answer.engine,
             sources=[CitedSource.model_validate(s, from_attributes=True) for s in answer.sources],
+            query=answer.query,
             problems=list(answer.problems),
             usage=answer.usage,
         )
@@ -116,6 +123,7 @@ def make_server(backend: Backend) -> MCPServer:
         level: Annotated[str | None, Field(description=LEVELS)] = None,
         response_type: Annotated[str | None, Field(description=RESPONSE_TYPES)] = None,
         general_knowledge: Annotated[bool | None, Field(description=GENERAL_KNOWLEDGE)] = None,
+        filters: Annotated[Filters | None, Field(description=FILTERS)] = None,
     ) -> CitedAnswer:
         """Answer a question from the documents of a corpus, with quoted sources.
 
@@ -125,7 +133,10 @@ def make_server(backend: Backend) -> MCPServer:
 
         async def answer() -> CitedAnswer:
             asked = Question(
-                question, method, level, response_type=response_type, general_knowledge=general_knowledge
+                *(question, method, level),
+                response_type=response_type,
+                general_knowledge=general_knowledge,
+                filters=filters,
             )
             asking = await backend.ask(corpus, asked)
             return CitedAnswer.of(await asking.answer())

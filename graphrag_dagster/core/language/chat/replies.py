@@ -1,6 +1,7 @@
 """What a reply holds: what hides it is taken off, its JSON is read and mended, its shape is checked."""
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
@@ -149,6 +150,18 @@ def read_typed(text: str, schema: type[Schema]) -> tuple[Schema, bool]:
             for detail in error.errors()[:5]
         )
         raise NotUsable("; ".join(problems)) from None
+
+
+def spelt_alike(value: Any) -> dict[str, Any]:
+    """Return an object with its keys in one spelling; of something else an empty one."""
+    if not isinstance(value, dict):
+        return {}
+    return {re.sub(r"[\s-]+", "_", str(key).strip().lower()): item for key, item in value.items()}
+
+
+def first_of(fields: dict[str, Any], names: Iterable[str]) -> Any:
+    """Return the first value that stands under one of the names; None where there is none."""
+    return next((fields[name] for name in names if fields.get(name) is not None), None)
 
 
 def is_placeholder(text: str) -> bool:

@@ -7,11 +7,13 @@ from typing import Literal
 from pydantic import BaseModel, ConfigDict
 
 
-class _Shape(BaseModel):
+class Shape(BaseModel):
+    """The shape of a reply; it has no other fields."""
+
     model_config = ConfigDict(extra="forbid")
 
 
-class EntityShape(_Shape):
+class EntityShape(Shape):
     """An entity record."""
 
     name: str
@@ -19,7 +21,7 @@ class EntityShape(_Shape):
     description: str
 
 
-class RelationshipShape(_Shape):
+class RelationshipShape(Shape):
     """A relationship record."""
 
     source: str
@@ -28,14 +30,14 @@ class RelationshipShape(_Shape):
     strength: float
 
 
-class GraphShape(_Shape):
+class GraphShape(Shape):
     """What one text holds (paper, Appendix E.1)."""
 
     entities: list[EntityShape]
     relationships: list[RelationshipShape]
 
 
-class ClaimShape(_Shape):
+class ClaimShape(Shape):
     """A claim record."""
 
     subject: str
@@ -48,26 +50,26 @@ class ClaimShape(_Shape):
     quotes: list[str]
 
 
-class ClaimsShape(_Shape):
+class ClaimsShape(Shape):
     """The claims of one text."""
 
     claims: list[ClaimShape]
 
 
-class DescriptionShape(_Shape):
+class DescriptionShape(Shape):
     """A merged description."""
 
     description: str
 
 
-class FindingShape(_Shape):
+class FindingShape(Shape):
     """A finding of a report."""
 
     summary: str
     explanation: str
 
 
-class ReportShape(_Shape):
+class ReportShape(Shape):
     """A community report (paper, Appendix E.2)."""
 
     title: str
@@ -77,21 +79,21 @@ class ReportShape(_Shape):
     findings: list[FindingShape]
 
 
-class AnswerShape(_Shape):
+class AnswerShape(Shape):
     """A partial answer (paper, Appendix E.4)."""
 
     answer: str
     score: int
 
 
-class PointShape(_Shape):
+class PointShape(Shape):
     """One point of a partial answer."""
 
     description: str
     score: int
 
 
-class PointsShape(_Shape):
+class PointsShape(Shape):
     """A partial answer as points."""
 
     points: list[PointShape]

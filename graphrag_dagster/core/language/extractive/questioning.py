@@ -111,7 +111,7 @@ class ExtractiveQuestionWriter:
         self._check(count, len(_PERSONAS), "personas")
         used = {_key(persona.name) for persona in avoid}
         left = [PersonaDraft(name, wants) for name, wants, _ in _PERSONAS if _key(name) not in used]
-        return Drafts(tuple(left[:count]), self._shortage(count, len(left), "personas"))
+        return Drafts[PersonaDraft](tuple(left[:count]), self._shortage(count, len(left), "personas"))
 
     def tasks(self, requests: Sequence[TaskRequest]) -> list[Drafts[str]]:
         """Return for each request tasks on one theme after the other.
@@ -167,7 +167,7 @@ class ExtractiveQuestionWriter:
     def _left(self, made: Iterable[str], avoid: Sequence[str], count: int, what: str) -> Drafts[str]:
         used = set(map(_key, avoid))
         left = [one for one in made if _key(one) not in used]
-        return Drafts(tuple(left[:count]), self._shortage(count, len(left), what))
+        return Drafts[str](tuple(left[:count]), self._shortage(count, len(left), what))
 
     def _shortage(self, count: int, left: int, what: str) -> str | None:
         return None if left >= count else f"{left or 'no'} more {what} can be made; {self._possible()}"

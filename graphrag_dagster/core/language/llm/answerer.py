@@ -7,15 +7,16 @@ from typing import Any, Literal
 from pydantic import BaseModel, field_validator, model_validator
 
 from graphrag_dagster.core.language.answer_form import AnswerForm
+from graphrag_dagster.core.language.chat.asker import Asker
 from graphrag_dagster.core.language.chat.asking import Asked, UnusableReply, ask
-from graphrag_dagster.core.language.chat.loop import run_in_order, run_one
+from graphrag_dagster.core.language.chat.loop import run_one
 from graphrag_dagster.core.language.chat.port import ChatModel, ChatRequest, Listener, Message
 from graphrag_dagster.core.language.chat.prompt import PromptSource
-from graphrag_dagster.core.language.chat.replies import Incomplete, NotUsable, read_typed
+from graphrag_dagster.core.language.chat.replies import Incomplete, NotUsable, read_typed, spelt_alike
 from graphrag_dagster.core.language.chat.schemas import AnswerShape, PointsShape
 from graphrag_dagster.core.language.llm.answer_prompts import AnswerPrompts
 from graphrag_dagster.core.language.llm.extraction.gleaning_extractor import Replies
-from graphrag_dagster.core.language.tasks import ContextUnit, Engine, FinalAnswer, PartialAnswer, Turn
+from graphrag_dagster.core.language.tasks import ContextUnit, FinalAnswer, PartialAnswer, Turn
 from graphrag_dagster.core.text.citations import (
     ContextKind,
     canonical_citations,
@@ -54,7 +55,7 @@ class _Scored(BaseModel):
     def _named_alike(cls, value: Any) -> Any:
         if not isinstance(value, dict):
             return value
-        lower = {str(key).strip().lower(): item for key, item in value.items()}
+        lower = spelt_alike(value)
         text = next((lower[key] for key in ("answer", "description", "text", "point") if key in lower), None)
         score = next((lower[key] for key in ("score", "helpfulness", "rating") if key in lower), None)
         return {"text": "" if text is None else text, "score": score}
@@ -76,7 +77,7 @@ class _Points(BaseModel):
         return {"points": value} if isinstance(value, list) else value
 
 
-class LlmAnswerer:
+class LlmAnswerer(Asker):
     """Asks a model for partial answers over chunks, then for one answer made of them.
 
     Args:
@@ -92,8 +93,6 @@ class LlmAnswerer:
         listen: hears the text of the answer as it comes.
     """
 
-    engine: Engine = "llm"
-
     def __init__(
         self,
         model: ChatModel,
@@ -106,16 +105,14 @@ class LlmAnswerer:
         form: AnswerForm | None = None,
         listen: Listener | None = None,
     ) -> None:
-        self._model = model
+        super().__init__(model, prompts, max_reduce_tokens)
         self._unit = unit
         self._tagged = replies == "tuples" and unit == "answer"
         kind = "_points" if unit == "points" else "_tagged" if self._tagged else ""
         own = form or AnswerForm()
         self._prompts = AnswerPrompts(prompts, kind, own)
         self._knows = own.general_knowledge
-        self._retry = prompts.load("retry")
         self._max_map_tokens = max_map_tokens
-        self._max_reduce_tokens = max_reduce_tokens
         self._listen = listen
 
     def map(
@@ -133,10 +130,9 @@ class LlmAnswerer:
         async def one(task: tuple[Sequence[ContextUnit], str]) -> PartialAnswer:
             return await self._map(question, *task)
 
-        tasks = list(zip(chunks, rendered, strict=True))
         reports = all(unit.kind == "report" for chunk in chunks for unit in chunk)
         name = "Reading reports" if reports else "Reading text units"
-        return list(run_in_order(one, tasks, name=name, total=len(tasks), calls=self._model.concurrency))
+        return self._each(one, list(zip(chunks, rendered, strict=True)), name)
 
     def reduce(self, question: str, partials: Sequence[PartialAnswer]) -> FinalAnswer:
         """Join partial answers, given in descending order of score.
@@ -149,7 +145,7 @@ class LlmAnswerer:
             EndpointError: the endpoint cannot be used at all.
         """
         messages = self._prompts.reduce(question, partials)
-        request = self._request("global_reduce", messages, self._max_reduce_tokens)
+        request = self._request("global_reduce", messages, self._max_tokens)
         try:
             asked = run_one(ask(self._model, request, _read_text, self._retry, listen=self._listen))
         except UnusableReply as lost:
@@ -180,7 +176,7 @@ class LlmAnswerer:
             EndpointError: the endpoint cannot be used at all.
         """
         messages = self._prompts.local(question, rendered, history)
-        request = self._request("local_search", messages, self._max_reduce_tokens)
+        request = self._request("local_search", messages, self._max_tokens)
         listen = _UnlessNothing(self._listen) if self._listen else None
         try:
             asked = run_one(ask(self._model, request, _read_text, self._retry, listen=listen))

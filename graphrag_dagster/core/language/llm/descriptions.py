@@ -5,13 +5,14 @@ from collections.abc import Iterable, Sequence
 
 from pydantic import BaseModel, field_validator
 
+from graphrag_dagster.core.language.chat.asker import Asker
 from graphrag_dagster.core.language.chat.asking import UnusableReply, ask_typed
 from graphrag_dagster.core.language.chat.data import enclose
 from graphrag_dagster.core.language.chat.loop import run_largest_first
-from graphrag_dagster.core.language.chat.port import ChatModel, ChatRequest, Message
+from graphrag_dagster.core.language.chat.port import ChatModel, ChatRequest
 from graphrag_dagster.core.language.chat.prompt import PromptSource
 from graphrag_dagster.core.language.chat.schemas import DescriptionShape
-from graphrag_dagster.core.language.tasks import DescriptionGroup, Engine, MergedDescription, Usage
+from graphrag_dagster.core.language.tasks import DescriptionGroup, MergedDescription, Usage
 from graphrag_dagster.core.text.tokens import Tokenizer, get_tokenizer
 
 _APOLOGY = re.compile(
@@ -33,7 +34,7 @@ class _Description(BaseModel):
         return text.strip()
 
 
-class LlmDescriptionMerger:
+class LlmDescriptionMerger(Asker):
     """Asks a model for one description of each element that has several.
 
     Args:
@@ -47,8 +48,6 @@ class LlmDescriptionMerger:
         encoding: what tokens are counted by.
     """
 
-    engine: Engine = "llm"
-
     def __init__(
         self,
         model: ChatModel,
@@ -60,13 +59,11 @@ class LlmDescriptionMerger:
         max_output_tokens: int = 1500,
         encoding: str = "cl100k_base",
     ) -> None:
-        self._model = model
+        super().__init__(model, prompts, max_output_tokens)
         self._system = prompts.load("summarize_descriptions_system").render(max_words=str(max_words))
         self._user = prompts.load("summarize_descriptions_user")
-        self._retry = prompts.load("retry")
         self._above = merge_above_tokens
         self._budget = max_input_tokens
-        self._max_tokens = max_output_tokens
         self._encoding = encoding
 
     def merge(self, groups: Sequence[DescriptionGroup]) -> list[MergedDescription]:
@@ -146,8 +143,7 @@ class LlmDescriptionMerger:
         user = self._user.render(
             element=enclose("element", " / ".join(names)), descriptions=enclose("descriptions", listed)
         )
-        messages = (Message("system", self._system), Message("user", user))
-        return ChatRequest("summarize_descriptions", messages, self._max_tokens, DescriptionShape)
+        return self._asking("summarize_descriptions", self._system, user, DescriptionShape)
 
 
 def _distinct(group: DescriptionGroup) -> list[str]:

@@ -3,17 +3,19 @@
 from collections.abc import Sequence
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict, field_validator, model_validator
+from pydantic import BaseModel, field_validator, model_validator
 
+from graphrag_dagster.core.language.chat.asker import Asker
 from graphrag_dagster.core.language.chat.asking import UnusableReply, ask
 from graphrag_dagster.core.language.chat.data import enclose
-from graphrag_dagster.core.language.chat.loop import run_in_order, run_one
-from graphrag_dagster.core.language.chat.port import ChatModel, ChatRequest, Message
+from graphrag_dagster.core.language.chat.loop import run_one
+from graphrag_dagster.core.language.chat.port import ChatModel
 from graphrag_dagster.core.language.chat.prompt import PromptSource
 from graphrag_dagster.core.language.chat.replies import NotUsable, read_typed
+from graphrag_dagster.core.language.chat.schemas import Shape
 from graphrag_dagster.core.language.exploring import Exploration, FollowUp
 from graphrag_dagster.core.language.llm.answerer import read_score
-from graphrag_dagster.core.language.tasks import ContextUnit, Engine
+from graphrag_dagster.core.language.tasks import ContextUnit
 from graphrag_dagster.core.text.citations import canonical_citations
 
 _NAMES = {
@@ -23,10 +25,8 @@ _NAMES = {
 }
 
 
-class ExplorationShape(BaseModel):
+class ExplorationShape(Shape):
     """An intermediate answer as the endpoint is asked for it."""
-
-    model_config = ConfigDict(extra="forbid")
 
     answer: str
     score: int
@@ -67,7 +67,7 @@ class _Explored(BaseModel):
         return [" ".join(one.split()) for one in texts if isinstance(one, str) and one.strip()]
 
 
-class LlmExplorer:
+class LlmExplorer(Asker):
     """Asks a model for intermediate answers with follow-up questions.
 
     Args:
@@ -77,16 +77,12 @@ class LlmExplorer:
         max_tokens: longest reply.
     """
 
-    engine: Engine = "llm"
-
     def __init__(self, model: ChatModel, prompts: PromptSource, *, max_tokens: int = 2000) -> None:
-        self._model = model
+        super().__init__(model, prompts, max_tokens)
         self._primer_system = prompts.load("drift_primer_system")
         self._primer_user = prompts.load("drift_primer_user")
         self._step_system = prompts.load("drift_step_system")
         self._step_user = prompts.load("drift_step_user")
-        self._retry = prompts.load("retry")
-        self._max_tokens = max_tokens
 
     def primer(
         self,
@@ -122,12 +118,10 @@ class LlmExplorer:
             )
             return await self._explored("drift_step", system, user, most)
 
-        calls = self._model.concurrency
-        return list(run_in_order(one, steps, name="Following up", total=len(steps), calls=calls))
+        return self._each(one, steps, "Following up")
 
     async def _explored(self, task: str, system: str, user: str, most: int) -> Exploration:
-        messages = (Message("system", system), Message("user", user))
-        request = ChatRequest(task, messages, self._max_tokens, ExplorationShape)
+        request = self._asking(task, system, user, ExplorationShape)
         try:
             asked = await ask(self._model, request, _read, self._retry)
         except UnusableReply as lost:

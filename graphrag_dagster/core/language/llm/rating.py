@@ -5,16 +5,17 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict, model_validator
+from pydantic import BaseModel, model_validator
 
+from graphrag_dagster.core.language.chat.asker import Asker
 from graphrag_dagster.core.language.chat.asking import UnusableReply, ask
 from graphrag_dagster.core.language.chat.data import enclose
-from graphrag_dagster.core.language.chat.loop import run_in_order
-from graphrag_dagster.core.language.chat.port import ChatModel, ChatRequest, Message
+from graphrag_dagster.core.language.chat.port import ChatModel
 from graphrag_dagster.core.language.chat.prompt import PromptSource
 from graphrag_dagster.core.language.chat.replies import Incomplete, NotUsable, read_typed
+from graphrag_dagster.core.language.chat.schemas import Shape
 from graphrag_dagster.core.language.exploring import HIGHEST_RATING, BatchRatings, Rating
-from graphrag_dagster.core.language.tasks import ContextUnit, Engine
+from graphrag_dagster.core.language.tasks import ContextUnit
 
 _NUMBER = re.compile(r"-?\d+(?:\.\d+)?")
 _ID_NAMES, _RATING_NAMES = ("id", "report", "report_id", "number"), ("rating", "score", "relevance")
@@ -22,19 +23,15 @@ _ID_NAMES, _RATING_NAMES = ("id", "report", "report_id", "number"), ("rating", "
 _TOKENS_PER_RATING = 24
 
 
-class RatingShape(BaseModel):
+class RatingShape(Shape):
     """The rating of one report."""
-
-    model_config = ConfigDict(extra="forbid")
 
     id: int
     rating: int
 
 
-class RatingsShape(BaseModel):
+class RatingsShape(Shape):
     """The ratings of all reports of a prompt."""
-
-    model_config = ConfigDict(extra="forbid")
 
     ratings: list[RatingShape]
 
@@ -77,7 +74,7 @@ def _number(value: object) -> float | None:
     return number if math.isfinite(number) else None
 
 
-class LlmReportRater:
+class LlmReportRater(Asker):
     """Asks a model how much reports have to do with a question, one call for each batch of them.
 
     Args:
@@ -86,14 +83,10 @@ class LlmReportRater:
         max_tokens: longest reply; more where a batch has so many reports that their ratings need it.
     """
 
-    engine: Engine = "llm"
-
     def __init__(self, model: ChatModel, prompts: PromptSource, *, max_tokens: int = 1000) -> None:
-        self._model = model
+        super().__init__(model, prompts, max_tokens)
         self._system = prompts.load("rate_reports_system").render()
         self._user = prompts.load("rate_reports_user")
-        self._retry = prompts.load("retry")
-        self._max_tokens = max_tokens
 
     def rate(
         self, question: str, batches: Sequence[Sequence[ContextUnit]], rendered: Sequence[str]
@@ -107,16 +100,12 @@ class LlmReportRater:
         async def one(task: tuple[Sequence[ContextUnit], str]) -> BatchRatings:
             return await self._rated(question, *task)
 
-        tasks = list(zip(batches, rendered, strict=True))
-        return list(
-            run_in_order(one, tasks, name="Rating reports", total=len(tasks), calls=self._model.concurrency)
-        )
+        return self._each(one, list(zip(batches, rendered, strict=True)), "Rating reports")
 
     async def _rated(self, question: str, batch: Sequence[ContextUnit], rendered: str) -> BatchRatings:
         user = self._user.render(reports=enclose("reports", rendered), question=enclose("question", question))
-        limit = max(self._max_tokens, _TOKENS_PER_RATING * len(batch))
-        messages = (Message("system", self._system), Message("user", user))
-        request = ChatRequest("rate_reports", messages, limit, RatingsShape)
+        least = _TOKENS_PER_RATING * len(batch)
+        request = self._asking("rate_reports", self._system, user, RatingsShape, least)
         ids = [unit.id for unit in batch]
         try:
             asked = await ask(self._model, request, lambda text: _read(text, ids), self._retry)

@@ -7,13 +7,15 @@ from typing import Any
 
 from pydantic import BaseModel, field_validator, model_validator
 
+from graphrag_dagster.core.language.chat.asker import Asker
 from graphrag_dagster.core.language.chat.asking import UnusableReply, ask_typed
 from graphrag_dagster.core.language.chat.data import enclose
 from graphrag_dagster.core.language.chat.loop import run_in_order
-from graphrag_dagster.core.language.chat.port import ChatModel, ChatRequest, Message
+from graphrag_dagster.core.language.chat.port import ChatModel
 from graphrag_dagster.core.language.chat.prompt import PromptSource
+from graphrag_dagster.core.language.chat.replies import spelt_alike
 from graphrag_dagster.core.language.chat.schemas import ReportShape
-from graphrag_dagster.core.language.tasks import Engine, Finding, ReportRequest, ReportWriter, WrittenReport
+from graphrag_dagster.core.language.tasks import Finding, ReportRequest, ReportWriter, WrittenReport
 from graphrag_dagster.core.text.citations import canonical_citations, parse_citations
 
 _HIGHEST = 10.0
@@ -60,8 +62,7 @@ class ReportReply(BaseModel):
     def _named_alike(cls, value: Any) -> Any:
         if not isinstance(value, dict):
             return value
-        names = {re.sub(r"[\s-]+", "_", str(key).strip().lower()): item for key, item in value.items()}
-        return {_OTHER_NAMES.get(name, name): item for name, item in names.items()}
+        return {_OTHER_NAMES.get(name, name): item for name, item in spelt_alike(value).items()}
 
     @field_validator("title", "summary")
     @classmethod
@@ -89,7 +90,7 @@ class ReportReply(BaseModel):
         return findings
 
 
-class LlmReportWriter:
+class LlmReportWriter(Asker):
     """Asks a model for the report of each community.
 
     Args:
@@ -99,8 +100,6 @@ class LlmReportWriter:
         max_output_tokens: longest reply.
     """
 
-    engine: Engine = "llm"
-
     def __init__(
         self,
         model: ChatModel,
@@ -109,12 +108,10 @@ class LlmReportWriter:
         fallback: ReportWriter,
         max_output_tokens: int = 2000,
     ) -> None:
-        self._model = model
+        super().__init__(model, prompts, max_output_tokens)
         self._system = prompts.load("community_report_system").render()
         self._user = prompts.load("community_report_user")
-        self._retry = prompts.load("retry")
         self._fallback = fallback
-        self._max_tokens = max_output_tokens
 
     def write(self, requests: Sequence[ReportRequest]) -> Iterator[WrittenReport]:
         """Yield one report per request; citations in it are those of the context, not yet checked.
@@ -132,14 +129,9 @@ class LlmReportWriter:
 
     async def _write(self, request: ReportRequest) -> WrittenReport | UnusableReply:
         user = self._user.render(community=enclose("community", request.context))
-        messages = (Message("system", self._system), Message("user", user))
+        asking = self._asking("community_report", self._system, user, ReportShape)
         try:
-            asked = await ask_typed(
-                self._model,
-                ChatRequest("community_report", messages, self._max_tokens, ReportShape),
-                ReportReply,
-                self._retry,
-            )
+            asked = await ask_typed(self._model, asking, ReportReply, self._retry)
         except UnusableReply as lost:
             return lost
         return replace(_report(asked.value), usage=asked.usage)

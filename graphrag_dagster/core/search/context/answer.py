@@ -4,24 +4,30 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from graphrag_dagster.catalogue.registry import quotes
+from graphrag_dagster.catalogue.support import Verdict
 from graphrag_dagster.core.language.tasks import Engine, Usage
+from graphrag_dagster.core.search.context.queries import Query
 from graphrag_dagster.core.search.retrieval.linked import LinkedName
+from graphrag_dagster.core.search.scope.favour import Favoured
+from graphrag_dagster.core.search.scope.selecting import Scope
 from graphrag_dagster.core.text.evidence import Evidence
 
-#: Heading of an answer without a model.
+#: Headings of answers without a model.
 QUOTATIONS = "Quotations from the documents that are near to the question; no model was asked."
+QUERIED = "By a query over the tables of the index; no model was asked."
 
 
 @dataclass(frozen=True, slots=True)
 class Source:
     """What the mark ``[number]`` in an answer stands for, and the way from there to the evidence.
 
-    ``kind``, ``record_id`` and ``title`` name the cited row: a report, an entity, a relationship, a claim or
-    a text unit (``source``). Of a report, ``finding`` is the place of the finding that rests on the words (-1
-    its summary); ``via_kind`` and ``via_id`` name the relationship or entity that led to them. ``evidence``
-    is the words; where none can be found that the row rests on, a relationship has itself as a triple, and
-    other rows have none. ``similarity``: 0–1, how near the words are to the nearest statement that cites
-    them.
+    ``kind``, ``record_id`` and ``title`` name the cited row: a report, an entity, a relationship, a claim, a
+    text unit (``source``), or a row of what a query gave (``row``). Of a report, ``finding`` is the place of
+    the finding that rests on the words (-1 its summary); ``via_kind`` and ``via_id`` name the relationship or
+    entity that led to them. ``evidence`` is the words; where none can be found that the row rests on, a
+    relationship has itself as a triple, and other rows have none. What a query gave has its row, and beside
+    it words where the row stands for some. ``similarity``: 0–1, how near the words are to the nearest
+    statement that cites them.
     """
 
     number: int
@@ -39,14 +45,17 @@ class Source:
 class Statement:
     """A sentence of an answer: the numbers of its sources, and how near it is to the nearest of them, 0–1.
 
-    ``supported``: it cites words of the documents that are near enough to what it says. ``general``: it is
-    marked as a model's knowledge of the world, and neither supported nor unsupported.
+    ``verdict``: whether the words that it cites support it; ``score``, 0–1, how probable it is that a person
+    would say so, and ``reason`` why they do not wholly. ``general``: it is marked as a model's knowledge of
+    the world, which has no verdict.
     """
 
     text: str
     sources: tuple[int, ...]
     similarity: float
-    supported: bool
+    verdict: Verdict | None
+    score: float | None = None
+    reason: str = ""
     general: bool = False
 
 
@@ -85,13 +94,16 @@ class Answer:
     """An answer, what it rests on, and what it cost.
 
     ``method`` is the way of answering (``C0`` … ``C3``, ``TS``, ``SS``, ``dynamic``, ``local``, ``drift``,
-    ``basic``); ``level`` the community level it read, None where it read none; ``why`` says why the way was
-    chosen or what it saved. ``linked``: the names in the question and what each was taken for, where the way
-    looks for names (``auto``, ``local``, ``drift``). ``refused``: nothing in the context was of use.
-    ``scores``: helpfulness 0–100 of each chunk's partial answer in the order of the chunks. ``dropped``:
-    partial answers that scored 0 or did not fit. ``removed_citations``: ids cited that were not in the
-    context. ``problems``: partial answers that could not be used, with reasons. ``calls``: what was asked of
-    the answerer; ``usage`` has the calls of a model. ``seconds`` is filled by who measures it.
+    ``basic``, ``sql``); ``level`` the community level it read, None where it read none; ``why`` says why the
+    way was chosen or what it saved. ``linked``: the names in the question and what each was taken for, where
+    the way looks for names (``auto``, ``local``, ``drift``). ``refused``: nothing in the context was of use.
+    ``scores``: helpfulness
+    0–100 of each chunk's partial answer in the order of the chunks. ``dropped``: partial answers that scored
+    0 or did not fit. ``removed_citations``: ids cited that were not in the context. ``problems``: partial
+    answers that could not be used, with reasons. ``query``: whose rows the answer tells. ``calls``: what was
+    asked of the answerer; ``usage`` has the calls of a model. ``seconds`` is filled by who measures it.
+    ``scope`` is what the answer was restricted to, None for nothing; ``favoured`` what the question named of
+    the documents, and was favoured for that.
     """
 
     question: str
@@ -112,6 +124,9 @@ class Answer:
     trace: tuple[Call, ...] = ()
     usage: Usage = field(default_factory=Usage)
     seconds: float | None = None
+    query: Query | None = None
+    scope: Scope | None = None
+    favoured: tuple[Favoured, ...] = ()
 
     @property
     def calls(self) -> int:
@@ -121,12 +136,19 @@ class Answer:
     @property
     def heading(self) -> str:
         """What stands above the text where it is shown; empty where it speaks for itself."""
-        return QUOTATIONS if quotes(self.engine) and not self.refused else ""
+        if not quotes(self.engine) or self.refused:
+            return ""
+        return QUERIED if self.query else QUOTATIONS
+
+    @property
+    def partly_supported(self) -> int:
+        """How many statements the words they cite support in part."""
+        return self._with_verdict("partly")
 
     @property
     def unsupported(self) -> int:
         """How many statements have no support in the words they cite."""
-        return sum(not (statement.supported or statement.general) for statement in self.statements)
+        return self._with_verdict("not")
 
     @property
     def general(self) -> int:
@@ -135,5 +157,8 @@ class Answer:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the answer as values that JSON can hold."""
-        counted = {"calls": self.calls, "unsupported": self.unsupported, "general": self.general}
-        return {**asdict(self), **counted}
+        counted = ("calls", "partly_supported", "unsupported", "general")
+        return {**asdict(self), **{name: getattr(self, name) for name in counted}}
+
+    def _with_verdict(self, verdict: Verdict) -> int:
+        return sum(statement.verdict == verdict for statement in self.statements)

@@ -4,10 +4,12 @@ import re
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field, replace
 
-from graphrag_dagster.core.language.tasks import FinalAnswer, Quote
+from graphrag_dagster.core.language.supporting import Cited, SupportOf
+from graphrag_dagster.core.language.tasks import FinalAnswer, Quote, Usage
 from graphrag_dagster.core.search.context.answer import Source, Statement
 from graphrag_dagster.core.search.context.context_units import ContextUnits, Provenance
-from graphrag_dagster.core.search.context.support import SUPPORTS, Support
+from graphrag_dagster.core.search.context.support import Support
+from graphrag_dagster.core.search.support.reading import numbers_shared
 from graphrag_dagster.core.text.citations import canonical_citations, parse_citations
 from graphrag_dagster.core.text.sentences import sentence_spans
 
@@ -17,16 +19,24 @@ _NUMBER = re.compile(r"\d+")
 _NO_STATEMENT = re.compile(r"(?:#{1,6}\s.*|\*\*[^*]*\*\*:?|[-*+•]|\d+[.)])\Z")
 #: Most quotations that stand for one cited row, and how near the second must be against the first.
 _QUOTES, _AS_NEAR = 2, 0.6
+#: What the numbers of a statement count beside its similarity in choosing its quotations.
+_NUMBERS = 0.25
+_UNCITED = "it cites nothing"
 
 
 @dataclass(frozen=True, slots=True)
 class CitedText:
-    """A text with marks ``[1]``, what they stand for, its statements, and how many ids were taken out."""
+    """A text with marks ``[1]``, what they stand for, its statements, and how many ids were taken out.
+
+    ``problems``: why who judges whether statements are supported could not say so of some.
+    """
 
     text: str
     sources: tuple[Source, ...]
     statements: tuple[Statement, ...]
     removed: int
+    problems: tuple[str, ...] = ()
+    usage: Usage = field(default_factory=Usage)
 
 
 def cite(
@@ -37,8 +47,9 @@ def cite(
     A sentence that the answer quotes stands for itself. Any other citation of a row stands for those one or
     two of the words the row rests on that are nearest to what is cited for. A mark holds for the sentences
     between it and the mark before, inside a paragraph. Ids of rows that were not shown, and of anything else,
-    are taken out and counted; a statement without words of the documents near enough is not supported. Where
-    the answer may hold general knowledge, a sentence before the mark of that is neither.
+    are taken out and counted. Whether the words of all that a statement cites support it is judged at the
+    end, of all statements together. Where the answer may hold general knowledge, a sentence before the mark
+    of that has no verdict.
 
     Args:
         final: the answer; it cites rows as ``[Data: Reports (1, 2)]``.
@@ -46,7 +57,8 @@ def cite(
         shown: numbers of the rows that the answer may cite.
         support: compares statements with words; default: by shared words.
     """
-    sources = _Sources(units, final, support or Support())
+    support = support or Support()
+    sources = _Sources(units, final, support)
     removed = 0
     parts: list[str] = []
     statements: list[Statement] = []
@@ -70,13 +82,26 @@ def cite(
         parts += [passage, found["blank"] + marks if marks else ""]
         end = found.end()
     statements += _uncited(text[end:], final)
-    return CitedText("".join([*parts, text[end:]]).strip(), sources.all(), tuple(statements), removed)
+    verdicts = support.judged([sources.cited_by(one) for one in statements if one.sources])
+    judged = iter(verdicts.items)
+    return CitedText(
+        "".join([*parts, text[end:]]).strip(),
+        sources.all(),
+        tuple(_with_verdict(one, next(judged)) if one.sources else one for one in statements),
+        removed,
+        tuple(dict.fromkeys(one.problem for one in verdicts.items if one.problem)),
+        verdicts.usage,
+    )
+
+
+def _with_verdict(statement: Statement, found: SupportOf) -> Statement:
+    return replace(statement, verdict=found.verdict, score=found.score, reason=found.reason)
 
 
 def _uncited(passage: str, final: FinalAnswer) -> list[Statement]:
     """The statements of a passage that cites nothing."""
     general, rest = _after_knowledge(passage, final)
-    return [*general, *map(_unsupported, _sentences(rest))]
+    return [*general, *map(_without_source, _sentences(rest))]
 
 
 def _after_knowledge(passage: str, final: FinalAnswer) -> tuple[list[Statement], str]:
@@ -90,8 +115,8 @@ def _after_knowledge(passage: str, final: FinalAnswer) -> tuple[list[Statement],
     end = 0
     for mark in _KNOWLEDGE.finditer(passage):
         sentences = list(_sentences(passage[end : mark.start()]))
-        statements += map(_unsupported, sentences[:-1])
-        statements += [replace(_unsupported(one), general=True) for one in sentences[-1:]]
+        statements += map(_without_source, sentences[:-1])
+        statements += [Statement(one, (), 0.0, None, general=True) for one in sentences[-1:]]
         end = mark.end()
     return statements, passage[end:]
 
@@ -103,8 +128,8 @@ def _sentences(passage: str) -> Iterator[str]:
             yield sentence
 
 
-def _unsupported(sentence: str) -> Statement:
-    return Statement(sentence, (), 0.0, supported=False)
+def _without_source(sentence: str) -> Statement:
+    return Statement(sentence, (), 0.0, "not", 0.0, _UNCITED)
 
 
 @dataclass(slots=True)
@@ -134,7 +159,17 @@ class _Sources:
             if not nearest:
                 numbers[self._number(unit, None, 0.0)] = 0.0
         best = max(numbers.values(), default=0.0)
-        return Statement(sentence, tuple(sorted(numbers)), best, supported=best >= SUPPORTS)
+        return Statement(sentence, tuple(sorted(numbers)), best, "not", 0.0, _UNCITED)
+
+    def cited_by(self, statement: Statement) -> Cited:
+        """Return a statement with the words of its sources, and the titles of what these are about."""
+        by_number = {one.number: one for one in self._cited.values()}
+        cited = [by_number[number] for number in statement.sources]
+        words = [self._units.index.words(one.provenance.quote) for one in cited if one.provenance]
+        titles = dict.fromkeys(self._units.title(one.unit) for one in cited)
+        # Where a sentence ends in what the answer quotes, that is what is said.
+        quoted = (one for _, one in self._quoted if statement.text.endswith(one))
+        return Cited(next(quoted, statement.text), tuple(filter(None, words)), "; ".join(titles))
 
     def all(self) -> tuple[Source, ...]:
         """Return every source that was cited."""
@@ -154,10 +189,15 @@ class _Sources:
                 exact = next((one for one in known if one.quote == quote), Provenance(quote))
                 return [(exact, 1.0)]
         words = [self._units.index.words(one.quote) for one in known]
-        ranked = sorted(
-            zip(known, self._support.similarities(sentence, words), strict=True), key=lambda pair: -pair[1]
-        )[:_QUOTES]
-        return ranked[:1] + [pair for pair in ranked[1:] if pair[1] > _AS_NEAR * ranked[0][1]]
+        near = self._support.similarities(sentence, words)
+        told = [
+            similarity + _NUMBERS * numbers_shared(sentence, one)
+            for similarity, one in zip(near, words, strict=True)
+        ]
+        best = sorted(range(len(known)), key=lambda place: -told[place])[:_QUOTES]
+        return [
+            (known[one], near[one]) for one in best if one == best[0] or told[one] > _AS_NEAR * told[best[0]]
+        ]
 
     def _source(self, cited: _Cited) -> Source:
         unit, provenance = cited.unit, cited.provenance

@@ -8,6 +8,7 @@ from typing import Any, Concatenate, ParamSpec, TypeVar
 import polars as pl
 
 from graphrag_dagster.core.language.tasks import Quote
+from graphrag_dagster.core.search.context.queries import Queries
 from graphrag_dagster.core.text.evidence import Triple
 from graphrag_dagster.core.text.passages import Passage, passages_of, triple_of
 
@@ -21,7 +22,10 @@ class IndexSnapshot:
 
     ``members`` is ``graph.community_members``, ``claims`` is ``graph.claims`` and ``claim_records`` what they
     were merged from, ``extraction.claims``; the vectors are those of text units, entities and reports.
-    Frames that are None were never materialised: what needs them says so, the rest works.
+    ``metadata`` is ``corpus.document_metadata``, ``periods`` is ``corpus.document_periods``. Frames that are
+    None were never materialised: what needs them says so, the rest works. ``queries`` runs SQL over the same
+    tables; None where there is no file of them. ``restricted``: it holds what was written from some documents
+    of the corpus only.
     """
 
     documents: pl.DataFrame
@@ -39,6 +43,10 @@ class IndexSnapshot:
     unit_vectors: pl.DataFrame | None = None
     entity_vectors: pl.DataFrame | None = None
     report_vectors: pl.DataFrame | None = None
+    queries: Queries | None = field(default=None, compare=False)
+    metadata: pl.DataFrame | None = None
+    periods: pl.DataFrame | None = None
+    restricted: bool = False
     _made: dict[Any, Any] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     @cached_property

@@ -14,7 +14,7 @@ from graphrag_dagster.core.search.context.combined_units import CombinedUnits
 from graphrag_dagster.core.search.context.local_units import LocalContext
 from graphrag_dagster.core.search.context.question import REFUSAL
 from graphrag_dagster.core.search.context.report_units import ReportUnits
-from graphrag_dagster.core.search.finding import linked, nearest_reports
+from graphrag_dagster.core.search.finding import linked, nearest_reports, telling_how
 from graphrag_dagster.core.search.methods.follow_ups import OpenQuestions
 from graphrag_dagster.core.search.methods.local import context_around
 from graphrag_dagster.core.search.methods.map_reduce import best_that_fit, finished, score_of
@@ -30,7 +30,7 @@ def drift(asked: Asked) -> Answer:
         return [context_around(asked, one) for one in questions]
 
     made = drift_search(asked, local=contexts, reports=nearest_reports(asked))
-    return replace(made, linked=linked(asked))
+    return replace(telling_how(asked, made, made.why), linked=linked(asked))
 
 
 def drift_search(
@@ -67,7 +67,7 @@ def drift_search(
     final = answerer.reduce(asked.question, kept)
     joined = Call("reduce", f"{len(kept)} intermediate answers", None, sum(count(one.text) for one in kept))
     answer = replace(answer, trace=(*answer.trace, joined))
-    return finished(answer, final, course.units, course.shown(kept), asked.support)
+    return finished(answer, final, course.units, course.shown(kept), asked.supporting)
 
 
 @dataclass(slots=True)

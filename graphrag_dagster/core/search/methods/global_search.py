@@ -62,6 +62,8 @@ def reports_of(index: IndexSnapshot, level: int) -> pl.DataFrame:
         QuestionError: there is no such level, or there are no reports.
     """
     known = levels_of(index)
+    if level in known and index.restricted:
+        return _inside(index, level)
     if not known or index.reports.is_empty():
         raise QuestionError(
             "this corpus has no community reports, for instance because no two entities are related; "
@@ -71,8 +73,22 @@ def reports_of(index: IndexSnapshot, level: int) -> pl.DataFrame:
     if level not in known:
         levels = ", ".join(f"C{k}" for k in known)
         raise QuestionError(f"there is no level C{level}; there are {levels}")
+    return _of_level(index, level)
+
+
+def _of_level(index: IndexSnapshot, level: int) -> pl.DataFrame:
     chosen = index.community_levels.filter(pl.col("level") == level).select("community_id").unique()
     return index.reports.join(chosen, left_on="report_id", right_on="community_id", how="semi")
+
+
+def _inside(index: IndexSnapshot, level: int) -> pl.DataFrame:
+    found = _of_level(index, level)
+    if found.is_empty():
+        raise QuestionError(
+            f"no report of C{level} was written from the documents of the filter alone; ask in a way that "
+            "reads their text units: local, basic, or TS for all of them (--method TS)"
+        )
+    return found
 
 
 def levels_of(index: IndexSnapshot) -> list[int]:

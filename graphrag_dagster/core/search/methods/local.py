@@ -21,7 +21,7 @@ from graphrag_dagster.core.search.context.local_units import LocalContext, Local
 from graphrag_dagster.core.search.context.naming import sentences_naming
 from graphrag_dagster.core.search.context.question import REFUSAL
 from graphrag_dagster.core.search.context.report_units import report_provenance
-from graphrag_dagster.core.search.finding import found, with_history
+from graphrag_dagster.core.search.finding import found, telling_how, with_history
 from graphrag_dagster.core.search.methods.global_search import sources_of
 from graphrag_dagster.core.search.methods.map_reduce import finished
 from graphrag_dagster.core.search.options import Shares
@@ -55,7 +55,8 @@ class Ranked:
 def local(asked: Asked) -> Answer:
     """Answer a question from what the graph and the documents say around what it names."""
     ranking, note = found(asked, with_history(asked))
-    return replace(local_search(asked, _best(ranking)), why=note, linked=ranking.linked)
+    made = telling_how(asked, local_search(asked, _best(ranking)), note)
+    return replace(made, linked=ranking.linked)
 
 
 def local_search(asked: Asked, ranked: Ranked) -> Answer:
@@ -82,7 +83,7 @@ def local_search(asked: Asked, ranked: Ranked) -> Answer:
         ),
         trace=(Call("answer", "the surroundings of its entities", None, sum(context.row_tokens), used),),
     )
-    return finished(answer, final, context.units, {row.id for row in context.rows}, asked.support)
+    return finished(answer, final, context.units, {row.id for row in context.rows}, asked.supporting)
 
 
 def context_around(asked: Asked, question: str) -> LocalContext:

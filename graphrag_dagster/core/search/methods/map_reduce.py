@@ -7,7 +7,7 @@ from graphrag_dagster.core.language.tasks import Answerer, FinalAnswer, PartialA
 from graphrag_dagster.core.search.asked import Asked
 from graphrag_dagster.core.search.context.answer import Answer, Call, ContextUse
 from graphrag_dagster.core.search.context.chunks import Chunk, Count
-from graphrag_dagster.core.search.context.citing import cite
+from graphrag_dagster.core.search.context.citing import CitedText, cite
 from graphrag_dagster.core.search.context.context_units import ContextUnits
 from graphrag_dagster.core.search.context.question import REFUSAL
 from graphrag_dagster.core.search.context.support import Support
@@ -90,11 +90,11 @@ def map_reduce(
         )
         answer = replace(answer, trace=(*answer.trace, joined))
     shown = {unit.id for number in used for unit in chunks[number].units}
-    return finished(answer, final, units, shown, asked.support)
+    return finished(answer, final, units, shown, asked.supporting)
 
 
 def finished(
-    answer: Answer, final: FinalAnswer, units: ContextUnits, shown: set[int], support: Support | None
+    answer: Answer, final: FinalAnswer, units: ContextUnits, shown: set[int], support: Support
 ) -> Answer:
     """Return the answer with its text, citations resolved to the words of the documents; see :func:`cite`."""
     cited = cite(final, units, shown, support)
@@ -107,7 +107,20 @@ def finished(
         sources=cited.sources if text else (),
         statements=cited.statements if text else (),
         removed_citations=answer.removed_citations + cited.removed,
-        usage=answer.usage + final.usage,
+        problems=(*answer.problems, *cited.problems),
+        trace=(*answer.trace, *_judging(cited)),
+        usage=answer.usage + final.usage + cited.usage,
+    )
+
+
+def _judging(cited: CitedText) -> tuple[Call, ...]:
+    """What a model was asked about the support of statements."""
+    if cited.usage == Usage():
+        return ()
+    return (
+        Call(
+            "support", counted(len(cited.statements), "statement"), problem="; ".join(cited.problems) or None
+        ),
     )
 
 

@@ -1,5 +1,6 @@
 """What one question asks of a model, by the way it is answered; told before anything is sent."""
 
+from graphrag_dagster.catalogue.support import JudgeName
 from graphrag_dagster.catalogue.ways import GLOBAL
 from graphrag_dagster.core.accounting.evaluation_size import WaySize
 from graphrag_dagster.core.accounting.planning import Range, exactly
@@ -10,6 +11,10 @@ from graphrag_dagster.errors import QuestionError
 
 #: Tokens of a prompt without its material.
 _PROMPT = 700
+#: Calls that judge the support of an answer's statements, and tokens of these with their words in one.
+_JUDGING, _STATEMENTS = Range(0.0, 1.0, 4.0), 1000
+#: Tokens of a prompt that tells the columns of the tables.
+_TABLES = 2500
 
 
 def one_call(basis: Basis) -> WaySize:
@@ -47,3 +52,17 @@ def chosen(basis: Basis) -> WaySize:
     window = basis.options.context_tokens
     every = whole(in_way(basis, GLOBAL))
     return WaySize(Range(1.0, 1.0, every.calls.high), Range(window / 2, window, every.input_tokens.high))
+
+
+def with_support_judged(size: WaySize, judge: JudgeName) -> WaySize:
+    """Add what a chat model is asked about the support of the answer's statements, where it judges."""
+    if judge != "model" or not size.calls.high:
+        return size
+    return WaySize(size.calls + _JUDGING, size.input_tokens + _JUDGING * (_PROMPT + _STATEMENTS))
+
+
+def queried(basis: Basis) -> WaySize:
+    """No call, or where a model writes queries one that reads the tables' columns, and mended ones."""
+    if basis.options.sql == "templates":
+        return WaySize(exactly(0), exactly(0))
+    return WaySize(Range(0.0, 1.0, 3.0), Range(0.0, float(_TABLES), 3.0 * _TABLES))

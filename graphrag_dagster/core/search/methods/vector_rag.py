@@ -6,15 +6,16 @@ from dataclasses import replace
 from graphrag_dagster.core.search.asked import Asked
 from graphrag_dagster.core.search.context.answer import Answer
 from graphrag_dagster.core.search.context.chunks import first_that_fit
-from graphrag_dagster.core.search.finding import question_vector, with_history
+from graphrag_dagster.core.search.finding import prior_of, question_vector, telling_how, with_history
 from graphrag_dagster.core.search.methods.global_search import sources_of
 from graphrag_dagster.core.search.methods.map_reduce import map_reduce
-from graphrag_dagster.core.search.retrieval.ranking import Mode
 
 
 def basic(asked: Asked) -> Answer:
     """Answer a question from the text units that are found as the options say; the conversation counts."""
-    return _answer(asked, with_history(asked), asked.options.retrieval)
+    vector, mode, note = question_vector(asked, with_history(asked), asked.options.retrieval)
+    ranking = asked.retriever.units(with_history(asked), vector, mode, prior=prior_of(asked))
+    return telling_how(asked, vector_rag(asked, ranking.ids), note)
 
 
 def nearest(asked: Asked) -> Answer:
@@ -23,12 +24,8 @@ def nearest(asked: Asked) -> Answer:
     Raises:
         QuestionError: the vectors cannot be used.
     """
-    return _answer(asked, asked.question, "vector")
-
-
-def _answer(asked: Asked, sought: str, wanted: Mode) -> Answer:
-    vector, mode, note = question_vector(asked, sought, wanted)
-    return replace(vector_rag(asked, asked.retriever.units(sought, vector, mode).ids), why=note)
+    vector, mode, note = question_vector(asked, asked.question, "vector")
+    return replace(vector_rag(asked, asked.retriever.units(asked.question, vector, mode).ids), why=note)
 
 
 def vector_rag(asked: Asked, ranked: Sequence[str]) -> Answer:

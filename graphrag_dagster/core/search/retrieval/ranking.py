@@ -82,7 +82,20 @@ def first_places(scores: Scores, most: int | None = None) -> NDArray[np.int64]:
     return found
 
 
-def ranked(ids: Sequence[str], scores: Scores, most: int | None = None) -> Ranking:
-    """Return the ids in descending order of score, at most so many; equal scores keep their order."""
-    order = first_places(scores, most)
+def ranked(
+    ids: Sequence[str], scores: Scores, most: int | None = None, *, prior: Scores | None = None
+) -> Ranking:
+    """Return the ids in descending order of score, at most so many; equal scores keep their order.
+
+    Args:
+        ids: what is ranked.
+        scores: as many.
+        most: how many to return; None: all.
+        prior: what each score, counted from the lowest, is multiplied by; 0 leaves out.
+    """
+    if prior is None or not len(scores):
+        order = first_places(scores, most)
+    else:
+        scores, kept = (scores - scores.min()) * prior, np.flatnonzero(prior > 0)
+        order = kept[first_places(scores[kept], most)]
     return Ranking(tuple(map(ids.__getitem__, order.tolist())), tuple(scores[order].tolist()))

@@ -1,7 +1,7 @@
 """Retrieval over one corpus: text units by a question, and units and entities through the graph."""
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -16,6 +16,7 @@ from graphrag_dagster.core.search.retrieval.following import Following
 from graphrag_dagster.core.search.retrieval.linked import LinkedName
 from graphrag_dagster.core.search.retrieval.linking import Link, Links, NameLinker
 from graphrag_dagster.core.search.retrieval.names import NameGraph, name_graph
+from graphrag_dagster.core.search.retrieval.naming import NamedEntities, entities_named
 from graphrag_dagster.core.search.retrieval.passages import Passages
 from graphrag_dagster.core.search.retrieval.ranking import (
     Mode,
@@ -81,6 +82,11 @@ class Retriever:
         self._titles = titles or {}
         self._how = weights
 
+    @property
+    def unit_ids(self) -> tuple[str, ...]:
+        """The text units, in the order of a prior."""
+        return self._unit_ranker.ids
+
     def units(
         self,
         question: str,
@@ -88,6 +94,7 @@ class Retriever:
         mode: Mode = "hybrid",
         *,
         most: int | None = None,
+        prior: Scores | None = None,
     ) -> Ranking:
         """Rank the text units by their likeness to the question (basic retrieval).
 
@@ -96,9 +103,10 @@ class Retriever:
             question_vector: its unit vector [d] by the embedder of the tables; None: by words only.
             mode: by words, by meaning, or both.
             most: how many to return; None: all.
+            prior: weight of each of :attr:`unit_ids`: 0 leaves out, 1 is neutral, more favours; None: all 1.
         """
         ranker = self._unit_ranker
-        return ranked(ranker.ids, ranker.scores(question, question_vector, mode), most)
+        return ranked(ranker.ids, ranker.scores(question, question_vector, mode), most, prior=prior)
 
     def local(
         self,
@@ -107,6 +115,7 @@ class Retriever:
         mode: Mode = "hybrid",
         *,
         most: int | None = None,
+        prior: Scores | None = None,
     ) -> LocalRanking:
         """Rank the text units and entities by following the question through the graph.
 
@@ -115,12 +124,14 @@ class Retriever:
             question_vector: its unit vector [d] by the embedder of the tables; None: by words only.
             mode: what the likeness of texts to the question rests on.
             most: how many units and how many entities to return; None: all.
+            prior: weight of each of :attr:`unit_ids`, as for :meth:`units`; the hops begin at units of much
+                weight.
         """
         if self._entities.is_empty() or self._units.is_empty():
-            units_alone = self.units(question, question_vector, mode, most=most)
+            units_alone = self.units(question, question_vector, mode, most=most, prior=prior)
             return LocalRanking(units_alone, Ranking((), ()))
         links = self._linker.link(question)
-        following = self.following(question, question_vector, mode, links)
+        following = self.following(question, question_vector, mode, links, prior)
         order, scores = following.ranked(_STEPS)
         ids = self._entity_ids
         names = self._name_scores(following, links)[: len(ids)]
@@ -138,6 +149,7 @@ class Retriever:
         question_vector: QuestionVector = None,
         mode: Mode = "hybrid",
         links: Links | None = None,
+        prior: Scores | None = None,
     ) -> Following:
         """Return the question as it begins to be followed through the units, before any is taken.
 
@@ -146,6 +158,7 @@ class Retriever:
             question_vector: its unit vector [d] by the embedder of the tables; None: by words only.
             mode: what the likeness of texts to the question rests on.
             links: the names in it, where they are known.
+            prior: weight of each of :attr:`unit_ids`, as for :meth:`units`; None: all 1.
         """
         ranker = self._unit_ranker
         vectors = ranker.vectors is not None and question_vector is not None and mode != "lexical"
@@ -157,7 +170,7 @@ class Retriever:
             self._graph,
             self._reaching,
         )
-        return Following(read, self._passages, self._weights)
+        return Following(read, self._passages, self._weights, prior)
 
     def _name_scores(self, following: Following, links: Links) -> Scores:
         """How much the question is about each name: those in it, then those in the units that were taken."""
@@ -201,6 +214,15 @@ class Retriever:
         sure, weight = round(link.sure, 3), round(link.weight, 3)
         return LinkedName(text, name, entity_id, link.how, sure, weight, link.reason, link.start)
 
+    def named(self, phrase: str) -> NamedEntities:
+        """Return the entities that a phrase names, by their places in the order of the corpus."""
+        titles = self._entities["title"].to_list()
+        return entities_named(phrase, self._linker, titles)
+
+    def entities_at(self, places: Sequence[int]) -> list[tuple[str, str]]:
+        """Return id and title of entities by their places in the order of the corpus."""
+        return [self._entities.select("entity_id", "title").row(place) for place in places]
+
     @cached_property
     def _entity_ids(self) -> list[str]:
         return [] if self._entities.is_empty() else self._entities["entity_id"].to_list()
@@ -222,16 +244,17 @@ class Retriever:
         return TextRanker(ids, texts.to_list(), rows_of(ids, self._entity_vectors, "entity_id"))
 
     @cached_property
-    def _rarity(self) -> WordRarity:
+    def rarity(self) -> WordRarity:
+        """How rare words are among the text units."""
         return WordRarity(self._texts)
 
     @cached_property
     def _graph(self) -> NameGraph:
-        return name_graph(self._units, self._entities, self._relationships, self._titles, self._rarity)
+        return name_graph(self._units, self._entities, self._relationships, self._titles, self.rarity)
 
     @cached_property
     def _linker(self) -> NameLinker:
-        return NameLinker(self._graph.names, self._rarity, self._graph.frequency.tolist())
+        return NameLinker(self._graph.names, self.rarity, self._graph.frequency.tolist())
 
     @cached_property
     def _reaching(self) -> Reaching:

@@ -5,9 +5,10 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, field_validator, model_validator
+from pydantic import BaseModel, field_validator, model_validator
 
-from graphrag_dagster.core.language.chat.replies import NotUsable, read_typed
+from graphrag_dagster.core.language.chat.replies import NotUsable, read_typed, spelt_alike
+from graphrag_dagster.core.language.chat.schemas import Shape
 from graphrag_dagster.core.language.llm.extraction.examples import WorkedExample
 from graphrag_dagster.core.text.answer_sentences import without_citations
 
@@ -21,30 +22,24 @@ _CLAIM_NAMES = ("claim", "text", "statement", "sentence")
 _MOST_REASON = 300
 
 
-class SelectionShape(BaseModel):
+class SelectionShape(Shape):
     """The reply to selection as the endpoint is asked for it; the reason first, so that it comes first."""
-
-    model_config = ConfigDict(extra="forbid")
 
     reason: str
     verdict: Literal["keep", "rewrite", "drop"]
     sentence: str
 
 
-class DisambiguationShape(BaseModel):
+class DisambiguationShape(Shape):
     """The reply to disambiguation as the endpoint is asked for it."""
-
-    model_config = ConfigDict(extra="forbid")
 
     reason: str
     verdict: Literal["clear", "resolved", "ambiguous"]
     sentence: str
 
 
-class AtomicClaimsShape(BaseModel):
+class AtomicClaimsShape(Shape):
     """The reply to decomposition as the endpoint is asked for it."""
-
-    model_config = ConfigDict(extra="forbid")
 
     claims: list[str]
 
@@ -96,7 +91,7 @@ class _Claims(BaseModel):
 def _claim(one: Any) -> Any:
     if not isinstance(one, dict):
         return one
-    lower = {str(key).strip().lower(): item for key, item in one.items()}
+    lower = spelt_alike(one)
     return next((lower[name] for name in _CLAIM_NAMES if name in lower), None)
 
 

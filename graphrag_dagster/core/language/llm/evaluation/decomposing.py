@@ -12,10 +12,11 @@ from typing import Generic, TypeVar
 
 from pydantic import BaseModel
 
+from graphrag_dagster.core.language.chat.asker import Asker
 from graphrag_dagster.core.language.chat.asking import UnusableReply, ask
 from graphrag_dagster.core.language.chat.data import enclose
 from graphrag_dagster.core.language.chat.loop import run_in_order
-from graphrag_dagster.core.language.chat.port import ChatModel, ChatRequest, Message
+from graphrag_dagster.core.language.chat.port import ChatModel
 from graphrag_dagster.core.language.chat.prompt import PromptSource
 from graphrag_dagster.core.language.decomposing import AnswerText, SentenceClaims, SentenceState
 from graphrag_dagster.core.language.llm.evaluation.claim_replies import (
@@ -142,7 +143,7 @@ class _Account:
         return SentenceClaims(sentence, state, claims, reason, self.usage)
 
 
-class _Step(Generic[T]):
+class _Step(Asker, Generic[T]):
     """One of the three questions about a sentence."""
 
     def __init__(
@@ -155,16 +156,14 @@ class _Step(Generic[T]):
         read: Callable[[str, str, WorkedExample], tuple[T, bool]],
         max_tokens: int,
     ) -> None:
-        self._model = model
+        super().__init__(model, prompts, max_tokens)
         self._name = name
         self._system = prompts.load(f"{name}_system").render()
         self._user = prompts.load(f"{name}_user")
-        self._retry = prompts.load("retry")
         self._example = WorkedExample.of(self._system)
         self._context = context
         self._shape = shape
         self._read = read
-        self._max_tokens = max_tokens
 
     async def of(self, place: _Place, sentence: str, account: _Account) -> T:
         """Ask about a sentence in the words that the step before left of it.
@@ -179,8 +178,7 @@ class _Step(Generic[T]):
             passage=enclose("material", place.passage(*self._context)),
             sentence=enclose("element", sentence),
         )
-        messages = (Message("system", self._system), Message("user", user))
-        request = ChatRequest(self._name, messages, self._max_tokens, self._shape)
+        request = self._asking(self._name, self._system, user, self._shape)
         try:
             asked = await ask(
                 self._model, request, lambda text: self._read(text, sentence, self._example), self._retry

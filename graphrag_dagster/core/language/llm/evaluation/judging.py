@@ -2,18 +2,20 @@
 
 import re
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict, model_validator
+from pydantic import BaseModel, model_validator
 
+from graphrag_dagster.core.language.chat.asker import Asker
 from graphrag_dagster.core.language.chat.asking import UnusableReply, ask
 from graphrag_dagster.core.language.chat.data import enclose
 from graphrag_dagster.core.language.chat.loop import run_in_order
-from graphrag_dagster.core.language.chat.port import ChatModel, ChatRequest, Message
+from graphrag_dagster.core.language.chat.port import ChatModel, ChatRequest
 from graphrag_dagster.core.language.chat.prompt import PromptSource
 from graphrag_dagster.core.language.chat.replies import NotUsable, read_typed
+from graphrag_dagster.core.language.chat.schemas import Shape
 from graphrag_dagster.core.language.judging import CRITERIA, IDENTICAL, Comparison, Verdict, Winner
-from graphrag_dagster.core.language.tasks import Engine
 
 _NAMES = {
     "reason": ("reason", "reasoning", "explanation", "rationale"),
@@ -28,10 +30,8 @@ _TIE = re.compile(r"\b(?:tied?|draw|equal|neither|none|both|no winner)\b")
 _WINNERS: dict[float, Winner] = {0.0: 0, 1.0: 1, 2.0: 2}
 
 
-class VerdictShape(BaseModel):
+class VerdictShape(Shape):
     """A verdict as the endpoint is asked for it: reason first, so that the winner follows from it."""
-
-    model_config = ConfigDict(extra="forbid")
 
     reason: str
     # No enumeration: not every endpoint takes one of numbers, and what is read is checked anyway.
@@ -70,7 +70,7 @@ def read_winner(value: object) -> Winner | None:
     return 0 if _TIE.search(text) else None
 
 
-class LlmAnswerJudge:
+class LlmAnswerJudge(Asker):
     """Asks a model which of two answers is better, one call for each comparison.
 
     What all calls share comes first in the prompt and the criterion last, so that the calls on the same two
@@ -83,8 +83,6 @@ class LlmAnswerJudge:
         temperature: of the sampling; None is the model's own.
     """
 
-    engine: Engine = "llm"
-
     def __init__(
         self,
         model: ChatModel,
@@ -93,12 +91,10 @@ class LlmAnswerJudge:
         max_tokens: int = 800,
         temperature: float | None = None,
     ) -> None:
-        self._model = model
+        super().__init__(model, prompts, max_tokens)
         self._system = prompts.load("judge_system").render()
         self._user = prompts.load("judge_user")
         self._criteria = {one: prompts.load(f"judge_criterion_{one}").render() for one in CRITERIA}
-        self._retry = prompts.load("retry")
-        self._max_tokens = max_tokens
         self._temperature = temperature
 
     def judge(self, comparisons: Sequence[Comparison]) -> Iterator[Verdict]:
@@ -135,15 +131,8 @@ class LlmAnswerJudge:
             answer_2=enclose("answer_2", comparison.answer_2),
             criterion=self._criteria[comparison.criterion],
         )
-        messages = (Message("system", self._system), Message("user", user))
-        return ChatRequest(
-            "judge_answers",
-            messages,
-            self._max_tokens,
-            VerdictShape,
-            temperature=self._temperature,
-            replicate=comparison.replicate,
-        )
+        request = self._asking("judge_answers", self._system, user, VerdictShape)
+        return replace(request, temperature=self._temperature, replicate=comparison.replicate)
 
 
 def _read(text: str) -> tuple[tuple[Winner, str], bool]:

@@ -1,12 +1,12 @@
 """Judging answers and their context by a model, one call for each text or request."""
 
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Callable, Sequence
 from typing import TypeVar
 
-from graphrag_dagster.core.language.chat.asking import Asked, UnusableReply, ask
+from graphrag_dagster.core.language.chat.asker import Asker
+from graphrag_dagster.core.language.chat.asking import UnusableReply, ask
 from graphrag_dagster.core.language.chat.data import enclose
-from graphrag_dagster.core.language.chat.loop import run_in_order
-from graphrag_dagster.core.language.chat.port import ChatModel, ChatRequest, Message
+from graphrag_dagster.core.language.chat.port import ChatModel, ChatRequest
 from graphrag_dagster.core.language.chat.prompt import PromptSource
 from graphrag_dagster.core.language.llm.evaluation.quality_replies import (
     GeneratedShape,
@@ -25,10 +25,8 @@ from graphrag_dagster.core.language.quality import (
     VerdictRequest,
     VerdictsOf,
 )
-from graphrag_dagster.core.language.tasks import Engine
 
 T = TypeVar("T")
-R = TypeVar("R")
 
 _TERNARY = frozenset({"relevant_to_question", "true_to_context"})
 _AGAINST_CONTEXT = frozenset({"true_to_context", "attributable_to_context"})
@@ -36,7 +34,7 @@ _AGAINST_CONTEXT = frozenset({"true_to_context", "attributable_to_context"})
 _TOKENS_PER_VERDICT = 64
 
 
-class LlmQualityJudge:
+class LlmQualityJudge(Asker):
     """Asks a model for statements, verdicts and questions.
 
     Args:
@@ -48,13 +46,9 @@ class LlmQualityJudge:
             reply needs it.
     """
 
-    engine: Engine = "llm"
-
     def __init__(self, model: ChatModel, prompts: PromptSource, *, max_tokens: int = 2000) -> None:
-        self._model = model
+        super().__init__(model, prompts, max_tokens)
         self._prompts = prompts
-        self._retry = prompts.load("retry")
-        self._max_tokens = max_tokens
 
     def statements(self, texts: Sequence[str]) -> list[StatementsOf]:
         """Return the statements of each text; without a usable reply ``problem`` says why.
@@ -68,13 +62,9 @@ class LlmQualityJudge:
                 return StatementsOf(())
             messages = self._messages("statements", {}, text=enclose("source_text", text))
             # Twice the tokens of the text, at four characters a token.
-            limit = max(self._max_tokens, len(text) // 2)
-            request = ChatRequest("quality_statements", messages, limit, StatementsShape)
-            try:
-                asked = await self._asked(request, read_statements, said=tuple)
-            except UnusableReply as lost:
-                return StatementsOf((), lost.reason, lost.usage)
-            return StatementsOf(asked.value, usage=asked.usage)
+            limit = len(text) // 2
+            request = self._asking("quality_statements", *messages, StatementsShape, limit)
+            return await self._items(request, _own(request, read_statements, said=tuple))
 
         return self._each(one, texts, "Taking answers apart")
 
@@ -91,13 +81,8 @@ class LlmQualityJudge:
                 return VerdictsOf(())
             messages = self._messages(request.kind, {}, **_sections(request))
             shape = TernaryVerdictsShape if request.kind in _TERNARY else VerdictsShape
-            limit = max(self._max_tokens, _TOKENS_PER_VERDICT * many)
-            chat = ChatRequest(f"quality_{request.kind}", messages, limit, shape)
-            try:
-                asked = await self._asked(chat, lambda text: read_verdicts(text, many), said=_reasons)
-            except UnusableReply as lost:
-                return VerdictsOf((), lost.reason, lost.usage)
-            return VerdictsOf(asked.value, usage=asked.usage)
+            chat = self._asking(f"quality_{request.kind}", *messages, shape, _TOKENS_PER_VERDICT * many)
+            return await self._items(chat, _own(chat, lambda text: read_verdicts(text, many), said=_reasons))
 
         return self._each(one, requests, "Judging answers")
 
@@ -111,40 +96,35 @@ class LlmQualityJudge:
         async def one(answer: str) -> GeneratedQuestions:
             shown = enclose("source_text", answer)
             messages = self._messages("questions", {"count": str(count)}, text=shown)
-            request = ChatRequest("quality_questions", messages, self._max_tokens, GeneratedShape)
+            request = self._asking("quality_questions", *messages, GeneratedShape)
+            own = _own(request, lambda text: read_questions(text, count), said=_questions)
             try:
-                asked = await self._asked(request, lambda text: read_questions(text, count), said=_questions)
+                asked = await ask(self._model, request, own, self._retry)
             except UnusableReply as lost:
                 return GeneratedQuestions((), problem=lost.reason, usage=lost.usage)
             return GeneratedQuestions(*asked.value, usage=asked.usage)
 
         return self._each(one, answers, "Asking for what was answered")
 
-    def _messages(self, task: str, told: dict[str, str], **data: str) -> tuple[Message, ...]:
+    def _messages(self, task: str, told: dict[str, str], **data: str) -> tuple[str, str]:
         system = self._prompts.load(f"quality_{task}_system").render(**told)
         shown = "against_context" if task in _AGAINST_CONTEXT else task
-        user = self._prompts.load(f"quality_{shown}_user").render(**data)
-        return Message("system", system), Message("user", user)
+        return system, self._prompts.load(f"quality_{shown}_user").render(**data)
 
-    async def _asked(
-        self,
-        request: ChatRequest,
-        read: Callable[[str], tuple[T, bool]],
-        said: Callable[[T], tuple[str, ...]],
-    ) -> Asked[T]:
-        system, user = request.messages
-        example = WorkedExample.of(system.content)
 
-        def own(text: str) -> tuple[T, bool]:
-            value, repaired = read(text)
-            example.refuse_copies(said(value), user.content)
-            return value, repaired
+def _own(
+    request: ChatRequest, read: Callable[[str], tuple[T, bool]], said: Callable[[T], tuple[str, ...]]
+) -> Callable[[str], tuple[T, bool]]:
+    """Read what a reply says of itself: what it copies of the prompt's example is not usable."""
+    system, user = request.messages
+    example = WorkedExample.of(system.content)
 
-        return await ask(self._model, request, own, self._retry)
+    def own(text: str) -> tuple[T, bool]:
+        value, repaired = read(text)
+        example.refuse_copies(said(value), user.content)
+        return value, repaired
 
-    def _each(self, work: Callable[[T], Coroutine[None, None, R]], items: Sequence[T], name: str) -> list[R]:
-        calls = self._model.concurrency
-        return list(run_in_order(work, items, name=name, total=len(items), calls=calls))
+    return own
 
 
 def _reasons(verdicts: tuple[ItemVerdict, ...]) -> tuple[str, ...]:

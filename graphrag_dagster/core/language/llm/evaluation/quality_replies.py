@@ -1,12 +1,22 @@
 """Statements, verdicts and questions in replies: their shapes, and a reader that is more tolerant."""
 
 import re
-from typing import Any, Literal
+from collections.abc import Mapping
+from typing import Any, Literal, TypeVar
 
-from pydantic import BaseModel, ConfigDict, RootModel
+from pydantic import RootModel
 
-from graphrag_dagster.core.language.chat.replies import NotUsable, is_placeholder, read_typed
+from graphrag_dagster.core.language.chat.replies import (
+    NotUsable,
+    first_of,
+    is_placeholder,
+    read_typed,
+    spelt_alike,
+)
+from graphrag_dagster.core.language.chat.schemas import Shape
 from graphrag_dagster.core.language.quality import ItemVerdict, Verdict
+
+W = TypeVar("W", bound=str)
 
 _STATEMENTS = ("statements", "claims", "facts", "sentences")
 _TEXTS = ("statement", "claim", "fact", "sentence", "question", "text", "content")
@@ -32,51 +42,39 @@ _WORDS: dict[str, Verdict] = {
 _NUMBER = re.compile(r"(?:(?:statement|passage|item|number|no\.?)\s*)?#?(\d{1,9})[.:)]?", re.IGNORECASE)
 
 
-class StatementsShape(BaseModel):
+class StatementsShape(Shape):
     """Statements as the endpoint is asked for them."""
-
-    model_config = ConfigDict(extra="forbid")
 
     statements: list[str]
 
 
-class _VerdictShape(BaseModel):
-    model_config = ConfigDict(extra="forbid")
-
+class _VerdictShape(Shape):
     id: int
     # Before the verdict, so that a model gives the verdict with the reason before its eyes.
     reason: str
     verdict: Literal["yes", "no"]
 
 
-class VerdictsShape(BaseModel):
+class VerdictsShape(Shape):
     """Verdicts of yes and no as the endpoint is asked for them."""
-
-    model_config = ConfigDict(extra="forbid")
 
     verdicts: list[_VerdictShape]
 
 
-class _TernaryVerdictShape(BaseModel):
-    model_config = ConfigDict(extra="forbid")
-
+class _TernaryVerdictShape(Shape):
     id: int
     reason: str
     verdict: Literal["yes", "no", "idk"]
 
 
-class TernaryVerdictsShape(BaseModel):
+class TernaryVerdictsShape(Shape):
     """Verdicts of yes, no and idk as the endpoint is asked for them."""
-
-    model_config = ConfigDict(extra="forbid")
 
     verdicts: list[_TernaryVerdictShape]
 
 
-class GeneratedShape(BaseModel):
+class GeneratedShape(Shape):
     """Questions to an answer as the endpoint is asked for them."""
-
-    model_config = ConfigDict(extra="forbid")
 
     questions: list[str]
     noncommittal: bool
@@ -92,7 +90,7 @@ def read_statements(text: str) -> tuple[tuple[str, ...], bool]:
         NotUsable: it holds no list of statements, or something else than text in it.
     """
     value, repaired = _read(text)
-    listed = value if isinstance(value, list) else _named(_lower(value), _STATEMENTS)
+    listed = value if isinstance(value, list) else first_of(spelt_alike(value), _STATEMENTS)
     if not isinstance(listed, list):
         raise NotUsable('it has no list "statements"')
     found = tuple(_text(one) for one in listed)
@@ -104,18 +102,33 @@ def read_statements(text: str) -> tuple[tuple[str, ...], bool]:
 def read_verdicts(text: str, count: int) -> tuple[tuple[ItemVerdict, ...], bool]:
     """Return the verdicts on items 1…count in a reply, in that order, and whether its JSON was mended.
 
+    Raises:
+        NotUsable: an item has no verdict, or different ones.
+    """
+    found, repaired = read_words(text, count, _WORDS)
+    return tuple(ItemVerdict(*one) for one in found), repaired
+
+
+def read_words(text: str, count: int, words: Mapping[str, W]) -> tuple[tuple[tuple[W, str], ...], bool]:
+    """Return verdict and reason of items 1…count in a reply, in that order, and whether its JSON was mended.
+
     Records without an id count in their order if there are exactly as many as items.
+
+    Args:
+        text: the reply.
+        count: how many items there are.
+        words: what a verdict may be, in lower case, with what it means.
 
     Raises:
         NotUsable: an item has no verdict, or different ones.
     """
     value, repaired = _read(text)
-    given: dict[int, ItemVerdict] = {}
+    given: dict[int, tuple[W, str]] = {}
     for place, record in _records(value, count):
-        made = _verdict(record)
+        made = _verdict(record, words)
         if made is None or not 1 <= place <= count:
             continue
-        if given.setdefault(place, made).verdict != made.verdict:
+        if given.setdefault(place, made)[0] != made[0]:
             raise NotUsable(f"it gives number {place} different verdicts")
     missing = [str(place) for place in range(1, count + 1) if place not in given]
     if missing:
@@ -132,11 +145,11 @@ def read_questions(text: str, count: int) -> tuple[tuple[tuple[str, ...], bool],
             evades.
     """
     value, repaired = _read(text)
-    fields = _lower(value)
-    evades = _word(_named(fields, ("noncommittal", "non_committal", "evasive")))
+    fields = spelt_alike(value)
+    evades = _word(first_of(fields, ("noncommittal", "non_committal", "evasive")), _WORDS)
     if evades not in ("yes", "no"):
         raise NotUsable('"noncommittal" must be true or false')
-    listed = _named(fields, ("questions", "question"))
+    listed = first_of(fields, ("questions", "question"))
     texts = [_text(one) for one in (listed if isinstance(listed, list) else [listed])]
     questions = tuple(one for one in texts if one)[:count]
     if len(questions) < count and evades == "no":
@@ -149,34 +162,23 @@ def _read(text: str) -> tuple[Any, bool]:
     return reply.root, repaired
 
 
-def _lower(value: Any) -> dict[str, Any]:
-    """Return an object with its keys in one spelling; of something else an empty one."""
-    if not isinstance(value, dict):
-        return {}
-    return {re.sub(r"[\s-]+", "_", str(key).strip().lower()): item for key, item in value.items()}
-
-
-def _named(fields: dict[str, Any], names: tuple[str, ...]) -> Any:
-    return next((fields[name] for name in names if fields.get(name) is not None), None)
-
-
 def _text(value: Any) -> str:
     """Return a text on one line; blank for what is none, placeholders included."""
-    inner = _named(_lower(value), _TEXTS) if isinstance(value, dict) else value
+    inner = first_of(spelt_alike(value), _TEXTS) if isinstance(value, dict) else value
     return "" if not isinstance(inner, str) or is_placeholder(inner) else " ".join(inner.split())
 
 
 def _records(value: Any, count: int) -> list[tuple[int, Any]]:
     """Return the records with the numbers of their items; 0 where that is not told."""
-    fields = _lower(value)
-    inner = _named(fields, _VERDICTS) if fields else value
+    fields = spelt_alike(value)
+    inner = first_of(fields, _VERDICTS) if fields else value
     if inner is None:
         inner = [value] if any(key in fields for key in _VERDICT) else value
     if isinstance(inner, dict):
         return [(_number(key), record) for key, record in inner.items()]
     if not isinstance(inner, list):
         return []
-    numbers = [_number(_named(_lower(record), _IDS)) for record in inner]
+    numbers = [_number(first_of(spelt_alike(record), _IDS)) for record in inner]
     if not any(numbers) and len(inner) == count:
         numbers = list(range(1, count + 1))
     return list(zip(numbers, inner, strict=True))
@@ -188,12 +190,14 @@ def _number(value: Any) -> int:
     return int(found[1]) if found else 0
 
 
-def _verdict(record: Any) -> ItemVerdict | None:
-    fields = _lower(record)
-    verdict = _word(_named(fields, _VERDICT) if fields else record)
-    reason = _named(fields, _REASONS)
-    return verdict and ItemVerdict(verdict, " ".join(reason.split()) if isinstance(reason, str) else "")
+def _verdict(record: Any, words: Mapping[str, W]) -> tuple[W, str] | None:
+    fields = spelt_alike(record)
+    verdict = _word(first_of(fields, _VERDICT) if fields else record, words)
+    reason = first_of(fields, _REASONS)
+    if verdict is None:
+        return None
+    return verdict, " ".join(reason.split()) if isinstance(reason, str) else ""
 
 
-def _word(value: Any) -> Verdict | None:
-    return _WORDS.get(str(value).strip(" .!\"'`*\n\t").lower().replace("’", "'"))
+def _word(value: Any, words: Mapping[str, W]) -> W | None:
+    return words.get(str(value).strip(" .!\"'`*\n\t").lower().replace("’", "'"))

@@ -4,14 +4,22 @@ import re
 from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
-from pydantic import BaseModel, ConfigDict, field_validator, model_validator
+from pydantic import BaseModel, field_validator, model_validator
 
-from graphrag_dagster.core.language.chat.asking import UnusableReply, ask, ask_typed
+from graphrag_dagster.core.language.chat.asker import Asker
+from graphrag_dagster.core.language.chat.asking import UnusableReply, ask_typed
 from graphrag_dagster.core.language.chat.data import enclose
-from graphrag_dagster.core.language.chat.loop import run_in_order, run_one
-from graphrag_dagster.core.language.chat.port import ChatModel, ChatRequest, Message
+from graphrag_dagster.core.language.chat.loop import run_one
+from graphrag_dagster.core.language.chat.port import ChatModel, ChatRequest
 from graphrag_dagster.core.language.chat.prompt import PromptSource
-from graphrag_dagster.core.language.chat.replies import NotUsable, is_placeholder, read_typed
+from graphrag_dagster.core.language.chat.replies import (
+    NotUsable,
+    first_of,
+    is_placeholder,
+    read_typed,
+    spelt_alike,
+)
+from graphrag_dagster.core.language.chat.schemas import Shape
 from graphrag_dagster.core.language.questioning import (
     Described,
     Drafts,
@@ -19,7 +27,6 @@ from graphrag_dagster.core.language.questioning import (
     QuestionRequest,
     TaskRequest,
 )
-from graphrag_dagster.core.language.tasks import Engine
 
 T = TypeVar("T")
 
@@ -33,43 +40,33 @@ _ITEM_KEY = re.compile(r"(?:(?:persona|user|task|question|query|item|q)[ _-]*)?\
 _NUMBERING = re.compile(r"\A(?:[-*•]\s+|\(?\d{1,3}[.)]\s+|Q\d{0,3}[.:)]\s*)+")
 
 
-class DescriptionShape(BaseModel):
+class DescriptionShape(Shape):
     """A description of a corpus, as the endpoint is asked for it and as it is read."""
-
-    model_config = ConfigDict(extra="forbid")
 
     description: str
 
 
-class PersonaShape(BaseModel):
+class PersonaShape(Shape):
     """A persona as the endpoint is asked for it."""
-
-    model_config = ConfigDict(extra="forbid")
 
     name: str
     description: str
 
 
-class PersonasShape(BaseModel):
+class PersonasShape(Shape):
     """Personas as the endpoint is asked for them."""
-
-    model_config = ConfigDict(extra="forbid")
 
     personas: list[PersonaShape]
 
 
-class TasksShape(BaseModel):
+class TasksShape(Shape):
     """Tasks as the endpoint is asked for them."""
-
-    model_config = ConfigDict(extra="forbid")
 
     tasks: list[str]
 
 
-class QuestionsShape(BaseModel):
+class QuestionsShape(Shape):
     """Questions as the endpoint is asked for them."""
-
-    model_config = ConfigDict(extra="forbid")
 
     questions: list[str]
 
@@ -81,7 +78,7 @@ class _Description(BaseModel):
     @classmethod
     def _named_alike(cls, value: Any) -> Any:
         names = ("description", "corpus_description", "summary", "text")
-        return {"description": _first(value, names)} if isinstance(value, dict) else value
+        return {"description": first_of(spelt_alike(value), names)} if isinstance(value, dict) else value
 
     @field_validator("description")
     @classmethod
@@ -100,9 +97,9 @@ class _Listed(BaseModel):
     @classmethod
     def _however_written(cls, value: Any) -> Any:
         if isinstance(value, dict):
-            lower = _lower(value)
-            listed = _first(lower, _LISTS)
-            if listed is None and _first(lower, ("name", "description")) is not None:
+            lower = spelt_alike(value)
+            listed = first_of(lower, _LISTS)
+            if listed is None and first_of(lower, ("name", "description")) is not None:
                 listed = [lower]
             if listed is None and lower and all(map(_ITEM_KEY.match, lower)):
                 listed = list(lower.values())
@@ -112,18 +109,9 @@ class _Listed(BaseModel):
         return {"items": list(value.values()) if isinstance(value, dict) else value}
 
 
-def _lower(value: dict[Any, Any]) -> dict[str, Any]:
-    return {re.sub(r"[\s-]+", "_", str(key).strip().lower()): item for key, item in value.items()}
-
-
-def _first(value: dict[Any, Any], names: Sequence[str]) -> Any:
-    lower = _lower(value)
-    return next((lower[name] for name in names if lower.get(name) is not None), None)
-
-
 def _text(item: Any) -> str | None:
     """Return an item as text on one line, without its number in a list; None where it holds no words."""
-    said = _first(item, _TEXTS) if isinstance(item, dict) else item
+    said = first_of(spelt_alike(item), _TEXTS) if isinstance(item, dict) else item
     if not isinstance(said, str) or is_placeholder(said):
         return None
     text = " ".join(_NUMBERING.sub("", said.strip()).split())
@@ -133,7 +121,8 @@ def _text(item: Any) -> str | None:
 def _persona(item: Any) -> PersonaDraft | None:
     """Return an item as a persona; what is only named, or only described, is both by the same words."""
     if isinstance(item, dict):
-        name, description = _text(_first(item, _NAMES)), _text(_first(item, _DESCRIPTIONS))
+        own = spelt_alike(item)
+        name, description = _text(first_of(own, _NAMES)), _text(first_of(own, _DESCRIPTIONS))
     else:
         head, _, tail = (_text(item) or "").partition(": ")
         name, description = _text(head), _text(tail)
@@ -153,7 +142,7 @@ def _reader(item: Callable[[Any], T | None]) -> Callable[[str], tuple[tuple[T, .
     return read
 
 
-class LlmQuestionWriter:
+class LlmQuestionWriter(Asker):
     """Asks a model for a description of the corpus, personas, their tasks and their questions.
 
     Args:
@@ -163,16 +152,12 @@ class LlmQuestionWriter:
         max_tokens: longest reply; more where so much is asked for at once that it needs it.
     """
 
-    engine: Engine = "llm"
-
     def __init__(self, model: ChatModel, prompts: PromptSource, *, max_tokens: int = 2000) -> None:
-        self._model = model
+        super().__init__(model, prompts, max_tokens)
         self._prompts = {
             task: (prompts.load(f"{task}_system").render(), prompts.load(f"{task}_user"))
             for task in ("describe_corpus", "write_personas", "write_tasks", "write_questions")
         }
-        self._retry = prompts.load("retry")
-        self._max_tokens = max_tokens
 
     def describe(self, texts: Sequence[str]) -> Described:
         """Describe a corpus from sampled texts; without a usable reply the text is blank.
@@ -198,7 +183,7 @@ class LlmQuestionWriter:
         """
         material = _lines({"Collection": description}, [_as_line(one) for one in avoid])
         request = self._request("write_personas", PersonasShape, material, count)
-        return run_one(self._drafts(request, _reader(_persona)))
+        return run_one(self._items(request, _reader(_persona)))
 
     def tasks(self, requests: Sequence[TaskRequest]) -> list[Drafts[str]]:
         """Return tasks, many requests at a time; one without a usable reply has none.
@@ -224,10 +209,9 @@ class LlmQuestionWriter:
             if isinstance(asked, QuestionRequest):
                 known["Task"] = asked.task
             request = self._request(task, shape, _lines(known, asked.avoid), asked.count)
-            return await self._drafts(request, _reader(_text))
+            return await self._items(request, _reader(_text))
 
-        calls = self._model.concurrency
-        return list(run_in_order(one, requests, name=stage, total=len(requests), calls=calls))
+        return self._each(one, requests, stage)
 
     def _request(
         self, task: str, shape: type[BaseModel], material: str, count: int | None = None
@@ -235,17 +219,7 @@ class LlmQuestionWriter:
         system, user = self._prompts[task]
         values = {"material": enclose("material", material)}
         asked = user.render(**values if count is None else values | {"count": str(count)})
-        limit = max(self._max_tokens, _TOKENS_PER_ITEM * (count or 0))
-        return ChatRequest(task, (Message("system", system), Message("user", asked)), limit, shape)
-
-    async def _drafts(
-        self, request: ChatRequest, read: Callable[[str], tuple[tuple[T, ...], bool]]
-    ) -> Drafts[T]:
-        try:
-            asked = await ask(self._model, request, read, self._retry)
-        except UnusableReply as lost:
-            return Drafts((), lost.reason, lost.usage)
-        return Drafts(asked.value, usage=asked.usage)
+        return self._asking(task, system, asked, shape, _TOKENS_PER_ITEM * (count or 0))
 
 
 def _lines(known: dict[str, str], avoid: Sequence[str]) -> str:

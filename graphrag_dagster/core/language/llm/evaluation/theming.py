@@ -1,23 +1,19 @@
 """Reading a judge's reasons by a model: themes named, merged, and found again in each reason."""
 
 import re
-from collections.abc import Callable, Coroutine, Sequence
-from typing import Any, TypeVar
+from collections.abc import Sequence
+from typing import Any
 
-from pydantic import BaseModel, ConfigDict, RootModel
+from pydantic import BaseModel, RootModel
 
-from graphrag_dagster.core.language.chat.asking import Asked, UnusableReply, ask
+from graphrag_dagster.core.language.chat.asker import Asker
 from graphrag_dagster.core.language.chat.data import enclose
-from graphrag_dagster.core.language.chat.loop import run_in_order
-from graphrag_dagster.core.language.chat.port import ChatModel, ChatRequest, Message
+from graphrag_dagster.core.language.chat.port import ChatModel, ChatRequest
 from graphrag_dagster.core.language.chat.prompt import PromptSource
 from graphrag_dagster.core.language.chat.replies import NotUsable, is_placeholder, read_typed
+from graphrag_dagster.core.language.chat.schemas import Shape
 from graphrag_dagster.core.language.judging import CRITERIA, Criterion
-from graphrag_dagster.core.language.tasks import Engine
 from graphrag_dagster.core.language.theming import Labels, Reasons, Theme, ThemeLists, Themes
-
-T = TypeVar("T")
-R = TypeVar("R")
 
 #: Most themes of one part of the reasons, and of a criterion.
 MOST_NAMED, MOST_MERGED = 5, 8
@@ -27,36 +23,28 @@ _LONGEST_NAME, _LONGEST_DESCRIPTION = 80, 400
 _NUMBER = re.compile(r"\W*(?:(?:reason|theme)\W*)?(\d+)\W*", re.IGNORECASE)
 
 
-class ThemeShape(BaseModel):
+class ThemeShape(Shape):
     """A theme as the endpoint is asked for it."""
-
-    model_config = ConfigDict(extra="forbid")
 
     name: str
     description: str
 
 
-class ThemesShape(BaseModel):
+class ThemesShape(Shape):
     """Themes as the endpoint is asked for them."""
-
-    model_config = ConfigDict(extra="forbid")
 
     themes: list[ThemeShape]
 
 
-class LabelShape(BaseModel):
+class LabelShape(Shape):
     """The themes of one reason as the endpoint is asked for them."""
-
-    model_config = ConfigDict(extra="forbid")
 
     id: int
     themes: list[int]
 
 
-class LabelsShape(BaseModel):
+class LabelsShape(Shape):
     """The themes of all reasons of a prompt."""
-
-    model_config = ConfigDict(extra="forbid")
 
     labels: list[LabelShape]
 
@@ -64,7 +52,7 @@ class LabelsShape(BaseModel):
 _Json = RootModel[Any]
 
 
-class LlmReasonReader:
+class LlmReasonReader(Asker):
     """Asks a model for the themes of a judge's reasons.
 
     Args:
@@ -74,17 +62,13 @@ class LlmReasonReader:
         max_tokens: longest reply; more where many reasons are labelled at once.
     """
 
-    engine: Engine = "llm"
-
     def __init__(self, model: ChatModel, prompts: PromptSource, *, max_tokens: int = 1000) -> None:
-        self._model = model
+        super().__init__(model, prompts, max_tokens)
         self._prompts = {
             task: (prompts.load(f"themes_{task}_system"), prompts.load(f"themes_{task}_user"))
             for task in ("name", "merge", "label")
         }
         self._criteria = {one: prompts.load(f"judge_criterion_{one}").render() for one in CRITERIA}
-        self._retry = prompts.load("retry")
-        self._max_tokens = max_tokens
 
     def name_themes(self, parts: Sequence[Reasons]) -> list[Themes]:
         """Name the themes of each part, many calls at a time.
@@ -96,7 +80,7 @@ class LlmReasonReader:
         async def one(part: Reasons) -> Themes:
             return await self._themes("name", part.criterion, MOST_NAMED, reasons=_numbered(part.texts))
 
-        return self._all("Naming themes", one, parts)
+        return self._each(one, parts, "Naming themes")
 
     def merge_themes(self, found: Sequence[ThemeLists]) -> list[Themes]:
         """Make one list of each criterion's themes, many calls at a time.
@@ -108,7 +92,7 @@ class LlmReasonReader:
         async def one(lists: ThemeLists) -> Themes:
             return await self._themes("merge", lists.criterion, MOST_MERGED, themes=_listed(lists.themes))
 
-        return self._all("Merging themes", one, found)
+        return self._each(one, found, "Merging themes")
 
     def label_reasons(self, parts: Sequence[Reasons]) -> list[Labels]:
         """Say of each reason which themes it speaks of, many calls at a time.
@@ -123,22 +107,11 @@ class LlmReasonReader:
                 "reasons": enclose("material", _numbered(part.texts)),
             }
             request = self._request("label", part.criterion, shown, LabelsShape, count=len(part.texts))
-            try:
-                asked = await ask(
-                    self._model,
-                    request,
-                    lambda text: read_labels(text, len(part.texts), len(part.themes)),
-                    self._retry,
-                )
-            except UnusableReply as lost:
-                return Labels((), lost.reason, lost.usage)
-            return Labels(asked.value, usage=asked.usage)
+            return await self._items(
+                request, lambda text: read_labels(text, len(part.texts), len(part.themes))
+            )
 
-        return self._all("Labelling reasons", one, parts)
-
-    def _all(self, stage: str, work: Callable[[T], Coroutine[Any, Any, R]], items: Sequence[T]) -> list[R]:
-        calls = self._model.concurrency
-        return list(run_in_order(work, items, name=stage, total=len(items), calls=calls))
+        return self._each(one, parts, "Labelling reasons")
 
     def _request(
         self,
@@ -151,23 +124,18 @@ class LlmReasonReader:
         count: int = 0,
     ) -> ChatRequest:
         system, user = self._prompts[task]
-        messages = (
-            Message("system", system.render() if most is None else system.render(most=str(most))),
-            Message("user", user.render(criterion=self._criteria[criterion], **shown)),
+        return self._asking(
+            f"themes_{task}",
+            system.render() if most is None else system.render(most=str(most)),
+            user.render(criterion=self._criteria[criterion], **shown),
+            shape,
+            _TOKENS_PER_LABEL * count,
         )
-        limit = max(self._max_tokens, _TOKENS_PER_LABEL * count)
-        return ChatRequest(f"themes_{task}", messages, limit, shape)
 
     async def _themes(self, task: str, criterion: Criterion, most: int, **material: str) -> Themes:
         shown = {name: enclose("material", text) for name, text in material.items()}
         request = self._request(task, criterion, shown, ThemesShape, most=most)
-        try:
-            asked: Asked[tuple[Theme, ...]] = await ask(
-                self._model, request, lambda text: read_themes(text, most), self._retry
-            )
-        except UnusableReply as lost:
-            return Themes((), lost.reason, lost.usage)
-        return Themes(asked.value, usage=asked.usage)
+        return await self._items(request, lambda text: read_themes(text, most))
 
 
 def _numbered(texts: Sequence[str]) -> str:

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, get_args
 
+from graphrag_dagster.core.language.chat.replies import spelt_alike
 from graphrag_dagster.core.language.llm.extraction.text_places import TextPlaces
 from graphrag_dagster.core.language.tasks import ClaimInstance, EntityInstance, RelationshipInstance
 from graphrag_dagster.core.text.names import clean, normalise
@@ -63,7 +64,7 @@ class Fields:
     @classmethod
     def of(cls, record: RecordType, given: Mapping[Any, object]) -> "Fields":
         """Take the fields from a JSON object, under whatever names the model gave them."""
-        lower = {re.sub(r"[\s-]+", "_", str(key).strip().lower()): value for key, value in given.items()}
+        lower = spelt_alike(given)
         fields = cls({})
         values: dict[str, object] = {}
         for name, aliases in _KEYS[record].items():

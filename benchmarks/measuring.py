@@ -1,0 +1,379 @@
+"""What the measures of answers share: corpora indexed once, contexts as a model would see them, intervals.
+
+A *stretch* is characters of a document: path, first and one past the last.
+"""
+
+import csv
+import os
+import time
+import uuid
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from graphrag_dagster import Index
+from graphrag_dagster.cli.output.running import run_job
+from graphrag_dagster.core.evaluation.inference.bootstrap import mean_interval
+from graphrag_dagster.core.language.tasks import ContextUnit
+from graphrag_dagster.core.search.context.answer import Answer
+from graphrag_dagster.core.search.context.chunks import row
+from graphrag_dagster.core.search.searcher import Searcher
+from graphrag_dagster.core.text.evidence import Words
+from graphrag_dagster.engines.session import Session
+from graphrag_dagster.errors import QuestionError
+from graphrag_dagster.model_calls.memory.replies import User
+from graphrag_dagster.resources.corpora import CorpusStore
+from graphrag_dagster.resources.language import Language
+from graphrag_dagster.resources.reply_memory import ReplyMemory
+
+DATA = Path(__file__).parents[2] / "shared" / "data"
+#: Statements of an answer that are read as what it says first.
+FIRST = 3
+#: Share of a gold sentence's characters from which it counts as cited or shown.
+ENOUGH = 0.5
+#: Characters to a token of English prose, rounded down, so that a budget in tokens is never too small.
+CHARACTERS_PER_TOKEN = 4
+
+
+class Stretch(NamedTuple):
+    """Characters of a document."""
+
+    path: str
+    start: int
+    end: int
+
+
+@dataclass(frozen=True)
+class Way:
+    """A way of answering as it is measured: name in tables, method, options that are not the default."""
+
+    name: str
+    method: str
+    options: Mapping[str, Any]
+
+
+BASIC = tuple(
+    Way(f"basic, {name}", "basic", {"retrieval": mode})
+    for name, mode in (("words", "lexical"), ("vectors", "vector"), ("hybrid", "hybrid"))
+)
+
+
+@dataclass(frozen=True)
+class Shown:
+    """What an answerer was shown at once: the rows, and the context as the prompt has it."""
+
+    rows: Sequence[ContextUnit]
+    rendered: str
+
+
+@dataclass(frozen=True)
+class Asked:
+    """An answer, and all that was shown for it in the order in which it was asked."""
+
+    answer: Answer
+    shown: Sequence[Shown]
+
+
+class Corpus:
+    """A corpus of texts, indexed without a model in a home of its own unless it was already.
+
+    Args:
+        home: folder; what is there already is used again.
+        name: of the corpus.
+        documents: text by file name.
+        settings: content of ``corpus.yaml``.
+    """
+
+    def __init__(self, home: Path, name: str, documents: Mapping[str, str], settings: str = "") -> None:
+        self.name = name
+        for variable in ("GRAPHRAG_DAGSTER_CORPORA", "GRAPHRAG_DAGSTER_WAREHOUSE", "OPENAI_BASE_URL"):
+            os.environ.pop(variable, None)
+        home = home.resolve()
+        os.environ |= {"GRAPHRAG_DAGSTER_HOME": str(home), "DAGSTER_HOME": str(home / ".dagster_home")}
+        if not (home / "warehouse" / "published" / name).is_dir():
+            folder = home / "corpora" / name
+            folder.mkdir(parents=True, exist_ok=True)
+            for file, text in documents.items():
+                (folder / file).write_text(text, encoding="utf-8", newline="")
+            (folder / "corpus.yaml").write_text(
+                f"extraction: {{processes: {os.cpu_count() or 1}}}\n{settings}", encoding="utf-8"
+            )
+            begin = time.monotonic()
+            run_job(name)
+            print(
+                f"indexed {len(documents)} documents of {name} in {time.monotonic() - begin:.0f} s",
+                flush=True,
+            )
+        self.index = Index.open(name)
+        read = dict(self.index.searcher.index.documents.select("path", "text").iter_rows())
+        if changed := [file for file, text in documents.items() if read.get(file) != text]:
+            raise SystemExit(
+                f"{name}: {len(changed)} documents are not read as they were written: {changed[:3]}"
+            )
+
+    def ask(self, question: str, way: Way, **options: Any) -> Asked:
+        """Ask, and keep what the answerer is shown; what cannot be answered for want of room is a refusal."""
+        engines = _Watched(self._session)
+        try:
+            answer = self._searcher(way, options).answer(question, engines, method=way.method)
+        except QuestionError as error:
+            print(f"{way.name}: {question!r}: {error}")
+            answer = Answer(question, way.method, None, "", "extractive", refused=True)
+        return Asked(answer, engines.shown)
+
+    def context(self, question: str, way: Way, **options: Any) -> Sequence[Shown]:
+        """Return what an answerer would be shown, without having it answer."""
+        engines = _Watched(self._session, only_watch=True)
+        try:
+            self._searcher(way, options).answer(question, engines, method=way.method)
+        except _SeenEnough:
+            pass
+        except QuestionError as error:
+            print(f"{way.name}: {question!r}: {error}")
+        return engines.shown
+
+    def _searcher(self, way: Way, options: Mapping[str, Any]) -> Searcher:
+        own = self.index.searcher
+        return own.with_options(replace(own.options, **{**way.options, **options}))
+
+    @cached_property
+    def _session(self) -> Session:
+        corpora = CorpusStore()
+        user = User(self.name, "ask", str(uuid.uuid4()))
+        language = Language(memory=ReplyMemory(), corpora=corpora)
+        return language.session_of(corpora.settings(self.name), user)
+
+    def texts(self, shown: Iterable[Shown], budget: int) -> list[Stretch]:
+        """Return the documents' characters that stand in the first so many characters of what was shown.
+
+        Only text units count: what reports, entities, relationships and claims say is no text of a document.
+        """
+        found = []
+        for one in shown:
+            found += list(self._texts_of(one, budget))
+            budget -= len(one.rendered)
+            if budget <= 0:
+                break
+        return found
+
+    def ranked_texts(self, shown: Iterable[Shown], budget: int) -> list[Stretch]:
+        """Return so many characters of the text units that were shown, in their order, each once."""
+        found: dict[str, Stretch] = {}
+        for unit_id, text in self._sources(shown):
+            if budget > 0 and unit_id not in found:
+                found[unit_id] = self._stretch(unit_id, min(len(text), budget))
+                budget -= len(text)
+        return list(found.values())
+
+    def held(self, shown: Iterable[Shown]) -> list[Stretch]:
+        """Return what was shown of the documents: text units, and the sentences that other rows rest on."""
+        found = []
+        for one in shown:
+            for unit in one.rows:
+                quotes = [quote for _, quote in unit.sentences if quote]
+                if unit.kind == "source" and quotes:
+                    found.append(self._stretch(quotes[0].unit_id, len(unit.text)))
+                else:
+                    found += [self._part(q.unit_id, q.span.start, q.span.end) for q in quotes]
+        return found
+
+    def _texts_of(self, one: Shown, budget: int) -> Iterator[Stretch]:
+        at = 0
+        for unit in one.rows:
+            written = row(unit)
+            begin = one.rendered.find(written, at)
+            quotes = [quote for _, quote in unit.sentences if quote]
+            if begin < 0 or unit.kind != "source" or not quotes:
+                continue
+            at = begin + len(written)
+            cells = next(csv.reader([written[: max(budget - begin, 0)]], delimiter="|"), [])
+            if len(cells) == 3:
+                yield self._stretch(quotes[0].unit_id, len(cells[2]))
+
+    def _sources(self, shown: Iterable[Shown]) -> Iterator[tuple[str, str]]:
+        for one in shown:
+            for unit in one.rows:
+                quotes = [quote for _, quote in unit.sentences if quote]
+                if unit.kind == "source" and quotes:
+                    yield quotes[0].unit_id, unit.text
+
+    def _stretch(self, unit_id: str, characters: int) -> Stretch:
+        return self._part(unit_id, 0, characters)
+
+    def _part(self, unit_id: str, start: int, end: int) -> Stretch:
+        passage = self.index.searcher.index.passages[unit_id]
+        return Stretch(passage.path, passage.start_char + start, passage.start_char + end)
+
+
+class _SeenEnough(Exception):
+    """The context is known, and no answer is wanted."""
+
+
+class _Watched:
+    """The engines of a session; who answers and who asks on are looked over the shoulder."""
+
+    def __init__(self, session: Session, *, only_watch: bool = False) -> None:
+        self._session = session
+        self._only_watch = only_watch
+        self.shown: list[Shown] = []
+
+    def answerer(self) -> Any:
+        return _Watcher(self._session.answerer(), self.shown, only_watch=self._only_watch)
+
+    def explorer(self) -> Any:
+        return _Watcher(self._session.explorer(), self.shown)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._session, name)
+
+
+class _Watcher:
+    def __init__(self, who: Any, shown: list[Shown], *, only_watch: bool = False) -> None:
+        self._who = who
+        self._shown = shown
+        self._only_watch = only_watch
+
+    def map(self, question: str, chunks: Any, rendered: Any) -> Any:
+        self._take(Shown(*one) for one in zip(chunks, rendered, strict=True))
+        return self._who.map(question, chunks, rendered)
+
+    def answer(self, question: str, rows: Any, rendered: str, history: Any = ()) -> Any:
+        self._take([Shown(rows, rendered)])
+        return self._who.answer(question, rows, rendered, history)
+
+    def reduce(self, question: str, partials: Any) -> Any:
+        self._take([])
+        return self._who.reduce(question, partials)
+
+    def _take(self, shown: Iterable[Shown]) -> None:
+        self._shown += shown
+        if self._only_watch:
+            raise _SeenEnough
+
+    def primer(self, question: str, rows: Any, rendered: str, most: int) -> Any:
+        self._shown.append(Shown(rows, rendered))
+        return self._who.primer(question, rows, rendered, most)
+
+    def follow(self, asked: Any, steps: Any, most: int) -> Any:
+        self._shown += [Shown(step.rows, step.rendered) for step in steps]
+        return self._who.follow(asked, steps, most)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._who, name)
+
+
+def cited(answer: Answer, first: int = FIRST) -> list[list[Stretch]]:
+    """Return the words that each of the first statements cites."""
+    words = {
+        source.number: Stretch(source.evidence.path, source.evidence.start_char, source.evidence.end_char)
+        for source in answer.sources
+        if isinstance(source.evidence, Words)
+    }
+    return [
+        [words[number] for number in statement.sources if number in words]
+        for statement in answer.statements[:first]
+    ]
+
+
+def covered(gold: Stretch, by: Iterable[Stretch]) -> int:
+    """Return how many characters of a stretch others cover, each counted once."""
+    inside = sorted(
+        (max(one.start, gold.start), min(one.end, gold.end)) for one in by if one.path == gold.path
+    )
+    count, reached = 0, gold.start
+    for start, end in inside:
+        count += max(0, end - max(start, reached))
+        reached = max(reached, end)
+    return count
+
+
+def share_covered(gold: Sequence[Stretch], by: Sequence[Stretch]) -> float:
+    """Return which share of the characters of all gold stretches, which do not overlap, others cover."""
+    return sum(covered(one, by) for one in gold) / sum(one.end - one.start for one in gold)
+
+
+def holds_any(gold: Iterable[Stretch], by: Sequence[Stretch]) -> bool:
+    """Return whether at least half of the characters of one of the gold stretches are covered."""
+    return any(covered(one, by) >= ENOUGH * (one.end - one.start) for one in gold)
+
+
+@dataclass(frozen=True)
+class Coverage:
+    """What a context has of the gold characters, and an answer of the gold stretches, of one question.
+
+    Attributes:
+        sent: share of gold characters by budget, in a context packed for the budget and cut there.
+        ranked: the same of the text units alone, in their order, until the budget is full.
+        any_said: one of the first three statements tells gold: see :func:`tells`.
+        said: share of the first three statements that do.
+        refused: nothing was answered.
+    """
+
+    sent: Mapping[int, float]
+    ranked: Mapping[int, float]
+    any_said: bool
+    said: float
+    refused: bool
+
+
+def coverage(
+    corpus: Corpus, question: str, way: Way, gold: Sequence[Stretch], budgets: Sequence[int]
+) -> Coverage:
+    """Ask with the context's usual size, and once for each budget in characters."""
+    asked = corpus.ask(question, way)
+    told = [tells(gold, words) for words in cited(asked.answer)]
+    sent = {}
+    for budget in budgets:
+        packed = corpus.context(question, way, context_tokens=budget // CHARACTERS_PER_TOKEN)
+        sent[budget] = share_covered(gold, corpus.texts(packed, budget))
+    ranked = {b: share_covered(gold, corpus.ranked_texts(asked.shown, b)) for b in budgets}
+    return Coverage(sent, ranked, any(told), sum(told) / FIRST, asked.answer.refused)
+
+
+def tells(gold: Sequence[Stretch], words: Sequence[Stretch]) -> bool:
+    """Return whether cited words and the gold share at least half of the characters of the shorter."""
+    shared = sum(covered(one, gold) for one in words)
+    sizes = [sum(one.end - one.start for one in each) for each in (gold, words)]
+    return shared > 0 and shared >= ENOUGH * min(sizes)
+
+
+def ceiling_row(golds: Sequence[Sequence[Stretch]], budgets: Sequence[int]) -> list[str]:
+    """Return the cells of what no context can exceed: gold characters may be more than the budget."""
+    sizes = [sum(one.end - one.start for one in gold) for gold in golds]
+    most = [f"{sum(min(1.0, budget / size) for size in sizes) / len(sizes):.3f}" for budget in budgets]
+    return ["*at most*", *(one for each in most for one in (each, each)), "", "", ""]
+
+
+def coverage_row(found: Sequence[Coverage], budgets: Sequence[int]) -> list[str]:
+    """Return the cells of a way under :func:`coverage_header`."""
+    cells = [
+        interval([getattr(one, name)[b] for one in found]) for b in budgets for name in ("sent", "ranked")
+    ]
+    said = [interval([one.any_said for one in found]), f"{sum(one.said for one in found) / len(found):.3f}"]
+    return [*cells, *said, str(sum(one.refused for one in found))]
+
+
+def coverage_header(budgets: Sequence[int]) -> list[str]:
+    """Return the names of the columns of a table of coverage."""
+    columns = [f"{name} {budget:,}" for budget in budgets for name in ("sent", "ranked")]
+    return [*columns, "any of 3", "share of 3", "refused"]
+
+
+def interval(values: Sequence[float]) -> str:
+    """Return a mean with the bounds of its 95 % bootstrap interval, as tables show them."""
+    found = mean_interval(values)
+    if found is None:
+        return "–"
+    if found.low is None or found.high is None:
+        return f"{found.mean:.3f}"
+    return f"{found.mean:.3f} ({found.low:.2f}–{found.high:.2f})"
+
+
+def table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
+    """Print a table as Markdown has them."""
+    print("| " + " | ".join(header) + " |")
+    print("| " + " | ".join("---" for _ in header) + " |")
+    for cells in rows:
+        print("| " + " | ".join(cells) + " |", flush=True)

@@ -1,0 +1,153 @@
+"""The way of answering ``sql``: a template of a query, or one that a model writes."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from graphrag_dagster.core.language.querying import QueryWriter
+from graphrag_dagster.core.search.asked import Asked
+from graphrag_dagster.core.search.context.answer import Answer, Call
+from graphrag_dagster.core.search.context.index import IndexSnapshot
+from graphrag_dagster.core.search.context.queries import Found, Queries, Query, QueryError
+from graphrag_dagster.core.search.methods.sql.recognising import Recognised, fits
+from graphrag_dagster.core.search.methods.sql.telling import Line, Told, line_of, scalars, told, words_naming
+from graphrag_dagster.core.search.methods.sql.templates import TEMPLATES
+from graphrag_dagster.core.search.methods.sql.writing import written
+from graphrag_dagster.core.text.evidence import Scalar, scalar_told
+from graphrag_dagster.core.wording import counted
+from graphrag_dagster.errors import QuestionError
+
+#: Who answers where no model writes the query.
+_BY_RULE = "extractive"
+#: Columns that lead on to something, and say nothing themselves.
+_LEADING = {
+    "total",
+    "undated",
+    "text_unit_id",
+    "entity_id",
+    "document_id",
+    "relationship_id",
+    "claim_id",
+    "community_id",
+}
+#: Rows beside which words of the documents are cited.
+_QUOTED = 20
+_EXAMPLES = (
+    "entities",
+    "documents_naming",
+    "ranked_entities",
+    "dated_mentions",
+    "neighbours",
+    "documents_by",
+)
+
+
+def sql(asked: Asked) -> Answer:
+    """Answer a question by a query over the tables of the index, and show the query.
+
+    The first template that the question has the form of makes the query. Where none fits, a model writes one
+    if the options say so; else the answer is a refusal that says what can be asked.
+
+    Raises:
+        QuestionError: the index was opened without its file.
+        EndpointError: the model endpoint cannot be used.
+    """
+    queries = asked.index.queries
+    if queries is None:
+        raise QuestionError("the tables of this index cannot be queried: it was opened without its file")
+    fit = fits(asked.question, asked.index)
+    if fit.recognised:
+        return _answered(asked, fit.recognised, queries)
+    if asked.options.sql == "model" and (writer := asked.engines.query_writer()):
+        return _by_model(asked, writer, queries, fit.reason)
+    return refusal(asked, fit.reason)
+
+
+def _answered(asked: Asked, recognised: Recognised, queries: Queries) -> Answer:
+    if missing := _missing(recognised, asked.index):
+        return refusal(asked, missing)
+    query, template = recognised.query, recognised.template
+    try:
+        found = queries.run(query, recognised.most)
+    except QueryError as error:
+        return refusal(asked, str(error), query)
+    lines = [_line(row, place, recognised, asked.index) for place, row in enumerate(found.rows, start=1)]
+    total = int(found.rows[0]["total"]) if found.rows else 0
+    text = told(query.reading, lines, total, ranks=template.ranks, groups=not template.table)
+    if undated := _undated(found, recognised, asked.index):
+        text.paragraphs += ["", f"{counted(undated, 'other document has', 'other documents have')} no date."]
+    why = "; ".join(recognised.filled.guessed) or None
+    return replace(_answer(asked, query, text), why=why, trace=(Call("query", template.name),))
+
+
+def _undated(found: Found, recognised: Recognised, index: IndexSnapshot) -> int:
+    """How many documents are left out for want of a day, where days count."""
+    if not recognised.dated:
+        return 0
+    return int(found.rows[0]["undated"]) if found.rows else index.documents["date"].null_count()
+
+
+def _line(row: Mapping[str, Any], place: int, recognised: Recognised, index: IndexSnapshot) -> Line:
+    template, words = recognised.template, recognised.filled.words
+    values = scalars({name: value for name, value in row.items() if name not in _LEADING})
+    shown = {name: scalar_told(value) for name, value in values.items()}
+    if measure := words.get("measure"):
+        shown["measure"] = f"{shown[measure]} {measure.replace('_', ' ')}"
+    names = recognised.filled.entities if template.quotes and place <= _QUOTED else ()
+    return line_of(
+        template.item.format(**shown),
+        values,
+        place,
+        of=(template.table, str(row[template.key])) if template.table else None,
+        words=tuple(words_naming(index, names, row["text_unit_id"])) if names else (),
+    )
+
+
+def _by_model(asked: Asked, writer: QueryWriter, queries: Queries, reason: str) -> Answer:
+    made = written(asked, writer, queries)
+    if made.query is None:
+        answer = refusal(asked, f"{reason}; no query that the model wrote could be run")
+    else:
+        rows = [scalars(row) for row in made.found.rows]
+        lines = [line_of(_told(row), row, place) for place, row in enumerate(rows, start=1)]
+        text = told(made.query.reading, lines, len(rows), groups=True)
+        if made.found.more:
+            text.paragraphs += ["", f"There are more than these {len(rows):,} rows."]
+        answer = replace(_answer(asked, made.query, text), why=f"a model wrote the query: {reason}")
+    return replace(answer, engine=writer.engine, problems=made.problems, trace=made.calls, usage=made.usage)
+
+
+def _told(row: Mapping[str, Scalar]) -> str:
+    values = {name: scalar_told(value) for name, value in row.items()}
+    return next(iter(values.values())) if len(values) == 1 else ", ".join(map(": ".join, values.items()))
+
+
+def _answer(asked: Asked, query: Query, text: Told) -> Answer:
+    return Answer(
+        asked.question,
+        asked.way.name,
+        None,
+        text.text,
+        _BY_RULE,
+        sources=tuple(text.sources),
+        statements=tuple(text.statements),
+        query=query,
+    )
+
+
+def _missing(recognised: Recognised, index: IndexSnapshot) -> str | None:
+    """Why a template has nothing to count, where its table was not made."""
+    claims = index.claims is None or index.claims.is_empty()
+    if "graph.claims" in recognised.template.sql and claims:
+        return "this index has no claims: set claims.enabled in corpus.yaml and index again"
+    return None
+
+
+def refusal(asked: Asked, reason: str, query: Query | None = None) -> Answer:
+    """Return that a question has no answer by a query, why, and what can be asked."""
+    examples = (one.examples[0] for name in _EXAMPLES for one in TEMPLATES if one.name == name)
+    text = (
+        "No query over the tables answers this question. Questions such as these can be asked: "
+        + " · ".join(examples)
+    )
+    return Answer(asked.question, asked.way.name, None, text, _BY_RULE, refused=True, why=reason, query=query)

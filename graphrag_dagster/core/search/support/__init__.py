@@ -1,0 +1,1 @@
+"""Whether words of the documents support what is said."""

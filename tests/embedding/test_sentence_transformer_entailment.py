@@ -1,0 +1,102 @@
+import importlib.util
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from graphrag_dagster.core.language.entailment import EntailmentJudge
+from graphrag_dagster.core.language.supporting import Cited, SupportOf
+from graphrag_dagster.core.search.context.support import Support
+from graphrag_dagster.errors import EngineError
+
+INSTALLED = bool(importlib.util.find_spec("sentence_transformers"))
+needs_extra = pytest.mark.skipif(not INSTALLED, reason="an optional extra")
+LABELS = ("contradiction", "entailment", "neutral")
+WORDS = "the quay was built in stone"
+
+
+def saved_model(folder: Path, labels: Sequence[str], favourite: str | None = None) -> Path:
+    """A tiny cross-encoder with random weights; one with a favourite gives that label whatever it reads."""
+    import torch
+    from tokenizers import Tokenizer, models, pre_tokenizers
+    from transformers import BertConfig, BertForSequenceClassification, PreTrainedTokenizerFast
+
+    torch.manual_seed(1)
+    tokens = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *sorted({*WORDS.split(), "wood", "not"})]
+    tokenizer = Tokenizer(models.WordLevel({token: at for at, token in enumerate(tokens)}, unk_token="[UNK]"))
+    tokenizer.pre_tokenizer = pre_tokenizers.Whitespace()
+    special = {"unk_token": "[UNK]", "pad_token": "[PAD]", "cls_token": "[CLS]", "sep_token": "[SEP]"}
+    PreTrainedTokenizerFast(tokenizer_object=tokenizer, model_max_length=64, **special).save_pretrained(
+        folder
+    )
+    config = BertConfig(
+        vocab_size=len(tokens),
+        hidden_size=16,
+        num_hidden_layers=1,
+        num_attention_heads=2,
+        intermediate_size=16,
+        id2label=dict(enumerate(labels)),
+        label2id={label: at for at, label in enumerate(labels)},
+    )
+    model = BertForSequenceClassification(config)
+    if favourite:
+        with torch.no_grad():
+            model.classifier.bias.copy_(
+                torch.tensor([8.0 if label == favourite else 0.0 for label in labels])
+            )
+    model.save_pretrained(folder)
+    return folder
+
+
+def judged(folder: Path, *statements: str) -> tuple[SupportOf, ...]:
+    cited = [Cited(one, (WORDS, "it stands at the harbour")) for one in statements]
+    return Support(judge=EntailmentJudge(str(folder))).judged(cited).items
+
+
+@needs_extra
+@pytest.mark.parametrize(
+    ("favourite", "verdict", "reason"),
+    [
+        ("entailment", "supported", ""),
+        ("contradiction", "not", "the cited words contradict it"),
+        ("neutral", "not", "the cited words leave it open"),
+    ],
+)
+@pytest.mark.parametrize("labels", [LABELS, ("ENTAILMENT", "Neutral", "contradiction")])
+def test_labels_are_read_from_the_models_config(
+    tmp_path: Path, labels: Sequence[str], favourite: str, verdict: str, reason: str
+) -> None:
+    own = next(label for label in labels if label.lower() == favourite)
+    [found] = judged(saved_model(tmp_path, labels, own), "the quay was built in wood")
+    assert (found.verdict, found.reason) == (verdict, reason)
+    assert found.score is not None
+    assert (found.score > 0.9) == (favourite == "entailment")
+
+
+@needs_extra
+def test_a_verdict_depends_on_the_pair_alone_and_quotations_are_not_judged(tmp_path: Path) -> None:
+    folder = saved_model(tmp_path, LABELS)
+    together = judged(folder, "the quay was built in wood", WORDS, "not in stone")
+    assert together[1] == SupportOf("supported", 1.0)
+    assert judged(folder, "the quay was built in wood") == together[:1]
+    assert judged(folder, "not in stone") == together[2:]
+
+
+@needs_extra
+def test_a_model_for_something_else_or_none_is_one_clear_error(tmp_path: Path) -> None:
+    ranker = saved_model(tmp_path / "ranker", ("LABEL_0", "LABEL_1"))
+    for folder, told in (
+        (ranker, "has the labels label_0, label_1 and not entailment"),
+        (tmp_path, "cannot be loaded"),
+    ):
+        with pytest.raises(EngineError, match=f"search.support_model .*{told}") as raised:
+            judged(folder, "the quay was built in wood")
+        assert "cross-encoder for natural language inference" in str(raised.value)
+
+
+@pytest.mark.skipif(INSTALLED, reason="the extra is installed")
+def test_a_missing_extra_says_which_setting_needs_it(tmp_path: Path) -> None:
+    with pytest.raises(
+        EngineError, match=r"search.support is nli, but .*graphrag-dagster\[sentence-transformers\]"
+    ):
+        judged(tmp_path, "the quay was built in wood")
