@@ -10,8 +10,10 @@ from graphrag_dagster.errors import CatalogueError
 
 #: Chooses among the others.
 AUTO = "auto"
-#: Over the reports of a level, and around the entities of a question: what ``auto`` chooses from.
+#: Over the reports of a level, and around the entities of a question.
 GLOBAL, LOCAL = "global", "local"
+#: The tables of the index.
+TABLES = "sql"
 #: All text units, without a graph.
 SOURCES = "TS"
 #: With what the other ways of answering are compared.
@@ -129,7 +131,7 @@ def at_level(level: int) -> Way:
 WAYS = (
     Way(
         AUTO,
-        "what the question seems to need: surroundings of entities, or reports",
+        "what the question seems to need: surroundings of entities, reports, or a query over tables",
         "graphrag_dagster.core.search.choosing:answer",
         f"{_SIZES}:chosen",
         brief="chosen by the question",
@@ -188,7 +190,7 @@ WAYS = (
         uses_graph=False,
     ),
     Way(
-        "sql",
+        TABLES,
         "counts, top lists, firsts and lasts, and groups, by a query over the tables that is shown",
         f"{_METHODS}.sql.answering:sql",
         f"{_SIZES}:queried",

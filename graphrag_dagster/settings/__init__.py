@@ -237,12 +237,12 @@ class EmbeddingSettings(Section):
 
 
 class LocalShares(Section):
-    """Shares of a local context; the rest, and what a section leaves over, is for the text units."""
+    """Most of a local context that each may take; all else is for the text units, which come first."""
 
-    reports: Share = Field(0.15, description="community reports")
-    entities: Share = Field(0.1, description="entities")
-    relationships: Share = Field(0.15, description="relationships")
-    claims: Share = Field(0.05, description="claims")
+    reports: Share = Field(0.1, description="community reports")
+    entities: Share = Field(0.08, description="entities")
+    relationships: Share = Field(0.08, description="relationships")
+    claims: Share = Field(0.04, description="claims")
 
     @model_validator(mode="after")
     def _leave_something(self) -> "LocalShares":

@@ -7,7 +7,7 @@ from itertools import combinations
 import pytest
 
 from graphrag_dagster import Filters, Index
-from graphrag_dagster.catalogue.ways import WAYS
+from graphrag_dagster.catalogue.ways import TABLES, WAYS
 from graphrag_dagster.core.search.context.answer import Answer
 from graphrag_dagster.errors import QuestionError
 from support.commands import Run
@@ -53,7 +53,7 @@ def check_inside(index: Index, answer: Answer, paths: set[str]) -> None:
             assert {path_of[unit] for unit in units[use.record_id]} & paths
 
 
-@pytest.mark.parametrize("method", [one.name for one in WAYS])
+@pytest.mark.parametrize("method", [one.name for one in WAYS if one.name != TABLES])
 def test_citations_never_leave_the_filter(index: Index, method: str) -> None:
     for size in range(1, len(PATHS) + 1):
         for paths in combinations(PATHS, size):
@@ -67,6 +67,14 @@ def test_citations_never_leave_the_filter(index: Index, method: str) -> None:
                 check_inside(index, answer, set(paths))
                 assert answer.scope
                 assert answer.scope.documents == (size, len(PATHS))
+
+
+def test_tables_are_queried_whole_or_not_at_all(index: Index) -> None:
+    filters = Filters(documents=PATHS[:1])
+    with pytest.raises(QuestionError, match="knows no filter; say the folder"):
+        index.ask("How many people are there?", method=TABLES, filters=filters)
+    assert index.ask("How many people are there?", filters=filters).method != TABLES
+    assert index.ask("How many people are there?").method == TABLES
 
 
 def test_a_filter_that_all_documents_fit_changes_no_answer(index: Index) -> None:

@@ -294,7 +294,7 @@ def test_a_cited_row_is_shown_with_its_values(tmp_path: Path) -> None:
     rows = AnswerRows("s", "o")
     evidence = Row("corpus.documents", "d1abc", "One", {"title": "One", "n": 2})
     rows.add(0, "Who?", "sql", Answer("Who?", "sql", None, "Two [1]", "extractive", sources=(Source(1, "row", "d1abc", "One", evidence=evidence),)))  # fmt: skip
-    frame = tables.ANSWER_CITATIONS.frame(rows.rows()[-1])
+    frame = tables.ANSWER_CITATIONS.frame(rows.rows()[3])
     (known,) = made.read(tables.ANSWER_CITATIONS, "people").to_dicts()
     made.write(tables.ANSWER_CITATIONS, "people", frame.with_columns(answer_id=pl.lit(known["answer_id"])))
     _, cited, _ = why(made, "people", "answer", "Who saw Cy?").steps

@@ -359,8 +359,8 @@ def test_the_extractive_explorer_quotes_and_asks_about_subjects() -> None:
 
     answer = once()
     assert answer.engine == "extractive"
-    assert FIRST in answer.text
-    assert answer.text.count(FIRST) == answer.text.count("The quay was built")
+    assert FIRST in answer.text.replace("**", "")
+    assert answer.text.count("The quay was built") == 1
     assert all(one.evidence.quotation in DOCUMENT for one in answer.sources)
     assert re.search(r"1998\. \[\d\]", answer.text)
     asked = [question for one in rounds for question in one]

@@ -76,13 +76,14 @@ def sentences_of(report: WrittenReport) -> list[str]:
     return [" ".join(UNIT[quote.span.start : quote.span.end].split()) for quote in quotes]
 
 
-def test_the_title_names_the_three_members_of_the_highest_degree() -> None:
-    assert write(request()).title == "Harbour Authority, Vell & Daughters and Ingrid Vell"
+def test_the_title_names_the_two_members_of_the_highest_degree_and_what_their_sentences_share() -> None:
+    assert write(request()).title == "Harbour Authority and Vell & Daughters: north quay"
+    assert write(request(evidence=())).title == "Harbour Authority and Vell & Daughters"
     forms = tuple(
         ContextEntity(n, name, "PERSON", "", 9 - n)
         for n, name in enumerate(["Ingrid Vell", "Vell", "Orrin Vask"], start=1)
     )
-    assert write(request(entities=forms)).title == "Ingrid Vell and Orrin Vask"
+    assert write(request(entities=forms)).title == "Ingrid Vell and Orrin Vask: north quay"
     assert [joined(list("abc")[:n]) for n in range(4)] == ["", "a", "a and b", "a, b and c"]
 
 

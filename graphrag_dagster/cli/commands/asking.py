@@ -202,12 +202,12 @@ def answer_tree(answer: Answer) -> Tree:
     tree.add(escape(", ".join(_facts(answer))))
     if answer.why:
         tree.add(escape(answer.why))
+    if answer.query:
+        tree.add("query").add(escape(answer.query.shown))
     if answer.linked:
         names = tree.add("names in the question")
         for name in answer.linked:
             names.add(_linked(name))
-    if answer.query:
-        tree.add("query").add(escape(answer.query.shown))
     calls = tree.add(counted(answer.calls, "step"))
     for call in answer.trace:
         score = "" if call.score is None else f", score {call.score}"
@@ -228,6 +228,14 @@ def answer_tree(answer: Answer) -> Tree:
     return tree
 
 
+def _supported(statement: Statement) -> str:
+    if statement.verdict is None:
+        return "[dim]general knowledge[/]"
+    if statement.verdict in _DOUBTFUL:
+        return f"[yellow]{_DOUBTFUL[statement.verdict]}[/] [dim]{escape(statement.reason)}[/]"
+    return f"[dim]supported{'' if statement.score is None else f' {statement.score:.2f}'}[/]"
+
+
 def _linked(name: LinkedName) -> str:
     reason = f"; {escape(name.reason)}" if name.reason else ""
     if name.title is None:
@@ -236,14 +244,6 @@ def _linked(name: LinkedName) -> str:
     doubt = "" if name.named else ", not taken for named"
     sure = f"{name.how}, sure {name.sure:.2f}, weight {name.weight:.2f}{doubt}{reason}"
     return f"“{escape(name.text)}” → {escape(name.title)}{what} [dim]{sure}[/]"
-
-
-def _supported(statement: Statement) -> str:
-    if statement.verdict is None:
-        return "[dim]general knowledge[/]"
-    if statement.verdict in _DOUBTFUL:
-        return f"[yellow]{_DOUBTFUL[statement.verdict]}[/] [dim]{escape(statement.reason)}[/]"
-    return f"[dim]supported{'' if statement.score is None else f' {statement.score:.2f}'}[/]"
 
 
 def _add_ways(branch: Tree, sources: Sequence[Source]) -> None:

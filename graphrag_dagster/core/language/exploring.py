@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from graphrag_dagster.core.language.tasks import ContextUnit, OfEngine, Quote, Usage
+from graphrag_dagster.core.language.tasks import ContextUnit, OfEngine, Point, Quote, Usage
 
 #: The highest rating of a report; 0 is the lowest.
 HIGHEST_RATING = 5
@@ -55,7 +55,8 @@ class Exploration:
     """An intermediate answer with its helpfulness for the main question, 0–100, and what to ask next.
 
     ``text`` cites rows of its own context as ``[Data: Sources (3)]``; ``quotes`` (extractive engine) are
-    sentence, id of the row, where its words stand. ``problem`` says why a reply could not be used.
+    sentence, id of the row, where its words stand, and ``points`` are what the text is laid out from.
+    ``problem`` says why a reply could not be used.
     """
 
     text: str
@@ -64,6 +65,7 @@ class Exploration:
     quotes: tuple[tuple[str, int, Quote | None], ...] = ()
     problem: str | None = None
     usage: Usage = field(default_factory=Usage)
+    points: tuple[Point, ...] = ()
 
 
 class Explorer(OfEngine, Protocol):

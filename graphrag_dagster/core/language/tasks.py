@@ -4,11 +4,12 @@ Each task takes a batch and answers in the order of the batch. An implementation
 uses threads, processes or connections, and reports progress through :mod:`graphrag_dagster.core.progress`.
 """
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Generic, Literal, Protocol, TypeAlias, TypeVar
 
 from graphrag_dagster.core.text.citations import Citation, ContextKind
+from graphrag_dagster.core.text.phrases import Phrase
 from graphrag_dagster.core.text.spans import Span
 
 T = TypeVar("T")
@@ -286,13 +287,26 @@ class ReportWriter(OfEngine, Protocol):
         """Yield one report per request, in their order, each as soon as it and those before it are there."""
 
 
+class Background(Protocol):
+    """What is known of the text units that quotations are taken from."""
+
+    def document(self, unit_id: str, /) -> str:
+        """Return the id of a text unit's document, blank for an unknown unit."""
+
+    def names(self, unit_id: str, /) -> Sequence[tuple[str, str]]:
+        """Return titles and types of the entities that were found in a text unit."""
+
+    def phrases(self) -> Sequence[Phrase]:
+        """Return what tells the documents apart, the weightiest phrase first."""
+
+
 @dataclass(frozen=True, slots=True)
 class ContextUnit:
     """One row of a search context: a report, a text unit, an entity, a relationship or a claim.
 
     ``id`` is local to the search: 1…n over all its rows; ``sentences`` are what an extractive answer may
     quote: the sentences of the row, each with where its words come from (None where unknown). ``kind`` is as
-    what the row is cited.
+    what the row is cited. ``background`` tells of their text units, None where nothing is known.
     """
 
     id: int
@@ -300,6 +314,26 @@ class ContextUnit:
     text: str
     sentences: tuple[tuple[str, Quote | None], ...] = ()
     kind: ContextKind = "report"
+    background: Background | None = field(default=None, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Point:
+    """Sentences that an answer by rule gives together, under a heading, with citations of rows of a kind.
+
+    ``quotes``: sentence as it is shown, id of its row, where its words stand. ``value``, of any scale: how
+    much it answers.
+    """
+
+    heading: str
+    quotes: tuple[tuple[str, int, Quote | None], ...]
+    value: float
+    kind: ContextKind = "report"
+
+    def renumbered(self, numbers: Mapping[int, int]) -> "Point":
+        """Return the point with other numbers of its rows; sentences of rows without one are left out."""
+        kept = tuple((text, numbers[row], quote) for text, row, quote in self.quotes if row in numbers)
+        return replace(self, quotes=kept)
 
 
 @dataclass(frozen=True, slots=True)
@@ -307,7 +341,8 @@ class PartialAnswer:
     """A map answer with its helpfulness, 0–100 (paper §3.1.6), None where the reply gave none.
 
     ``units`` are the ids it cites, ``kind`` as what its rows are cited. ``general_knowledge``: sentences with
-    the mark of :mod:`graphrag_dagster.core.language.answer_form` are the model's own knowledge.
+    the mark of :mod:`graphrag_dagster.core.language.answer_form` are the model's own knowledge. ``points``
+    (extractive engine): what the text is laid out from.
     """
 
     text: str
@@ -318,6 +353,7 @@ class PartialAnswer:
     usage: Usage = field(default_factory=Usage)
     kind: ContextKind = "report"
     general_knowledge: bool = False
+    points: tuple[Point, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

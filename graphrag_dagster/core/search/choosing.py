@@ -1,15 +1,17 @@
 """Which way of answering suits a question: ``auto``."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import polars as pl
 
-from graphrag_dagster.catalogue.ways import GLOBAL, LOCAL, SOURCES
+from graphrag_dagster.catalogue.ways import GLOBAL, LOCAL, SOURCES, TABLES
 from graphrag_dagster.core.search.asked import Asked
 from graphrag_dagster.core.search.context.answer import Answer
 from graphrag_dagster.core.search.context.index import IndexSnapshot
-from graphrag_dagster.core.search.finding import linked, named, with_history
+from graphrag_dagster.core.search.finding import linked, with_history
+from graphrag_dagster.core.search.methods.sql.recognising import fits
+from graphrag_dagster.core.search.retrieval.linked import LinkedName
 from graphrag_dagster.core.search.routing import cues, probability_of_local, weightiest
 from graphrag_dagster.core.search.ways import answered, in_way
 from graphrag_dagster.core.wording import counted
@@ -52,22 +54,29 @@ def answer(asked: Asked) -> Answer:
     Raises:
         QuestionError: the question lacks what that way needs.
     """
-    choice = choose(asked)
+    names = linked(asked)
+    choice = choose(asked, names)
     made = answered(in_way(asked, choice.method))
     why = choice.why
     if made.refused and choice.likely < _SURE and (other := _other_than(asked, choice)):
         why = f"{why}; it found nothing, so {other.method} was tried"
         made = other if not other.refused else made
-    why = "; ".join(filter(None, (why, made.why)))
-    return replace(made, why=why, linked=made.linked or linked(asked))
+    return replace(made, why="; ".join(filter(None, (why, made.why))), linked=made.linked or names)
 
 
-def choose(asked: Asked) -> Choice:
-    """Choose between the surroundings of what a question names, and the reports of the whole corpus."""
+def choose(asked: Asked, linked_names: Sequence[LinkedName]) -> Choice:
+    """Choose between the surroundings of what a question names, the reports of the corpus, and its tables.
+
+    Args:
+        asked: the question.
+        linked_names: what in it looks like a name, and what each was taken for.
+    """
+    if (counted_by := _by_query(asked)) is not None:
+        return counted_by
     if asked.index.reports.is_empty() and not asked.index.restricted:
         return Choice(LOCAL, 1.0, f"{LOCAL}: this corpus has no community reports")
-    names = named(asked)
-    found = cues_of(asked, names)
+    named = sorted((one for one in linked_names if one.named and one.entity_id), key=lambda one: -one.sure)
+    found = cues_of(asked, [one.text for one in named])
     local = probability_of_local(found)
     if local < 0.5 and asked.history:
         return Choice(LOCAL, 1 - local, f"{LOCAL}: the question goes on from a conversation")
@@ -76,9 +85,19 @@ def choose(asked: Asked) -> Choice:
     if local < 0.5 and asked.index.restricted and (instead := _without_reports(asked)):
         return instead
     method, sign = (LOCAL, 1) if local >= 0.5 else (GLOBAL, -1)
-    reasons = _reasons(found, sign, names)
+    reasons = _reasons(found, sign, list(dict.fromkeys(one.title or one.text for one in named)))
     likely = max(local, 1 - local)
     return Choice(method, likely, f"{method}: {reasons} ({likely:.0%} likely)")
+
+
+def _by_query(asked: Asked) -> Choice | None:
+    """Choose the tables for what a query answers without a guess; they know of no restriction."""
+    if asked.index.queries is None or asked.index.restricted or asked.history:
+        return None
+    fit = fits(asked.question, asked.index)
+    if fit.recognised is None or fit.score < 1:
+        return None
+    return Choice(TABLES, 1.0, f"{TABLES}: a query over the tables answers it")
 
 
 def _without_reports(asked: Asked) -> Choice | None:
@@ -101,7 +120,7 @@ def _reported(index: IndexSnapshot, level: int) -> float:
     return units.drop_nulls().n_unique() / max(len(index.text_chunks), 1)
 
 
-def cues_of(asked: Asked, names: list[str]) -> dict[str, float]:
+def cues_of(asked: Asked, names: Sequence[str]) -> dict[str, float]:
     """Return the cues of a question by which a way is chosen.
 
     Args:

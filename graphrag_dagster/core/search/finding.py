@@ -52,12 +52,6 @@ def linked(asked: Asked) -> tuple[LinkedName, ...]:
     return asked.retriever.linked(with_history(asked))
 
 
-def named(asked: Asked) -> list[str]:
-    """Return titles of the entities that the question, or the one before, clearly names, the surest first."""
-    found = sorted((one for one in linked(asked) if one.named and one.entity_id), key=lambda one: -one.sure)
-    return list(dict.fromkeys(one.title for one in found if one.title))
-
-
 def nearest_reports(asked: Asked) -> list[str]:
     """Return ids of reports, the nearest to the question first; without vectors those of the best rating."""
     vectors = asked.index.report_vectors

@@ -11,10 +11,15 @@ from graphrag_dagster.core.search.retrieval.ranking import Mode
 class Shares:
     """Shares of the context's tokens, each 0–1; the rest, and what a section leaves over, is for sources."""
 
-    reports: float = 0.15
-    entities: float = 0.1
-    relationships: float = 0.15
-    claims: float = 0.05
+    reports: float = 0.1
+    entities: float = 0.08
+    relationships: float = 0.08
+    claims: float = 0.04
+
+    @property
+    def of_graph(self) -> float:
+        """What is not for sources from the first."""
+        return self.reports + self.entities + self.relationships + self.claims
 
 
 @dataclass(frozen=True, slots=True)

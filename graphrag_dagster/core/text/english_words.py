@@ -64,7 +64,14 @@ DANGLING = _words(
     he she it they him them his her its their this that these those there here such both another
     neither so but and or yet then thus hence therefore however moreover also besides instead
     nevertheless meanwhile otherwise similarly consequently finally afterwards later i we you my our
-    your yeah yes well okay ok oh um uh right anyway
+    your yeah yes well okay ok oh um uh right anyway so like because now
+    """
+)
+#: Those among them that stand for somebody or something that was named before.
+POINTING = _words(
+    """
+    he she it they him them his her its their this that these those both another it's he's she's
+    they're that's it’s he’s she’s they’re that’s
     """
 )
 #: Words by which a question asks for an overview, or for an answer, without saying of what.
@@ -91,6 +98,47 @@ GENRES = _words(
     podcast podcasts episode episodes conversation conversations discussion discussions note notes
     email emails page pages chapter chapters material materials source sources archive archives news
     inquiry here
+    """
+)
+#: Common words that are no theme of their own.
+COMMON = _words(
+    """
+    able actual again ago amazing anybody anyone anything area areas around aspect away awesome back bad
+    basic basically best better bit bunch call called came case cases certain challenge chance change
+    clear close cool couple course crazy day days deal difference different difficult early easy
+    effort end enough entire everybody everyone everything exact example examples exciting experience
+    extent fair fantastic far fast feel feeling felt field fine first folks forward full fun future
+    glad going good gonna great group guess guy guys half hand happy hard head help high hope hour hours
+    huge hundred idea ideas incredible inside interest interested interesting job kid kids kinda large
+    last late later left level line little live long look looking looks lot lots love low man maybe
+    mean means meeting member members men million minute minutes moment month months morning myself
+    need needs new next nice night nobody none number numbers okay old open opportunity order others
+    part parts past percent perfect place places please possible present pretty previous probably
+    problem problems process proud question questions quick reaction ready real reason reasons recent
+    rest result right room role said saying second seconds sense set several short show shows side
+    sides similar simple single situation small somebody someone something sometimes somewhat sort
+    sorts special specific start state step still stuff super sure talk team thank thanks think third
+    thought thoughts thousand three time times today together tomorrow tons top total true trying turn
+    two type types used useful using various version view want wanted way ways week weeks well whole
+    wonderful word words work works world worse worst wow wrong yeah year years yesterday young
+    four five six seven eight nine ten twelve hello welcome conversation
+    """
+)
+#: By which a question asks for the whole of many texts: what it is about, what recurs, what comes of it.
+OVERVIEW = _words(
+    """
+    theme topic overview overall overarching general generally gist main major key important significant
+    central big biggest summary summarise summarize outline recurring recur common commonly typical
+    typically frequent frequently often pattern trend tendency across throughout series whole everything
+    various different kind type sort role lesson message insight takeaway mood stand differ develop change
+    """
+)
+#: Of many at once.
+MANY = _words(
+    """
+    people guest speaker participant expert leader author document text source report article letter episode
+    interview conversation discussion paper study meeting everyone everybody all every most many several
+    each group stakeholder actor community organisation organization institution company
     """
 )
 #: Words of every day that people and places are also called.
@@ -121,22 +169,5 @@ SUBJECT_ELSEWHERE = _words(
     after although as at because before but by during for from he her his however i if in it its many
     most on one she since some such that the their there these they this those to two we when where
     while with
-    """
-)
-#: By which a question asks for the whole of many texts: what it is about, what recurs, what comes of it.
-OVERVIEW = _words(
-    """
-    theme topic overview overall overarching general generally gist main major key important significant
-    central big biggest summary summarise summarize outline recurring recur common commonly typical
-    typically frequent frequently often pattern trend tendency across throughout series whole everything
-    various different kind type sort role lesson message insight takeaway mood stand differ develop change
-    """
-)
-#: Of many at once.
-MANY = _words(
-    """
-    people guest speaker participant expert leader author document text source report article letter episode
-    interview conversation discussion paper study meeting everyone everybody all every most many several
-    each group stakeholder actor community organisation organization institution company
     """
 )

@@ -1,51 +1,54 @@
-"""Global answers made of quotations (spec_graphrag §12)."""
+"""Answers made of quotations, chosen by rule (spec_graphrag §12)."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import replace
 from math import fsum
 from typing import Final
 
-from graphrag_dagster.core.language.answer_form import AnswerForm, most_sentences
-from graphrag_dagster.core.language.extractive.parsing.quotable import readability
-from graphrag_dagster.core.language.tasks import ContextUnit, Engine, FinalAnswer, PartialAnswer, Quote, Turn
-from graphrag_dagster.core.ranks import comparable
-from graphrag_dagster.core.text.citations import LABELS, ContextKind, parse_citations
-from graphrag_dagster.core.text.embedder import Embedder
-from graphrag_dagster.core.text.relevance import Relevance, asks_for_overview, relevance
-from graphrag_dagster.core.text.similarity import diverse, repeats, words
-from graphrag_dagster.errors import EngineError
+import numpy as np
 
-_Titles = dict[int, tuple[str, ContextKind]]
+from graphrag_dagster.core.language.answer_form import AnswerForm, most_sentences
+from graphrag_dagster.core.language.extractive.answering import focused
+from graphrag_dagster.core.language.extractive.answering.layout import in_reading_order, laid_out
+from graphrag_dagster.core.language.extractive.answering.listing import listed
+from graphrag_dagster.core.language.extractive.answering.sentences import Sentence, sentences_of
+from graphrag_dagster.core.language.extractive.answering.sides import of_both
+from graphrag_dagster.core.language.extractive.answering.themes import themes
+from graphrag_dagster.core.language.extractive.answering.wanted import OF_ANY, Wanted, wanted
+from graphrag_dagster.core.language.tasks import ContextUnit, Engine, FinalAnswer, PartialAnswer, Point, Turn
+from graphrag_dagster.core.ranks import Scores, comparable
+from graphrag_dagster.core.text.embedder import Embedder
+from graphrag_dagster.core.text.relevance import asked_words, relevance
+from graphrag_dagster.core.text.similarity import repeats, words
+from graphrag_dagster.errors import EngineError
 
 _PER_PARTIAL = 15
 _IN_ANSWER = 12
+_THEMES, _LISTED = 8, 20
+#: Entities from which a list is one.
+_FEW = 2
+#: Themes from which they are an overview.
+_FEW_THEMES = 4
 _TOP = 3
-_BALANCE = 0.7
-#: Least share of the best sentence's relevance, and most sentences of one report.
-_FOCUSED, _OVERVIEW = (0.5, 4), (0.25, 2)
 _MEDIAN = 0.5
-
-
-@dataclass(frozen=True, slots=True)
-class _Sentence:
-    text: str
-    unit: int
-    place: int
-    size: int
-    chunk: int
-    quote: Quote | None
+#: Value against the best from which a sentence of another partial answer is quoted too.
+_LEAST = 0.6
 
 
 class ExtractiveAnswerer:
-    """Quotes the sentences of the context that have to do with the question; invents nothing.
+    """Quotes the sentences of the context that answer the question; invents nothing.
 
-    A sentence is related to the question if it is near enough to it by static embeddings and shared words
-    (:mod:`graphrag_dagster.core.text.relevance`). A chunk's score is 100 times the mean
-    percentile of its three most relevant sentences among the related sentences of all chunks; below 50, or
-    without a related sentence, it is 0. Hence a question about something else is refused.
+    What a question wants is read from its words (:mod:`.answering.wanted`). A question about something is
+    answered by the sentences nearest to it (:mod:`graphrag_dagster.core.text.relevance`), those first that
+    name what it asks for; one for a list by the entities of the type, counted over documents; one for an
+    overview by the phrases that tell the documents apart. A question that the context has too little to do
+    with is refused.
+
+    A chunk's score is 100 times the mean percentile of its three best sentences among those of all chunks;
+    below 50, or without one, it is 0.
 
     Args:
-        embedder: makes vectors of questions and sentences.
+        embedder: makes vectors of questions, words and sentences.
         form: what is wished of the answer; of its response type only a number of sentences or points can be
             met, which is then the most that are quoted.
 
@@ -71,59 +74,46 @@ class ExtractiveAnswerer:
         chunks: Sequence[Sequence[ContextUnit]],
         rendered: Sequence[str],
     ) -> list[PartialAnswer]:
-        """Return per chunk its most relevant sentences, each cited, under the titles of their units.
+        """Return per chunk what it has to the answer, each sentence cited.
 
-        They are at most half as long as the chunk, so that more than one partial answer can be joined.
+        That is at most half as long as the chunk, so that more than one partial answer can be joined.
         """
-        sentences = [
-            _Sentence(text, unit.id, place, len(unit.sentences), number, quote)
-            for number, chunk in enumerate(chunks)
-            for unit in chunk
-            for place, (text, quote) in enumerate(unit.sentences)
-            if readability(text) > 0
+        sentences = sentences_of(chunks)
+        sought = wanted(question)
+        if sought.shape == "overview":
+            return _of_points(self._overview(question, sentences), chunks, rendered)
+        if sought.shape == "list":
+            points = self._listed(question, sought, sentences)
+        elif sought.shape == "sides":
+            points = of_both(sought.sides, sentences, self._values(sought.sides, sought, sentences))
+        else:
+            points = []
+        if points:
+            return _of_points(points, chunks, rendered)
+        value = self._values([question], sought, sentences)
+        return [
+            self._partial(question, sought, number, sentences, value, len(rendered[number]) // 2)
+            for number in range(len(chunks))
         ]
-        titles = {unit.id: (unit.title, unit.kind) for chunk in chunks for unit in chunk}
-        found = self._relevance(question, sentences)
-        percentile = found.percentile
-        answers = []
-        for number in range(len(chunks)):
-            own = [
-                place for place, one in enumerate(sentences) if one.chunk == number and found.related[place]
-            ]
-            own.sort(key=lambda place: (-found.value[place], sentences[place].unit, sentences[place].place))
-            top = [percentile[place] for place in own[:_TOP]]
-            mean = fsum(top) / len(top) if top else 0.0
-            kept = _unrepeated([sentences[place] for place in own], len(rendered[number]) // 2)[: self._most]
-            answers.append(
-                PartialAnswer(
-                    text=_text(kept, titles),
-                    score=round(100 * mean) if mean >= _MEDIAN else 0,
-                    units=tuple(dict.fromkeys(one.unit for one in kept)),
-                    quotes=tuple((one.text, one.unit, one.quote) for one in kept),
-                )
-            )
-        return answers
 
     def reduce(self, question: str, partials: Sequence[PartialAnswer]) -> FinalAnswer:
-        """Join partial answers: the most relevant sentences that do not repeat, grouped by their reports.
-
-        Reports follow each other by their most relevant sentence; inside one the sentences keep the order of
-        relevance. Every sentence is followed by its citation.
-        """
-        found = list(dict.fromkeys(quote for partial in partials for quote in partial.quotes))
-        sizes = {unit: sum(one[1] == unit for one in found) for _, unit, _ in found}
-        places: dict[int, int] = {}
-        sentences = []
-        for text, unit, quote in found:
-            place = places[unit] = places.get(unit, -1) + 1
-            sentences.append(_Sentence(text, unit, place, sizes[unit], 0, quote))
-        titles = {unit: title for partial in partials for unit, title in _titles(partial.text).items()}
-        chosen = [sentences[place] for place in self._chosen(question, sentences)]
-        ordered = [
-            one for unit in dict.fromkeys(s.unit for s in chosen) for one in chosen if one.unit == unit
-        ]
-        quotes = tuple((one.text, one.unit, one.quote) for one in ordered)
-        return FinalAnswer(_text(ordered, titles), self.engine, quotes)
+        """Join partial answers: what answers best first, nothing twice, every sentence with its citation."""
+        every = sorted((one for partial in partials for one in partial.points), key=lambda one: -one.value)
+        lists = wanted(question).shape == "list"
+        most = self._most or (_LISTED if lists else _IN_ANSWER)
+        chosen: list[Point] = []
+        said: list[tuple[str, ...]] = []
+        for point in every:
+            own = [words(text) for text, _, _ in point.quotes]
+            if len(said) + len(own) > most or point.value < _LEAST * every[0].value:
+                break
+            # One sentence may name several things of a list.
+            if lists or not repeats(own[-1], said):
+                said += own
+                chosen.append(point)
+        chosen = in_reading_order(chosen, _TOP)
+        quotes = tuple(quote for point in chosen for quote in point.quotes)
+        return FinalAnswer(laid_out(chosen), self.engine, quotes)
 
     def answer(
         self,
@@ -132,32 +122,92 @@ class ExtractiveAnswerer:
         rendered: str,
         history: Sequence[Turn] = (),  # noqa: ARG002 - what was said before is part of what was retrieved.
     ) -> FinalAnswer:
-        """Quote the most relevant sentences of the rows' sources; blank where none is related."""
+        """Quote what the rows' sources have to the answer; blank where that is nothing."""
         partials = [one for one in self.map(question, [rows], [rendered]) if one.score]
         return self.reduce(question, partials) if partials else FinalAnswer("", self.engine)
 
-    def _relevance(self, question: str, sentences: Sequence[_Sentence]) -> Relevance:
-        return relevance(
-            question,
-            [one.text for one in sentences],
-            [one.place for one in sentences],
-            [one.size for one in sentences],
-            self._embedder,
-        )
+    def _overview(self, question: str, sentences: Sequence[Sentence]) -> list[Point]:
+        """The themes; where there are hardly any, of each row the sentence nearest to the middle of all."""
+        most = self._most or _THEMES
+        found = themes(sentences, self._embedder, most)
+        if len(found) >= _FEW_THEMES or not sentences:
+            return found
+        value = relevance(question, [one.line for one in sentences], self._embedder).value
+        best: dict[int, int] = {}
+        for place in np.argsort(-value, kind="stable").tolist():
+            if sentences[place].quotable:
+                best.setdefault(sentences[place].row.id, place)
+        chosen = [sentences[place] for place in best.values()][:most]
+        return [
+            Point(one.row.title, ((one.text, one.row.id, one.quote),), 0.0, one.row.kind) for one in chosen
+        ]
 
-    def _chosen(self, question: str, sentences: Sequence[_Sentence]) -> list[int]:
-        found = self._relevance(question, sentences)
-        value = comparable(found.value * [0.4 + 0.6 * readability(one.text) for one in sentences])
-        share, per_report = _OVERVIEW if asks_for_overview(question) else _FOCUSED
-        least = share * value.max(initial=0.0)
+    def _listed(self, question: str, sought: Wanted, sentences: Sequence[Sentence]) -> list[Point]:
+        """Entities of the type in sentences about the whole question, or about the rest of it."""
+        without = " ".join(word for word in question.split() if sought.noun not in words(word))
+        asked = [without] if sought.noun in OF_ANY else [question, without]
+        for about in filter(asked_words, asked):
+            found = self._of_type(question, sought, sentences, self._values([about], sought, sentences))
+            if len(found) >= _FEW:
+                return found
+        every = np.ones(len(sentences))
+        return [] if asked_words(without) else self._of_type(question, sought, sentences, every)
 
-        def allowed(place: int, chosen: Sequence[int]) -> bool:
-            own = sentences[place]
-            same = sum(sentences[other].unit == own.unit for other in chosen)
-            others = (words(sentences[other].text) for other in chosen)
-            return value[place] >= least and same < per_report and not repeats(words(own.text), others)
+    def _of_type(
+        self, question: str, sought: Wanted, sentences: Sequence[Sentence], value: Scores
+    ) -> list[Point]:
+        return listed(question, sought.type, sentences, value, self._most or _LISTED)
 
-        return diverse(value, found.vectors, self._most or _IN_ANSWER, _BALANCE, allowed)
+    def _values(self, questions: Sequence[str], sought: Wanted, sentences: Sequence[Sentence]) -> Scores:
+        """How well each sentence answers the question that it answers best."""
+        lines = [one.line for one in sentences]
+        every = [
+            focused.values(one, sought, sentences, relevance(one, lines, self._embedder)) for one in questions
+        ]
+        best: Scores = np.maximum.reduce(every)
+        return best
+
+    def _partial(
+        self,
+        question: str,
+        sought: Wanted,
+        chunk: int,
+        sentences: Sequence[Sentence],
+        value: Scores,
+        characters: int,
+    ) -> PartialAnswer:
+        own = comparable(value)
+        for place, one in enumerate(sentences):
+            if one.chunk != chunk:
+                own[place] = 0.0
+        found = focused.points(question, sought, sentences, own, self._most or _PER_PARTIAL, characters)
+        top = sorted((number for number in own.tolist() if number > 0), reverse=True)[:_TOP]
+        every = value[value > 0]
+        mean = fsum(float((every <= one).mean()) for one in top) / len(top) if top else 0.0
+        return _made(found, round(100 * mean) if mean >= _MEDIAN else 0)
+
+
+def _of_points(
+    points: Sequence[Point], chunks: Sequence[Sequence[ContextUnit]], rendered: Sequence[str]
+) -> list[PartialAnswer]:
+    """Each chunk with the points that begin in it, in their order, all of nearly the same value."""
+    made = []
+    for chunk, shown in zip(chunks, rendered, strict=True):
+        rows = {row.id for row in chunk}
+        own: list[Point] = []
+        length = 0
+        for rank, point in enumerate(points):
+            length += len(point.quotes[0][0]) if point.quotes[0][1] in rows else 0
+            if point.quotes[0][1] in rows and (not own or length <= len(shown) // 2):
+                own.append(replace(point, value=1 - rank / 1000))
+        made.append(_made(own, round(100 * own[0].value) if own else 0))
+    return made
+
+
+def _made(points: Sequence[Point], score: int) -> PartialAnswer:
+    quotes = tuple(quote for point in points for quote in point.quotes)
+    rows = tuple(dict.fromkeys(row for _, row, _ in quotes))
+    return PartialAnswer(laid_out(points), score if points else 0, rows, quotes, points=tuple(points))
 
 
 def _allowed_by(response_type: str) -> int:
@@ -169,34 +219,3 @@ def _allowed_by(response_type: str) -> int:
             "paragraphs, or set search.engine: llm"
         )
     return most
-
-
-def _unrepeated(sentences: Sequence[_Sentence], characters: int) -> list[_Sentence]:
-    kept: list[_Sentence] = []
-    length = 0
-    for one in sentences:
-        if len(kept) == _PER_PARTIAL or (kept and length + len(one.text) > characters):
-            break
-        if not repeats(words(one.text), (words(other.text) for other in kept)):
-            kept.append(one)
-            length += len(one.text)
-    return kept
-
-
-def _text(sentences: Sequence[_Sentence], titles: _Titles) -> str:
-    """Return paragraphs of cited sentences, each under the title of its row."""
-    paragraphs: dict[int, list[str]] = {}
-    for one in sentences:
-        label = LABELS[titles[one.unit][1]]
-        paragraphs.setdefault(one.unit, []).append(f"{one.text} [Data: {label} ({one.unit})]")
-    return "\n\n".join(f"**{titles[unit][0]}**\n\n{' '.join(cited)}" for unit, cited in paragraphs.items())
-
-
-def _titles(text: str) -> _Titles:
-    """Read titles and kinds of the cited rows back from a text that :func:`_text` made."""
-    blocks = text.split("\n\n")
-    return {
-        cited.id: (heading[2:-2], cited.kind)
-        for heading, paragraph in zip(blocks[::2], blocks[1::2], strict=False)
-        for cited in parse_citations(paragraph)[:1]
-    }

@@ -1,11 +1,18 @@
 """Which sentences of the evidence tell the most about a community."""
 
+from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from math import fsum, sqrt
 
-from graphrag_dagster.core.language.extractive.parsing.quotable import mark_before, readability, tidy
+from graphrag_dagster.core.language.extractive.parsing.quotable import (
+    label_before,
+    mark_before,
+    readability,
+    tidy,
+)
 from graphrag_dagster.core.language.tasks import ContextEntity, Quote, ReportRequest, SupportingSentence
+from graphrag_dagster.core.text.english_words import STOP_WORDS
 from graphrag_dagster.core.text.similarity import repeats, words
 from graphrag_dagster.core.text.spans import Span
 
@@ -39,6 +46,7 @@ def candidates(evidence: Sequence[SupportingSentence]) -> list[Candidate]:
     found: dict[str, Candidate] = {}
     for place, item in enumerate(evidence):
         mark = mark_before(item.text)
+        mark += label_before(item.text[mark:])
         text = tidy(item.text[mark:])
         quality = readability(text)
         if quality > 0 and text not in found:
@@ -54,17 +62,23 @@ def candidates(evidence: Sequence[SupportingSentence]) -> list[Candidate]:
 def central(pool: Sequence[Candidate], ranked: Sequence[ContextEntity], most: int) -> list[Candidate]:
     """Return up to ``most`` sentences about the members of the highest degree, in the order of the corpus.
 
+    Those count more that speak of what many others speak of.
+
     Args:
         pool: sentences to choose from.
         ranked: the members, highest degree first.
         most: how many.
     """
     share = {entity.id: sqrt(1 + entity.degree) for entity in ranked}
+    middle = _middle(pool)
     heads = {entity.id: entity.title.lower() for entity in ranked[:_CROWD]}
     waiting = list(pool)
     chosen: list[Candidate] = []
     while waiting and len(chosen) < most:
-        best = max(waiting, key=lambda one: (one.quality * _importance(one, share, heads), -one.place))
+        best = max(
+            waiting,
+            key=lambda one: (one.quality * middle[one.place] * _importance(one, share, heads), -one.place),
+        )
         waiting.remove(best)
         if not repeats(best.words, (one.words for one in chosen)):
             chosen.append(best)
@@ -72,6 +86,15 @@ def central(pool: Sequence[Candidate], ranked: Sequence[ContextEntity], most: in
                 share[entity] = share.get(entity, 0.0) / 3
                 heads.pop(entity, None)
     return sorted(chosen, key=lambda one: one.place)
+
+
+def _middle(pool: Sequence[Candidate]) -> dict[int, float]:
+    """From 1 to 2, by place: how much a sentence speaks of what the others speak of."""
+    meant = {one.place: frozenset(one.words) - STOP_WORDS for one in pool}
+    often = Counter(word for own in meant.values() for word in own)
+    shared = {place: fsum(often[word] - 1 for word in own) / max(len(own), 1) for place, own in meant.items()}
+    most = max(shared.values(), default=0.0)
+    return {place: 1 + (value / most if most else 0.0) for place, value in shared.items()}
 
 
 def _importance(one: Candidate, share: Mapping[int, float], heads: Mapping[int, str]) -> float:

@@ -2,18 +2,19 @@
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from math import sqrt
 from typing import Final
 
+from graphrag_dagster.core.language.extractive.names.wordlists import OFFICES
 from graphrag_dagster.core.language.extractive.parsing.lexicon import words_of
 from graphrag_dagster.core.language.tasks import DescriptionGroup, Engine, MergedDescription
 from graphrag_dagster.core.progress import track
 
 _RELEVANCE = 0.7
 _SAME = 0.85
-_QUESTION = 0.5
+_QUESTION, _DEFINES = 0.5, 2.0
 _MOST_CANDIDATES = 256
 _TOKEN = re.compile(r"[^\W_]+")
 _WHOLE = re.compile(r"[\W_]*(?:[^\W\d_a-zß-öø-ÿ]|\d).*[.!?…。！？][\"'”’)\]»*_]*\Z", re.DOTALL)
@@ -29,12 +30,16 @@ _STOP_WORDS = words_of(
 
 @dataclass(frozen=True, slots=True)
 class _Sentence:
-    """A candidate: its place in the group, its text, length in words and distinct content words."""
+    """A candidate: its place in the group, its text, length in words and distinct content words.
+
+    ``defining``: it says what the one named thing is.
+    """
 
     place: int
     text: str
     words: int
     terms: frozenset[str]
+    defining: bool = False
 
 
 class ExtractiveDescriptionMerger:
@@ -52,7 +57,8 @@ class ExtractiveDescriptionMerger:
     def merge(self, groups: Sequence[DescriptionGroup]) -> list[MergedDescription]:
         """Return one description per group: sentences of the group, unchanged, in the order of the group.
 
-        One distinct description stays word for word. Sentences that are part of another, or say the same in
+        Sentences that say what an entity is count double and come first. One distinct description stays word
+        for word. Sentences that are part of another, or say the same in
         nearly the same words, are left out, and scraps where there are whole sentences. Of more than 256
         distinct sentences 256 evenly spaced ones are considered.
         """
@@ -66,14 +72,14 @@ class ExtractiveDescriptionMerger:
         if len(distinct) < 2:
             return distinct[0] if distinct else ""
         chosen = _choose(_candidates(distinct, group.names), self._max_words)
-        in_order = sorted(chosen, key=lambda sentence: sentence.place)
+        in_order = sorted(chosen, key=lambda sentence: (not sentence.defining, sentence.place))
         return "".join(
             text + ("" if number == len(in_order) else " " if _WHOLE.match(text) else "; ")
             for number, text in enumerate((sentence.text for sentence in in_order), start=1)
         )
 
 
-def _candidates(texts: Sequence[str], names: Iterable[str]) -> list[_Sentence]:
+def _candidates(texts: Sequence[str], names: Sequence[str]) -> list[_Sentence]:
     """Return the sentences to choose from: whole ones where there are any, none part of another."""
     own = {token for name in names for token in _TOKEN.findall(name.casefold())}
     keyed: dict[str, tuple[int, str]] = {}
@@ -84,13 +90,26 @@ def _candidates(texts: Sequence[str], names: Iterable[str]) -> list[_Sentence]:
     keys = _evenly([key for key in keyed if key] or list(keyed), _MOST_CANDIDATES)
     kept = _not_contained(keys)
     whole = [key for key in kept if _WHOLE.match(keyed[key][1])]
+    (only,) = names if len(names) == 1 else ("",)
+    defining = _defining(only) if only else None
     found = []
     for key in whole or kept:
         tokens = key.split()
         terms = frozenset(tokens) - _STOP_WORDS - own
         place, text = keyed[key]
-        found.append(_Sentence(place, text, len(text.split()), terms or frozenset(tokens)))
+        says = defining is not None and defining.search(text) is not None
+        found.append(_Sentence(place, text, len(text.split()), terms or frozenset(tokens), says))
     return found
+
+
+def _defining(name: str) -> re.Pattern[str]:
+    """What says of a name what it is: "X is a …", "X, the …,", "the chief engineer X"."""
+    form = r"\s+".join(map(re.escape, name.split()))
+    return re.compile(
+        rf"\b{form}(?:\s\([^)]*\))?(?:\s(?:is|was|are|were)\s(?:an?|the|one|our)\b|,\s(?:an?|the|our|who\sis)\s"
+        rf"|\s(?:means?|stands\sfor)\b)|\b(?:{'|'.join(sorted(OFFICES))})\s{form}\b",
+        re.IGNORECASE,
+    )
 
 
 def _evenly(items: Sequence[str], most: int) -> list[str]:
@@ -124,6 +143,7 @@ def _relevances(sentences: Sequence[_Sentence]) -> list[float]:
         sum(frequency[term] for term in sentence.terms)
         / (norm * sqrt(len(sentence.terms) or 1))
         * (_QUESTION if sentence.text.endswith("?") else 1.0)
+        * (_DEFINES if sentence.defining else 1.0)
         for sentence in sentences
     ]
 

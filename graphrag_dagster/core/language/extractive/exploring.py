@@ -9,11 +9,14 @@ from graphrag_dagster.core.language.tasks import ContextUnit, Engine
 from graphrag_dagster.core.progress import track
 from graphrag_dagster.core.text.citations import ContextKind
 from graphrag_dagster.core.text.embedder import Embedder
-from graphrag_dagster.core.text.relevance import relevance
+from graphrag_dagster.core.text.relevance import Line, relevance
 from graphrag_dagster.core.text.similarity import words
 
 #: Rows of these kinds have a subject for a title; the title of a text unit is that of its document.
 _SUBJECTS: frozenset[ContextKind] = frozenset({"entity", "report"})
+
+#: What a subject must have of the relevance of the best one.
+_OF_BEST = 0.5
 
 
 def about(question: str, title: str) -> str:
@@ -50,27 +53,24 @@ class ExtractiveExplorer:
     def _explored(self, asked: Sequence[str], step: FollowUp, most: int) -> Exploration:
         [partial] = self._answerer.map(step.question, [step.rows], [step.rendered])
         follow_ups = tuple(about(asked[0], title) for title in self._subjects(asked, step.rows)[:most])
-        return Exploration(partial.text, partial.score or 0, follow_ups, partial.quotes)
+        return Exploration(
+            partial.text, partial.score or 0, follow_ups, partial.quotes, points=partial.points
+        )
 
     def _subjects(self, asked: Sequence[str], rows: Sequence[ContextUnit]) -> list[str]:
         """Return titles of rows that are related to the main question, the most relevant first."""
-        said = [
-            (text, place, len(row.sentences) or 1, row.title)
-            for row in rows
-            if row.kind in _SUBJECTS
+        lines = [
+            Line(text, place, len(row.sentences) or 1, number, row.title)
+            for number, row in enumerate(rows)
             for place, text in enumerate([sentence for sentence, _ in row.sentences] or [row.text])
         ]
-        found = relevance(
-            asked[0],
-            [text for text, _, _, _ in said],
-            [place for _, place, _, _ in said],
-            [size for _, _, size, _ in said],
-            self._embedder,
-        )
+        found = relevance(asked[0], lines, self._embedder)
         best: dict[str, float] = {}
-        for (_, _, _, title), value, related in zip(said, found.value, found.related, strict=True):
-            if related:
-                best[title] = max(best.get(title, 0.0), float(value))
+        for line, value in zip(lines, found.value.tolist(), strict=True):
+            if found.related.any() and rows[line.row].kind in _SUBJECTS:
+                best[line.title] = max(best.get(line.title, 0.0), value)
+        least = _OF_BEST * max(best.values(), default=0.0)
+        best = {title: value for title, value in best.items() if value > 0 and value >= least}
         known = [frozenset(words(question)) for question in asked]
         new = [
             title for title in best if words(title) and not any(one.issuperset(words(title)) for one in known)

@@ -1,6 +1,7 @@
 """Rating reports by the sentences they hold (spec_graphrag §12)."""
 
 from collections.abc import Sequence
+from itertools import count
 from math import fsum
 from typing import Final
 
@@ -8,7 +9,7 @@ from graphrag_dagster.core.language.exploring import HIGHEST_RATING, BatchRating
 from graphrag_dagster.core.language.extractive.parsing.quotable import readability
 from graphrag_dagster.core.language.tasks import ContextUnit, Engine
 from graphrag_dagster.core.text.embedder import Embedder
-from graphrag_dagster.core.text.relevance import relevance
+from graphrag_dagster.core.text.relevance import Line, relevance
 
 _TOP = 3
 
@@ -32,29 +33,21 @@ class ExtractiveReportRater:
         rendered: Sequence[str],  # noqa: ARG002 - only a model reads what a prompt shows.
     ) -> list[BatchRatings]:
         """Return the ratings of each batch; how reports are divided into batches does not matter."""
-        sentences = [
-            (text, place, len(unit.sentences), (number, row))
-            for number, batch in enumerate(batches)
-            for row, unit in enumerate(batch)
+        numbered = enumerate(unit for batch in batches for unit in batch)
+        lines = [
+            Line(text, place, len(unit.sentences), number, unit.title)
+            for number, unit in numbered
             for place, (text, _) in enumerate(unit.sentences)
-            if readability(text) > 0
         ]
-        found = relevance(
-            question,
-            [text for text, _, _, _ in sentences],
-            [place for _, place, _, _ in sentences],
-            [size for _, _, size, _ in sentences],
-            self._embedder,
-        )
-        related: dict[tuple[int, int], list[float]] = {}
-        for (_, _, _, report), percentile, is_related in zip(
-            sentences, found.percentile, found.related, strict=True
-        ):
-            if is_related:
-                related.setdefault(report, []).append(float(percentile))
+        found = relevance(question, lines, self._embedder)
+        related: dict[int, list[float]] = {}
+        for line, percentile, is_related in zip(lines, found.percentile, found.related, strict=True):
+            if is_related and readability(line.text) > 0:
+                related.setdefault(line.row, []).append(float(percentile))
+        rows = count()
         return [
-            BatchRatings(tuple(Rating(_score(related.get((number, row), []))) for row in range(len(batch))))
-            for number, batch in enumerate(batches)
+            BatchRatings(tuple(Rating(_score(related.get(next(rows), []))) for _ in batch))
+            for batch in batches
         ]
 
 

@@ -25,11 +25,12 @@ _RATING = (
 class ExtractiveReportWriter:
     """Writes reports from whole sentences of the documents: chosen, quoted, never invented.
 
-    The title names the three members of the highest degree. The summary quotes the sentences about them; the
-    findings quote sentences that together state as many of the relationships as possible, by weight, each
-    finding under the names of the two members it is about. What a finding rests on is in its ``citations``
-    and ``quotes``; the mark ``[Data: …]`` is put behind its text where the report is stored. Sentences of one
-    text are given in its order. The same request always gives the same report.
+    The title names the two members of the highest degree and the phrase that most sentences share. The
+    summary quotes the sentences about them; the findings quote sentences that together state as many of the
+    relationships as possible, by weight, each finding under the names of the two members it is about. What a
+    finding rests on is in its ``citations`` and ``quotes``; the mark ``[Data: …]`` is put behind its text
+    where the report is stored. Sentences of one text are given in its order, without the labels of speakers
+    where they need none. The same request always gives the same report.
     """
 
     engine: Final[Engine] = "extractive"
@@ -48,7 +49,7 @@ def _report(request: ReportRequest) -> WrittenReport:
     findings = _findings(request, subjects, covering(request, rest, _MOST * _PER_FINDING, told), rest)
     findings = findings or _retold(request.reports) or _described(request, subjects)
     return WrittenReport(
-        title=title_of(request),
+        title=title_of(request, [one.text for one in pool]),
         summary=" ".join(one.text for one in summary) or findings[0].explanation,
         rating=round(10 * min(max(request.prominence, 0.0), 1.0), 1),
         rating_explanation=_RATING,

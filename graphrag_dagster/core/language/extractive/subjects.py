@@ -3,10 +3,12 @@
 from collections.abc import Collection, Sequence
 
 from graphrag_dagster.core.language.extractive.covering import Candidate
+from graphrag_dagster.core.language.extractive.names.wordlists import OFFICES
 from graphrag_dagster.core.language.tasks import ContextRelationship, ReportRequest
+from graphrag_dagster.core.text.phrases import shared_phrases
 from graphrag_dagster.core.text.similarity import words
 
-_NAMED = 3
+_NAMED = 2
 
 
 class Subjects:
@@ -47,22 +49,38 @@ class Subjects:
         return overlaps(self.titles.get(pair[0], ""), [self.titles.get(pair[1], "")])
 
 
-def title_of(request: ReportRequest) -> str:
-    """Return the names of the three members of the highest degree: ``A, B and C``.
+def title_of(request: ReportRequest, sentences: Sequence[str] = ()) -> str:
+    """Return the two members of the highest degree and what is said of them: ``A and B: mooring plan``.
 
+    That is the phrase that most sentences share, offices of people aside; none where there is no such phrase.
     A name whose words all stand in one before it, or the other way round, is passed over. Where reports of
-    sub-communities stand in for members, they come first, the longest report first, each with the name that
-    leads its title.
+    sub-communities stand in for members, the names that lead their titles come first, the longest first.
+
+    Args:
+        request: with members and reports.
+        sentences: what can be quoted of them.
     """
     longest = sorted(request.reports, key=lambda report: (-len(report.content), report.id))
-    leads = [report.title.split(", ")[0] for report in longest]
+    leads = [_lead(report.title) for report in longest]
     names: list[str] = []
     for name in (*leads, *(entity.title for entity in Subjects(request).ranked)):
         if len(names) < _NAMED and name and not overlaps(name, names):
             names.append(name)
-    if any(" and " in name for name in names[: len(leads)]):
-        return "; ".join(names)
-    return joined(names) or "Unnamed community"
+    # Names with "and" in them would not be told apart.
+    whole = "; ".join(names) if any(" and " in name for name in names) and len(names) > 1 else joined(names)
+    topics = (one for one in shared_phrases(sentences) if not OFFICES.intersection(one.split()))
+    topic = next((one for one in topics if not overlaps(one, names)), "")
+    return ": ".join(filter(None, (whole, topic))) or "Unnamed community"
+
+
+def _lead(title: str) -> str:
+    """The first name of a title that :func:`title_of` made."""
+    names = title.rsplit(": ", 1)[0]
+    for mark in ("; ", ", "):
+        if mark in names:
+            return names.split(mark)[0]
+    first, _, rest = names.partition(" and ")
+    return first if rest.count(" and ") == 0 else names
 
 
 def joined(names: Sequence[str]) -> str:

@@ -13,7 +13,7 @@ from graphrag_dagster.core.search.scope.selecting import Scope
 from graphrag_dagster.core.text.evidence import Evidence
 
 #: Headings of answers without a model.
-QUOTATIONS = "Quotations from the documents that are near to the question; no model was asked."
+QUOTATIONS = "Quotations chosen by rules, no model."
 QUERIED = "By a query over the tables of the index; no model was asked."
 
 
@@ -97,13 +97,12 @@ class Answer:
     ``basic``, ``sql``); ``level`` the community level it read, None where it read none; ``why`` says why the
     way was chosen or what it saved. ``linked``: the names in the question and what each was taken for, where
     the way looks for names (``auto``, ``local``, ``drift``). ``refused``: nothing in the context was of use.
-    ``scores``: helpfulness
-    0–100 of each chunk's partial answer in the order of the chunks. ``dropped``: partial answers that scored
-    0 or did not fit. ``removed_citations``: ids cited that were not in the context. ``problems``: partial
-    answers that could not be used, with reasons. ``query``: whose rows the answer tells. ``calls``: what was
-    asked of the answerer; ``usage`` has the calls of a model. ``seconds`` is filled by who measures it.
-    ``scope`` is what the answer was restricted to, None for nothing; ``favoured`` what the question named of
-    the documents, and was favoured for that.
+    ``scores``: helpfulness 0–100 of each chunk's partial answer in the order of the chunks. ``dropped``:
+    partial answers that scored 0 or did not fit. ``removed_citations``: ids cited that were not in the
+    context. ``problems``: partial answers that could not be used, with reasons. ``query``: whose rows the
+    answer tells. ``calls``: what was asked of the answerer; ``usage`` has the calls of a model. ``seconds``
+    is filled by who measures it. ``scope`` is what the answer was restricted to, None for nothing;
+    ``favoured`` what the question named of the documents, and was favoured for that.
     """
 
     question: str

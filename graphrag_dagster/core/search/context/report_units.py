@@ -8,6 +8,7 @@ import polars as pl
 
 from graphrag_dagster.core.language.tasks import ContextUnit, Quote
 from graphrag_dagster.core.reports.references import without_citations
+from graphrag_dagster.core.search.context.background import IndexBackground
 from graphrag_dagster.core.search.context.context_units import Provenance
 from graphrag_dagster.core.search.context.index import IndexSnapshot
 from graphrag_dagster.core.search.context.naming import sentences_naming
@@ -32,11 +33,13 @@ class ReportUnits:
         self._quoted = index.once(_quoted)
         ordered = reports.sort("title", "report_id").select("report_id", "title", "content")
         self._ids: dict[int, str] = {}
+        background = IndexBackground(index)
         units = []
         for number, (report_id, title, content) in enumerate(ordered.iter_rows(), start=1):
             self._ids[number] = report_id
             text = without_citations(content).removeprefix(f"# {title}").strip()
-            units.append(ContextUnit(number, title, text, self._sentences(report_id, text)))
+            sentences = self._sentences(report_id, text)
+            units.append(ContextUnit(number, title, text, sentences, background=background))
         self.number_of = {report_id: number for number, report_id in self._ids.items()}
         self.all: Sequence[ContextUnit] = tuple(units)
 

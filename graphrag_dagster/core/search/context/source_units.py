@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 from graphrag_dagster.core.language.tasks import ContextUnit, Quote
+from graphrag_dagster.core.search.context.background import IndexBackground
 from graphrag_dagster.core.search.context.context_units import Provenance
 from graphrag_dagster.core.search.context.index import IndexSnapshot
 from graphrag_dagster.core.search.context.naming import spans_of
@@ -19,6 +20,7 @@ class SourceUnits:
 
     def __init__(self, index: IndexSnapshot) -> None:
         self.index = index
+        self._background = IndexBackground(index)
         ordered = index.text_chunks.sort("human_readable_id", "text_unit_id")["text_unit_id"]
         self._ids = ordered.to_list()
         self.number_of = {unit_id: number for number, unit_id in enumerate(self._ids, start=1)}
@@ -50,4 +52,6 @@ class SourceUnits:
     def _unit(self, number: int, unit_id: str) -> ContextUnit:
         passage = self.index.passages[unit_id]
         sentences = tuple((words, Quote(unit_id, span)) for span, words in spans_of(self.index, unit_id))
-        return ContextUnit(number, passage.document_title, passage.text, sentences, "source")
+        return ContextUnit(
+            number, passage.document_title, passage.text, sentences, "source", self._background
+        )

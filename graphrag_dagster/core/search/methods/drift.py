@@ -154,6 +154,7 @@ class _Drift:
             tuple((text, by_id[own], quote) for text, own, quote in explored.quotes if own in by_id),
             explored.problem,
             explored.usage,
+            points=tuple(point.renumbered(by_id) for point in explored.points),
         )
         if explored.problem:
             self._problems.append(f"{about}: {explored.problem}")

@@ -18,8 +18,8 @@ _POOL, _GROWTH = 60, 25
 _AT_HOME, _SURELY_AT_HOME = 0.4, 0.6
 _SOFTENED = 0.35
 _BELOW = 1e-3
-#: A unit of ten times the weight is favoured like one for which 5.8 more speaks: half of what may.
-_FAVOUR = 2.5
+#: What a tenfold or other weight of a unit adds to what speaks for it, times the logarithm of the weight.
+_FAVOURED = 2.0
 
 
 class Following:
@@ -34,7 +34,7 @@ class Following:
         question: what there is to go by.
         passages: the units.
         weights: how much each of ``DIRECT`` and ``PATH`` counts.
-        prior: weight of each unit: 0 leaves it out, 1 is neutral, more favours; None: all 1.
+        prior: weight of each unit: 0 leaves it out, 1 is neutral, more favours it; None: all 1.
     """
 
     def __init__(
@@ -47,6 +47,9 @@ class Following:
         self._home, self._mention = question.home, question.mention
         base = question.words + question.meaning + 1.5 * self._home + 0.5 * (self._mention + question.partly)
         self.base: Scores = base
+        self._prior = np.ones(len(base)) if prior is None else prior
+        self._favour = _FAVOURED * np.log(self._prior, where=self._prior > 0, out=np.zeros(len(base)))
+        self._standing: Scores = base * self._prior
         self.pool: list[int] = []
         self._in_pool: set[int] = set()
         self._sentence: list[float] = []
@@ -58,15 +61,12 @@ class Following:
         self._paths: list[tuple[Places, Features]] = []
         self._at_first: dict[int, float] = {}
         self._scores_when_taken: list[float] = []
-        self._prior = np.ones(len(base)) if prior is None else prior
-        self._favour = _FAVOUR * np.log(np.where(self._prior > 0, self._prior, 1.0))
-        likely = base * self._prior
-        self._admit([unit for unit in first_places(likely, _POOL).tolist() if likely[unit] > 0])
+        self._admit(
+            [unit for unit in first_places(self._standing, _POOL).tolist() if self._standing[unit] > 0]
+        )
 
     def ranked(self, steps: int) -> tuple[Places, Scores]:
         """Take so many units, and return all in order: those taken, those that were reached, the others.
-
-        Units that are left out are not among them.
 
         Args:
             steps: most units to take; fewer are where nothing else speaks for any.
@@ -77,13 +77,12 @@ class Following:
         still = first_places(scores)[: len(self.pool) - len(self.taken)]
         near = np.array([*self.taken, *(self.pool[place] for place in still.tolist())], dtype=np.int64)
         others = np.setdiff1d(np.flatnonzero(self._prior > 0), near)
-        likely = self.base * self._prior
-        order = np.concatenate((near, others[first_places(likely[others])]))
+        order = np.concatenate((near, others[first_places(self._standing[others])]))
         falling = np.concatenate((self._scores_when_taken, scores[still]))
         # A unit may score more than the one that led to it.
         falling = np.minimum.accumulate(falling)
         lowest = falling[-1] if len(falling) else 1.0
-        below = lowest - 1 + _BELOW * likely[order[len(near) :]]
+        below = lowest - 1 + _BELOW * self._standing[order[len(near) :]]
         return order, np.concatenate((falling, below))
 
     def features(self) -> Features:
@@ -127,8 +126,8 @@ class Following:
 
     def scores(self) -> Scores:
         """Return how much speaks for each unit of the pool; nothing, -inf, for those that are taken."""
-        scores = comparable(self.features() @ self._weights + self._favour[self.pool])
-        return np.where(self.open(), scores, -np.inf)
+        spoken = self.features() @ self._weights + self._favour[self.pool]
+        return np.where(self.open(), comparable(spoken), -np.inf)
 
     def take(self) -> None:
         """Take the unit that most speaks for, and go where its names lead."""
@@ -153,7 +152,7 @@ class Following:
 
     def _admit(self, units: list[int]) -> None:
         for unit in units:
-            if unit not in self._in_pool and self._prior[unit] > 0:
+            if unit not in self._in_pool:
                 self._in_pool.add(unit)
                 self.pool.append(unit)
                 self._sentence.append(max(self._passages.shares(self._q.finder, unit), default=0.0))
@@ -167,7 +166,9 @@ class Following:
         best = np.full(len(self.base), -np.inf)
         np.maximum.at(best, units, likely)
         reached = np.unique(units)
-        order = np.lexsort((reached, -comparable(best[reached] + self.base[reached])))
+        reached = reached[self._prior[reached] > 0]
+        likely_next = best[reached] + self._favour[reached] + self.base[reached]
+        order = np.lexsort((reached, -comparable(likely_next)))
         self._admit(reached[order[:_GROWTH]].tolist())
         self._paths.append((units, columns * strength))
 

@@ -18,13 +18,7 @@ from graphrag_dagster.core.search.retrieval.linking import Link, Links, NameLink
 from graphrag_dagster.core.search.retrieval.names import NameGraph, name_graph
 from graphrag_dagster.core.search.retrieval.naming import NamedEntities, entities_named
 from graphrag_dagster.core.search.retrieval.passages import Passages
-from graphrag_dagster.core.search.retrieval.ranking import (
-    Mode,
-    Ranking,
-    TextRanker,
-    ranked,
-    z_scores,
-)
+from graphrag_dagster.core.search.retrieval.ranking import Mode, Ranking, TextRanker, ranked, z_scores
 from graphrag_dagster.core.search.retrieval.reaching import Reaching
 from graphrag_dagster.core.search.retrieval.vectors import rows_of
 from graphrag_dagster.core.search.retrieval.weights import DIRECT_WEIGHTS, PATH_WEIGHTS
@@ -143,6 +137,15 @@ class Retriever:
             linked=self._told(links),
         )
 
+    def named(self, phrase: str) -> NamedEntities:
+        """Return the entities that a phrase names, by their places in the order of the corpus."""
+        titles = self._entities["title"].to_list()
+        return entities_named(phrase, self._linker, titles)
+
+    def entities_at(self, places: Sequence[int]) -> list[tuple[str, str]]:
+        """Return id and title of entities by their places in the order of the corpus."""
+        return [self._entities.select("entity_id", "title").row(place) for place in places]
+
     def following(
         self,
         question: str,
@@ -158,7 +161,7 @@ class Retriever:
             question_vector: its unit vector [d] by the embedder of the tables; None: by words only.
             mode: what the likeness of texts to the question rests on.
             links: the names in it, where they are known.
-            prior: weight of each of :attr:`unit_ids`, as for :meth:`units`; None: all 1.
+            prior: weight of each of :attr:`unit_ids`, as for :meth:`units`.
         """
         ranker = self._unit_ranker
         vectors = ranker.vectors is not None and question_vector is not None and mode != "lexical"
@@ -213,15 +216,6 @@ class Retriever:
         entity_id = ids[link.place] if link.place < len(ids) else None
         sure, weight = round(link.sure, 3), round(link.weight, 3)
         return LinkedName(text, name, entity_id, link.how, sure, weight, link.reason, link.start)
-
-    def named(self, phrase: str) -> NamedEntities:
-        """Return the entities that a phrase names, by their places in the order of the corpus."""
-        titles = self._entities["title"].to_list()
-        return entities_named(phrase, self._linker, titles)
-
-    def entities_at(self, places: Sequence[int]) -> list[tuple[str, str]]:
-        """Return id and title of entities by their places in the order of the corpus."""
-        return [self._entities.select("entity_id", "title").row(place) for place in places]
 
     @cached_property
     def _entity_ids(self) -> list[str]:

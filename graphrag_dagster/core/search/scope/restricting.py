@@ -47,6 +47,7 @@ def restricted(index: IndexSnapshot, document_ids: Set[str]) -> IndexSnapshot:
         report_vectors=_if_made(index.report_vectors, "report_id", report_ids),
         metadata=_if_made(index.metadata, "document_id", documents["document_id"]),
         periods=_if_made(index.periods, "document_id", documents["document_id"]),
+        queries=None,
         restricted=True,
     )
 

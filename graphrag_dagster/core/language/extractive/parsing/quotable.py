@@ -3,7 +3,8 @@
 import re
 from functools import lru_cache
 
-from graphrag_dagster.core.text.english_words import DANGLING, VERBS
+from graphrag_dagster.core.text.english_words import DANGLING, POINTING, VERBS
+from graphrag_dagster.core.text.turns import speaker_before
 
 _END = re.compile(r"[.!?…][\"'”’»)\]*_]*$")
 _QUESTION = re.compile(r"\?[\"'”’»)\]*_]*$")
@@ -14,6 +15,19 @@ _FIRST_PERSON = re.compile(r"\b(?:I|me|my|we|us|our|myself|ourselves)\b")
 _SPEECH = re.compile(r"[“\"‘'].*[”\"’']", re.DOTALL)
 _LINK = re.compile(r"https?://|www\.|\S@\S+\.\w|\w\.(?:txt|md|pdf|html?|docx|csv|json)\b")
 _SPEAKER = re.compile(r"\b[A-Z][A-Z.'’-]+(?: [A-Z][A-Z.'’-]+){0,3}:\s+")
+#: What is said to begin, to end and to lead a conversation, and tells nothing.
+_COURTESY = re.compile(
+    r"\b(?:welcome (?:to|back)|thank(?:s| you)\b|good (?:morning|afternoon|evening)"
+    r"|(?:i['’]m|i am) your (?:co-?)?host|next time on|coming up|stay tuned|tune in|after the break"
+    r"|nice to (?:meet|see|have)|glad to (?:be|have)|pleased to (?:introduce|have)|joining us"
+    r"|let['’]s (?:get|dive|jump|switch|move|go|hear|chat|meet)\b|was \w+['’]s (?:conversation|interview)"
+    r"|my time with|(?:we|i)(?:['’]ll| will| shall)? now (?:go|move|turn|call|invite|carry on)|point of order"
+    r"|hon(?:ou?rable|\.)? member for|see you next|send us|email us|subscribe)",
+    re.IGNORECASE,
+)
+_FILLER = re.compile(
+    r"\b(?:you know|i mean|sort of|kind of)\b|, like,|-- |— ?(?:and|I|you|like)\b", re.IGNORECASE
+)
 _SHORT, _LONG = 8, 45
 
 
@@ -40,13 +54,27 @@ def readability(sentence: str) -> float:
         sentence: with tidy white space and without a list mark.
     """
     tokens = sentence.split()
-    label = _SPEAKER.match(sentence)
-    bare = sentence[label.end() if label else 0 :].lstrip(_OPENING)
+    bare = sentence[speaker_before(sentence)[1] :].lstrip(_OPENING)
     if len(tokens) < 4 or not _END.search(sentence) or _HEADING.match(sentence):
         return 0.0
     if not (bare[:1].isupper() or bare[:1].isdigit()) or sum(map(str.islower, sentence)) < len(sentence) / 3:
         return 0.0
     return _sound(tokens) * _standing(sentence, bare) * _length(len(tokens))
+
+
+def dangles(said: str) -> bool:
+    """Return whether a sentence, without its speaker's label, points at what was said before it."""
+    first = (said.lstrip(_OPENING).split() or [""])[0].strip(",.;:!?—–-").lower()
+    return first in POINTING
+
+
+def label_before(text: str) -> int:
+    """Return how many characters of a speaker's label stand before a sentence that needs none.
+
+    One that speaks of "I" or "we" does: without it nobody knows who that is.
+    """
+    start = speaker_before(text)[1]
+    return 0 if _FIRST_PERSON.search(_SPEECH.sub("", text[start:])) else start
 
 
 def _sound(tokens: list[str]) -> float:
@@ -60,13 +88,16 @@ def _sound(tokens: list[str]) -> float:
 def _standing(sentence: str, bare: str) -> float:
     """What is said must be clear without the sentences around it."""
     score = 1.0
-    first = (bare.split() or [""])[0].strip(",.;:!?—–-").lower()
+    first = (bare.split() or [""])[0].strip(",.;:!?—–-").lower().replace("’", "'").split("'")[0]
     if first in DANGLING:
         score *= 0.3
     elif _FIRST_PERSON.search(_SPEECH.sub("", sentence)):
         score *= 0.6
     if _QUESTION.search(sentence):
         score *= 0.2
+    if _COURTESY.search(bare):
+        score *= 0.2
+    score *= 0.75 ** len(_FILLER.findall(bare))
     if _LINK.search(sentence) or _SPEAKER.search(bare):
         score *= 0.3
     if sentence.count("“") != sentence.count("”") or sentence.count('"') % 2:

@@ -49,9 +49,15 @@ def sql(asked: Asked) -> Answer:
     if the options say so; else the answer is a refusal that says what can be asked.
 
     Raises:
-        QuestionError: the index was opened without its file.
+        QuestionError: the index was opened without its file, or the answer is to be from some documents
+            only.
         EndpointError: the model endpoint cannot be used.
     """
+    if asked.index.restricted:
+        raise QuestionError(
+            f"{asked.way.name} queries the tables of the whole corpus and knows no filter; say the folder, "
+            "file or period in the question itself, or ask in another way"
+        )
     queries = asked.index.queries
     if queries is None:
         raise QuestionError("the tables of this index cannot be queried: it was opened without its file")

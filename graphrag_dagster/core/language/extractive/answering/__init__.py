@@ -1,0 +1,1 @@
+"""Answering by rule: what a question wants, and the sentences that give it."""

@@ -1,0 +1,140 @@
+"""Rows of a local context, section by section, best first; made one after the other as they are asked for."""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+
+import polars as pl
+
+from graphrag_dagster.core.language.tasks import ContextUnit, Quote
+from graphrag_dagster.core.reports.references import without_citations
+from graphrag_dagster.core.search.context.context_units import Provenance
+from graphrag_dagster.core.search.context.index import IndexSnapshot
+from graphrag_dagster.core.search.context.local_units import quoted
+from graphrag_dagster.core.search.context.naming import sentences_naming
+from graphrag_dagster.core.search.context.report_units import report_provenance
+from graphrag_dagster.core.text.spans import Span
+
+_SENTENCES, _MOST_ROWS = 6, 200
+#: What makes two claim records the same claim.
+_CLAIM = ("subject", "object", "type")
+
+
+@dataclass(frozen=True, slots=True)
+class LocalRow:
+    """A row before it has a number.
+
+    ``lead``: its cells between the number and the text; ``provenance``: the words it rests on.
+    """
+
+    unit: ContextUnit
+    record_id: str
+    lead: tuple[str, ...]
+    provenance: Callable[[], Sequence[Provenance]]
+
+
+def entity_rows(index: IndexSnapshot, ids: Sequence[str]) -> Iterator[LocalRow]:
+    """Yield entities, in the order of their ids."""
+    known = index.once(_entities_by_id)
+    for entity_id in ids:
+        if entity_id in known:
+            title, description = known[entity_id]
+            unit = ContextUnit(0, title, description, kind="entity")
+            yield LocalRow(unit, entity_id, (title,), partial(_naming, index, entity_id))
+
+
+def relationship_rows(index: IndexSnapshot, entities: Sequence[str]) -> Iterator[LocalRow]:
+    """Yield relationships between the entities, then from them to others, heaviest first."""
+    if not entities or index.relationships.is_empty():
+        return
+    chosen = list(entities)
+    near = index.relationships.filter(
+        pl.col("source_id").is_in(chosen) | pl.col("target_id").is_in(chosen)
+    ).with_columns(both=pl.col("source_id").is_in(chosen) & pl.col("target_id").is_in(chosen))
+    ordered = near.sort(["both", "weight", "relationship_id"], descending=[True, True, False]).head(
+        _MOST_ROWS
+    )
+    titles, _ = index.once(_titles)
+    for key, source, target, description in ordered.select(
+        "relationship_id", "source_id", "target_id", "description"
+    ).iter_rows():
+        ends = (titles[source], titles[target])
+        unit = ContextUnit(0, " — ".join(ends), description, kind="relationship")
+        yield LocalRow(unit, key, ends, partial(_naming, index, key))
+
+
+def claim_rows(index: IndexSnapshot, entities: Sequence[str]) -> Iterator[LocalRow]:
+    """Yield claims about entities."""
+    if index.claims is None or index.claims.is_empty() or not entities:
+        return
+    titles, names = index.once(_titles)
+    chosen = [names[entity] for entity in entities if entity in names]
+    about = index.claims.filter(pl.col("subject").is_in(chosen)).sort("subject", "human_readable_id")
+    by_name = {name: titles[entity] for entity, name in names.items()}
+    words = index.once(_words_of_claims)
+    for key, description, *about_what in about.select("claim_id", "description", *_CLAIM).iter_rows():
+        title = by_name[about_what[0]]
+        quotes = words.get(tuple(about_what), [])
+        unit = ContextUnit(0, title, description, kind="claim")
+        yield LocalRow(unit, key, (title,), partial(quoted, quotes, "claim", key))
+
+
+def _words_of_claims(index: IndexSnapshot) -> dict[tuple[str | None, ...], list[Quote]]:
+    """The words that claims were taken from, by what the claims are about."""
+    found: dict[tuple[str | None, ...], list[Quote]] = {}
+    if index.claim_records is None:
+        return found
+    for unit_id, spans, *about_what in index.claim_records.select(
+        "text_unit_id", "spans", *_CLAIM
+    ).iter_rows():
+        quotes = [Quote(unit_id, Span(int(span["start"]), int(span["end"]))) for span in spans]
+        found.setdefault(tuple(about_what), []).extend(quotes)
+    return found
+
+
+def report_rows(index: IndexSnapshot, ids: Sequence[str]) -> Iterator[LocalRow]:
+    """Yield reports of the entities' smallest communities, those of more and better ranked ones first."""
+    if index.members is None or index.reports.is_empty() or not ids:
+        return
+    rank = pl.DataFrame({"entity_id": list(ids)}).with_row_index("rank")
+    of_entity = index.members.join(rank, on="entity_id").sort("level", descending=True)
+    deepest = of_entity.unique("entity_id", keep="first", maintain_order=True)
+    weighed = (
+        deepest.group_by("community_id")
+        .agg(score=(1.0 / (pl.col("rank") + 3.0)).sum().round(12))
+        .join(index.reports, left_on="community_id", right_on="report_id")
+        .sort(["score", "community_id"], descending=[True, False])
+    )
+    for report_id, title, content in weighed.select("community_id", "title", "content").iter_rows():
+        text = without_citations(content).removeprefix(f"# {title}").strip()
+        unit = ContextUnit(0, title, text, kind="report")
+        yield LocalRow(unit, report_id, (title,), partial(report_provenance, index, report_id))
+
+
+def _naming(index: IndexSnapshot, record_id: str) -> Sequence[Provenance]:
+    """Sentences that name an entity, or both ends of a relationship."""
+    names, units, kind = index.once(_named)[record_id]
+    return quoted(list(sentences_naming(index, names, units, _SENTENCES)), kind, record_id)
+
+
+def _named(index: IndexSnapshot) -> dict[str, tuple[tuple[str, ...], tuple[str, ...], str]]:
+    titles, _ = index.once(_titles)
+    found: dict[str, tuple[tuple[str, ...], tuple[str, ...], str]] = {
+        key: ((titles[source], titles[target]), tuple(units), "relationship")
+        for key, source, target, units in index.relationships.select(
+            "relationship_id", "source_id", "target_id", "text_unit_ids"
+        ).iter_rows()
+    }
+    for key, units in index.entities.select("entity_id", "text_unit_ids").iter_rows():
+        found[key] = ((titles[key],), tuple(units), "entity")
+    return found
+
+
+def _titles(index: IndexSnapshot) -> tuple[dict[str, str], dict[str, str]]:
+    rows = index.entities.select("entity_id", "title", "name").rows()
+    return {key: title for key, title, _ in rows}, {key: name for key, _, name in rows}
+
+
+def _entities_by_id(index: IndexSnapshot) -> dict[str, tuple[str, str]]:
+    rows = index.entities.select("entity_id", "title", "description").iter_rows()
+    return {key: (title, description) for key, title, description in rows}

@@ -1,0 +1,266 @@
+"""What questions want, what in a sentence gives it, and how answers by rule are laid out."""
+
+from collections.abc import Sequence
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from graphrag_dagster.core.language.answer_form import AnswerForm
+from graphrag_dagster.core.language.embedders import StaticEmbedder
+from graphrag_dagster.core.language.extractive.answerer import ExtractiveAnswerer
+from graphrag_dagster.core.language.extractive.answering.things import defines, things
+from graphrag_dagster.core.language.extractive.answering.wanted import wanted
+from graphrag_dagster.core.language.tasks import ContextUnit, FinalAnswer, Quote
+from graphrag_dagster.core.text.phrases import Phrase, phrases, shared_phrases
+from graphrag_dagster.core.text.relevance import Line, relevance
+from graphrag_dagster.core.text.similarity import stem
+from graphrag_dagster.core.text.spans import Span
+from graphrag_dagster.core.text.turns import speaker_before
+
+EMBEDDER = StaticEmbedder()
+TALK = [
+    "ANNA RUIZ: Welcome back to the show, and thanks for having me.",
+    "BEN OKORO: Anna, where did you learn to build boats?",
+    "ANNA RUIZ: Oh, my uncle had a yard in Port Vessay, and I spent every summer there.",
+    "It always smelled of tar and of new rope.",
+    "BEN OKORO: And who paid for the first hull?",
+    "ANNA RUIZ: Nobody did, I sold my grandmother's piano for nine hundred crowns.",
+    "BEN OKORO: So the piano was gone.",
+]
+FACTS = [
+    "The Harbour Authority leased the north quay to Vell & Daughters in March 1998.",
+    "The rent of the north quay was 4,200 crowns a year, because the cranes were old.",
+    "Orrin Vask, the auditor of the Harbour Authority, never saw the lease.",
+    "He wrote two letters about it.",
+    "The north quay is a wall of granite between the fish market and the mole.",
+    "The fish market pays no rent, since it was there before the quay.",
+]
+
+
+class Known:
+    """Documents and names as tables would tell them."""
+
+    def document(self, unit_id: str) -> str:
+        return unit_id.partition("-")[0]
+
+    def names(self, _: str) -> Sequence[tuple[str, str]]:
+        return [
+            ("Anna Ruiz", "PERSON"),
+            ("Orrin Vask", "PERSON"),
+            ("Harbour Authority", "ORGANIZATION"),
+            ("Vell & Daughters", "ORGANIZATION"),
+        ]
+
+    def phrases(self) -> Sequence[Phrase]:
+        return [Phrase("north quay", ("north", "quay"), 2), Phrase("nowhere at all", ("nowher",), 2), Phrase("rent", ("rent",), 2), Phrase("Orrin Vask", ("orrin", "vask"), 1), Phrase("fish market", ("fish", "market"), 1)]  # fmt: skip
+
+
+def row(number: int, title: str, sentences: list[str]) -> ContextUnit:
+    quoted = tuple((text, Quote(f"d{number}-{place}", Span(0, 9))) for place, text in enumerate(sentences))
+    return ContextUnit(number, title, " ".join(sentences), quoted, "source", Known())
+
+
+ROWS = [row(1, "Talk", TALK), row(2, "The lease", FACTS), row(3, "Rents", [FACTS[5]])]
+
+
+def answer(question: str, rows: Sequence[ContextUnit] = ROWS, form: AnswerForm | None = None) -> FinalAnswer:
+    return ExtractiveAnswerer(EMBEDDER, form).answer(question, rows, "x" * 9000)
+
+
+@pytest.mark.parametrize(
+    ("question", "kind", "noun"),
+    [
+        ("When did the strike end?", "time", ""),
+        ("In the show of March 15, which year is named?", "time", ""),
+        ("How many people watched from the quay?", "number", "people"),
+        ("How old was she when she left?", "number", ""),
+        ("How much did the hull cost?", "money", ""),
+        ("What was the price of the hull?", "money", ""),
+        ("Where was the barge when it sank?", "place", ""),
+        ("Why did he refuse?", "reason", ""),
+        ("What caused the fire?", "reason", ""),
+        ("Whom did he thank?", "person", ""),
+        ("Who is Orrin Vask?", "definition", ""),
+        ("What is Lyra Bank?", "definition", ""),
+        ("What job had she when the yard closed?", "other", ""),
+        ("Did the union accept?", "other", ""),
+    ],
+)
+def test_the_first_question_word_says_what_is_wanted(question: str, kind: str, noun: str) -> None:
+    assert (wanted(question).shape, wanted(question).kind, wanted(question).noun) == ("sentence", kind, noun)
+
+
+@pytest.mark.parametrize(
+    ("question", "shape", "type_", "sides"),
+    [
+        ("Which companies are mentioned?", "list", "ORGANIZATION", ()),
+        ("Who were the witnesses at the inquiry?", "list", "PERSON", ()),
+        ("Who appeared as guests?", "list", "PERSON", ()),
+        ("List the ships.", "list", "VESSEL", ()),
+        ("What is the difference between tar and pitch?", "sides", "", ("tar", "pitch")),
+        ("Which is cheaper, tar or pitch?", "sides", "", ("tar", "pitch")),
+        ("How does tar differ from pitch?", "sides", "", ("tar", "pitch")),
+        ("What are the main themes?", "overview", "", ()),
+        ("Summarise these documents.", "overview", "", ()),
+    ],
+)
+def test_lists_comparisons_and_overviews_are_told_apart(
+    question: str, shape: str, type_: str, sides: tuple[str, ...]
+) -> None:
+    found = wanted(question)
+    assert (found.shape, found.type, found.sides) == (shape, type_, sides)
+
+
+@pytest.mark.parametrize(
+    ("kind", "sentence", "noun", "first"),
+    [
+        ("time", "It began on Friday 28 February 2020 at noon.", "", "Friday 28 February 2020"),
+        ("time", "She left in the 1980s.", "", "the 1980s"),
+        ("money", "It cost 3.4 million crowns in 1998.", "", "3.4 million crowns"),
+        ("number", "In 1998 two boats took sixty-three people off.", "people", "sixty-three"),
+        ("number", "About 40% of them left.", "", "40%"),
+        ("place", "They met in the hall at Port Vessay.", "", "Port Vessay"),
+        ("person", "The yard was founded by Philippa Auchter.", "", "Philippa Auchter"),
+        ("reason", "It broke because the chain was old.", "", "because"),
+    ],
+)
+def test_things_that_can_answer_are_found_in_sentences(
+    kind: str, sentence: str, noun: str, first: str
+) -> None:
+    span = things(kind, sentence, noun)[0]  # type: ignore[arg-type]
+    assert sentence[span.start : span.end] == first
+
+
+@pytest.mark.parametrize(
+    ("kind", "sentence"),
+    [("time", "It was late."), ("number", "In 1998 it ended."), ("person", "It was Licence TL-7."), ("place", "Boats sail."), ("other", "Anna left Oslo in 1998.")],
+)  # fmt: skip
+def test_nothing_is_found_where_nothing_is_named(kind: str, sentence: str) -> None:
+    assert things(kind, sentence) == []  # type: ignore[arg-type]
+
+
+def test_a_definition_says_what_something_is_near_its_beginning() -> None:
+    what = {stem("north"), stem("quay")}
+    assert defines(FACTS[4], what)
+    assert defines("The north quay, a wall of granite, is old.", what)
+    assert not defines(FACTS[1], what)
+    assert not defines("Those who lost the north quay were suspended.", what)
+
+
+@pytest.mark.parametrize(
+    ("question", "said"),
+    [
+        ("When was the north quay leased?", "in **March 1998**."),
+        ("What was the rent of the north quay?", FACTS[1]),
+        ("What is the north quay?", FACTS[4]),
+        ("Where did Anna Ruiz learn to build boats?", "**Port Vessay**"),
+        ("What did Anna Ruiz sell?", TALK[5]),
+    ],
+)
+def test_the_sentence_that_answers_comes_first(question: str, said: str) -> None:
+    (first, *_) = answer(question).quotes
+    assert said in first[0]
+
+
+def test_courtesies_and_the_questions_of_who_asks_do_not_answer() -> None:
+    (first, *_) = answer("Who paid for the first hull of Anna Ruiz?").quotes
+    assert not first[0].endswith("?")
+    assert "Welcome" not in first[0]
+
+
+def test_a_sentence_that_points_back_has_the_one_before_it() -> None:
+    texts = [text for text, _, _ in answer("How many letters were written?").quotes]
+    assert texts[:2] == [FACTS[2], FACTS[3].replace("two", "**two**")]
+
+
+def test_a_list_counts_documents_and_mentions() -> None:
+    found = answer("Which organisations are named?")
+    assert "**Harbour Authority: 1 document, 2 mentions**" in found.text
+    assert found.text.index("Harbour Authority:") < found.text.index("Vell & Daughters:")
+
+
+def test_a_comparison_speaks_of_both_sides() -> None:
+    found = answer("What is the difference between the north quay and the fish market?")
+    assert found.quotes[0][0] == FACTS[4]
+    headings = [line for line in found.text.split("\n\n") if line.startswith("**") and line.endswith("**")]
+    assert headings == ["**The north quay and the fish market**", "**The north quay**", "**The fish market**"]
+
+
+def test_an_overview_gives_phrases_with_documents_and_a_sentence_that_holds_each() -> None:
+    found = answer("What are the main themes?")
+    blocks = found.text.split("\n\n")
+    assert blocks[::2] == ["**North quay, in 2 documents**", "**Rent, in 2 documents**", "**Orrin Vask, in 1 document**", "**Fish market, in 1 document**"]  # fmt: skip
+    assert "north quay" in blocks[1]
+    assert "Orrin Vask" in blocks[5]
+
+
+def test_no_more_is_quoted_than_the_form_allows() -> None:
+    for question in (
+        "What is the rent of the quay?",
+        "What are the main themes?",
+        "Which organisations are named?",
+    ):
+        assert len(answer(question, form=AnswerForm("single sentence")).quotes) == 1
+
+
+@pytest.mark.parametrize("question", ["How do I sharpen a kitchen knife?", "What is the currency of Brazil?", "Who composed the Four Seasons?", "Why is the sky blue?"])  # fmt: skip
+def test_what_has_nothing_to_do_with_the_rows_is_refused(question: str) -> None:
+    assert answer(question).text == ""
+
+
+def test_a_name_or_a_number_stands_for_itself_alone() -> None:
+    lines = [
+        Line(text, 0, 1, place) for place, text in enumerate(["Kevin left in 2019.", "Brian left in 2018."])
+    ]
+    found = relevance("Did Brian leave in 2018?", lines, EMBEDDER)
+    assert found.value[1] > found.value[0]
+    assert not relevance("Did Martin leave?", lines, EMBEDDER).related.any()
+
+
+def test_a_speaker_stands_for_the_name_in_all_that_is_said_until_the_next_label() -> None:
+    lines = [Line(text, place, len(TALK), 0) for place, text in enumerate(TALK)]
+    found = relevance("What smelled of tar, according to Anna Ruiz?", lines, EMBEDDER)
+    assert found.value.argmax() == 3
+
+
+@pytest.mark.parametrize(
+    ("sentence", "speaker"),
+    [
+        ("ANNA RUIZ (VOICEOVER): The quay.", "ANNA RUIZ"),
+        ("Mr. Bill Blair (Minister of Safety): We act.", "Mr. Bill Blair"),
+        ("Lynne Neagle AM: Thank you.", "Lynne Neagle AM"),
+        ("He said this: no.", ""),
+        ("Note: The quay is closed.", ""),
+    ],
+)
+def test_labels_name_speakers(sentence: str, speaker: str) -> None:
+    assert speaker_before(sentence)[0] == speaker
+
+
+def test_phrases_tell_documents_apart() -> None:
+    texts = [
+        "The steam ferry left.",
+        "A steam ferry sank.",
+        "The steam ferry is lost.",
+        "Bread is made of flour.",
+    ]
+    found = phrases(texts, ["a", "b", "c", "d"], 5)
+    assert [(one.form, one.documents) for one in found] == [("steam ferry", 3)]
+    assert phrases([], [], 5) == []
+
+
+@given(st.lists(st.tuples(st.text("ab ", max_size=20), st.sampled_from("xyz")), max_size=8))
+def test_no_word_is_in_two_phrases_and_no_phrase_in_more_documents_than_there_are(
+    pairs: list[tuple[str, str]],
+) -> None:
+    found = phrases([text for text, _ in pairs], [document for _, document in pairs], 10)
+    stems = [one for phrase in found for one in phrase.stems]
+    assert len(stems) == len(set(stems))
+    assert all(phrase.documents <= len({document for _, document in pairs}) for phrase in found)
+
+
+def test_a_shared_phrase_is_held_by_several_sentences() -> None:
+    said = ["The mooring plan was late.", "He signed a mooring plan.", "She read the harbour rules."]
+    assert shared_phrases(said) == ["mooring plan"]
+    assert shared_phrases(said[1:]) == []
