@@ -11,8 +11,14 @@ from graphrag_dagster.core.search.retrieval.features import DIRECT, PATH
 from graphrag_dagster.core.search.retrieval.lists import Places
 from graphrag_dagster.core.search.retrieval.passages import Passages
 from graphrag_dagster.core.search.retrieval.ranking import first_places
+from graphrag_dagster.core.search.retrieval.weights import DIRECT_WEIGHTS, PATH_WEIGHTS
 
 Features = NDArray[np.float64]
+
+#: How much each of ``DIRECT`` and ``PATH`` counts.
+SHIPPED: Scores = np.array(
+    [*(DIRECT_WEIGHTS[name] for name in DIRECT), *(PATH_WEIGHTS[name] for name in PATH)]
+)
 
 _POOL, _GROWTH = 60, 25
 _AT_HOME, _SURELY_AT_HOME = 0.4, 0.6
