@@ -131,6 +131,7 @@ class Measured:
 
     def __init__(self, name: str, *, titled: bool) -> None:
         from graphrag_dagster import tables
+        from graphrag_dagster.core.search.asked import given_titles
         from graphrag_dagster.core.search.retrieval.retriever import Retriever
         from graphrag_dagster.resources.warehouse import Warehouse
 
@@ -147,7 +148,7 @@ class Measured:
             )
         )
         given = {written(passage, titled=titled).strip(): passage for passage in reversed(passages(name))}
-        title_of = dict(zip(documents["document_id"], documents["title"], strict=True))
+        title_of = given_titles(documents)
         ids = units["text_unit_id"].to_list()
         self.passage_of = {i: given[text.strip()] for i, text in zip(ids, units["text"], strict=True)}
         self.retriever = Retriever(
@@ -156,7 +157,7 @@ class Measured:
             relationships,
             unit_vectors,
             entity_vectors,
-            titles={i: title_of[d] for i, d in zip(ids, units["document_id"], strict=True)},
+            titles={i: title_of[d] for i, d in zip(ids, units["document_id"], strict=True) if d in title_of},
         )
 
 

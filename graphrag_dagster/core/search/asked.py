@@ -4,6 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
+import polars as pl
+
 from graphrag_dagster.catalogue.ways import Way
 from graphrag_dagster.core.corpus.documents import name_of
 from graphrag_dagster.core.language.exploring import Explorer, ReportRater
@@ -115,10 +117,14 @@ def retriever_of(index: IndexSnapshot) -> Retriever:
     return index.once(_retriever)
 
 
+def given_titles(documents: pl.DataFrame) -> dict[str, str]:
+    """Return the titles of documents by id; what a row of a table is called for want of one says nothing."""
+    rows = documents.select("document_id", "path", "row", "title").iter_rows()
+    return {one: title for one, path, row, title in rows if row is None or title != name_of(path, row)}
+
+
 def _retriever(index: IndexSnapshot) -> Retriever:
-    rows = index.documents.select("document_id", "path", "row", "title").iter_rows()
-    # What a row of a table is called for want of a title says nothing of it.
-    titles = {one: title for one, path, row, title in rows if row is None or title != name_of(path, row)}
+    titles = given_titles(index.documents)
     units = index.text_chunks.select("text_unit_id", "document_id").iter_rows()
     return Retriever(
         index.text_chunks,

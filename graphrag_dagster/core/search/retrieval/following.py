@@ -11,8 +11,14 @@ from graphrag_dagster.core.search.retrieval.features import DIRECT, PATH
 from graphrag_dagster.core.search.retrieval.lists import Places
 from graphrag_dagster.core.search.retrieval.passages import Passages
 from graphrag_dagster.core.search.retrieval.ranking import first_places
+from graphrag_dagster.core.search.retrieval.weights import DIRECT_WEIGHTS, PATH_WEIGHTS
 
 Features = NDArray[np.float64]
+
+#: How much each of ``DIRECT`` and ``PATH`` counts.
+SHIPPED: Scores = np.array(
+    [*(DIRECT_WEIGHTS[name] for name in DIRECT), *(PATH_WEIGHTS[name] for name in PATH)]
+)
 
 _POOL, _GROWTH = 60, 25
 _AT_HOME, _SURELY_AT_HOME = 0.4, 0.6
@@ -132,12 +138,14 @@ class Following:
     def take(self) -> None:
         """Take the unit that most speaks for, and go where its names lead."""
         scores = self.scores()
+        # A unit that is favoured is taken sooner, but leads no further.
+        plain = scores - self._favour[self.pool]
         if not self.taken:
-            self._at_first = dict(zip(self.pool, scores.tolist(), strict=True))
+            self._at_first = dict(zip(self.pool, plain.tolist(), strict=True))
         best = int(scores.argmax())
         q, unit = self._q, self.pool[best]
         # What speaks for a second unit of a name that is already found is less than it was.
-        score = max(float(scores[best]), self._at_first.get(unit, -np.inf))
+        score = max(float(plain[best]), self._at_first.get(unit, -np.inf))
         self._scores_when_taken.append(float(scores[best]))
         strength = exp(_SOFTENED * min(0.0, score - max(self._at_first.values())))
         self.taken.append(unit)

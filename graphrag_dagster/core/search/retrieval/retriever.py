@@ -11,8 +11,7 @@ from numpy.typing import NDArray
 
 from graphrag_dagster.core.ranks import Scores
 from graphrag_dagster.core.search.retrieval.asking import read_question
-from graphrag_dagster.core.search.retrieval.features import DIRECT, PATH
-from graphrag_dagster.core.search.retrieval.following import Following
+from graphrag_dagster.core.search.retrieval.following import SHIPPED, Following
 from graphrag_dagster.core.search.retrieval.fusion import fused
 from graphrag_dagster.core.search.retrieval.linked import LinkedName
 from graphrag_dagster.core.search.retrieval.linking import Link, Links, NameLinker
@@ -22,7 +21,6 @@ from graphrag_dagster.core.search.retrieval.passages import Passages
 from graphrag_dagster.core.search.retrieval.ranking import Mode, Ranking, TextRanker, ranked, z_scores
 from graphrag_dagster.core.search.retrieval.reaching import Reaching
 from graphrag_dagster.core.search.retrieval.vectors import rows_of
-from graphrag_dagster.core.search.retrieval.weights import DIRECT_WEIGHTS, PATH_WEIGHTS
 from graphrag_dagster.core.search.retrieval.words import WordRarity
 
 _STEPS = 8
@@ -55,7 +53,6 @@ class Retriever:
         entity_vectors: rows of ``embeddings.entities``; entities may be missing.
         titles: title of the document by text unit id; searched with the unit's text, and what the title names
             is at home in the unit.
-        weights: how much each thing that speaks for a unit counts: for itself, and by a way to it.
     """
 
     def __init__(
@@ -67,7 +64,6 @@ class Retriever:
         entity_vectors: pl.DataFrame | None = None,
         *,
         titles: Mapping[str, str] | None = None,
-        weights: tuple[Mapping[str, float], Mapping[str, float]] = (DIRECT_WEIGHTS, PATH_WEIGHTS),
     ) -> None:
         self._units = _in_order(text_chunks, "text_unit_id")
         self._entities = _in_order(entities, "entity_id")
@@ -75,7 +71,6 @@ class Retriever:
         self._unit_vectors = unit_vectors
         self._entity_vectors = entity_vectors
         self._titles = titles or {}
-        self._how = weights
 
     @property
     def unit_ids(self) -> tuple[str, ...]:
@@ -156,6 +151,7 @@ class Retriever:
         mode: Mode = "hybrid",
         links: Links | None = None,
         prior: Scores | None = None,
+        weights: Scores = SHIPPED,
     ) -> Following:
         """Return the question as it begins to be followed through the units, before any is taken.
 
@@ -165,6 +161,7 @@ class Retriever:
             mode: what the likeness of texts to the question rests on.
             links: the names in it, where they are known.
             prior: weight of each of :attr:`unit_ids`, as for :meth:`units`.
+            weights: how much each thing that speaks for a unit counts.
         """
         ranker = self._unit_ranker
         vectors = ranker.vectors is not None and question_vector is not None and mode != "lexical"
@@ -176,7 +173,7 @@ class Retriever:
             self._graph,
             self._reaching,
         )
-        return Following(read, self._passages, self._weights, prior)
+        return Following(read, self._passages, weights, prior)
 
     def _name_scores(self, following: Following, links: Links) -> Scores:
         """How much the question is about each name: those in it, then those in the units that were taken."""
@@ -266,11 +263,6 @@ class Retriever:
     def _passages(self) -> Passages:
         vectors = self._unit_ranker.vectors
         return Passages(self._texts, self._graph, self._linker, self._reaching, vectors)
-
-    @cached_property
-    def _weights(self) -> Scores:
-        direct, paths = self._how
-        return np.array([*(direct[name] for name in DIRECT), *(paths[name] for name in PATH)])
 
 
 def _in_order(frame: pl.DataFrame, key: str) -> pl.DataFrame:
