@@ -31,7 +31,7 @@ STEPS, PENALTY, FIRST = 6, 3e-3, 5
 Weights = NDArray[np.float64]
 Choice = tuple[NDArray[np.float64], NDArray[np.bool_]]
 
-WRITTEN = '''"""How much each thing that speaks for a unit counts: fitted by ``benchmarks/fit_retrieval.py``."""
+WRITTEN = '''"""What speaks for a unit, and how much it counts: fitted by ``benchmarks/fit_retrieval.py``."""
 
 from collections.abc import Mapping
 from types import MappingProxyType

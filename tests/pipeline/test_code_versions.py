@@ -57,7 +57,7 @@ CALLED = {
     "questions/persona_tasks": "core/language/llm/evaluation/questioning.py:LlmQuestionWriter.tasks",
     "questions/persona_questions": "core/language/embedders.py:StaticEmbedder.embed",
     "questions/questions": "operations/evaluating/questions.py:_from_csv",
-    "answers/answers": "core/search/retrieval/spreading.py:Spreader.spread",
+    "answers/answers": "core/search/retrieval/following.py:Following.take",
     "answers/answer_costs": "core/search/records.py:AnswerRows.add",
     "answers/answer_contexts": "core/search/context/chunks.py:fill",
     "answers/answer_citations": "core/search/context/citing.py:cite",

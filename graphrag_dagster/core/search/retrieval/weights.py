@@ -1,4 +1,4 @@
-"""How much each thing that speaks for a unit counts: fitted by ``benchmarks/fit_retrieval.py``."""
+"""What speaks for a unit, and how much it counts: fitted by ``benchmarks/fit_retrieval.py``."""
 
 from collections.abc import Mapping
 from types import MappingProxyType
