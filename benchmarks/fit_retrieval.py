@@ -2,9 +2,9 @@
 
     python benchmarks/fit_retrieval.py --home FOLDER [--rounds N] [--write]
 
-Follows the questions of the halves for tuning (``retrieval.py``), with and without the passages' titles, by the
-weights as they are. At each step the units of the pool are a choice, in which the gold passages that are not
-yet taken are right: the weights are those that make the right ones likeliest (a conditional logit, with a
+Follows the questions of the halves for tuning (``retrieval.py``), with and without the passages' titles, by
+the weights as they are. At each step the units of the pool are a choice, in which the gold passages that are
+not yet taken are right: the weights are those that make the right ones likeliest (a conditional logit, with a
 penalty on large weights). New weights lead to other choices, so that this is done in rounds. Prints recall at
 5 and the share of complete questions on both halves before and after; --write writes
 ``core/search/retrieval/weights.py``.
@@ -27,11 +27,11 @@ from graphrag_dagster.core.search.retrieval.features import DIRECT, PATH
 from graphrag_dagster.core.search.retrieval.following import Following
 from retrieval import SECTIONS, Measured, Question, halves, index, questions
 
-STEPS, PENALTY, FIRST = 6, 3e-3, 5
+STEPS, PENALTY, FIRST = 6, 3e-4, 5
 Weights = NDArray[np.float64]
 Choice = tuple[NDArray[np.float64], NDArray[np.bool_]]
 
-WRITTEN = '''"""How much each thing that speaks for a text unit counts: fitted by ``benchmarks/fit_retrieval.py``."""
+WRITTEN = '''"""How much each thing that speaks for a text unit counts: by ``benchmarks/fit_retrieval.py``."""
 
 from collections.abc import Mapping
 from types import MappingProxyType
@@ -68,7 +68,7 @@ class Set:
         return self._retriever.following(question.text, vector, weights=weights)
 
     def choices(self, weights: Weights) -> Iterator[Choice]:
-        """What there was to choose from at each step of each question of the half for tuning, and what was right."""
+        """What there was to choose from at each step of each question for tuning, and what was right."""
         for at in self.halves["tune"]:
             following = self.following(at, weights)
             while len(following.taken) < min(STEPS, len(following.pool)):
