@@ -27,11 +27,11 @@ from graphrag_dagster.core.search.retrieval.features import DIRECT, PATH
 from graphrag_dagster.core.search.retrieval.following import Following
 from retrieval import SECTIONS, Measured, Question, halves, index, questions
 
-STEPS, PENALTY, FIRST = 6, 3e-3, 5
+STEPS, PENALTY, FIRST = 6, 3e-4, 5
 Weights = NDArray[np.float64]
 Choice = tuple[NDArray[np.float64], NDArray[np.bool_]]
 
-WRITTEN = '''"""What speaks for a unit, and how much it counts: fitted by ``benchmarks/fit_retrieval.py``."""
+WRITTEN = '''"""How much each thing that speaks for a text unit counts: by ``benchmarks/fit_retrieval.py``."""
 
 from collections.abc import Mapping
 from types import MappingProxyType
@@ -68,7 +68,7 @@ class Set:
         return self._retriever.following(question.text, vector, weights=weights)
 
     def choices(self, weights: Weights) -> Iterator[Choice]:
-        """What there was to choose from at each step of the questions for tuning, and what was right."""
+        """What there was to choose from at each step of each question for tuning, and what was right."""
         for at in self.halves["tune"]:
             following = self.following(at, weights)
             while len(following.taken) < min(STEPS, len(following.pool)):

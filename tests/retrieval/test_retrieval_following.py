@@ -4,6 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from graphrag_dagster.core.search.retrieval.decomposition import Clauses
 from graphrag_dagster.core.search.retrieval.leads import LeadIndex, leads
 from graphrag_dagster.core.search.retrieval.lexical import LexicalIndex
 from graphrag_dagster.core.search.retrieval.lists import WeightedLists
@@ -158,9 +159,35 @@ def test_each_sentence_has_its_share_of_the_question():
     starts = sentence_starts(text)
     assert [text[start:][:4] for start in starts] == ["Mr. ", "Vask", "The ", "Nobo"]
     stems = LexicalIndex([text]).terms("happiness of a harbour, hiring").stems
-    shares = TermFinder(stems, np.array([2.0, 1.0, 1.0])).shares(text, starts)
-    assert shares == [0, 0.5, 0.25, 0.25]
-    assert TermFinder([], np.zeros(0)).shares(text, starts) == [0, 0, 0, 0]
+    assert stems == ("happi", "harbour", "hire")
+    assert TermFinder(stems).found(text, starts).tolist() == [
+        [False] * 3, [True, False, False], [False, True, False], [False, False, True],
+    ]  # fmt: skip
+    assert TermFinder([]).found(text, starts).shape == (4, 0)
+
+
+@pytest.mark.parametrize(
+    ("question", "parts"),
+    [
+        ("Who was president when the area became a state?", ("was president", "the area became a state")),
+        ("Which is older, Ana Kell or Bo?", ("is older, Ana Kell", "Bo")),
+        ("Ana Kell", ("Ana Kell",)),
+        ("who or what", ()),
+        ("", ()),
+    ],
+)
+def test_a_question_is_taken_apart_at_its_clauses(question, parts):
+    assert Clauses().parts(question) == parts
+
+
+class Whole:
+    def parts(self, question: str) -> tuple[str, ...]:
+        return (question, "words that the question does not have")
+
+
+def test_another_may_take_questions_apart():
+    retriever = Retriever(*frames(FILMS, {"Leo Fong": [0, 1]}), decomposer=Whole())
+    assert len(retriever.local("Who directed Blood Street?").units.ids) == len(FILMS)
 
 
 def test_words_of_a_question_with_the_texts_that_have_them():

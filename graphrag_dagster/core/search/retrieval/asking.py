@@ -1,6 +1,6 @@
 """A question, read for retrieval: its words, the names in it, and how near each unit is to it."""
 
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from dataclasses import dataclass
 
 import numpy as np
@@ -47,6 +47,7 @@ class Question:
         partly: how much each unit is about what the question may name.
         given: places of the names that the question names.
         by_meaning: units are compared by vectors.
+        clauses: which of the stems each part of the question has [parts, stems].
     """
 
     words: Scores
@@ -60,6 +61,7 @@ class Question:
     partly: Scores
     given: frozenset[int]
     by_meaning: bool
+    clauses: NDArray[np.bool_]
 
     @property
     def home(self) -> Scores:
@@ -83,6 +85,7 @@ def read_question(
     meaning: Scores | None,
     graph: NameGraph,
     reaching: Reaching,
+    parts: Sequence[Set[str]],
 ) -> Question:
     """Read a question.
 
@@ -93,6 +96,7 @@ def read_question(
         meaning: score of each unit by vectors; None: they do not count.
         graph: the names and units.
         reaching: where names lead.
+        parts: stems of what the question may be taken apart into.
     """
     size = len(words)
     counts = terms.weights
@@ -113,11 +117,14 @@ def read_question(
         present=terms.present(),
         counts=counts / max(float(counts.sum()), _TINY),
         other=counts * asked / max(float((counts * asked).sum()), _TINY),
-        finder=TermFinder(terms.stems, counts),
+        finder=TermFinder(terms.stems),
         named=(*_named(named, graph, reaching, size), *_runs(links, reaching, size)),
         partly=partly,
         given=frozenset(link.place for link in named),
         by_meaning=meaning is not None,
+        clauses=np.array([[stem in part for stem in terms.stems] for part in parts], dtype=np.bool_).reshape(
+            len(parts), len(terms.stems)
+        ),
     )
 
 

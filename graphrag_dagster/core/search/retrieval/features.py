@@ -4,6 +4,7 @@
 DIRECT = (
     "words", "meaning", "home", "mention", "part", "sentence", "new_home", "new_mention", "new_words",
     "other_words", "sure_home", "later_words", "later_meaning", "later_home", "alike", "best_home",
+    "new_sentence", "clause",
 )  # fmt: skip
 #: What speaks for a unit by the best way to it from a unit that was taken: through a name that stands there.
 PATH = (

@@ -24,6 +24,8 @@ _POOL, _GROWTH = 60, 25
 _AT_HOME, _SURELY_AT_HOME = 0.4, 0.6
 _SOFTENED = 0.35
 _BELOW = 1e-3
+# From this share of its words on a clause counts as answered.
+_CLAUSE_FOUND = 0.7
 #: What a tenfold or other weight of a unit adds to what speaks for it, times the logarithm of the weight.
 _FAVOURED = 2.0
 
@@ -58,7 +60,7 @@ class Following:
         self._standing: Scores = base * self._prior
         self.pool: list[int] = []
         self._in_pool: set[int] = set()
-        self._sentence: list[float] = []
+        self._sentences: list[NDArray[np.bool_]] = []
         self.taken: list[int] = []
         self.strengths: list[float] = []
         self._found = np.zeros(len(question.terms.stems), dtype=bool)
@@ -106,13 +108,14 @@ class Following:
                 standing = np.where(own > 0, 2 * own + self.base[pool], 0.0)
                 best_home[(standing > 0) & (standing >= standing.max(initial=0.0))] = 1.0
         present = q.present[:, pool]
+        sentence, new_sentence = self._best_sentences(q.counts), self._best_sentences(q.counts * ~self._found)
         columns = {
             "words": words,
             "meaning": meaning,
             "home": home,
             "mention": self._mention[pool],
             "part": q.partly[pool],
-            "sentence": np.array(self._sentence),
+            "sentence": sentence,
             "new_home": new_home,
             "new_mention": new_mention,
             "new_words": (q.counts * ~self._found) @ present,
@@ -123,8 +126,27 @@ class Following:
             "later_home": home * later,
             "alike": self._passages.alike(self.pool, self.taken if q.by_meaning else []),
             "best_home": best_home,
+            "new_sentence": new_sentence,
+            "clause": self._best_clause(present),
         }
         return np.column_stack([*(columns[name] for name in DIRECT), self._best_paths(pool)])
+
+    def _best_sentences(self, counts: Scores) -> Scores:
+        """The largest share of the question that a sentence of each unit of the pool has."""
+        if not self.pool:
+            return np.zeros(0)
+        starts = np.cumsum([0, *map(len, self._sentences[:-1])])
+        best: Scores = np.maximum.reduceat(np.vstack(self._sentences) @ counts, starts)
+        return best
+
+    def _best_clause(self, present: NDArray[np.bool_]) -> Scores:
+        """The largest share that each unit has of a clause of the question that is still open."""
+        counts = self._q.clauses * self._q.counts
+        whole = counts.sum(axis=1)
+        still = (whole > 0) & (counts @ self._found < _CLAUSE_FOUND * whole)
+        shares = (counts[still] @ present) / whole[still, None]
+        best: Scores = (shares * np.minimum(1.0, 2 * whole[still, None])).max(axis=0, initial=0.0)
+        return best
 
     def open(self) -> NDArray[np.bool_]:
         """Return which units of the pool are not yet taken."""
@@ -161,7 +183,7 @@ class Following:
             if unit not in self._in_pool:
                 self._in_pool.add(unit)
                 self.pool.append(unit)
-                self._sentence.append(max(self._passages.shares(self._q.finder, unit), default=0.0))
+                self._sentences.append(self._passages.sentences(self._q.finder, unit))
 
     def _lead_on(self, unit: int, strength: float) -> None:
         ways = self._passages.ways(self._q, unit)

@@ -51,7 +51,7 @@ class LexicalIndex:
 
     def scores(self, question: str) -> NDArray[np.float64]:
         """Return one score ≥ 0 per text, higher for texts with more of the question's rare words."""
-        found = self._stems([question])[0]
+        found = self.stems(question)
         if self._index is None or not found:
             return np.zeros(len(self._texts), dtype=np.float64)
         known = [stem for stem in found if stem in self._index.vocab_dict]
@@ -61,7 +61,7 @@ class LexicalIndex:
 
     def terms(self, question: str) -> "Terms":
         """Return the question's words, each once, with the texts that have them."""
-        stems = list(dict.fromkeys(self._stems([question])[0]))
+        stems = list(dict.fromkeys(self.stems(question)))
         texts: list[NDArray[np.int64]] = []
         scores: list[NDArray[np.float64]] = []
         for stem in stems:
@@ -71,6 +71,10 @@ class LexicalIndex:
             texts.append(np.asarray(self._index.scores["indices"][inside] if end else [], dtype=np.int64))
             scores.append(np.asarray(self._index.scores["data"][inside] if end else [], dtype=np.float64))
         return Terms(tuple(stems), tuple(texts), tuple(scores), len(self._texts))
+
+    def stems(self, text: str) -> list[str]:
+        """Return the stems of a text's words, without those that have no meaning of their own."""
+        return self._stems([text])[0]
 
     @cached_property
     def _stemmer(self) -> Any:

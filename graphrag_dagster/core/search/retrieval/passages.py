@@ -55,11 +55,11 @@ class Passages:
         self._vectors = vectors
         self._read: dict[int, _Reading] = {}
 
-    def shares(self, finder: TermFinder, unit: int) -> list[float]:
-        """Return the share of the question that each sentence of a unit has."""
+    def sentences(self, finder: TermFinder, unit: int) -> NDArray[np.bool_]:
+        """Return which sentence of a unit has which stem of the question [sentences, stems]."""
         known = self._read.get(unit)
         starts = known.starts if known else sentence_starts(self._texts[unit])
-        return finder.shares(self._texts[unit], starts)
+        return finder.found(self._texts[unit], starts)
 
     def names(self, unit: int) -> dict[int, tuple[int, ...]]:
         """Return the names that stand in a unit, each with the sentences in which it was found."""
@@ -75,7 +75,7 @@ class Passages:
 
     def ways(self, question: Question, unit: int) -> tuple[Places, NDArray[np.float64]] | None:
         """Return the units that the names in a unit lead to, and what speaks for each way [ways, PATH]."""
-        shares = self.shares(question.finder, unit)
+        shares = (self.sentences(question.finder, unit) @ question.counts).tolist()
         near = self._near(question, unit)
         size = len(self._texts)
         units, home, stands, told = [], [], [], []

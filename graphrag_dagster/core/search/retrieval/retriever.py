@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from graphrag_dagster.core.ranks import Scores
 from graphrag_dagster.core.search.retrieval.asking import read_question
+from graphrag_dagster.core.search.retrieval.decomposition import Clauses, Decomposer
 from graphrag_dagster.core.search.retrieval.following import SHIPPED, Following
 from graphrag_dagster.core.search.retrieval.fusion import fused
 from graphrag_dagster.core.search.retrieval.linked import LinkedName
@@ -53,6 +54,7 @@ class Retriever:
         entity_vectors: rows of ``embeddings.entities``; entities may be missing.
         titles: title of the document by text unit id; searched with the unit's text, and what the title names
             is at home in the unit.
+        decomposer: takes questions apart; None: at their clauses.
     """
 
     def __init__(
@@ -64,6 +66,7 @@ class Retriever:
         entity_vectors: pl.DataFrame | None = None,
         *,
         titles: Mapping[str, str] | None = None,
+        decomposer: Decomposer | None = None,
     ) -> None:
         self._units = _in_order(text_chunks, "text_unit_id")
         self._entities = _in_order(entities, "entity_id")
@@ -71,6 +74,7 @@ class Retriever:
         self._unit_vectors = unit_vectors
         self._entity_vectors = entity_vectors
         self._titles = titles or {}
+        self._decomposer = decomposer or Clauses()
 
     @property
     def unit_ids(self) -> tuple[str, ...]:
@@ -172,6 +176,7 @@ class Retriever:
             ranker.scores(question, question_vector, "vector") if vectors else None,
             self._graph,
             self._reaching,
+            [frozenset(ranker.lexical.stems(part)) for part in self._decomposer.parts(question)],
         )
         return Following(read, self._passages, weights, prior)
 

@@ -1,11 +1,11 @@
-"""Sentences of a text, and how much of a question each of them has."""
+"""Sentences of a text, and what of a question each of them has."""
 
 import re
 from bisect import bisect_right
 from collections.abc import Sequence
-from math import fsum
 
-from graphrag_dagster.core.ranks import Scores
+import numpy as np
+from numpy.typing import NDArray
 
 _BETWEEN = re.compile(r"(?<=[a-z0-9)\]\"”’][.!?])\s+|\n+")
 _LONGEST_ENDING = 5
@@ -21,23 +21,21 @@ class TermFinder:
 
     Args:
         stems: the stems.
-        weights: how much each counts.
     """
 
-    def __init__(self, stems: Sequence[str], weights: Scores) -> None:
-        whole = float(weights.sum()) or 1.0
-        order = sorted(range(len(stems)), key=lambda place: (-len(stems[place]), place))
-        self._weights = [float(weights[place]) / whole for place in order]
-        likely = "|".join(f"({_ending_open(stems[place])})" for place in order)
+    def __init__(self, stems: Sequence[str]) -> None:
+        # Of two stems of which one begins with the other, the longer is found first.
+        self._order = sorted(range(len(stems)), key=lambda place: (-len(stems[place]), place))
+        likely = "|".join(f"({_ending_open(stems[place])})" for place in self._order)
         self._pattern = re.compile(rf"\b(?:{likely})\w{{0,{_LONGEST_ENDING}}}\b") if stems else None
 
-    def shares(self, text: str, starts: Sequence[int]) -> list[float]:
-        """Return the share of the question, 0–1, that each sentence has."""
-        found: list[set[int]] = [set() for _ in starts]
+    def found(self, text: str, starts: Sequence[int]) -> NDArray[np.bool_]:
+        """Return which sentence has which stem [sentences, stems]."""
+        found = np.zeros((len(starts), len(self._order)), dtype=np.bool_)
         if self._pattern is not None:
             for word in self._pattern.finditer(text.lower()):
-                found[bisect_right(starts, word.start()) - 1].add((word.lastindex or 1) - 1)
-        return [fsum(self._weights[place] for place in places) for places in found]
+                found[bisect_right(starts, word.start()) - 1, self._order[(word.lastindex or 1) - 1]] = True
+        return found
 
 
 def _ending_open(stem: str) -> str:
