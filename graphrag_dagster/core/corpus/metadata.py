@@ -43,12 +43,7 @@ def _rows(document_id: str, metadata: str) -> Iterator[dict[str, object]]:
             "document_id": document_id,
             "key": key,
             "position": places[key],
-            "type": value.type,
-            "text": value.text,
-            "number": value.number,
-            "boolean": value.boolean,
-            "date_start": value.period.start if value.period else None,
-            "date_end": value.period.end if value.period else None,
+            **value.columns(),
         }
         places[key] += 1
         if places.total() == _MOST_VALUES:

@@ -38,6 +38,17 @@ class Value:
             return "boolean"
         return "text" if self.period is None else "date"
 
+    def columns(self) -> dict[str, object]:
+        """Return the value as columns of ``corpus.document_metadata``."""
+        return {
+            "type": self.type,
+            "text": self.text,
+            "number": self.number,
+            "boolean": self.boolean,
+            "date_start": self.period.start if self.period else None,
+            "date_end": self.period.end if self.period else None,
+        }
+
 
 def value_of(written: object, *, month_first: bool = False) -> Value:
     """Return what a value reads as.

@@ -54,12 +54,7 @@ def _own_values(index: IndexSnapshot, column: str) -> pl.DataFrame:
             "document_id": document_id,
             "key": column,
             "position": 0,
-            "type": value.type,
-            "text": value.text,
-            "number": value.number,
-            "boolean": value.boolean,
-            "date_start": value.period.start if value.period else None,
-            "date_end": value.period.end if value.period else None,
+            **value.columns(),
         }
         for document_id, written in index.documents.select("document_id", column).iter_rows()
         if written
