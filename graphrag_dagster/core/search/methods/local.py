@@ -7,6 +7,7 @@ say already. What they leave over goes to further text units.
 
 from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 
 from graphrag_dagster.core.search.asked import Asked
 from graphrag_dagster.core.search.context.answer import Answer, Call, ContextUse
@@ -48,6 +49,8 @@ _AROUND = 12
 _PASSED = 5
 #: Stands for a row's number while tokens are counted; longer than any.
 _NUMBER = "0000"
+#: Rows whose sentences are kept, since the same rows stand around many questions.
+_CUT = 1_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,6 +148,7 @@ class _Builder:
         self._taken: set[str] = set()
         self._said: set[str] = set()
         self._sections: dict[ContextKind, list[LocalRow]] = {}
+        self._counted: dict[str, int] = {}
 
     def take_sources(self, ids: Sequence[str], room: int) -> None:
         """Take text units in, best first, while they fit into the room and what is left of the whole."""
@@ -206,8 +210,13 @@ class _Builder:
             unit = row.unit
         return replace(row, unit=unit)
 
-    def _tokens(self, row: LocalRow) -> int:
-        return self._count(f"\n{_rendered(_NUMBER, row)}")
+    def _tokens(self, row: LocalRow, number: int | None = None) -> int:
+        """Tokens of a row; no token reaches over its number's end."""
+        after = _after_number(row)
+        if after not in self._counted:
+            self._counted[after] = self._count(f"\n{_NUMBER}{after}")
+        whole = self._counted[after]
+        return whole if number is None else whole - self._count(_NUMBER) + self._count(str(number))
 
     def _tokens_of_header(self, kind: ContextKind) -> int:
         return self._count(f"-----{_HEADERS[kind]}\n\n")
@@ -228,18 +237,19 @@ class _Builder:
             lines = [f"-----{header}"]
             for row in sections.get(kind, ()):
                 unit = units.add(row.unit, row.record_id, row.provenance)
-                lines.append(_rendered(unit.id, row))
+                lines.append(f"{unit.id}{_after_number(row)}")
                 rows.append(unit)
-                tokens.append(self._count(f"\n{lines[-1]}"))
+                tokens.append(self._tokens(row, unit.id))
             if lines[1:]:
                 parts.append("\n".join(lines))
         return LocalContext(units, tuple(rows), "\n\n".join(parts), tuple(tokens))
 
 
-def _sentences(text: str) -> list[str]:
+@lru_cache(maxsize=_CUT)
+def _sentences(text: str) -> tuple[str, ...]:
     """The sentences of a text, each on one line; scraps are divided by semicolons."""
-    return [" ".join(text[span.start : span.end].split()).rstrip(";") for span in sentence_spans(text)]
+    return tuple(" ".join(text[span.start : span.end].split()).rstrip(";") for span in sentence_spans(text))
 
 
-def _rendered(number: int | str, row: LocalRow) -> str:
-    return as_row([number, *row.lead, row.unit.text])
+def _after_number(row: LocalRow) -> str:
+    return as_row(["", *row.lead, row.unit.text])
