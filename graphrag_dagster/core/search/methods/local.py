@@ -41,8 +41,10 @@ _HEADERS: Mapping[ContextKind, str] = {
     "relationship": "Relationships\nid|source|target|description",
     "claim": "Claims\nid|subject|claim",
 }
-#: Entities whose surroundings a local context is made of, and rows of a section, at most.
-_ENTITIES, _MOST_ROWS = 50, 200
+#: Entities whose surroundings a local context is made of, at most.
+ENTITIES = 50
+#: Rows of a section, at most.
+_MOST_ROWS = 200
 #: Entities whose relationships and claims are shown.
 _AROUND = 12
 #: Text units that may be passed over for not fitting, before the room counts as full.
@@ -63,8 +65,8 @@ class Ranked:
 
 def local(asked: Asked) -> Answer:
     """Answer a question from what the graph and the documents say around what it names."""
-    ranking, note = found(asked, with_history(asked))
-    made = replace(local_search(asked, _best(ranking)), linked=ranking.linked)
+    ranking, note = found(asked, with_history(asked), ENTITIES)
+    made = replace(local_search(asked, _ranked(ranking)), linked=ranking.linked)
     return telling_how(asked, made, note)
 
 
@@ -97,12 +99,12 @@ def local_search(asked: Asked, ranked: Ranked) -> Answer:
 
 def context_around(asked: Asked, question: str) -> LocalContext:
     """Return the rows for a question that helps with the one that is asked."""
-    ranking, _ = found(asked, with_history(asked, question))
-    return _context(asked, _best(ranking))
+    ranking, _ = found(asked, with_history(asked, question), ENTITIES)
+    return _context(asked, _ranked(ranking))
 
 
-def _best(ranking: LocalRanking) -> Ranked:
-    return Ranked(ranking.units.ids, ranking.entities.ids[:_ENTITIES])
+def _ranked(ranking: LocalRanking) -> Ranked:
+    return Ranked(ranking.units.ids, ranking.entities.ids)
 
 
 def _context(asked: Asked, ranked: Ranked) -> LocalContext:
@@ -210,13 +212,13 @@ class _Builder:
             unit = row.unit
         return replace(row, unit=unit)
 
-    def _tokens(self, row: LocalRow, number: int | None = None) -> int:
-        """Tokens of a row; no token reaches over its number's end."""
-        after = _after_number(row)
+    def _tokens(self, row: LocalRow) -> int:
+        return self._tokens_of(_after_number(row))
+
+    def _tokens_of(self, after: str) -> int:
         if after not in self._counted:
             self._counted[after] = self._count(f"\n{_NUMBER}{after}")
-        whole = self._counted[after]
-        return whole if number is None else whole - self._count(_NUMBER) + self._count(str(number))
+        return self._counted[after]
 
     def _tokens_of_header(self, kind: ContextKind) -> int:
         return self._count(f"-----{_HEADERS[kind]}\n\n")
@@ -233,13 +235,16 @@ class _Builder:
         }
         units = LocalUnits(self._index)
         parts, rows, tokens = [], [], []
+        longest = self._count(_NUMBER)
         for kind, header in _HEADERS.items():
             lines = [f"-----{header}"]
             for row in sections.get(kind, ()):
                 unit = units.add(row.unit, row.record_id, row.provenance)
-                lines.append(f"{unit.id}{_after_number(row)}")
+                after = _after_number(row)
+                lines.append(f"{unit.id}{after}")
                 rows.append(unit)
-                tokens.append(self._tokens(row, unit.id))
+                # A token of digits has nothing else in it.
+                tokens.append(self._tokens_of(after) - longest + self._count(str(unit.id)))
             if lines[1:]:
                 parts.append("\n".join(lines))
         return LocalContext(units, tuple(rows), "\n\n".join(parts), tuple(tokens))

@@ -24,10 +24,12 @@ def fused(
         length: how much the order by likeness counts, 0 to 1.
         prior: weight of every unit, by which its likeness is multiplied; None: all 1.
     """
+    by_following = 1 / (_SMOOTHING + np.arange(len(followed)))
+    if not length:
+        return followed, by_following
     weighed = likeness if prior is None else (likeness - likeness.min(initial=0.0)) * prior
     by_likeness = np.empty(len(likeness), dtype=np.int64)
     by_likeness[first_places(weighed)] = np.arange(len(likeness))
-    ranks = np.arange(len(followed))
-    scores = 1 / (_SMOOTHING + ranks) + length / (_SMOOTHING + by_likeness[followed])
+    scores = by_following + length / (_SMOOTHING + by_likeness[followed])
     order = first_places(scores)
     return followed[order], scores[order]
