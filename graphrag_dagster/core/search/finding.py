@@ -10,8 +10,7 @@ from graphrag_dagster.core.ranks import Scores, cosines
 from graphrag_dagster.core.search.asked import Asked, retriever_of
 from graphrag_dagster.core.search.context.answer import Answer
 from graphrag_dagster.core.search.context.index import IndexSnapshot
-from graphrag_dagster.core.search.reranking.port import Sought
-from graphrag_dagster.core.search.reranking.reordering import Reranked, reordered, told_of
+from graphrag_dagster.core.search.reranking.reordering import Reranked, reranked, told_of
 from graphrag_dagster.core.search.retrieval.linked import LinkedName
 from graphrag_dagster.core.search.retrieval.ranking import Mode, first_places
 from graphrag_dagster.core.search.retrieval.retriever import LocalRanking
@@ -37,7 +36,7 @@ def found(asked: Asked, sought: str) -> tuple[LocalRanking, str | None]:
     return asked.retriever.local(sought, vector, mode, prior=prior_of(asked)), note
 
 
-def reranked(asked: Asked, sought: str, unit_ids: Sequence[str]) -> tuple[Sequence[str], list[Reranked]]:
+def in_new_order(asked: Asked, sought: str, unit_ids: Sequence[str]) -> tuple[Sequence[str], list[Reranked]]:
     """Return text units, the first of them as the reranker orders them, and what it did; none: as they are.
 
     Args:
@@ -51,9 +50,7 @@ def reranked(asked: Asked, sought: str, unit_ids: Sequence[str]) -> tuple[Sequen
     reranker = asked.engines.reranker()
     if reranker is None or not unit_ids:
         return unit_ids, []
-    terms = asked.retriever.terms(sought)
-    wanted = Sought(sought, terms.stems, tuple(terms.weights.tolist()))
-    made, done = reordered(unit_ids, asked.retriever.text, wanted, reranker, asked.options.rerank_first)
+    made, done = reranked(unit_ids, sought, asked.retriever, reranker, asked.options.rerank_first)
     return made, [done]
 
 
@@ -63,9 +60,9 @@ def prior_of(asked: Asked) -> Scores | None:
     return favour.prior(asked.index.once(_documents_of_units)) if favour.clues else None
 
 
-def telling_how(asked: Asked, made: Answer, note: str | None, reranked: Iterable[Reranked] = ()) -> Answer:
+def telling_how(asked: Asked, made: Answer, note: str | None, moves: Iterable[Reranked] = ()) -> Answer:
     """Return an answer that tells how its text units were found: what the question favoured, what moved."""
-    favour, done = asked.favour, tuple(reranked)
+    favour, done = asked.favour, tuple(moves)
     why = "; ".join(filter(None, (note, favour.told, told_of(done))))
     return replace(made, why=why or None, favoured=favour.all, reranked=done)
 

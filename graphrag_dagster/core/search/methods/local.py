@@ -23,7 +23,7 @@ from graphrag_dagster.core.search.context.local_rows import (
 from graphrag_dagster.core.search.context.local_units import LocalContext, LocalUnits
 from graphrag_dagster.core.search.context.passages_taken import PassagesTaken
 from graphrag_dagster.core.search.context.question import REFUSAL
-from graphrag_dagster.core.search.finding import found, reranked, telling_how, with_history
+from graphrag_dagster.core.search.finding import found, in_new_order, telling_how, with_history
 from graphrag_dagster.core.search.methods.global_search import sources_of
 from graphrag_dagster.core.search.methods.map_reduce import finished
 from graphrag_dagster.core.search.options import Shares
@@ -104,7 +104,7 @@ def context_around(asked: Asked, question: str) -> tuple[LocalContext, list[Rera
 
 
 def _best(asked: Asked, sought: str, ranking: LocalRanking) -> tuple[Ranked, list[Reranked]]:
-    units, done = reranked(asked, sought, ranking.units.ids)
+    units, done = in_new_order(asked, sought, ranking.units.ids)
     return Ranked(units, ranking.entities.ids[:_ENTITIES]), done
 
 

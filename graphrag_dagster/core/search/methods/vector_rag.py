@@ -7,9 +7,9 @@ from graphrag_dagster.core.search.asked import Asked
 from graphrag_dagster.core.search.context.answer import Answer
 from graphrag_dagster.core.search.context.chunks import first_that_fit
 from graphrag_dagster.core.search.finding import (
+    in_new_order,
     prior_of,
     question_vector,
-    reranked,
     telling_how,
     with_history,
 )
@@ -22,7 +22,7 @@ def basic(asked: Asked) -> Answer:
     sought = with_history(asked)
     vector, mode, note = question_vector(asked, sought, asked.options.retrieval)
     ranking = asked.retriever.units(sought, vector, mode, prior=prior_of(asked))
-    best, done = reranked(asked, sought, ranking.ids)
+    best, done = in_new_order(asked, sought, ranking.ids)
     return telling_how(asked, vector_rag(asked, best), note, done)
 
 

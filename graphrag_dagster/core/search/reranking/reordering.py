@@ -9,6 +9,7 @@ from graphrag_dagster.core.ranks import Scores, comparable
 from graphrag_dagster.core.search.reranking.port import Reranker, Sought
 from graphrag_dagster.core.search.retrieval.lists import Places
 from graphrag_dagster.core.search.retrieval.ranking import first_places
+from graphrag_dagster.core.search.retrieval.retriever import Retriever
 from graphrag_dagster.core.wording import counted
 from graphrag_dagster.errors import EngineError
 
@@ -40,6 +41,15 @@ class Reranked:
     reranker: str
     units: int
     moved: tuple[Moved, ...] = ()
+
+
+def reranked(
+    found: Sequence[str], question: str, retriever: Retriever, reranker: Reranker, first: int
+) -> tuple[list[str], Reranked]:
+    """Return the text units that a retriever found by a question as :func:`reordered` does."""
+    terms = retriever.terms(question)
+    sought = Sought(question, terms.stems, tuple(terms.weights.tolist()))
+    return reordered(found, retriever.text, sought, reranker, first)
 
 
 def reordered(
