@@ -1,11 +1,21 @@
-from collections.abc import Callable
+import json
+from collections.abc import Callable, Sequence
+from io import StringIO
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from pydantic import ValidationError
+from rich.console import Console
 
 from graphrag_dagster import Index
+from graphrag_dagster.assets.evaluating.answers import options_hash
+from graphrag_dagster.cli.commands.asking import answer_tree
+from graphrag_dagster.core.ranks import Scores
+from graphrag_dagster.core.search.reranking.cross_encoder import shared_cross_encoder
+from graphrag_dagster.core.search.reranking.port import Sought
+from graphrag_dagster.engines.session import Session
 from graphrag_dagster.operations.asking.index import options_of
 from graphrag_dagster.resources.reply_memory import ReplyMemory
 from graphrag_dagster.settings import CorpusSettings
@@ -15,6 +25,24 @@ QUESTION = "Who led the Dockers Union?"
 RERANKED = ("basic", "local", "drift", "auto")
 
 Opened = Callable[..., Index]
+
+
+class Reversing:
+    """The engines of a session, with a reranker that prefers what comes last."""
+
+    name = "reversing"
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+
+    def reranker(self) -> "Reversing":
+        return self
+
+    def scores(self, sought: Sought, texts: Sequence[str]) -> Scores:
+        return np.arange(len(texts), dtype=np.float64)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._session, name)
 
 
 @pytest.fixture
@@ -47,16 +75,20 @@ def test_an_answer_tells_who_reranked_and_what_moved(opened: Opened, method: str
     assert (again.text, again.reranked) == (made.text, made.reranked)
 
 
-def test_the_order_of_the_context_is_the_one_that_is_told(opened: Opened) -> None:
-    plain = opened(retrieval="lexical").ask(QUESTION, method="basic")
-    made = opened(retrieval="lexical", reranker="lexical", rerank_first=2).ask(QUESTION, method="basic")
+def test_the_order_of_the_context_is_the_one_that_is_told(index: Index) -> None:
+    plain = index.ask(QUESTION, method="basic")
+    made = index.searcher.answer(QUESTION, Reversing(index._session()), method="basic")
     before = [use.record_id for use in plain.context]
     after = [use.record_id for use in made.context]
     [done] = made.reranked
     assert sorted(after) == sorted(before)
-    assert after[2:] == before[2:]
+    assert done.moved
     for move in done.moved:
         assert before[move.before - 1] == after[move.after - 1] == move.text_unit_id
+    assert len(done.moved) == sum(one != other for one, other in zip(before, after, strict=True))
+    assert f"reranked by reversing: {len(done.moved)} of the first {done.units} text units" in (
+        made.why or ""
+    )
 
 
 @pytest.mark.parametrize("method", ["SS", "C1", "TS", "global"])
@@ -68,6 +100,45 @@ def test_the_command_line_tells_it(coast: Path, run: Run) -> None:
     (coast / "corpus.yaml").write_text("search: {reranker: lexical, method: basic}\n", encoding="utf-8")
     code, out, _ = run("ask", "coast", QUESTION)
     assert (code, "reranked by lexical: " in out) == (0, True)
+
+
+def test_trace_shows_the_ranks_before_and_after(index: Index) -> None:
+    made = index.searcher.answer(QUESTION, Reversing(index._session()), method="basic")
+    console = Console(width=200, record=True, file=StringIO())
+    console.print(answer_tree(made))
+    shown = console.export_text()
+    assert "reranked by reversing for “Who led the Dockers Union?”" in shown
+    first = made.reranked[0].moved[0]
+    assert f"{first.before} → {first.after} “" in shown
+
+
+def test_answers_are_not_those_of_another_reranker(opened: Opened, tmp_path: Path) -> None:
+    def options(**search: Any) -> str:
+        return options_hash(opened(**search)._session())
+
+    hashes = [options(), options(reranker="lexical"), options(reranker="lexical", rerank_first=9)]
+    for name, weights in (("a", b"1"), ("a", b"2"), ("b", b"2")):
+        (folder := tmp_path / name).mkdir(exist_ok=True)
+        (folder / "model.safetensors").write_bytes(weights)
+        # Another process reads the weights anew.
+        shared_cross_encoder.cache_clear()
+        hashes.append(options(reranker="cross-encoder", reranker_model=str(folder)))
+    assert len(set(hashes)) == len(hashes)
+    assert options(reranker="lexical") == hashes[1]
+
+
+def test_doctor_tells_whether_the_reranker_works(coast: Path, run: Run) -> None:
+    (coast / "corpus.yaml").write_text("search: {reranker: lexical}\n", encoding="utf-8")
+    code, out, _ = run("doctor", "coast")
+    assert (code, "lexical: a score for each text" in out, "ready" in out) == (0, True, True)
+    settings = f"search: {{reranker: cross-encoder, reranker_model: {coast}}}\n"
+    (coast / "corpus.yaml").write_text(settings, encoding="utf-8")
+    code, out, _ = run("doctor", "coast", "--json")
+    told = json.loads(out)
+    assert (code, told["verdict"]) == (1, "hopeless")
+    [finding] = told["findings"]
+    assert (finding["probe"], finding["verdict"]) == ("reranker", "fails")
+    assert "search.reranker" in finding["found"]
 
 
 @pytest.mark.parametrize(
