@@ -5,10 +5,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from graphrag_dagster import Index
 from graphrag_dagster.core.search.reranking.cross_encoder import CrossEncoderReranker
 from graphrag_dagster.core.search.reranking.port import Sought
 from graphrag_dagster.core.search.reranking.windows import windows
 from graphrag_dagster.errors import EngineError
+from support.commands import Run
 from support.cross_encoders import WORDS, saved_model
 
 INSTALLED = bool(importlib.util.find_spec("sentence_transformers"))
@@ -105,3 +107,16 @@ def test_a_missing_extra_says_which_setting_needs_it() -> None:
         reranker.scores(sought(), [WORDS])
     with pytest.raises(EngineError, match=told):
         assert reranker.name
+
+
+@needs_extra
+def test_an_answer_is_reranked_by_the_model_that_the_settings_name(
+    folder: Path, coast: Path, run: Run
+) -> None:
+    told = f"search: {{reranker: cross-encoder, reranker_model: {folder}, method: local}}\n"
+    (coast / "corpus.yaml").write_text(told, encoding="utf-8")
+    [done] = Index.open("coast").ask("Who led the Dockers Union?").reranked
+    assert done.reranker == CrossEncoderReranker(str(folder)).name
+    assert done.units > 1
+    code, out, _ = run("doctor", "coast")
+    assert (code, f"{folder.name}@" in out) == (0, True)
