@@ -109,7 +109,7 @@ _SIZES = "graphrag_dagster.core.search.methods.sizes"
 _FORM = ("engine", "context_tokens", "response_type", "general_knowledge")
 _MAPPED = (*_FORM, "unit")
 _OVERVIEW = (*_MAPPED, "seed")
-_FOUND = ("retrieval", "soft_filters")
+_FOUND = ("retrieval", "soft_filters", "reranker", "reranker_model", "rerank_first")
 _LOCAL = (*_FOUND, "shares")
 
 

@@ -160,7 +160,7 @@ def test_each_sentence_has_its_share_of_the_question():
     text = "Mr. Vask is happy. The harbours froze!\nNobody hired him."
     assert sentences(text) == ["Mr. ", "Vask is happy. ", "The harbours froze!\n", "Nobody hired him."]
     index, words = LexicalIndex([text]), sentence_words(text)
-    stems = index.terms_of(index.stems("happiness of a harbour, hiring")).stems
+    stems = index.terms("happiness of a harbour, hiring").stems
     assert stems == ("happi", "harbour", "hire")
     assert TermFinder(stems).found(words).tolist() == [
         [False] * 3, [True, False, False], [False, True, False], [False, False, True],
@@ -211,11 +211,11 @@ def test_another_may_take_questions_apart():
 
 def test_words_of_a_question_with_the_texts_that_have_them():
     index = LexicalIndex(["red fox", "red hen", "wolf"])
-    terms = index.terms_of(index.stems("Red hens, red zebra"))
+    terms = index.terms("Red hens, red zebra")
     assert terms.stems == ("red", "hen", "zebra")
     assert terms.present().tolist() == [[True, True, False], [False, True, False], [False] * 3]
     assert terms.sums(np.array([True, True, True])) == pytest.approx(index.scores("red hens zebra"))
-    assert LexicalIndex([]).terms_of(["red"]).present().shape == (1, 0)
+    assert LexicalIndex([]).terms("red").present().shape == (1, 0)
 
 
 def test_a_film_leads_to_its_director_without_titles_or_relationships():

@@ -7,12 +7,12 @@ from dagster import AssetExecutionContext, Output
 
 from graphrag_dagster.assets.indexing.publishing import published_snapshot
 from graphrag_dagster.core.ids import stable_id
+from graphrag_dagster.engines.session import Session
 from graphrag_dagster.orchestration.code_versions.versions import code_version
 from graphrag_dagster.orchestration.declare import counts, ins_of, output, table_assets
 from graphrag_dagster.resources.corpora import CorpusStore
 from graphrag_dagster.resources.language import Language
 from graphrag_dagster.resources.warehouse import Warehouse
-from graphrag_dagster.settings import CorpusSettings
 from graphrag_dagster.tables import (
     ANSWER_CITATIONS,
     ANSWER_CONTEXTS,
@@ -58,7 +58,7 @@ def answers(
     index = Index.open(corpus, corpora=corpora, warehouse=warehouse)
     session = language.session(context, "answers")
     known = {table: warehouse.read_if_present(table, corpus) for table in _TABLES}
-    made = answer_list(questions, known, index, session, options_hash(session.settings))
+    made = answer_list(questions, known, index, session, options_hash(session))
     for table, frame in made.frames.items():
         shown = {}
         if table is ANSWERS:
@@ -75,14 +75,15 @@ def answers(
         yield output(table, frame, **shown)
 
 
-def options_hash(settings: CorpusSettings) -> str:
-    """Hash of the settings that decide an answer."""
+def options_hash(session: Session) -> str:
+    """Hash of the settings that decide an answer, and of the reranker's model that they name."""
+    settings, reranker = session.settings, session.reranker()
     told = settings.model_dump_json(include={"engine", "search", "embeddings", "text_units"})
     # The judge rates reports for dynamic search; other tasks have no part in answers.
     models = [
         settings.model.for_role(task).model_dump_json(include=_DECIDING) for task in ("answer", "judge")
     ]
-    return stable_id("options", told, *models, options_code())
+    return stable_id("options", told, *models, reranker.name if reranker else "", options_code())
 
 
 def options_code() -> str:

@@ -24,10 +24,11 @@ from graphrag_dagster.core.search.context.local_rows import (
 from graphrag_dagster.core.search.context.local_units import LocalContext, LocalUnits
 from graphrag_dagster.core.search.context.passages_taken import PassagesTaken
 from graphrag_dagster.core.search.context.question import REFUSAL
-from graphrag_dagster.core.search.finding import found, telling_how, with_history
+from graphrag_dagster.core.search.finding import found, in_new_order, telling_how, with_history
 from graphrag_dagster.core.search.methods.global_search import sources_of
 from graphrag_dagster.core.search.methods.map_reduce import finished
 from graphrag_dagster.core.search.options import Shares
+from graphrag_dagster.core.search.reranking.reordering import Reranked
 from graphrag_dagster.core.search.retrieval.retriever import LocalRanking
 from graphrag_dagster.core.text.citations import ContextKind
 from graphrag_dagster.core.text.sentences import sentence_spans
@@ -65,9 +66,11 @@ class Ranked:
 
 def local(asked: Asked) -> Answer:
     """Answer a question from what the graph and the documents say around what it names."""
-    ranking, note = found(asked, with_history(asked), ENTITIES)
-    made = replace(local_search(asked, _ranked(ranking)), linked=ranking.linked)
-    return telling_how(asked, made, note)
+    sought = with_history(asked)
+    ranking, note = found(asked, sought, ENTITIES)
+    ranked, done = _best(asked, sought, ranking)
+    made = replace(local_search(asked, ranked), linked=ranking.linked)
+    return telling_how(asked, made, note, done)
 
 
 def local_search(asked: Asked, ranked: Ranked) -> Answer:
@@ -97,14 +100,17 @@ def local_search(asked: Asked, ranked: Ranked) -> Answer:
     return finished(answer, final, context.units, {row.id for row in context.rows}, asked.supporting)
 
 
-def context_around(asked: Asked, question: str) -> LocalContext:
-    """Return the rows for a question that helps with the one that is asked."""
-    ranking, _ = found(asked, with_history(asked, question), ENTITIES)
-    return _context(asked, _ranked(ranking))
+def context_around(asked: Asked, question: str) -> tuple[LocalContext, list[Reranked]]:
+    """Return the rows for a question that helps with the one that is asked, and how they were reranked."""
+    sought = with_history(asked, question)
+    ranking, _ = found(asked, sought, ENTITIES)
+    ranked, done = _best(asked, sought, ranking)
+    return _context(asked, ranked), done
 
 
-def _ranked(ranking: LocalRanking) -> Ranked:
-    return Ranked(ranking.units.ids, ranking.entities.ids)
+def _best(asked: Asked, sought: str, ranking: LocalRanking) -> tuple[Ranked, list[Reranked]]:
+    units, done = in_new_order(asked, sought, ranking.units.ids)
+    return Ranked(units, ranking.entities.ids), done
 
 
 def _context(asked: Asked, ranked: Ranked) -> LocalContext:

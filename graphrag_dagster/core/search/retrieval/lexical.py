@@ -62,6 +62,10 @@ class LexicalIndex:
             return np.zeros(len(self._texts), dtype=np.float64)
         return np.asarray(self._index.get_scores(known), dtype=np.float64)
 
+    def terms(self, question: str) -> "Terms":
+        """Return the question's words, each once, with the texts that have them."""
+        return self.terms_of(self.stems(question))
+
     def terms_of(self, stems: Sequence[str]) -> "Terms":
         """Return the stems of a question, each once, with the texts that have them."""
         stems = list(dict.fromkeys(stems))

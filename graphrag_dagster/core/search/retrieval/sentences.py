@@ -25,14 +25,18 @@ class SentenceWords:
     sentences: int
 
 
+def sentence_starts(text: str) -> list[int]:
+    """Return where the sentences of a text begin, by its full stops and line breaks."""
+    return [0, *(between.end() for between in _BETWEEN.finditer(text))]
+
+
 def sentences(text: str) -> list[str]:
-    """Return a text sentence by sentence, cut behind its full stops and line breaks, with nothing left out.
+    """Return a text sentence by sentence, with nothing left out.
 
     >>> sentences("One of 2. Then \\nthree")
     ['One of 2. ', 'Then \\n', 'three']
     """
-    cuts = [0, *(between.end() for between in _BETWEEN.finditer(text)), len(text)]
-    return [text[start:end] for start, end in pairwise(cuts)]
+    return [text[start:end] for start, end in pairwise([*sentence_starts(text), len(text)])]
 
 
 def sentence_words(text: str) -> SentenceWords:
