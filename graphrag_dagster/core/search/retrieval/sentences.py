@@ -41,9 +41,15 @@ def sentences(text: str) -> list[str]:
 
 def sentence_words(text: str) -> SentenceWords:
     """Return the words of the :func:`sentences` of a text."""
-    found = [set(_WORD.findall(one.lower())) for one in sentences(text)]
-    pairs = sorted((intern(word), at) for at, words in enumerate(found) for word in words)
-    return SentenceWords(tuple(word for word, _ in pairs), tuple(at for _, at in pairs), len(found))
+    words: list[str] = []
+    at: list[int] = []
+    whole = sentences(text)
+    for place, one in enumerate(whole):
+        found = set(_WORD.findall(one.lower()))
+        words += map(intern, found)
+        at += [place] * len(found)
+    order = sorted(range(len(words)), key=words.__getitem__)
+    return SentenceWords(tuple([words[i] for i in order]), tuple([at[i] for i in order]), len(whole))
 
 
 class TermFinder:
