@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, ValidationError, model_validator
 
-from graphrag_dagster.catalogue.engines import CROSS_ENCODER, NO_RERANKER
+from graphrag_dagster.catalogue.engines import CROSS_ENCODER, LEXICAL
 from graphrag_dagster.catalogue.registry import (
     embedders,
     engines,
@@ -276,10 +276,10 @@ class SearchSettings(Section):
         description=f"how {deciding('retrieval')} find text units; {BASELINE} is vectors only",
     )
     reranker: Annotated[str, Choice(rerankers)] = Field(
-        NO_RERANKER,
+        LEXICAL,
         description=f"{deciding('reranker')}: who puts the first text units found into another order: "
-        "nobody; words (the share of the question's that two neighbouring sentences hold); or a "
-        "cross-encoder on this machine (extra sentence-transformers)",
+        "nobody; words (which sentences of a long document answer; not for basic); or a cross-encoder on "
+        "this machine (extra sentence-transformers)",
     )
     reranker_model: str | None = Field(
         None,

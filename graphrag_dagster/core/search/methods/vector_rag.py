@@ -22,7 +22,7 @@ def basic(asked: Asked) -> Answer:
     sought = with_history(asked)
     vector, mode, note = question_vector(asked, sought, asked.options.retrieval)
     ranking = asked.retriever.units(sought, vector, mode, prior=prior_of(asked))
-    best, done = in_new_order(asked, sought, ranking.ids)
+    best, done = in_new_order(asked, sought, ranking.ids, followed=False)
     return telling_how(asked, vector_rag(asked, best), note, done)
 
 

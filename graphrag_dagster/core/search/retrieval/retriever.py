@@ -13,8 +13,7 @@ from graphrag_dagster.core.ranks import Scores
 from graphrag_dagster.core.search.retrieval.asking import read_question
 from graphrag_dagster.core.search.retrieval.decomposition import Clauses, Decomposer
 from graphrag_dagster.core.search.retrieval.following import SHIPPED, Following
-from graphrag_dagster.core.search.retrieval.fusion import fused
-from graphrag_dagster.core.search.retrieval.lexical import Terms
+from graphrag_dagster.core.search.retrieval.fusion import fused, with_neighbours
 from graphrag_dagster.core.search.retrieval.linked import LinkedName
 from graphrag_dagster.core.search.retrieval.linking import Link, Links, NameLinker
 from graphrag_dagster.core.search.retrieval.names import NameGraph, name_graph
@@ -24,6 +23,7 @@ from graphrag_dagster.core.search.retrieval.ranking import Mode, Ranking, TextRa
 from graphrag_dagster.core.search.retrieval.reaching import Reaching
 from graphrag_dagster.core.search.retrieval.vectors import rows_of
 from graphrag_dagster.core.search.retrieval.words import WordRarity
+from graphrag_dagster.core.text.questions import asks_what_was_said
 
 _STEPS = 8
 _IN_A_UNIT = 0.7
@@ -86,10 +86,6 @@ class Retriever:
         """Return the text of a unit below the title of its document, as it is searched."""
         return self._texts[self._places[unit_id]]
 
-    def terms(self, question: str) -> Terms:
-        """Return the question's words with the text units that have them."""
-        return self._unit_ranker.lexical.terms(question)
-
     def units(
         self,
         question: str,
@@ -137,7 +133,9 @@ class Retriever:
         following = self.following(question, question_vector, mode, links, prior)
         followed, _ = following.ranked(_STEPS)
         likeness = self._unit_ranker.scores(question, question_vector, mode)
-        order, scores = fused(followed, likeness, self._length, prior)
+        if asks_what_was_said(question):
+            likeness = with_neighbours(likeness, self._documents)
+        order, scores = fused(followed, likeness, self.length, prior)
         ids = self._entity_ids
         names = self._name_scores(following, links)[: len(ids)]
         by_text = _share(self._entity_ranker.scores(question, question_vector, mode))
@@ -261,7 +259,12 @@ class Retriever:
         return WordRarity(self._texts)
 
     @cached_property
-    def _length(self) -> float:
+    def _documents(self) -> NDArray[np.int64]:
+        """A number for the document of each unit."""
+        return self._units["document_id"].rank("dense").cast(pl.Int64).to_numpy()
+
+    @cached_property
+    def length(self) -> float:
         """How little of its document a unit is, 0 (all of it) to 1, on average."""
         return 1 - self._units["document_id"].n_unique() / max(len(self._units), 1)
 
