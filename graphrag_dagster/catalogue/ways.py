@@ -135,8 +135,9 @@ WAYS = (
         "graphrag_dagster.core.search.choosing:answer",
         f"{_SIZES}:chosen",
         brief="chosen by the question",
+        tasks=("router", "answerer"),
         tables=(*_SURROUNDINGS, *_LEVELS),
-        options=(*_OVERVIEW, "level", *_LOCAL),
+        options=("routing", *_OVERVIEW, "level", *_LOCAL, "sql"),
         with_level=GLOBAL,
     ),
     Way(

@@ -234,6 +234,7 @@ def options_of(settings: CorpusSettings) -> SearchOptions:
     """Return the settings of a corpus's search as its options."""
     own = settings.search
     return SearchOptions(
+        routing=own.routing,
         context_tokens=own.context_tokens,
         seed=own.seed,
         level=own.level,
