@@ -150,6 +150,10 @@ class Filters:
         return {name: value for name, value in asdict(self).items() if value not in ((), None)}
 
 
+#: No filter: every document.
+ALL = Filters()
+
+
 def _period(which: str, text: str | None) -> Period | None:
     if text is None:
         return None
