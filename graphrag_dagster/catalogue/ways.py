@@ -106,11 +106,10 @@ class Way:
 _METHODS = "graphrag_dagster.core.search.methods"
 _SIZES = "graphrag_dagster.core.search.methods.sizes"
 
-_FORM = ("engine", "context_tokens", "response_type", "general_knowledge")
+_FORM = ("engine", "context_tokens", "response_type", "general_knowledge", "soft_filters")
 _MAPPED = (*_FORM, "unit")
 _OVERVIEW = (*_MAPPED, "seed")
-_FOUND = ("retrieval", "soft_filters")
-_LOCAL = (*_FOUND, "shares")
+_LOCAL = ("retrieval", "shares")
 
 
 def at_level(level: int) -> Way:
@@ -187,7 +186,7 @@ WAYS = (
         f"{_SIZES}:one_call",
         brief="passages found by words and vectors",
         tables=(*_TEXT_UNITS, *_UNIT_VECTORS),
-        options=(*_MAPPED, *_FOUND),
+        options=(*_MAPPED, "retrieval"),
         uses_graph=False,
     ),
     Way(

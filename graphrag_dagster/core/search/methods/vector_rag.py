@@ -6,7 +6,13 @@ from dataclasses import replace
 from graphrag_dagster.core.search.asked import Asked
 from graphrag_dagster.core.search.context.answer import Answer
 from graphrag_dagster.core.search.context.chunks import first_that_fit
-from graphrag_dagster.core.search.finding import prior_of, question_vector, telling_how, with_history
+from graphrag_dagster.core.search.finding import (
+    favouring_none,
+    prior_of,
+    question_vector,
+    telling_how,
+    with_history,
+)
 from graphrag_dagster.core.search.methods.global_search import sources_of
 from graphrag_dagster.core.search.methods.map_reduce import map_reduce
 
@@ -25,7 +31,8 @@ def nearest(asked: Asked) -> Answer:
         QuestionError: the vectors cannot be used.
     """
     vector, mode, note = question_vector(asked, asked.question, "vector")
-    return replace(vector_rag(asked, asked.retriever.units(asked.question, vector, mode).ids), why=note)
+    made = vector_rag(asked, asked.retriever.units(asked.question, vector, mode).ids)
+    return favouring_none(asked, replace(made, why=note), "vectors alone choose the text units")
 
 
 def vector_rag(asked: Asked, ranked: Sequence[str]) -> Answer:
