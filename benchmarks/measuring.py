@@ -3,6 +3,7 @@
 A *stretch* is characters of a document: path, first and one past the last.
 """
 
+import argparse
 import csv
 import os
 import time
@@ -14,12 +15,15 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from graphrag_dagster import Index
+from graphrag_dagster.catalogue.engines import NO_RERANKER
+from graphrag_dagster.catalogue.registry import rerankers
 from graphrag_dagster.cli.output.running import run_job
 from graphrag_dagster.core.evaluation.inference.bootstrap import mean_interval
 from graphrag_dagster.core.language.tasks import ContextUnit
 from graphrag_dagster.core.search.context.answer import Answer
 from graphrag_dagster.core.search.context.chunks import row
 from graphrag_dagster.core.search.filters import ALL, Filters
+from graphrag_dagster.core.search.options import SearchOptions
 from graphrag_dagster.core.search.searcher import Searcher
 from graphrag_dagster.core.text.evidence import Words
 from graphrag_dagster.engines.session import Session
@@ -28,6 +32,7 @@ from graphrag_dagster.model_calls.memory.replies import User
 from graphrag_dagster.resources.corpora import CorpusStore
 from graphrag_dagster.resources.language import Language
 from graphrag_dagster.resources.reply_memory import ReplyMemory
+from graphrag_dagster.settings import CorpusSettings
 
 DATA = Path(__file__).parents[2] / "shared" / "data"
 #: Statements of an answer that are read as what it says first.
@@ -85,10 +90,19 @@ class Corpus:
         name: of the corpus.
         documents: text by file name.
         settings: content of ``corpus.yaml``.
+        search: settings of the search that differ from those, by their names.
     """
 
-    def __init__(self, home: Path, name: str, documents: Mapping[str, str], settings: str = "") -> None:
+    def __init__(
+        self,
+        home: Path,
+        name: str,
+        documents: Mapping[str, str],
+        settings: str = "",
+        search: Mapping[str, Any] | None = None,
+    ) -> None:
         self.name = name
+        self._search = search or {}
         for variable in ("GRAPHRAG_DAGSTER_CORPORA", "GRAPHRAG_DAGSTER_WAREHOUSE", "OPENAI_BASE_URL"):
             os.environ.pop(variable, None)
         home = home.resolve()
@@ -139,14 +153,13 @@ class Corpus:
 
     def _searcher(self, way: Way, options: Mapping[str, Any]) -> Searcher:
         own = self.index.searcher
-        return own.with_options(replace(own.options, **{**way.options, **options}))
+        first = {name: value for name, value in self._search.items() if name == "rerank_first"}
+        return own.with_options(replace(own.options, **{**first, **way.options, **options}))
 
     @cached_property
     def _session(self) -> Session:
-        corpora = CorpusStore()
-        user = User(self.name, "ask", str(uuid.uuid4()))
-        language = Language(memory=ReplyMemory(), corpora=corpora)
-        return language.session_of(corpora.settings(self.name), user)
+        settings = CorpusStore().settings(self.name)
+        return session_of(self.name, with_search(settings, self._search))
 
     def texts(self, shown: Iterable[Shown], budget: int) -> list[Stretch]:
         """Return the documents' characters that stand in the first so many characters of what was shown.
@@ -212,6 +225,30 @@ class Corpus:
 
 class _SeenEnough(Exception):
     """The context is known, and no answer is wanted."""
+
+
+def with_search(settings: CorpusSettings, search: Mapping[str, Any]) -> CorpusSettings:
+    """Return settings with other ones of the search, checked."""
+    told = settings.model_dump()
+    return CorpusSettings.model_validate({**told, "search": {**told["search"], **search}})
+
+
+def session_of(name: str, settings: CorpusSettings) -> Session:
+    """Return the engines of a corpus."""
+    user = User(name, "ask", str(uuid.uuid4()))
+    return Language(memory=ReplyMemory(), corpora=CorpusStore()).session_of(settings, user)
+
+
+def add_reranker(parser: argparse.ArgumentParser) -> None:
+    """Add the options that name a reranker."""
+    parser.add_argument("--reranker", choices=list(rerankers()), default=NO_RERANKER)
+    parser.add_argument("--reranker-model", metavar="FOLDER_OR_NAME")
+    parser.add_argument("--rerank-first", type=int, default=SearchOptions().rerank_first)
+
+
+def reranking(given: argparse.Namespace) -> dict[str, Any]:
+    """Return the settings of the search that the options stand for."""
+    return {name: getattr(given, name) for name in ("reranker", "reranker_model", "rerank_first")}
 
 
 class _Watched:

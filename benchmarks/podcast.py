@@ -1,13 +1,15 @@
 """Does an answer say what was asked? Questions about a podcast, with the sentences that answer them.
 
     python benchmarks/podcast.py [--half tune|report] [--home FOLDER] [--ways NAME …] [--failures N]
+        [--reranker NAME]
 
 60 episodes, each a document, are indexed without a model, and the 60 questions of ``podcast_questions.yaml``
 are asked in every way of answering. Two shares are printed for each way and kind of question, with 95 %
 bootstrap intervals over the questions: *said* of those where the first three statements of the answer cite at
 least half of the characters of a gold sentence, and *shown* of those where the context holds as much, be it
 as text or as a sentence that a report rests on. With --home the index is kept in the folder and used again;
---failures prints so many questions of each way that were not answered.
+--failures prints so many questions of each way that were not answered; --reranker asks with a reranker, whose
+model --reranker-model names.
 """
 
 import argparse
@@ -18,7 +20,19 @@ from pathlib import Path
 from statistics import mean
 
 from episodes import PodcastQuestion, episodes, podcast_questions
-from measuring import BASIC, Asked, Corpus, Stretch, Way, cited, holds_any, interval, table
+from measuring import (
+    BASIC,
+    Asked,
+    Corpus,
+    Stretch,
+    Way,
+    add_reranker,
+    cited,
+    holds_any,
+    interval,
+    reranking,
+    table,
+)
 
 from graphrag_dagster.catalogue.registry import ways
 
@@ -90,11 +104,12 @@ def main() -> None:
     parser.add_argument("--home", type=Path)
     parser.add_argument("--ways", nargs="*", metavar="NAME")
     parser.add_argument("--failures", type=int, default=0)
+    add_reranker(parser)
     given = parser.parse_args()
     halves = given.half or HALVES
     questions = [one for one in podcast_questions() if one.half in halves]
     with tempfile.TemporaryDirectory() as made:
-        corpus = Corpus(given.home or Path(made), "podcast", episodes())
+        corpus = Corpus(given.home or Path(made), "podcast", episodes(), search=reranking(given))
         outcomes: dict[str, list[Outcome]] = {}
         for way in every_way():
             if given.ways and way.name not in given.ways:

@@ -1,6 +1,7 @@
 """Does retrieval find the passages that answer multi-hop questions? Beside the recorded results of others.
 
     python benchmarks/retrieval.py [hotpotqa] [musique] [2wiki] [--titled] [--untitled] [--home FOLDER]
+        [--reranker NAME]
 
 Indexes a file of passages with the Dagster job, each passage a text unit, without a model, and asks its
 questions, drawn by a fixed seed into a half for tuning and one for reporting. Prints recall at 2, 5 and 8,
@@ -14,7 +15,8 @@ hotpotqa, musique: 100 questions each over 994 and 1,890 passages. 2wiki: 101 qu
 over 6,119 passages, beside the passages that fast-graphrag, nano-graphrag, LightRAG and OpenAI's vectors
 gave, as fast-graphrag's authors recorded them.
 
-With --home the indexes are kept in the folder and used again.
+With --home the indexes are kept in the folder and used again. With --reranker hybrid and local retrieval are
+measured reranked, too; --reranker-model names its model, --rerank-first how many passages it looks at.
 """
 
 import argparse
@@ -26,8 +28,10 @@ import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+from measuring import add_reranker, reranking, session_of, with_search
 
 DATA = Path(__file__).parents[2] / "shared" / "data"
 PASSAGES = DATA / "hipporag"
@@ -42,6 +46,10 @@ PEERS = {
     "nano-graphrag, local": "nano/2wikimultihopqa_101_local.json",
     "fast-graphrag": "graph/2wikimultihopqa_101.json",
 }
+
+
+#: Gives the ids of the passages found by the question at a place.
+Retrieve = Callable[[int], Sequence[str]]
 
 
 @dataclass(frozen=True)
@@ -177,20 +185,41 @@ def ranks_of(gold: Iterable[object], found: Sequence[object]) -> list[int | None
     return [found.index(one) if one in found else None for one in gold]
 
 
-def measure(name: str, home: Path, *, titled: bool) -> None:
+def reranked_ways(
+    ways: dict[str, Retrieve], asked: list[Question], retriever: Any, search: dict[str, Any]
+) -> dict[str, Retrieve]:
+    """The ways by a reranker; what it may look at is retrieved first."""
+    from graphrag_dagster.core.search.reranking.reordering import reranked
+    from graphrag_dagster.settings import CorpusSettings
+
+    reranker = session_of("measured", with_search(CorpusSettings(), search)).reranker()
+    first = search["rerank_first"]
+    return {
+        f"{way}, {reranker.name}": lambda i, retrieve=retrieve: reranked(
+            retrieve(i), asked[i].text, retriever, reranker, first
+        )[0]
+        for way, retrieve in ways.items()
+        if reranker
+    }
+
+
+def measure(name: str, home: Path, search: dict[str, Any], *, titled: bool) -> None:
     from graphrag_dagster.core.language.embedders import StaticEmbedder
 
     index(name, home, titled=titled)
     asked, measured = questions(name), Measured(name, titled=titled)
     vectors = StaticEmbedder().embed([question.text for question in asked])
     retriever = measured.retriever
-    ways: dict[str, Callable[[int], Sequence[str]]] = {
+    most = max(FIRST, search["rerank_first"])
+    ways: dict[str, Retrieve] = {
         f"basic, {called}": lambda i, mode=mode: (
-            retriever.units(asked[i].text, vectors[i], mode, most=FIRST).ids
+            retriever.units(asked[i].text, vectors[i], mode, most=most).ids
         )
         for called, mode in (("vectors", "vector"), ("words", "lexical"), ("hybrid", "hybrid"))
     }
-    ways["local"] = lambda i: retriever.local(asked[i].text, vectors[i], most=FIRST).units.ids
+    ways["local"] = lambda i: retriever.local(asked[i].text, vectors[i], most=most).units.ids
+    chosen = {way: ways[way] for way in ("basic, hybrid", "local")}
+    ways |= reranked_ways(chosen, asked, retriever, search)
     rows = {way: ask(retrieve, asked, measured) for way, retrieve in ways.items()}
     for half, places in halves(len(asked)).items():
         called = "titled" if titled else "untitled"
@@ -230,6 +259,7 @@ def main() -> None:
     parser.add_argument("--titled", action="store_true", help="default: titled, then untitled")
     parser.add_argument("--untitled", action="store_true")
     parser.add_argument("--home", type=Path)
+    add_reranker(parser)
     options = parser.parse_args()
     if unknown := set(options.sections) - set(SECTIONS):
         parser.error(f"there is no section {', '.join(sorted(unknown))}; there are {', '.join(SECTIONS)}")
@@ -238,9 +268,9 @@ def main() -> None:
         for section in options.sections or SECTIONS:
             name, home = SECTIONS[section], (options.home or Path(folder)).resolve()
             if both or options.titled:
-                measure(name, home / name, titled=True)
+                measure(name, home / name, reranking(options), titled=True)
             if both or options.untitled:
-                measure(name, home / f"{name}_untitled", titled=False)
+                measure(name, home / f"{name}_untitled", reranking(options), titled=False)
 
 
 if __name__ == "__main__":

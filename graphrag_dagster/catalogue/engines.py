@@ -1,4 +1,4 @@
-"""Who can do the language tasks, and who turns texts into vectors."""
+"""Who can do the language tasks, who turns texts into vectors, and who reorders what was found."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -40,16 +40,16 @@ class Engine:
 
 
 @dataclass(frozen=True, slots=True)
-class EmbedderKind:
-    """A kind of embedder.
+class _Kind:
+    """A kind of what does one thing, and has no tasks of which it does some.
 
     Attributes:
-        name: as ``embeddings.embedder`` of ``corpus.yaml`` has it.
+        name: as ``corpus.yaml`` has it.
         text: one line about it.
-        factory: makes it: as that of :class:`Engine`, but what is returned is the embedder itself.
+        factory: makes it: as that of :class:`Engine`, but what is returned does the thing itself.
         asks_model: it asks a model at an endpoint.
         packages: distributions that it needs beside those of the base install.
-        libraries: packages whose version may change its vectors.
+        libraries: packages whose version may change what it gives.
     """
 
     name: str
@@ -58,6 +58,20 @@ class EmbedderKind:
     asks_model: bool = False
     packages: tuple[str, ...] = ()
     libraries: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class EmbedderKind(_Kind):
+    """A kind of embedder, chosen by ``embeddings.embedder``; its factory gives an
+    :class:`~graphrag_dagster.core.text.embedder.Embedder`.
+    """
+
+
+@dataclass(frozen=True, slots=True)
+class RerankerKind(_Kind):
+    """A kind of reranker, chosen by ``search.reranker``; its factory gives a
+    :class:`~graphrag_dagster.core.search.reranking.port.Reranker`, or None for no other order.
+    """
 
 
 ENGINES = (
@@ -109,5 +123,30 @@ EMBEDDERS = (
         "the embedding model of the endpoint",
         "graphrag_dagster.engines.embedders:endpoint",
         asks_model=True,
+    ),
+)
+
+#: The reranker that leaves text units as they are ranked.
+NO_RERANKER = "none"
+#: The model of a cross-encoder where the settings name none.
+CROSS_ENCODER = "cross-encoder/ms-marco-MiniLM-L6-v2"
+
+RERANKERS = (
+    RerankerKind(
+        NO_RERANKER,
+        "text units stay as they are ranked",
+        "graphrag_dagster.engines.rerankers:none",
+    ),
+    RerankerKind(
+        "lexical",
+        "the share of the question's words that two neighbouring sentences hold, no model",
+        "graphrag_dagster.engines.rerankers:lexical",
+    ),
+    RerankerKind(
+        "cross-encoder",
+        "a cross-encoder of sentence-transformers on this machine",
+        "graphrag_dagster.engines.rerankers:cross_encoder",
+        packages=("sentence-transformers",),
+        libraries=("sentence-transformers",),
     ),
 )

@@ -15,6 +15,7 @@ GROUPS = {
     "method": "graphrag_dagster.methods",
     "reader": "graphrag_dagster.readers",
     "embedder": "graphrag_dagster.embedders",
+    "reranker": "graphrag_dagster.rerankers",
 }
 _LONGEST = 200
 

@@ -6,7 +6,14 @@ from graphlib import CycleError, TopologicalSorter
 from importlib import import_module
 from typing import Any, Protocol, TypeVar
 
-from graphrag_dagster.catalogue.engines import EMBEDDERS, ENGINES, EmbedderKind, Engine
+from graphrag_dagster.catalogue.engines import (
+    EMBEDDERS,
+    ENGINES,
+    RERANKERS,
+    EmbedderKind,
+    Engine,
+    RerankerKind,
+)
 from graphrag_dagster.catalogue.formats import FORMATS, Format
 from graphrag_dagster.catalogue.plugins import Plugin, plugins
 from graphrag_dagster.catalogue.stages import KINDS, STAGES, Stage
@@ -50,6 +57,12 @@ def engines() -> Mapping[str, Engine]:
 def embedders() -> Mapping[str, EmbedderKind]:
     """Return the kinds of embedders by name, built-in ones first."""
     return _with_plugins("embedder", EmbedderKind, EMBEDDERS)
+
+
+@cache
+def rerankers() -> Mapping[str, RerankerKind]:
+    """Return the kinds of rerankers by name, built-in ones first."""
+    return _with_plugins("reranker", RerankerKind, RERANKERS)
 
 
 @cache
@@ -147,8 +160,8 @@ def libraries() -> set[str]:
     """Return the packages whose versions may change what some stage gives."""
     of_engines = (names for engine in engines().values() for names in engine.libraries.values())
     of_stages = (stage.libraries for stage in stages().values())
-    of_embedders = (one.libraries for one in embedders().values())
-    return {name for names in (*of_engines, *of_stages, *of_embedders) for name in names}
+    of_kinds = (one.libraries for one in (*embedders().values(), *rerankers().values()))
+    return {name for names in (*of_engines, *of_stages, *of_kinds) for name in names}
 
 
 def ordered(declared: tuple[Stage, ...]) -> Mapping[str, Stage]:
@@ -203,6 +216,7 @@ def installed() -> tuple[Plugin, ...]:
     return (
         *added("engine", Engine, tuple(one.name for one in ENGINES)),
         *added("embedder", EmbedderKind, tuple(one.name for one in EMBEDDERS)),
+        *added("reranker", RerankerKind, tuple(one.name for one in RERANKERS)),
         *added("method", Way, tuple(one.name for one in WAYS)),
         *added("reader", Format, tuple(one.name for one in FORMATS)),
     )

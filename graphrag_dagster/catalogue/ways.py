@@ -109,7 +109,8 @@ _SIZES = "graphrag_dagster.core.search.methods.sizes"
 _FORM = ("engine", "context_tokens", "response_type", "general_knowledge", "soft_filters")
 _MAPPED = (*_FORM, "unit")
 _OVERVIEW = (*_MAPPED, "seed")
-_LOCAL = ("retrieval", "shares")
+_FOUND = ("retrieval", "reranker", "reranker_model", "rerank_first")
+_LOCAL = (*_FOUND, "shares")
 
 
 def at_level(level: int) -> Way:
@@ -186,7 +187,7 @@ WAYS = (
         f"{_SIZES}:one_call",
         brief="passages found by words and vectors",
         tables=(*_TEXT_UNITS, *_UNIT_VECTORS),
-        options=(*_MAPPED, "retrieval"),
+        options=(*_MAPPED, *_FOUND),
         uses_graph=False,
     ),
     Way(

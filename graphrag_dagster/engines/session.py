@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from graphrag_dagster.catalogue.registry import embedders, engines, loaded, named, tasks
+from graphrag_dagster.catalogue.registry import embedders, engines, loaded, named, rerankers, tasks
 from graphrag_dagster.core.accounting.use import ModelUse
 from graphrag_dagster.core.language.answer_form import AnswerForm
 from graphrag_dagster.core.language.decomposing import ClaimDecomposer
@@ -23,6 +23,7 @@ from graphrag_dagster.core.language.tasks import (
     Usage,
 )
 from graphrag_dagster.core.language.theming import ReasonReader
+from graphrag_dagster.core.search.reranking.port import Reranker
 from graphrag_dagster.core.text.embedder import Embedder
 from graphrag_dagster.engines.desk import Desk
 from graphrag_dagster.errors import EngineError
@@ -169,6 +170,12 @@ class Session:
         """Who turns texts into vectors."""
         kind = named(embedders(), self.settings.embeddings.embedder, "embedder")
         made: Embedder = loaded(kind.factory)(self.settings, self._desk)
+        return made
+
+    def reranker(self) -> Reranker | None:
+        """Who puts the first text units found into another order; None where they stay as they are."""
+        kind = named(rerankers(), self.settings.search.reranker, "reranker")
+        made: Reranker | None = loaded(kind.factory)(self.settings, self._desk)
         return made
 
     def usd_of(self, task: RoleName, use: Usage) -> float | None:

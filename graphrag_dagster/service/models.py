@@ -11,6 +11,7 @@ from graphrag_dagster.core.language.tasks import Engine, Usage
 from graphrag_dagster.core.search.context.answer import Answer, Call, ContextUse, Source, Statement
 from graphrag_dagster.core.search.context.queries import Query
 from graphrag_dagster.core.search.filters import Filters
+from graphrag_dagster.core.search.reranking.reordering import Reranked
 from graphrag_dagster.core.search.retrieval.linked import LinkedName
 from graphrag_dagster.core.search.scope.favour import Favoured
 from graphrag_dagster.core.search.scope.selecting import Scope
@@ -123,6 +124,9 @@ class AnswerBody(BaseModel):
     )
     favoured: tuple[Favoured, ...] = Field(
         description="documents that the question names, whose passages were favoured"
+    )
+    reranked: tuple[Reranked, ...] = Field(
+        description="what a reranker did to the text units found, for each question they were found by"
     )
     calls: int
     partly_supported: int

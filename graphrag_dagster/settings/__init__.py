@@ -10,7 +10,17 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, ValidationError, model_validator
 
-from graphrag_dagster.catalogue.registry import embedders, engines, kinds, stage_of, stages, tasks, tasks_of
+from graphrag_dagster.catalogue.engines import CROSS_ENCODER, NO_RERANKER
+from graphrag_dagster.catalogue.registry import (
+    embedders,
+    engines,
+    kinds,
+    rerankers,
+    stage_of,
+    stages,
+    tasks,
+    tasks_of,
+)
 from graphrag_dagster.catalogue.stages import KINDS
 from graphrag_dagster.catalogue.support import JudgeName
 from graphrag_dagster.catalogue.ways import AUTO, BASELINE, WAYS, deciding, listed
@@ -269,6 +279,19 @@ class SearchSettings(Section):
     retrieval: Literal["hybrid", "vector", "lexical"] = Field(
         "hybrid",
         description=f"how {deciding('retrieval')} find text units; {BASELINE} is vectors only",
+    )
+    reranker: Annotated[str, Choice(rerankers)] = Field(
+        NO_RERANKER,
+        description=f"{deciding('reranker')}: who puts the first text units found into another order: "
+        "nobody; words (the share of the question's that two neighbouring sentences hold); or a "
+        "cross-encoder on this machine (extra sentence-transformers)",
+    )
+    reranker_model: str | None = Field(
+        None,
+        description=f"for cross-encoder a folder, or the name of a model on the hub, default {CROSS_ENCODER}",
+    )
+    rerank_first: Annotated[int, Field(ge=2, le=1000)] = Field(
+        60, description="how many of the first text units found the reranker looks at"
     )
     shares: LocalShares = Field(default_factory=LocalShares)
     relevant_from: Annotated[int, Field(ge=1, le=5)] = Field(

@@ -10,6 +10,7 @@ from graphrag_dagster.catalogue.ways import INDEX_TABLES, WAYS, Way, at_level
 from graphrag_dagster.core.search.asked import Engines
 from graphrag_dagster.core.search.context.index import IndexSnapshot
 from graphrag_dagster.core.search.options import SearchOptions
+from graphrag_dagster.core.search.reranking.lexical import LexicalReranker
 from graphrag_dagster.core.search.searcher import Searcher
 from graphrag_dagster.core.search.ways import known_way
 from graphrag_dagster.resources.published import SEARCHED
@@ -37,15 +38,18 @@ TABLES = {
     "report_vectors": "embeddings.community_reports",
 }
 #: Read by who makes the engine.
-OF_THE_ENGINE = {"engine", "unit", "response_type", "general_knowledge"}
+OF_THE_ENGINE = {"engine", "unit", "response_type", "general_knowledge", "reranker", "reranker_model"}
 
 
 class Noted:
-    """Engines, and which of them were called for."""
+    """Engines, and which of them were called for; units are reranked."""
 
     def __init__(self, engines: Engines) -> None:
         self._engines = engines
         self.called: set[str] = set()
+
+    def reranker(self) -> LexicalReranker:
+        return LexicalReranker()
 
     def __getattr__(self, name: str) -> Any:
         self.called.add(name)

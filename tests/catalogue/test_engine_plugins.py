@@ -18,7 +18,7 @@ from support.plugins import plugged_in
 ENGINE = '''
 """An engine that answers with what it is shown."""
 
-from graphrag_dagster.catalogue.engines import EmbedderKind, Engine
+from graphrag_dagster.catalogue.engines import EmbedderKind, Engine, RerankerKind
 from graphrag_dagster.catalogue.formats import Format
 from graphrag_dagster.core.files.records import Reading, Record
 from graphrag_dagster.core.language.embedders import StaticEmbedder
@@ -52,12 +52,21 @@ def read_lines(data, source):
 
 ECHO = Engine("echo", "what it is shown", ("answerer",), Echoes)
 AGAIN = Engine("llm", "another model", ("answerer",), Echoes)
+class Backwards:
+    name = "backwards@1"
+
+    def scores(self, sought, texts):
+        return list(range(len(texts)))
+
+
 VECTORS = EmbedderKind("plain", "vectors again", lambda settings, desk: StaticEmbedder())
+BACKWARDS = RerankerKind("backwards", "the last first", lambda settings, desk: Backwards())
 LINES = Format("lines", (".lines",), read_lines)
 '''
 POINTS = {
     "graphrag_dagster.engines": {"echo": "echoing:ECHO", "llm": "echoing:AGAIN", "broken": "nowhere:ENGINE"},
     "graphrag_dagster.embedders": {"plain": "echoing:VECTORS", "list": "echoing:POINTS"},
+    "graphrag_dagster.rerankers": {"backwards": "echoing:BACKWARDS"},
     "graphrag_dagster.readers": {"lines": "echoing:LINES", "text": "echoing:LINES", "engine": "echoing:ECHO"},
 }
 
@@ -80,6 +89,15 @@ def test_an_engine_of_another_package_answers(coast: Path, run: Run) -> None:
     with pytest.raises(EngineError, match="echo has no rater; set search.engine to one of extractive, llm"):
         Index.open("coast").ask("What is this about?", method="dynamic")
     assert run("plan", "coast") == (0, "coast: no stage asks a model; nothing will be sent\n", "")
+
+
+@pytest.mark.usefixtures("echo")
+def test_a_reranker_of_another_package_reranks(coast: Path) -> None:
+    (coast / "corpus.yaml").write_text("search: {reranker: backwards, method: basic}\n")
+    answer = Index.open("coast").ask("Who built Skerry Light?")
+    [done] = answer.reranked
+    assert (done.reranker, done.moved == ()) == ("backwards@1", False)
+    assert "reranked by backwards@1" in (answer.why or "")
 
 
 @pytest.mark.usefixtures("echo")

@@ -36,6 +36,9 @@ class Given:
     def embedder(self) -> Any:
         return self.engines["embedder"]
 
+    def reranker(self) -> Any:
+        return self.engines.get("reranker")
+
     def support_judge(self) -> Any:
         return self.engines.get("support_judge", JudgeByWords())
 

@@ -9,7 +9,14 @@ from graphrag_dagster.catalogue import registry
 from graphrag_dagster.core.files.formats import extensions
 
 _CACHED = (
-    *(registry.added, registry.engines, registry.embedders, registry.ways, registry.formats),
+    *(
+        registry.added,
+        registry.engines,
+        registry.embedders,
+        registry.rerankers,
+        registry.ways,
+        registry.formats,
+    ),
     extensions,
 )
 

@@ -10,13 +10,13 @@ from graphrag_dagster.assets.indexing.publishing import published_snapshot
 from graphrag_dagster.catalogue.registry import tasks
 from graphrag_dagster.core.ids import stable_id
 from graphrag_dagster.core.search.filters import ALL, Filters
+from graphrag_dagster.engines.session import Session
 from graphrag_dagster.operations.asking.list_filters import ListFilters
 from graphrag_dagster.orchestration.code_versions.versions import code_version
 from graphrag_dagster.orchestration.declare import counts, ins_of, output, table_assets
 from graphrag_dagster.resources.corpora import CorpusStore
 from graphrag_dagster.resources.language import Language
 from graphrag_dagster.resources.warehouse import Warehouse
-from graphrag_dagster.settings import CorpusSettings
 from graphrag_dagster.tables import (
     ANSWER_CITATIONS,
     ANSWER_CONTEXTS,
@@ -64,7 +64,7 @@ def answers(
     session = language.session(context, "answers")
     known = {table: warehouse.read_if_present(table, corpus) for table in _TABLES}
     asked_of = filters.filters
-    options = options_hash(session.settings, asked_of)
+    options = options_hash(session, asked_of)
     made = answer_list(questions, known, index, session, options, asked_of)
     for table, frame in made.frames.items():
         shown = {}
@@ -82,12 +82,20 @@ def answers(
         yield output(table, frame, **shown)
 
 
-def options_hash(settings: CorpusSettings, filters: Filters = ALL) -> str:
-    """Hash of the settings that decide an answer, and of the documents that it is made from."""
+def options_hash(session: Session, filters: Filters = ALL) -> str:
+    """Hash of the settings that decide an answer, the reranker's model, and the documents that are meant."""
+    settings, reranker = session.settings, session.reranker()
     told = settings.model_dump_json(include={"engine", "search", "embeddings", "text_units"})
     roles = sorted({task.role for task in tasks().values() if task.section == "search"})
     models = [settings.model.for_role(role).model_dump_json(include=_DECIDING) for role in roles]
-    return stable_id("options", told, *models, json.dumps(filters.to_dict()), options_code())
+    return stable_id(
+        "options",
+        told,
+        *models,
+        reranker.name if reranker else "",
+        json.dumps(filters.to_dict()),
+        options_code(),
+    )
 
 
 def options_code() -> str:

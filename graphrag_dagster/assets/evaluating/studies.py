@@ -58,7 +58,7 @@ def window_answers(
     corpus = context.partition_key
     session = language.session(context, "window_answers")
     index = Index.open(corpus, corpora=corpora, warehouse=warehouse)
-    frame, asked = answer_windows(questions, index, session, options_hash(session.settings))
+    frame, asked = answer_windows(questions, index, session, options_hash(session))
     return result(frame, questions=asked, **session.finish())
 
 

@@ -14,9 +14,10 @@ from graphrag_dagster.cli.output.console import ERR, OUT, markdown, print_json
 from graphrag_dagster.cli.output.progress import progress_on
 from graphrag_dagster.core.language.answer_form import KNOWLEDGE_MARK
 from graphrag_dagster.core.progress import listening
-from graphrag_dagster.core.search.context.answer import Answer, Source, Statement
+from graphrag_dagster.core.search.context.answer import Answer, ContextUse, Source, Statement
 from graphrag_dagster.core.search.context.question import checked
 from graphrag_dagster.core.search.filters import Filters
+from graphrag_dagster.core.search.reranking.reordering import Reranked
 from graphrag_dagster.core.search.retrieval.linked import LinkedName
 from graphrag_dagster.core.text.evidence import Row
 from graphrag_dagster.core.wording import counted
@@ -208,6 +209,8 @@ def answer_tree(answer: Answer) -> Tree:
         names = tree.add("names in the question")
         for name in answer.linked:
             names.add(_linked(name))
+    for one in answer.reranked:
+        _add_moves(tree, one, answer.context)
     calls = tree.add(counted(answer.calls, "step"))
     for call in answer.trace:
         score = "" if call.score is None else f", score {call.score}"
@@ -226,6 +229,17 @@ def answer_tree(answer: Answer) -> Tree:
         branch = said.add(f"{escape(statement.text)} {_supported(statement)}")
         _add_ways(branch, [by_number[number] for number in statement.sources])
     return tree
+
+
+def _add_moves(tree: Tree, reranked: Reranked, context: Sequence[ContextUse]) -> None:
+    """Add the rows of the context that stood elsewhere before; the ranks are those of all text units."""
+    titles = {use.record_id: use.title for use in context}
+    shown = [one for one in reranked.moved if one.text_unit_id in titles][:_ROWS_SHOWN]
+    branch = tree.add(escape(f"reranked by {reranked.reranker} for “{_shortened(reranked.question)}”"))
+    for one in shown:
+        branch.add(f"{one.before} → {one.after} “{escape(titles[one.text_unit_id])}”")
+    if len(reranked.moved) > len(shown):
+        branch.add(f"… {len(reranked.moved) - len(shown)} more: see ask --json")
 
 
 def _supported(statement: Statement) -> str:

@@ -1,25 +1,31 @@
 """``graphrag-dagster doctor``."""
 
 import os
+import uuid
 from contextlib import suppress
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from itertools import groupby
 from operator import attrgetter
 
 from rich.markup import escape
 from rich.table import Table as RichTable
 
+from graphrag_dagster.catalogue.engines import NO_RERANKER
 from graphrag_dagster.cli.output.console import ERR, OUT, print_json
 from graphrag_dagster.core.language.chat.loop import run_one
+from graphrag_dagster.engines.rerankers import examined
 from graphrag_dagster.errors import CorpusError, EndpointError
 from graphrag_dagster.model_calls.endpoint.address import BASE_URL
 from graphrag_dagster.model_calls.memory.ability_store import AbilityStore
 from graphrag_dagster.model_calls.memory.database import database_at
+from graphrag_dagster.model_calls.memory.replies import User
 from graphrag_dagster.model_calls.probing.probes import Finding
 from graphrag_dagster.model_calls.probing.probing import asks_models, examine, remember, verdict
 from graphrag_dagster.operations.planning.indexing_plan import largest_data
 from graphrag_dagster.resources.corpora import CorpusStore
 from graphrag_dagster.resources.home import memory_file
+from graphrag_dagster.resources.language import Language
+from graphrag_dagster.resources.reply_memory import ReplyMemory
 from graphrag_dagster.settings import CorpusSettings
 from graphrag_dagster.settings.model import RoleName
 
@@ -32,7 +38,7 @@ _LINES = {
 
 
 def doctor(target: str | None, *, as_json: bool) -> int:
-    """Probe the model endpoints of a corpus, or the one that the environment names, and print it.
+    """Probe the models of a corpus, or the endpoint that the environment names, and print it.
 
     Args:
         target: name of a corpus or path of a folder; None for the endpoint at ``$OPENAI_BASE_URL``.
@@ -48,15 +54,17 @@ def doctor(target: str | None, *, as_json: bool) -> int:
     """
     name = None if target is None else CorpusStore().resolve(target)
     settings = _of_the_environment() if name is None else CorpusStore().settings(name)
-    if not as_json and not asks_models(settings):
+    reranked = settings.search.reranker != NO_RERANKER
+    if not as_json and not asks_models(settings) and not reranked:
         OUT.print(
             f"{escape(str(name))}: nothing asks a model, so there is nothing to probe; nothing was sent",
             soft_wrap=True,
         )
         return 0
-    if not as_json:
+    if not as_json and asks_models(settings):
         ERR.print("a dozen small questions to each model; this takes a minute with a slow one", style="dim")
     findings = run_one(examine(settings, _largest_data(name)))
+    findings += _reranker(settings, str(name)) if reranked else []
     outcome = verdict(findings)
     if outcome != "hopeless":
         remember(settings, AbilityStore(database_at(memory_file())))
@@ -67,6 +75,13 @@ def doctor(target: str | None, *, as_json: bool) -> int:
             OUT.print(_table(endpoint, list(group)))
         OUT.print(_LINES[outcome], soft_wrap=True)
     return 1 if outcome == "hopeless" else 0
+
+
+def _reranker(settings: CorpusSettings, name: str) -> list[Finding]:
+    language = Language(memory=ReplyMemory(), corpora=CorpusStore())
+    session = language.session_of(settings, User(name, "ask", str(uuid.uuid4())))
+    where = "text units found, before they are read"
+    return [replace(one, endpoint=where) for one in examined(session.reranker)]
 
 
 def _of_the_environment() -> CorpusSettings:

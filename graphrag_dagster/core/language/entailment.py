@@ -1,20 +1,16 @@
 """Support judged by a model for natural language inference that runs on this machine."""
 
-import importlib
 from collections.abc import Mapping, Sequence
 from functools import cache, cached_property
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from graphrag_dagster.core.language.local_models import installed, logging_unchanged
+from graphrag_dagster.core.language.local_models import LocalModel
 from graphrag_dagster.core.language.supporting import Cited, Judged, SupportOf
-from graphrag_dagster.errors import EngineError
 
 #: Least probability of entailment from which words support a statement, and support it in part.
 _SUPPORTED, _PARTLY = 0.5, 0.2
-_AT_ONCE = 16
 _CONTRADICTED = "the cited words contradict it"
 _OPEN = "the cited words leave it open"
 _MEND = (
@@ -70,30 +66,12 @@ class EntailmentJudge:
     @cached_property
     def _encoder(self) -> tuple[Any, tuple[str, ...]]:
         """The model and its labels in lower case, in the order of what it gives."""
-        here = Path(self.model).is_dir()
-        installed("sentence-transformers", "search.support is nli")
-        with logging_unchanged():
-            import torch
-            from sentence_transformers import CrossEncoder
-
-            importlib.import_module("transformers.utils.logging").disable_progress_bar()
-            # Two threads are slower than one where other work is done at the same time.
-            torch.set_num_threads(1)
-            try:
-                encoder = CrossEncoder(
-                    self.model, device="cpu", local_files_only=here, activation_fn=torch.nn.Identity()
-                )
-            except (OSError, ValueError) as error:
-                raise EngineError(
-                    f"search.support_model {self.model!r} cannot be loaded: {error}; {_MEND}"
-                ) from error
+        local = LocalModel(self.model, "search.support is nli", "search.support_model", _MEND)
+        encoder = local.load("CrossEncoder")
         named = encoder.config.id2label
         labels = tuple(str(named[place]).lower() for place in sorted(named))
         if "entailment" not in labels:
-            raise EngineError(
-                f"search.support_model {self.model!r} has the labels {', '.join(labels)} and not entailment; "
-                f"{_MEND}"
-            )
+            raise local.unusable(f"has the labels {', '.join(labels)} and not entailment")
         return encoder, labels
 
 

@@ -1,12 +1,20 @@
 """Loading models that run on this machine: the extra they need, and libraries that change what is global."""
 
+import hashlib
+import importlib
 import importlib.metadata
 import logging
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
 
 from graphrag_dagster.errors import EngineError
+
+_EXTRA = "sentence-transformers"
+_WEIGHTS = ("model.safetensors", "pytorch_model.bin")
 
 #: Held while a model is loaded; one thread at a time.
 LOADING = threading.RLock()
@@ -47,3 +55,81 @@ def logging_unchanged() -> Iterator[None]:
         finally:
             root.handlers[:] = handlers
             root.setLevel(level)
+
+
+@dataclass(frozen=True, slots=True)
+class LocalModel:
+    """A model of sentence-transformers that runs on this machine, as a setting names it.
+
+    Attributes:
+        model: a folder, or the name of a model of the hub, which is fetched on first use unless
+            ``HF_HUB_OFFLINE`` is set.
+        wanted_by: the setting that needs the extra, as errors have it.
+        named_by: the setting that names the model, as errors have it.
+        mend: what to do where it cannot be loaded.
+    """
+
+    model: str
+    wanted_by: str
+    named_by: str
+    mend: str
+
+    @property
+    def version(self) -> str:
+        """What tells its results apart from those of another of its name.
+
+        That of the library for a model of the hub; for files here, the first characters of the SHA-256 of
+        their weights.
+
+        Raises:
+            EngineError: the extra is not installed for a model of the hub, or the folder holds no weights.
+        """
+        return sha256(weights(Path(self.model)))[:8] if self._here else installed(_EXTRA, self.wanted_by)
+
+    def load(self, kind: Literal["SentenceTransformer", "CrossEncoder"]) -> Any:
+        """Return the model on the CPU; a cross-encoder gives its numbers as they are.
+
+        Raises:
+            EngineError: the extra is not installed, or the model cannot be loaded.
+        """
+        installed(_EXTRA, self.wanted_by)
+        with logging_unchanged():
+            import sentence_transformers
+            import torch
+
+            importlib.import_module("transformers.utils.logging").disable_progress_bar()
+            # Two threads are slower than one where other work is done at the same time.
+            torch.set_num_threads(1)
+            more = {"activation_fn": torch.nn.Identity()} if kind == "CrossEncoder" else {}
+            try:
+                return getattr(sentence_transformers, kind)(
+                    self.model, device="cpu", local_files_only=self._here, **more
+                )
+            except (OSError, ValueError) as error:
+                raise self.unusable(f"cannot be loaded: {error}") from error
+
+    def unusable(self, why: str) -> EngineError:
+        """Return the error that the model is of no use."""
+        return EngineError(f"{self.named_by} {self.model!r} {why}; {self.mend}")
+
+    @property
+    def _here(self) -> bool:
+        return Path(self.model).is_dir()
+
+
+def weights(folder: Path) -> Path:
+    """Return the file of a model's weights.
+
+    Raises:
+        EngineError: the folder holds none.
+    """
+    for name in _WEIGHTS:
+        if (folder / name).is_file():
+            return folder / name
+    raise EngineError(f"{folder} holds no sentence-transformers model: there is no {' or '.join(_WEIGHTS)}")
+
+
+def sha256(file: Path) -> str:
+    """Return the SHA-256 of a file in hexadecimal digits."""
+    with file.open("rb") as opened:
+        return hashlib.file_digest(opened, "sha256").hexdigest()

@@ -18,6 +18,7 @@ from graphrag_dagster.core.search.context.index import IndexSnapshot
 from graphrag_dagster.core.search.context.question import checked
 from graphrag_dagster.core.search.context.support import Support
 from graphrag_dagster.core.search.options import SearchOptions
+from graphrag_dagster.core.search.reranking.port import Reranker
 from graphrag_dagster.core.search.retrieval.retriever import Retriever
 from graphrag_dagster.core.search.scope.clues import favour_of
 from graphrag_dagster.core.search.scope.favour import Favour
@@ -45,6 +46,9 @@ class Engines(Protocol):
 
     def embedder(self) -> Embedder:
         """Who turns the question into a vector."""
+
+    def reranker(self) -> Reranker | None:
+        """Who puts the first text units found into another order; None: nobody."""
 
     def support_judge(self) -> SupportJudge:
         """Who says whether words support what is said."""

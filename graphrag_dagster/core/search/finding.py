@@ -1,5 +1,6 @@
 """What a question is about: text units, entities and reports."""
 
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -9,6 +10,7 @@ from graphrag_dagster.core.ranks import Scores, cosines
 from graphrag_dagster.core.search.asked import Asked, retriever_of
 from graphrag_dagster.core.search.context.answer import Answer
 from graphrag_dagster.core.search.context.index import IndexSnapshot
+from graphrag_dagster.core.search.reranking.reordering import Reranked, reranked, told_of
 from graphrag_dagster.core.search.retrieval.linked import LinkedName
 from graphrag_dagster.core.search.retrieval.ranking import Mode, first_places
 from graphrag_dagster.core.search.retrieval.retriever import LocalRanking
@@ -34,17 +36,35 @@ def found(asked: Asked, sought: str) -> tuple[LocalRanking, str | None]:
     return asked.retriever.local(sought, vector, mode, prior=prior_of(asked)), note
 
 
+def in_new_order(asked: Asked, sought: str, unit_ids: Sequence[str]) -> tuple[Sequence[str], list[Reranked]]:
+    """Return text units, the first of them as the reranker orders them, and what it did; none: as they are.
+
+    Args:
+        asked: with who reranks, and how many.
+        sought: what they were found by.
+        unit_ids: best first.
+
+    Raises:
+        EngineError: the reranker cannot be used.
+    """
+    reranker = asked.engines.reranker()
+    if reranker is None or not unit_ids:
+        return unit_ids, []
+    made, done = reranked(unit_ids, sought, asked.retriever, reranker, asked.options.rerank_first)
+    return made, [done]
+
+
 def prior_of(asked: Asked) -> Scores | None:
     """Return the weight of each text unit of the retriever by what the question favours; None for none."""
     favour = asked.favour
     return favour.prior(asked.index.once(_documents_of_units)) if favour.clues else None
 
 
-def telling_how(asked: Asked, made: Answer, *notes: str | None) -> Answer:
-    """Return an answer that tells how its text units were found, and what the question favoured of them."""
-    favour = asked.favour
-    why = "; ".join(filter(None, (*notes, favour.told)))
-    return replace(made, why=why or None, favoured=favour.all)
+def telling_how(asked: Asked, made: Answer, note: str | None, moves: Iterable[Reranked] = ()) -> Answer:
+    """Return an answer that tells how its text units were found: what the question favoured, what moved."""
+    favour, done = asked.favour, tuple(moves)
+    why = "; ".join(filter(None, (note, favour.told, told_of(done))))
+    return replace(made, why=why or None, favoured=favour.all, reranked=done)
 
 
 def favouring_none(asked: Asked, made: Answer, reads: str) -> Answer:

@@ -38,3 +38,4 @@ class SearchOptions:
     support: JudgeName = "words"
     sql: Literal["templates", "model"] = "templates"
     soft_filters: bool = True
+    rerank_first: int = 60

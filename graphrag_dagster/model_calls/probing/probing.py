@@ -31,8 +31,12 @@ from graphrag_dagster.settings.model import ModelSettings, RoleName
 Verdict = Literal["ready", "usable", "hopeless"]
 Probe = Callable[[], Awaitable[list[Finding]]]
 
+#: The probe of what reranks, which may be no model at an endpoint.
+RERANKER = "reranker"
 #: Without these nothing good comes of a run.
-_NEEDED = frozenset({"reachable", "model", "chat", "JSON", "JSON in text", "context length", "embeddings"})
+_NEEDED = frozenset(
+    {"reachable", "model", "chat", "JSON", "JSON in text", "context length", "embeddings", RERANKER}
+)
 _RETRIES = 1
 _CALLS_PER_PROBE = 4
 #: Tokens of the longest call of a probe, about.

@@ -246,4 +246,5 @@ def options_of(settings: CorpusSettings) -> SearchOptions:
         support=own.support,
         sql=own.sql,
         soft_filters=own.soft_filters,
+        rerank_first=own.rerank_first,
     )

@@ -8,6 +8,7 @@ from graphrag_dagster.catalogue.registry import (
     embedders,
     engines,
     engines_reading,
+    rerankers,
     stage_of,
     stages,
     stages_made,
@@ -50,6 +51,9 @@ def stages_of_libraries(names: Iterable[str], now: Mapping[str, Any]) -> set[str
     embedder = embedders().get(str(now.get("embeddings.embedder")))
     if embedder and changed.intersection(embedder.libraries):
         found.add("embeddings")
+    reranker = rerankers().get(str(now.get("search.reranker")))
+    if reranker and changed.intersection(reranker.libraries):
+        found.add(stage_of("search"))
     return found
 
 

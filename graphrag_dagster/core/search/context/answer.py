@@ -7,6 +7,7 @@ from graphrag_dagster.catalogue.registry import quotes
 from graphrag_dagster.catalogue.support import Verdict
 from graphrag_dagster.core.language.tasks import Engine, Usage
 from graphrag_dagster.core.search.context.queries import Query
+from graphrag_dagster.core.search.reranking.reordering import Reranked
 from graphrag_dagster.core.search.retrieval.linked import LinkedName
 from graphrag_dagster.core.search.scope.favour import Favoured
 from graphrag_dagster.core.search.scope.selecting import Scope
@@ -102,7 +103,8 @@ class Answer:
     context. ``problems``: partial answers that could not be used, with reasons. ``query``: whose rows the
     answer tells. ``calls``: what was asked of the answerer; ``usage`` has the calls of a model. ``seconds``
     is filled by who measures it. ``scope`` is what the answer was restricted to, None for nothing;
-    ``favoured`` what the question named of the documents, and was favoured for that.
+    ``favoured`` what the question named of the documents, and was favoured for that. ``reranked``: what a
+    reranker did to the text units found, for each question that they were looked for by.
     """
 
     question: str
@@ -126,6 +128,7 @@ class Answer:
     query: Query | None = None
     scope: Scope | None = None
     favoured: tuple[Favoured, ...] = ()
+    reranked: tuple[Reranked, ...] = ()
 
     @property
     def calls(self) -> int:

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 import polars as pl
 
@@ -22,15 +23,21 @@ from graphrag_dagster.core.text.citations import Citation, parse_citations, rewr
 from graphrag_dagster.core.wording import counted
 from graphrag_dagster.errors import EngineError
 
+if TYPE_CHECKING:
+    from graphrag_dagster.core.search.reranking.reordering import Reranked
+
 
 def drift(asked: Asked) -> Answer:
     """Answer a question from the reports nearest to it, and from what is around its follow-up questions."""
+    reranked: list[Reranked] = []
 
     def contexts(questions: Sequence[str]) -> list[LocalContext]:
-        return [context_around(asked, one) for one in questions]
+        found = [context_around(asked, one) for one in questions]
+        reranked.extend(one for _, done in found for one in done)
+        return [context for context, _ in found]
 
     made = drift_search(asked, local=contexts, reports=nearest_reports(asked))
-    return replace(telling_how(asked, made, made.why), linked=linked(asked))
+    return replace(telling_how(asked, made, made.why, reranked), linked=linked(asked))
 
 
 def drift_search(

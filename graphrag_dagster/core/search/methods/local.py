@@ -23,10 +23,11 @@ from graphrag_dagster.core.search.context.local_rows import (
 from graphrag_dagster.core.search.context.local_units import LocalContext, LocalUnits
 from graphrag_dagster.core.search.context.passages_taken import PassagesTaken
 from graphrag_dagster.core.search.context.question import REFUSAL
-from graphrag_dagster.core.search.finding import found, telling_how, with_history
+from graphrag_dagster.core.search.finding import found, in_new_order, telling_how, with_history
 from graphrag_dagster.core.search.methods.global_search import sources_of
 from graphrag_dagster.core.search.methods.map_reduce import finished
 from graphrag_dagster.core.search.options import Shares
+from graphrag_dagster.core.search.reranking.reordering import Reranked
 from graphrag_dagster.core.search.retrieval.retriever import LocalRanking
 from graphrag_dagster.core.text.citations import ContextKind
 from graphrag_dagster.core.text.sentences import sentence_spans
@@ -60,9 +61,11 @@ class Ranked:
 
 def local(asked: Asked) -> Answer:
     """Answer a question from what the graph and the documents say around what it names."""
-    ranking, note = found(asked, with_history(asked))
-    made = replace(local_search(asked, _best(ranking)), linked=ranking.linked)
-    return telling_how(asked, made, note)
+    sought = with_history(asked)
+    ranking, note = found(asked, sought)
+    ranked, done = _best(asked, sought, ranking)
+    made = replace(local_search(asked, ranked), linked=ranking.linked)
+    return telling_how(asked, made, note, done)
 
 
 def local_search(asked: Asked, ranked: Ranked) -> Answer:
@@ -92,14 +95,17 @@ def local_search(asked: Asked, ranked: Ranked) -> Answer:
     return finished(answer, final, context.units, {row.id for row in context.rows}, asked.supporting)
 
 
-def context_around(asked: Asked, question: str) -> LocalContext:
-    """Return the rows for a question that helps with the one that is asked."""
-    ranking, _ = found(asked, with_history(asked, question))
-    return _context(asked, _best(ranking))
+def context_around(asked: Asked, question: str) -> tuple[LocalContext, list[Reranked]]:
+    """Return the rows for a question that helps with the one that is asked, and how they were reranked."""
+    sought = with_history(asked, question)
+    ranking, _ = found(asked, sought)
+    ranked, done = _best(asked, sought, ranking)
+    return _context(asked, ranked), done
 
 
-def _best(ranking: LocalRanking) -> Ranked:
-    return Ranked(ranking.units.ids, ranking.entities.ids[:_ENTITIES])
+def _best(asked: Asked, sought: str, ranking: LocalRanking) -> tuple[Ranked, list[Reranked]]:
+    units, done = in_new_order(asked, sought, ranking.units.ids)
+    return Ranked(units, ranking.entities.ids[:_ENTITIES]), done
 
 
 def _context(asked: Asked, ranked: Ranked) -> LocalContext:

@@ -8,6 +8,7 @@ from graphrag_dagster.core.search.context.answer import Answer
 from graphrag_dagster.core.search.context.chunks import first_that_fit
 from graphrag_dagster.core.search.finding import (
     favouring_none,
+    in_new_order,
     prior_of,
     question_vector,
     telling_how,
@@ -19,9 +20,11 @@ from graphrag_dagster.core.search.methods.map_reduce import map_reduce
 
 def basic(asked: Asked) -> Answer:
     """Answer a question from the text units that are found as the options say; the conversation counts."""
-    vector, mode, note = question_vector(asked, with_history(asked), asked.options.retrieval)
-    ranking = asked.retriever.units(with_history(asked), vector, mode, prior=prior_of(asked))
-    return telling_how(asked, vector_rag(asked, ranking.ids), note)
+    sought = with_history(asked)
+    vector, mode, note = question_vector(asked, sought, asked.options.retrieval)
+    ranking = asked.retriever.units(sought, vector, mode, prior=prior_of(asked))
+    best, done = in_new_order(asked, sought, ranking.ids)
+    return telling_how(asked, vector_rag(asked, best), note, done)
 
 
 def nearest(asked: Asked) -> Answer:

@@ -14,6 +14,7 @@ from graphrag_dagster.core.search.retrieval.asking import read_question
 from graphrag_dagster.core.search.retrieval.decomposition import Clauses, Decomposer
 from graphrag_dagster.core.search.retrieval.following import SHIPPED, Following
 from graphrag_dagster.core.search.retrieval.fusion import fused
+from graphrag_dagster.core.search.retrieval.lexical import Terms
 from graphrag_dagster.core.search.retrieval.linked import LinkedName
 from graphrag_dagster.core.search.retrieval.linking import Link, Links, NameLinker
 from graphrag_dagster.core.search.retrieval.names import NameGraph, name_graph
@@ -80,6 +81,14 @@ class Retriever:
     def unit_ids(self) -> tuple[str, ...]:
         """The text units, in the order of a prior."""
         return self._unit_ranker.ids
+
+    def text(self, unit_id: str) -> str:
+        """Return the text of a unit below the title of its document, as it is searched."""
+        return self._texts[self._places[unit_id]]
+
+    def terms(self, question: str) -> Terms:
+        """Return the question's words with the text units that have them."""
+        return self._unit_ranker.lexical.terms(question)
 
     def units(
         self,
@@ -230,6 +239,10 @@ class Retriever:
     def _texts(self) -> list[str]:
         rows = self._units.select("text_unit_id", "text").iter_rows()
         return [_with_title(self._titles.get(unit_id, ""), text) for unit_id, text in rows]
+
+    @cached_property
+    def _places(self) -> dict[str, int]:
+        return {unit_id: place for place, unit_id in enumerate(self.unit_ids)}
 
     @cached_property
     def _unit_ranker(self) -> TextRanker:

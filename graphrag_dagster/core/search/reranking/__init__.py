@@ -1,0 +1,1 @@
+"""Putting the first text units that were found into a new order."""

@@ -1,0 +1,46 @@
+"""The rerankers, as the settings choose them."""
+
+from collections.abc import Callable
+
+from graphrag_dagster.catalogue.engines import CROSS_ENCODER
+from graphrag_dagster.core.search.reranking.port import Reranker, Sought
+from graphrag_dagster.core.search.reranking.reordering import reordered
+from graphrag_dagster.engines.desk import Desk
+from graphrag_dagster.errors import GraphragError
+from graphrag_dagster.model_calls.probing.probes import Finding
+from graphrag_dagster.model_calls.probing.probing import RERANKER
+from graphrag_dagster.settings import CorpusSettings
+
+_QUESTION = Sought("Who dredged the harbour?", ("dredg", "harbour"), (1.0, 1.0))
+_TEXTS = ("Bread is baked at night.", "The harbour was dredged by Selma Dray.")
+
+
+def none(_settings: CorpusSettings, _desk: Desk) -> None:
+    """Nobody: text units stay as they are ranked."""
+
+
+def lexical(_settings: CorpusSettings, _desk: Desk) -> Reranker:
+    """Words that stand close together."""
+    from graphrag_dagster.core.search.reranking.lexical import LexicalReranker
+
+    return LexicalReranker()
+
+
+def cross_encoder(settings: CorpusSettings, _desk: Desk) -> Reranker:
+    """A cross-encoder of sentence-transformers on this machine."""
+    from graphrag_dagster.core.search.reranking.cross_encoder import shared_cross_encoder
+
+    return shared_cross_encoder(settings.search.reranker_model or CROSS_ENCODER)
+
+
+def examined(make: Callable[[], Reranker | None]) -> list[Finding]:
+    """Return whether what reranks can be loaded and scores texts; nothing where nobody reranks."""
+    try:
+        reranker = make()
+        if reranker is None:
+            return []
+        reordered(_TEXTS, str, _QUESTION, reranker, len(_TEXTS))
+        return [Finding(RERANKER, "works", f"{reranker.name}: a score for each text")]
+    except GraphragError as error:
+        mend = "mend it, or set search.reranker to lexical or none, which need no model"
+        return [Finding(RERANKER, "fails", str(error), mend)]

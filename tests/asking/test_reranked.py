@@ -1,0 +1,154 @@
+import json
+from collections.abc import Callable, Sequence
+from io import StringIO
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from pydantic import ValidationError
+from rich.console import Console
+
+from graphrag_dagster import Index
+from graphrag_dagster.assets.evaluating.answers import options_hash
+from graphrag_dagster.cli.commands.asking import answer_tree
+from graphrag_dagster.core.ranks import Scores
+from graphrag_dagster.core.search.reranking.cross_encoder import shared_cross_encoder
+from graphrag_dagster.core.search.reranking.port import Sought
+from graphrag_dagster.engines.session import Session
+from graphrag_dagster.operations.asking.index import options_of
+from graphrag_dagster.resources.reply_memory import ReplyMemory
+from graphrag_dagster.settings import CorpusSettings
+from support.commands import Run
+
+QUESTION = "Who led the Dockers Union?"
+RERANKED = ("basic", "local", "drift", "auto")
+
+Opened = Callable[..., Index]
+
+
+class Reversing:
+    """The engines of a session, with a reranker that prefers what comes last."""
+
+    name = "reversing"
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+
+    def reranker(self) -> "Reversing":
+        return self
+
+    def scores(self, sought: Sought, texts: Sequence[str]) -> Scores:
+        return np.arange(len(texts), dtype=np.float64)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._session, name)
+
+
+@pytest.fixture
+def opened(index: Index, tmp_path: Path) -> Opened:
+    """Opens ``coast`` with settings of the search."""
+
+    def with_settings(**search: Any) -> Index:
+        settings = CorpusSettings.model_validate({"search": search})
+        searcher = index.searcher.with_options(options_of(settings))
+        return Index("coast", searcher, settings, index.version, ReplyMemory(file=str(tmp_path / "r.sqlite")))
+
+    return with_settings
+
+
+@pytest.mark.parametrize("method", RERANKED)
+def test_an_answer_tells_who_reranked_and_what_moved(opened: Opened, method: str) -> None:
+    plain = opened().ask(QUESTION, method=method)
+    assert plain.reranked == ()
+    assert "reranked" not in (plain.why or "")
+    made = opened(reranker="lexical", rerank_first=5).ask(QUESTION, method=method)
+    assert not made.refused
+    assert made.reranked
+    assert "reranked by lexical: " in (made.why or "")
+    for one in made.reranked:
+        assert (one.reranker, one.units <= 5) == ("lexical", True)
+        assert all(move.before != move.after for move in one.moved)
+        assert sorted(move.before for move in one.moved) == sorted(move.after for move in one.moved)
+    assert made.to_dict()["reranked"][0]["question"]
+    again = opened(reranker="lexical", rerank_first=5).ask(QUESTION, method=method)
+    assert (again.text, again.reranked) == (made.text, made.reranked)
+
+
+def test_the_order_of_the_context_is_the_one_that_is_told(index: Index) -> None:
+    plain = index.ask(QUESTION, method="basic")
+    made = index.searcher.answer(QUESTION, Reversing(index._session()), method="basic")
+    before = [use.record_id for use in plain.context]
+    after = [use.record_id for use in made.context]
+    [done] = made.reranked
+    assert sorted(after) == sorted(before)
+    assert done.moved
+    for move in done.moved:
+        assert before[move.before - 1] == after[move.after - 1] == move.text_unit_id
+    assert len(done.moved) == sum(one != other for one, other in zip(before, after, strict=True))
+    assert f"reranked by reversing: {len(done.moved)} of the first {done.units} text units" in (
+        made.why or ""
+    )
+
+
+@pytest.mark.parametrize("method", ["SS", "C1", "TS", "global"])
+def test_what_does_not_rank_text_units_or_is_a_baseline_is_not_reranked(opened: Opened, method: str) -> None:
+    assert opened(reranker="lexical").ask(QUESTION, method=method).reranked == ()
+
+
+def test_the_command_line_tells_it(coast: Path, run: Run) -> None:
+    (coast / "corpus.yaml").write_text("search: {reranker: lexical, method: basic}\n", encoding="utf-8")
+    code, out, _ = run("ask", "coast", QUESTION)
+    assert (code, "reranked by lexical: " in out) == (0, True)
+
+
+def test_trace_shows_the_ranks_before_and_after(index: Index) -> None:
+    made = index.searcher.answer(QUESTION, Reversing(index._session()), method="basic")
+    console = Console(width=200, record=True, file=StringIO())
+    console.print(answer_tree(made))
+    shown = console.export_text()
+    assert "reranked by reversing for “Who led the Dockers Union?”" in shown
+    first = made.reranked[0].moved[0]
+    assert f"{first.before} → {first.after} “" in shown
+
+
+def test_answers_are_not_those_of_another_reranker(opened: Opened, tmp_path: Path) -> None:
+    def options(**search: Any) -> str:
+        return options_hash(opened(**search)._session())
+
+    hashes = [options(), options(reranker="lexical"), options(reranker="lexical", rerank_first=9)]
+    for name, weights in (("a", b"1"), ("a", b"2"), ("b", b"2")):
+        (folder := tmp_path / name).mkdir(exist_ok=True)
+        (folder / "model.safetensors").write_bytes(weights)
+        # Another process reads the weights anew.
+        shared_cross_encoder.cache_clear()
+        hashes.append(options(reranker="cross-encoder", reranker_model=str(folder)))
+    assert len(set(hashes)) == len(hashes)
+    assert options(reranker="lexical") == hashes[1]
+
+
+def test_doctor_tells_whether_the_reranker_works(coast: Path, run: Run) -> None:
+    (coast / "corpus.yaml").write_text("search: {reranker: lexical}\n", encoding="utf-8")
+    code, out, _ = run("doctor", "coast")
+    assert (code, "lexical: a score for each text" in out, "ready" in out) == (0, True, True)
+    settings = f"search: {{reranker: cross-encoder, reranker_model: {coast}}}\n"
+    (coast / "corpus.yaml").write_text(settings, encoding="utf-8")
+    code, out, _ = run("doctor", "coast", "--json")
+    told = json.loads(out)
+    assert (code, told["verdict"]) == (1, "hopeless")
+    [finding] = told["findings"]
+    assert (finding["probe"], finding["verdict"]) == ("reranker", "fails")
+    assert "search.reranker" in finding["found"]
+
+
+@pytest.mark.parametrize(
+    ("given", "told"),
+    [
+        ({"reranker": "magic"}, "'none', 'lexical' or 'cross-encoder'"),
+        ({"rerank_first": 1}, "greater than or equal to 2"),
+        ({"rerank_first": 1001}, "less than or equal to 1000"),
+    ],
+)
+def test_settings_that_cannot_be_are_one_clear_error(given: dict[str, Any], told: str) -> None:
+    with pytest.raises(ValidationError, match=told):
+        CorpusSettings.model_validate({"search": given})
