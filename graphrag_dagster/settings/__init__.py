@@ -268,6 +268,11 @@ class SearchSettings(Section):
     method: Method = Field(
         AUTO, description=f"the way of answering unless the question says otherwise: {listed(WAYS)}"
     )
+    routing: Literal["rules", "model"] = Field(
+        "rules",
+        description=f"{AUTO}: who chooses the way of answering: rules about the words of the question, or "
+        "the model of the task route, for which the engine must be one",
+    )
     level: Annotated[int, Field(ge=0, le=100)] = Field(
         1, description=f"community level of {deciding('level')}, k of Ck"
     )

@@ -72,6 +72,12 @@ def telling_how(asked: Asked, made: Answer, note: str | None, moves: Iterable[Re
     return replace(made, why=why or None, favoured=favour.all, reranked=tuple(moves))
 
 
+def favouring_none(asked: Asked, made: Answer, reads: str) -> Answer:
+    """Return an answer that tells which documents the question named to no effect: ``reads`` says why."""
+    why = "; ".join(filter(None, (made.why, asked.favour.told_as(f"named, but not favoured, since {reads}"))))
+    return replace(made, why=why or None)
+
+
 def linked(asked: Asked) -> tuple[LinkedName, ...]:
     """Return the names in the question, and in those before it, and what each was taken for."""
     return asked.retriever.linked(with_history(asked))
