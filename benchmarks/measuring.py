@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from graphrag_dagster import Index
-from graphrag_dagster.catalogue.engines import NO_RERANKER
+from graphrag_dagster.catalogue.engines import LEXICAL
 from graphrag_dagster.catalogue.registry import rerankers
 from graphrag_dagster.cli.output.running import run_job
 from graphrag_dagster.core.evaluation.inference.bootstrap import mean_interval
@@ -241,7 +241,7 @@ def session_of(name: str, settings: CorpusSettings) -> Session:
 
 def add_reranker(parser: argparse.ArgumentParser) -> None:
     """Add the options that name a reranker."""
-    parser.add_argument("--reranker", choices=list(rerankers()), default=NO_RERANKER)
+    parser.add_argument("--reranker", choices=list(rerankers()), default=LEXICAL)
     parser.add_argument("--reranker-model", metavar="FOLDER_OR_NAME")
     parser.add_argument("--rerank-first", type=int, default=SearchOptions().rerank_first)
 

@@ -19,7 +19,7 @@ from graphrag_dagster.core.text.similarity import stem, stems
 ANSWER_FEATURES = (*FEATURES, "cosine", "row_cosine")
 _WEIGHTS = np.array([ANSWER_WEIGHTS[name] for name in ANSWER_FEATURES])
 #: The larger, the more the value of a likelier sentence is above that of others, and the fewer are quoted.
-SHARPNESS = 0.3
+SHARPNESS = 0.15
 #: Which sentences stand beside one, by how many places before (after) it.
 _BESIDE = (-2, -1, 1, 2)
 #: Least share of the question's words around a sentence from which the question is in scope, by how many of
@@ -30,7 +30,7 @@ _LONG = 6
 #: Words of names in or beside one sentence that are enough by themselves.
 _FULL_NAME = 2
 #: What a sentence must have of the best one's value to be related to a question that is in scope.
-_OF_BEST = 0.5
+_OF_BEST = 0.35
 
 
 @dataclass(frozen=True, slots=True)
