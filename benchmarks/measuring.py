@@ -15,13 +15,14 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from graphrag_dagster import Index
-from graphrag_dagster.catalogue.engines import NO_RERANKER
+from graphrag_dagster.catalogue.engines import LEXICAL
 from graphrag_dagster.catalogue.registry import rerankers
 from graphrag_dagster.cli.output.running import run_job
 from graphrag_dagster.core.evaluation.inference.bootstrap import mean_interval
 from graphrag_dagster.core.language.tasks import ContextUnit
 from graphrag_dagster.core.search.context.answer import Answer
 from graphrag_dagster.core.search.context.chunks import row
+from graphrag_dagster.core.search.filters import ALL, Filters
 from graphrag_dagster.core.search.options import SearchOptions
 from graphrag_dagster.core.search.searcher import Searcher
 from graphrag_dagster.core.text.evidence import Words
@@ -127,21 +128,23 @@ class Corpus:
                 f"{name}: {len(changed)} documents are not read as they were written: {changed[:3]}"
             )
 
-    def ask(self, question: str, way: Way, **options: Any) -> Asked:
+    def ask(self, question: str, way: Way, filters: Filters = ALL, **options: Any) -> Asked:
         """Ask, and keep what the answerer is shown; what cannot be answered for want of room is a refusal."""
         engines = _Watched(self._session)
         try:
-            answer = self._searcher(way, options).answer(question, engines, method=way.method)
+            searcher = self._searcher(way, options)
+            answer = searcher.answer(question, engines, method=way.method, filters=filters)
         except QuestionError as error:
             print(f"{way.name}: {question!r}: {error}")
             answer = Answer(question, way.method, None, "", "extractive", refused=True)
         return Asked(answer, engines.shown)
 
-    def context(self, question: str, way: Way, **options: Any) -> Sequence[Shown]:
+    def context(self, question: str, way: Way, filters: Filters = ALL, **options: Any) -> Sequence[Shown]:
         """Return what an answerer would be shown, without having it answer."""
         engines = _Watched(self._session, only_watch=True)
         try:
-            self._searcher(way, options).answer(question, engines, method=way.method)
+            searcher = self._searcher(way, options)
+            searcher.answer(question, engines, method=way.method, filters=filters)
         except _SeenEnough:
             pass
         except QuestionError as error:
@@ -238,7 +241,7 @@ def session_of(name: str, settings: CorpusSettings) -> Session:
 
 def add_reranker(parser: argparse.ArgumentParser) -> None:
     """Add the options that name a reranker."""
-    parser.add_argument("--reranker", choices=list(rerankers()), default=NO_RERANKER)
+    parser.add_argument("--reranker", choices=list(rerankers()), default=LEXICAL)
     parser.add_argument("--reranker-model", metavar="FOLDER_OR_NAME")
     parser.add_argument("--rerank-first", type=int, default=SearchOptions().rerank_first)
 
@@ -356,14 +359,19 @@ class Coverage:
 
 
 def coverage(
-    corpus: Corpus, question: str, way: Way, gold: Sequence[Stretch], budgets: Sequence[int]
+    corpus: Corpus,
+    question: str,
+    way: Way,
+    gold: Sequence[Stretch],
+    budgets: Sequence[int],
+    filters: Filters = ALL,
 ) -> Coverage:
     """Ask with the context's usual size, and once for each budget in characters."""
-    asked = corpus.ask(question, way)
+    asked = corpus.ask(question, way, filters)
     told = [tells(gold, words) for words in cited(asked.answer)]
     sent = {}
     for budget in budgets:
-        packed = corpus.context(question, way, context_tokens=budget // CHARACTERS_PER_TOKEN)
+        packed = corpus.context(question, way, filters, context_tokens=budget // CHARACTERS_PER_TOKEN)
         sent[budget] = share_covered(gold, corpus.texts(packed, budget))
     ranked = {b: share_covered(gold, corpus.ranked_texts(asked.shown, b)) for b in budgets}
     return Coverage(sent, ranked, any(told), sum(told) / FIRST, asked.answer.refused)

@@ -1,10 +1,11 @@
 """Do the contexts of questions about meetings hold the turns that answer them?
 
-    python benchmarks/meetings.py [train] [val] [academic] [--home FOLDER] [--ways NAME …]
+    python benchmarks/meetings.py [train] [val] [academic] [--home FOLDER] [--ways NAME …] [--variants NAME …]
 
 30 committee meetings of QMSum are one corpus, its 9 research meetings another, each a document, indexed
 without a model. Their questions were written for one meeting each and are asked over all: as they stand, and
-with the meeting named. train is for tuning, val and academic are for reporting.
+with the meeting named; and as they stand over their meeting alone, given as filter. train is for tuning, val
+and academic are for reporting.
 
 *sent*: share of the gold turns' characters in the context as a model would be sent it, packed for a budget of
 tokens and cut after so many characters; *ranked*: the same of the text units of the usual context alone, in
@@ -20,7 +21,7 @@ import argparse
 import json
 import re
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -36,6 +37,9 @@ from measuring import (
     coverage_row,
     table,
 )
+
+from graphrag_dagster import Filters
+from graphrag_dagster.core.search.filters import ALL
 
 BUDGETS = (4_000, 12_000)
 WAYS = (Way("local", "local", {}), *BASIC, Way("drift", "drift", {}), Way("auto", "auto", {}))
@@ -114,22 +118,24 @@ def named(question: str, title: str) -> str:
     return f"In the meeting {title}, {question[0].lower()}{question[1:]}"
 
 
-def measure(corpus: Corpus, name: str, ways: Sequence[Way]) -> None:
+#: What is asked, and from which documents.
+VARIANTS: Mapping[str, Callable[[str, Meeting], tuple[str, Filters]]] = {
+    "as it stands": lambda question, _: (question, ALL),
+    "meeting named": lambda question, meeting: (named(question, meeting.title), ALL),
+    "filtered": lambda question, meeting: (question, Filters(documents=(meeting.file,))),
+}
+
+
+def measure(corpus: Corpus, name: str, ways: Sequence[Way], variants: Sequence[str]) -> None:
     asked = [(one, question, gold) for one in meetings(name) for question, gold in one.questions]
-    for variant in ("as it stands", "meeting named"):
+    for variant in variants:
         print(f"\n{name}, {len(asked)} questions, {variant}")
         rows = []
         for way in ways:
-            found = [
-                coverage(
-                    corpus,
-                    named(question, one.title) if variant == "meeting named" else question,
-                    way,
-                    gold,
-                    BUDGETS,
-                )
-                for one, question, gold in asked
-            ]
+            found = []
+            for one, question, gold in asked:
+                said, filters = VARIANTS[variant](question, one)
+                found.append(coverage(corpus, said, way, gold, BUDGETS, filters))
             rows.append([way.name, *coverage_row(found, BUDGETS)])
         rows.append(ceiling_row([gold for _, _, gold in asked], BUDGETS))
         table(["way", *coverage_header(BUDGETS)], rows)
@@ -143,6 +149,7 @@ def main() -> None:
     parser.add_argument("sets", nargs="*", metavar="SET", help=f"{', '.join(FILES)}; default: all")
     parser.add_argument("--home", type=Path)
     parser.add_argument("--ways", nargs="*", metavar="NAME")
+    parser.add_argument("--variants", nargs="*", choices=VARIANTS)
     given = parser.parse_args()
     if unknown := set(given.sets) - set(FILES):
         parser.error(f"there is no set {', '.join(sorted(unknown))}; there are {', '.join(FILES)}")
@@ -153,7 +160,7 @@ def main() -> None:
                 documents = {one.file: one.text for part in sets for one in meetings(part)}
                 corpus = Corpus((given.home or Path(made)) / name, name, documents)
                 for one in chosen:
-                    measure(corpus, one, ways)
+                    measure(corpus, one, ways, given.variants or list(VARIANTS))
 
 
 if __name__ == "__main__":

@@ -27,6 +27,7 @@ import tempfile
 import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -189,18 +190,19 @@ def reranked_ways(
     ways: dict[str, Retrieve], asked: list[Question], retriever: Any, search: dict[str, Any]
 ) -> dict[str, Retrieve]:
     """The ways by a reranker; what it may look at is retrieved first."""
-    from graphrag_dagster.core.search.reranking.reordering import reranked
+    from graphrag_dagster.core.search.reranking.port import Sought
+    from graphrag_dagster.core.search.reranking.reordering import reordered
     from graphrag_dagster.settings import CorpusSettings
 
     reranker = session_of("measured", with_search(CorpusSettings(), search)).reranker()
     first = search["rerank_first"]
-    return {
-        f"{way}, {reranker.name}": lambda i, retrieve=retrieve: reranked(
-            retrieve(i), asked[i].text, retriever, reranker, first
-        )[0]
-        for way, retrieve in ways.items()
-        if reranker
-    }
+
+    def found(retrieve: Retrieve, place: int) -> Sequence[str]:
+        sought = Sought(asked[place].text, retriever.length)
+        return reordered(retrieve(place), retriever.text, sought, reranker, first)[0]
+
+    counts = reranker and any(reranker.counts(Sought(one.text, retriever.length)) for one in asked)
+    return {f"{way}, {reranker.name}": partial(found, ways[way]) for way in ways if counts}
 
 
 def measure(name: str, home: Path, search: dict[str, Any], *, titled: bool) -> None:

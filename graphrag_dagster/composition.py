@@ -7,6 +7,7 @@ from dagster import AssetsDefinition, AssetSpec, Definitions, ExecutorDefinition
 from graphrag_dagster.assets import ASSETS
 from graphrag_dagster.assets.checks import CHECKS
 from graphrag_dagster.automation import SCHEDULES, SENSORS
+from graphrag_dagster.operations.asking.list_filters import ListFilters
 from graphrag_dagster.operations.evaluating.scope import EvaluationScope
 from graphrag_dagster.orchestration.jobs import jobs
 from graphrag_dagster.resources.clustering import ClusteringStart
@@ -47,6 +48,7 @@ def compose(
         resource_key("memory"): memory,
         resource_key("clustering"): ClusteringStart.configure_at_launch(),
         resource_key("scope"): EvaluationScope.configure_at_launch(),
+        resource_key("filters"): ListFilters.configure_at_launch(),
         resource_key("language"): Language.configure_at_launch(
             max_tokens=max_tokens, max_usd=max_usd, memory=memory, corpora=corpora
         ),

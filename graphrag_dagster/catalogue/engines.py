@@ -126,20 +126,20 @@ EMBEDDERS = (
     ),
 )
 
-#: The reranker that leaves text units as they are ranked.
-NO_RERANKER = "none"
+#: The reranker that needs no model.
+LEXICAL = "lexical"
 #: The model of a cross-encoder where the settings name none.
 CROSS_ENCODER = "cross-encoder/ms-marco-MiniLM-L6-v2"
 
 RERANKERS = (
     RerankerKind(
-        NO_RERANKER,
+        "none",
         "text units stay as they are ranked",
         "graphrag_dagster.engines.rerankers:none",
     ),
     RerankerKind(
-        "lexical",
-        "the share of the question's words that two neighbouring sentences hold, no model",
+        LEXICAL,
+        "which sentences of a long document answer, by their words and what is around them, no model",
         "graphrag_dagster.engines.rerankers:lexical",
     ),
     RerankerKind(

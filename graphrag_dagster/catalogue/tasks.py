@@ -43,6 +43,7 @@ ROLES = (
     Role("report", 2000),
     Role("answer", 4000),
     Role("judge", 1000),
+    Role("route", 300),
     Role("embed", 0),
 )
 
@@ -109,6 +110,7 @@ TASKS = (
         waited_for=True,
         model_only=True,
     ),
+    Task("router", "search", "route", _asking("route"), waited_for=True, model_only=True),
     Task(
         "question_writer",
         "questions",

@@ -106,10 +106,10 @@ class Way:
 _METHODS = "graphrag_dagster.core.search.methods"
 _SIZES = "graphrag_dagster.core.search.methods.sizes"
 
-_FORM = ("engine", "context_tokens", "response_type", "general_knowledge")
+_FORM = ("engine", "context_tokens", "response_type", "general_knowledge", "soft_filters")
 _MAPPED = (*_FORM, "unit")
 _OVERVIEW = (*_MAPPED, "seed")
-_FOUND = ("retrieval", "soft_filters", "reranker", "reranker_model", "rerank_first")
+_FOUND = ("retrieval", "reranker", "reranker_model", "rerank_first")
 _LOCAL = (*_FOUND, "shares")
 
 
@@ -135,8 +135,9 @@ WAYS = (
         "graphrag_dagster.core.search.choosing:answer",
         f"{_SIZES}:chosen",
         brief="chosen by the question",
+        tasks=("router", "answerer"),
         tables=(*_SURROUNDINGS, *_LEVELS),
-        options=(*_OVERVIEW, "level", *_LOCAL),
+        options=("routing", *_OVERVIEW, "level", *_LOCAL, "sql"),
         with_level=GLOBAL,
     ),
     Way(

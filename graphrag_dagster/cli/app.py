@@ -228,6 +228,13 @@ def trace(
 @app.command()
 def answer(
     name: Name,
+    document: Documents = None,
+    folder: Folders = None,
+    date_from: DateFrom = None,
+    date_to: DateTo = None,
+    date: Date = None,
+    where: Where = None,
+    soft: Soft = None,
     max_usd: MaxUsd = None,
     max_tokens: MaxTokens = None,
     as_json: Json = False,
@@ -238,9 +245,11 @@ def answer(
     limit of tokens or money. Replies that were mended, nothing lost, are counted and change no code.
     """
     from graphrag_dagster.cli.commands.answering import answer_corpus
+    from graphrag_dagster.cli.commands.asking import filters_of
     from graphrag_dagster.cli.output.running import Budget
 
-    if code := answer_corpus(name, Budget(max_tokens, max_usd), as_json=as_json):
+    filters = filters_of(document, folder, date_from, date_to, date, where, soft)
+    if code := answer_corpus(name, filters, Budget(max_tokens, max_usd), as_json=as_json):
         raise typer.Exit(code)
 
 

@@ -16,6 +16,7 @@ _WORDS = {
     "global_map": "reading the context",
     "global_reduce": "the answer",
     "local_search": "the answer",
+    "route": "choosing the way of answering",
     "judge_answers": "judging answers",
     "probe": "a small question whether it is of use",
     "embed": "vectors",

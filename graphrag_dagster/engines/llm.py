@@ -11,6 +11,7 @@ from graphrag_dagster.core.language.judging import AnswerJudge
 from graphrag_dagster.core.language.quality import QualityJudge
 from graphrag_dagster.core.language.querying import QueryWriter
 from graphrag_dagster.core.language.questioning import QuestionWriter
+from graphrag_dagster.core.language.routing import Router
 from graphrag_dagster.core.language.supporting import SupportJudge
 from graphrag_dagster.core.language.tasks import (
     Answerer,
@@ -136,6 +137,13 @@ class LlmEngine:
 
         limit = self._desk.reply_limit("query_writer")
         return LlmQueryWriter(self._desk.chat("query_writer"), prompts, max_tokens=limit // 2)
+
+    def router(self) -> Router:
+        """Who chooses ways of answering; a model of the role ``route``, which may be a cheap one."""
+        from graphrag_dagster.core.language.llm.routing import LlmRouter
+
+        limit = self._desk.reply_limit("router")
+        return LlmRouter(self._desk.chat("router"), prompts, max_tokens=limit)
 
     def question_writer(self, _themes: object) -> QuestionWriter:
         """Who writes questions, from the description of the corpus."""

@@ -11,7 +11,7 @@ from graphrag_dagster.model_calls.probing.probes import Finding
 from graphrag_dagster.model_calls.probing.probing import RERANKER
 from graphrag_dagster.settings import CorpusSettings
 
-_QUESTION = Sought("Who dredged the harbour?", ("dredg", "harbour"), (1.0, 1.0))
+_QUESTION = Sought("Who dredged the harbour?")
 _TEXTS = ("Bread is baked at night.", "The harbour was dredged by Selma Dray.")
 
 

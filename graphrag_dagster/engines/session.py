@@ -12,6 +12,7 @@ from graphrag_dagster.core.language.judging import AnswerJudge
 from graphrag_dagster.core.language.quality import QualityJudge
 from graphrag_dagster.core.language.querying import QueryWriter
 from graphrag_dagster.core.language.questioning import QuestionWriter
+from graphrag_dagster.core.language.routing import Router
 from graphrag_dagster.core.language.supporting import SupportJudge
 from graphrag_dagster.core.language.tasks import (
     Answerer,
@@ -158,6 +159,11 @@ class Session:
     def query_writer(self) -> QueryWriter | None:
         """Who writes queries over tables; None without a model, since nothing else can."""
         made: QueryWriter | None = self._who("query_writer")
+        return made
+
+    def router(self) -> Router | None:
+        """Who chooses ways of answering; None without a model, since rules choose then."""
+        made: Router | None = self._who("router")
         return made
 
     def embedder(self) -> Embedder:

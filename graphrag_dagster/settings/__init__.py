@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, ValidationError, model_validator
 
-from graphrag_dagster.catalogue.engines import CROSS_ENCODER, NO_RERANKER
+from graphrag_dagster.catalogue.engines import CROSS_ENCODER, LEXICAL
 from graphrag_dagster.catalogue.registry import (
     embedders,
     engines,
@@ -268,6 +268,11 @@ class SearchSettings(Section):
     method: Method = Field(
         AUTO, description=f"the way of answering unless the question says otherwise: {listed(WAYS)}"
     )
+    routing: Literal["rules", "model"] = Field(
+        "rules",
+        description=f"{AUTO}: who chooses the way of answering: rules about the words of the question, or "
+        "the model of the task route, for which the engine must be one",
+    )
     level: Annotated[int, Field(ge=0, le=100)] = Field(
         1, description=f"community level of {deciding('level')}, k of Ck"
     )
@@ -276,10 +281,10 @@ class SearchSettings(Section):
         description=f"how {deciding('retrieval')} find text units; {BASELINE} is vectors only",
     )
     reranker: Annotated[str, Choice(rerankers)] = Field(
-        NO_RERANKER,
+        LEXICAL,
         description=f"{deciding('reranker')}: who puts the first text units found into another order: "
-        "nobody; words (the share of the question's that two neighbouring sentences hold); or a "
-        "cross-encoder on this machine (extra sentence-transformers)",
+        "nobody; words (which sentences of a long document answer; not for basic); or a cross-encoder on "
+        "this machine (extra sentence-transformers)",
     )
     reranker_model: str | None = Field(
         None,

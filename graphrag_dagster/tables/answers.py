@@ -41,6 +41,7 @@ ANSWERS = Table(
         column("snapshot", "VARCHAR", "Published index that was read"),
         column("options", "VARCHAR", "Hash of the settings that decide the answer"),
         column("query", "VARCHAR", "Query whose rows it tells, with its parameters, as JSON", nullable=True),
+        column("filters", "VARCHAR", "What it was restricted to, as JSON; null: nothing", nullable=True),
     ),
 )
 

@@ -5,10 +5,11 @@ import dagster as dg
 import polars as pl
 import pytest
 
-from graphrag_dagster import tables
+from graphrag_dagster import Filters, tables
 from graphrag_dagster.cli.output.running import run_job
 from graphrag_dagster.definitions import defs
-from graphrag_dagster.errors import SettingsError
+from graphrag_dagster.errors import QuestionError, SettingsError
+from graphrag_dagster.operations.asking.list_filters import ListFilters
 from graphrag_dagster.operations.evaluating.questions import questions_of
 from graphrag_dagster.orchestration.dagster_instance import instance
 from graphrag_dagster.resources.integrity import violations
@@ -80,6 +81,34 @@ def test_a_corpus_without_questions_has_empty_tables_and_the_command_says_so(coa
     assert (code, "has no questions" in err) == (1, True)
     answer_all()
     assert Warehouse().read(tables.ANSWERS, "coast").is_empty()
+
+
+def test_a_list_is_answered_from_the_documents_that_are_meant(coast: Path, run: Run) -> None:
+    settings = "questions: {ask: [Who led the Dockers Union?], methods: [SS, auto]}"
+    (coast / "corpus.yaml").write_text(settings, encoding="utf-8")
+    warehouse = Warehouse()
+    code, _, err = run("answer", "coast", "--document", "nowhere.md")
+    assert (code, "nowhere.md" in err) == (1, True)
+
+    assert run("answer", "coast", "--document", "news/strike.md")[0] == 0
+    inside = warehouse.read(tables.ANSWERS, "coast")
+    assert set(inside["filters"]) == {'{"documents": ["news/strike.md"]}'}
+    assert all("restricted to 1 of " in why for why in inside["why"])
+    cited = warehouse.read(tables.ANSWER_CITATIONS, "coast")
+    paths = dict(warehouse.read(tables.DOCUMENTS, "coast").select("document_id", "path").iter_rows())
+    assert {paths[one] for one in cited["document_id"]} == {"news/strike.md"}
+
+    assert answer_all()["kept"] == 0
+    whole = warehouse.read(tables.ANSWERS, "coast")
+    assert whole["answer_id"].to_list() == inside["answer_id"].to_list()
+    assert whole["filters"].null_count() == len(whole)
+    assert set(whole["options"]).isdisjoint(inside["options"])
+
+
+def test_a_filter_that_there_is_not_is_an_error_of_the_run() -> None:
+    with pytest.raises(QuestionError, match="folder"):
+        _ = ListFilters(given={"folder": ["news"]}).filters
+    assert ListFilters(given={"folders": ["news"]}).filters == Filters(folders=("news",))
 
 
 @pytest.mark.parametrize(

@@ -127,6 +127,30 @@ def test_documents_that_a_question_names_come_first(index: Index) -> None:
         }
 
 
+@pytest.mark.parametrize(
+    ("method", "reads"),
+    [
+        ("C1", "all reports of C1 are read alike"),
+        ("global", "all reports of C1 are read alike"),
+        ("TS", "all text units are read alike"),
+        ("SS", "vectors alone choose the text units"),
+        ("dynamic", "reports are chosen by what they say"),
+    ],
+)
+def test_ways_that_favour_nothing_say_so_where_documents_are_named(
+    index: Index, method: str, reads: str
+) -> None:
+    question = "Who led the Dockers Union in the article The strike?"
+    answer = index.ask(question, method=method)
+    named = f"named, but not favoured, since {reads}: the document “The strike” (1 of 4)"
+    assert named in (answer.why or "")
+    assert answer.favoured == ()
+    off = index.ask(question, method=method, filters=Filters(soft=False))
+    assert "named, but" not in (off.why or "")
+    assert (off.text, off.sources) == (answer.text, answer.sources)
+    assert "named, but" not in (index.ask("Who led the Dockers Union?", method=method).why or "")
+
+
 def test_a_conversation_goes_on_favouring_what_it_named(index: Index) -> None:
     told = index.ask("And Selma Dray?", method="basic", history=[("What does “The strike” say?", "Much.")])
     assert "favoured: the document “The strike”" in (told.why or "")

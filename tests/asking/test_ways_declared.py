@@ -109,7 +109,7 @@ def test_other_tables_than_those_declared_change_no_answer(index: Index, way: Wa
 def test_a_way_needs_the_tasks_and_reads_the_options_that_it_declares(index: Index, way: Way) -> None:
     engines = Noted(index._session())
     Read.read = set()
-    answers(index, replace(index.searcher.index), way, engines, Read(sql="model"))
+    answers(index, replace(index.searcher.index), way, engines, Read(sql="model", routing="model"))
     assert engines.called - {"embedder", "support_judge"} == set(way.tasks)
     assert Read.read == set(way.options) - OF_THE_ENGINE
     assert set(way.options) <= set(SearchSettings.model_fields)
@@ -133,3 +133,11 @@ def test_what_a_question_asks_is_told_beforehand_for_every_way(index: Index, way
         return
     assert 1 <= size.calls.low <= size.calls.expected <= size.calls.high
     assert 0 < size.input_tokens.low <= size.input_tokens.expected <= size.input_tokens.high
+
+
+def test_a_model_that_chooses_is_one_call_more(index: Index) -> None:
+    by_rules = index.searcher.size("auto")
+    by_model = index.searcher.with_options(SearchOptions(routing="model")).size("auto")
+    assert by_model.calls.expected == by_rules.calls.expected + 1
+    assert by_model.calls.low == by_rules.calls.low
+    assert by_model.input_tokens.high > by_rules.input_tokens.high

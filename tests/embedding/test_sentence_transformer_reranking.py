@@ -26,7 +26,7 @@ LONGEST = 24
 
 
 def sought(question: str = "was the quay built in stone") -> Sought:
-    return Sought(question, (), ())
+    return Sought(question)
 
 
 @pytest.fixture

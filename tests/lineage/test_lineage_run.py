@@ -6,7 +6,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from graphrag_dagster import tables
+from graphrag_dagster import Filters, tables
 from graphrag_dagster.cli.commands.answering import answer_corpus
 from graphrag_dagster.cli.output.running import Budget, run_job
 from graphrag_dagster.operations.asking.lineage import impact, why
@@ -67,7 +67,7 @@ def answered(tmp_path_factory: pytest.TempPathFactory, indexed_home: Path) -> Pa
     )
     with pytest.MonkeyPatch.context() as patch:
         enter_home(patch, home)
-        answer_corpus("coast", Budget(), as_json=True)
+        answer_corpus("coast", Filters(), Budget(), as_json=True)
     return home
 
 

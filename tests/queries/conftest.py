@@ -6,6 +6,8 @@ from typing import Any
 import pytest
 
 from graphrag_dagster import tables
+from graphrag_dagster.core.corpus.dating import periods_of
+from graphrag_dagster.core.corpus.metadata import metadata_of
 from graphrag_dagster.core.search.context.index import IndexSnapshot
 from graphrag_dagster.operations.asking.snapshot import open_snapshot
 from graphrag_dagster.resources.warehouse import Warehouse
@@ -17,12 +19,19 @@ PAPERS: list[tuple[str, int | None, str | None, dict[str, Any], str, str]] = [
     (
         "news/merger.txt",
         None,
-        "3 May 2021",
+        "May 2021",
         {},
         "Tallow Marine bought Brine Ltd. Carl Dunn opposed it.",
         "trc",
     ),
-    ("council/minutes.md", None, None, {"author": "clerk"}, "Anna Bell spoke of Tallow Marine.", "at"),
+    (
+        "council/minutes.md",
+        None,
+        None,
+        {"author": ["clerk", "reeve"]},
+        "Anna Bell spoke of Tallow Marine.",
+        "at",
+    ),
     ("data/incidents.csv", 0, "2021-06-01", {"cost": 10, "ship": "Vega"}, "Vega struck the quay.", "v"),
     (
         "data/incidents.csv",
@@ -86,6 +95,9 @@ def filled_tables() -> dict[tables.Table, list[dict[str, Any]]]:
                 "description": f"{NAMES[one][0]} and {NAMES[other][0]}", "description_engine": "as_is",
             }
         )  # fmt: skip
+    documents = filled(tables.DOCUMENTS, rows[tables.DOCUMENTS])
+    rows[tables.DOCUMENT_METADATA] = metadata_of(documents).to_dicts()
+    rows[tables.DOCUMENT_PERIODS] = periods_of(documents).to_dicts()
     rows[tables.MERGED_CLAIMS] = [
         {
             "human_readable_id": number, "claim_id": f"k{number}", "subject": NAMES[letter][0].upper(), "status": status,

@@ -30,6 +30,8 @@ ANSWERS: dict[str, list[tuple[str, str, list[str]]]] = {
         ("number of documents in the folder news", "Counted: documents of the folder news: 2", ["Paper 0", "Paper 1"]),
         ("Which incidents are there since 2021-07?", "Counted: documents of the file data/incidents.csv dated 2021-07-01 or later: 2", ["Paper 4", "Paper 5"]),
         ("how many md documents are there", "Counted: documents of format md: 2", ["Paper 0", "Paper 2"]),
+        ("How many documents are there in Q3 2021?", "Counted: documents dated 2021-07-01 to 2021-09-30: 1", ["Paper 4"]),
+        ("How many documents are there since 20 May 2021?", "Counted: documents dated 2021-05-20 or later: 4", ["Paper 1", "Paper 3", "Paper 4", "Paper 5"]),
         ("How many documents are there before 1800?", "Counted: documents dated 1799-12-31 or earlier: 0", []),
     ],
     "files": [
@@ -38,6 +40,9 @@ ANSWERS: dict[str, list[tuple[str, str, list[str]]]] = {
     "documents_by": [
         ("Number of documents by year", "Counted: documents, by year:", ["2020: 1", "2021: 3", "2022: 1", "–: 1"]),
         ("How many incidents are there per ship?", "Counted: documents of the file data/incidents.csv, by ship:", ["Lyra: 1", "Vega: 1", "vega: 1"]),
+        ("documents by month in 2021", "Counted: documents dated 2021-01-01 to 2021-12-31, by month:", ["2021-05: 1", "2021-06: 1", "2021-07: 1"]),
+        ("documents by day in May 2021", "Counted: documents dated 2021-05-01 to 2021-05-31, by day:", ["2021-05-01 to 2021-05-31: 1"]),
+        ("documents by author", "Counted: documents, by author:", ["clerk: 1", "reeve: 1", "–: 5"]),
         ("documents by type", "Counted: documents, by type:", ["csv: 3", "md: 2", "txt: 1"]),
     ],
     "documents_naming": [
@@ -88,6 +93,7 @@ ANSWERS: dict[str, list[tuple[str, str, list[str]]]] = {
         ("Which document has the lowest cost?", "Ranked: documents by cost, the lowest first: 2 of 2", ["Paper 4: 2.5", "Paper 3: 10"]),
     ],
     "column_value": [
+        ("which documents have the cost 10.0", "Counted: documents whose cost is 10.0: 1", ["Paper 3"]),
         ("How many incidents have the ship Vega?", "Counted: documents of the file data/incidents.csv whose ship is Vega: 2", ["Paper 3", "Paper 5"]),
     ],
     "entities": [
@@ -215,6 +221,7 @@ def test_names_with_quotes_and_sql_in_them_are_only_names(papers: IndexSnapshot)
         ("How many documents mention Nobody Here?", "no entity of the graph is called 'Nobody Here'"),
         ("How many widgets are there?", "'widgets' is no type of entities here; the types are ORGANIZATION, PERSON, VESSEL"),
         ("How many documents are there of 30 February 2021?", "there is no 30 February 2021 in the calendar"),
+        ("How many documents are there of 03/04/2021?", "03/04/2021 may be 2021-04-03 or 2021-03-04; write the year first"),
         ("How many documents are there between 2021 and 2019?", "the period ends before it begins"),
         ("How many documents in the folder nowhere?", "no folder or file of this corpus is called 'nowhere'; the folders are council, data, news"),
         ("What is the average author?", "'author' is no column with numbers; the columns are cost"),

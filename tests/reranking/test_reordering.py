@@ -8,12 +8,11 @@ from hypothesis import strategies as st
 
 from graphrag_dagster.core.search.reranking.lexical import LexicalReranker
 from graphrag_dagster.core.search.reranking.port import Sought
-from graphrag_dagster.core.search.reranking.reordering import Moved, Reranked, reordered, told_of
+from graphrag_dagster.core.search.reranking.reordering import Moved, Reranked, reordered
 from graphrag_dagster.core.search.reranking.windows import windows
-from graphrag_dagster.core.search.retrieval.lexical import LexicalIndex
 from graphrag_dagster.errors import EngineError
 
-SOUGHT = Sought("Who?", (), ())
+SOUGHT = Sought("Who?")
 
 
 @dataclass
@@ -22,6 +21,9 @@ class Fixed:
 
     given: list[float]
     name: str = "fixed@1"
+
+    def counts(self, sought: Sought) -> float:
+        return 1.0
 
     def scores(self, sought: Sought, texts: list[str]) -> np.ndarray:
         return np.array(self.given[: len(texts)])
@@ -71,18 +73,12 @@ def test_a_reranker_that_tells_nothing_apart_or_agrees_moves_nothing() -> None:
         after, made = put(scores)
         assert after == [f"u{place}" for place in range(len(scores))]
         assert made.moved == ()
-    assert told_of([put([3.0] * 9)[1]]) == "reranked by fixed@1: none of the first 9 text units moved"
 
 
 def test_what_moved_is_told_with_the_ranks_before_and_after() -> None:
     after, made = put([0.0, 0.0, 5.0, 0.0], first=3)
     assert after == ["u0", "u2", "u1", "u3"]
     assert made == Reranked("Who?", "fixed@1", 3, (Moved("u2", 3, 2), Moved("u1", 2, 3)))
-    assert told_of([made]) == "reranked by fixed@1: 2 of the first 3 text units moved"
-    turned = put([0.0, 4.0, 9.0, 8.0])[1]
-    assert told_of([turned]).endswith("3 of the first 4 text units moved, number 3 to the front")
-    assert told_of([turned, made]) == "reranked by fixed@1: 5 of 7 text units for 2 questions moved"
-    assert told_of([]) == ""
 
 
 @pytest.mark.parametrize("scores", [[1.0], [1.0, float("nan")], [float("inf"), 1.0]])
@@ -102,39 +98,47 @@ TEXTS = [
 ]
 
 
-def sought(question: str) -> Sought:
-    terms = LexicalIndex(TEXTS).terms(question)
-    return Sought(question, terms.stems, tuple(terms.weights.tolist()))
+def scores(question: str, texts: list[str]) -> np.ndarray:
+    return LexicalReranker().scores(Sought(question), texts)
 
 
-def test_words_that_stand_close_together_count() -> None:
-    found = LexicalReranker().scores(sought("Was the harbour dredged by Selma Dray?"), TEXTS)
-    assert found[1] == found.max() == 1.0
-    assert 0 < found[0] < 1
-    assert found[2:].tolist() == [0, 0, 0]
+def test_the_text_with_the_sentence_that_answers_is_the_best() -> None:
+    found = scores("Was the harbour dredged by Selma Dray?", TEXTS)
+    assert found.argmax() == 1
+    assert found[0] > found[2]
     far = [
-        "Selma came. It rained. It rained again. The harbour was dredged.",
-        "Selma came. The harbour was dredged.",
+        "Selma came. It rained. It rained again. It did not stop. Then the harbour was dredged.",
+        "Selma came. The harbour was dredged. It rained. It rained again. It did not stop.",
     ]
-    one, two = LexicalReranker().scores(sought("Selma dredged harbour"), far)
-    assert one < two == 1.0
+    apart, together = scores("Selma dredged harbour", far)
+    assert apart < together
+
+
+def test_what_somebody_says_of_themselves_is_about_them() -> None:
+    said = "I learned to weld at nine."
+    texts = [f"BO LIND: {said} It was cold.", f"ADA RUSK: {said} It was cold."]
+    assert scores("When did Ada Rusk learn to weld?", texts).argmax() == 1
+
+
+def test_the_order_counts_in_long_documents_that_were_followed_only() -> None:
+    counts = LexicalReranker().counts
+    assert counts(Sought("Who dredged the harbour?", 0.9)) == pytest.approx(1.8)
+    for sought in (Sought("harbour", 0.0), Sought("harbour", 0.9, followed=False), Sought("?", 0.9)):
+        assert counts(sought) == 0
 
 
 def test_other_scripts_and_questions_without_words() -> None:
-    assert LexicalReranker().scores(sought("Гавань углубила?"), TEXTS).argmax() == 4
-    for question in ("?", "who is the of", "港は浚渫されたか"):
-        assert LexicalReranker().scores(sought(question), TEXTS).tolist() == [0] * 5
-    assert LexicalReranker().scores(sought("harbour"), []).shape == (0,)
+    assert scores("Гавань углубила?", TEXTS).argmax() == 4
+    for question in ("?", "who is the of"):
+        assert scores(question, TEXTS).tolist() == [0] * 5
+    assert scores("harbour", []).shape == (0,)
 
 
 @given(st.text(max_size=300), st.text(max_size=60))
-def test_words_give_shares_for_whatever_text(text: str, question: str) -> None:
-    index = LexicalIndex([text, question])
-    terms = index.terms(question)
-    wanted = Sought(question, terms.stems, tuple(terms.weights.tolist()))
-    found = LexicalReranker().scores(wanted, [text, question])
-    assert ((found >= 0) & (found <= 1 + 1e-12)).all()
-    assert LexicalReranker().scores(wanted, [question, text])[::-1].tolist() == found.tolist()
+def test_whatever_texts_have_a_score_each_that_depends_on_no_order(text: str, question: str) -> None:
+    found = scores(question, [text, question])
+    assert np.isfinite(found).all()
+    assert scores(question, [question, text])[::-1].tolist() == pytest.approx(found.tolist())
 
 
 @given(st.text(max_size=400) | st.text("ab. \n", max_size=400), st.integers(1, 50))

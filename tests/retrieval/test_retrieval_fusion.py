@@ -1,10 +1,11 @@
 """Two orders of text units made one."""
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graphrag_dagster.core.search.retrieval.fusion import fused
+from graphrag_dagster.core.search.retrieval.fusion import fused, with_neighbours
 
 
 @given(st.permutations(range(7)), st.lists(st.floats(0, 9), min_size=7, max_size=7))
@@ -36,3 +37,10 @@ def test_what_is_left_out_stays_out_and_what_is_favoured_comes_before() -> None:
     order, _ = fused(np.array([1, 2]), likeness, 1.0, prior)
     assert sorted(order.tolist()) == [1, 2]
     assert fused(np.array([2, 1]), likeness, 1.0, prior)[0].tolist() == [2, 1]
+
+
+def test_units_beside_each_other_in_a_document_lend_their_likeness() -> None:
+    likeness, documents = np.array([1.0, 3.0, -1.0, 2.0, 0.0]), np.array([1, 1, 1, 2, 3])
+    spread = with_neighbours(likeness, documents)
+    assert spread.tolist() == pytest.approx([1 + 1.2, 3 + 0.4, -1 + 1.2, 2 - 0.4, -0.4])
+    assert with_neighbours(np.zeros(0), np.zeros(0, dtype=np.int64)).shape == (0,)

@@ -30,6 +30,9 @@ class Given:
     def query_writer(self) -> Any:
         return self.engines.get("query_writer")
 
+    def router(self) -> Any:
+        return self.engines.get("router")
+
     def embedder(self) -> Any:
         return self.engines["embedder"]
 

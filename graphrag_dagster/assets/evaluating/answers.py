@@ -1,13 +1,17 @@
 """Answers to the corpus's list of questions, in the chosen ways."""
 
+import json
 from collections.abc import Iterator
 
 import polars as pl
 from dagster import AssetExecutionContext, Output
 
 from graphrag_dagster.assets.indexing.publishing import published_snapshot
+from graphrag_dagster.catalogue.registry import tasks
 from graphrag_dagster.core.ids import stable_id
+from graphrag_dagster.core.search.filters import ALL, Filters
 from graphrag_dagster.engines.session import Session
+from graphrag_dagster.operations.asking.list_filters import ListFilters
 from graphrag_dagster.orchestration.code_versions.versions import code_version
 from graphrag_dagster.orchestration.declare import counts, ins_of, output, table_assets
 from graphrag_dagster.resources.corpora import CorpusStore
@@ -48,6 +52,7 @@ def answers(
     corpora: CorpusStore,
     language: Language,
     warehouse: Warehouse,
+    filters: ListFilters,
 ) -> Iterator[Output[pl.DataFrame]]:
     """Every question in every chosen way (paper §4.1); what is still good from an earlier run is kept."""
     # What answering needs is much, and only this asset needs it.
@@ -58,7 +63,9 @@ def answers(
     index = Index.open(corpus, corpora=corpora, warehouse=warehouse)
     session = language.session(context, "answers")
     known = {table: warehouse.read_if_present(table, corpus) for table in _TABLES}
-    made = answer_list(questions, known, index, session, options_hash(session))
+    asked_of = filters.filters
+    options = options_hash(session, asked_of)
+    made = answer_list(questions, known, index, session, options, asked_of)
     for table, frame in made.frames.items():
         shown = {}
         if table is ANSWERS:
@@ -75,15 +82,20 @@ def answers(
         yield output(table, frame, **shown)
 
 
-def options_hash(session: Session) -> str:
-    """Hash of the settings that decide an answer, and of the reranker's model that they name."""
+def options_hash(session: Session, filters: Filters = ALL) -> str:
+    """Hash of the settings that decide an answer, the reranker's model, and the documents that are meant."""
     settings, reranker = session.settings, session.reranker()
     told = settings.model_dump_json(include={"engine", "search", "embeddings", "text_units"})
-    # The judge rates reports for dynamic search; other tasks have no part in answers.
-    models = [
-        settings.model.for_role(task).model_dump_json(include=_DECIDING) for task in ("answer", "judge")
-    ]
-    return stable_id("options", told, *models, reranker.name if reranker else "", options_code())
+    roles = sorted({task.role for task in tasks().values() if task.section == "search"})
+    models = [settings.model.for_role(role).model_dump_json(include=_DECIDING) for role in roles]
+    return stable_id(
+        "options",
+        told,
+        *models,
+        reranker.name if reranker else "",
+        json.dumps(filters.to_dict()),
+        options_code(),
+    )
 
 
 def options_code() -> str:

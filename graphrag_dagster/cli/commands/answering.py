@@ -7,6 +7,7 @@ from rich.table import Table as RichTable
 from graphrag_dagster.cli.output.console import OUT, number, print_json
 from graphrag_dagster.cli.output.mending import ANSWERED, repaired_line, repaired_rows
 from graphrag_dagster.cli.output.running import INCOMPLETE, Budget, run_watched
+from graphrag_dagster.core.search.filters import Filters
 from graphrag_dagster.errors import SettingsError
 from graphrag_dagster.operations.evaluating.questions import questions_of
 from graphrag_dagster.resources.corpora import CorpusStore
@@ -37,8 +38,8 @@ def lacking_answers(warehouse: Warehouse, name: str) -> list[str]:
     return [f"{count:,} {what}"] if count else []
 
 
-def answer_corpus(name: str, budget: Budget, *, as_json: bool) -> int:
-    """Answer the corpus's questions, and print how many were answered in each way.
+def answer_corpus(name: str, filters: Filters, budget: Budget, *, as_json: bool) -> int:
+    """Answer the corpus's questions from the documents that are meant, and print how many in each way.
 
     Returns:
         the exit code: 0, or 3 where something that a model was to give is missing.
@@ -49,7 +50,8 @@ def answer_corpus(name: str, budget: Budget, *, as_json: bool) -> int:
     """
     store, warehouse = CorpusStore(), Warehouse()
     require_questions(store, name)
-    run_watched(name, "answer", budget, as_json=as_json)
+    given = {"filters": {"given": filters.to_dict()}}
+    run_watched(name, "answer", budget, resources=given, as_json=as_json)
     made = (
         warehouse.read(ANSWERS, name)
         .group_by("method")

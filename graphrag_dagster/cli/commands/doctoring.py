@@ -10,7 +10,7 @@ from operator import attrgetter
 from rich.markup import escape
 from rich.table import Table as RichTable
 
-from graphrag_dagster.catalogue.engines import NO_RERANKER
+from graphrag_dagster.catalogue.registry import rerankers
 from graphrag_dagster.cli.output.console import ERR, OUT, print_json
 from graphrag_dagster.core.language.chat.loop import run_one
 from graphrag_dagster.engines.rerankers import examined
@@ -54,7 +54,7 @@ def doctor(target: str | None, *, as_json: bool) -> int:
     """
     name = None if target is None else CorpusStore().resolve(target)
     settings = _of_the_environment() if name is None else CorpusStore().settings(name)
-    reranked = settings.search.reranker != NO_RERANKER
+    reranked = bool(rerankers()[settings.search.reranker].packages)
     if not as_json and not asks_models(settings) and not reranked:
         OUT.print(
             f"{escape(str(name))}: nothing asks a model, so there is nothing to probe; nothing was sent",

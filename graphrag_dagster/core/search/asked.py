@@ -10,6 +10,7 @@ from graphrag_dagster.catalogue.ways import Way
 from graphrag_dagster.core.corpus.documents import name_of
 from graphrag_dagster.core.language.exploring import Explorer, ReportRater
 from graphrag_dagster.core.language.querying import QueryWriter
+from graphrag_dagster.core.language.routing import Router
 from graphrag_dagster.core.language.supporting import SupportJudge
 from graphrag_dagster.core.language.tasks import Answerer, Turn
 from graphrag_dagster.core.search.context.chunks import Count
@@ -39,6 +40,9 @@ class Engines(Protocol):
 
     def query_writer(self) -> QueryWriter | None:
         """Who writes queries; None without a model, since nothing else can."""
+
+    def router(self) -> Router | None:
+        """Who chooses the way of answering; None without a model."""
 
     def embedder(self) -> Embedder:
         """Who turns the question into a vector."""

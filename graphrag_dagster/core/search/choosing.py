@@ -1,4 +1,4 @@
-"""Which way of answering suits a question: ``auto``."""
+"""Which way of answering suits a question: ``auto``. Rules choose, or a model among what rules leave open."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -6,8 +6,9 @@ from dataclasses import dataclass, replace
 import polars as pl
 
 from graphrag_dagster.catalogue.ways import GLOBAL, LOCAL, SOURCES, TABLES
+from graphrag_dagster.core.language.routing import Routed
 from graphrag_dagster.core.search.asked import Asked
-from graphrag_dagster.core.search.context.answer import Answer
+from graphrag_dagster.core.search.context.answer import Answer, Call
 from graphrag_dagster.core.search.context.index import IndexSnapshot
 from graphrag_dagster.core.search.finding import linked, with_history
 from graphrag_dagster.core.search.methods.sql.recognising import fits
@@ -35,17 +36,40 @@ _SAID: Mapping[str, tuple[str, str]] = {
     "specific": ("it says what to look for", ""),
     "held": ("one passage holds what it asks", ""),
 }
+#: What each way is for, as a model is told that chooses.
+_FOR: Mapping[str, str] = {
+    LOCAL: "for what is asked about something in particular, such as a person, place, event, date or "
+    "passage; reads what the texts say of it",
+    GLOBAL: "for what is asked about the whole collection, such as themes, trends or what many things have "
+    "in common; reads summaries of all of it",
+    TABLES: "for counts, top lists, firsts and lasts, and groups of documents, or of the entities and "
+    "relationships in them; makes a query over tables",
+}
 _NOTHING = {1: "it asks for something in particular", -1: "it asks for nothing in particular"}
 _MOST_REASONS, _MOST_NAMES = 2, 3
 
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """A way of answering by its name, how likely it suits (½ to 1), and why."""
+    """A way of answering by its name, how likely it suits (½ to 1), why, and what a model said if asked."""
 
     method: str
     likely: float
     why: str
+    routed: Routed | None = None
+
+    def told_in(self, made: Answer) -> Answer:
+        """Return an answer that tells what was asked of a model for the choice, and what that cost."""
+        if (routed := self.routed) is None:
+            return made
+        problem = f"route: {routed.problem}" if routed.problem else None
+        call = Call("route", routed.way or "no way", used=routed.way is not None, problem=problem)
+        return replace(
+            made,
+            trace=(call, *made.trace),
+            usage=routed.usage + made.usage,
+            problems=(*filter(None, (problem,)), *made.problems),
+        )
 
 
 def answer(asked: Asked) -> Answer:
@@ -61,7 +85,8 @@ def answer(asked: Asked) -> Answer:
     if made.refused and choice.likely < _SURE and (other := _other_than(asked, choice)):
         why = f"{why}; it found nothing, so {other.method} was tried"
         made = other if not other.refused else made
-    return replace(made, why="; ".join(filter(None, (why, made.why))), linked=made.linked or names)
+    told = replace(made, why="; ".join(filter(None, (why, made.why))), linked=made.linked or names)
+    return choice.told_in(told)
 
 
 def choose(asked: Asked, linked_names: Sequence[LinkedName]) -> Choice:
@@ -73,9 +98,41 @@ def choose(asked: Asked, linked_names: Sequence[LinkedName]) -> Choice:
     """
     if (counted_by := _by_query(asked)) is not None:
         return counted_by
+    named = sorted((one for one in linked_names if one.named and one.entity_id), key=lambda one: -one.sure)
+    open_ways = _open_ways(asked)
+    if len(open_ways) < 2:
+        return _by_rules(asked, named)
+    router = asked.engines.router()
+    if router is None:
+        chosen = _by_rules(asked, named)
+        return replace(chosen, why=f"the engine asks no model, so that rules chose; {chosen.why}")
+    titles = list(dict.fromkeys(one.title or one.text for one in named))
+    routed = router.route(asked.question, {one: _FOR[one] for one in open_ways}, titles)
+    if routed.way is None:
+        chosen = _by_rules(asked, named)
+        return replace(
+            chosen, why=f"no usable reply of the model, so that rules chose; {chosen.why}", routed=routed
+        )
+    chosen = Choice(routed.way, 0.5, f"{routed.way}: {routed.reason} (a model chose)")
+    if routed.way == GLOBAL and asked.index.restricted:
+        chosen = _without_reports(asked) or chosen
+    return replace(chosen, routed=routed)
+
+
+def _open_ways(asked: Asked) -> list[str]:
+    """The ways that the corpus can answer by, for a model to choose from; none where rules are to choose."""
+    if asked.options.routing == "rules" or asked.history or asked.favour.names_documents:
+        return []
+    index = asked.index
+    reported = index.restricted or not index.reports.is_empty()
+    queried = asked.options.sql == "model" and index.queries is not None and not index.restricted
+    return [LOCAL, *([GLOBAL] if reported else []), *([TABLES] if queried else [])]
+
+
+def _by_rules(asked: Asked, named: Sequence[LinkedName]) -> Choice:
+    """Choose by the cues of a question; ``named`` are its names that are linked to entities, surest first."""
     if asked.index.reports.is_empty() and not asked.index.restricted:
         return Choice(LOCAL, 1.0, f"{LOCAL}: this corpus has no community reports")
-    named = sorted((one for one in linked_names if one.named and one.entity_id), key=lambda one: -one.sure)
     found = cues_of(asked, [one.text for one in named])
     local = probability_of_local(found)
     if local < 0.5 and asked.history:

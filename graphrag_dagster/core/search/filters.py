@@ -10,7 +10,7 @@ from typing import Annotated, Any, ClassVar
 from pydantic import ConfigDict, Field, Strict
 
 from graphrag_dagster.core.text.periods.period import Period
-from graphrag_dagster.core.text.periods.reading import Named, only_period
+from graphrag_dagster.core.text.periods.reading import only_period
 from graphrag_dagster.core.text.values import Value, value_of
 from graphrag_dagster.errors import QuestionError
 
@@ -65,7 +65,7 @@ class Condition:
                 "neither; use = or !="
             )
         if (named := only_period(made.value.text)) and named.ambiguous:
-            raise QuestionError(f"in {text!r} the date may be {_either(named)}; write the year first")
+            raise QuestionError(f"in {text!r} the date may be {named.either}; write the year first")
         return made
 
     @property
@@ -150,6 +150,10 @@ class Filters:
         return {name: value for name, value in asdict(self).items() if value not in ((), None)}
 
 
+#: No filter: every document.
+ALL = Filters()
+
+
 def _period(which: str, text: str | None) -> Period | None:
     if text is None:
         return None
@@ -160,10 +164,5 @@ def _period(which: str, text: str | None) -> Period | None:
             "July 2019, 2019 or FY24 Q2"
         )
     if named.ambiguous:
-        raise QuestionError(f"the date {which} {text!r} may be {_either(named)}; write the year first")
+        raise QuestionError(f"the date {which} {text!r} may be {named.either}; write the year first")
     return named.period
-
-
-def _either(named: Named) -> str:
-    found = named.period.start
-    return f"{found.isoformat()} or {found.replace(month=found.day, day=found.month).isoformat()}"

@@ -10,7 +10,8 @@ from graphrag_dagster.core.ranks import Scores, cosines
 from graphrag_dagster.core.search.asked import Asked, retriever_of
 from graphrag_dagster.core.search.context.answer import Answer
 from graphrag_dagster.core.search.context.index import IndexSnapshot
-from graphrag_dagster.core.search.reranking.reordering import Reranked, reranked, told_of
+from graphrag_dagster.core.search.reranking.port import Sought
+from graphrag_dagster.core.search.reranking.reordering import Reranked, reordered
 from graphrag_dagster.core.search.retrieval.linked import LinkedName
 from graphrag_dagster.core.search.retrieval.ranking import Mode, first_places
 from graphrag_dagster.core.search.retrieval.retriever import LocalRanking
@@ -39,21 +40,25 @@ def found(asked: Asked, sought: str, entities: int) -> tuple[LocalRanking, str |
     return ranking, note
 
 
-def in_new_order(asked: Asked, sought: str, unit_ids: Sequence[str]) -> tuple[Sequence[str], list[Reranked]]:
+def in_new_order(
+    asked: Asked, question: str, unit_ids: Sequence[str], *, followed: bool
+) -> tuple[Sequence[str], list[Reranked]]:
     """Return text units, the first of them as the reranker orders them, and what it did; none: as they are.
 
     Args:
         asked: with who reranks, and how many.
-        sought: what they were found by.
+        question: what they were found by.
         unit_ids: best first.
+        followed: whether that was by following the question over the graph.
 
     Raises:
         EngineError: the reranker cannot be used.
     """
     reranker = asked.engines.reranker()
-    if reranker is None or not unit_ids:
+    sought = Sought(question, asked.retriever.length, followed)
+    if reranker is None or not unit_ids or not reranker.counts(sought):
         return unit_ids, []
-    made, done = reranked(unit_ids, sought, asked.retriever, reranker, asked.options.rerank_first)
+    made, done = reordered(unit_ids, asked.retriever.text, sought, reranker, asked.options.rerank_first)
     return made, [done]
 
 
@@ -65,9 +70,15 @@ def prior_of(asked: Asked) -> Scores | None:
 
 def telling_how(asked: Asked, made: Answer, note: str | None, moves: Iterable[Reranked] = ()) -> Answer:
     """Return an answer that tells how its text units were found: what the question favoured, what moved."""
-    favour, done = asked.favour, tuple(moves)
-    why = "; ".join(filter(None, (note, favour.told, told_of(done))))
-    return replace(made, why=why or None, favoured=favour.all, reranked=done)
+    favour = asked.favour
+    why = "; ".join(filter(None, (note, favour.told)))
+    return replace(made, why=why or None, favoured=favour.all, reranked=tuple(moves))
+
+
+def favouring_none(asked: Asked, made: Answer, reads: str) -> Answer:
+    """Return an answer that tells which documents the question named to no effect: ``reads`` says why."""
+    why = "; ".join(filter(None, (made.why, asked.favour.told_as(f"named, but not favoured, since {reads}"))))
+    return replace(made, why=why or None)
 
 
 def linked(asked: Asked) -> tuple[LinkedName, ...]:

@@ -26,6 +26,7 @@ class Shares:
 class SearchOptions:
     """How questions are answered; the meaning of each is that of the setting of the same name."""
 
+    routing: Literal["rules", "model"] = "rules"
     context_tokens: int = 8000
     seed: int = 86
     level: int = 1

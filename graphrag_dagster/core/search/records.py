@@ -63,6 +63,7 @@ class AnswerRows:
                 "snapshot": self.snapshot,
                 "options": self.options,
                 "query": _json(asdict(answer.query)) if answer.query else None,
+                "filters": _json(answer.scope.filters) if answer.scope else None,
             }
         )
         self._costs.append(

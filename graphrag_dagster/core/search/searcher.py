@@ -14,7 +14,7 @@ from graphrag_dagster.core.search.context.answer import Answer
 from graphrag_dagster.core.search.context.chunks import Count
 from graphrag_dagster.core.search.context.index import IndexSnapshot
 from graphrag_dagster.core.search.context.support import Support
-from graphrag_dagster.core.search.filters import Filters
+from graphrag_dagster.core.search.filters import ALL, Filters
 from graphrag_dagster.core.search.finding import found
 from graphrag_dagster.core.search.methods.sizes import with_support_judged
 from graphrag_dagster.core.search.options import SearchOptions
@@ -23,7 +23,6 @@ from graphrag_dagster.core.search.scope.selecting import scope_of, selected
 from graphrag_dagster.core.search.ways import answered, level_read, way_of
 from graphrag_dagster.errors import QuestionError
 
-_NONE = Filters()
 #: Restrictions of the snapshot that are kept; each may be as large as the whole.
 _KEPT = 4
 
@@ -56,7 +55,7 @@ class Searcher:
         method: str = AUTO,
         level: int | None = None,
         history: Sequence[Turn] = (),
-        filters: Filters = _NONE,
+        filters: Filters = ALL,
     ) -> Answer:
         """Answer a question in one of the ways.
 

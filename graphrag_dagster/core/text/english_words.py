@@ -171,3 +171,13 @@ SUBJECT_ELSEWHERE = _words(
     while with
     """
 )
+#: Of saying and thinking: what answers a question with one of them is a stretch of talk.
+SAYING = _words(
+    """
+    address advice advise agree answer argue argument ask attitude belief believe claim comment concern
+    conclude conclusion consider consideration criticise criticize debate decide decision describe
+    disagree discuss discussion emphasise emphasize explain explanation feel introduce opinion opposition
+    perspective point present propose proposal raise react reaction recommend reply respond response say
+    stance state suggest suggestion summarise summarize summary talk tell think view worry
+    """
+)

@@ -20,7 +20,7 @@ from graphrag_dagster.core.search.context.answer import Answer
 from graphrag_dagster.core.search.context.levels import level_of
 from graphrag_dagster.core.search.context.question import checked
 from graphrag_dagster.core.search.context.support import Support
-from graphrag_dagster.core.search.filters import Filters
+from graphrag_dagster.core.search.filters import ALL, Filters
 from graphrag_dagster.core.search.options import SearchOptions, Shares
 from graphrag_dagster.core.search.searcher import Searcher
 from graphrag_dagster.core.text.passages import Passage
@@ -183,7 +183,7 @@ class Index:
             method=method or (GLOBAL if level else own.method),
             level=None if level is None else level_of(level),
             history=[Turn(*turn) for turn in history],
-            filters=filters or Filters(),
+            filters=filters or ALL,
         )
 
     def _session(self) -> Session:
@@ -234,6 +234,7 @@ def options_of(settings: CorpusSettings) -> SearchOptions:
     """Return the settings of a corpus's search as its options."""
     own = settings.search
     return SearchOptions(
+        routing=own.routing,
         context_tokens=own.context_tokens,
         seed=own.seed,
         level=own.level,

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 import polars as pl
 
+from graphrag_dagster.core.search.filters import Filters
 from graphrag_dagster.core.search.many import answer_all
 from graphrag_dagster.core.search.records import AnswerRows, answer_id_of, still_good
 from graphrag_dagster.engines.session import Session
@@ -34,6 +35,7 @@ def answer_list(
     index: Index,
     session: Session,
     options: str,
+    filters: Filters,
 ) -> ListAnswered:
     """Answer every question in every way of ``questions.methods``, but for what is still good.
 
@@ -44,6 +46,7 @@ def answer_list(
         index: what is asked.
         session: the engines.
         options: hash of what decides an answer beside the index.
+        filters: which documents to answer from.
 
     Raises:
         GraphragError: of the first question that cannot be answered.
@@ -62,7 +65,7 @@ def answer_list(
     )
     good = set(kept)
     missing = [one for one in asked if answer_id_of(one[1], one[2]) not in good]
-    answered = answer_all(index.searcher, session, missing, asked_at_once(session.settings))
+    answered = answer_all(index.searcher, session, missing, asked_at_once(session.settings), filters)
     seconds = 0.0
     for (position, question, method), answer in zip(missing, answered, strict=True):
         made.add(position, question, method, answer, session.usd_of("answer", answer.usage))

@@ -18,7 +18,8 @@ from graphrag_dagster.core.language.extractive.answering.wanted import OF_ANY, W
 from graphrag_dagster.core.language.tasks import ContextUnit, Engine, FinalAnswer, PartialAnswer, Point, Turn
 from graphrag_dagster.core.ranks import Scores, comparable
 from graphrag_dagster.core.text.embedder import Embedder
-from graphrag_dagster.core.text.relevance import asked_words, relevance
+from graphrag_dagster.core.text.questions import asked_words
+from graphrag_dagster.core.text.relevance import relevance
 from graphrag_dagster.core.text.similarity import repeats, words
 from graphrag_dagster.errors import EngineError
 

@@ -9,7 +9,8 @@ from graphrag_dagster.core.language.tasks import ContextUnit, Engine
 from graphrag_dagster.core.progress import track
 from graphrag_dagster.core.text.citations import ContextKind
 from graphrag_dagster.core.text.embedder import Embedder
-from graphrag_dagster.core.text.relevance import Line, relevance
+from graphrag_dagster.core.text.lines import Line
+from graphrag_dagster.core.text.relevance import relevance
 from graphrag_dagster.core.text.similarity import words
 
 #: Rows of these kinds have a subject for a title; the title of a text unit is that of its document.

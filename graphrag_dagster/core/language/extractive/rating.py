@@ -9,7 +9,8 @@ from graphrag_dagster.core.language.exploring import HIGHEST_RATING, BatchRating
 from graphrag_dagster.core.language.extractive.parsing.quotable import readability
 from graphrag_dagster.core.language.tasks import ContextUnit, Engine
 from graphrag_dagster.core.text.embedder import Embedder
-from graphrag_dagster.core.text.relevance import Line, relevance
+from graphrag_dagster.core.text.lines import Line
+from graphrag_dagster.core.text.relevance import relevance
 
 _TOP = 3
 

@@ -13,6 +13,7 @@ from graphrag_dagster.core.search.context.chunks import Chunk, Count, fill, rend
 from graphrag_dagster.core.search.context.index import IndexSnapshot
 from graphrag_dagster.core.search.context.question import REFUSAL
 from graphrag_dagster.core.search.context.report_units import ReportUnits
+from graphrag_dagster.core.search.finding import favouring_none
 from graphrag_dagster.core.search.methods.global_search import chunks_of, reports_of
 from graphrag_dagster.core.search.methods.map_reduce import map_reduce
 from graphrag_dagster.core.wording import counted
@@ -53,13 +54,14 @@ def dynamic_search(asked: Asked, *, keep_parent: bool = False) -> Answer:
         answer = map_reduce(asked, answerer, tree.units, chunks, method=method)
     else:
         answer = Answer(asked.question, method, level, REFUSAL, answerer.engine, refused=True)
-    return replace(
+    told = replace(
         answer,
         why=_why(level, rating, chunks, chunks_of(asked)),
         trace=(*rating.calls(set(chosen)), *answer.trace),
         usage=rating.usage + answer.usage,
         problems=(*rating.problems(), *answer.problems),
     )
+    return favouring_none(asked, told, "reports are chosen by what they say")
 
 
 class _Tree:

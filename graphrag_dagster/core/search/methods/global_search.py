@@ -11,6 +11,7 @@ from graphrag_dagster.core.search.context.context_units import ContextUnits
 from graphrag_dagster.core.search.context.index import IndexSnapshot
 from graphrag_dagster.core.search.context.report_units import ReportUnits
 from graphrag_dagster.core.search.context.source_units import SourceUnits
+from graphrag_dagster.core.search.finding import favouring_none
 from graphrag_dagster.core.search.methods.map_reduce import map_reduce
 from graphrag_dagster.errors import QuestionError
 
@@ -28,7 +29,9 @@ def global_search(asked: Asked) -> Answer:
     answerer, level = asked.engines.answerer(), asked.level
     method = asked.way.name if level is None else f"C{level}"
     units = context_of(asked.index, level)
-    return map_reduce(asked, answerer, units, chunks_of(asked), method=method)
+    made = map_reduce(asked, answerer, units, chunks_of(asked), method=method)
+    read = "text units" if level is None else f"reports of {method}"
+    return favouring_none(asked, made, f"all {read} are read alike")
 
 
 def context_of(index: IndexSnapshot, level: int | None) -> ContextUnits:

@@ -109,7 +109,7 @@ def context_around(asked: Asked, question: str) -> tuple[LocalContext, list[Rera
 
 
 def _best(asked: Asked, sought: str, ranking: LocalRanking) -> tuple[Ranked, list[Reranked]]:
-    units, done = in_new_order(asked, sought, ranking.units.ids)
+    units, done = in_new_order(asked, sought, ranking.units.ids, followed=True)
     return Ranked(units, ranking.entities.ids), done
 
 

@@ -48,10 +48,13 @@ def followed_up(basis: Basis) -> WaySize:
 
 
 def chosen(basis: Basis) -> WaySize:
-    """One call, or as many as all chunks of a level take."""
+    """One call, or as many as all chunks of a level take, and one before them where a model chooses."""
     window = basis.options.context_tokens
     every = whole(in_way(basis, GLOBAL))
-    return WaySize(Range(1.0, 1.0, every.calls.high), Range(window / 2, window, every.input_tokens.high))
+    calls, tokens = Range(1.0, 1.0, every.calls.high), Range(window / 2, window, every.input_tokens.high)
+    if basis.options.routing == "rules":
+        return WaySize(calls, tokens)
+    return WaySize(calls + Range(0.0, 1.0, 1.0), tokens + Range(0.0, _PROMPT, _PROMPT))
 
 
 def with_support_judged(size: WaySize, judge: JudgeName) -> WaySize:

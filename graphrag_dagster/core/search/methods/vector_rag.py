@@ -7,6 +7,7 @@ from graphrag_dagster.core.search.asked import Asked
 from graphrag_dagster.core.search.context.answer import Answer
 from graphrag_dagster.core.search.context.chunks import first_that_fit
 from graphrag_dagster.core.search.finding import (
+    favouring_none,
     in_new_order,
     prior_of,
     question_vector,
@@ -22,7 +23,7 @@ def basic(asked: Asked) -> Answer:
     sought = with_history(asked)
     vector, mode, note = question_vector(asked, sought, asked.options.retrieval)
     ranking = asked.retriever.units(sought, vector, mode, prior=prior_of(asked))
-    best, done = in_new_order(asked, sought, ranking.ids)
+    best, done = in_new_order(asked, sought, ranking.ids, followed=False)
     return telling_how(asked, vector_rag(asked, best), note, done)
 
 
@@ -33,7 +34,8 @@ def nearest(asked: Asked) -> Answer:
         QuestionError: the vectors cannot be used.
     """
     vector, mode, note = question_vector(asked, asked.question, "vector")
-    return replace(vector_rag(asked, asked.retriever.units(asked.question, vector, mode).ids), why=note)
+    made = vector_rag(asked, asked.retriever.units(asked.question, vector, mode).ids)
+    return favouring_none(asked, replace(made, why=note), "vectors alone choose the text units")
 
 
 def vector_rag(asked: Asked, ranked: Sequence[str]) -> Answer:

@@ -46,6 +46,10 @@ class CrossEncoderReranker:
         called = place.name if place.is_dir() else self.model.removeprefix("cross-encoder/")
         return f"cross-encoder/{called}@{self._local.version}"
 
+    def counts(self, _sought: Sought) -> float:
+        """The order by the scores counts as much as that in which the texts were found."""
+        return 1.0
+
     def scores(self, sought: Sought, texts: Sequence[str]) -> Scores:
         """Return the model's number for each text.
 

@@ -13,13 +13,14 @@ class Sought:
 
     Attributes:
         question: with those before it in the conversation, each on a line of its own, the one asked last.
-        stems: of its words that have a meaning of their own, each once.
-        weights: how much each stem counts: the rarer it is among the text units of the corpus, the more.
+        length: how little of its document a text unit of the corpus is, 0 (all of it) to 1, on average.
+        followed: whether the units were found by following the question over the graph, rather than as it
+            was asked to find them, by words or vectors.
     """
 
     question: str
-    stems: tuple[str, ...]
-    weights: tuple[float, ...]
+    length: float = 1.0
+    followed: bool = True
 
 
 class Reranker(Protocol):
@@ -28,6 +29,12 @@ class Reranker(Protocol):
     @property
     def name(self) -> str:
         """Identifies everything that determines a score: kind, model and version."""
+
+    def counts(self, sought: Sought) -> float:
+        """Return how much the order by the scores counts against that in which the texts were found.
+
+        1: as much; 0: not at all, and no scores are asked for.
+        """
 
     def scores(self, sought: Sought, texts: Sequence[str]) -> Scores:
         """Return one finite score per text [n], higher is better; of any scale.

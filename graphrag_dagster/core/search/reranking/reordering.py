@@ -9,7 +9,6 @@ from graphrag_dagster.core.ranks import Scores, comparable
 from graphrag_dagster.core.search.reranking.port import Reranker, Sought
 from graphrag_dagster.core.search.retrieval.lists import Places
 from graphrag_dagster.core.search.retrieval.ranking import first_places
-from graphrag_dagster.core.search.retrieval.retriever import Retriever
 from graphrag_dagster.core.wording import counted
 from graphrag_dagster.errors import EngineError
 
@@ -43,23 +42,14 @@ class Reranked:
     moved: tuple[Moved, ...] = ()
 
 
-def reranked(
-    found: Sequence[str], question: str, retriever: Retriever, reranker: Reranker, first: int
-) -> tuple[list[str], Reranked]:
-    """Return the text units that a retriever found by a question as :func:`reordered` does."""
-    terms = retriever.terms(question)
-    sought = Sought(question, terms.stems, tuple(terms.weights.tolist()))
-    return reordered(found, retriever.text, sought, reranker, first)
-
-
 def reordered(
     found: Sequence[str], texts: Callable[[str], str], sought: Sought, reranker: Reranker, first: int
 ) -> tuple[list[str], Reranked]:
     """Return all text units, the first of them in a new order, and what moved.
 
     The order that they were found in and that of the reranker's scores are made one by reciprocal rank
-    fusion. Equal scores have the same rank, so that a reranker that tells nothing apart moves nothing. Units
-    beyond the first stay where they are.
+    fusion, in which the latter counts as much as the reranker says. Equal scores have the same rank, so that
+    a reranker that tells nothing apart moves nothing. Units beyond the first stay where they are.
 
     Args:
         found: ids of text units, best first.
@@ -77,7 +67,7 @@ def reordered(
         raise EngineError(
             f"the reranker {reranker.name} gave no finite score for each of {counted(len(head), 'text unit')}"
         )
-    order = _fused(scores).tolist()
+    order = _fused(scores, reranker.counts(sought)).tolist()
     moved = tuple(
         Moved(head[before], before + 1, after) for after, before in enumerate(order, 1) if before + 1 != after
     )
@@ -85,19 +75,7 @@ def reordered(
     return [*(head[place] for place in order), *found[first:]], made
 
 
-def _fused(scores: Scores) -> Places:
+def _fused(scores: Scores, counts: float) -> Places:
     rounded = comparable(scores)
     better = np.searchsorted(np.sort(-rounded), -rounded, side="left")
-    return first_places(1 / (_SMOOTHING + np.arange(len(scores))) + 1 / (_SMOOTHING + better))
-
-
-def told_of(reranked: Sequence[Reranked]) -> str:
-    """Return on one line what was done, for one question or for several; blank for none."""
-    if not reranked:
-        return ""
-    moved = sum(len(one.moved) for one in reranked)
-    units = counted(sum(one.units for one in reranked), "text unit")
-    of = f"the first {units}" if len(reranked) == 1 else f"{units} for {len(reranked)} questions"
-    firsts = (move for one in reranked if len(reranked) == 1 for move in one.moved if move.after == 1)
-    now = next((f", number {move.before} to the front" for move in firsts), "")
-    return f"reranked by {reranked[0].reranker}: {moved or 'none'} of {of} moved{now}"
+    return first_places(1 / (_SMOOTHING + np.arange(len(scores))) + counts / (_SMOOTHING + better))

@@ -13,8 +13,7 @@ from graphrag_dagster.core.ranks import Scores
 from graphrag_dagster.core.search.retrieval.asking import read_question
 from graphrag_dagster.core.search.retrieval.decomposition import Clauses, Decomposer
 from graphrag_dagster.core.search.retrieval.following import SHIPPED, Following
-from graphrag_dagster.core.search.retrieval.fusion import fused
-from graphrag_dagster.core.search.retrieval.lexical import Terms
+from graphrag_dagster.core.search.retrieval.fusion import fused, with_neighbours
 from graphrag_dagster.core.search.retrieval.linked import LinkedName
 from graphrag_dagster.core.search.retrieval.linking import Link, Links, NameLinker
 from graphrag_dagster.core.search.retrieval.names import NameGraph, name_graph
@@ -31,6 +30,7 @@ from graphrag_dagster.core.search.retrieval.ranking import (
 from graphrag_dagster.core.search.retrieval.reaching import Reaching
 from graphrag_dagster.core.search.retrieval.vectors import rows_of
 from graphrag_dagster.core.search.retrieval.words import WordRarity
+from graphrag_dagster.core.text.questions import asks_what_was_said
 
 _STEPS = 8
 _IN_A_UNIT = 0.7
@@ -102,10 +102,6 @@ class Retriever:
         """Return the text of a unit below the title of its document, as it is searched."""
         return self._texts[self._places[unit_id]]
 
-    def terms(self, question: str) -> Terms:
-        """Return the question's words with the text units that have them."""
-        return self._unit_ranker.lexical.terms(question)
-
     def units(
         self,
         question: str,
@@ -155,7 +151,10 @@ class Retriever:
         links = self._linker.link(question)
         following = self._follow(asked, links, prior, SHIPPED)
         followed, _ = following.ranked(_STEPS)
-        order, scores = fused(followed, asked.likeness.whole, self._length, prior)
+        likeness = asked.likeness.whole
+        if asks_what_was_said(question):
+            likeness = with_neighbours(likeness, self._documents)
+        order, scores = fused(followed, likeness, self.length, prior)
         ids = self._entity_ids
         names = self._name_scores(following, links)[: len(ids)]
         by_text = _share(self._entity_ranker.likeness(asked.stems, question_vector, mode).whole)
@@ -287,7 +286,12 @@ class Retriever:
         return WordRarity(self._texts)
 
     @cached_property
-    def _length(self) -> float:
+    def _documents(self) -> NDArray[np.int64]:
+        """A number for the document of each unit."""
+        return self._units["document_id"].rank("dense").cast(pl.Int64).to_numpy()
+
+    @cached_property
+    def length(self) -> float:
         """How little of its document a unit is, 0 (all of it) to 1, on average."""
         return 1 - self._units["document_id"].n_unique() / max(len(self._units), 1)
 

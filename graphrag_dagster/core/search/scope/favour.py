@@ -66,10 +66,14 @@ class Favour:
     @property
     def told(self) -> str:
         """All of it on one line; blank where there is nothing to say."""
+        return self.told_as("favoured")
+
+    def told_as(self, how: str) -> str:
+        """Return all of it on one line; ``how`` says what becomes of it."""
         shown = ", ".join(
             f"{clue.told} ({len(clue.document_ids):,} of {self.documents:,})" for clue in self.clues
         )
-        return "; ".join(filter(None, (shown and f"favoured: {shown}", *self.notes)))
+        return "; ".join(filter(None, (shown and f"{how}: {shown}", *self.notes)))
 
     def weights(self) -> Mapping[str, float]:
         """Return the weight of each favoured document: of several clues of a kind the best counts, those of

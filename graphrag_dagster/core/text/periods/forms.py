@@ -48,6 +48,8 @@ _YEAR = r"(?P<year>[12]\d{3})"
 _GAP, _NO_GAP = r"[\s_,-]{1,3}", r"[\s_,-]{0,3}"
 #: Figures after a letter and a hyphen are those of a code, such as INC-2017-04.
 _NO_CODE = r"(?<![^\W\d_]-)"
+#: Years to a last one of two figures: 2021-13 is neither a month nor nearly a century.
+_LONGEST_SHORT = 50
 _DASH = r"\s?[-–—/]\s?"
 _FISCAL_YEAR = r"(?:FY|fiscal(?:\s+year)?|financial\s+year)[\s_-]?'?(?P<year>\d{4}|\d{2})"
 
@@ -122,7 +124,8 @@ def _fiscal(parts: Parts) -> Period | None:
 def _years(parts: Parts) -> Period | None:
     first = int(parts["year"])
     last = last_year(first, parts["last"])
-    return years(first, last) if last > first else None
+    too_far = len(parts["last"]) == 2 and last - first > _LONGEST_SHORT
+    return years(first, last) if last > first and not too_far else None
 
 
 def _year(parts: Parts) -> Period | None:
@@ -173,6 +176,6 @@ PATTERNS: tuple[Pattern, ...] = (
     _pattern("month", rf"{_YEAR}{_GAP}{_MONTH}", _named_months),
     _pattern("month", rf"{_NO_CODE}{_YEAR}[-_](?P<month>0[1-9]|1[0-2])", _month),
     _pattern("month", rf"(?P<month>0?[1-9]|1[0-2])/{_YEAR}", _month),
-    _pattern("years", rf"{_NO_CODE}{_YEAR}(?:{_DASH}|\s+to\s+)(?P<last>[12]\d{{3}}|\d\d)", _years),
+    _pattern("years", rf"{_NO_CODE}{_YEAR}(?:{_DASH}|\s+to\s+)(?P<last>[12]\d{{3}}|\d\d)(?!-\d)", _years),
     _pattern("year", rf"(?<![$€£#.,/-]){_YEAR}(?!\s?%|[.,/]\d|-\w)", _year),
 )

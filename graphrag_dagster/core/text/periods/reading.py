@@ -31,6 +31,12 @@ class Named:
     words: str
     ambiguous: bool = False
 
+    @property
+    def either(self) -> str:
+        """The two days that ambiguous figures may be."""
+        found = self.period.start
+        return f"{found.isoformat()} or {found.replace(month=found.day, day=found.month).isoformat()}"
+
 
 def periods_in(text: str, *, month_first: bool = False) -> list[Named]:
     """Return the periods that a text names, in its order.
@@ -47,6 +53,16 @@ def periods_in(text: str, *, month_first: bool = False) -> list[Named]:
     >>> [(found.words, found.form) for found in periods_in("Minutes of 12 Mar 2014, for FY24 Q2")]
     [('12 Mar 2014', 'day'), ('FY24 Q2', 'fiscal')]
     """
+    return [named for _, _, named in _written_in(text, month_first) if named]
+
+
+def impossible_in(text: str) -> list[tuple[int, int]]:
+    """Return the spans of what is written like a day or period and is none, such as 2019-02-30."""
+    return [(start, end) for start, end, named in _written_in(text, False) if not named]
+
+
+def _written_in(text: str, month_first: bool) -> list[tuple[int, int, Named | None]]:
+    """The spans of what is written like a day or period, without overlap, and which it is."""
     if not _SIGNS.search(text):
         return []
     found: list[tuple[int, int, Named | None]] = []
@@ -62,13 +78,13 @@ def periods_in(text: str, *, month_first: bool = False) -> list[Named]:
         unsure = len(set(known)) > 1
         named = Named(known[0], "day", match.start(), match.end(), match[0], unsure) if known else None
         found.append((match.start(), match.end(), named))
-    kept: list[Named] = []
+    kept: list[tuple[int, int, Named | None]] = []
     free_from = 0
     # The sort is stable: of what is equally long the first pattern holds.
     for start, end, named in sorted(found, key=lambda one: (one[0], -one[1])):
         if start >= free_from:
             free_from = end
-            kept += [named] if named else []
+            kept.append((start, end, named))
     return kept
 
 

@@ -1,31 +1,22 @@
 """The sentences that answer a question about something, the best first."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
 from graphrag_dagster.core.language.extractive.answering.layout import answering_words, in_reading_order, new
 from graphrag_dagster.core.language.extractive.answering.sentences import Sentence
 from graphrag_dagster.core.language.extractive.answering.things import defines, things
-from graphrag_dagster.core.language.extractive.answering.wanted import Kind, Wanted
+from graphrag_dagster.core.language.extractive.answering.wanted import Wanted
 from graphrag_dagster.core.language.extractive.parsing.quotable import dangles, readability
 from graphrag_dagster.core.language.tasks import Point
 from graphrag_dagster.core.ranks import Scores, comparable
-from graphrag_dagster.core.text.relevance import Relevance, asked_words
+from graphrag_dagster.core.text.answer_weights import ANSWER_WEIGHTS
+from graphrag_dagster.core.text.questions import asked_words
+from graphrag_dagster.core.text.relevance import SHARPNESS, Relevance
 from graphrag_dagster.core.text.similarity import repeats, stem, words
 
-#: What naming a thing of the wanted kind adds, as a share of the value.
-_NAMING: Mapping[Kind, float] = {
-    "time": 0.25,
-    "number": 0.25,
-    "money": 0.3,
-    "place": 0.2,
-    "person": 0.15,
-    "reason": 0.1,
-    "definition": 0.4,
-}
-#: What of the value rests on how well a sentence reads on its own.
-_READING = 0.1
+_WEIGHTS = np.array([ANSWER_WEIGHTS["fits"], ANSWER_WEIGHTS["reads"]])
 #: Value against the best from which a sentence is quoted too.
 _LEAST = 0.6
 #: How many have the words that answer in bold, and keep their places.
@@ -33,22 +24,24 @@ _BOLD = 3
 
 
 def values(question: str, wanted: Wanted, sentences: Sequence[Sentence], found: Relevance) -> Scores:
-    """Return how well each sentence answers; 0 for those that are not related or no whole sentences."""
+    """Return how well each sentence answers; 0 for those that are not related or no whole sentences.
+
+    Of two that are alike related, that one answers better which names a thing of the kind that is wanted
+    (``fits``), and which reads better on its own (``reads``).
+    """
+    quoted = [related and one.quotable for one, related in zip(sentences, found.related, strict=True)]
+    value = np.zeros(len(sentences))
+    value[quoted] = found.value[quoted]
+    chosen = [one for one, is_quoted in zip(sentences, quoted, strict=True) if is_quoted]
+    value[quoted] *= np.exp(SHARPNESS * answers_by_itself(question, wanted, chosen) @ _WEIGHTS)
+    return comparable(value)
+
+
+def answers_by_itself(question: str, wanted: Wanted, sentences: Sequence[Sentence]) -> Scores:
+    """Return whether each sentence fits what is wanted, and how well it reads [sentences, 2]."""
     known = frozenset(map(stem, words(question)))
-    named = frozenset(map(stem, asked_words(question)))
-    fits = _fitting(wanted, known, named)
-    return comparable(
-        np.array(
-            [
-                value
-                * (1 - _READING + _READING * readability(one.text))
-                * (1 + _NAMING.get(wanted.kind, 0.0) * fits(one))
-                if related and one.quotable
-                else 0.0
-                for one, value, related in zip(sentences, found.value.tolist(), found.related, strict=True)
-            ]
-        )
-    )
+    fits = _fitting(wanted, known, frozenset(map(stem, asked_words(question))))
+    return np.array([[fits(one), readability(one.text)] for one in sentences]).reshape(-1, 2)
 
 
 def _fitting(wanted: Wanted, known: frozenset[str], named: frozenset[str]) -> Callable[[Sentence], bool]:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from graphrag_dagster.core.language.extractive.parsing.quotable import readability
 from graphrag_dagster.core.language.tasks import ContextUnit, Quote
-from graphrag_dagster.core.text.relevance import Line
+from graphrag_dagster.core.text.lines import Line
 from graphrag_dagster.core.text.turns import speaker_before
 
 

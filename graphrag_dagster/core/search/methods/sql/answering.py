@@ -9,10 +9,12 @@ from graphrag_dagster.core.search.asked import Asked
 from graphrag_dagster.core.search.context.answer import Answer, Call
 from graphrag_dagster.core.search.context.index import IndexSnapshot
 from graphrag_dagster.core.search.context.queries import Found, Queries, Query, QueryError
+from graphrag_dagster.core.search.methods.sql.composing import limited
 from graphrag_dagster.core.search.methods.sql.recognising import Recognised, fits
 from graphrag_dagster.core.search.methods.sql.telling import Line, Told, line_of, scalars, told, words_naming
 from graphrag_dagster.core.search.methods.sql.templates import TEMPLATES
 from graphrag_dagster.core.search.methods.sql.writing import written
+from graphrag_dagster.core.search.scope.selecting import periods_in_index
 from graphrag_dagster.core.text.evidence import Scalar, scalar_told
 from graphrag_dagster.core.wording import counted
 from graphrag_dagster.errors import QuestionError
@@ -87,10 +89,12 @@ def _answered(asked: Asked, recognised: Recognised, queries: Queries) -> Answer:
 
 
 def _undated(found: Found, recognised: Recognised, index: IndexSnapshot) -> int:
-    """How many documents are left out for want of a day, where days count."""
+    """How many documents are left out for want of a period, where days count."""
     if not recognised.dated:
         return 0
-    return int(found.rows[0]["undated"]) if found.rows else index.documents["date"].null_count()
+    if recognised.template.dated and found.rows:
+        return int(found.rows[0]["undated"])
+    return len(index.documents) - index.once(periods_in_index)["document_id"].n_unique()
 
 
 def _line(row: Mapping[str, Any], place: int, recognised: Recognised, index: IndexSnapshot) -> Line:
@@ -146,6 +150,8 @@ def _missing(recognised: Recognised, index: IndexSnapshot) -> str | None:
     claims = index.claims is None or index.claims.is_empty()
     if "graph.claims" in recognised.template.sql and claims:
         return "this index has no claims: set claims.enabled in corpus.yaml and index again"
+    if limited(recognised.template) and (index.periods is None or index.metadata is None):
+        return "this index does not tell documents apart by their dates and columns: index again"
     return None
 
 

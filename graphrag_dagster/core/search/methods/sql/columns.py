@@ -1,26 +1,28 @@
 """Properties of documents: columns of table-like files, and what other files say of themselves."""
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+import polars as pl
+
 from graphrag_dagster.core.search.context.index import IndexSnapshot
 from graphrag_dagster.core.search.retrieval.words import words
+from graphrag_dagster.core.search.scope.conditions import metadata_in
 
 _LONGEST_VALUE = 1000
 
 
 @dataclass(frozen=True, slots=True)
 class Property:
-    """A key of the documents' metadata; ``numeric``: some of its values are numbers."""
+    """Keys of the documents' metadata that are the same words; ``numeric``: some values are numbers."""
 
-    key: str
+    keys: tuple[str, ...]
     numeric: bool
 
     @property
-    def pointer(self) -> str:
-        """Where it stands in the metadata, as a JSON pointer."""
-        return "/" + self.key.replace("~", "~0").replace("/", "~1")
+    def key(self) -> str:
+        """As it is told: the first of the keys."""
+        return self.keys[0]
 
 
 def property_named(phrase: str, index: IndexSnapshot, *, numeric: bool = False) -> Property | None:
@@ -56,23 +58,9 @@ def properties(index: IndexSnapshot) -> tuple[Property, ...]:
 
 
 def _properties(index: IndexSnapshot) -> Mapping[tuple[str, ...], Property]:
-    numeric: dict[str, bool] = {}
-    for text in index.documents["metadata"]:
-        for key, value in json.loads(text or "{}").items():
-            numeric[key] = numeric.get(key, False) or _is_number(value)
+    values = index.once(metadata_in).group_by("key", maintain_order=True)
     found: dict[tuple[str, ...], Property] = {}
-    for key, numbers in numeric.items():
-        found.setdefault(tuple(words(key)), Property(key, numbers))
+    for key, numeric in values.agg(pl.col("number").is_not_null().any()).iter_rows():
+        known = found.get(name := tuple(words(key)), Property((), False))
+        found[name] = Property((*known.keys, key), known.numeric or numeric)
     return found
-
-
-def _is_number(value: object) -> bool:
-    if isinstance(value, bool):
-        return False
-    if isinstance(value, int | float):
-        return True
-    try:
-        float(value if isinstance(value, str) else "")
-    except ValueError:
-        return False
-    return True

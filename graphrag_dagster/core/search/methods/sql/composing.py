@@ -4,15 +4,20 @@ import re
 from textwrap import dedent, indent
 
 from graphrag_dagster.core.search.context.queries import Query
-from graphrag_dagster.core.search.methods.sql.scope import DAY, Scope
+from graphrag_dagster.core.search.methods.sql.scope import Scope
 from graphrag_dagster.core.search.methods.sql.slots import Filled
 from graphrag_dagster.core.search.methods.sql.template import Template
 
 #: Parts that a template's query may read like tables, each after those that it reads.
 _PARTS = {
-    "scope": f"""
-        select document_id, path, "row", title, metadata, {DAY} as day
-        from corpus.documents""",  # noqa: S608 - all of it is ours
+    "scope": """
+        select document_id, path, "row", title, period_start as first_day, period_end as last_day,
+            first_day || if(last_day > first_day, ' to ' || last_day, '') as date
+        from corpus.documents left join corpus.document_periods p using (document_id)
+        where coalesce(p.position, 0) = 0""",
+    "numbers": """
+        select document_id, number as "value" from corpus.document_metadata
+        where key = any($column) and number is not null""",
     "mentions": """
         select distinct entity_id, text_unit_id, document_id, u.human_readable_id as place
         from (select entity_id, unnest(text_unit_ids) as text_unit_id from graph.entities)
@@ -31,7 +36,6 @@ _COUNTS = {
     True: "(select count(date) from found) as total, (select count(*) - count(date) from found) as undated\n"
     "from found\nwhere date is not null",
 }
-_UNDATED = f"(select count(*) from corpus.documents where {DAY} is null) as undated"  # noqa: S608 - all of it is ours
 
 
 def limited(template: Template) -> bool:
@@ -42,8 +46,8 @@ def limited(template: Template) -> bool:
 def composed(template: Template, filled: Filled, scope: Scope, most: int) -> Query:
     """Return the query of a question.
 
-    Its rows have the columns of the template, ``total``, how many rows there are, and where only dated ones
-    count, ``undated``, how many others there are.
+    Its rows have the columns of the template, ``total``, how many rows there are, and of a dated template
+    ``undated``, how many rows are left out.
 
     Args:
         template: of the question.
@@ -54,12 +58,11 @@ def composed(template: Template, filled: Filled, scope: Scope, most: int) -> Que
     used = _parts(template)
     parts = {name: dedent(sql).strip() for name, sql in _PARTS.items() if name in used}
     if conditions := scope.conditions():
-        parts["scope"] += "\nwhere " + " and ".join(conditions)
+        parts["scope"] += "".join(f"\n    and {one}" for one in conditions)
     parts["found"] = _put(dedent(template.sql).strip(), filled)
     joined = ",\n".join(f"{name} as (\n{indent(sql, '    ')}\n)" for name, sql in parts.items())
-    more = f"{_UNDATED}, " if scope.period and not template.dated else ""
     sql = (
-        f"with {joined}\nselect *, {more}{_COUNTS[template.dated]}\n"
+        f"with {joined}\nselect *, {_COUNTS[template.dated]}\n"
         f"order by {_put(template.order, filled)}\nlimit {most}"
     )
     parameters = {**filled.parameters, **scope.parameters()}
@@ -73,7 +76,7 @@ def reading_of(template: Template, filled: Filled, scope: Scope) -> str:
 
 
 def _put(sql: str, filled: Filled) -> str:
-    return sql.format(**{"of_type": "true", **filled.pieces})
+    return sql.format(**{"of_type": "true", "groups": "", **filled.pieces})
 
 
 def _parts(template: Template) -> set[str]:

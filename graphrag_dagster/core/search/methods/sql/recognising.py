@@ -39,7 +39,7 @@ class Recognised:
     @property
     def dated(self) -> bool:
         """Whether only documents count that have a day."""
-        return self.template.dated or self.scope.period is not None
+        return self.template.dated or self.scope.days is not None
 
     @property
     def query(self) -> Query:

@@ -8,11 +8,8 @@ from typing import Any
 import polars as pl
 
 from graphrag_dagster.core.search.context.index import IndexSnapshot
+from graphrag_dagster.core.search.methods.sql.days import Days, DaysError, days_in
 from graphrag_dagster.core.search.methods.sql.entity_types import types_named
-from graphrag_dagster.core.search.methods.sql.periods import DateError, Period, period_in
-
-#: Day of a document. What the file gives is no day where it is only a year or a month.
-DAY = "coalesce(try_cast(date as date), try_strptime(date, ['%d %B %Y', '%B %d, %Y', '%d %b %Y'])::date)"
 
 _OF = r"(?:in|of|from|within|under|below)"
 _DOCUMENTS = (
@@ -37,15 +34,16 @@ class ScopeError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """Documents by where they lie, their format and their day; None: all.
+    """Documents by where they lie, their format and their days; None: all.
 
-    ``place`` is the path of a folder, or of a file, which ``folder`` says.
+    ``place`` is the path of a folder, or of a file, which ``folder`` says. A document is of ``days`` where it
+    shares one with them.
     """
 
     place: str | None = None
     folder: bool = True
     format: str | None = None
-    period: Period | None = None
+    days: Days | None = None
 
     def conditions(self) -> list[str]:
         """Return what holds of these documents, as SQL."""
@@ -54,15 +52,15 @@ class Scope:
             told.append("(path = $place or starts_with(path, $place || '/'))")
         if self.format is not None:
             told.append("lower(path) like '%.' || $format")
-        if self.period and self.period.first:
-            told.append("day >= $first::date")
-        if self.period and self.period.last:
-            told.append("day <= $last::date")
+        if self.days and self.days.first:
+            told.append("last_day >= $first::date")
+        if self.days and self.days.last:
+            told.append("first_day <= $last::date")
         return told
 
     def parameters(self) -> dict[str, Any]:
         """Return the parameters of these."""
-        days = self.period or Period(None, None)
+        days = self.days or Days(None, None)
         given = {"place": self.place, "format": self.format, "first": days.first, "last": days.last}
         return {name: str(value) for name, value in given.items() if value is not None}
 
@@ -74,8 +72,8 @@ class Scope:
             told.append(f" of format {self.format}")
         if self.place is not None:
             told.append(f" of the {'folder' if self.folder else 'file'} {self.place}")
-        if self.period is not None:
-            told.append(f" dated {self.period}")
+        if self.days is not None:
+            told.append(f" dated {self.days}")
         return "".join(told)
 
 
@@ -86,8 +84,8 @@ def scope_in(question: str, index: IndexSnapshot) -> tuple[Scope, str]:
         ScopeError: it names a folder, a file or a day that there is not.
     """
     try:
-        period, rest = period_in(question)
-    except DateError as error:
+        days, rest = days_in(question)
+    except DaysError as error:
         raise ScopeError(str(error)) from None
     place, rest = _place_in(rest, index)
     chosen = None
@@ -96,7 +94,7 @@ def scope_in(question: str, index: IndexSnapshot) -> tuple[Scope, str]:
         rest = _without(rest, found)
     if found := _NOWHERE.search(rest):
         rest = _without(rest, found)
-    return Scope(place, place is None or index.once(_places)[place], chosen, period), rest
+    return Scope(place, place is None or index.once(_places)[place], chosen, days), rest
 
 
 def _without(text: str, found: re.Match[str]) -> str:

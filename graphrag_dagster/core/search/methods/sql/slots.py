@@ -40,11 +40,15 @@ _MEASURED = {
     "documents": "documents",
     "text_units": "text units",
 }
-_GROUPS = {
-    "year": "strftime(day, '%Y')",
-    "month": "strftime(day, '%Y-%m')",
-    "day": "strftime(day, '%Y-%m-%d')",
-    "date": "strftime(day, '%Y-%m-%d')",
+#: What lasts longer than the group, as a whole year beside months, is a group of its own.
+_TIMES = {
+    name: f"strftime(first_day, '{form}') || "
+    f"coalesce(' to ' || nullif(strftime(last_day, '{form}'), strftime(first_day, '{form}')), '')"
+    for name, form in (("year", "%Y"), ("month", "%Y-%m"))
+}
+_GROUPS = _TIMES | {
+    "day": "date",
+    "date": "date",
     "folder": "regexp_replace(path, '/?[^/]*$', '')",
     "directory": "regexp_replace(path, '/?[^/]*$', '')",
     "file": "path",
@@ -176,8 +180,12 @@ def _group(filled: Filled, said: str, _: Template, index: IndexSnapshot) -> None
     if known:
         filled.pieces["group"] = known
     elif own := property_named(said, index):
-        filled.pieces["group"] = "json_extract_string(metadata, $group_by)"
-        filled.parameters["group_by"] = own.pointer
+        filled.pieces["group"] = "own.text"
+        filled.pieces["groups"] = (
+            "left join (select distinct document_id, text from corpus.document_metadata\n"
+            "    where key = any($group_by)) own using (document_id)"
+        )
+        filled.parameters["group_by"] = list(own.keys)
     else:
         raise Unfit(f"documents cannot be grouped by {said!r}{_columns(index)}", 2)
     filled.words["by"] = said
@@ -187,8 +195,7 @@ def _column(filled: Filled, said: str, _: Template, index: IndexSnapshot) -> Non
     own = property_named(said, index, numeric=True)
     if own is None:
         raise Unfit(f"{said!r} is no column with numbers{_columns(index, numeric=True)}", 2)
-    filled.pieces["value"] = "try_cast(json_extract_string(metadata, $column) as double)"
-    filled.parameters["column"] = own.pointer
+    filled.parameters["column"] = list(own.keys)
     filled.words["column"] = own.key
 
 
@@ -196,8 +203,7 @@ def _column_value(filled: Filled, said: str, _: Template, index: IndexSnapshot) 
     found = property_and_value(said, index)
     if found is None:
         raise Unfit(f"{said!r} begins with no column{_columns(index)}", 2)
-    filled.pieces["value"] = "json_extract_string(metadata, $column)"
-    filled.parameters |= {"column": found[0].pointer, "wanted": found[1]}
+    filled.parameters |= {"column": list(found[0].keys), "wanted": found[1]}
     filled.words |= {"column": found[0].key, "wanted": found[1]}
 
 
@@ -212,7 +218,8 @@ def _aggregate(filled: Filled, said: str, _: Template, __: IndexSnapshot) -> Non
 
 
 def _end(filled: Filled, said: str, _: Template, __: IndexSnapshot) -> None:
-    filled.pieces["direction"] = "desc" if said.lower() in _FALLING else "asc"
+    falling = said.lower() in _FALLING
+    filled.pieces |= {"direction": "desc" if falling else "asc", "outermost": "max" if falling else "min"}
     filled.words |= {"end": f"the {said.lower()}", "extreme": said.lower()}
 
 

@@ -13,6 +13,8 @@ _MENDED = 2
 #: What a query that a model wrote may read.
 READABLE = (
     "corpus.documents",
+    "corpus.document_metadata",
+    "corpus.document_periods",
     "corpus.text_chunks",
     "graph.entities",
     "graph.relationships",

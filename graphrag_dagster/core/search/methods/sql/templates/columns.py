@@ -13,9 +13,10 @@ COLUMNS = (
         ("How many documents have the vessel Mudlark?",),
         ("(how many|which|number of|list( the| all)?) documents (have|has|with) (the )?<column_value>",),
         """
-        select document_id, title, path, "row", {value} as "value"
-        from scope
-        where lower({value}) = lower($wanted)
+        select document_id, scope.title, path, "row", min(text) as "value"
+        from scope join corpus.document_metadata using (document_id)
+        where key = any($column) and (lower(text) = lower($wanted) or number = try_cast($wanted as double))
+        group by all
         """,
         "path, row",
         "Counted: documents{where} whose {column} is {wanted}",
@@ -31,9 +32,9 @@ COLUMNS = (
             "(?P<extreme>highest|largest|most|lowest|smallest|least) <number>",
         ),
         """
-        select document_id, title, path, "row", {value} as "value"
-        from scope
-        where {value} is not null
+        select document_id, title, path, "row", {outermost}("value") as "value"
+        from scope join numbers using (document_id)
+        group by all
         """,
         '"value" {direction}, path, row',
         "Ranked: documents{where} by {column}, the {extreme} first",
@@ -48,9 +49,9 @@ COLUMNS = (
         ("What is the average damage by vessel?", "The total damage per year"),
         (f"(what (is|was|are) )?(the )?{_AGGREGATE} (of (the )?)?<number> {_EACH} <group>",),
         """
-        select {group} as "group", round({aggregate}({value}), 6) as "value", count({value}) as documents
-        from scope
-        where {value} is not null
+        select {group} as "group", round({aggregate}("value"), 6) as "value",
+            count(distinct document_id) as documents
+        from scope join numbers using (document_id) {groups}
         group by all
         """,
         '"group" nulls last',
@@ -63,9 +64,8 @@ COLUMNS = (
         ("What is the highest damage?",),
         (f"(what (is|was|are) )?(the )?{_AGGREGATE} (of (the )?)?<number>",),
         """
-        select round({aggregate}({value}), 6) as "value", count({value}) as documents
-        from scope
-        where {value} is not null
+        select round({aggregate}("value"), 6) as "value", count(distinct document_id) as documents
+        from scope join numbers using (document_id)
         """,
         "documents",
         "Computed: {aggregate} of {column} over documents{where}",

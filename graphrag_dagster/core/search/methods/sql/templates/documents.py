@@ -19,7 +19,7 @@ DOCUMENTS = (
         ),
         """
         select {group} as "group", count(*) as documents
-        from scope
+        from scope {groups}
         where document_id in (
             select document_id from mentions where entity_id = any($entities)
             group by document_id having count(distinct entity_id) = len($entities))
@@ -37,7 +37,7 @@ DOCUMENTS = (
         (f"((how many|number of|count of|count) )?documents (are there |do we have )?{_EACH} <group>",),
         """
         select {group} as "group", count(*) as documents
-        from scope
+        from scope {groups}
         group by all
         """,
         '"group" nulls last',
@@ -76,7 +76,7 @@ DOCUMENTS = (
             f"which documents? (is|was|mentions|names) (the )?{_END} {_ABOUT} <names>",
         ),
         """
-        select document_id, title, path, "row", day as date, arg_min(text_unit_id, place) as text_unit_id
+        select document_id, title, path, "row", date, arg_min(text_unit_id, place) as text_unit_id
         from mentions join scope using (document_id)
         where entity_id = any($entities)
         group by all having count(distinct entity_id) = len($entities)
@@ -97,7 +97,7 @@ DOCUMENTS = (
         ("What is the earliest document?", "The latest document of the folder council"),
         (f"((which|what) (is|was) )?(the )?{_END} (<n> )?documents?( of all)?",),
         """
-        select document_id, title, path, "row", day as date
+        select document_id, title, path, "row", date
         from scope
         """,
         "date {direction}, path, row",
@@ -119,7 +119,7 @@ DOCUMENTS = (
             f"documents {_ABOUT} (both )?<names>",
         ),
         """
-        select document_id, title, path, "row", day as date, arg_min(text_unit_id, place) as text_unit_id
+        select document_id, title, path, "row", date, arg_min(text_unit_id, place) as text_unit_id
         from mentions join scope using (document_id)
         where entity_id = any($entities)
         group by all having count(distinct entity_id) = len($entities)
@@ -140,7 +140,7 @@ DOCUMENTS = (
             "( are there| exist| do we have| were written)?",
         ),
         """
-        select document_id, title, path, "row", day as date
+        select document_id, title, path, "row", date
         from scope
         """,
         "date nulls last, path, row",

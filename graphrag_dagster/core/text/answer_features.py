@@ -1,0 +1,143 @@
+"""What speaks for a sentence as an answer: the words of the question that it holds, and what is around it."""
+
+import math
+from collections.abc import Collection, Mapping, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from graphrag_dagster.core.ranks import Scores
+from graphrag_dagster.core.text.lines import Line, Rows, Turn
+from graphrag_dagster.core.text.similarity import stem, words
+
+#: What :func:`answer_features` tells of each sentence.
+FEATURES = ("around", "cover", "row", "several", "pairs", "length", "reply", "self")
+
+#: What a word counts that stands so many sentences before (after), anywhere in the row, in its title.
+_AROUND: Mapping[int, float] = {2: 0.4, 1: 0.3, -1: 0.4, -2: 0.2}
+_ROW, _TITLE = 0.3, 0.7
+#: How often a word has to stand in a row to count half of what it could.
+_HALF = 1.5
+#: Sentences behind a question that may answer it; words of the question as near as they stand there.
+_REPLIES, _NEAR = 3, 3
+_SELF = frozenset(["i", "my", "me", "mine", "myself", "we", "our", "us"])
+
+
+class AskedWords:
+    """The words of a question as they are looked for in sentences.
+
+    Args:
+        asked: meaningful words, lower case, in the order of the question.
+        names: stems of those that are names.
+    """
+
+    def __init__(self, asked: Sequence[str], names: Collection[str] = ()) -> None:
+        self.words = tuple(asked)
+        self.name_stems = frozenset(names)
+        stems = [stem(word) for word in asked]
+        self._place = {one: place for place, one in reversed(list(enumerate(stems)))}
+        self._same = [self._place[one] for one in stems]
+        self.names = [place for place, one in enumerate(stems) if one in names]
+        self._pairs = [
+            (one, other) for one, other in zip(self._same, self._same[1:], strict=False) if one != other
+        ]
+
+    def found_in(self, texts: Sequence[str]) -> tuple[NDArray[np.bool_], Scores]:
+        """Return which words stand in each text, by their stems, and the share of neighbours near each other.
+
+        Returns:
+            [texts, words] and [texts].
+        """
+        held = np.zeros((len(texts), len(self.words)), dtype=np.bool_)
+        near = np.zeros(len(texts))
+        for number, text in enumerate(texts):
+            if at := self._places(text):
+                held[number] = [place in at for place in self._same]
+                near[number] = self._near(at)
+        return held, near
+
+    def in_names(self, names: Sequence[str]) -> Scores:
+        """Return which words stand in each of some names [names, words]."""
+        different = sorted(set(names))
+        held = dict(zip(different, self.found_in(different)[0], strict=True))
+        return np.array([held[name] for name in names], dtype=np.float64)
+
+    def _places(self, text: str) -> Mapping[int, list[int]]:
+        """Where each word stands in a text."""
+        at: dict[int, list[int]] = {}
+        for number, word in enumerate(words(text)):
+            if (place := self._place.get(stem(word))) is not None:
+                at.setdefault(place, []).append(number)
+        return at
+
+    def _near(self, at: Mapping[int, list[int]]) -> float:
+        near = sum(
+            any(abs(first - second) <= _NEAR for first in at.get(one, ()) for second in at.get(other, ()))
+            for one, other in self._pairs
+        )
+        return near / max(len(self._pairs), 1)
+
+
+def answer_features(
+    asked: AskedWords,
+    lines: Sequence[Line],
+    turns: Sequence[Turn],
+    held: Scores,
+    weight: Scores,
+    same: NDArray[np.bool_],
+    pairs: Scores,
+) -> Scores:
+    """Return what speaks for each sentence, a column for each of ``FEATURES``.
+
+    ``around``: share of the question that the sentence holds, what stands around it counting less;
+    ``cover``: the same of the five sentences in whose midst it stands; ``row``: of its row, what is repeated
+    counting more; ``several``: logarithm of the count of words; ``pairs``: of neighbouring words of the
+    question that stand near each other; ``length``: logarithm of the sentence's words; ``reply``: how well
+    another speaker's question right before is that of the question; ``self``: somebody whom the question
+    names speaks of themselves.
+
+    Args:
+        asked: the question's words.
+        lines: the sentences, at least one.
+        turns: who says each.
+        held: how well each sentence holds each word, 0–1 [n, w].
+        weight: how rare each word is [w].
+        same: where the word itself is there [n, w].
+        pairs: of each sentence [n].
+    """
+    share = weight / max(math.fsum(weight), 1e-9)
+    rows = Rows(lines)
+    speakers = asked.in_names([turn.speaker for turn in turns])
+    titles = _TITLE * asked.in_names([line.title for line in lines])
+    beside = {distance: rows.beside(held, distance) for distance in _AROUND}
+    fading = [part * beside[distance] for distance, part in _AROUND.items()]
+    around = np.maximum.reduce([held, *fading, _ROW * rows.best(held), speakers, titles])
+    cover = np.maximum.reduce([held, *beside.values(), speakers, titles])
+    count = rows.sums(same.astype(np.float64))
+    named = speakers[:, asked.names].max(axis=1, initial=0.0)
+    speaks = [bool(_SELF.intersection(words(turn.said))) for turn in turns]
+    length = [len(turn.said.split()) for turn in turns]
+    return np.column_stack(
+        [
+            around @ share,
+            cover @ share,
+            (count / (count + _HALF)) @ share,
+            np.log1p(same.sum(axis=1)),
+            pairs,
+            np.log1p(length),
+            _replies(held @ share, lines, turns),
+            named * speaks,
+        ]
+    )
+
+
+def _replies(own: Scores, lines: Sequence[Line], turns: Sequence[Turn]) -> Scores:
+    """How much another speaker's question right before each sentence holds, less the farther it is."""
+    added = np.zeros(len(lines))
+    for place, turn in enumerate(turns):
+        for distance in range(1, min(_REPLIES, place) + 1):
+            before = place - distance
+            asked = turns[before].asks and turns[before].speaker != turn.speaker
+            if asked and lines[before].row == lines[place].row:
+                added[place] += own[before] / distance
+    return added
