@@ -95,3 +95,19 @@ def test_what_was_said_is_asked_for_by_words_of_saying_and_thinking() -> None:
     assert asks_what_was_said("Summarise the discussion of fees.")
     assert asks_what_was_said("Why did she disagree?")
     assert not asks_what_was_said("When did the strike end?")
+
+
+def test_words_that_tell_in_which_document_to_look_count_for_titles_and_speakers_alone() -> None:
+    lines = [
+        Line("Ada Rusk came in.", 0, 2, 1, "Interview with Ada Rusk"),
+        Line("She welded it.", 1, 2, 1, "Interview with Ada Rusk"),
+        Line("Ada Rusk left.", 0, 1, 2, "News"),
+    ]
+    plain, scoped = (
+        unit_features(question, lines)[:, FEATURES.index("several")].tolist()
+        for question in ("What did Ada Rusk weld?", "In the interview with Ada Rusk, what was welded?")
+    )
+    assert plain == pytest.approx([math.log(3), math.log(2), math.log(3)])
+    assert scoped == pytest.approx([0, math.log(2), 0])
+    around = unit_features("In the interview with Ada Rusk, what was welded?", lines)[:, 0]
+    assert around[1] > around[0] > around[2] == 0

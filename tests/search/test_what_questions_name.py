@@ -27,6 +27,7 @@ ROWS = [
     {"title": "Pump assistance", "path": "incidents.csv", "source_id": "INC-2017-04", "row": 0},
     {"title": "Diary", "path": "diary.txt", "metadata": '{"location": "Saint-Bréac", "chapter": 7}'},
     {"title": "Castellan Memorandum", "path": "x/2021-castellan-memorandum.txt"},
+    {"title": "Ep-9_The_Tide_Podcast_with_Ada-Rusk", "path": "show/e9.txt"},
 ]
 
 
@@ -51,6 +52,7 @@ def favoured(question: str, index: IndexSnapshot) -> dict[str, float]:
         ("what does the annual report 2022 say", "Annual report 2022"),
         ("What was revenue in FY24 Q2?", "Earnings call FY24 Q2"),
         ("What was revenue in Q2 of FY2024?", "Earnings call FY24 Q2"),
+        ("In the interview with Ada Rusk, what was welded?", "Ep-9_The_Tide_Podcast_with_Ada-Rusk"),
         ("Who speaks in episode 12?", "Episode 12: The long winter"),
         ("Who speaks in the twelfth episode?", "Episode 12: The long winter"),
         ("In the July 2019 meeting, who spoke?", "Council meeting of 25 July 2019"),
@@ -119,10 +121,10 @@ def test_what_no_document_is_of_is_said_and_restricts_nothing(index: IndexSnapsh
 
 
 def test_it_is_told_how_many_documents_are_favoured(index: IndexSnapshot) -> None:
-    assert favour_of("What was revenue in FY24 Q2?", index).told == "favoured: documents of FY24 Q2 (1 of 12)"
+    assert favour_of("What was revenue in FY24 Q2?", index).told == "favoured: documents of FY24 Q2 (1 of 13)"
     unsure = favour_of("What was said on 07/25/2019 or 03/04/2019?", index)
     assert unsure.told == (
-        "favoured: documents of 07/25/2019 (1 of 12); 03/04/2019 was read as 2019-04-03; "
+        "favoured: documents of 07/25/2019 (1 of 13); 03/04/2019 was read as 2019-04-03; "
         "no document is of 03/04/2019"
     )
 

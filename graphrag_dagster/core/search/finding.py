@@ -54,11 +54,11 @@ def in_new_order(
     Raises:
         EngineError: the reranker cannot be used.
     """
-    reranker = asked.engines.reranker()
+    reranker, first = asked.engines.reranker(), asked.options.rerank_first
     sought = Sought(question, asked.retriever.length, followed)
     if reranker is None or not unit_ids or not reranker.counts(sought):
         return unit_ids, []
-    made, done = reordered(unit_ids, asked.retriever.text, sought, reranker, asked.options.rerank_first)
+    made, done = reordered(unit_ids, asked.retriever.text, sought, reranker, first)
     return made, [done]
 
 

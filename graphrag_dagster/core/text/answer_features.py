@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from graphrag_dagster.core.ranks import Scores
 from graphrag_dagster.core.text.lines import Line, Rows, Turn
+from graphrag_dagster.core.text.questions import asked_words, names_in, without_scope
 from graphrag_dagster.core.text.similarity import stem, words
 
 #: What :func:`answer_features` tells of each sentence.
@@ -29,18 +30,28 @@ class AskedWords:
     Args:
         asked: meaningful words, lower case, in the order of the question.
         names: stems of those that are names.
+        elsewhere: those of them that tell in which document to look, and not what to look for there.
     """
 
-    def __init__(self, asked: Sequence[str], names: Collection[str] = ()) -> None:
+    def __init__(
+        self, asked: Sequence[str], names: Collection[str] = (), elsewhere: Collection[str] = ()
+    ) -> None:
         self.words = tuple(asked)
         self.name_stems = frozenset(names)
         stems = [stem(word) for word in asked]
         self._place = {one: place for place, one in reversed(list(enumerate(stems)))}
         self._same = [self._place[one] for one in stems]
+        self.inside = np.array([word not in elsewhere for word in asked], dtype=np.float64)
         self.names = [place for place, one in enumerate(stems) if one in names]
         self._pairs = [
             (one, other) for one, other in zip(self._same, self._same[1:], strict=False) if one != other
         ]
+
+    @classmethod
+    def of(cls, question: str) -> "AskedWords":
+        """Return those of a question."""
+        asked, inside = asked_words(question), asked_words(without_scope(question))
+        return cls(asked, names_in(question), frozenset(asked) - frozenset(inside))
 
     def found_in(self, texts: Sequence[str]) -> tuple[NDArray[np.bool_], Scores]:
         """Return which words stand in each text, by their stems, and the share of neighbours near each other.
@@ -106,6 +117,7 @@ def answer_features(
         pairs: of each sentence [n].
     """
     share = weight / max(math.fsum(weight), 1e-9)
+    held, present = held * asked.inside, same * asked.inside
     rows = Rows(lines)
     speakers = asked.in_names([turn.speaker for turn in turns])
     titles = _TITLE * asked.in_names([line.title for line in lines])
@@ -113,7 +125,7 @@ def answer_features(
     fading = [part * beside[distance] for distance, part in _AROUND.items()]
     around = np.maximum.reduce([held, *fading, _ROW * rows.best(held), speakers, titles])
     cover = np.maximum.reduce([held, *beside.values(), speakers, titles])
-    count = rows.sums(same.astype(np.float64))
+    count = rows.sums(present)
     named = speakers[:, asked.names].max(axis=1, initial=0.0)
     speaks = [bool(_SELF.intersection(words(turn.said))) for turn in turns]
     length = [len(turn.said.split()) for turn in turns]
@@ -122,7 +134,7 @@ def answer_features(
             around @ share,
             cover @ share,
             (count / (count + _HALF)) @ share,
-            np.log1p(same.sum(axis=1)),
+            np.log1p(present.sum(axis=1)),
             pairs,
             np.log1p(length),
             _replies(held @ share, lines, turns),

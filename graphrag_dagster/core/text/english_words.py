@@ -181,3 +181,14 @@ SAYING = _words(
     stance state suggest suggestion summarise summarize summary talk tell think view worry
     """
 )
+#: Kinds of documents.
+DOCUMENTS = _words(
+    """
+    account accounts agenda article book brief briefing bulletin call chapter conference conversation
+    decision diary discussion document edition email entry episode evidence filing file hearing interview
+    issue journal lecture letter log manual meeting memo memorandum minutes newsletter note notes notice
+    number paper podcast presentation proceedings record recording release report results review session
+    show speech statement statements story study submission summary survey talk text transcript update
+    volume
+    """
+)

@@ -12,7 +12,7 @@ from graphrag_dagster.core.text.answer_features import FEATURES, AskedWords, ans
 from graphrag_dagster.core.text.answer_weights import ANSWER_WEIGHTS
 from graphrag_dagster.core.text.embedder import Embedder
 from graphrag_dagster.core.text.lines import Line, Rows, Turn, turns
-from graphrag_dagster.core.text.questions import asked_words, asks_for_overview, names_in
+from graphrag_dagster.core.text.questions import asked_words, asks_for_overview
 from graphrag_dagster.core.text.similarity import stem, stems
 
 #: What speaks for a sentence; the cosines are those of the sentence and of its row.
@@ -116,7 +116,7 @@ def sentence_features(question: str, lines: Sequence[Line], embedder: Embedder) 
 
 
 def _read(question: str, lines: Sequence[Line], embedder: Embedder) -> _Read:
-    asked = AskedWords(asked_words(question), names_in(question))
+    asked = AskedWords.of(question)
     said_by = turns(lines)
     said = [turn.said for turn in said_by]
     found = aligned(asked.words, said, embedder, asked.name_stems)

@@ -12,7 +12,7 @@ from graphrag_dagster.core.search.retrieval.sentences import sentence_starts
 from graphrag_dagster.core.text.answer_features import FEATURES, AskedWords, answer_features
 from graphrag_dagster.core.text.answer_weights import UNIT_WEIGHTS
 from graphrag_dagster.core.text.lines import Line, turns
-from graphrag_dagster.core.text.questions import asked_words, names_in
+from graphrag_dagster.core.text.questions import asked_words
 
 _WEIGHTS = np.array([UNIT_WEIGHTS[name] for name in FEATURES])
 _LONGEST_TITLE = 200
@@ -54,7 +54,7 @@ def unit_features(question: str, lines: Sequence[Line]) -> Scores:
         question: which has words to look for.
         lines: the sentences, at least one, which also are the background for what is rare.
     """
-    asked = AskedWords(asked_words(question), names_in(question))
+    asked = AskedWords.of(question)
     said_by = turns(lines)
     same, near = asked.found_in([turn.said for turn in said_by])
     weight = np.log1p(len(lines) / (1 + same.sum(axis=0)))

@@ -16,13 +16,19 @@ from graphrag_dagster.core.search.context.index import IndexSnapshot
 from graphrag_dagster.core.search.retrieval.words import words, words_with_case
 from graphrag_dagster.core.search.scope.favour import LIKELY, NAMED, Clue, Favour, distinctive
 from graphrag_dagster.core.search.scope.known import Key, Known, of_meaning, without_article
-from graphrag_dagster.core.search.scope.naming_words import BEYOND, CALLED, DOCUMENTS, FOLDERS, IN_TIME
+from graphrag_dagster.core.search.scope.naming_words import BEYOND, CALLED, FOLDERS, IN_TIME
 from graphrag_dagster.core.search.scope.numbered import numbered_in
 from graphrag_dagster.core.search.scope.selecting import periods_in_index
+from graphrag_dagster.core.text.english_words import DOCUMENTS
 from graphrag_dagster.core.text.periods.reading import Named, periods_in
 
 _QUOTED = re.compile(r"[“\"«]([^“”\"«»]{2,200})[”\"»]|(?<!\w)[‘']([^‘’']{2,200})[’'](?!\w)")
 _FILE = re.compile(r"[\w./-]+\.\w{1,5}(?!\w)")
+#: "the interview with Ada Rusk": who or what a document is with or about, often a part of its title.
+_WITH = re.compile(
+    rf"\b(?i:{'|'.join(sorted(DOCUMENTS))})s? (?:with|about|on) "
+    r"(?P<name>[A-Z][\w'’.-]*(?: [A-Z][\w'’.-]*){0,4})"
+)
 _SURE_WORDS, _NEAR = 3, 3
 #: Days of a document's period in which it is still of the shorter one that is named.
 _WIDEST = 366
@@ -91,6 +97,9 @@ def _documents(asked: _Question, known: Known) -> Iterator[Clue]:
     for some, places in known.with_all_words(asked.every):
         if len(some) >= _SURE_WORDS or asked.has_together(some):
             yield _clue(f"“{known.names.titles[min(places)]}”", known, places, LIKELY)
+    for match in _WITH.finditer(asked.text):
+        of_them = known.with_title_words(frozenset(of_meaning(words(match["name"]))))
+        yield _clue(f"“{match['name']}”", known, of_them, NAMED if len(of_them) == 1 else LIKELY)
     for noun, number in dict.fromkeys(numbered_in(asked.folded)):
         if best := _of_most_words(known.numbered.get((noun, number), ()), asked, known):
             yield _clue(f"{noun} {number}", known, best, NAMED if len(best) == 1 else LIKELY)

@@ -89,6 +89,15 @@ class Known:
                 if some <= every:
                     yield some, self._meaning[some]
 
+    def with_title_words(self, some: frozenset[str]) -> list[int]:
+        """Return the places of the documents whose title or path has all of some words."""
+        names = self.names
+        return [
+            place
+            for place, (title, path) in enumerate(zip(names.titles, names.paths, strict=True))
+            if some and some <= frozenset(words(f"{title} {spaced(path)}"))
+        ]
+
     def _add(self, place: int) -> None:
         names = self.names
         file = PurePosixPath(names.paths[place])
