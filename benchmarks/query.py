@@ -39,7 +39,7 @@ from graphrag_dagster.core.search.asked import Basis
 from graphrag_dagster.core.search.context.answer import Source
 from graphrag_dagster.core.search.context.index import IndexSnapshot
 from graphrag_dagster.core.search.methods.global_search import chunks_of
-from graphrag_dagster.core.search.methods.local import Ranked, local_context
+from graphrag_dagster.core.search.methods.local import ENTITIES, Ranked, local_context
 from graphrag_dagster.core.search.options import SearchOptions, Shares
 from graphrag_dagster.core.search.retrieval.retriever import Retriever
 from graphrag_dagster.core.text.evidence import Words
@@ -164,8 +164,8 @@ def ways(
     questions = [f"How did {rng.choice(names)} come to {rng.choice(names)}?" for _ in range(60)]
 
     def local(question: str) -> None:
-        found = retriever.local(question, embedder.embed([question])[0])
-        ranked = Ranked(found.units.ids, found.entities.ids[:50])
+        found = retriever.local(question, embedder.embed([question])[0], most_entities=ENTITIES)
+        ranked = Ranked(found.units.ids, found.entities.ids)
         local_context(index, ranked, count=count, limit=8000, shares=Shares())
 
     basis = Basis(way=at_level(0), index=index, count=count, options=SearchOptions(), level=0)

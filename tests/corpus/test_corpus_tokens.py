@@ -33,6 +33,13 @@ def test_unknown_encoding() -> None:
         get_tokenizer("p50k")
 
 
+@pytest.mark.parametrize("encoding", ["cl100k_base", "o200k_base"])
+@given(number=st.integers(0, 9999), text=MIXED)
+def test_a_number_at_the_beginning_of_a_line_is_counted_by_itself(encoding, number, text) -> None:
+    count = get_tokenizer(encoding).count
+    assert count(f"\n{number}|{text}") == count(f"\n0000|{text}") - count("0000") + count(str(number))
+
+
 @given(MIXED, st.integers(0, 30))
 def test_truncation_keeps_whole_characters(text: str, tokens: int) -> None:
     tokenizer = get_tokenizer("cl100k_base")

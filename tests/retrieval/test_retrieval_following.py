@@ -1,3 +1,5 @@
+import re
+
 import numpy as np
 import polars as pl
 import pytest
@@ -11,7 +13,7 @@ from graphrag_dagster.core.search.retrieval.lists import WeightedLists
 from graphrag_dagster.core.search.retrieval.names import NameGraph, name_graph
 from graphrag_dagster.core.search.retrieval.reaching import Reaching
 from graphrag_dagster.core.search.retrieval.retriever import Retriever
-from graphrag_dagster.core.search.retrieval.sentences import TermFinder, sentence_starts
+from graphrag_dagster.core.search.retrieval.sentences import TermFinder, sentence_words, sentences
 from graphrag_dagster.core.search.retrieval.words import WordRarity
 
 TRIPLE = st.tuples(st.integers(0, 4), st.integers(0, 6), st.floats(0, 1))
@@ -156,14 +158,31 @@ def test_a_name_that_stands_everywhere_leads_only_where_it_is_at_home():
 
 def test_each_sentence_has_its_share_of_the_question():
     text = "Mr. Vask is happy. The harbours froze!\nNobody hired him."
-    starts = sentence_starts(text)
-    assert [text[start:][:4] for start in starts] == ["Mr. ", "Vask", "The ", "Nobo"]
-    stems = LexicalIndex([text]).terms("happiness of a harbour, hiring").stems
+    assert sentences(text) == ["Mr. ", "Vask is happy. ", "The harbours froze!\n", "Nobody hired him."]
+    index, words = LexicalIndex([text]), sentence_words(text)
+    stems = index.terms("happiness of a harbour, hiring").stems
     assert stems == ("happi", "harbour", "hire")
-    assert TermFinder(stems).found(text, starts).tolist() == [
+    assert TermFinder(stems).found(words).tolist() == [
         [False] * 3, [True, False, False], [False, True, False], [False, False, True],
     ]  # fmt: skip
-    assert TermFinder([]).found(text, starts).shape == (4, 0)
+    assert TermFinder([]).found(words).shape == (4, 0)
+
+
+WORDS = st.lists(st.sampled_from(["happi", "happy", "happily", "hap", "happinesses", "Hap.", "x\n", "é?"]))
+
+
+@given(WORDS.map(" ".join), st.lists(st.sampled_from(["happi", "happili", "hap", "x", "é"]), unique=True))
+def test_stems_are_found_as_the_words_that_begin_with_them(text, stems):
+    def begins(stem: str, word: str) -> bool:
+        ends = (stem, f"{stem[:-1]}y") if stem.endswith("i") else (stem,)
+        return word.startswith(ends) and len(word) <= len(stem) + 5
+
+    found = TermFinder(stems).found(sentence_words(text))
+    for at, sentence in enumerate(sentences(text)):
+        words = re.findall(r"\w+", sentence.lower())
+        of_words = [max((s for s in stems if begins(s, word)), key=len, default=None) for word in words]
+        assert found[at].tolist() == [stem in of_words for stem in stems]
+    assert "".join(sentences(text)) == text
 
 
 @pytest.mark.parametrize(

@@ -31,10 +31,13 @@ def with_history(asked: Asked, question: str | None = None) -> str:
     return "\n".join([*(turn.question for turn in asked.history[-2:]), own])
 
 
-def found(asked: Asked, sought: str) -> tuple[LocalRanking, str | None]:
-    """Return the text units and entities that a text is about, and a note where words alone were used."""
+def found(asked: Asked, sought: str, entities: int) -> tuple[LocalRanking, str | None]:
+    """Return the text units and at most so many entities that a text is about, and a note where words alone
+    were used.
+    """
     vector, mode, note = question_vector(asked, sought, asked.options.retrieval)
-    return asked.retriever.local(sought, vector, mode, prior=prior_of(asked)), note
+    ranking = asked.retriever.local(sought, vector, mode, most_entities=entities, prior=prior_of(asked))
+    return ranking, note
 
 
 def in_new_order(

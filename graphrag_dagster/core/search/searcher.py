@@ -112,8 +112,8 @@ class Searcher:
             QuestionError: the query is blank or too long.
         """
         asked = self._asked(query, engines, AUTO, None, ())
-        ranking, _ = found(asked, asked.question)
-        return list(zip(ranking.entities.ids, ranking.entities.scores, strict=True))[:limit]
+        ranking, _ = found(asked, asked.question, limit)
+        return list(zip(ranking.entities.ids, ranking.entities.scores, strict=True))
 
     def _within(self, asked: Asked, filters: Filters) -> Asked:
         """Return the question over the documents that are meant."""

@@ -3,7 +3,9 @@
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
+from math import fsum
 
+import numpy as np
 import polars as pl
 
 from graphrag_dagster.core.language.tasks import ContextUnit, Quote
@@ -13,9 +15,11 @@ from graphrag_dagster.core.search.context.index import IndexSnapshot
 from graphrag_dagster.core.search.context.local_units import quoted
 from graphrag_dagster.core.search.context.naming import sentences_naming
 from graphrag_dagster.core.search.context.report_units import report_provenance
+from graphrag_dagster.core.search.retrieval.lists import WeightedLists
 from graphrag_dagster.core.text.spans import Span
 
 _SENTENCES, _MOST_ROWS = 6, 200
+_RELATIONSHIP = ("relationship_id", "source_id", "target_id", "weight", "description")
 #: What makes two claim records the same claim.
 _CLAIM = ("subject", "object", "type")
 
@@ -47,20 +51,18 @@ def relationship_rows(index: IndexSnapshot, entities: Sequence[str]) -> Iterator
     """Yield relationships between the entities, then from them to others, heaviest first."""
     if not entities or index.relationships.is_empty():
         return
-    chosen = list(entities)
-    near = index.relationships.filter(
-        pl.col("source_id").is_in(chosen) | pl.col("target_id").is_in(chosen)
-    ).with_columns(both=pl.col("source_id").is_in(chosen) & pl.col("target_id").is_in(chosen))
-    ordered = near.sort(["both", "weight", "relationship_id"], descending=[True, True, False]).head(
-        _MOST_ROWS
-    )
+    chosen = set(entities)
+    key, source, target, weight, description = (index.relationships[name] for name in _RELATIONSHIP)
+    rows = {row for entity in entities for row in _relationships_of(index, entity)}
+
+    def heaviest(row: int) -> tuple[bool, float, str]:
+        return source[row] not in chosen or target[row] not in chosen, -weight[row], key[row]
+
     titles, _ = index.once(_titles)
-    for key, source, target, description in ordered.select(
-        "relationship_id", "source_id", "target_id", "description"
-    ).iter_rows():
-        ends = (titles[source], titles[target])
-        unit = ContextUnit(0, " — ".join(ends), description, kind="relationship")
-        yield LocalRow(unit, key, ends, partial(_naming, index, key))
+    for row in sorted(rows, key=heaviest)[:_MOST_ROWS]:
+        ends = (titles[source[row]], titles[target[row]])
+        unit = ContextUnit(0, " — ".join(ends), description[row], kind="relationship")
+        yield LocalRow(unit, key[row], ends, partial(_naming, index, key[row]))
 
 
 def claim_rows(index: IndexSnapshot, entities: Sequence[str]) -> Iterator[LocalRow]:
@@ -96,19 +98,44 @@ def report_rows(index: IndexSnapshot, ids: Sequence[str]) -> Iterator[LocalRow]:
     """Yield reports of the entities' smallest communities, those of more and better ranked ones first."""
     if index.members is None or index.reports.is_empty() or not ids:
         return
-    rank = pl.DataFrame({"entity_id": list(ids)}).with_row_index("rank")
-    of_entity = index.members.join(rank, on="entity_id").sort("level", descending=True)
-    deepest = of_entity.unique("entity_id", keep="first", maintain_order=True)
-    weighed = (
-        deepest.group_by("community_id")
-        .agg(score=(1.0 / (pl.col("rank") + 3.0)).sum().round(12))
-        .join(index.reports, left_on="community_id", right_on="report_id")
-        .sort(["score", "community_id"], descending=[True, False])
-    )
-    for report_id, title, content in weighed.select("community_id", "title", "content").iter_rows():
+    deepest, places = index.once(_deepest), index.once(_places_of_reports)
+    scores: dict[str, list[float]] = {}
+    for rank, entity in enumerate(ids):
+        if (community := deepest.get(entity, "")) in places:
+            scores.setdefault(community, []).append(1 / (rank + 3))
+    titles, contents = index.reports["title"], index.reports["content"]
+    for report_id in sorted(scores, key=lambda one: (-round(fsum(scores[one]), 12), one)):
+        title, content = titles[places[report_id]], contents[places[report_id]]
         text = without_citations(content).removeprefix(f"# {title}").strip()
         unit = ContextUnit(0, title, text, kind="report")
         yield LocalRow(unit, report_id, (title,), partial(report_provenance, index, report_id))
+
+
+def _relationships_of(index: IndexSnapshot, entity_id: str) -> Sequence[int]:
+    """The rows of the relationships that an entity is an end of."""
+    places, of_place = index.once(_ends)
+    return of_place.of(places[entity_id]).tolist() if entity_id in places else []
+
+
+def _ends(index: IndexSnapshot) -> tuple[dict[str, int], WeightedLists]:
+    """The place of each entity that has relationships, and by that the rows of these."""
+    ends = pl.concat(index.relationships[name].alias("end") for name in ("source_id", "target_id"))
+    numbers = ends.rank("dense").cast(pl.Int64).to_numpy() - 1
+    places = dict(zip(ends, numbers.tolist(), strict=True))
+    rows = np.tile(np.arange(index.relationships.height), 2)
+    return places, WeightedLists.of_pairs(len(places), numbers, rows, np.ones(len(rows)))
+
+
+def _deepest(index: IndexSnapshot) -> dict[str, str]:
+    """The smallest community of each entity."""
+    if index.members is None:
+        return {}
+    rising = index.members.sort("level", "community_id")
+    return dict(rising.select("entity_id", "community_id").iter_rows())
+
+
+def _places_of_reports(index: IndexSnapshot) -> dict[str, int]:
+    return {report_id: place for place, report_id in enumerate(index.reports["report_id"])}
 
 
 def _naming(index: IndexSnapshot, record_id: str) -> Sequence[Provenance]:

@@ -29,7 +29,7 @@ class PassagesTaken:
     def __init__(self, sources: SourceUnits) -> None:
         self._sources = sources
         self._taken: list[_Taken] = []
-        self._words: list[str] = []
+        self._words = ""
         self._covered: dict[str, list[tuple[int, int]]] = defaultdict(list)
 
     def row(self, unit_id: str) -> LocalRow | None:
@@ -61,6 +61,7 @@ class PassagesTaken:
         start = passage.start_char + max(passage.text.find(row.unit.text), 0)
         self._covered[passage.document_id].append((start, start + len(row.unit.text)))
         self._taken.append(_Taken(passage, row))
+        self._words += " ".join(row.unit.text.split()) + "\n"
 
     def in_order(self) -> list[LocalRow]:
         """Return the rows by rank, but what goes on from a unit right behind it."""
@@ -79,10 +80,8 @@ class PassagesTaken:
 
     @property
     def words(self) -> str:
-        """All that the rows say, on one line."""
-        if len(self._words) < len(self._taken):
-            self._words += [" ".join(one.row.unit.text.split()) for one in self._taken[len(self._words) :]]
-        return "\n".join(self._words)
+        """All that the rows say, each on one line."""
+        return self._words
 
     def _is_covered(self, passage: Passage, start: int, end: int) -> bool:
         return any(first <= start and end <= last for first, last in self._covered[passage.document_id])

@@ -7,6 +7,7 @@ say already. What they leave over goes to further text units.
 
 from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 
 from graphrag_dagster.core.search.asked import Asked
 from graphrag_dagster.core.search.context.answer import Answer, Call, ContextUse
@@ -41,14 +42,18 @@ _HEADERS: Mapping[ContextKind, str] = {
     "relationship": "Relationships\nid|source|target|description",
     "claim": "Claims\nid|subject|claim",
 }
-#: Entities whose surroundings a local context is made of, and rows of a section, at most.
-_ENTITIES, _MOST_ROWS = 50, 200
+#: Entities whose surroundings a local context is made of, at most.
+ENTITIES = 50
+#: Rows of a section, at most.
+_MOST_ROWS = 200
 #: Entities whose relationships and claims are shown.
 _AROUND = 12
 #: Text units that may be passed over for not fitting, before the room counts as full.
 _PASSED = 5
 #: Stands for a row's number while tokens are counted; longer than any.
 _NUMBER = "0000"
+#: Rows whose sentences are kept, since the same rows stand around many questions.
+_CUT = 1_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +67,7 @@ class Ranked:
 def local(asked: Asked) -> Answer:
     """Answer a question from what the graph and the documents say around what it names."""
     sought = with_history(asked)
-    ranking, note = found(asked, sought)
+    ranking, note = found(asked, sought, ENTITIES)
     ranked, done = _best(asked, sought, ranking)
     made = replace(local_search(asked, ranked), linked=ranking.linked)
     return telling_how(asked, made, note, done)
@@ -98,14 +103,14 @@ def local_search(asked: Asked, ranked: Ranked) -> Answer:
 def context_around(asked: Asked, question: str) -> tuple[LocalContext, list[Reranked]]:
     """Return the rows for a question that helps with the one that is asked, and how they were reranked."""
     sought = with_history(asked, question)
-    ranking, _ = found(asked, sought)
+    ranking, _ = found(asked, sought, ENTITIES)
     ranked, done = _best(asked, sought, ranking)
     return _context(asked, ranked), done
 
 
 def _best(asked: Asked, sought: str, ranking: LocalRanking) -> tuple[Ranked, list[Reranked]]:
     units, done = in_new_order(asked, sought, ranking.units.ids, followed=True)
-    return Ranked(units, ranking.entities.ids[:_ENTITIES]), done
+    return Ranked(units, ranking.entities.ids), done
 
 
 def _context(asked: Asked, ranked: Ranked) -> LocalContext:
@@ -151,6 +156,7 @@ class _Builder:
         self._taken: set[str] = set()
         self._said: set[str] = set()
         self._sections: dict[ContextKind, list[LocalRow]] = {}
+        self._counted: dict[str, int] = {}
 
     def take_sources(self, ids: Sequence[str], room: int) -> None:
         """Take text units in, best first, while they fit into the room and what is left of the whole."""
@@ -213,7 +219,12 @@ class _Builder:
         return replace(row, unit=unit)
 
     def _tokens(self, row: LocalRow) -> int:
-        return self._count(f"\n{_rendered(_NUMBER, row)}")
+        return self._tokens_of(_after_number(row))
+
+    def _tokens_of(self, after: str) -> int:
+        if after not in self._counted:
+            self._counted[after] = self._count(f"\n{_NUMBER}{after}")
+        return self._counted[after]
 
     def _tokens_of_header(self, kind: ContextKind) -> int:
         return self._count(f"-----{_HEADERS[kind]}\n\n")
@@ -230,22 +241,26 @@ class _Builder:
         }
         units = LocalUnits(self._index)
         parts, rows, tokens = [], [], []
+        longest = self._count(_NUMBER)
         for kind, header in _HEADERS.items():
             lines = [f"-----{header}"]
             for row in sections.get(kind, ()):
                 unit = units.add(row.unit, row.record_id, row.provenance)
-                lines.append(_rendered(unit.id, row))
+                after = _after_number(row)
+                lines.append(f"{unit.id}{after}")
                 rows.append(unit)
-                tokens.append(self._count(f"\n{lines[-1]}"))
+                # A token of digits has nothing else in it.
+                tokens.append(self._tokens_of(after) - longest + self._count(str(unit.id)))
             if lines[1:]:
                 parts.append("\n".join(lines))
         return LocalContext(units, tuple(rows), "\n\n".join(parts), tuple(tokens))
 
 
-def _sentences(text: str) -> list[str]:
+@lru_cache(maxsize=_CUT)
+def _sentences(text: str) -> tuple[str, ...]:
     """The sentences of a text, each on one line; scraps are divided by semicolons."""
-    return [" ".join(text[span.start : span.end].split()).rstrip(";") for span in sentence_spans(text)]
+    return tuple(" ".join(text[span.start : span.end].split()).rstrip(";") for span in sentence_spans(text))
 
 
-def _rendered(number: int | str, row: LocalRow) -> str:
-    return as_row([number, *row.lead, row.unit.text])
+def _after_number(row: LocalRow) -> str:
+    return as_row(["", *row.lead, row.unit.text])

@@ -10,7 +10,7 @@ from graphrag_dagster.core.ranks import Scores
 from graphrag_dagster.core.search.retrieval.lexical import Terms
 from graphrag_dagster.core.search.retrieval.linking import Link, Links
 from graphrag_dagster.core.search.retrieval.names import NameGraph
-from graphrag_dagster.core.search.retrieval.ranking import z_scores
+from graphrag_dagster.core.search.retrieval.ranking import Likeness, z_scores
 from graphrag_dagster.core.search.retrieval.reaching import Reaching
 from graphrag_dagster.core.search.retrieval.sentences import TermFinder
 from graphrag_dagster.core.search.retrieval.words import WordForms
@@ -81,8 +81,7 @@ class Question:
 def read_question(
     links: Links,
     terms: Terms,
-    words: Scores,
-    meaning: Scores | None,
+    likeness: Likeness,
     graph: NameGraph,
     reaching: Reaching,
     parts: Sequence[Set[str]],
@@ -92,13 +91,12 @@ def read_question(
     Args:
         links: the names in it.
         terms: its words.
-        words: score of each unit by words.
-        meaning: score of each unit by vectors; None: they do not count.
+        likeness: of each unit to it.
         graph: the names and units.
         reaching: where names lead.
         parts: stems of what the question may be taken apart into.
     """
-    size = len(words)
+    size, meaning = terms.size, likeness.meaning
     counts = terms.weights
     named = [link for link in links.found if link.named]
     own = {word for link in named for word in links.words.folded[link.start : link.end]}
@@ -111,7 +109,7 @@ def read_question(
             for unit, home in reaching.homes(link.place).items():
                 partly[unit] = max(partly[unit], link.sure * home)
     return Question(
-        words=_of_best(words),
+        words=np.zeros(size) if likeness.words is None else _of_best(likeness.words),
         meaning=np.zeros(size) if meaning is None else _of_best(np.clip(z_scores(meaning), 0, None)),
         terms=terms,
         present=terms.present(),

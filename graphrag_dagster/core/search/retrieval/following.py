@@ -59,14 +59,16 @@ class Following:
         self._favour = _FAVOURED * np.log(self._prior, where=self._prior > 0, out=np.zeros(len(base)))
         self._standing: Scores = base * self._prior
         self.pool: list[int] = []
-        self._in_pool: set[int] = set()
-        self._sentences: list[NDArray[np.bool_]] = []
+        self._place: dict[int, int] = {}
+        self._sentences: Features = np.zeros((0, len(question.terms.stems)))
+        self._begins: list[int] = []
+        self._alike = np.zeros(0)
         self.taken: list[int] = []
         self.strengths: list[float] = []
         self._found = np.zeros(len(question.terms.stems), dtype=bool)
         self._homed = [False] * len(question.named)
         self._mentioned = [False] * len(question.named)
-        self._paths: list[tuple[Places, Features]] = []
+        self._paths: tuple[Places, Features] = (np.zeros(0, dtype=np.int64), np.zeros((0, len(PATH))))
         self._at_first: dict[int, float] = {}
         self._scores_when_taken: list[float] = []
         self._admit(
@@ -84,7 +86,9 @@ class Following:
         scores = self.scores()
         still = first_places(scores)[: len(self.pool) - len(self.taken)]
         near = np.array([*self.taken, *(self.pool[place] for place in still.tolist())], dtype=np.int64)
-        others = np.setdiff1d(np.flatnonzero(self._prior > 0), near)
+        left = self._prior > 0
+        left[near] = False
+        others = np.flatnonzero(left)
         order = np.concatenate((near, others[first_places(self._standing[others])]))
         falling = np.concatenate((self._scores_when_taken, scores[still]))
         # A unit may score more than the one that led to it.
@@ -124,7 +128,7 @@ class Following:
             "later_words": words * later,
             "later_meaning": meaning * later,
             "later_home": home * later,
-            "alike": self._passages.alike(self.pool, self.taken if q.by_meaning else []),
+            "alike": self._alike,
             "best_home": best_home,
             "new_sentence": new_sentence,
             "clause": self._best_clause(present),
@@ -135,8 +139,7 @@ class Following:
         """The largest share of the question that a sentence of each unit of the pool has."""
         if not self.pool:
             return np.zeros(0)
-        starts = np.cumsum([0, *map(len, self._sentences[:-1])])
-        best: Scores = np.maximum.reduceat(np.vstack(self._sentences) @ counts, starts)
+        best: Scores = np.maximum.reduceat(self._sentences @ counts, self._begins)
         return best
 
     def _best_clause(self, present: NDArray[np.bool_]) -> Scores:
@@ -150,7 +153,9 @@ class Following:
 
     def open(self) -> NDArray[np.bool_]:
         """Return which units of the pool are not yet taken."""
-        return ~np.isin(self.pool, self.taken)
+        still = np.ones(len(self.pool), dtype=np.bool_)
+        still[[self._place[unit] for unit in self.taken]] = False
+        return still
 
     def scores(self) -> Scores:
         """Return how much speaks for each unit of the pool; nothing, -inf, for those that are taken."""
@@ -176,17 +181,34 @@ class Following:
         for at, named in enumerate(q.named):
             self._homed[at] = self._homed[at] or bool(named.home[unit] >= _AT_HOME)
             self._mentioned[at] = self._mentioned[at] or bool(named.mention[unit] > 0)
+        self._alike = self._nearer(self._alike, self.pool, [unit])
         self._lead_on(unit, strength)
 
+    def _nearer(self, known: Scores, units: list[int], others: list[int]) -> Scores:
+        """The cosine of units to the nearest of those that were taken, with that to others."""
+        if not (self._q.by_meaning and others):
+            return known
+        found = self._passages.alike(units, others)
+        return found if len(self.taken) == len(others) else np.maximum(known, found)
+
     def _admit(self, units: list[int]) -> None:
-        for unit in units:
-            if unit not in self._in_pool:
-                self._in_pool.add(unit)
-                self.pool.append(unit)
-                self._sentences.append(self._passages.sentences(self._q.finder, unit))
+        new = [unit for unit in units if unit not in self._place]
+        if not new:
+            return
+        self._place |= {unit: place for place, unit in enumerate(new, start=len(self.pool))}
+        self.pool += new
+        found = [self._passages.sentences(self._q.finder, unit) for unit in new]
+        sizes = [len(self._sentences), *map(len, found)]
+        self._begins += np.cumsum(sizes[:-1]).tolist()
+        self._sentences = np.concatenate((self._sentences, *found))
+        self._alike = np.concatenate((self._alike, self._nearer(np.zeros(len(new)), new, self.taken)))
+
+    def _sentences_of(self, unit: int) -> Features:
+        place = self._place[unit]
+        return self._sentences[slice(*[*self._begins, len(self._sentences)][place : place + 2])]
 
     def _lead_on(self, unit: int, strength: float) -> None:
-        ways = self._passages.ways(self._q, unit)
+        ways = self._passages.ways(self._q, unit, self._sentences_of(unit))
         if ways is None:
             return
         units, columns = ways
@@ -198,20 +220,25 @@ class Following:
         likely_next = best[reached] + self._favour[reached] + self.base[reached]
         order = np.lexsort((reached, -comparable(likely_next)))
         self._admit(reached[order[:_GROWTH]].tolist())
-        self._paths.append((units, columns * strength))
+        self._paths = _best_of_each(
+            np.concatenate((self._paths[0], units)),
+            np.vstack((self._paths[1], columns * strength)),
+            self._path_weights,
+        )
 
     def _best_paths(self, pool: Places) -> Features:
         found = np.zeros((len(pool), len(PATH)))
-        if not self._paths:
-            return found
-        at = np.full(len(self.base), -1)
-        at[pool] = np.arange(len(pool))
-        units = at[np.concatenate([units for units, _ in self._paths])]
-        columns = np.vstack([columns for _, columns in self._paths])[units >= 0]
-        units = units[units >= 0]
-        worth = comparable(columns @ self._path_weights)
-        order = np.lexsort((worth, units))
-        last = order[np.append(units[order][1:] != units[order][:-1], True)] if len(order) else order
-        last = last[worth[last] > 0]
-        found[units[last]] = columns[last]
+        units, columns = self._paths
+        places = [self._place.get(unit, -1) for unit in units.tolist()]
+        inside = [at for at, place in enumerate(places) if place >= 0]
+        found[[places[at] for at in inside]] = columns[inside]
         return found
+
+
+def _best_of_each(units: Places, columns: Features, weights: Features) -> tuple[Places, Features]:
+    """The way to each unit that most speaks for it, if it does at all; of equal ones the last."""
+    worth = comparable(columns @ weights)
+    order = np.lexsort((worth, units))
+    last = order[np.append(units[order][1:] != units[order][:-1], True)] if len(order) else order
+    last = last[worth[last] > 0]
+    return units[last], columns[last]

@@ -51,17 +51,24 @@ class LexicalIndex:
 
     def scores(self, question: str) -> NDArray[np.float64]:
         """Return one score ≥ 0 per text, higher for texts with more of the question's rare words."""
-        found = self.stems(question)
-        if self._index is None or not found:
+        return self.scores_of(self.stems(question))
+
+    def scores_of(self, stems: Sequence[str]) -> NDArray[np.float64]:
+        """Return :meth:`scores` for the stems of a question."""
+        if self._index is None or not stems:
             return np.zeros(len(self._texts), dtype=np.float64)
-        known = [stem for stem in found if stem in self._index.vocab_dict]
+        known = [stem for stem in stems if stem in self._index.vocab_dict]
         if not known:
             return np.zeros(len(self._texts), dtype=np.float64)
         return np.asarray(self._index.get_scores(known), dtype=np.float64)
 
     def terms(self, question: str) -> "Terms":
         """Return the question's words, each once, with the texts that have them."""
-        stems = list(dict.fromkeys(self.stems(question)))
+        return self.terms_of(self.stems(question))
+
+    def terms_of(self, stems: Sequence[str]) -> "Terms":
+        """Return the stems of a question, each once, with the texts that have them."""
+        stems = list(dict.fromkeys(stems))
         texts: list[NDArray[np.int64]] = []
         scores: list[NDArray[np.float64]] = []
         for stem in stems:
@@ -74,15 +81,10 @@ class LexicalIndex:
 
     def stems(self, text: str) -> list[str]:
         """Return the stems of a text's words, without those that have no meaning of their own."""
-        return self._stems([text])[0]
+        return self.stems_of([text])[0]
 
-    @cached_property
-    def _stemmer(self) -> Any:
-        import Stemmer
-
-        return Stemmer.Stemmer("english")
-
-    def _stems(self, texts: Sequence[str]) -> list[list[str]]:
+    def stems_of(self, texts: Sequence[str]) -> list[list[str]]:
+        """Return :meth:`stems` of each text."""
         import bm25s
 
         # On import it asks for every debug message of its own.
@@ -93,10 +95,16 @@ class LexicalIndex:
         return stems
 
     @cached_property
+    def _stemmer(self) -> Any:
+        import Stemmer
+
+        return Stemmer.Stemmer("english")
+
+    @cached_property
     def _index(self) -> Any:
         import bm25s
 
-        stems = self._stems(self._texts) if self._texts else []
+        stems = self.stems_of(self._texts) if self._texts else []
         if not any(stems):
             return None
         index = bm25s.BM25(backend="numpy", csc_backend="numpy", auto_compile=False)

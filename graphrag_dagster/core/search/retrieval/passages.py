@@ -1,7 +1,7 @@
 """The units of a corpus as a question is followed through them."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from functools import lru_cache
 from math import log
 
 import numpy as np
@@ -14,23 +14,22 @@ from graphrag_dagster.core.search.retrieval.linking import NameLinker
 from graphrag_dagster.core.search.retrieval.lists import Places
 from graphrag_dagster.core.search.retrieval.names import NameGraph
 from graphrag_dagster.core.search.retrieval.reaching import Reaching
-from graphrag_dagster.core.search.retrieval.sentences import TermFinder, sentence_starts
+from graphrag_dagster.core.search.retrieval.sentences import (
+    SentenceWords,
+    TermFinder,
+    sentence_words,
+    sentences,
+)
 from graphrag_dagster.core.search.retrieval.vectors import Vectors
 from graphrag_dagster.core.search.retrieval.words import words
 
 _TINY = 1e-9
-
-
-@dataclass(frozen=True, slots=True)
-class _Reading:
-    """Where the sentences of a unit begin, and in which of them each name stands."""
-
-    starts: list[int]
-    names: dict[int, tuple[int, ...]]
+# Units; the words of one are 1 to 10 kB.
+_KEPT = 5_000
 
 
 class Passages:
-    """Reads units when a question comes to them, and keeps what it read of those that led on.
+    """Reads units when a question comes to them, and keeps what it read of those it came to last.
 
     Args:
         texts: the units' texts.
@@ -53,40 +52,48 @@ class Passages:
         self._linker = linker
         self._reaching = reaching
         self._vectors = vectors
-        self._read: dict[int, _Reading] = {}
+        self._words = lru_cache(_KEPT)(self._read_words)
+        self._names = lru_cache(_KEPT)(self._read_names)
 
     def sentences(self, finder: TermFinder, unit: int) -> NDArray[np.bool_]:
         """Return which sentence of a unit has which stem of the question [sentences, stems]."""
-        known = self._read.get(unit)
-        starts = known.starts if known else sentence_starts(self._texts[unit])
-        return finder.found(self._texts[unit], starts)
+        return finder.found(self._words(unit))
 
     def names(self, unit: int) -> dict[int, tuple[int, ...]]:
         """Return the names that stand in a unit, each with the sentences in which it was found."""
-        return self._reading(unit).names
+        return self._names(unit)
 
     def alike(self, units: Sequence[int], others: Sequence[int]) -> NDArray[np.float64]:
         """Return the cosine of each of some units to the nearest of others; 0 without vectors or others."""
         if self._vectors is None or not others:
             return np.zeros(len(units))
+        # As products of pairs, a cosine is the same bits whatever else is compared.
         cosines = np.einsum("ud,od->uo", self._vectors[list(units)], self._vectors[list(others)])
         nearest: NDArray[np.float64] = comparable(cosines.max(axis=1))
         return nearest
 
-    def ways(self, question: Question, unit: int) -> tuple[Places, NDArray[np.float64]] | None:
-        """Return the units that the names in a unit lead to, and what speaks for each way [ways, PATH]."""
-        shares = (self.sentences(question.finder, unit) @ question.counts).tolist()
+    def ways(
+        self, question: Question, unit: int, stems: NDArray[np.float64]
+    ) -> tuple[Places, NDArray[np.float64]] | None:
+        """Return the units that the names in a unit lead to, and what speaks for each way [ways, PATH].
+
+        Args:
+            question: the question.
+            unit: the unit.
+            stems: which of its sentences has which stem [sentences, stems].
+        """
+        shares = (stems @ question.counts).tolist()
         near = self._near(question, unit)
         size = len(self._texts)
         units, home, stands, told = [], [], [], []
-        for name, sentences in self.names(unit).items():
+        for name, its_sentences in self.names(unit).items():
             if name in question.given:
                 continue
             reach = self._reaching.of(name)
             units.append(reach.units)
             home.append(reach.home)
             stands.append(reach.stands)
-            beside = max((shares[at] for at in sentences), default=0.0)
+            beside = max((shares[at] for at in its_sentences), default=0.0)
             rare = log((size + 1) / (reach.spread + 1)) / log(size + 1)
             told.append((len(reach.units), rare, reach.spread, beside, float(name in near)))
         if not units:
@@ -135,14 +142,13 @@ class Passages:
         _, near, _ = self._graph.related.of_all(anchors)
         return set(near.tolist())
 
-    def _reading(self, unit: int) -> _Reading:
-        if unit not in self._read:
-            text = self._texts[unit]
-            starts = sentence_starts(text)
-            found: dict[int, list[int]] = {name: [] for name in self._graph.within.of(unit).tolist()}
-            for at, (start, end) in enumerate(zip(starts, [*starts[1:], len(text)], strict=True)):
-                for mention in self._linker.mentions(words(text[start:end])):
-                    for place in mention.places:
-                        found.setdefault(place, []).append(at)
-            self._read[unit] = _Reading(starts, {name: tuple(at) for name, at in sorted(found.items())})
-        return self._read[unit]
+    def _read_words(self, unit: int) -> SentenceWords:
+        return sentence_words(self._texts[unit])
+
+    def _read_names(self, unit: int) -> dict[int, tuple[int, ...]]:
+        found: dict[int, list[int]] = {name: [] for name in self._graph.within.of(unit).tolist()}
+        for at, sentence in enumerate(sentences(self._texts[unit])):
+            for mention in self._linker.mentions(words(sentence)):
+                for place in mention.places:
+                    found.setdefault(place, []).append(at)
+        return {name: tuple(at) for name, at in sorted(found.items())}

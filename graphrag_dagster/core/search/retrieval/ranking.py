@@ -22,6 +22,22 @@ class Ranking:
     scores: tuple[float, ...]
 
 
+@dataclass(frozen=True, slots=True)
+class Likeness:
+    """Likeness of each row to a question, by words and by meaning; None where that does not count."""
+
+    words: Scores | None
+    meaning: Scores | None
+
+    @property
+    def whole(self) -> Scores:
+        """One score per row: of the one that counts, or the sum of the z-scores of both."""
+        if self.words is not None and self.meaning is not None:
+            return z_scores(self.meaning) + z_scores(self.words)
+        found = self.words if self.meaning is None else self.meaning
+        return np.zeros(0) if found is None else found
+
+
 class TextRanker:
     """Ranks the rows of one kind, e.g. text units, by a question.
 
@@ -49,12 +65,16 @@ class TextRanker:
             mode: ``lexical`` is BM25, ``vector`` the cosine, ``hybrid`` the sum of the z-scores of both
                 among the rows. Without vectors every mode is lexical.
         """
+        return self.likeness(self.lexical.stems(question), question_vector, mode).whole
+
+    def likeness(
+        self, stems: Sequence[str], question_vector: NDArray[np.float32] | None, mode: Mode = "hybrid"
+    ) -> Likeness:
+        """Return what :meth:`scores` are made of, for the stems of a question."""
         if self.vectors is None or question_vector is None or mode == "lexical":
-            return self.lexical.scores(question)
-        by_meaning = cosines(self.vectors, question_vector)
-        if mode == "vector":
-            return by_meaning
-        return z_scores(by_meaning) + z_scores(self.lexical.scores(question))
+            return Likeness(self.lexical.scores_of(stems), None)
+        words = None if mode == "vector" else self.lexical.scores_of(stems)
+        return Likeness(words, cosines(self.vectors, question_vector))
 
 
 def z_scores(values: Scores) -> Scores:

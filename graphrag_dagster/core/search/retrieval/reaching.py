@@ -3,6 +3,7 @@
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 
@@ -14,6 +15,8 @@ _LED, _ONE_WORD, _SUBJECT = 0.8, 0.5, 0.3
 _MOST_UNITS = 40
 _BEFORE_SUBJECT = re.compile(r"(?:^|[.!?][\"”’)]?\s+|\n)[\"“‘']?(?:The |An? )?$")
 _BEFORE = 8
+# At about 1 kB each, at most 2.
+_KEPT = 20_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +34,7 @@ class Reach:
 
 
 class Reaching:
-    """Says where names lead, and keeps it.
+    """Says where names lead, and keeps it of as many as were asked for last.
 
     Args:
         graph: the names.
@@ -41,13 +44,11 @@ class Reaching:
     def __init__(self, graph: NameGraph, texts: Sequence[str]) -> None:
         self._graph = graph
         self._texts = texts
-        self._known: dict[int, Reach] = {}
+        self._known = lru_cache(_KEPT)(self._reach)
 
     def of(self, name: int) -> Reach:
         """Return where a name leads; to at most 40 units that are about it, and 40 in which it stands."""
-        if name not in self._known:
-            self._known[name] = self._reach(name)
-        return self._known[name]
+        return self._known(name)
 
     def homes(self, name: int) -> dict[int, float]:
         """Return all units that are about a name, and how much."""
@@ -71,9 +72,11 @@ class Reaching:
             if homes.get(unit, 0.0) < _SUBJECT and self._is_subject(name, unit):
                 homes[unit] = _SUBJECT
         best = sorted(homes, key=lambda unit: (-homes[unit], unit))[:_MOST_UNITS]
-        units = np.union1d(np.array(best, dtype=np.int64), stands)
-        home = np.array([homes.get(unit, 0.0) for unit in units.tolist()])
-        return Reach(units, home, np.isin(units, stands).astype(np.float64), spread)
+        there = set(stands.tolist())
+        units = sorted(there.union(best))
+        home = np.array([homes.get(unit, 0.0) for unit in units])
+        is_there = np.array([unit in there for unit in units], dtype=np.float64)
+        return Reach(np.array(units, dtype=np.int64), home, is_there, spread)
 
     def _is_subject(self, name: int, unit: int) -> bool:
         text, spelled = self._texts[unit], self._graph.names[name]

@@ -19,7 +19,14 @@ from graphrag_dagster.core.search.retrieval.linking import Link, Links, NameLink
 from graphrag_dagster.core.search.retrieval.names import NameGraph, name_graph
 from graphrag_dagster.core.search.retrieval.naming import NamedEntities, entities_named
 from graphrag_dagster.core.search.retrieval.passages import Passages
-from graphrag_dagster.core.search.retrieval.ranking import Mode, Ranking, TextRanker, ranked, z_scores
+from graphrag_dagster.core.search.retrieval.ranking import (
+    Likeness,
+    Mode,
+    Ranking,
+    TextRanker,
+    ranked,
+    z_scores,
+)
 from graphrag_dagster.core.search.retrieval.reaching import Reaching
 from graphrag_dagster.core.search.retrieval.vectors import rows_of
 from graphrag_dagster.core.search.retrieval.words import WordRarity
@@ -40,6 +47,15 @@ class LocalRanking:
     units: Ranking
     entities: Ranking
     linked: tuple[LinkedName, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """The stems of a question and of its parts, and how like it each text unit is."""
+
+    stems: Sequence[str]
+    parts: Sequence[Sequence[str]]
+    likeness: Likeness
 
 
 class Retriever:
@@ -114,6 +130,7 @@ class Retriever:
         mode: Mode = "hybrid",
         *,
         most: int | None = None,
+        most_entities: int | None = None,
         prior: Scores | None = None,
     ) -> LocalRanking:
         """Rank the text units and entities by following the question through the graph.
@@ -123,26 +140,30 @@ class Retriever:
             question_vector: its unit vector [d] by the embedder of the tables; None: by words only.
             mode: what the likeness of texts to the question rests on.
             most: how many units and how many entities to return; None: all.
+            most_entities: how many entities, if not as many.
             prior: weight of each of :attr:`unit_ids`, as for :meth:`units`; the hops begin at units of much
                 weight.
         """
         if self._entities.is_empty() or self._units.is_empty():
             units_alone = self.units(question, question_vector, mode, most=most, prior=prior)
             return LocalRanking(units_alone, Ranking((), ()))
+        asked = self._asked(question, question_vector, mode)
         links = self._linker.link(question)
-        following = self.following(question, question_vector, mode, links, prior)
+        following = self._follow(asked, links, prior, SHIPPED)
         followed, _ = following.ranked(_STEPS)
-        likeness = self._unit_ranker.scores(question, question_vector, mode)
+        likeness = asked.likeness.whole
         if asks_what_was_said(question):
             likeness = with_neighbours(likeness, self._documents)
         order, scores = fused(followed, likeness, self.length, prior)
         ids = self._entity_ids
         names = self._name_scores(following, links)[: len(ids)]
-        by_text = _share(self._entity_ranker.scores(question, question_vector, mode))
-        unit_ids = self._unit_ranker.ids
+        by_text = _share(self._entity_ranker.likeness(asked.stems, question_vector, mode).whole)
+        found = map(self._unit_ranker.ids.__getitem__, order[:most].tolist())
         return LocalRanking(
-            units=Ranking(tuple(unit_ids[at] for at in order[:most].tolist()), tuple(scores[:most].tolist())),
-            entities=ranked(ids, names + _ENTITY_TEXT * by_text, most),
+            units=Ranking(tuple(found), tuple(scores[:most].tolist())),
+            entities=ranked(
+                ids, names + _ENTITY_TEXT * by_text, most if most_entities is None else most_entities
+            ),
             linked=self._told(links),
         )
 
@@ -174,16 +195,22 @@ class Retriever:
             prior: weight of each of :attr:`unit_ids`, as for :meth:`units`.
             weights: how much each thing that speaks for a unit counts.
         """
+        asked = self._asked(question, question_vector, mode)
+        return self._follow(asked, links or self._linker.link(question), prior, weights)
+
+    def _asked(self, question: str, question_vector: QuestionVector, mode: Mode) -> _Asked:
         ranker = self._unit_ranker
-        vectors = ranker.vectors is not None and question_vector is not None and mode != "lexical"
+        stems, *parts = ranker.lexical.stems_of([question, *self._decomposer.parts(question)])
+        return _Asked(stems, parts, ranker.likeness(stems, question_vector, mode))
+
+    def _follow(self, asked: _Asked, links: Links, prior: Scores | None, weights: Scores) -> Following:
         read = read_question(
-            links or self._linker.link(question),
-            ranker.lexical.terms(question),
-            np.zeros(len(ranker.ids)) if vectors and mode == "vector" else ranker.lexical.scores(question),
-            ranker.scores(question, question_vector, "vector") if vectors else None,
+            links,
+            self._unit_ranker.lexical.terms_of(asked.stems),
+            asked.likeness,
             self._graph,
             self._reaching,
-            [frozenset(ranker.lexical.stems(part)) for part in self._decomposer.parts(question)],
+            list(map(frozenset, asked.parts)),
         )
         return Following(read, self._passages, weights, prior)
 
