@@ -67,6 +67,9 @@ _NO_DOCUMENTS = frozenset(
         ),
     }
 )
+#: Nouns that are written short before a number, also without a blank.
+_SHORT = {"ep": "episode", "eps": "episode", "ch": "chapter", "vol": "volume", "mtg": "meeting", "pt": "part"}
+_JOINED = re.compile(rf"({'|'.join(_SHORT)})(\d{{1,4}})")
 #: From here on numbers are years.
 _YEARS_FROM = 1500
 
@@ -76,7 +79,10 @@ def numbered_in(found: Sequence[str]) -> Iterator[tuple[str, int]]:
 
     >>> list(numbered_in("meetings 3 and 4 of the fifth episode number 12".split()))
     [('meeting', 3), ('meeting', 4), ('episode', 5), ('episode', 12)]
+    >>> list(numbered_in(["ep39", "ch", "2"]))
+    [('episode', 39), ('chapter', 2)]
     """
+    found = [part for word in found for part in _parted(word)]
     if not any(word[:1].isdigit() or word in _ORDINALS for word in found):
         return
     for place, word in enumerate(found):
@@ -92,9 +98,14 @@ def singular(word: str) -> str:
     return word[:-1] if len(word) > 3 and word.endswith("s") and not word.endswith("ss") else word
 
 
+def _parted(word: str) -> tuple[str, ...]:
+    joined = _JOINED.fullmatch(word)
+    return joined.groups() if joined else (word,)
+
+
 def _noun(word: str) -> str | None:
-    noun = singular(word)
-    plain = word.isalpha() and len(word) > 2 and noun not in _NO_DOCUMENTS
+    noun = _SHORT.get(word) or singular(word)
+    plain = word.isalpha() and len(noun) > 2 and noun not in _NO_DOCUMENTS
     return (
         noun
         if plain and word not in STOP_WORDS and word not in _SAYING_SO and word not in _ORDINALS
