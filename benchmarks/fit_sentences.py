@@ -34,6 +34,7 @@ from graphrag_dagster.core.search.context.source_units import SourceUnits
 from graphrag_dagster.core.search.reranking.lexical import unit_features
 from graphrag_dagster.core.text import answer_weights
 from graphrag_dagster.core.text.answer_features import FEATURES
+from graphrag_dagster.core.text.lines import turns
 from graphrag_dagster.core.text.questions import asked_words
 from graphrag_dagster.core.text.relevance import ANSWER_FEATURES, sentence_features
 
@@ -107,7 +108,7 @@ def choices(corpus: Corpus, questions: Sequence[Question]) -> Iterator[Choice]:
         yield Choice(
             one,
             every[kept].astype(np.float32),
-            unit_features(one.text, lines)[kept].astype(np.float32),
+            unit_features(one.text, lines, turns(lines))[kept].astype(np.float32),
             np.array(right),
         )
 

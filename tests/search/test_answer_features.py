@@ -24,7 +24,7 @@ LINES.append(Line("The hull was welded again.", 0, 1, 8))
 
 
 def column(name: str) -> list[float]:
-    return unit_features(QUESTION, LINES)[:, FEATURES.index(name)].tolist()
+    return unit_features(QUESTION, LINES, turns(LINES))[:, FEATURES.index(name)].tolist()
 
 
 def test_what_stands_around_a_sentence_counts_the_less_the_farther_it_is() -> None:
@@ -70,7 +70,7 @@ def test_weights_are_those_of_the_features() -> None:
 
 def test_words_are_found_by_their_stems_and_once() -> None:
     asked = AskedWords(["welded", "hull", "welds"], {"hull"})
-    held, near = asked.found_in(["Welding hulls", "", "a hull"])
+    held, near = asked.found_in([["weld", "hull"], [], ["a", "hull"]])
     assert held.tolist() == [[True, True, True], [False] * 3, [False, True, False]]
     assert near.tolist() == [1, 0, 0]
     assert asked.names == [1]
@@ -104,10 +104,10 @@ def test_words_that_tell_in_which_document_to_look_count_for_titles_and_speakers
         Line("Ada Rusk left.", 0, 1, 2, "News"),
     ]
     plain, scoped = (
-        unit_features(question, lines)[:, FEATURES.index("several")].tolist()
+        unit_features(question, lines, turns(lines))[:, FEATURES.index("several")].tolist()
         for question in ("What did Ada Rusk weld?", "In the interview with Ada Rusk, what was welded?")
     )
     assert plain == pytest.approx([math.log(3), math.log(2), math.log(3)])
     assert scoped == pytest.approx([0, math.log(2), 0])
-    around = unit_features("In the interview with Ada Rusk, what was welded?", lines)[:, 0]
+    around = unit_features("In the interview with Ada Rusk, what was welded?", lines, turns(lines))[:, 0]
     assert around[1] > around[0] > around[2] == 0

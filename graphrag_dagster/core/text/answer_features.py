@@ -21,7 +21,7 @@ _ROW, _TITLE = 0.3, 0.7
 _HALF = 1.5
 #: Sentences behind a question that may answer it; words of the question as near as they stand there.
 _REPLIES, _NEAR = 3, 3
-_SELF = frozenset(["i", "my", "me", "mine", "myself", "we", "our", "us"])
+_SELF = frozenset({"i", "my", "me", "mine", "myself", "we", "our", "us"})
 
 
 class AskedWords:
@@ -53,8 +53,8 @@ class AskedWords:
         asked, inside = asked_words(question), asked_words(without_scope(question))
         return cls(asked, names_in(question), frozenset(asked) - frozenset(inside))
 
-    def found_in(self, texts: Sequence[str]) -> tuple[NDArray[np.bool_], Scores]:
-        """Return which words stand in each text, by their stems, and the share of neighbours near each other.
+    def found_in(self, texts: Sequence[Sequence[str]]) -> tuple[NDArray[np.bool_], Scores]:
+        """Return which words stand in each text of stems, and the share of neighbours near each other.
 
         Returns:
             [texts, words] and [texts].
@@ -70,15 +70,17 @@ class AskedWords:
     def in_names(self, names: Sequence[str]) -> Scores:
         """Return which words stand in each of some names [names, words]."""
         different = sorted(set(names))
-        held = dict(zip(different, self.found_in(different)[0], strict=True))
+        found, _ = self.found_in([list(map(stem, words(name))) for name in different])
+        held = dict(zip(different, found, strict=True))
         return np.array([held[name] for name in names], dtype=np.float64)
 
-    def _places(self, text: str) -> Mapping[int, list[int]]:
+    def _places(self, text: Sequence[str]) -> Mapping[int, list[int]]:
         """Where each word stands in a text."""
         at: dict[int, list[int]] = {}
-        for number, word in enumerate(words(text)):
-            if (place := self._place.get(stem(word))) is not None:
-                at.setdefault(place, []).append(number)
+        if not self._place.keys().isdisjoint(text):
+            for number, one in enumerate(text):
+                if (place := self._place.get(one)) is not None:
+                    at.setdefault(place, []).append(number)
         return at
 
     def _near(self, at: Mapping[int, list[int]]) -> float:
@@ -127,8 +129,8 @@ def answer_features(
     cover = np.maximum.reduce([held, *beside.values(), speakers, titles])
     count = rows.sums(present)
     named = speakers[:, asked.names].max(axis=1, initial=0.0)
-    speaks = [bool(_SELF.intersection(words(turn.said))) for turn in turns]
-    length = [len(turn.said.split()) for turn in turns]
+    speaks = [not _SELF.isdisjoint(turn.stems) for turn in turns]
+    length = [len(turn.stems) for turn in turns]
     return np.column_stack(
         [
             around @ share,

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from graphrag_dagster.core.ranks import Scores
+from graphrag_dagster.core.text.similarity import stem, words
 from graphrag_dagster.core.text.turns import asks, speaker_before
 
 
@@ -25,10 +26,11 @@ class Line:
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """Who says a line, blank where nobody is named, what is said, and whether it is a question."""
+    """Who says a line, blank where nobody is named, and what; the stems of all its words; whether it asks."""
 
     speaker: str
     said: str
+    stems: tuple[str, ...]
     asks: bool
 
 
@@ -41,7 +43,7 @@ def turns(lines: Sequence[Line]) -> list[Turn]:
         if start or line.row != row:
             speaker, row = named, line.row
         said = line.text[start:]
-        found.append(Turn(speaker, said, asks(said)))
+        found.append(Turn(speaker, said, tuple(map(stem, words(said))), asks(said)))
     return found
 
 

@@ -120,7 +120,7 @@ def _read(question: str, lines: Sequence[Line], embedder: Embedder) -> _Read:
     said_by = turns(lines)
     said = [turn.said for turn in said_by]
     found = aligned(asked.words, said, embedder, asked.name_stems)
-    _, near = asked.found_in(said)
+    _, near = asked.found_in([turn.stems for turn in said_by])
     features = answer_features(asked, lines, said_by, found.held, found.weight, found.same, near)
     vectors = embedder.embed([" ".join(asked.words), *said])
     of_rows = unit_rows(Rows(lines).sums(vectors[1:].astype(np.float64)))

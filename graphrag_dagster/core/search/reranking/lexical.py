@@ -1,6 +1,6 @@
 """Reranking by words: how likely a sentence of a text answers the question."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from functools import lru_cache
 from itertools import pairwise
 
@@ -11,7 +11,7 @@ from graphrag_dagster.core.search.reranking.port import Sought
 from graphrag_dagster.core.search.retrieval.sentences import sentence_starts
 from graphrag_dagster.core.text.answer_features import FEATURES, AskedWords, answer_features
 from graphrag_dagster.core.text.answer_weights import UNIT_WEIGHTS
-from graphrag_dagster.core.text.lines import Line, turns
+from graphrag_dagster.core.text.lines import Line, Turn, turns
 from graphrag_dagster.core.text.questions import asked_words
 
 _WEIGHTS = np.array([UNIT_WEIGHTS[name] for name in FEATURES])
@@ -37,40 +37,43 @@ class LexicalReranker:
 
     def scores(self, sought: Sought, texts: Sequence[str]) -> Scores:
         """Return one score per text; zeros for a question without words."""
-        lines = [line for row, text in enumerate(texts) for line in _lines(text, row)]
+        apart = [_taken_apart(text) for text in texts]
+        lines = [
+            Line(one.text, one.place, one.size, row, one.title)
+            for row, (own, _) in enumerate(apart)
+            for one in own
+        ]
         if not lines or not asked_words(sought.question):
             return np.zeros(len(texts))
-        likely = unit_features(sought.question, lines) @ _WEIGHTS
+        said_by = [turn for _, own in apart for turn in own]
+        likely = unit_features(sought.question, lines, said_by) @ _WEIGHTS
         highest = likely.max()
         sums = np.zeros(len(texts))
         np.add.at(sums, [line.row for line in lines], np.exp(likely - highest))
         return comparable(np.log(sums) + highest)
 
 
-def unit_features(question: str, lines: Sequence[Line]) -> Scores:
+def unit_features(question: str, lines: Sequence[Line], said_by: Sequence[Turn]) -> Scores:
     """Return what speaks for sentences by their words alone, a column for each of ``FEATURES``.
 
     Args:
         question: which has words to look for.
         lines: the sentences, at least one, which also are the background for what is rare.
+        said_by: who says each.
     """
     asked = AskedWords.of(question)
-    said_by = turns(lines)
-    same, near = asked.found_in([turn.said for turn in said_by])
+    same, near = asked.found_in([turn.stems for turn in said_by])
     weight = np.log1p(len(lines) / (1 + same.sum(axis=0)))
     return answer_features(asked, lines, said_by, same.astype(np.float64), weight, same, near)
 
 
-def _lines(text: str, row: int) -> Iterator[Line]:
-    title, sentences = _taken_apart(text)
-    for place, sentence in enumerate(sentences):
-        yield Line(sentence, place, len(sentences), row, title)
-
-
-@lru_cache(maxsize=4096)
-def _taken_apart(text: str) -> tuple[str, tuple[str, ...]]:
-    """The first line, where it may be a title, and all sentences."""
-    starts = [*sentence_starts(text), len(text)]
-    sentences = tuple(text[start:end].strip() for start, end in pairwise(starts))
+@lru_cache(maxsize=2048)
+def _taken_apart(text: str) -> tuple[tuple[Line, ...], tuple[Turn, ...]]:
+    """The sentences of a text as those of row 0, and who says them; its first line may be a title."""
     first = text.partition("\n")[0]
-    return first if len(first) <= _LONGEST_TITLE else "", sentences
+    title = first if len(first) <= _LONGEST_TITLE else ""
+    spans = list(pairwise([*sentence_starts(text), len(text)]))
+    lines = tuple(
+        Line(text[start:end].strip(), place, len(spans), 0, title) for place, (start, end) in enumerate(spans)
+    )
+    return lines, tuple(turns(lines))
