@@ -1,4 +1,4 @@
-"""Are the extractive engine's entities names, whole and of the right kind? Beside the spaCy model it rests on.
+"""Are the extractive engine's entities names, whole, of the right kind? Beside the spaCy model it rests on.
 
     python benchmarks/extraction_names.py [dev_revised.json] [--half tuning|reporting|both] [--list CLASS]
     python benchmarks/extraction_names.py --draw FOLDER [--seed N] [--count N]
@@ -45,13 +45,18 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 
+import polars as pl
+
+from graphrag_dagster.core.corpus.text_units import cut
+from graphrag_dagster.core.files.decoding import decode
 from graphrag_dagster.core.language.extractive.graph_extractor import extract_unit
-from graphrag_dagster.core.language.extractive.parsing.lexicon import LABELS
+from graphrag_dagster.core.language.extractive.parsing.lexicon import LABELS, words_of
 from graphrag_dagster.core.language.extractive.parsing.pipeline import load_pipeline
 from graphrag_dagster.core.language.tasks import TextUnit
 
 DEFAULT = Path(__file__).parents[2] / "shared" / "data" / "redocred" / "dev_revised.json"
-SAMPLE = Path(__file__).parents[1] / "examples" / "harbour"
+#: Text units among whose names are drawn those to be read.
+UNITS = 300
 GOLD_TYPES = {"PERSON": "PER", "GEO": "LOC", "ORGANIZATION": "ORG"}
 WANTED = frozenset({"PER", "LOC", "ORG", "MISC"})
 PEOPLES = frozenset({"NORP", "LANGUAGE"})
@@ -60,7 +65,7 @@ REST = ("too long", "people or language", "not in the gold")
 
 _NO_SPACE_BEFORE = re.compile(r"[.,;:!?%)\]}]+|'s|’s|'|n't|'(?:re|ve|ll|d|m)|…|°.?")
 _NO_SPACE_AFTER = frozenset("([{$£€#")
-_NUMBER_WORDS = frozenset(
+_NUMBER_WORDS = words_of(
     """
     january february march april may june july august september october november december jan feb mar apr jun
     jul aug sep sept oct nov dec monday tuesday wednesday thursday friday saturday sunday first second third
@@ -68,17 +73,17 @@ _NUMBER_WORDS = frozenset(
     twelve hundred thousand million billion century centuries decade decades year years month months week
     weeks day days hour hours minute minutes percent km miles dollars euros pounds spring summer autumn winter
     early late mid bc ad bce ce am pm and of the to in
-    """.split()
+    """
 )
-_PRONOUNS = frozenset(
+_PRONOUNS = words_of(
     """
     i me my you your he him his she her it its we us our they them their this that these those who which what
     there here
-    """.split()
+    """
 )
-_QUOTES = str.maketrans({"’": "'", "‘": "'", "“": '"', "”": '"', "–": "-", "—": "-", "`": "'"})
-_ARTICLE = re.compile(r"(?:the|a|an) (?=.)", re.IGNORECASE)
-_POSSESSIVE = re.compile(r"'(?:s|S)?$")
+_QUOTES = str.maketrans({"’": "'", "‘": "'", "“": '"', "”": '"', "–": "-", "—": "-", "`": "'", "″": '"'})
+_ARTICLE = re.compile(r"\A(?:the|a|an) (?=.)", re.IGNORECASE)
+_POSSESSIVE = re.compile(r"'[sS]?\Z")
 
 
 @dataclass
@@ -121,8 +126,8 @@ class Document:
 
 def folded(name: str) -> str:
     """The form in which names are compared."""
-    plain = " ".join(unicodedata.normalize("NFKC", name).translate(_QUOTES).split())
-    return _POSSESSIVE.sub("", _ARTICLE.sub("", plain, count=1)).strip().upper()
+    plain = " ".join(unicodedata.normalize("NFKC", name.translate(_QUOTES)).translate(_QUOTES).split())
+    return _POSSESSIVE.sub("", _ARTICLE.sub("", plain)).strip(" \"'").upper()
 
 
 def squeezed(name: str) -> str:
@@ -166,7 +171,8 @@ def documents(path: Path) -> list[Document]:
         things = []
         for vertex in given["vertexSet"]:
             spans = {
-                (places[m["sent_id"]][m["pos"][0]][0], places[m["sent_id"]][m["pos"][1] - 1][1]) for m in vertex
+                (places[m["sent_id"]][m["pos"][0]][0], places[m["sent_id"]][m["pos"][1] - 1][1])
+                for m in vertex
             }
             types = Counter(mention["type"] for mention in vertex)
             things.append(Thing(types.most_common(1)[0][0], {folded(text[b:e]) for b, e in spans}, spans))
@@ -226,10 +232,6 @@ def inside(inner: tuple[int, int], outer: tuple[int, int]) -> bool:
 def matched(document: Document, name: str) -> Thing | None:
     """The wanted thing that has the name."""
     return next((thing for thing in document.wanted if folded(name) in thing.names), None)
-
-
-def neutral(document: Document, one: Extracted, peoples: set[str]) -> bool:
-    return folded(one.name) in peoples
 
 
 def class_of(document: Document, one: Extracted, common: frozenset[str], peoples: set[str]) -> str:
@@ -386,30 +388,32 @@ def told(scores: dict[str, Score]) -> Iterator[str]:
         "F1 over what the model finds": lambda s: f"{harmonic(s.precision, s.kept / max(1, s.of_model)):.3f}",
     }
     for kind in (*JUNK, *REST):
-        rows[("junk: " if kind in JUNK else "else: ") + kind] = (
-            lambda s, kind=kind: f"{s.classes[kind] / max(1, s.extracted):.1%}"
+        rows[("junk: " if kind in JUNK else "else: ") + kind] = lambda s, kind=kind: (
+            f"{s.classes[kind] / max(1, s.extracted):.1%}"
         )
     for name, value in rows.items():
         yield f"{name:<34}" + "".join(f"{value(score):>18}" for score in scores.values())
 
 
 def drawn(folder: Path, seed: int, count: int) -> Iterator[str]:
-    """Entities of the text units of a folder, drawn by seed among the distinct names, each in its sentence."""
-    from graphrag_dagster.core.text.chunking import token_windows
-
+    """Entities drawn by seed among the distinct names of drawn text units, each in a sentence."""
+    files = sorted(path for path in folder.rglob("*") if path.suffix in {".txt", ".md"})
+    texts = [decode(path.read_bytes()).text for path in files]
+    documents = pl.DataFrame({"document_id": [path.name for path in files], "text": texts}).with_row_index(
+        "human_readable_id"
+    )
+    units = cut(documents, strategy="tokens", size=600, overlap=100, encoding="cl100k_base")["text"].to_list()
+    chance = random.Random(seed)
     nlp = load_pipeline()
     names: dict[str, list[str]] = defaultdict(list)
-    for path in sorted(path for path in folder.rglob("*") if path.suffix in {".txt", ".md"}):
-        text = path.read_text(encoding="utf-8")
-        for span in token_windows(text):
-            unit = text[span.start : span.end]
-            for entity in extract_unit(nlp, TextUnit("u", unit)).entities:
-                place = entity.spans[0]
-                around = " ".join(unit[max(0, place.start - 60) : place.end + 60].split())
-                names[entity.name].append(f"{entity.surface} [{entity.type}]   … {around} …")
+    for unit in chance.sample(units, min(UNITS, len(units))):
+        for entity in extract_unit(nlp, TextUnit("u", unit)).entities:
+            place = entity.spans[0]
+            around = " ".join(unit[max(0, place.start - 60) : place.end + 60].split())
+            names[entity.name].append(f"{entity.surface} [{entity.type}]   … {around} …")
     yield f"{len(names):,} distinct names"
-    for name in random.Random(seed).sample(sorted(names), min(count, len(names))):
-        yield f"{len(names[name]):4} × {names[name][0]}"
+    for name in chance.sample(sorted(names), min(count, len(names))):
+        yield names[name][0]
 
 
 def main() -> None:
@@ -417,7 +421,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("path", nargs="?", type=Path, default=DEFAULT)
     parser.add_argument("--half", choices=["tuning", "reporting", "both"], default="reporting")
-    parser.add_argument("--list", help="print examples of a class, of 'missed' or of 'type'; tuning half only")
+    parser.add_argument(
+        "--list", help="print examples of a class, of 'missed' or of 'type'; tuning half only"
+    )
     parser.add_argument("--draw", type=Path, help="a folder of text files")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--count", type=int, default=100)
