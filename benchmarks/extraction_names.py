@@ -25,9 +25,10 @@ Junk: what was extracted and is no gold name is of the first of these classes th
   pronoun or common   all its words are pronouns or common: written small in more than half of their
                       places in the data set that are not sentence starts
   sentence start      every mention begins a sentence, and its first word is common
-  fragment            every mention lies inside a longer gold mention
-The rest is no junk by these rules: *too long* (holds a gold mention and more), *people or language*, and
-*not in the gold*.
+  fragment            every mention lies inside a longer gold mention that has further capitals or figures
+The rest is no junk by these rules: *inside a phrase* (every mention lies inside a longer gold mention whose
+other words are small: Africa of "southern Africa"), *too long* (holds a gold mention and more), *people or
+language*, and *not in the gold*.
 
 --draw prints entities drawn by seed from the text units of a folder of text files, each with its sentence,
 to be read and judged.
@@ -61,7 +62,7 @@ GOLD_TYPES = {"PERSON": "PER", "GEO": "LOC", "ORGANIZATION": "ORG"}
 WANTED = frozenset({"PER", "LOC", "ORG", "MISC"})
 PEOPLES = frozenset({"NORP", "LANGUAGE"})
 JUNK = ("date or amount", "damaged", "pronoun or common", "sentence start", "fragment")
-REST = ("too long", "people or language", "not in the gold")
+REST = ("inside a phrase", "too long", "people or language", "not in the gold")
 
 _NO_SPACE_BEFORE = re.compile(r"[.,;:!?%)\]}]+|'s|’s|'|n't|'(?:re|ve|ll|d|m)|…|°.?")
 _NO_SPACE_AFTER = frozenset("([{$£€#")
@@ -255,8 +256,15 @@ def class_of(document: Document, one: Extracted, common: frozenset[str], peoples
     if all(start in document.starts for start, _ in one.spans) and words and words[0] in common:
         return "sentence start"
     spans = [span for thing in document.things for span in thing.spans]
-    if all(any(inside(span, gold) and span != gold for gold in spans) for span in one.spans):
-        return "fragment"
+    longer = [next((gold for gold in spans if inside(own, gold) and own != gold), None) for own in one.spans]
+    if all(longer):
+        around = "".join(
+            document.text[gold[0] : own[0]] + document.text[own[1] : gold[1]]
+            for own, gold in zip(one.spans, longer, strict=True)
+            if gold
+        )
+        plain = not any(char.isupper() or char.isdigit() for char in around)
+        return "inside a phrase" if plain else "fragment"
     if any(inside(gold, span) for gold in spans for span in one.spans):
         return "too long"
     return "not in the gold"
@@ -396,7 +404,7 @@ def told(scores: dict[str, Score]) -> Iterator[str]:
 
 
 def drawn(folder: Path, seed: int, count: int) -> Iterator[str]:
-    """Entities drawn by seed among the distinct names of drawn text units, each in a sentence."""
+    """Entities drawn by seed among the distinct names of drawn text units, with the commonest type."""
     files = sorted(path for path in folder.rglob("*") if path.suffix in {".txt", ".md"})
     texts = [decode(path.read_bytes()).text for path in files]
     documents = pl.DataFrame({"document_id": [path.name for path in files], "text": texts}).with_row_index(
@@ -406,14 +414,16 @@ def drawn(folder: Path, seed: int, count: int) -> Iterator[str]:
     chance = random.Random(seed)
     nlp = load_pipeline()
     names: dict[str, list[str]] = defaultdict(list)
+    types: dict[str, Counter[str]] = defaultdict(Counter)
     for unit in chance.sample(units, min(UNITS, len(units))):
         for entity in extract_unit(nlp, TextUnit("u", unit)).entities:
             place = entity.spans[0]
             around = " ".join(unit[max(0, place.start - 60) : place.end + 60].split())
-            names[entity.name].append(f"{entity.surface} [{entity.type}]   … {around} …")
+            names[entity.name].append(f"{entity.surface}   … {around} …")
+            types[entity.name][entity.type] += 1
     yield f"{len(names):,} distinct names"
     for name in chance.sample(sorted(names), min(count, len(names))):
-        yield names[name][0]
+        yield f"{types[name].most_common(1)[0][0]:<13}{names[name][0]}"
 
 
 def main() -> None:

@@ -120,6 +120,10 @@ class TestWholeNames:
     @pytest.mark.parametrize(
         ("text", "names"),
         [
+            (
+                "They wrote to Kelderwick From Quentin Maddern in Paris.",
+                {"Kelderwick", "Quentin Maddern", "Paris"},
+            ),
             ("The Boston-based bank sued Ada Lund.", {"Boston", "Ada Lund"}),
             ("Ada Lund said “Yes” and “Please Call him back” in Paris.", {"Ada Lund", "Paris"}),
             ("“What’s Google?” asked Ada Lund in Paris.", {"Google", "Ada Lund", "Paris"}),

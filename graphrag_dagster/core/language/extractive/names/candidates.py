@@ -131,6 +131,10 @@ def _trimmed(tokens: Tokens, first: int, last: int) -> tuple[int, int]:
         people = sum(tokens.labels[place] == "PERSON" for place in rest)
         if people * 2 > len(rest) or tokens.words[last - 1].lower() in lexicon.HOLIDAYS:
             first += 1
+    # "Guitarist Jimmy Page", "Jamaican Roger Mais".
+    said_of = rest and (tokens.words[first].lower() in lexicon.PEOPLE or tokens.labels[first] in _PEOPLES)
+    if said_of and len(rest) > 1 and all(tokens.labels[place] == "PERSON" for place in rest):
+        first += 1
     return first, last
 
 

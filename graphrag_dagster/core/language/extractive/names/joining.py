@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from graphrag_dagster.core.language.extractive.names import wordlists
 from graphrag_dagster.core.language.extractive.parsing import lexicon
 from graphrag_dagster.core.language.extractive.parsing.lexicon import LABELS
 from graphrag_dagster.core.language.extractive.parsing.pipeline import Tokens
@@ -9,8 +10,12 @@ from graphrag_dagster.core.language.extractive.parsing.pipeline import Tokens
 _TITLES_OF_WORKS = frozenset({"WORK_OF_ART", "EVENT", "LAW", "FAC"})
 _OF_WORKS = frozenset({"WORK_OF_ART", "EVENT", "LAW", "PRODUCT"})
 _PARTICLES = frozenset(
-    {"de", "von", "van", "der", "den", "la", "le", "del", "della", "di", "da", "du", "bin", "ibn"}
+    {
+        *("de", "von", "van", "der", "den", "la", "le", "del", "della", "di", "da", "du", "bin", "ibn"),
+        *("al", "am", "das", "des", "dos", "e", "el", "et", "les", "und", "y", "zu"),
+    }
 )
+_PLACES = frozenset({"GPE", "LOC"})
 _PREPOSITIONS = frozenset({"of", "for", "on", "in", "at"})
 _POSSESSIVES = frozenset({"'s", "’s", "'", "’"})
 _MOST_WORDS = 9
@@ -47,7 +52,11 @@ def _one_name(tokens: Tokens, left: Run, right: Run) -> bool:
     if gap in (["the"], ["and"]) and covered and label in _TITLES_OF_WORKS:
         return True
     if gap == ["the"]:
-        return covered and right[1] - right[0] == 1
+        return (
+            (covered and right[1] - right[0] == 1)
+            or tokens.words[right[0]].lower() in wordlists.EPITHETS_AFTER
+            or (tokens.tags[left[1] - 1] == "IN" and left[1] - left[0] > 1)
+        )
     if gap == ["and"] and _is_pair(tokens, left, right, covered):
         return True
     if gap[0] in _PREPOSITIONS and gap[1:] in ([], ["the"]):
@@ -71,8 +80,10 @@ def _is_pair(tokens: Tokens, left: Run, right: Run, covered: bool) -> bool:
         "for",
     }:
         return False
-    fields = {tokens.labels[left[1] - 1], *tokens.labels[right[0] : right[1]]}
-    return covered or (right[1] - right[0] == 1 and fields <= {"", "ORG"})
+    single = right[1] - right[0] == 1
+    return covered or (
+        single and tokens.heads[right[0]] == left[1] - 1 and tokens.labels[right[0]] not in _PLACES
+    )
 
 
 def _goes_on(tokens: Tokens, left: Run, right: Run, preposition: str, covered: bool) -> bool:

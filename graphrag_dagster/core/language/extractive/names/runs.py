@@ -79,7 +79,14 @@ def _is_first(tokens: Tokens, place: int) -> bool:
 
 
 def _capital_follows(tokens: Tokens, place: int) -> bool:
-    return tokens.same_sentence(place, place + 1) and is_capital(tokens.words[place + 1])
+    """Whether a name goes on after a capitalised small word: "Leave It to Joan", "Against the Machine"."""
+    article = tokens.tags[place] == "IN" and tokens.words[place + 1 : place + 2] == ["the"]
+    after = place + 1 + article
+    if not tokens.same_sentence(place, after) or not is_capital(tokens.words[after]):
+        return False
+    # "Kelderwick From Quentin Maddern" are a place and a person.
+    another = tokens.labels[after] in {"PERSON", "GPE"} and tokens.names[after] != tokens.names[place - 1]
+    return not another
 
 
 def _numbered(tokens: Tokens, run: Run) -> Run:

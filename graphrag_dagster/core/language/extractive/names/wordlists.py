@@ -149,6 +149,10 @@ EPITHETS: Final = words_of(
     dead dear good great happy late little merry old poor young
     """
 )
+#: Words after "the" that end names of people ("Ivan the Terrible").
+EPITHETS_AFTER: Final = words_of(
+    "apostle baptist bold conqueror confessor elder evangelist great terrible wise younger"
+)
 #: Words that only together with others make a name: "the Council" is none.
 GENERIC: Final = words_of(
     """
