@@ -56,7 +56,8 @@ def _belongs(tokens: Tokens, place: int, running: bool) -> bool:
         return running and ((same and label in LABELS and word[:1].isdigit()) or _is_first(tokens, place))
     if word.lower() in _ARTICLES and running and tokens.tags[place - 1] != "IN":
         return False
-    if tag in _NEVER_INSIDE and (label not in LABELS or opens(tokens, place)):
+    begins = running and tokens.names[place] != tokens.names[place - 1]
+    if tag in _NEVER_INSIDE and (label not in LABELS or begins or opens(tokens, place)):
         return running and not opens(tokens, place) and _capital_follows(tokens, place)
     if label in LABELS or tag in _PROPER or running or not opens(tokens, place):
         return True
@@ -85,8 +86,8 @@ def _capital_follows(tokens: Tokens, place: int) -> bool:
     if not tokens.same_sentence(place, after) or not is_capital(tokens.words[after]):
         return False
     # "Kelderwick From Quentin Maddern" are a place and a person.
-    another = tokens.labels[after] in {"PERSON", "GPE"} and tokens.names[after] != tokens.names[place - 1]
-    return not another
+    sides = {tokens.labels[place - 1], tokens.labels[after]}
+    return sides.isdisjoint({"PERSON", "GPE"}) or tokens.names[after] == tokens.names[place - 1]
 
 
 def _numbered(tokens: Tokens, run: Run) -> Run:
