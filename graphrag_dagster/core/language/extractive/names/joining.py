@@ -9,6 +9,9 @@ from graphrag_dagster.core.language.extractive.parsing.pipeline import Tokens
 
 _TITLES_OF_WORKS = frozenset({"WORK_OF_ART", "EVENT", "LAW", "FAC"})
 _OF_WORKS = frozenset({"WORK_OF_ART", "EVENT", "LAW", "PRODUCT"})
+_BODIES = frozenset({"ORG", "FAC"})
+#: What may stand inside a name that the recogniser gives one of these labels.
+_COVERED_OVER = {"the": _TITLES_OF_WORKS, "and": _TITLES_OF_WORKS, "–": _BODIES, "—": _BODIES}
 _PARTICLES = frozenset(
     {
         *("de", "von", "van", "der", "den", "la", "le", "del", "della", "di", "da", "du", "bin", "ibn"),
@@ -49,7 +52,7 @@ def _one_name(tokens: Tokens, left: Run, right: Run) -> bool:
         return right[1] - right[0] == 1 and tokens.words[right[0]].lower().rstrip(".") in _AFTER_COMMA
     label = tokens.labels[left[1] - 1]
     covered = label in LABELS and tokens.names[left[1] - 1] == tokens.names[right[0]]
-    if gap in (["the"], ["and"]) and covered and label in _TITLES_OF_WORKS:
+    if covered and label in _COVERED_OVER.get(" ".join(gap), ()):
         return True
     if gap == ["the"]:
         return (
@@ -92,6 +95,8 @@ def _goes_on(tokens: Tokens, left: Run, right: Run, preposition: str, covered: b
     whole = right[1] - right[0] > 1 and tokens.words[right[1] - 1].lower() in lexicon.HEADS
     # "Isle of Man", but not "Old Basin of Kelderwick".
     longest = 1 if lexicon.HEADS.get(tokens.words[left[1] - 1].lower()) == lexicon.GEO else 2
+    if right[1] - right[0] == 1 and tokens.words[right[0]].lower() in lexicon.FIELDS:
+        longest = _MOST_WORDS
     if covered and preposition not in {"of", "for"}:
         last = left[1] - 1
         covered = tokens.labels[last] in _TITLES_OF_WORKS or tokens.words[last].lower() in lexicon.HEADS
@@ -113,7 +118,8 @@ def _possessive_name(tokens: Tokens, left: Run, right: Run, covered: bool) -> bo
     first_word, last_word = tokens.words[left[0]].lower().rstrip("."), tokens.words[right[1] - 1].lower()
     if covered and tokens.labels[left[0]] in _OF_WORKS:
         return True
-    if last_word not in lexicon.HEADS:
+    if lexicon.HEADS.keys().isdisjoint({last_word, tokens.words[right[0]].lower()}):
         return False
-    known = first_word in lexicon.POSSESSIVE_NAMES or tokens.tags[left[1] - 1] in {"NNS", "NNPS"}
+    possessors = {first_word, tokens.words[left[1] - 1].lower()}
+    known = not possessors.isdisjoint(lexicon.POSSESSIVE_NAMES) or tokens.tags[left[1] - 1] in {"NNS", "NNPS"}
     return known or (covered and right[1] - right[0] == 1)

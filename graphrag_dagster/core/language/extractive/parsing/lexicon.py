@@ -166,6 +166,14 @@ BODIES_OF_FIELDS: Final = words_of(
     department faculty hospital institute ministry office school society
     """
 )
+#: What bodies of several words are called after ("Olympic Hall of Fame", "Federal Court of Appeals").
+FIELDS: Final = words_of(
+    """
+    agriculture appeals art arts commerce commons defence defense economics education energy engineering
+    fame health history justice labor labour law medicine music representatives science sciences state
+    technology trade transport transportation
+    """
+)
 #: Possessors that are part of a name ("King's College", "St Ronan's Kirk").
 POSSESSIVE_NAMES: Final = words_of(
     """
