@@ -142,6 +142,13 @@ class TestWholeNames:
         assert {"Jean-Pierre Dubois", "Skarnes Harbour Authority"} <= set(types(found))
         assert mentions(found, text)["Skarnes Harbour Authority"] == ["Skarnes Harbour Author-\nity"]
 
+    def test_who_wrote_stands_on_a_line_of_its_own(self, extract: Extract) -> None:
+        found = extract(
+            "Memorandum to the board: losses of 23 November 2021 at Kelderwick\n"
+            "From Quentin Maddern, claims director. 18 March 2022."
+        )
+        assert {"Kelderwick", "Quentin Maddern"} <= set(types(found))
+
 
 class TestKinds:
     @pytest.mark.parametrize(

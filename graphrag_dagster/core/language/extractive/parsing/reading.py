@@ -30,6 +30,8 @@ _SHOUTED_NAME = re.compile(rf"\b{_CAPITALS}(?: (?:{_CAPITALS}|[A-Z]\.))+(?!\w)")
 _SHOUTED_WORD = re.compile(_CAPITALS)
 _ENDED = re.compile(r"[.!?…:;。！？][\"'”’)\]»]*\Z")
 _CONNECTIVE = re.compile(r"(?:\b(?:of|the|and|for|in|a|an|to|de|von|van)|[,&/–—-])\Z", re.IGNORECASE)
+#: A capital inside a sentence that nothing but a new line asks for.
+_HEAD_OF_LETTER = re.compile(r"(?:From|To|By|Cc|Re|Subject|Date):? +[^\W\d_a-z]")
 _SHORT_LINE = 40
 _LONGEST_NAME = 4
 
@@ -134,7 +136,8 @@ def _lines_apart(text: str) -> Iterator[Span]:
             below = text[newline + 1 : newline + 80].lstrip()
             # Wrapped lines are about as long as each other; a signature or an address is not.
             short = len(above) < min(_SHORT_LINE, width * 0.75)
-            if short and above and not below[:1].islower() and not _CONNECTIVE.search(above):
+            ends = (short and not below[:1].islower()) or _HEAD_OF_LETTER.match(below)
+            if ends and above and not _CONNECTIVE.search(above):
                 yield Span(begin, newline)
                 begin = newline + 1
             newline = text.find("\n", newline + 1, span.end)
