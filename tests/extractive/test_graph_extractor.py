@@ -90,6 +90,83 @@ class TestEntities:
         assert vell.description == "Ingrid Vell is the chair of the Skarnes Harbour Authority in Skarnes."
 
 
+class TestWholeNames:
+    @pytest.mark.parametrize(
+        ("text", "name", "kind"),
+        [
+            ("She sang “Leave It to Joan” in Paris.", "Leave It to Joan", "WORK"),
+            ('They read "Out of My Later Years," which is long.', "Out of My Later Years", "WORK"),
+            ('The drummer James "Jimmy" Frise met Ada Lund.', 'James "Jimmy" Frise', "PERSON"),
+            ("Her father served in World War I and later in Paris.", "World War I", "EVENT"),
+            ("He spoke of Kim Jong-un in Paris.", "Kim Jong-un", "PERSON"),
+            ("It won the Eurovision Song Contest 1995 in Dublin.", "Eurovision Song Contest 1995", "EVENT"),
+            (
+                "She joined the Ministry of Education and Research in Oslo.",
+                "Ministry of Education and Research",
+                "ORGANIZATION",
+            ),
+            ("Ada Lund lives in Washington, D.C. with her son.", "Washington, D.C.", "GEO"),
+        ],
+    )
+    def test_what_belongs_to_a_name_is_part_of_it(
+        self, extract: Extract, text: str, name: str, kind: str
+    ) -> None:
+        assert types(extract(text)).get(name) == kind
+
+    def test_a_nickname_is_found_again(self, extract: Extract) -> None:
+        text = 'The cartoonist James "Jimmy" Frise lived in Paris. Later Jimmy moved to London.'
+        assert mentions(extract(text), text)['James "Jimmy" Frise'] == ['James "Jimmy" Frise', "Jimmy"]
+
+    @pytest.mark.parametrize(
+        ("text", "names"),
+        [
+            (
+                "They wrote to Ada Lund in Paris From Jan Holt in London.",
+                {"Ada Lund", "Paris", "Jan Holt", "London"},
+            ),
+            ("The Boston-based bank sued Ada Lund.", {"Boston", "Ada Lund"}),
+            ("Ada Lund said “Yes” and “Please Call him back” in Paris.", {"Ada Lund", "Paris"}),
+            ("“What’s Google?” asked Ada Lund in Paris.", {"Google", "Ada Lund", "Paris"}),
+            (
+                "Ada Lund and Jan Holt met Google and Microsoft.",
+                {"Ada Lund", "Jan Holt", "Google", "Microsoft"},
+            ),
+        ],
+    )
+    def test_what_does_not_belong_is_not(self, extract: Extract, text: str, names: set[str]) -> None:
+        assert set(types(extract(text))) == names
+
+    def test_words_cut_at_line_ends_are_whole(self, extract: Extract) -> None:
+        text = "Ingrid Vell met Jean-\nPierre Dubois at the Skarnes Harbour Author-\nity in Paris."
+        found = extract(text)
+        assert {"Jean-Pierre Dubois", "Skarnes Harbour Authority"} <= set(types(found))
+        assert mentions(found, text)["Skarnes Harbour Authority"] == ["Skarnes Harbour Author-\nity"]
+
+    def test_who_wrote_stands_on_a_line_of_its_own(self, extract: Extract) -> None:
+        found = extract(
+            "Memorandum to the board: losses of 23 November 2021 at Kelderwick\n"
+            "From Quentin Maddern, claims director. 18 March 2022."
+        )
+        assert {"Kelderwick", "Quentin Maddern"} <= set(types(found))
+
+
+class TestKinds:
+    @pytest.mark.parametrize(
+        ("text", "name", "kind"),
+        [
+            ("The film was directed by Randee Halloway in Paris.", "Randee Halloway", "PERSON"),
+            ("The suburbs of Fremont are near Paris.", "Fremont", "GEO"),
+            ("The Olza river flows through Paris.", "Olza", "GEO"),
+            ("Super Breakout is an arcade game made by Ada Lund.", "Super Breakout", "WORK"),
+            ("Paulo Cruzeiro (born 5 May 1964) lives in Paris.", "Paulo Cruzeiro", "PERSON"),
+        ],
+    )
+    def test_the_words_around_a_name_say_what_it_is(
+        self, extract: Extract, text: str, name: str, kind: str
+    ) -> None:
+        assert types(extract(text))[name] == kind
+
+
 class TestCanonicalNames:
     def test_short_forms_become_the_long_one(self, extract: Extract) -> None:
         text = (

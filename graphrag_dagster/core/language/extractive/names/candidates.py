@@ -5,7 +5,9 @@ from collections import Counter
 from dataclasses import dataclass
 
 from graphrag_dagster.core.language.extractive.names import wordlists
-from graphrag_dagster.core.language.extractive.names.runs import find_runs, is_capital, is_proper, opens
+from graphrag_dagster.core.language.extractive.names.quoted import quoted_titles
+from graphrag_dagster.core.language.extractive.names.runs import find_runs, is_proper, opens
+from graphrag_dagster.core.language.extractive.names.spelling import is_capital
 from graphrag_dagster.core.language.extractive.parsing import lexicon
 from graphrag_dagster.core.language.extractive.parsing.lexicon import LABELS
 from graphrag_dagster.core.language.extractive.parsing.pipeline import Tokens
@@ -18,6 +20,8 @@ _MOST_WORDS = 9
 _LONGEST_LOUD = 4
 #: Characters that no name has: remains of tables, code and quotations.
 _UNFIT = re.compile(r"""[,;:!?"“”«»<>{}\[\]()|\\=*#@^~_]|\.\.|\d{4}-\d|\s\d\d+\s|-\Z|\A-""")
+#: Marks that belong to names: a suffix after a comma, a nickname inside.
+_FIT = re.compile(r""",(?= \S{2,5}\Z)|(?<=[\w.] )(?:["“(«]|``) [^\W\d_][\w.' ]* (?:["”)»]|'')(?= \w)""")
 
 
 @dataclass(slots=True)
@@ -44,12 +48,25 @@ def find_candidates(tokens: Tokens, reading: Reading) -> list[Candidate]:
     """Return what may be names, in the order of the text."""
     found = []
     common = {word for word in tokens.words if word.islower()}
-    for run in find_runs(tokens):
+    titles = quoted_titles(tokens)
+    for run in find_runs(tokens, titles):
+        if run in titles:
+            found.append(_titled(tokens, reading, *run))
+            continue
         for title, start, end in _split(tokens, *run):
             first, last = _trimmed(tokens, start, end)
             if first < last and _is_fit(tokens, reading, first, last):
                 found.append(_judged(tokens, reading, title, first, last, common))
     return [candidate for candidate in found if candidate]
+
+
+def _titled(tokens: Tokens, reading: Reading, first: int, last: int) -> Candidate | None:
+    """A title in marks: a work, where the recogniser does not take all of it for something else."""
+    if reading.sentences[tokens.sentences[first]].shouted:
+        return None
+    labels = set(tokens.labels[first:last])
+    alike = LABELS.get(labels.pop()) if len(labels) == 1 else None
+    return Candidate(first, last, alike or lexicon.WORK, 2)
 
 
 def _bare(word: str) -> str:
@@ -114,6 +131,10 @@ def _trimmed(tokens: Tokens, first: int, last: int) -> tuple[int, int]:
         people = sum(tokens.labels[place] == "PERSON" for place in rest)
         if people * 2 > len(rest) or tokens.words[last - 1].lower() in lexicon.HOLIDAYS:
             first += 1
+    # "Guitarist Jimmy Page", "Jamaican Roger Mais".
+    said_of = rest and (tokens.words[first].lower() in lexicon.PEOPLE or tokens.labels[first] in _PEOPLES)
+    if said_of and len(rest) > 1 and all(tokens.labels[place] == "PERSON" for place in rest):
+        first += 1
     return first, last
 
 
@@ -126,7 +147,7 @@ def _is_fit(tokens: Tokens, reading: Reading, first: int, last: int) -> bool:
     if len(words) > _LONGEST_LOUD and all(map(str.isupper, words)):
         return False
     joined = " ".join(words)
-    if sum(map(str.isalpha, joined)) < 2 or _UNFIT.search(joined):
+    if sum(map(str.isalpha, joined)) < 2 or _UNFIT.search(_FIT.sub("", joined)):
         return False
     if len(words) > 1 and len({word.lower() for word in words}) == 1:
         return False

@@ -1,23 +1,25 @@
 """What kind of thing a mention is: the recogniser's label, corrected by the words inside and beside it."""
 
 import re
-from collections import Counter
+from collections import Counter, defaultdict
+from collections.abc import Sequence
 
 from graphrag_dagster.core.language.extractive.names import wordlists
 from graphrag_dagster.core.language.extractive.names.candidates import Candidate
 from graphrag_dagster.core.language.extractive.parsing import lexicon
 from graphrag_dagster.core.language.extractive.parsing.pipeline import Tokens
 
-# Certain: a title, or the last word of the name. Strong: a noun that says what it is. Weak: its company.
-_CERTAIN, _STRONG, _LABEL, _WEAK = 100, 20, 3, 2
+# Certain: a title, or the last word of the name. Strong: a noun that says what it is. Firm: what outweighs
+# the recogniser's label. Weak: its company.
+_CERTAIN, _STRONG, _FIRM, _LABEL, _WEAK = 100, 20, 4, 3, 2
 _AGENTS = ("er", "or", "ist", "man", "woman", "ian", "eer", "ant", "ress")
-_PLACES_OF = frozenset({"town", "village", "city", "island", "isle", "port", "strait"})
 _COPULAS = frozenset({"is", "was", "are", "were", "'s", "’s"})
 _NO_DEEDS = frozenset({"was", "were", "had", "became", "did", "happened", "began", "remained", "seemed"})
 _INNER_CAPITAL = re.compile(r"[^\W\d_]\w*[a-z][A-Z]|\A[a-z][A-Z]")
 _NUMERAL = re.compile(r"[ivx]+|\d+|one|two|three|four")
 _SURNAME_WITH_CAPITAL = re.compile(r"(?:Mac|Mc|O['’]|D['’]|Fitz|De|La|Le|Van|Di|Du)[A-Z]")
 _SUBJECTS = frozenset({"nsubj", "nsubjpass"})
+_LISTED = frozenset({"conj", "appos"})
 
 
 def root_of(tokens: Tokens, first: int, last: int) -> int:
@@ -48,9 +50,14 @@ def votes_for(tokens: Tokens, candidate: Candidate, children: dict[int, list[int
         votes.update(_from_shape(tokens.words[candidate.first]))
     root = root_of(tokens, candidate.first, candidate.last)
     votes.update(_from_word_before(tokens, candidate))
+    votes.update(_from_words_after(tokens, candidate))
     votes.update(_described(tokens, root, candidate, children))
     if len(words) == 2 and words[0] in wordlists.MALE_NAMES | wordlists.FEMALE_NAMES:
         votes[lexicon.PERSON] += _LABEL
+    # Names of women are names of places too: Florence, Victoria, Charlotte.
+    other = candidate.label not in {None, lexicon.PERSON, lexicon.GEO}
+    if other and len(words) == 1 and words[0] in wordlists.MALE_NAMES:
+        votes[lexicon.PERSON] += _FIRM
     votes[lexicon.PERSON] += _acts(tokens, root, candidate)
     votes.update(_from_verb(tokens, root, len(words), votes[lexicon.PERSON] >= 0))
     return votes
@@ -60,6 +67,24 @@ def decide(votes: Counter[str]) -> str:
     """Return the type with the most points above zero, else CONCEPT."""
     best = min(votes, key=lambda kind: (-votes[kind], kind), default=lexicon.CONCEPT)
     return best if votes[best] > 0 else lexicon.CONCEPT
+
+
+def votes_from_lists(tokens: Tokens, candidates: Sequence[Candidate]) -> dict[int, Counter[str]]:
+    """Return points by first word for what stands in a list of names whose kind most of the others have."""
+    by_root = {root_of(tokens, one.first, one.last): one for one in candidates}
+    chains: dict[int, list[Candidate]] = defaultdict(list)
+    for root, candidate in by_root.items():
+        top = root
+        while tokens.deps[top] in _LISTED and tokens.heads[top] in by_root:
+            top = tokens.heads[top]
+        chains[top].append(candidate)
+    points: dict[int, Counter[str]] = {}
+    for chain in chains.values():
+        labels = Counter(one.label for one in chain if one.label)
+        kind, times = min(labels.items(), key=lambda item: (-item[1], item[0]), default=("", 0))
+        if times > 1 and times * 2 > len(chain):
+            points |= {one.first: Counter({kind: _FIRM}) for one in chain}
+    return points
 
 
 def _inner_kind(words: list[str]) -> str | None:
@@ -120,20 +145,45 @@ def _from_word_before(tokens: Tokens, candidate: Candidate) -> Counter[str]:
     if not tokens.same_sentence(place, candidate.first):
         return Counter()
     before = tokens.words[place].lower()
-    if before == "of" and tokens.same_sentence(place - 1, place):
-        noun = tokens.words[place - 1].lower()
-        before = noun if noun in _PLACES_OF else before
+    noun = tokens.words[place - 1].lower() if tokens.same_sentence(place - 1, place) else ""
+    if before == "of" and noun in wordlists.PLACES_OF:
+        return Counter({lexicon.GEO: _STRONG})
     if before == "the":
         own = candidate.first <= tokens.heads[place] < candidate.last
         # "The" before what looks like the name of a person: as a rule a ship.
         ship = own and candidate.last - candidate.first == 2 and _looks_personal(tokens, candidate)
         return Counter({lexicon.PERSON: -_STRONG * own, lexicon.VESSEL: _WEAK * ship})
-    if before in lexicon.KINDS:
+    if before == "by":
+        return _from_maker(noun)
+    if before in lexicon.KINDS and not tokens.tags[place].startswith("VB"):
         return Counter({lexicon.KINDS[before]: _STRONG})
     if len(before) > 5 and before.endswith(_AGENTS) and tokens.tags[place] == "NN":
         return Counter({lexicon.PERSON: 2 * _LABEL})
     if before in wordlists.PLACING and candidate.last - candidate.first <= 2:
-        return Counter({lexicon.GEO: _WEAK})
+        # People are not "in"; programs and companies may be.
+        return Counter({lexicon.GEO: _FIRM if candidate.label == lexicon.PERSON else _WEAK})
+    return Counter()
+
+
+def _from_maker(deed: str) -> Counter[str]:
+    """Points from what was done by the named: "directed by X", "published by Y"."""
+    if deed in wordlists.BY_PEOPLE:
+        return Counter({lexicon.PERSON: _LABEL})
+    return Counter({lexicon.ORGANIZATION: _LABEL} if deed in wordlists.BY_BODIES else {})
+
+
+def _from_words_after(tokens: Tokens, candidate: Candidate) -> Counter[str]:
+    """Points from "(born 1871)", a noun for a place, and the country or state after a comma."""
+    last = candidate.last
+    if tokens.same_sentence(last - 1, last) and tokens.words[last] in wordlists.PLACES_AFTER:
+        return Counter({lexicon.GEO: _FIRM})
+    if not tokens.same_sentence(last - 1, last + 1):
+        return Counter()
+    mark, word = tokens.words[last], tokens.words[last + 1].lower()
+    if mark == "(" and word in {"born", "b.", "d.", "died"}:
+        return Counter({lexicon.PERSON: _STRONG})
+    if mark == "," and tokens.labels[last + 1] == "GPE" and tokens.deps[last + 1] in {"appos", "npadvmod"}:
+        return Counter({lexicon.GEO: _FIRM})
     return Counter()
 
 
@@ -155,6 +205,13 @@ def _looks_personal(tokens: Tokens, candidate: Candidate) -> bool:
     return candidate.label == lexicon.PERSON or (candidate.label is None and first in known)
 
 
+def _is_spoken_to(tokens: Tokens, candidate: Candidate) -> bool:
+    """Whether a given name after a comma is that of a listener ("Welcome to the show, William")."""
+    word = tokens.words[candidate.first].lower()
+    single = candidate.last - candidate.first == 1
+    return single and word in wordlists.MALE_NAMES | wordlists.FEMALE_NAMES
+
+
 def _described(
     tokens: Tokens, root: int, candidate: Candidate, children: dict[int, list[int]]
 ) -> Counter[str]:
@@ -167,7 +224,7 @@ def _described(
         nouns += [child for child in children.get(head, ()) if tokens.deps[child] == "attr"]
     elif dep == "attr" and tokens.words[head].lower() in _COPULAS:
         nouns += [child for child in children.get(head, ()) if tokens.deps[child] == "nsubj"]
-    elif dep == "appos" and tokens.words[head].islower():
+    elif dep == "appos" and tokens.words[head].islower() and not _is_spoken_to(tokens, candidate):
         nouns.append(head)
     for noun in nouns:
         kind = lexicon.KINDS.get(tokens.words[noun].lower())

@@ -7,12 +7,14 @@ from itertools import pairwise
 
 from graphrag_dagster.core.language.extractive.names import wordlists
 from graphrag_dagster.core.language.extractive.names.candidates import Candidate
-from graphrag_dagster.core.language.extractive.names.kinds import decide, votes_for
+from graphrag_dagster.core.language.extractive.names.kinds import decide, votes_for, votes_from_lists
 from graphrag_dagster.core.language.extractive.parsing import lexicon
 from graphrag_dagster.core.language.extractive.parsing.pipeline import Tokens
 from graphrag_dagster.core.language.extractive.parsing.reading import Reading
 from graphrag_dagster.core.text.names import clean, normalise
 
+#: Points per mention: more than the recogniser's label has.
+_FAMILY = 4
 _SMALL = frozenset({"of", "the", "and", "for", "&", "in", "on"})
 
 
@@ -50,6 +52,7 @@ def name_entities(tokens: Tokens, reading: Reading, candidates: Sequence[Candida
     """
     groups = _grouped(tokens, reading, candidates)
     strong = {key: group for key, group in groups.items() if group.strong}
+    _add_families(strong.values())
     kinds = {key: decide(group.votes) for key, group in groups.items()}
     aliases = _acronyms(tokens, candidates, groups)
     for key, group in groups.items():
@@ -80,6 +83,7 @@ def _grouped(tokens: Tokens, reading: Reading, candidates: Sequence[Candidate]) 
         if head != place:
             children[head].append(place)
     separate = _married(tokens, candidates)
+    listed = votes_from_lists(tokens, candidates)
     groups: dict[str, _Group] = {}
     for candidate in candidates:
         spelling = _spelling(tokens, reading, candidate)
@@ -92,6 +96,7 @@ def _grouped(tokens: Tokens, reading: Reading, candidates: Sequence[Candidate]) 
         group.mentions.append(candidate)
         group.spellings[spelling] += 1
         group.votes.update(votes_for(tokens, candidate, children))
+        group.votes.update(listed.get(candidate.first, ()))
         group.weight += candidate.weight
     return groups
 
@@ -182,8 +187,27 @@ def _person(key: str, group: _Group, strong: Mapping[str, _Group], kinds: Mappin
         lexicon.CONCEPT,
     }:
         return None
-    by_given = [other for other in people if strong[other].words[0] == word]
+    by_given = [other for other in people if word in _given_names(strong[other].words)]
     return by_given[0] if len(by_given) == 1 else None
+
+
+def _add_families(groups: Iterable[_Group]) -> None:
+    """Give a name of two words points for a person where most names with its surname are people."""
+    families: dict[str, list[_Group]] = defaultdict(list)
+    for group in groups:
+        if len(group.words) == 2:
+            families[group.words[1]].append(group)
+    for surname, family in families.items():
+        people = sum(decide(group.votes) == lexicon.PERSON for group in family)
+        if surname in lexicon.HEADS or not len(family) / 2 < people < len(family):
+            continue
+        for group in family:
+            group.votes[lexicon.PERSON] += _FAMILY * len(group.mentions)
+
+
+def _given_names(words: Sequence[str]) -> set[str]:
+    """The first name, and the nickname that stands in marks before the last."""
+    return {words[0], *(word.strip('()"“”«»') for word in words[1:-1] if not word[0].isalnum())}
 
 
 def _institution(group: _Group, strong: Mapping[str, _Group], kinds: Mapping[str, str]) -> str | None:

@@ -1,6 +1,12 @@
-"""Runs of words that one name may be: capitalised words, and what holds them together."""
+"""Runs of words that one name may be: capitalised words, with the numbers that belong to them."""
+
+import re
+from collections.abc import Sequence
 
 from graphrag_dagster.core.language.extractive.names import wordlists
+from graphrag_dagster.core.language.extractive.names.joining import Run, joined
+from graphrag_dagster.core.language.extractive.names.quoted import nicknamed
+from graphrag_dagster.core.language.extractive.names.spelling import is_capital
 from graphrag_dagster.core.language.extractive.parsing import lexicon
 from graphrag_dagster.core.language.extractive.parsing.lexicon import LABELS
 from graphrag_dagster.core.language.extractive.parsing.pipeline import Tokens
@@ -9,29 +15,21 @@ _PROPER = frozenset({"NNP", "NNPS"})
 _NEVER_INSIDE = frozenset(
     {"PRP", "PRP$", "DT", "IN", "CC", "TO", "MD", "WRB", "WP", "WP$", "WDT", "EX", "UH", "PDT"}
 )
-_TITLES_OF_WORKS = frozenset({"WORK_OF_ART", "EVENT", "LAW", "FAC"})
 _OPENING = frozenset(
     {":", "“", '"', "'", "‘", "--", "—", "–", "-", "(", "[", ";", "…", "...", "?", "!", ".", "/"}
 )
-_PARTICLES = frozenset(
-    {"de", "von", "van", "der", "den", "la", "le", "del", "della", "di", "da", "du", "bin", "ibn"}
-)
-_PREPOSITIONS = frozenset({"of", "for", "on", "in", "at"})
-_POSSESSIVES = frozenset({"'s", "’s", "'", "’"})
-_MOST_WORDS = 9
-
-Run = tuple[int, int]
+_YEAR = re.compile(r"1[0-9]{3}(?:[–-]\d\d)?|20\d\d(?:[–-]\d\d)?")
+_ORDINAL_OR_YEAR = re.compile(rf"{_YEAR.pattern}|\d{{1,3}}(?:st|nd|rd|th)")
+_NUMBERED_ROADS = frozenset({"highway", "route", "interstate", "road", "autobahn"})
+_ARTICLES = frozenset({"the", "a", "an"})
 
 
-def find_runs(tokens: Tokens) -> list[Run]:
-    """Return the half-open ranges of words that may hold a name, in the order of the text."""
-    return _joined(tokens, _capitalised(tokens))
-
-
-def is_capital(word: str) -> bool:
-    """Whether a word begins with a capital, or with one soon after (iPhone)."""
-    head = word[:3]
-    return word[:1].isalpha() and head != head.lower() and word != "I"
+def find_runs(tokens: Tokens, titles: Sequence[Run]) -> list[Run]:
+    """Return the half-open ranges of words that may hold a name, titles in marks among them, in order."""
+    whole = [*titles, *nicknamed(tokens)]
+    inside = {place for first, last in whole for place in range(first, last)}
+    runs = [_numbered(tokens, run) for run in joined(tokens, _capitalised(tokens))]
+    return sorted(whole + [run for run in runs if inside.isdisjoint(range(*run))])
 
 
 def is_proper(tokens: Tokens, place: int) -> bool:
@@ -55,9 +53,12 @@ def _belongs(tokens: Tokens, place: int, running: bool) -> bool:
     if not is_capital(word):
         # The number of "Windows 10" belongs to the name where the recogniser says so.
         same = running and tokens.names[place] == tokens.names[place - 1]
-        return same and label in LABELS and word[:1].isdigit()
-    if tag in _NEVER_INSIDE and (label not in LABELS or opens(tokens, place)):
+        return running and ((same and label in LABELS and word[:1].isdigit()) or _is_first(tokens, place))
+    if word.lower() in _ARTICLES and running and tokens.tags[place - 1] != "IN":
         return False
+    begins = running and tokens.names[place] != tokens.names[place - 1]
+    if tag in _NEVER_INSIDE and (label not in LABELS or begins or opens(tokens, place)):
+        return running and not opens(tokens, place) and _capital_follows(tokens, place)
     if label in LABELS or tag in _PROPER or running or not opens(tokens, place):
         return True
     following = place + 1
@@ -68,6 +69,43 @@ def _belongs(tokens: Tokens, place: int, running: bool) -> bool:
         and tokens.heads[place] > place
         and tokens.deps[place] in {"compound", "amod", "nmod"}
     )
+
+
+def _is_first(tokens: Tokens, place: int) -> bool:
+    """Whether an "I" is a number ("World War I", "Leopold I"), not who speaks."""
+    return tokens.words[place] == "I" and (
+        tokens.tags[place] in {"NNP", "CD"}
+        or tokens.words[place - 1].lower() in {"war", "type", "phase", "part"}
+    )
+
+
+def _capital_follows(tokens: Tokens, place: int) -> bool:
+    """Whether a name goes on after a capitalised small word: "Leave It to Joan", "Against the Machine"."""
+    article = tokens.tags[place] == "IN" and tokens.words[place + 1 : place + 2] == ["the"]
+    after = place + 1 + article
+    if not tokens.same_sentence(place, after) or not is_capital(tokens.words[after]):
+        return False
+    # "Kelderwick From Quentin Maddern" are a place and a person.
+    sides = {tokens.labels[place - 1], tokens.labels[after]}
+    return sides.isdisjoint({"PERSON", "GPE"}) or tokens.names[after] == tokens.names[place - 1]
+
+
+def _numbered(tokens: Tokens, run: Run) -> Run:
+    """Widen a name by the number that belongs to it ("1984 Winter Olympics", "Route 20")."""
+    first, last = run
+    before, after = first - 1, last
+    kind = lexicon.HEADS.get(tokens.words[last - 1].lower())
+    if tokens.same_sentence(before, first) and _ORDINAL_OR_YEAR.fullmatch(tokens.words[before]):
+        covered = tokens.labels[first] in LABELS and tokens.names[before] == tokens.names[first]
+        if covered and tokens.labels[first] != "PERSON" and last - first > 1:
+            return before, last
+    if tokens.same_sentence(last - 1, after):
+        number = tokens.words[after]
+        if kind in {lexicon.EVENT, lexicon.LAW} and last - first > 1 and _YEAR.fullmatch(number):
+            return first, last + 1
+        if tokens.words[last - 1].lower() in _NUMBERED_ROADS and number.isdigit():
+            return first, last + 1
+    return run
 
 
 def _is_given_name(tokens: Tokens, place: int) -> bool:
@@ -92,7 +130,7 @@ def _capitalised(tokens: Tokens) -> list[Run]:
             first = -1
         if _belongs(tokens, place, running):
             first = place if first < 0 else first
-        elif first >= 0 and not _is_hyphen(tokens, place):
+        elif first >= 0 and not _is_hyphen(tokens, place) and not _after_hyphen(tokens, place):
             runs.append((first, place))
             first = -1
     if first >= 0:
@@ -107,65 +145,16 @@ def _is_hyphen(tokens: Tokens, place: int) -> bool:
         and tokens.same_sentence(place, place + 1)
         and tokens.ends[place - 1] == tokens.begins[place]
         and tokens.ends[place] == tokens.begins[place + 1]
-        and is_capital(tokens.words[place + 1])
+        and (is_capital(tokens.words[place + 1]) or _after_hyphen(tokens, place + 1))
     )
 
 
-def _joined(tokens: Tokens, runs: list[Run]) -> list[Run]:
-    """Join runs that one name holds together; from right to left, since the head of a name is its end."""
-    joined: list[Run] = []
-    for first, last in reversed(runs):
-        if joined and _one_name(tokens, (first, last), joined[-1]):
-            joined[-1] = (first, joined[-1][1])
-        else:
-            joined.append((first, last))
-    return joined[::-1]
-
-
-def _one_name(tokens: Tokens, left: Run, right: Run) -> bool:
-    """Whether the words between two runs belong to a name that holds both."""
-    gap = [word.lower() for word in tokens.words[left[1] : right[0]]]
-    if not 1 <= len(gap) <= 2 or not tokens.same_sentence(left[0], right[0]):
+def _after_hyphen(tokens: Tokens, place: int) -> bool:
+    """Whether a small word after a hyphen is of the name ("Kim Jong-un"), not said of it ("Boston-based")."""
+    if place < 2 or tokens.words[place - 1] not in {"-", "–"} or not tokens.words[place].isalpha():
         return False
-    if right[1] - left[0] > _MOST_WORDS:
-        return False
-    if gap == ["&"] or _PARTICLES.issuperset(gap):
-        return True
-    label = tokens.labels[left[1] - 1]
-    covered = label in LABELS and tokens.names[left[1] - 1] == tokens.names[right[0]]
-    if gap in (["the"], ["and"]) and covered and label in _TITLES_OF_WORKS:
-        return True
-    if gap[0] in _PREPOSITIONS and gap[1:] in ([], ["the"]):
-        return _goes_on(tokens, left, right, gap[0], covered and label != "PERSON")
-    if gap[-1] == "and" and gap[0] in {"and", "'", "’", ","}:
-        joins = tokens.words[right[1] - 1].lower() in lexicon.JOINED_BY_AND
-        return joins and _one_head(tokens, left, right)
-    return len(gap) == 1 and gap[0] in _POSSESSIVES and _possessive_name(tokens, left, right, covered)
-
-
-def _goes_on(tokens: Tokens, left: Run, right: Run, preposition: str, covered: bool) -> bool:
-    """Whether a name goes on after a preposition ("University of Averness")."""
-    takes = tokens.words[left[1] - 1].lower() in lexicon.TAKES_OF and preposition in {"of", "for"}
-    whole = right[1] - right[0] > 1 and tokens.words[right[1] - 1].lower() in lexicon.HEADS
-    # "Isle of Man", but not "Old Basin of Kelderwick".
-    longest = 1 if lexicon.HEADS.get(tokens.words[left[1] - 1].lower()) == lexicon.GEO else 2
-    return (covered and not whole) or (takes and left[1] - left[0] <= longest)
-
-
-def _one_head(tokens: Tokens, left: Run, right: Run) -> bool:
-    """Whether "X and Y Board" is one board: X, or the article before it, hangs on the last word."""
-    inside = range(*right)
-    if tokens.heads[left[1] - 1] in inside and tokens.deps[left[1] - 1] != "conj":
-        return True
-    before = left[0] - 1
-    article = tokens.same_sentence(before, left[0]) and tokens.words[before].lower() == "the"
-    return article and (tokens.heads[before] in inside or tokens.labels[left[1] - 1] not in {"PERSON", "ORG"})
-
-
-def _possessive_name(tokens: Tokens, left: Run, right: Run, covered: bool) -> bool:
-    """Whether the possessor is part of the name ("St Ronan's Kirk"), not an owner."""
-    first_word, last_word = tokens.words[left[0]].lower().rstrip("."), tokens.words[right[1] - 1].lower()
-    if last_word not in lexicon.HEADS:
-        return False
-    known = first_word in lexicon.POSSESSIVE_NAMES or tokens.tags[left[1] - 1] in {"NNS", "NNPS"}
-    return known or (covered and right[1] - right[0] == 1)
+    tight = (
+        tokens.ends[place - 2] == tokens.begins[place - 1] and tokens.ends[place - 1] == tokens.begins[place]
+    )
+    same = tokens.names[place] == tokens.names[place - 2] and tokens.labels[place] in LABELS
+    return tight and is_capital(tokens.words[place - 2]) and (same or tokens.tags[place] in _PROPER)

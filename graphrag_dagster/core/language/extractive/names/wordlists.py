@@ -61,6 +61,20 @@ FOUNDED: Final = words_of(
     nationalised nationalized merged
     """
 )
+#: What people, and what bodies, as a rule are said to have done ("directed by", "published by").
+BY_PEOPLE: Final = words_of(
+    """
+    authored choreographed coached composed conducted co-written cowritten designed directed edited
+    fathered hosted illustrated invented narrated painted penned performed photographed played portrayed
+    presented sculpted starred sung translated voiced written
+    """
+)
+BY_BODIES: Final = words_of(
+    """
+    acquired aired administered broadcast commissioned developed distributed funded issued maintained
+    managed manufactured marketed operated organised organized owned published released sponsored
+    """
+)
 SAILS: Final = words_of(
     """
     anchored berthed capsized docked drifted drifting drifts foundered grounded moored sail sailed
@@ -75,6 +89,21 @@ SAILED: Final = words_of(
 PLACING: Final = words_of(
     """
     across around in inside into near off outside throughout toward towards
+    """
+)
+#: Nouns and directions whose "of" a place follows ("the town of X", "north of Y").
+PLACES_OF: Final = words_of(
+    """
+    cities city county district east island isle north northeast northwest port province settlement south
+    southeast southwest strait suburb suburbs town towns village villages west
+    """
+)
+#: Nouns that a name stands before as that of a place ("the Olza river").
+PLACES_AFTER: Final = words_of(
+    """
+    barracks basin coast counties county district island islands mountain mountains neighborhood
+    neighborhoods neighbourhood neighbourhoods peninsula province region river rivers suburb town valley
+    village
     """
 )
 #: Days and months, without those that are names and verbs as well.
@@ -119,6 +148,10 @@ EPITHETS: Final = words_of(
     """
     dead dear good great happy late little merry old poor young
     """
+)
+#: Words after "the" that end names of people ("Ivan the Terrible").
+EPITHETS_AFTER: Final = words_of(
+    "apostle baptist bold conqueror confessor elder evangelist great terrible wise younger"
 )
 #: Words that only together with others make a name: "the Council" is none.
 GENERIC: Final = words_of(

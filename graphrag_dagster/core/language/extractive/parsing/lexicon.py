@@ -33,35 +33,38 @@ LABELS: Final = {
 
 _ORGANIZATIONS = """
 academy administration agency airline airlines airways alliance army assembly association authority bank
-banks board brewery brewing bureau cabinet center centre chamber charity church club co-operative coalition
-college commission committee commons company congress conservancy consortium constabulary consulting
-cooperative corp corporation council courant court department directorate dredging enterprises entertainment
-exchange executive federation firm force forum foundation fund gazette gmbh government group guild herald
-holdings hospital inc incorporated inspectorate institute institutes institution insurance insurer journal
-lab laboratories laboratory labs league library limited line lines llc lloyd's llp logistics ltd
-manufacturing ministry motors museum mutual navy network newspaper observatory office orchestra organisation
-organization parliament partners partnership party pharmaceuticals pictures plc police press publisher
-publishers publishing records regiment register registry school secretariat senate service services shipping
-shipyard societies society solicitors steelworks studio studios syndicate taskforce team technologies
-trading tribunal tribune trust union universities university ventures works
+banks board brewery brewing bureau cabinet center centre chamber charity choir church club co-operative
+coalition college commission committee commons communications company congress conservancy consortium
+constabulary consulting cooperative corp corporation council courant court department directorate
+dredging ensemble enterprises entertainment exchange executive federation firm force forum foundation
+fund gazette gmbh government group guild herald holdings hospital inc incorporated industries
+inspectorate institute institutes institution insurance insurer journal lab laboratories laboratory labs
+league library limited line lines llc lloyd's llp logistics ltd manufacturing ministry motors museum
+mutual navy network newspaper observatory office orchestra organisation organization parliament partners
+partnership party pharmaceuticals philharmonic pictures plc police press publisher publishers publishing
+records regiment register registry school secretariat senate service services shipping shipyard societies
+society solicitors solutions steelworks studio studios syndicate systems taskforce team technologies
+telecom telecommunications trading tribunal tribune trust union universities university ventures works
 """
 _PLACES = """
 abbey airport alley archipelago avenue bank basin bay beach boulevard bridge brook canal cape castle
-cathedral cave cemetery channel churchyard city cliff close coast common copse cottage county cove crescent
-district dock docks estate estuary farm field fields firth fjord ford forest fort garden gardens gate
-glacier gorge green gulf hall harbor harbour heath highway hill hills hotel house inlet island islands isle
-isles junction kirk lake lane loch lodge lough manor marina market marsh meadow mews mill mole moor mount
-mountain mountains ocean palace parish park pass path peak peninsula pier place plain plateau plaza point
-pond port prison province pub quarry quay reef region reservoir ridge river road roads rocks row sands sea
-shore sound square stack station strait straits strand stream street suburb terrace theater theatre tower
-town townland tunnel valley village voivodeship volcano ward warehouse waterfall way wharf wood woods wynd
-yard
+cathedral cave cemetery channel churchyard city cliff close coast common copse cottage county cove
+crescent dam district dock docks drive empire estate estuary farm field fields firth fjord ford forest
+fort garden gardens gate glacier gorge green gulf hall harbor harbour heath highway hill hills hotel
+house inlet island islands isle isles junction kingdom kirk lake lane loch lodge lough mall manor marina
+market marsh meadow memorial mews mill mole monument moor mount mountain mountains ocean palace parish
+park pass path peak peninsula pier place plain plateau plaza point pond port prison province pub quarry
+quay reef region republic reservoir ridge river road roads rocks route row ruins sands sea shore shrine
+site sound square stack station strait straits strand stream street suburb terrace theater theatre tower
+town townland trail tunnel valley viaduct village voivodeship volcano ward warehouse waterfall way wharf
+wood woods wynd yard
 """
 _EVENTS = """
-accident award awards battle ceremony championship championships conference congress crisis cup disaster
-earthquake election elections exhibition expedition fair festival final flood gala gale games hurricane
-inquest inquiry massacre olympics pandemic prize race rebellion referendum reformation regatta revolution
-riot riots siege storm strike summit symposium tournament tragedy trial typhoon uprising war wars wedding
+accident award awards battle ceremony championship championships conference congress contest crisis cup
+disaster earthquake election elections exhibition expedition fair festival final flood gala gale games
+hurricane inquest inquiry massacre olympics pandemic prize race rebellion referendum reformation regatta
+revolution riot riots siege storm strike summit symposium tournament tragedy trial trophy typhoon
+uprising war wars wedding
 """
 _LAWS = """
 accord accords act agreement amendment charter clause condition constitution convention covenant decree
@@ -110,8 +113,21 @@ def _types(*groups: tuple[str, str]) -> dict[str, str]:
 HEADS: Final = _types(
     (_WORKS, WORK), (_LAWS, LAW), (_EVENTS, EVENT), (_PLACES, GEO), (_ORGANIZATIONS, ORGANIZATION)
 )
+_NOUNS_OF_WORKS = (
+    "comic drama episode game games magazine musical serial series show single sitcom soundtrack track"
+)
+_NOUNS_OF_GROUPS = (
+    "band brand broadcaster carrier conglomerate duo group manufacturer operator retailer startup subsidiary"
+)
+_NOUNS_OF_PLACES = """
+borough capital commune continent country hamlet municipality nation neighborhood neighbourhood
+prefecture range settlement territory township
+"""
 #: Common noun that says what stands beside it ("the barge Atlas Nine", "X, a town") → type.
-KINDS: Final = HEADS | _types((_PRODUCTS, PRODUCT), (_VESSELS, VESSEL), (_PEOPLE, PERSON))
+KINDS: Final = HEADS | _types(
+    (_PRODUCTS, PRODUCT), (_VESSELS, VESSEL), (_PEOPLE, PERSON), (_NOUNS_OF_WORKS, WORK),
+    (_NOUNS_OF_GROUPS, ORGANIZATION), (_NOUNS_OF_PLACES, GEO),
+)  # fmt: skip
 PEOPLE: Final = words_of(_PEOPLE)
 #: First word of a name → type ("Lake Como", "Storm Agda").
 FIRST_WORDS: Final = _types(
@@ -125,7 +141,7 @@ NOBLES: Final = words_of(
     """
 )
 #: Words after which a name goes on with "of" or "for" ("University of Averness", "Isle of Man").
-TAKES_OF: Final = frozenset(HEADS) | NOBLES
+TAKES_OF: Final = frozenset(HEADS) | NOBLES | {"laws"}
 #: Names that end so may hold an "and" ("Port and Pilotage Board").
 JOINED_BY_AND: Final = words_of(
     """
@@ -141,6 +157,21 @@ SURNAMES: Final = words_of(
     field fields ford forest forum garden gates grant green hall heath hill house lake lane law
     marsh mills parish park point pond pool rivers rowe sands street temple towers underhill war
     ward waters wells wood woods yard
+    """
+)
+#: Bodies that are called after fields, often two ("Ministry of Education and Research").
+BODIES_OF_FIELDS: Final = words_of(
+    """
+    academy association board bureau centre center chamber college committee commission council
+    department faculty hospital institute ministry office school society
+    """
+)
+#: What bodies of several words are called after ("Olympic Hall of Fame", "Federal Court of Appeals").
+FIELDS: Final = words_of(
+    """
+    agriculture appeals art arts commerce commons defence defense economics education energy engineering
+    fame health history justice labor labour law medicine music representatives science sciences state
+    technology trade transport transportation
     """
 )
 #: Possessors that are part of a name ("King's College", "St Ronan's Kirk").

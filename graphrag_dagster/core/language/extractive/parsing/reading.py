@@ -2,7 +2,7 @@
 
 import re
 from bisect import bisect_right
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from graphrag_dagster.core.text.sentences import sentence_spans
@@ -20,6 +20,7 @@ _NOISE = re.compile(
     re.VERBOSE | re.DOTALL,
 )
 _WORD = re.compile(r"\S+")
+_CUT = re.compile(r"-[ \t]*\r?\n[ \t]*")
 _EMPHASIS = frozenset("*_`~")
 _ROW = re.compile(r"\s*\|.*\||[^|]*\|[^|]*\|")
 _RULE_BELOW = re.compile(r"\s*\n[ \t]*+(?:\|[ \t]*+)?:?-{2,}[-:| \t]*+(?:\n|\Z)")
@@ -29,8 +30,13 @@ _SHOUTED_NAME = re.compile(rf"\b{_CAPITALS}(?: (?:{_CAPITALS}|[A-Z]\.))+(?!\w)")
 _SHOUTED_WORD = re.compile(_CAPITALS)
 _ENDED = re.compile(r"[.!?…:;。！？][\"'”’)\]»]*\Z")
 _CONNECTIVE = re.compile(r"(?:\b(?:of|the|and|for|in|a|an|to|de|von|van)|[,&/–—-])\Z", re.IGNORECASE)
+#: A capital inside a sentence that nothing but a new line asks for.
+_HEAD_OF_LETTER = re.compile(r"(?:From|To|By|Cc|Re|Subject|Date):? +[^\W\d_a-z]")
 _SHORT_LINE = 40
 _LONGEST_NAME = 4
+
+#: A word to be read, where it stands, and whether it follows the one before directly.
+Piece = tuple[str, int, bool]
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +97,7 @@ def read(text: str) -> Reading:
     for span in _lines_apart(text):
         if any(start <= span.start < end for start, end in fences):
             continue
-        pieces = list(_pieces(text, span))
+        pieces = list(_rejoined(text, _pieces(text, span)))
         if not pieces:
             continue
         written = ""
@@ -130,15 +136,16 @@ def _lines_apart(text: str) -> Iterator[Span]:
             below = text[newline + 1 : newline + 80].lstrip()
             # Wrapped lines are about as long as each other; a signature or an address is not.
             short = len(above) < min(_SHORT_LINE, width * 0.75)
-            if short and above and not below[:1].islower() and not _CONNECTIVE.search(above):
+            ends = (short and not below[:1].islower()) or _HEAD_OF_LETTER.match(below)
+            if ends and above and not _CONNECTIVE.search(above):
                 yield Span(begin, newline)
                 begin = newline + 1
             newline = text.find("\n", newline + 1, span.end)
         yield Span(begin, span.end)
 
 
-def _pieces(text: str, span: Span) -> Iterator[tuple[str, int, bool]]:
-    """Yield the words to be read, where each stands, and whether it follows the one before directly."""
+def _pieces(text: str, span: Span) -> Iterator[Piece]:
+    """Yield the words to be read."""
     prefix = _PREFIX.match(text, span.start, span.end)
     place = prefix.end() if prefix else span.start
     row = "|" in text[span.start : span.end] and _ROW.match(text, span.start, span.end) is not None
@@ -151,6 +158,22 @@ def _pieces(text: str, span: Span) -> Iterator[tuple[str, int, bool]]:
             between = text[before : found.start()] if before >= 0 else " "
             yield word, found.start(), _EMPHASIS.issuperset(between)
             before = found.end()
+
+
+def _rejoined(text: str, pieces: Iterable[Piece]) -> Iterator[Piece]:
+    """Put words together that a line end cuts at a hyphen, which names lose: Har-bour, but well-known."""
+    held: Piece | None = None
+    for word, origin, glued in pieces:
+        if held:
+            cut = _CUT.match(text, held[1] + len(held[0]) - 1) if held[0][-1] == "-" else None
+            if cut and cut.end() == origin and len(held[0]) > 1 and word[0].isalpha():
+                glued = True
+                if held[0][0].isupper() and word[0].islower():
+                    held = (held[0][:-1], held[1], held[2])
+            yield held
+        held = (word, origin, glued)
+    if held:
+        yield held
 
 
 def _kept(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
