@@ -1,0 +1,213 @@
+"""From compared pairs to clusters: full names by complete linkage, then short forms to the one that fits."""
+
+import heapq
+from collections import defaultdict
+from collections.abc import Callable, Container, Iterable, Sequence
+from dataclasses import dataclass
+
+from graphrag_dagster.core.resolution.features import Pair
+from graphrag_dagster.core.resolution.scoring import ScoredPair
+
+
+@dataclass(frozen=True, slots=True)
+class Clustering:
+    """Clusters of names.
+
+    Attributes:
+        roots: for each name the smallest name of its cluster.
+        ambiguous: short forms that several clusters fit, with the smallest names of these; they stay alone.
+    """
+
+    roots: tuple[int, ...]
+    ambiguous: dict[int, tuple[int, ...]]
+
+
+class _Clusters:
+    """Clusters that grow; ``groups`` says for each name what a person says it is one with."""
+
+    def __init__(self, groups: Sequence[int], apart: Callable[[int, int], bool]) -> None:
+        self.members: dict[int, list[int]] = defaultdict(list)
+        self._groups, self._apart = groups, apart
+        for name, group in enumerate(groups):
+            self.members[group].append(name)
+        self.root_of = list(groups)
+
+    def parted(self, one: int, other: int) -> bool:
+        """Whether a person keeps two clusters apart."""
+        return any(self._apart(a, b) for a in self.members[one] for b in self.members[other])
+
+    def join(self, one: int, other: int) -> None:
+        """Make two clusters one, under the smaller root."""
+        first, second = sorted((one, other))
+        for name in self.members[second]:
+            self.root_of[name] = first
+        self.members[first] += self.members.pop(second)
+
+
+def clusters(
+    count: int, pairs: Iterable[ScoredPair], groups: Sequence[int], apart: Callable[[int, int], bool]
+) -> Clustering:
+    """Return the clusters of names.
+
+    Names that are short for none that they could be merged with are joined by complete linkage: the likeliest
+    pair first, and only where each name of one cluster may be merged with each of the other; names that a
+    person says are one count as one. Then each short form, the fullest first, goes to the one cluster that
+    has a name it may be merged with and none it cannot be; where several have, it stays as it is.
+
+    Args:
+        count: names are 0…count-1.
+        pairs: that were compared; others are not merged.
+        groups: for each name the smallest name that a person says is the same.
+        apart: whether a person says that two names are different.
+    """
+    compared = list(pairs)
+    shorts = _shorts(compared)
+    state = _Clusters(groups, apart)
+    _link(state, _linkage(groups, compared, shorts))
+    merging, vetoed = _partners(compared, shorts)
+    ambiguous: dict[int, tuple[int, ...]]
+
+
+class _Clusters:
+    """Clusters that grow; ``groups`` says for each name what a person says it is one with."""
+
+    def __init__(self, groups: Sequence[int], apart: Callable[[int, int], bool]) -> None:
+        self.members: dict[int, list[int]] = defaultdict(list)
+        self._groups, self._apart = groups, apart
+        for name, group in enumerate(groups):
+            self.members[group].append(name)
+        self.root_of = list(groups)
+
+    def parted(self, one: int, other: int) -> bool:
+        """Whether a person keeps two clusters apart."""
+        return any(self._apart(a, b) for a in self.members[one] for b in self.members[other])
+
+    def join(self, one: int, other: int) -> None:
+        """Make two clusters one, under the smaller root."""
+        first, second = sorted((one, other))
+        for name in self.members[second]:
+            self.root_of[name] = first
+        self.members[first] += self.members.pop(second)
+
+
+def clusters(
+    count: int, pairs: Iterable[ScoredPair], groups: Sequence[int], apart: Callable[[int, int], bool]
+) -> Clustering:
+    """Return the clusters of names.
+
+    Names that are short for none that they could be merged with are joined by complete linkage: the likeliest
+    pair first, and only where each name of one cluster may be merged with each of the other; names that a
+    person says are one count as one. Then each short form, the fullest first, goes to the one cluster that
+    has a name it may be merged with and none it cannot be; where several have, it stays as it is.
+
+    Args:
+        count: names are 0…count-1.
+        pairs: that were compared; others are not merged.
+        groups: for each name the smallest name that a person says is the same.
+        apart: whether a person says that two names are different.
+    """
+    scored = {one.pair: one for one in pairs}
+    shorts = _shorts(scored.values())
+    state = _Clusters(groups, apart)
+    _link(state, scored, lambda name: name not in shorts)
+    merging, vetoed = _partners(scored.values(), shorts)
+    ambiguous: dict[int, tuple[int, ...]] = {}
+    for name in sorted(shorts, key=lambda name: (shorts[name], name)):
+        fitting = _fitting(state, merging[name], vetoed[name], name)
+        if len(fitting) == 1:
+            state.join(state.root_of[name], fitting[0])
+        elif fitting:
+            ambiguous[name] = fitting
+    smallest = {root: min(members) for root, members in state.members.items()}
+    return Clustering(tuple(smallest[root] for root in state.root_of[:count]), ambiguous)
+
+
+def _shorts(pairs: Iterable[ScoredPair]) -> dict[int, int]:
+    """Return the names that are short for another they may be merged with, and how many such chains deep."""
+    fuller: dict[int, set[int]] = defaultdict(set)
+    for one in pairs:
+        if one.short is not None and one.band == "merge":
+            fuller[one.pair[one.short]].add(one.pair[1 - one.short])
+    depths: dict[int, int] = {}
+
+    def depth(name: int) -> int:
+        # A name is short for none that has not more words, so that chains end.
+        if name not in depths:
+            depths[name] = 1 + max(map(depth, fuller.get(name, ())), default=-1)
+        return depths[name]
+
+    return {name: depth(name) for name in sorted(fuller)}
+
+
+def _partners(
+    pairs: Iterable[ScoredPair], shorts: Container[int]
+) -> tuple[dict[int, list[int]], dict[int, list[int]]]:
+    """Return for each short form the names it may be merged with, and those it cannot be."""
+    merging: dict[int, list[int]] = defaultdict(list)
+    vetoed: dict[int, list[int]] = defaultdict(list)
+    for one in pairs:
+        for name, other in (one.pair, one.pair[::-1]):
+            if name in shorts and one.band == "merge":
+                merging[name].append(other)
+            elif name in shorts and one.veto:
+                vetoed[name].append(other)
+    return merging, vetoed
+
+
+def _linkage(
+    roots: Sequence[int], pairs: Iterable[ScoredPair], shorts: Container[int]
+) -> dict[int, dict[int, float]]:
+    """Return which clusters of full names may be joined, and how likely they are one.
+
+    A name that a person put into a group is compared through the group: the likeliest pair counts, unless a
+    veto speaks against another.
+    """
+    linkage: dict[int, dict[int, float]] = defaultdict(dict)
+    vetoed: list[Pair] = []
+    for one in pairs:
+        first, second = (roots[name] for name in one.pair)
+        if first == second or any(name in shorts for name in one.pair):
+            continue
+        if one.band == "merge":
+            linkage[first][second] = linkage[second][first] = max(linkage[first].get(second, 0.0), one.score)
+        elif one.veto:
+            vetoed.append((first, second))
+    for first, second in vetoed:
+        linkage[first].pop(second, None)
+        linkage[second].pop(first, None)
+    return linkage
+
+
+def _link(state: _Clusters, linkage: dict[int, dict[int, float]]) -> None:
+    """Join clusters by complete linkage, the likeliest first; of equals those with the smaller names."""
+    queue = [
+        (-score, one, other)
+        for one, others in linkage.items()
+        for other, score in others.items()
+        if one < other
+    ]
+    heapq.heapify(queue)
+    while queue:
+        score, one, other = heapq.heappop(queue)
+        if linkage.get(one, {}).get(other) != -score:
+            continue
+        if state.parted(one, other):
+            del linkage[one][other], linkage[other][one]
+            continue
+        state.join(one, other)
+        near, far = linkage.pop(one), linkage.pop(other)
+        for third in (near.keys() | far.keys()) - {one, other}:
+            linkage[third].pop(one, None)
+            linkage[third].pop(other, None)
+            if third in near and third in far:
+                lower = min(near[third], far[third])
+                linkage[one][third] = linkage[third][one] = lower
+                heapq.heappush(queue, (-lower, min(one, third), max(one, third)))
+
+
+def _fitting(state: _Clusters, merging: Iterable[int], vetoed: Iterable[int], name: int) -> tuple[int, ...]:
+    """Return the clusters that a short form may go to; none where it is in one of them already."""
+    own = state.root_of[name]
+    refused = {state.root_of[other] for other in vetoed}
+    roots = sorted({state.root_of[other] for other in merging} - refused)
+    return () if own in roots else tuple(root for root in roots if not state.parted(own, root))
