@@ -40,7 +40,7 @@ def _key(name: ParsedName) -> Iterator[str]:
 
 def _word(name: ParsedName) -> Iterator[str]:
     common = frozenset() if name.kind == "person" else KINDS_OF_THINGS
-    yield from (word for word in name.meaningful if word not in common and not word[0].isdigit())
+    yield from (word for word in name.meaningful if word not in common and not word[:1].isdigit())
     yield from name.nicknames
 
 

@@ -5,7 +5,6 @@ from collections import defaultdict
 from collections.abc import Callable, Container, Iterable, Sequence
 from dataclasses import dataclass
 
-from graphrag_dagster.core.resolution.features import Pair
 from graphrag_dagster.core.resolution.scoring import ScoredPair
 
 
@@ -27,7 +26,7 @@ class _Clusters:
 
     def __init__(self, groups: Sequence[int], apart: Callable[[int, int], bool]) -> None:
         self.members: dict[int, list[int]] = defaultdict(list)
-        self._groups, self._apart = groups, apart
+        self._apart = apart
         for name, group in enumerate(groups):
             self.members[group].append(name)
         self.root_of = list(groups)
@@ -45,7 +44,7 @@ class _Clusters:
 
 
 def clusters(
-    count: int, pairs: Iterable[ScoredPair], groups: Sequence[int], apart: Callable[[int, int], bool]
+    pairs: Sequence[ScoredPair], groups: Sequence[int], apart: Callable[[int, int], bool]
 ) -> Clustering:
     """Return the clusters of names.
 
@@ -55,62 +54,14 @@ def clusters(
     has a name it may be merged with and none it cannot be; where several have, it stays as it is.
 
     Args:
-        count: names are 0…count-1.
         pairs: that were compared; others are not merged.
-        groups: for each name the smallest name that a person says is the same.
+        groups: for each name the smallest name that a person says is the same, or the name itself.
         apart: whether a person says that two names are different.
     """
-    compared = list(pairs)
-    shorts = _shorts(compared)
+    shorts = _shorts(pairs)
     state = _Clusters(groups, apart)
-    _link(state, _linkage(groups, compared, shorts))
-    merging, vetoed = _partners(compared, shorts)
-    ambiguous: dict[int, tuple[int, ...]]
-
-
-class _Clusters:
-    """Clusters that grow; ``groups`` says for each name what a person says it is one with."""
-
-    def __init__(self, groups: Sequence[int], apart: Callable[[int, int], bool]) -> None:
-        self.members: dict[int, list[int]] = defaultdict(list)
-        self._groups, self._apart = groups, apart
-        for name, group in enumerate(groups):
-            self.members[group].append(name)
-        self.root_of = list(groups)
-
-    def parted(self, one: int, other: int) -> bool:
-        """Whether a person keeps two clusters apart."""
-        return any(self._apart(a, b) for a in self.members[one] for b in self.members[other])
-
-    def join(self, one: int, other: int) -> None:
-        """Make two clusters one, under the smaller root."""
-        first, second = sorted((one, other))
-        for name in self.members[second]:
-            self.root_of[name] = first
-        self.members[first] += self.members.pop(second)
-
-
-def clusters(
-    count: int, pairs: Iterable[ScoredPair], groups: Sequence[int], apart: Callable[[int, int], bool]
-) -> Clustering:
-    """Return the clusters of names.
-
-    Names that are short for none that they could be merged with are joined by complete linkage: the likeliest
-    pair first, and only where each name of one cluster may be merged with each of the other; names that a
-    person says are one count as one. Then each short form, the fullest first, goes to the one cluster that
-    has a name it may be merged with and none it cannot be; where several have, it stays as it is.
-
-    Args:
-        count: names are 0…count-1.
-        pairs: that were compared; others are not merged.
-        groups: for each name the smallest name that a person says is the same.
-        apart: whether a person says that two names are different.
-    """
-    scored = {one.pair: one for one in pairs}
-    shorts = _shorts(scored.values())
-    state = _Clusters(groups, apart)
-    _link(state, scored, lambda name: name not in shorts)
-    merging, vetoed = _partners(scored.values(), shorts)
+    _link(state, _linkage(groups, pairs, shorts))
+    merging, vetoed = _partners(pairs, shorts)
     ambiguous: dict[int, tuple[int, ...]] = {}
     for name in sorted(shorts, key=lambda name: (shorts[name], name)):
         fitting = _fitting(state, merging[name], vetoed[name], name)
@@ -119,7 +70,7 @@ def clusters(
         elif fitting:
             ambiguous[name] = fitting
     smallest = {root: min(members) for root, members in state.members.items()}
-    return Clustering(tuple(smallest[root] for root in state.root_of[:count]), ambiguous)
+    return Clustering(tuple(smallest[root] for root in state.root_of), ambiguous)
 
 
 def _shorts(pairs: Iterable[ScoredPair]) -> dict[int, int]:
@@ -163,7 +114,7 @@ def _linkage(
     veto speaks against another.
     """
     linkage: dict[int, dict[int, float]] = defaultdict(dict)
-    vetoed: list[Pair] = []
+    vetoed: list[tuple[int, int]] = []
     for one in pairs:
         first, second = (roots[name] for name in one.pair)
         if first == second or any(name in shorts for name in one.pair):

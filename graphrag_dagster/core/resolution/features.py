@@ -46,6 +46,8 @@ def shortened(short: ParsedName, full: ParsedName) -> str:
         if len(short.acronym) > 2 and _loosely(short.acronym, full.meaningful):
             return "loose_acronym"
     few, many = short.meaningful, full.meaningful
+    if len(few) == len(many) and _given_shortened(short, full):
+        return "given"
     if not len(few) < len(many):
         return ""
     if full.kind == short.kind == "person":
@@ -184,6 +186,16 @@ def _of_names(one: ParsedName, other: ParsedName) -> dict[str, float]:
     if one.given and other.given and one.family and one.family == other.family:
         found["given"] = float(given_names_agree(one.given[0], other.given[0]))
     return found
+
+
+def _given_shortened(short: ParsedName, full: ParsedName) -> bool:
+    """Whether a name is another with initials or nicknames for given names."""
+    return (
+        bool(short.family and short.given)
+        and short.family == full.family
+        and sum(map(len, short.given)) < sum(map(len, full.given))
+        and all(map(given_names_agree, short.given, full.given))
+    )
 
 
 def _person_shortened(few: tuple[str, ...], full: ParsedName, *, hyphened: bool) -> str:

@@ -130,14 +130,14 @@ def parsed(name: str, kind: Kind) -> ParsedName:
         form=form,
         generation=generation,
         nicknames=nicknames,
-        numbers=tuple(word for word in rest if word[0].isdigit()) + last,
+        numbers=tuple(word for word in rest if word[:1].isdigit()) + last,
         acronym=_acronym(written),
     )
 
 
 def initials(words: tuple[str, ...]) -> tuple[str, str]:
     """Return the first letters of all words, and those of the words that are no particles."""
-    return "".join(word[0] for word in words), "".join(word[0] for word in words if word not in PARTICLES)
+    return "".join(word[:1] for word in words), "".join(word[:1] for word in words if word not in PARTICLES)
 
 
 def _folded(text: str) -> tuple[str, ...]:

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import combinations
 
 from graphrag_dagster.core.text.names import normalise
@@ -59,12 +60,17 @@ class Decisions:
         return f" by way of {', '.join(map(repr, between))}" if between else ""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Links:
     """Decisions that contradict each other nowhere: who stands for a group, and which groups are apart."""
 
     roots: dict[str, str]
     different: frozenset[tuple[str, str]]
+
+    @cached_property
+    def named_apart(self) -> frozenset[str]:
+        """The names that are said to be different from others."""
+        return frozenset(name for pair in self.different for name in pair)
 
     def root(self, name: str) -> str:
         """Return the name that stands for all that are the same as this one."""
@@ -74,6 +80,10 @@ class Links:
     def decided(self, name: str) -> bool:
         """Whether a person says that a name is the same as another."""
         return normalise(name) in self.roots
+
+    def spoken_of(self, name: str) -> bool:
+        """Whether a person says anything of a name."""
+        return self.decided(name) or self.root(name) in self.named_apart
 
     def together(self, one: str, other: str) -> bool:
         """Whether a person says that two names are the same."""

@@ -4,26 +4,22 @@ First the names of each document, where short forms find their full ones; then t
 documents. What was found can be read and undone: nothing that goes in is changed.
 """
 
-from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import groupby
+from itertools import combinations, groupby
 from typing import Final, Literal
 
 import polars as pl
 
-from graphrag_dagster.core.resolution.clusters import clusters
-from graphrag_dagster.core.resolution.definitions import Definition, by_pair, definitions
-from graphrag_dagster.core.resolution.features import Pair, Scope
-from graphrag_dagster.core.resolution.parsing import kind_of, parsed
+from graphrag_dagster.core.resolution.clusters import Clustering, clusters
+from graphrag_dagster.core.resolution.features import Pair
 from graphrag_dagster.core.resolution.people import Decisions, Links
+from graphrag_dagster.core.resolution.scopes import Corpus, Mention, Name, Names, of_document
 from graphrag_dagster.core.resolution.scoring import ScoredPair, scored
 from graphrag_dagster.core.resolution.weights import ASK
 
 #: A document, a name as written there, and its type.
 Spelling = tuple[str, str, str]
-#: A name and its type.
-Name = tuple[str, str]
 Verdict = Literal["merge", "ask", "apart"]
 
 _Row = tuple[object, ...]
@@ -37,20 +33,10 @@ _CANDIDATES: Final[dict[str, pl.DataType | type[pl.DataType]]] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Mention:
-    """A name as it stands in a sentence of a document; sentences are numbered within the document."""
-
-    document: str
-    sentence: int
-    name: str
-    type: str
-
-
-@dataclass(frozen=True, slots=True)
 class Decision:
     """What was decided of two spellings, and why; ``document`` is None between documents.
 
-    ``by`` is ``rule`` or ``person``; a person's word stands above every rule.
+    ``by`` is ``rule`` or ``person``; a person's word stands above every rule, and has no score.
     """
 
     document: str | None
@@ -59,7 +45,7 @@ class Decision:
     verdict: Verdict
     by: Literal["rule", "person"]
     reason: str
-    score: float
+    score: float | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,96 +83,50 @@ def resolve(
         SettingsError: decisions of people contradict each other.
     """
     links = (people or Decisions()).links()
+    corpus, heads = Corpus(links), dict[Spelling, Name]()
     rows: list[_Row] = []
     decisions: list[Decision] = []
-    heads: dict[Spelling, Name] = {}
-    counts: Counter[Name] = Counter()
-    places: dict[Name, set[tuple[str, int]]] = defaultdict(set)
-    known: dict[Name, set[str]] = defaultdict(set)
-    defined: list[dict[tuple[str, str], Definition]] = []
     left_out = 0
     ordered = sorted(mentions, key=lambda one: (one.document, one.sentence, one.name, one.type))
     for document, found in groupby(ordered, key=lambda one: one.document):
-        local = _Local.of(document, list(found), sentences)
-        done = _resolved(local.scope, local.names, [{name} for name, _ in local.names], links)
-        titles = _titles(done.roots, local.names, local.counts, done.pairs)
-        for place, name in enumerate(local.names):
-            head = titles[done.roots[place]]
-            heads[document, *name] = head
-            counts[head] += local.counts[place]
-            known[head].add(name[0])
-            places[head].update((document, number) for number in local.scope.sentences[place])
-        rows += _rows(document, local.names, done.pairs)
-        decisions += _decisions(document, local.names, done, links)
-        defined.append(local.defined)
+        local = of_document(document, list(found), sentences)
+        done = _resolved(local, links)
+        added = corpus.add(document, local, done.titles)
+        heads |= {(document, *name): head for name, head in zip(local.names, added, strict=True)}
+        rows += _rows(local, done)
+        decisions += _decisions(local, done, links)
         left_out += done.left_out
-    names = sorted(places)
-    numbers = {place: at for at, place in enumerate(sorted(set().union(*places.values())))}
-    scope = Scope(
-        [parsed(name, kind_of(type_name)) for name, type_name in names],
-        [frozenset(numbers[place] for place in places[name]) for name in names],
-        _positions(names, by_pair(defined)),
-        None,
-    )
-    done = _resolved(scope, names, [known[name] for name in names], links)
-    titles = _titles(done.roots, names, [counts[name] for name in names], ())
-    entity = {name: titles[root] for name, root in zip(names, done.roots, strict=True)}
+    full = corpus.names()
+    done = _resolved(full, links)
+    entity = dict(zip(full.names, done.titles, strict=True))
     return Resolution(
-        pl.DataFrame(rows + _rows(None, names, done.pairs), schema=_CANDIDATES, orient="row"),
-        (*decisions, *_decisions(None, names, done, links)),
+        pl.DataFrame(rows + _rows(full, done), schema=_CANDIDATES, orient="row"),
+        (*decisions, *_decisions(full, done, links)),
         {spelling: entity[head] for spelling, head in heads.items()},
         left_out + done.left_out,
     )
 
 
 @dataclass(frozen=True, slots=True)
-class _Local:
-    """The names of a document."""
-
-    names: list[Name]
-    counts: list[int]
-    scope: Scope
-    defined: dict[tuple[str, str], Definition]
-
-    @classmethod
-    def of(
-        cls, document: str, mentions: Sequence[Mention], sentences: Mapping[tuple[str, int], str]
-    ) -> "_Local":
-        places: dict[Name, list[int]] = defaultdict(list)
-        in_sentence: dict[int, set[str]] = defaultdict(set)
-        for one in mentions:
-            places[one.name, one.type].append(one.sentence)
-            in_sentence[one.sentence].add(one.name)
-        names = sorted(places)
-        defined = definitions(
-            (sentences.get((document, number), ""), found) for number, found in sorted(in_sentence.items())
-        )
-        scope = Scope(
-            [parsed(name, kind_of(type_name)) for name, type_name in names],
-            [frozenset(places[name]) for name in names],
-            _positions(names, defined),
-            document,
-        )
-        return cls(names, [len(places[name]) for name in names], scope, defined)
-
-
-@dataclass(frozen=True, slots=True)
 class _Done:
+    """The clusters of a scope; ``titles`` says for each name the one that stands for its cluster."""
+
     pairs: list[ScoredPair]
     left_out: int
-    roots: tuple[int, ...]
-    ambiguous: dict[int, tuple[int, ...]]
+    clustering: Clustering
+    titles: list[Name]
 
 
-def _resolved(scope: Scope, names: Sequence[Name], known: Sequence[set[str]], links: Links) -> _Done:
-    """Return the clusters of a scope; ``known`` has all names that each one stands for."""
-
+def _resolved(found: Names, links: Links) -> _Done:
     def apart(one: int, other: int) -> bool:
-        return bool(links.different) and any(links.apart(a, b) for a in known[one] for b in known[other])
+        return bool(links.different) and any(
+            links.apart(a, b) for a in found.known[one] for b in found.known[other]
+        )
 
-    pairs, left_out = scored(scope)
-    found = clusters(len(names), pairs, _groups(known, links, apart), apart)
-    return _Done(pairs, left_out, found.roots, found.ambiguous)
+    pairs, left_out = scored(found.scope)
+    clustering = clusters(pairs, _groups(found.known, links, apart), apart)
+    titles = _titles(clustering.roots, found, pairs)
+    return _Done(pairs, left_out, clustering, [titles[root] for root in clustering.roots])
 
 
 def _groups(known: Sequence[set[str]], links: Links, apart: Callable[[int, int], bool]) -> list[int]:
@@ -203,9 +143,7 @@ def _groups(known: Sequence[set[str]], links: Links, apart: Callable[[int, int],
     return groups
 
 
-def _titles(
-    roots: Sequence[int], names: Sequence[Name], counts: Sequence[int], pairs: Iterable[ScoredPair]
-) -> dict[int, Name]:
+def _titles(roots: Sequence[int], found: Names, pairs: Iterable[ScoredPair]) -> dict[int, Name]:
     """Return for each cluster its commonest name of those that are short for no other of it."""
     short = {
         one.pair[one.short]
@@ -215,57 +153,60 @@ def _titles(
     best: dict[int, int] = {}
     for place, root in enumerate(roots):
         ranks = [
-            (at not in short, counts[at], len(names[at][0]), at) for at in (place, best.get(root, place))
+            (at not in short, found.counts[at], len(found.names[at][0]), at)
+            for at in (place, best.get(root, place))
         ]
         best[root] = max(ranks)[-1]
-    return {root: names[place] for root, place in best.items()}
+    return {root: found.names[place] for root, place in best.items()}
 
 
-def _positions(
-    names: Sequence[Name], defined: Mapping[tuple[str, str], Definition]
-) -> dict[Pair, Definition]:
-    by_name: dict[str, list[int]] = defaultdict(list)
-    for place, (name, _) in enumerate(names):
-        by_name[name].append(place)
-    return {
-        (min(first, second), max(first, second)): how
-        for (one, other), how in sorted(defined.items())
-        for first in by_name.get(one, ())
-        for second in by_name.get(other, ())
-    }
-
-
-def _rows(document: str | None, names: Sequence[Name], pairs: Iterable[ScoredPair]) -> list[_Row]:
+def _rows(found: Names, done: _Done) -> list[_Row]:
+    names = found.names
     return [
         (
-            *(document, *names[one.pair[0]], *names[one.pair[1]], one.rule, one.score, one.band),
+            *(found.scope.document, *names[one.pair[0]], *names[one.pair[1]], one.rule, one.score, one.band),
             *(one.veto, [{"feature": name, "value": value} for name, value in sorted(one.features.items())]),
         )
-        for one in pairs
+        for one in done.pairs
     ]
 
 
-def _decisions(document: str | None, names: Sequence[Name], done: _Done, links: Links) -> Iterator[Decision]:
-    for one in done.pairs:
-        first, second = one.pair
-        together = done.roots[first] == done.roots[second]
-        spoken = (
-            links.apart(names[first][0], names[second][0]),
-            links.together(names[first][0], names[second][0]),
-        )
-        if any(spoken):
-            verdict: Verdict = "merge" if together else "apart"
-            yield Decision(document, names[first], names[second], verdict, "person", "said so", one.score)
-        elif together and one.band == "merge":
-            yield Decision(document, names[first], names[second], "merge", "rule", one.reason, one.score)
-        elif not together and one.band != "apart":
-            reason = one.reason if one.band == "ask" else f"{one.reason}; but {_hindrance(one.pair, done)}"
-            yield Decision(document, names[first], names[second], "ask", "rule", reason, one.score)
-        elif one.veto and one.score >= ASK:
-            yield Decision(document, names[first], names[second], "apart", "rule", one.reason, one.score)
+def _decisions(found: Names, done: _Done, links: Links) -> Iterator[Decision]:
+    """Yield what was decided: of names that a person spoke of, then of pairs that were compared."""
+    names, document = found.names, found.scope.document
+    spoken = [place for place, (name, _) in enumerate(names) if links.spoken_of(name)]
+    said: set[Pair] = set()
+    for first, second in combinations(spoken, 2):
+        one, other = names[first], names[second]
+        if links.apart(one[0], other[0]) or links.together(one[0], other[0]):
+            said.add((first, second))
+            yield Decision(document, one, other, *_spoken(done, first, second, links.apart(one[0], other[0])))
+    for pair in done.pairs:
+        if pair.pair not in said:
+            verdict, reason = _verdict(pair, done)
+            if reason:
+                one, other = (names[place] for place in pair.pair)
+                yield Decision(document, one, other, verdict, "rule", reason, pair.score)
 
 
-def _hindrance(pair: Pair, done: _Done) -> str:
-    if any(name in done.ambiguous for name in pair):
-        return "several full names fit"
-    return "names that were merged with them do not fit each other"
+def _spoken(
+    done: _Done, first: int, second: int, apart: bool
+) -> tuple[Verdict, Literal["person"], str, None]:
+    if apart or done.clustering.roots[first] == done.clustering.roots[second]:
+        return "apart" if apart else "merge", "person", "a person said so", None
+    reason = "a person said that they are one, and that names which they stand for in documents are not"
+    return "ask", "person", reason, None
+
+
+def _verdict(pair: ScoredPair, done: _Done) -> tuple[Verdict, str]:
+    """Return what came of a pair and why; no reason where nothing spoke for the pair, or others joined it."""
+    first, second = (done.clustering.roots[place] for place in pair.pair)
+    if first == second:
+        return "merge", pair.reason if pair.band == "merge" else ""
+    if pair.band == "apart":
+        return "apart", pair.reason if pair.veto and pair.score >= ASK else ""
+    if pair.band == "ask":
+        return "ask", pair.reason
+    several = any(place in done.clustering.ambiguous for place in pair.pair)
+    hindrance = "several full names fit" if several else "other names of theirs do not fit each other"
+    return "ask", f"{pair.reason}; but {hindrance}"
