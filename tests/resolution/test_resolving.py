@@ -65,7 +65,12 @@ def test_the_title_is_the_full_name_however_rare() -> None:
         ("PRODUCT", "C", "C++", "a name of a single letter, or of none, is one only with itself"),
         ("CONCEPT", "1984", "1985", None),
         ("GEO", "North Korea", "South Korea", "one is north, the other south"),
-        ("DATE", "18th century", "late 18th century", "times and numbers are one only where they are spelled alike"),
+        (
+            "DATE",
+            "18th century",
+            "late 18th century",
+            "times and numbers are one only where they are spelled alike",
+        ),
         (
             "ORGANIZATION",
             "Board of Dunmarrow",

@@ -1,13 +1,10 @@
 """Which names are compared: those that share a block, each block bounded."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Final
-
-import numpy as np
-import polars as pl
-from numpy.typing import NDArray
 
 from graphrag_dagster.core.resolution.features import Pair, countries, people_stem, sound
 from graphrag_dagster.core.resolution.parsing import ParsedName, initials
@@ -98,52 +95,24 @@ def candidates(names: Sequence[ParsedName], defined: Sequence[Pair] = ()) -> Can
     """
     pairs: dict[Pair, str] = dict.fromkeys(sorted(defined), "definition")
     left_out = 0
-    order = np.argsort(np.argsort([f"{name.key}\0{name.name}\0{name.kind}" for name in names], kind="stable"))
+    in_order = sorted(range(len(names)), key=lambda place: (names[place].key, names[place].name, place))
     for rule, values_of in RULES.items():
-        blocks = _blocks(names, order, values_of)
-        left_out += _left_out(blocks)
-        for pair in _pairs(blocks):
-            pairs.setdefault(pair, rule)
+        for block in _blocks(names, in_order, values_of):
+            reach = len(block) if len(block) <= WHOLE_BLOCK else NEXT
+            for at, one in enumerate(block):
+                near = block[at + 1 : at + 1 + reach]
+                left_out += len(block) - at - 1 - len(near)
+                for other in near:
+                    pairs.setdefault((min(one, other), max(one, other)), rule)
     return Candidates(dict(sorted(pairs.items())), left_out)
 
 
 def _blocks(
-    names: Sequence[ParsedName], order: NDArray[np.int64], values_of: Callable[[ParsedName], Iterator[str]]
-) -> pl.DataFrame:
-    rows = [
-        (value, place)
-        for place, name in enumerate(names)
-        for value in sorted(set(values_of(name)))
-        if value.strip()
-    ]
-    frame = pl.DataFrame(rows, schema={"value": pl.String, "name": pl.Int64}, orient="row")
-    ranks = pl.Series("rank", order[frame["name"].to_numpy()], dtype=pl.Int64)
-    return (
-        frame.with_columns(ranks)
-        .sort("value", "rank")
-        .with_columns(pl.len().over("value").cast(pl.Int64).alias("size"))
-        .filter(pl.col("size") > 1)
-    )
-
-
-def _left_out(blocks: pl.DataFrame) -> int:
-    large = blocks.group_by("value").agg(pl.col("size").first()).filter(pl.col("size") > WHOLE_BLOCK)["size"]
-    return sum(size * (size - 1) // 2 - (NEXT * size - NEXT * (NEXT + 1) // 2) for size in large)
-
-
-def _pairs(blocks: pl.DataFrame) -> Iterator[Pair]:
-    for distance in range(1, WHOLE_BLOCK):
-        near = blocks if distance <= NEXT else blocks.filter(pl.col("size") <= WHOLE_BLOCK)
-        near = near.filter(pl.col("size") > distance)
-        if near.is_empty():
-            return
-        found = (
-            near.select("value", one="name")
-            .with_columns(
-                other=pl.col("one").shift(-distance), same=pl.col("value") == pl.col("value").shift(-distance)
-            )
-            .filter("same")
-            .select(pl.min_horizontal("one", "other"), pl.max_horizontal("one", "other").alias("larger"))
-            .unique()
-        )
-        yield from found.iter_rows()
+    names: Sequence[ParsedName], in_order: Sequence[int], values_of: Callable[[ParsedName], Iterator[str]]
+) -> Iterable[list[int]]:
+    blocks: dict[str, list[int]] = defaultdict(list)
+    for place in in_order:
+        for value in set(values_of(names[place])):
+            if value.strip():
+                blocks[value].append(place)
+    return blocks.values()

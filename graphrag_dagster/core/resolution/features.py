@@ -59,21 +59,53 @@ def shortened(short: ParsedName, full: ParsedName) -> str:
     return "inside" if _subsequence(few, many) else ""
 
 
-def features(scope: Scope, pair: Pair, tops: Mapping[int, set[int]]) -> dict[str, float]:
+@dataclass(frozen=True, slots=True)
+class ShortForms:
+    """Which names of a scope are short for others.
+
+    Attributes:
+        how: for each such pair which of its two places has the short name, and how it is short.
+        fullest: for each short name the fuller ones that are short for no other of them, variants once.
+    """
+
+    how: dict[Pair, tuple[int, str]]
+    fullest: dict[int, set[int]]
+
+
+def short_forms(scope: Scope, pairs: Iterable[Pair]) -> ShortForms:
+    """Return the short forms among candidates."""
+    how: dict[Pair, tuple[int, str]] = {}
+    fuller: dict[int, set[int]] = defaultdict(set)
+    for pair in pairs:
+        for at, (short, full) in enumerate((pair, pair[::-1])):
+            found = shortened(scope.names[short], scope.names[full])
+            if found:
+                how[pair] = at, found
+                fuller[short].add(full)
+                break
+    return ShortForms(
+        how,
+        {
+            short: _unlike(scope, sorted(full for full in fulls if not fuller.get(full, set()) & fulls))
+            for short, fulls in fuller.items()
+        },
+    )
+
+
+def features(scope: Scope, pair: Pair, forms: ShortForms) -> dict[str, float]:
     """Return the features of a pair that are not zero, each from 0 to 1.
 
     Args:
         scope: where both names stand.
         pair: of candidates.
-        tops: see :func:`fullest`.
+        forms: the short forms of the scope.
     """
     one, other = (scope.names[place] for place in pair)
     found = _of_names(one, other)
-    for short, full in (pair, pair[::-1]):
-        how = shortened(scope.names[short], scope.names[full])
-        if how and one.words != other.words:
-            found |= _of_shortened(scope, short, full, how, alone=len(tops[short]) == 1)
-            break
+    if pair in forms.how and one.words != other.words:
+        at, how = forms.how[pair]
+        alone = len(forms.fullest[pair[at]]) == 1
+        found |= _of_shortened(scope, pair[at], pair[1 - at], how, alone=alone)
     how_defined = scope.definitions.get(pair)
     if how_defined:
         short_letters = found.keys() & {"acronym", "loose_acronym"} or (one.acronym or other.acronym)
@@ -85,19 +117,6 @@ def features(scope: Scope, pair: Pair, tops: Mapping[int, set[int]]) -> dict[str
     fewest = min(len(scope.sentences[place]) for place in pair)
     found["together"] = len(together) / fewest if fewest and not how_defined else 0.0
     return {name: value for name, value in found.items() if value}
-
-
-def fullest(scope: Scope, pairs: Iterable[Pair]) -> dict[int, set[int]]:
-    """Return for each short name the fuller ones of its scope: short for no other of them, variants once."""
-    fuller: dict[int, set[int]] = defaultdict(set)
-    for one, other in pairs:
-        for short, full in ((one, other), (other, one)):
-            if shortened(scope.names[short], scope.names[full]):
-                fuller[short].add(full)
-    return {
-        short: _unlike(scope, sorted(full for full in fulls if not fuller.get(full, set()) & fulls))
-        for short, fulls in fuller.items()
-    }
 
 
 def _unlike(scope: Scope, fulls: Sequence[int]) -> set[int]:

@@ -2,7 +2,7 @@
 
 import re
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import Final, Literal
 
 from graphrag_dagster.core.resolution.wordlists import (
@@ -33,7 +33,7 @@ _WORD = re.compile(r"\d+(?:[.,]\d+)*|[^\W\d_]+(?:['’`][^\W\d_]+)*")
 _ACRONYM = re.compile(r"[^\W\d_]{2,8}")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class ParsedName:
     """A name taken apart; every word in lower case and Latin letters.
 
@@ -52,33 +52,33 @@ class ParsedName:
     numbers: tuple[str, ...]
     acronym: str
 
-    @property
+    @cached_property
     def key(self) -> str:
         """The words with blanks between."""
         return " ".join(self.words)
 
-    @property
+    @cached_property
     def meaningful(self) -> tuple[str, ...]:
         """The words without particles; all of them where there are no others."""
         return tuple(word for word in self.words if word not in PARTICLES) or self.words
 
-    @property
+    @cached_property
     def family(self) -> tuple[str, ...]:
         """The family name of a person: the last word, unless the name says of where the person is."""
         return self.meaningful[-1:] if self.kind == "person" and "of" not in self.words else ()
 
-    @property
+    @cached_property
     def given(self) -> tuple[str, ...]:
         """The given names of a person; all words before the last."""
         return self.meaningful[:-1] if self.kind == "person" else ()
 
-    @property
+    @cached_property
     def generic(self) -> bool:
         """Whether every word is of a kind of thing ("the company"), of a person a form of address."""
         kinds = ADDRESS if self.kind == "person" else KINDS_OF_THINGS
         return all(word in kinds or word in PARTICLES for word in self.words)
 
-    @property
+    @cached_property
     def bare(self) -> bool:
         """Whether there is a single letter, or no letter at all."""
         return sum(map(str.isalpha, self.name)) < 2

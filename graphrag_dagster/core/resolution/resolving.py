@@ -12,7 +12,6 @@ from typing import Final, Literal
 import polars as pl
 
 from graphrag_dagster.core.resolution.clusters import Clustering, clusters
-from graphrag_dagster.core.resolution.features import Pair
 from graphrag_dagster.core.resolution.people import Decisions, Links
 from graphrag_dagster.core.resolution.scopes import Corpus, Mention, Name, Names, of_document
 from graphrag_dagster.core.resolution.scoring import ScoredPair, scored
@@ -175,7 +174,7 @@ def _decisions(found: Names, done: _Done, links: Links) -> Iterator[Decision]:
     """Yield what was decided: of names that a person spoke of, then of pairs that were compared."""
     names, document = found.names, found.scope.document
     spoken = [place for place, (name, _) in enumerate(names) if links.spoken_of(name)]
-    said: set[Pair] = set()
+    said: set[tuple[int, int]] = set()
     for first, second in combinations(spoken, 2):
         one, other = names[first], names[second]
         if links.apart(one[0], other[0]) or links.together(one[0], other[0]):

@@ -6,7 +6,7 @@ from types import MappingProxyType
 from typing import Final, Literal
 
 from graphrag_dagster.core.resolution.candidates import candidates
-from graphrag_dagster.core.resolution.features import Pair, Scope, features, fullest, shortened
+from graphrag_dagster.core.resolution.features import Pair, Scope, ShortForms, features, short_forms
 from graphrag_dagster.core.resolution.vetoes import veto
 from graphrag_dagster.core.resolution.weights import ASK, MERGE_ACROSS, MERGE_WITHIN, START, WEIGHTS
 
@@ -83,17 +83,17 @@ class ScoredPair:
 def scored(scope: Scope) -> tuple[list[ScoredPair], int]:
     """Return the compared pairs of a scope in order, and how many pairs of large blocks were left out."""
     found = candidates(scope.names, tuple(scope.definitions))
-    tops = fullest(scope, found.pairs)
-    return [_scored(scope, pair, rule, tops) for pair, rule in found.pairs.items()], found.left_out
+    forms = short_forms(scope, found.pairs)
+    return [_scored(scope, pair, rule, forms) for pair, rule in found.pairs.items()], found.left_out
 
 
-def _scored(scope: Scope, pair: Pair, rule: str, tops: dict[int, set[int]]) -> ScoredPair:
+def _scored(scope: Scope, pair: Pair, rule: str, forms: ShortForms) -> ScoredPair:
     one, other = (scope.names[place] for place in pair)
-    values = features(scope, pair, tops)
+    values = features(scope, pair, forms)
     within = scope.document is not None
     against = veto(one, other, values, within_document=within)
     score = probability(values)
-    short = next((at for at in (0, 1) if shortened(*((one, other) if at == 0 else (other, one)))), None)
+    short = forms.how[pair][0] if pair in forms.how else None
     return ScoredPair(pair, rule, values, score, against, _band(score, against, within), short)
 
 
