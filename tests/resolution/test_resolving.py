@@ -1,3 +1,4 @@
+import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -250,3 +251,14 @@ def test_what_people_say_holds(mentions: list[Mention], data: st.DataObject) -> 
         for one, other in same:
             assert entities[one] == entities[other]
             assert len(entities[one]) == 1
+
+
+@settings(deadline=None, max_examples=80)
+@given(_MENTIONS)
+def test_another_document_changes_no_score_of_the_others(mentions: list[Mention]) -> None:
+    one_more = [Mention("new", 0, "Bethia Mouat", "PERSON"), Mention("new", 0, "Agnes Mouat", "PERSON")]
+    before, after = (
+        resolve(known, {}).candidates.filter(pl.col("document").is_in(["a", "b"]))
+        for known in (mentions, mentions + one_more)
+    )
+    assert after.equals(before)
