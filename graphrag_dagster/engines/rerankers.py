@@ -20,7 +20,7 @@ def none(_settings: CorpusSettings, _desk: Desk) -> None:
 
 
 def lexical(_settings: CorpusSettings, _desk: Desk) -> Reranker:
-    """Words that stand close together."""
+    """The words of sentences, and what stands around them."""
     from graphrag_dagster.core.search.reranking.lexical import LexicalReranker
 
     return LexicalReranker()
