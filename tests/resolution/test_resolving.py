@@ -31,6 +31,10 @@ def titles(found: Resolution) -> dict[str, str]:
         ("PERSON", "Bethia Mouat", "Dr Mouat"),
         ("PERSON", "Bethia Mouat", "B. Mouat"),
         ("PERSON", "Elizabeth Mouat", "Liz Mouat"),
+        ("PERSON", "Mr. Fezziwig", "Fezziwig"),
+        ("PERSON", "Dr. Bethia Mouat", "Bethia Mouat"),
+        ("PERSON", "Bethia Mouat", "Mouat Bethia"),
+        ("PERSON", "Boy from the Mill", "The Boy from the Mill"),
         ("PERSON", "Edward Burne-Jones", "Burne-Jones"),
         ("PERSON", "Gerald Ford", "Ford"),
         ("ORGANIZATION", "National Turkey Federation", "NTF"),
@@ -58,6 +62,13 @@ def test_the_title_is_the_full_name_however_rare() -> None:
         ("PERSON", "Bethia Mouat", "Agnes Mouat", "given names differ: agnes and bethia"),
         ("PERSON", "John A. Mouat", "John B. Mouat", "middle names differ"),
         ("PERSON", "Paul Mouat Jr.", "Paul Mouat Sr.", "generations differ: junior and senior"),
+        ("PERSON", "Boy (Ignorance)", "The Boy", None),
+        (
+            "PERSON",
+            "Peter Mouat",
+            "Mrs Mouat",
+            "form of address and given name are of a man and of a woman: peter",
+        ),
         ("PERSON", "Mr Mouat", "Mrs Mouat", "forms of address are of a man and of a woman"),
         ("PRODUCT", "Boeing 747", "Boeing 737", "numbers differ: 737 and 747"),
         ("PRODUCT", "Boeing", "Boeing 737", "only one has a number: 737"),
@@ -105,6 +116,16 @@ def test_a_short_name_stays_where_two_full_ones_fit() -> None:
         "Agnes Mouat",
         "Mouat",
     }
+
+
+def test_a_name_without_a_title_stays_where_two_titled_ones_fit() -> None:
+    assert len(set(resolved("PERSON", "Mr. Fezziwig", "Mrs. Fezziwig", "Fezziwig").entities.values())) == 3
+
+
+def test_spellings_of_a_short_name_go_together() -> None:
+    found = titles(resolved("PERSON", "Marley's Clerk", "Scrooge's Clerk", "Clerk", "the Clerk"))
+    assert found["Clerk"] == found["the Clerk"]
+    assert len(set(found.values())) == 3
 
 
 def test_a_text_defines_what_no_rule_would_join() -> None:

@@ -2,7 +2,7 @@
 
 import heapq
 from collections import defaultdict
-from collections.abc import Callable, Container, Iterable, Sequence
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from graphrag_dagster.core.resolution.scoring import ScoredPair
@@ -48,10 +48,11 @@ def clusters(
 ) -> Clustering:
     """Return the clusters of names.
 
-    Names that are short for none that they could be merged with are joined by complete linkage: the likeliest
-    pair first, and only where each name of one cluster may be merged with each of the other; names that a
-    person says are one count as one. Then each short form, the fullest first, goes to the one cluster that
-    has a name it may be merged with and none it cannot be; where several have, it stays as it is.
+    Names that are the same but for how they are written come first. Names that are short for none that they
+    could be merged with are joined by complete linkage: the likeliest pair first, and only where each name of
+    one cluster may be merged with each of the other; names that a person says are one count as one. Then each
+    short form, the fullest first, goes to the one cluster that has a name it may be merged with and none it
+    cannot be; where several have, it stays as it is.
 
     Args:
         pairs: that were compared; others are not merged.
@@ -60,11 +61,13 @@ def clusters(
     """
     shorts = _shorts(pairs)
     state = _Clusters(groups, apart)
-    _link(state, _linkage(groups, pairs, shorts))
-    merging, vetoed = _partners(pairs, shorts)
+    same = [one for one in pairs if "same_key" in one.features or one.veto]
+    _link(state, _linkage(state.root_of, same, ()))
+    _link(state, _linkage(state.root_of, pairs, shorts))
+    merging, vetoed = _partners(pairs)
     ambiguous: dict[int, tuple[int, ...]] = {}
     for name in sorted(shorts, key=lambda name: (shorts[name], name)):
-        fitting = _fitting(state, merging[name], vetoed[name], name)
+        fitting = _fitting(state, merging, vetoed, shorts, name)
         if len(fitting) == 1:
             state.join(state.root_of[name], fitting[0])
         elif fitting:
@@ -90,17 +93,15 @@ def _shorts(pairs: Iterable[ScoredPair]) -> dict[int, int]:
     return {name: depth(name) for name in sorted(fuller)}
 
 
-def _partners(
-    pairs: Iterable[ScoredPair], shorts: Container[int]
-) -> tuple[dict[int, list[int]], dict[int, list[int]]]:
-    """Return for each short form the names it may be merged with, and those it cannot be."""
+def _partners(pairs: Iterable[ScoredPair]) -> tuple[dict[int, list[int]], dict[int, list[int]]]:
+    """Return for each name those it may be merged with, and those it cannot be."""
     merging: dict[int, list[int]] = defaultdict(list)
     vetoed: dict[int, list[int]] = defaultdict(list)
     for one in pairs:
         for name, other in (one.pair, one.pair[::-1]):
-            if name in shorts and one.band == "merge":
+            if one.band == "merge":
                 merging[name].append(other)
-            elif name in shorts and one.veto:
+            elif one.veto:
                 vetoed[name].append(other)
     return merging, vetoed
 
@@ -156,9 +157,18 @@ def _link(state: _Clusters, linkage: dict[int, dict[int, float]]) -> None:
                 heapq.heappush(queue, (-lower, min(one, third), max(one, third)))
 
 
-def _fitting(state: _Clusters, merging: Iterable[int], vetoed: Iterable[int], name: int) -> tuple[int, ...]:
-    """Return the clusters that a short form may go to; none where it is in one of them already."""
+def _fitting(
+    state: _Clusters,
+    merging: Mapping[int, list[int]],
+    vetoed: Mapping[int, list[int]],
+    shorts: Container[int],
+    name: int,
+) -> tuple[int, ...]:
+    """Return the clusters that a short form and its like may go to; none where they are in one already."""
     own = state.root_of[name]
-    refused = {state.root_of[other] for other in vetoed}
-    roots = sorted({state.root_of[other] for other in merging} - refused)
-    return () if own in roots else tuple(root for root in roots if not state.parted(own, root))
+    members = state.members[own]
+    if any(member not in shorts for member in members):
+        return ()
+    refused = {state.root_of[other] for member in members for other in vetoed.get(member, ())}
+    roots = {state.root_of[other] for other in merging.get(name, ())} - refused - {own}
+    return tuple(root for root in sorted(roots) if not state.parted(own, root))

@@ -45,6 +45,9 @@ def shortened(short: ParsedName, full: ParsedName) -> str:
             return "acronym"
         if len(short.acronym) > 2 and _loosely(short.acronym, full.meaningful):
             return "loose_acronym"
+    if short.words == full.words:
+        untitled = full.address and not short.address and _told_apart(short) == _told_apart(full)
+        return "without_title" if untitled and not short.given else ""
     few, many = short.meaningful, full.meaningful
     if len(few) == len(many) and _given_shortened(short, full):
         return "given"
@@ -102,7 +105,7 @@ def features(scope: Scope, pair: Pair, forms: ShortForms) -> dict[str, float]:
     """
     one, other = (scope.names[place] for place in pair)
     found = _of_names(one, other)
-    if pair in forms.how and one.words != other.words:
+    if pair in forms.how:
         at, how = forms.how[pair]
         alone = len(forms.fullest[pair[at]]) == 1
         found |= _of_shortened(scope, pair[at], pair[1 - at], how, alone=alone)
@@ -174,7 +177,8 @@ def _of_shortened(scope: Scope, short: int, full: int, how: str, *, alone: bool)
         found["only" if how in PARTS else "only_person" if few.kind == "person" else "only_letters"] = float(
             alone
         )
-        found["after"] = float(min(scope.sentences[full]) <= min(scope.sentences[short]))
+        if how != "without_title":
+            found["after"] = float(min(scope.sentences[full]) <= min(scope.sentences[short]))
     if how in PARTS:
         found["kept"] = sum(map(len, few.meaningful)) / sum(map(len, many.meaningful))
         found["part_of_place"] = float(many.kind == "place")
@@ -186,8 +190,9 @@ def _of_names(one: ParsedName, other: ParsedName) -> dict[str, float]:
     from rapidfuzz.fuzz import ratio
 
     if one.words == other.words:
-        same = (one.generation, one.address, one.kind) == (other.generation, other.address, other.kind)
-        return {"same_key" if same else "same_words": 1.0}
+        if _told_apart(one) == _told_apart(other):
+            return {"same_key": 1.0} if one.address == other.address or one.given else {}
+        return {"same_words": 1.0}
     found: dict[str, float] = {}
     if "".join(one.words) == "".join(other.words):
         found["same_letters"] = 1.0
@@ -205,6 +210,11 @@ def _of_names(one: ParsedName, other: ParsedName) -> dict[str, float]:
     if one.given and other.given and one.family and one.family == other.family:
         found["given"] = float(given_names_agree(one.given[0], other.given[0]))
     return found
+
+
+def _told_apart(name: ParsedName) -> tuple[object, ...]:
+    """Return what tells names with the same words apart, titles aside."""
+    return name.kind, name.generation, name.nicknames
 
 
 def _given_shortened(short: ParsedName, full: ParsedName) -> bool:

@@ -16,7 +16,8 @@ Band = Literal["merge", "ask", "apart"]
 REASONS: Final = MappingProxyType(
     {
         "same_key": "the same name, written otherwise",
-        "same_words": "the same words, with another title, addition or type",
+        "same_words": "the same words, with another addition or type",
+        "without_title": "the other without a title",
         "same_letters": "the same letters, parted otherwise",
         "other_order": "the same words in another order",
         "spelling": "spelled alike",

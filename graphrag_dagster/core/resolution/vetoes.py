@@ -1,6 +1,11 @@
 """What two names cannot be one with, whatever else speaks for it."""
 
-from graphrag_dagster.core.language.extractive.names.wordlists import FEMALE_TITLES, MALE_TITLES
+from graphrag_dagster.core.language.extractive.names.wordlists import (
+    FEMALE_NAMES,
+    FEMALE_TITLES,
+    MALE_NAMES,
+    MALE_TITLES,
+)
 from graphrag_dagster.core.resolution.features import PARTS, given_names_agree
 from graphrag_dagster.core.resolution.parsing import ParsedName
 from graphrag_dagster.core.resolution.wordlists import OPPOSITES
@@ -71,6 +76,12 @@ def _of_persons(one: ParsedName, other: ParsedName) -> str:
     for first, second in ((one.address, other.address), (other.address, one.address)):
         if first & MALE_TITLES and second & FEMALE_TITLES:
             return "forms of address are of a man and of a woman"
+    for titled, named in ((one, other), (other, one)):
+        man, woman = (named.given[:1] and named.given[0] in names for names in (MALE_NAMES, FEMALE_NAMES))
+        if (titled.address & FEMALE_TITLES and man and not woman) or (
+            titled.address & MALE_TITLES and woman and not man
+        ):
+            return f"form of address and given name are of a man and of a woman: {named.given[0]}"
     if one.given and other.given and one.meaningful[-1] == other.meaningful[-1]:
         agree = any(
             given_names_agree(first, second)
