@@ -1,0 +1,134 @@
+"""The names of a document and of a corpus, as scopes in which they are compared."""
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from graphrag_dagster.core.resolution.definitions import Definition, by_pair, definitions
+from graphrag_dagster.core.resolution.features import Pair, Scope
+from graphrag_dagster.core.resolution.parsing import kind_of, parsed
+from graphrag_dagster.core.resolution.people import Links
+
+#: A name and its type.
+Name = tuple[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Mention:
+    """A name as it stands in a sentence of a document; sentences are numbered within the document."""
+
+    document: str
+    sentence: int
+    name: str
+    type: str
+
+
+@dataclass(frozen=True, slots=True)
+class Names:
+    """The names of a scope, in order.
+
+    Attributes:
+        names: each with its type.
+        counts: how many mentions each has.
+        known: for each the names that it stands for, itself among them.
+        scope: the same names, taken apart.
+        defined: pairs of names that the text defines as one.
+    """
+
+    names: list[Name]
+    counts: list[int]
+    known: list[set[str]]
+    scope: Scope
+    defined: dict[tuple[str, str], Definition]
+
+
+def of_document(
+    document: str, mentions: Sequence[Mention], sentences: Mapping[tuple[str, int], str]
+) -> Names:
+    """Return the names of a document.
+
+    Args:
+        document: its name.
+        mentions: of this document.
+        sentences: text by document and number.
+    """
+    places: dict[Name, list[int]] = defaultdict(list)
+    in_sentence: dict[int, set[str]] = defaultdict(set)
+    for one in mentions:
+        places[one.name, one.type].append(one.sentence)
+        in_sentence[one.sentence].add(one.name)
+    names = sorted(places)
+    defined = definitions(
+        (sentences.get((document, number), ""), found) for number, found in sorted(in_sentence.items())
+    )
+    scope = _scope(names, [frozenset(places[name]) for name in names], defined, document)
+    return Names(names, [len(places[name]) for name in names], [{name} for name, _ in names], scope, defined)
+
+
+class Corpus:
+    """The full names of all documents, as they are found; :meth:`names` returns them together."""
+
+    def __init__(self, links: Links) -> None:
+        self._links = links
+        self._counts: dict[Name, int] = defaultdict(int)
+        self._places: dict[Name, set[tuple[str, int]]] = defaultdict(set)
+        self._known: dict[Name, set[str]] = defaultdict(set)
+        self._defined: list[dict[tuple[str, str], Definition]] = []
+
+    def add(self, document: str, local: Names, heads: Sequence[Name]) -> list[Name]:
+        """Add a document; ``heads`` says for each of its names the one that stands for it.
+
+        Returns the same, but for names that a person says are different from one that the head stands for in
+        another document: they stand for themselves.
+        """
+        added = list(map(self._allowed, local.names, heads))
+        for name, head, count, places in zip(
+            local.names, added, local.counts, local.scope.sentences, strict=True
+        ):
+            self._counts[head] += count
+            self._known[head].add(name[0])
+            self._places[head].update((document, number) for number in places)
+        self._defined.append(local.defined)
+        return added
+
+    def _allowed(self, name: Name, head: Name) -> Name:
+        forbidden = any(self._links.apart(name[0], other) for other in (*self._known.get(head, ()), head[0]))
+        return name if forbidden else head
+
+    def names(self) -> Names:
+        """Return what was added."""
+        names = sorted(self._places)
+        numbers = {place: at for at, place in enumerate(sorted(set().union(*self._places.values())))}
+        defined = by_pair(self._defined)
+        places = [frozenset(numbers[place] for place in self._places[name]) for name in names]
+        return Names(
+            names,
+            [self._counts[name] for name in names],
+            [self._known[name] for name in names],
+            _scope(names, places, defined, None),
+            defined,
+        )
+
+
+def _scope(
+    names: Sequence[Name],
+    places: Sequence[frozenset[int]],
+    defined: Mapping[tuple[str, str], Definition],
+    document: str | None,
+) -> Scope:
+    taken_apart = [parsed(name, kind_of(type_name)) for name, type_name in names]
+    return Scope(taken_apart, places, _positions(names, defined), document)
+
+
+def _positions(
+    names: Sequence[Name], defined: Mapping[tuple[str, str], Definition]
+) -> dict[Pair, Definition]:
+    by_name: dict[str, list[int]] = defaultdict(list)
+    for place, (name, _) in enumerate(names):
+        by_name[name].append(place)
+    return {
+        (min(first, second), max(first, second)): how
+        for (one, other), how in sorted(defined.items())
+        for first in by_name.get(one, ())
+        for second in by_name.get(other, ())
+    }

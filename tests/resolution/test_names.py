@@ -1,0 +1,90 @@
+import pytest
+
+from graphrag_dagster.core.resolution.definitions import definitions
+from graphrag_dagster.core.resolution.parsing import kind_of, parsed
+
+
+@pytest.mark.parametrize(
+    ("name", "kind", "words"),
+    [
+        ("Dr. Bethia Mouat", "person", ("bethia", "mouat")),
+        ("Mouat, Bethia", "person", ("bethia", "mouat")),
+        ('Wilfried " Willi " Schneider', "person", ("wilfried", "schneider")),
+        ("J. H. Dearle", "person", ("j", "h", "dearle")),
+        ("Paul Desmarais, Jr.", "person", ("paul", "desmarais")),
+        ("The Dunmarrow Shipping Company Ltd.", "organisation", ("dunmarrow", "shipping")),
+        ("U. S. Navy", "organisation", ("us", "navy")),
+        ("U.S", "place", ("us",)),
+        ("Zürich", "place", ("zurich",)),
+        ("Степенная книга", "other", ("stepennaya", "kniga")),
+        ("BBC One", "organisation", ("bbc", "1")),
+        ("the company", "organisation", ("company",)),
+        ("?!", "other", ("?!",)),
+        ("St John's", "place", ("st", "johns")),
+        ("Duke of Wellington", "person", ("duke", "of", "wellington")),
+    ],
+)
+def test_a_name_is_taken_apart(name: str, kind: str, words: tuple[str, ...]) -> None:
+    assert parsed(name, kind).words == words
+
+
+def test_what_is_left_out_is_kept_beside() -> None:
+    person = parsed("Mr Paul Desmarais Sr.", "person")
+    assert (person.address, person.generation, person.family, person.given) == (
+        {"mr"},
+        "senior",
+        ("desmarais",),
+        ("paul",),
+    )
+    assert parsed("Morvane Holdings plc", "organisation").form == "plc"
+    assert parsed('Wilfried "Willi" Schneider', "person").nicknames == {"willi"}
+    assert parsed("Boeing 747-8", "other").numbers == ("747", "8")
+    assert [parsed(name, "organisation").acronym for name in ("W.H.O.", "the WHO", "Who", "Mouat")] == [
+        "who",
+        "who",
+        "",
+        "",
+    ]
+
+
+def test_a_type_is_of_a_kind_or_of_none() -> None:
+    assert [kind_of(one) for one in ("ORG", "Person", "GEO", "DATE", "VESSEL", "")] == [
+        "organisation",
+        "person",
+        "place",
+        "time",
+        "other",
+        "other",
+    ]
+
+
+def test_a_kind_of_thing_is_generic_and_a_surname_is_not() -> None:
+    assert parsed("the Board", "organisation").generic
+    assert parsed("the captain", "person").generic
+    assert not parsed("Ford", "person").generic
+    assert not parsed("Dunmarrow Board", "organisation").generic
+
+
+@pytest.mark.parametrize(
+    ("text", "names", "found"),
+    [
+        ("The World Health Organization ( WHO ) met.", ("World Health Organization", "WHO"), "bracketed"),
+        ("WHO (World Health Organization) met.", ("WHO", "World Health Organization"), "bracketed"),
+        (
+            "The Dunmarrow Harbour Board, hereafter the Board, met.",
+            ("Dunmarrow Harbour Board", "Board"),
+            "called",
+        ),
+        ("Peter Panter, also known as Kurt Tucholsky, wrote.", ("Peter Panter", "Kurt Tucholsky"), "called"),
+        ("Linkville, later renamed Klamath Falls.", ("Linkville", "Klamath Falls"), "called"),
+        ("Bethia Mouat and Agnes Mouat met.", ("Bethia Mouat", "Agnes Mouat"), None),
+        ("Bethia Mouat (who was known for Dunmarrow)", ("Bethia Mouat", "Dunmarrow"), None),
+        ("", ("Bethia Mouat", "Mouat"), None),
+    ],
+)
+def test_a_sentence_defines_names(text: str, names: tuple[str, str], found: str | None) -> None:
+    assert definitions([(text, names)]) == ({tuple(sorted(names)): found} if found else {})
+
+
+def test_a_name_inside_a_longer_one_is_not_beside_it() -> None:
+    assert not definitions([("Harbour Board (Board)", ("Harbour Board (Board)", "Board", "Harbour Board"))])
