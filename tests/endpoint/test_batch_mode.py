@@ -75,7 +75,7 @@ class Place:
         sender: Sender = (
             OpenAIChatModel(self.settings)
             if direct
-            else BatchSender(self.settings, user, database, quiet=0.05, first_wait=0.01)
+            else BatchSender(self.settings, user, database, quiet=0.15, first_wait=0.01)
         )
         till = Till(account, self.settings, self.settings.name, self.endpoint.url, 1.0 if direct else 0.5)
 
