@@ -46,7 +46,7 @@ class CrossEncoderReranker:
         called = place.name if place.is_dir() else self.model.removeprefix("cross-encoder/")
         return f"cross-encoder/{called}@{self._local.version}"
 
-    def counts(self, _sought: Sought) -> float:
+    def counts(self, sought: Sought) -> float:  # noqa: ARG002 - a model counts everywhere alike.
         """The order by the scores counts as much as that in which the texts were found."""
         return 1.0
 

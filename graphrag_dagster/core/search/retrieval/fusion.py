@@ -8,7 +8,7 @@ from graphrag_dagster.core.search.retrieval.lists import Places
 from graphrag_dagster.core.search.retrieval.ranking import first_places
 
 #: Of reciprocal rank fusion (Cormack et al. 2009, who take 60): the smaller, the more the first ones count.
-#: This and what follows was chosen on the halves for tuning of meetings and articles (``benchmarks``).
+#: This and what follows was chosen on meetings and articles (``benchmarks/README.md``, rerankers).
 _SMOOTHING = 5
 #: How much the order by likeness counts where units are small parts of their documents.
 _LIKENESS = 2.0
