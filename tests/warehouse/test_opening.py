@@ -1,6 +1,7 @@
-import multiprocessing
+import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from subprocess import run
 
 import duckdb
 import pytest
@@ -115,17 +116,31 @@ def test_many_threads_open_and_close_at_once(file: Path) -> None:
     add(file, 2)
 
 
+FORKS = """
+import multiprocessing, sys
+from pathlib import Path
+from graphrag_dagster.resources.duckdb_files.opening import open_often
+
+def numbers():
+    opened = open_often(Path(sys.argv[1]), read_only=True)
+    return opened, opened.connection.execute("from numbers").fetchall()
+
+def read_or_fail():
+    opened, found = numbers()
+    assert found == [(1,)]
+    opened.close()
+
+opened, found = numbers()
+child = multiprocessing.get_context("fork").Process(target=read_or_fail)
+child.start()
+child.join(60)
+assert child.exitcode == 0
+assert opened.connection.execute("from numbers").fetchall() == [(1,)]
+opened.close()
+"""
+
+
 def test_a_forked_process_opens_for_itself(file: Path) -> None:
-    opened = open_often(file, read_only=True)
-    child = multiprocessing.get_context("fork").Process(target=_read_or_fail, args=(file,))
-    child.start()
-    child.join(60)
-    assert child.exitcode == 0
-    assert numbers(opened) == [1]
-    opened.close()
-
-
-def _read_or_fail(path: Path) -> None:
-    opened = open_often(path, read_only=True)
-    assert numbers(opened) == [1]
-    opened.close()
+    """A fresh interpreter forks: one that has run thousands of tests may be too large to be doubled."""
+    run([sys.executable, "-c", FORKS, str(file)], check=True, timeout=120)
+    add(file, 2)
