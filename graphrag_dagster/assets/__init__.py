@@ -27,6 +27,7 @@ from graphrag_dagster.assets.indexing.extraction import extraction
 from graphrag_dagster.assets.indexing.graph import claims, entities, relationships
 from graphrag_dagster.assets.indexing.publishing import published_results, published_snapshot
 from graphrag_dagster.assets.indexing.reports import reports
+from graphrag_dagster.assets.indexing.resolution import resolution
 from graphrag_dagster.assets.sql_models import SQL_ASSETS
 from graphrag_dagster.assets.usage import usage_of
 
@@ -35,6 +36,7 @@ _MADE = (
     said_of_documents,
     text_chunks,
     extraction,
+    resolution,
     entities,
     relationships,
     claims,

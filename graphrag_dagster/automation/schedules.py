@@ -25,7 +25,7 @@ from graphrag_dagster.orchestration.partitions import CORPUS
 from graphrag_dagster.resources.corpora import CorpusStore
 from graphrag_dagster.resources.keys import takes_resources
 from graphrag_dagster.resources.warehouse import Warehouse
-from graphrag_dagster.settings import FILE_NAME
+from graphrag_dagster.core.files.discovery import SETTINGS_FILE
 from graphrag_dagster.settings.schedule import ScheduleSettings
 
 #: A corpus without a schedule.
@@ -46,7 +46,7 @@ class _Timetable:
         before: dict[str, list[float]] = _loaded(cursor)
         for name in sorted(known & set(self.store.names())):
             try:
-                place = self.store.folder(name) / FILE_NAME
+                place = self.store.folder(name) / SETTINGS_FILE
                 found = place.stat() if place.is_file() else None
                 state = [float(found.st_size), float(found.st_mtime_ns)] if found else [0.0, 0.0]
                 kept = before.get(name)

@@ -54,8 +54,14 @@ STAGES = (
         users=("extraction",),
     ),
     Stage(
-        "graph",
+        "resolution",
         reads=("corpus", "extraction"),
+        sections=("resolution",),
+        libraries=("anyascii", "jellyfish", "rapidfuzz"),
+    ),
+    Stage(
+        "graph",
+        reads=("corpus", "extraction", "resolution"),
         sections=("graph",),
         without_effect=("graph.shrink_guard",),
         users=("entities", "relationships", "claims"),
@@ -63,7 +69,7 @@ STAGES = (
     Stage("communities", reads=("graph",), sections=("communities",), libraries=("graspologic-native",)),
     Stage(
         "reports",
-        reads=("corpus", "extraction", "graph", "communities"),
+        reads=("corpus", "extraction", "resolution", "graph", "communities"),
         sections=("reports",),
         users=("reports",),
     ),
@@ -73,7 +79,7 @@ STAGES = (
         sections=("embeddings",),
         users=("text_units_embeddings", "entities_embeddings", "community_reports_embeddings"),
     ),
-    Stage("marts", reads=("corpus", "extraction", "graph", "communities", "reports", "embeddings")),
+    Stage("marts", reads=("corpus", "extraction", "resolution", "graph", "communities", "reports", "embeddings")),
     Stage(
         "questions",
         reads=("corpus", "graph"),

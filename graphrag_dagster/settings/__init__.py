@@ -24,21 +24,23 @@ from graphrag_dagster.catalogue.registry import (
 from graphrag_dagster.catalogue.stages import KINDS
 from graphrag_dagster.catalogue.support import JudgeName
 from graphrag_dagster.catalogue.ways import AUTO, BASELINE, WAYS, deciding, listed
+from graphrag_dagster.core.files.discovery import DECISIONS_FILE, SETTINGS_FILE
 from graphrag_dagster.core.files.limits import DEFAULT_LIMITS
 from graphrag_dagster.core.language.answer_form import KNOWLEDGE_MARK, LONGEST_RESPONSE_TYPE
 from graphrag_dagster.core.language.exemplars import MOST_EXAMPLES, ClaimExample, GraphExample, foreign_type
 from graphrag_dagster.errors import SettingsError
 from graphrag_dagster.settings.choices import Choice
+from graphrag_dagster.settings.decisions_file import read_decisions
 from graphrag_dagster.settings.evaluation import EvaluationSettings, QuestionSettings, StudySettings
 from graphrag_dagster.settings.model import ModelSettings
 from graphrag_dagster.settings.problems import told_of
 from graphrag_dagster.settings.profiles import ProfileName, with_profile
 from graphrag_dagster.settings.publishing import PublishingSettings
+from graphrag_dagster.settings.resolution import ResolutionSettings
 from graphrag_dagster.settings.schedule import ScheduleSettings
 from graphrag_dagster.settings.section import EngineName, Method, PositiveInt, Section, Seed
 from graphrag_dagster.settings.yaml_file import Location, read_yaml
 
-FILE_NAME = "corpus.yaml"
 
 Share = Annotated[float, Field(ge=0, lt=1)]
 _EXAMPLES = (
@@ -375,6 +377,7 @@ class CorpusSettings(Section):
     text_units: TextUnitSettings = Field(default_factory=TextUnitSettings)
     extraction: ExtractionSettings = Field(default_factory=ExtractionSettings)
     claims: ClaimSettings = Field(default_factory=ClaimSettings)
+    resolution: ResolutionSettings = Field(default_factory=ResolutionSettings)
     graph: GraphSettings = Field(default_factory=GraphSettings)
     communities: CommunitySettings = Field(default_factory=CommunitySettings)
     reports: ReportSettings = Field(default_factory=ReportSettings)
@@ -418,8 +421,8 @@ class CorpusSettings(Section):
 
     def does(self, section: str) -> bool:
         """Whether the work of a section is done: it is for corpora of this kind, and not switched off."""
-        switched_off = section == "claims" and not self.claims.enabled
-        return self.kind in stages()[stage_of(section)].kinds and not switched_off
+        enabled: bool = getattr(getattr(self, section), "enabled", True)
+        return enabled and self.kind in stages()[stage_of(section)].kinds
 
     def asks_model(self, section: str) -> bool:
         """Whether the engine of a section asks a chat model; never where its work is not done."""
@@ -427,17 +430,25 @@ class CorpusSettings(Section):
 
 
 def load_settings(folder: Path) -> CorpusSettings:
-    """Read ``corpus.yaml`` of a corpus folder; a missing file means all defaults.
+    """Read ``corpus.yaml`` of a corpus folder, and what people decided; a missing file means all defaults.
 
     Raises:
         SettingsError: not YAML, an unknown key, or a value that is not allowed; names file, line, key
-            and mend.
+            and mend. Or a decision is none, or contradicts another.
     """
-    path = folder / FILE_NAME
+    path = folder / SETTINGS_FILE
     given = read_yaml(path)
     if given is None or given.content is None:
-        return CorpusSettings()
-    return parse_settings(given.content, str(path), given.lines)
+        settings = CorpusSettings()
+    else:
+        settings = parse_settings(given.content, str(path), given.lines)
+    if not (said := read_decisions(folder)):
+        return settings
+    try:
+        resolution = settings.resolution.saying(said)
+    except SettingsError as error:
+        raise SettingsError(f"{folder / DECISIONS_FILE}: {error}") from None
+    return settings.model_copy(update={"resolution": resolution})
 
 
 def parse_settings(

@@ -79,6 +79,11 @@ from graphrag_dagster.tables.questions import (
     PERSONAS as PERSONAS,
     QUESTIONS as QUESTIONS,
 )
+from graphrag_dagster.tables.resolution import (
+    ALIASES as ALIASES,
+    CANDIDATES as CANDIDATES,
+    DECISIONS as DECISIONS,
+)
 from graphrag_dagster.tables.studies import (
     EXTRACTION_COUNTS as EXTRACTION_COUNTS,
     WINDOW_ANSWERS as WINDOW_ANSWERS,
@@ -105,6 +110,9 @@ ALL_TABLES: tuple[Table, ...] = (
     UNIT_LEDGER,
     QUARANTINE,
     EXTRACTION_STATE,
+    CANDIDATES,
+    DECISIONS,
+    ALIASES,
     ENTITY_GROUPS,
     RELATIONSHIP_GROUPS,
     CLAIM_GROUPS,

@@ -11,6 +11,7 @@ from graphrag_dagster.orchestration.declare import counts, ins_of, output, table
 from graphrag_dagster.orchestration.plots import histogram
 from graphrag_dagster.resources.language import Language
 from graphrag_dagster.tables import (
+    ALIASES,
     COMMUNITIES,
     COMMUNITY_MEMBERS,
     COMMUNITY_REPORTS,
@@ -40,6 +41,7 @@ _TABLES = (COMMUNITY_REPORTS, REPORT_FINDINGS, REPORT_REFERENCES, REPORT_CONTEXT
         TEXT_CHUNKS,
         GLEANED_ENTITIES,
         GLEANED_RELATIONSHIPS,
+        ALIASES,
     ),
     pool="llm",
 )
@@ -58,6 +60,7 @@ def reports(
         text_chunks=frames["text_chunks"],
         gleaned_entities=frames["gleaned_entities"],
         gleaned_relationships=frames["gleaned_relationships"],
+        aliases=frames["aliases"],
         writer=session.report_writer(),
         count=get_tokenizer(settings.text_units.encoding).count,
         context_tokens=settings.reports.context_tokens,

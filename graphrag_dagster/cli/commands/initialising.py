@@ -3,7 +3,7 @@
 from graphrag_dagster.cli.output.console import OUT
 from graphrag_dagster.errors import CorpusError
 from graphrag_dagster.resources.corpora import CorpusStore, check_name
-from graphrag_dagster.settings import FILE_NAME
+from graphrag_dagster.core.files.discovery import SETTINGS_FILE
 
 _TEMPLATE = """\
 # Settings of this corpus. Every key has a default; docs/settings.md lists them all.
@@ -30,7 +30,7 @@ def init_corpus(name: str) -> None:
         CorpusError: the name is not allowed, or the folder has a settings file already.
     """
     folder = CorpusStore().path / check_name(name)
-    path = folder / FILE_NAME
+    path = folder / SETTINGS_FILE
     if path.exists():
         raise CorpusError(f"{path} exists already; it is left as it is")
     folder.mkdir(parents=True, exist_ok=True)

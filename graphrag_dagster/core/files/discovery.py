@@ -13,6 +13,8 @@ from graphrag_dagster.core.files.globs import first_match
 from graphrag_dagster.errors import CorpusError
 
 SETTINGS_FILE = "corpus.yaml"
+#: What people decided of names.
+DECISIONS_FILE = "decisions.jsonl"
 
 _EDITOR_LEFTOVERS = ("~$*", "*~", "#*#", "*.swp", "*.swo", "Thumbs.db", "desktop.ini", "__MACOSX")
 
@@ -39,7 +41,7 @@ def discover(folder: Path, *, max_bytes: int, ignore: Sequence[str] = ()) -> lis
 
     Not part of a corpus are hidden files, leftovers of editors, and what an ``ignore`` pattern matches
     (:func:`.globs.matches`): they are listed as ignored, a folder of that kind as one whatever it holds.
-    ``corpus.yaml`` at the top is not listed. Links are followed only inside the folder; a folder is read
+    ``corpus.yaml`` and ``decisions.jsonl`` at the top are not listed. Links are followed only inside the folder; a folder is read
     once, however many links lead to it.
 
     Raises:
@@ -131,7 +133,7 @@ class _Walk:
             self._visited[identity] = prefix
             for entry in entries:
                 path = f"{prefix}{os.sep}{entry.name}" if prefix else entry.name
-                if path == SETTINGS_FILE:
+                if path in {SETTINGS_FILE, DECISIONS_FILE}:
                     continue
                 if ignored := self._ignored_for(entry.name, path):
                     yield FoundFile(shown(path), current / entry.name, _size(entry), "ignored", ignored)

@@ -53,7 +53,7 @@ def merge_entities(
         .select(
             _ids(groups["name"].sort().to_list(), "entity").alias("entity_id"),
             pl.col("human_readable_id").cast(pl.Int32),
-            *("name", "title", "type", *_DESCRIPTION),
+            *("name", "title", "names", "type", *_DESCRIPTION),
             *("text_unit_ids", "frequency", "instances"),
             pl.col("degree").fill_null(0).cast(pl.Int32),
         )

@@ -8,6 +8,7 @@ import polars as pl
 
 from graphrag_dagster.core.lineage.affected import Touched, affected_answers, affected_reports
 from graphrag_dagster.core.lineage.finding import find
+from graphrag_dagster.core.lineage.resolved import ResolvedRows
 from graphrag_dagster.core.lineage.rows import Rows
 
 _UNIT_COLUMNS = ("text_unit_id", "human_readable_id", "document_id", "start_char", "end_char", "tokens")
@@ -138,13 +139,10 @@ def _documents(rows: Rows, asked: str) -> pl.DataFrame:
 
 def _entities(rows: Rows, units: pl.Series) -> pl.DataFrame:
     """Entities with an instance in the units, before and after."""
-    names = rows.of("extraction.gleaned_entities", "text_unit_id", units, ("name",))["name"].unique()
-    records = rows.of(
-        "extraction.gleaned_entities",
-        "name",
-        names,
-        ("name", "text_unit_id", "round", "position", "description"),
-    )
+    table, columns = "extraction.gleaned_entities", ("name", "text_unit_id", "round", "position", "description")
+    resolved = ResolvedRows(rows)
+    names = resolved.in_units(table, ["name"], units, columns)["name"].unique()
+    records = resolved.of_entities(table, ["name"], names, columns)
     found = rows.of(
         "graph.entities",
         "name",
@@ -170,10 +168,11 @@ def _relationships(rows: Rows, units: pl.Series) -> pl.DataFrame:
     }
     ends = ["source", "target"]
     table = "extraction.gleaned_relationships"
-    stated = rows.of(table, "text_unit_id", units, ends).filter(pl.col("source") != pl.col("target"))
-    pairs = stated.select(**pair).unique()
     columns = (*ends, "text_unit_id", "round", "position", "description", "strength")
-    both = rows.of(table, "source", pl.concat([pairs["source"], pairs["target"]]).unique(), columns)
+    resolved = ResolvedRows(rows)
+    stated = resolved.in_units(table, ends, units, columns).filter(pl.col("source") != pl.col("target"))
+    pairs = stated.select(**pair).unique()
+    both = resolved.of_entities(table, ends, [*pairs["source"], *pairs["target"]], columns)
     records = both.with_columns(**pair).join(pairs, on=ends, how="semi")
     found = rows.of(
         "graph.relationships",
@@ -202,10 +201,11 @@ def _claims(rows: Rows, units: pl.Series) -> pl.DataFrame:
     about = ["subject", "object", "type"]
     # Claims without an object are alike as well.
     other = pl.col("object").fill_null("")
-    subjects = rows.of("extraction.claims", "text_unit_id", units, ("subject",))["subject"].unique()
-    records = rows.of(
-        "extraction.claims", "subject", subjects, (*about, "text_unit_id", "round", "position", "description")
-    ).with_columns(other)
+    table, names = "extraction.claims", ["subject", "object"]
+    columns = (*about, "text_unit_id", "round", "position", "description")
+    resolved = ResolvedRows(rows)
+    subjects = resolved.in_units(table, names, units, columns)["subject"].unique()
+    records = resolved.of_entities(table, names, subjects, columns).with_columns(other)
     made = records.filter(pl.col("text_unit_id").is_in(units.implode())).select(about).unique()
     found = rows.of(
         "graph.claims",

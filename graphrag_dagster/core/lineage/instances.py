@@ -5,6 +5,7 @@ from typing import Any
 
 import polars as pl
 
+from graphrag_dagster.core.lineage.resolved import ResolvedRows
 from graphrag_dagster.core.lineage.rows import Rows
 from graphrag_dagster.core.lineage.steps import Step
 from graphrag_dagster.core.lineage.units import in_corpus_order, units_of
@@ -28,12 +29,13 @@ class Instances:
 
     def __init__(self, rows: Rows, most: int | None) -> None:
         self._rows = rows
+        self._resolved = ResolvedRows(rows)
         self._most = most
 
     def entities(self, ids: Iterable[str]) -> dict[str, Step]:
         """Return entities by id, each with its instances in the order of the corpus."""
         found = self._rows.of("graph.entities", "entity_id", ids)
-        records = self._rows.of(_MENTIONS, "name", found["name"]).select(
+        records = self._resolved.of_entities(_MENTIONS, ["name"], found["name"]).select(
             "instance_id",
             "text_unit_id",
             "round",
@@ -71,7 +73,7 @@ class Instances:
         found = self._rows.of("graph.relationships", "relationship_id", ids)
         ends = pl.concat([found["source"], found["target"]]).unique()
         records = (
-            self._rows.of(_STATEMENTS, "source", ends)
+            self._resolved.of_entities(_STATEMENTS, ["source", "target"], ends)
             .select(
                 "instance_id",
                 "text_unit_id",
@@ -105,7 +107,7 @@ class Instances:
         """Return claims by id, each with its instances in the order of the corpus."""
         found = self._rows.of("graph.claims", "claim_id", ids)
         records = (
-            self._rows.of(_CLAIMS, "subject", found["subject"].unique())
+            self._resolved.of_entities(_CLAIMS, ["subject", "object"], found["subject"])
             .join(
                 found.select("subject", "object", "type", owner="claim_id"),
                 on=["subject", "object", "type"],
@@ -159,8 +161,8 @@ class Instances:
         """Where the ends of relation records that have no words of their own stand, by unit and name."""
         bare = records.filter(pl.col("spans").list.len() == 0)
         names = set(bare["source"]) | set(bare["target"])
-        mentions = self._rows.of(
-            _MENTIONS, "text_unit_id", bare["text_unit_id"].unique(), ("text_unit_id", "name", "spans")
+        mentions = self._resolved.in_units(
+            _MENTIONS, ["name"], bare["text_unit_id"].unique(), ("text_unit_id", "name", "spans")
         ).filter(pl.col("name").is_in(list(names)))
         found: dict[tuple[str, str], list[tuple[int, int]]] = {}
         for unit, name, spans in mentions.iter_rows():

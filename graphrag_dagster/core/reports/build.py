@@ -31,6 +31,7 @@ def build_reports(
     text_chunks: pl.DataFrame,
     gleaned_entities: pl.DataFrame,
     gleaned_relationships: pl.DataFrame,
+    aliases: pl.DataFrame,
     writer: ReportWriter,
     count: Callable[[str], int],
     context_tokens: int,
@@ -51,6 +52,7 @@ def build_reports(
         text_chunks: rows of ``corpus.text_chunks``.
         gleaned_entities: rows of ``extraction.gleaned_entities``.
         gleaned_relationships: rows of ``extraction.gleaned_relationships``.
+        aliases: rows of ``resolution.aliases``.
         writer: writes the reports.
         count: tokens of a text.
         context_tokens: most tokens of a packed context.
@@ -72,6 +74,7 @@ def build_reports(
         text_chunks=text_chunks,
         gleaned_entities=gleaned_entities,
         gleaned_relationships=gleaned_relationships,
+        aliases=aliases,
     )
     numbers: dict[RecordKind, Mapping[str, int]] = {
         "entity": _numbers(entities, "entity_id"),

@@ -32,6 +32,7 @@ class EvidenceIndex:
         text_chunks: rows of ``corpus.text_chunks``.
         gleaned_entities: rows of ``extraction.gleaned_entities``.
         gleaned_relationships: rows of ``extraction.gleaned_relationships``.
+        aliases: rows of ``resolution.aliases``.
         limit: most sentences for one context.
     """
 
@@ -43,6 +44,7 @@ class EvidenceIndex:
         text_chunks: pl.DataFrame,
         gleaned_entities: pl.DataFrame,
         gleaned_relationships: pl.DataFrame,
+        aliases: pl.DataFrame,
         limit: int = _LIMIT,
     ) -> None:
         sentences, named, stated = supporting_sentences(
@@ -51,6 +53,7 @@ class EvidenceIndex:
             text_chunks=text_chunks,
             gleaned_entities=gleaned_entities,
             gleaned_relationships=gleaned_relationships,
+            aliases=aliases,
         )
         self._sentences = sentences.select("text_unit_id", "start", "end", "text").rows()
         self._entities = _support(named.rename({"entity_id": "record"}))

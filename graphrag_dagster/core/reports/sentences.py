@@ -8,6 +8,7 @@ from collections.abc import Iterator
 
 import polars as pl
 
+from graphrag_dagster.core.resolution.applying import Resolved
 from graphrag_dagster.core.text.sentences import sentence_spans
 
 _UNITS_AT_ONCE = 2_000
@@ -20,6 +21,7 @@ def supporting_sentences(
     text_chunks: pl.DataFrame,
     gleaned_entities: pl.DataFrame,
     gleaned_relationships: pl.DataFrame,
+    aliases: pl.DataFrame,
 ) -> tuple[pl.DataFrame, pl.DataFrame, pl.DataFrame]:
     """Return the sentences, and which entities and relationships each supports.
 
@@ -34,14 +36,16 @@ def supporting_sentences(
         text_chunks: rows of ``corpus.text_chunks``.
         gleaned_entities: rows of ``extraction.gleaned_entities``.
         gleaned_relationships: rows of ``extraction.gleaned_relationships``.
+        aliases: rows of ``resolution.aliases``.
 
     Returns:
         ``sentence`` (0… in the order of the corpus), ``text_unit_id``, ``start``, ``end``, ``text``; then
         ``sentence``, ``entity_id``; then ``sentence``, ``relationship_id``.
     """
     units = _units(text_chunks)
-    mentions = _mentions(units, gleaned_entities, entities)
-    stated = _stated(units, gleaned_relationships, relationships)
+    resolved = Resolved(aliases, text_chunks)
+    mentions = _mentions(units, resolved.named(gleaned_entities, "name"), entities)
+    stated = _stated(units, resolved.named(gleaned_relationships, "source", "target"), relationships)
     spanned = _exploded(stated).select("unit", "relationship_id", "start", "end").unique()
     cut = spanned.select("unit", "start", "end").unique()
     outside = mentions.join(_inside(mentions, cut), on=["unit", "entity_id", "first", "last"], how="anti")

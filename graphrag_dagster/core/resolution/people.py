@@ -1,63 +1,97 @@
 """What people decided of names: which are the same, which are different."""
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import combinations
+from typing import Literal
 
 from graphrag_dagster.core.text.names import normalise
 from graphrag_dagster.errors import SettingsError
 
 
-@dataclass(frozen=True, slots=True)
-class Decisions:
-    """Names that a person says are one, and names of which no two are.
+@dataclass(frozen=True)
+class Word:
+    """What a person said of names: that all are the same, or that no two are.
 
-    ``same`` and ``different`` hold groups of names as they are written; upper and lower case are alike. A
-    group of ``same`` may be said in parts: if A is B and B is C, then A is C.
+    Attributes:
+        verdict: which of the two.
+        names: two at least, as they are written; upper and lower case are alike.
+        document: of which alone it is said; None for the corpus.
+        identity: by which it can be taken back; None for what the settings say.
+        who: said it.
+        when: it was said, ISO 8601.
     """
 
-    same: Sequence[Sequence[str]] = ()
-    different: Sequence[Sequence[str]] = ()
+    verdict: Literal["same", "different"]
+    names: tuple[str, ...]
+    document: str | None = None
+    identity: str | None = None
+    who: str | None = None
+    when: str | None = None
 
-    def links(self) -> "Links":
+    @cached_property
+    def keys(self) -> tuple[str, ...]:
+        """The names as they are compared.
+
+        Raises:
+            SettingsError: they are less than two, or one is empty.
+        """
+        names = tuple(dict.fromkeys(map(normalise, self.names)))
+        if len(names) < 2 or not all(names):
+            raise SettingsError(
+                f"{self.verdict}: {list(self.names)!r} must hold two different names at least, none of them empty"
+            )
+        return names
+
+
+@dataclass(frozen=True)
+class Decisions:
+    """All that people said. What is the same may be said in parts: if A is B and B is C, then A is C."""
+
+    words: Sequence[Word] = field(default=())
+
+    def links(self, document: str | None = None) -> "Links":
         """Return the decisions as they bind.
+
+        Args:
+            document: in which names are compared; None between documents, where what was said to be different
+                in any document is different.
 
         Raises:
             SettingsError: two names are said to be the same, perhaps by way of others, and different.
         """
         parents: dict[str, str] = {}
-        for group in self.same:
-            names = _names(group, "same")
-            for name in names[1:]:
-                _join(parents, names[0], name)
+        same = [one for one in self.words if one.verdict == "same" and one.document in {None, document}]
+        for one in same:
+            for name in one.keys[1:]:
+                _join(parents, one.keys[0], name)
         apart: set[tuple[str, str]] = set()
-        for group in self.different:
-            for one, other in combinations(_names(group, "different"), 2):
-                roots = _root(parents, one), _root(parents, other)
+        for one in self._different(document):
+            for first, second in combinations(one.keys, 2):
+                roots = _root(parents, first), _root(parents, second)
                 if roots[0] == roots[1]:
                     raise SettingsError(
-                        f"{one!r} and {other!r} are said to be different, and to be the same"
-                        f"{self._way(one, other)}: take one of the two decisions back"
+                        f"{first!r} and {second!r} are said to be different, and to be the same"
+                        f"{_way(same, first, second)}: take one of the two decisions back"
                     )
                 apart.add((min(roots), max(roots)))
         return Links({name: _root(parents, name) for name in parents}, frozenset(apart))
 
-    def _way(self, one: str, other: str) -> str:
-        """Return by way of which names two are the same, as a part of a message."""
-        reached = {one: [one]}
-        open_names = [one]
-        while open_names:
-            name = open_names.pop(0)
-            for group in self.same:
-                names = _names(group, "same")
-                if name in names:
-                    for following in names:
-                        if following not in reached:
-                            reached[following] = [*reached[name], following]
-                            open_names.append(following)
-        between = reached[other][1:-1]
-        return f" by way of {', '.join(map(repr, between))}" if between else ""
+    def on(self, one: str, other: str, document: str | None) -> Word | None:
+        """Return what was said of two names, in so many words; None where it follows from several words."""
+        pair = {normalise(one), normalise(other)}
+        said = (word for word in self.words if pair <= set(word.keys) and word.document in {None, document})
+        return next(said, None)
+
+    def documents(self) -> frozenset[str]:
+        """Return the documents of which alone something is said."""
+        return frozenset(one.document for one in self.words if one.document is not None)
+
+    def _different(self, document: str | None) -> Iterator[Word]:
+        for one in self.words:
+            if one.verdict == "different" and (document is None or one.document in {None, document}):
+                yield one
 
 
 @dataclass(frozen=True)
@@ -85,6 +119,10 @@ class Links:
         """Whether a person says anything of a name."""
         return self.decided(name) or self.root(name) in self.named_apart
 
+    def says(self, one: str, other: str) -> bool:
+        """Whether a person says of two names what they are to each other."""
+        return self.together(one, other) or self.apart(one, other)
+
     def together(self, one: str, other: str) -> bool:
         """Whether a person says that two names are the same."""
         return self.decided(one) and self.root(one) == self.root(other)
@@ -95,13 +133,21 @@ class Links:
         return (min(roots), max(roots)) in self.different
 
 
-def _names(group: Iterable[str], key: str) -> list[str]:
-    names = list(dict.fromkeys(map(normalise, group)))
-    if len(names) < 2 or not all(names):
-        raise SettingsError(
-            f"{key}: {list(group)!r} must hold two different names at least, none of them empty"
-        )
-    return names
+def _way(same: Iterable[Word], one: str, other: str) -> str:
+    """Return by way of which names two are the same, as a part of a message."""
+    groups = [word.keys for word in same]
+    reached = {one: [one]}
+    open_names = [one]
+    while open_names:
+        name = open_names.pop(0)
+        for names in groups:
+            if name in names:
+                for following in names:
+                    if following not in reached:
+                        reached[following] = [*reached[name], following]
+                        open_names.append(following)
+    between = reached[other][1:-1]
+    return f" by way of {', '.join(map(repr, between))}" if between else ""
 
 
 def _root(parents: dict[str, str], name: str) -> str:

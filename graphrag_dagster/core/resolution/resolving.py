@@ -4,47 +4,74 @@ First the names of each document, where short forms find their full ones; then t
 documents. What was found can be read and undone: nothing that goes in is changed.
 """
 
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations, groupby
-from typing import Final, Literal
-
-import polars as pl
+from typing import Literal
 
 from graphrag_dagster.core.resolution.clusters import Clustering, clusters
-from graphrag_dagster.core.resolution.people import Decisions, Links
-from graphrag_dagster.core.resolution.scopes import Corpus, Mention, Name, Names, of_document
-from graphrag_dagster.core.resolution.scoring import ScoredPair, scored
+from graphrag_dagster.core.resolution.namesakes import Name
+from graphrag_dagster.core.resolution.people import Decisions, Links, Word
+from graphrag_dagster.core.resolution.scopes import Corpus, Mention, Names, of_document
+from graphrag_dagster.core.resolution.scoring import Ruling, ScoredPair, scored
 from graphrag_dagster.core.resolution.weights import ASK
 
 #: A document, a name as written there, and its type.
 Spelling = tuple[str, str, str]
 Verdict = Literal["merge", "ask", "apart"]
 
-_Row = tuple[object, ...]
-_CANDIDATES: Final[dict[str, pl.DataType | type[pl.DataType]]] = {
-    **dict.fromkeys(("document", "one", "one_type", "other", "other_type", "rule"), pl.String),
-    "score": pl.Float64,
-    "band": pl.String,
-    "veto": pl.String,
-    "features": pl.List(pl.Struct({"feature": pl.String, "value": pl.Float64})),
-}
-
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """What was decided of two spellings, and why; ``document`` is None between documents.
+    """What was decided of two names, and why; ``document`` is None between documents.
 
-    ``by`` is ``rule`` or ``person``; a person's word stands above every rule, and has no score.
+    ``by`` is ``rule``, ``model`` or ``person``; a person's word, ``word`` where it was said of just these two,
+    stands above every rule and model, and has no score.
     """
 
     document: str | None
     one: Name
     other: Name
     verdict: Verdict
-    by: Literal["rule", "person"]
+    by: Literal["rule", "model", "person"]
     reason: str
     score: float | None
+    word: Word | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """A pair that the rules leave open; ``document`` is None between documents."""
+
+    document: str | None
+    one: Name
+    other: Name
+
+
+#: Rules on pairs that are open, in their order.
+Judge = Callable[[Sequence[Question]], Sequence[Ruling]]
+
+
+@dataclass(frozen=True, slots=True)
+class Compared:
+    """The names of a scope, and what came of them.
+
+    Attributes:
+        names: of a document, or the full names of all.
+        pairs: that were compared.
+        left_out: pairs of large blocks that were not.
+        clustering: the clusters of the names.
+        titles: for each name the one that stands for its cluster.
+        links: what people said of the names.
+    """
+
+    names: Names
+    pairs: list[ScoredPair]
+    left_out: int
+    clustering: Clustering
+    titles: list[Name]
+    links: Links
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,80 +79,118 @@ class Resolution:
     """What came of resolution.
 
     Attributes:
-        candidates: every pair that was compared: ``document`` (null between documents), both names and types,
-            ``rule``, ``score``, ``band``, ``veto`` and ``features``, a list of names and values.
+        scopes: the documents in order, then the corpus.
         decisions: what was decided of pairs, but for those that nothing spoke for.
+        heads: for each spelling of a document the full name that it stands for there.
         entities: for each spelling of a document the title and type of its entity.
-        left_out: pairs of large blocks that were not compared.
+        namesakes: names that are spelled alike and are not one.
+        unused: words of people that concern no two names.
     """
 
-    candidates: pl.DataFrame
+    scopes: tuple[Compared, ...]
     decisions: tuple[Decision, ...]
+    heads: dict[Spelling, Name]
     entities: dict[Spelling, Name]
-    left_out: int
+    namesakes: list[set[Name]]
+    unused: tuple[Word, ...]
 
 
 def resolve(
-    mentions: Iterable[Mention], sentences: Mapping[tuple[str, int], str], people: Decisions | None = None
+    mentions: Iterable[Mention],
+    sentences: Mapping[tuple[str, int], str],
+    people: Decisions | None = None,
+    *,
+    titles: Mapping[str, str] | None = None,
+    judge: Judge | None = None,
 ) -> Resolution:
     """Return which names are one entity, the same for the same mentions in whatever order.
 
     In a document a short form, an acronym or a variant goes to the one full name that fits. Between documents
-    only full names are compared: equal names of compatible types are one, variants where more speaks for it.
+    only full names are compared: equal names are one but for namesakes, variants where more speaks for it.
 
     Args:
         mentions: of any number of documents.
         sentences: text by document and number; where one is missing, nothing in it defines a name.
         people: what people decided.
+        titles: of the documents; they tell namesakes apart.
+        judge: rules on what the rules leave open; None leaves it open.
 
     Raises:
         SettingsError: decisions of people contradict each other.
     """
-    links = (people or Decisions()).links()
-    corpus, heads = Corpus(links), dict[Spelling, Name]()
-    rows: list[_Row] = []
-    decisions: list[Decision] = []
-    left_out = 0
+    said = people or Decisions()
+    everywhere = said.links()
+    links = {document: said.links(document) for document in said.documents()}
     ordered = sorted(mentions, key=lambda one: (one.document, one.sentence, one.name, one.type))
-    for document, found in groupby(ordered, key=lambda one: one.document):
-        local = of_document(document, list(found), sentences)
-        done = _resolved(local, links)
-        added = corpus.add(document, local, done.titles)
-        heads |= {(document, *name): head for name, head in zip(local.names, added, strict=True)}
-        rows += _rows(local, done)
-        decisions += _decisions(local, done, links)
-        left_out += done.left_out
-    full = corpus.names()
-    done = _resolved(full, links)
-    entity = dict(zip(full.names, done.titles, strict=True))
+    found = {
+        document: of_document(document, list(of_it), sentences)
+        for document, of_it in groupby(ordered, key=lambda one: one.document)
+    }
+    local = _all_compared(list(found.values()), [links.get(one, everywhere) for one in found], judge)
+    corpus, heads = Corpus(everywhere, titles or {}), dict[Spelling, Name]()
+    for document, one in zip(found, local, strict=True):
+        added = corpus.add(document, one.names, one.titles)
+        heads |= {(document, *name): head for name, head in zip(one.names.names, added, strict=True)}
+    full, known_as, namesakes = corpus.names()
+    (whole,) = _all_compared([full], [everywhere], judge, namesakes)
+    entity = dict(zip(full.names, whole.titles, strict=True))
+    scopes = (*local, whole)
+    decisions = tuple(one for scope in scopes for one in _decisions(scope, said))
     return Resolution(
-        pl.DataFrame(rows + _rows(full, done), schema=_CANDIDATES, orient="row"),
-        (*decisions, *_decisions(full, done, links)),
-        {spelling: entity[head] for spelling, head in heads.items()},
-        left_out + done.left_out,
+        scopes,
+        decisions,
+        heads,
+        {spelling: entity[known_as[spelling[0], head]] for spelling, head in heads.items()},
+        namesakes,
+        tuple(word for word in said.words if not any(one.word is word for one in decisions)),
     )
 
 
-@dataclass(frozen=True, slots=True)
-class _Done:
-    """The clusters of a scope; ``titles`` says for each name the one that stands for its cluster."""
+def _all_compared(
+    scopes: Sequence[Names], links: Sequence[Links], judge: Judge | None, namesakes: Sequence[set[Name]] = ()
+) -> list[Compared]:
+    """Compare the names of scopes; what is open in any of them is put to the judge at once."""
+    bearing = {name: number for number, names in enumerate(namesakes) for name in names}
+    done = [
+        _clustered(found, *scored(found.scope), said, bearing)
+        for found, said in zip(scopes, links, strict=True)
+    ]
+    if judge is None:
+        return done
+    open_pairs = [
+        (at, pair)
+        for at, one in enumerate(done)
+        for pair in one.pairs
+        if _verdict(pair, one)[0] == "ask" and not one.links.says(*(one.names.names[place][0] for place in pair.pair))
+    ]
+    questions = [
+        Question(done[at].names.document, *(done[at].names.names[place] for place in pair.pair))
+        for at, pair in open_pairs
+    ]
+    rulings: dict[int, dict[tuple[int, int], Ruling]] = defaultdict(dict)
+    for (at, pair), ruling in zip(open_pairs, judge(questions), strict=True):
+        rulings[at][pair.pair] = ruling
+    for at, of_scope in rulings.items():
+        one = done[at]
+        pairs = [p.ruled(of_scope[p.pair]) if p.pair in of_scope else p for p in one.pairs]
+        done[at] = _clustered(one.names, pairs, one.left_out, one.links, bearing)
+    return done
 
-    pairs: list[ScoredPair]
-    left_out: int
-    clustering: Clustering
-    titles: list[Name]
 
-
-def _resolved(found: Names, links: Links) -> _Done:
+def _clustered(
+    found: Names, pairs: list[ScoredPair], left_out: int, links: Links, bearing: Mapping[Name, int]
+) -> Compared:
     def apart(one: int, other: int) -> bool:
+        numbers = bearing.get(found.names[one]), bearing.get(found.names[other])
+        if numbers[0] is not None and numbers[0] == numbers[1]:
+            return True
         return bool(links.different) and any(
             links.apart(a, b) for a in found.known[one] for b in found.known[other]
         )
 
-    pairs, left_out = scored(found.scope)
     clustering = clusters(pairs, _groups(found.known, links, apart), apart)
     titles = _titles(clustering.roots, found, pairs)
-    return _Done(pairs, left_out, clustering, [titles[root] for root in clustering.roots])
+    return Compared(found, pairs, left_out, clustering, [titles[root] for root in clustering.roots], links)
 
 
 def _groups(known: Sequence[set[str]], links: Links, apart: Callable[[int, int], bool]) -> list[int]:
@@ -159,51 +224,43 @@ def _titles(roots: Sequence[int], found: Names, pairs: Iterable[ScoredPair]) -> 
     return {root: found.names[place] for root, place in best.items()}
 
 
-def _rows(found: Names, done: _Done) -> list[_Row]:
-    names = found.names
-    return [
-        (
-            *(found.scope.document, *names[one.pair[0]], *names[one.pair[1]], one.rule, one.score, one.band),
-            *(one.veto, [{"feature": name, "value": value} for name, value in sorted(one.features.items())]),
-        )
-        for one in done.pairs
-    ]
-
-
-def _decisions(found: Names, done: _Done, links: Links) -> Iterator[Decision]:
+def _decisions(done: Compared, people: Decisions) -> Iterator[Decision]:
     """Yield what was decided: of names that a person spoke of, then of pairs that were compared."""
-    names, document = found.names, found.scope.document
+    names, document = done.names.names, done.names.document
+    links = done.links
     spoken = [place for place, (name, _) in enumerate(names) if links.spoken_of(name)]
     said: set[tuple[int, int]] = set()
     for first, second in combinations(spoken, 2):
         one, other = names[first], names[second]
-        if links.apart(one[0], other[0]) or links.together(one[0], other[0]):
+        if links.says(one[0], other[0]):
             said.add((first, second))
-            yield Decision(document, one, other, *_spoken(done, first, second, links.apart(one[0], other[0])))
+            verdict, reason = _spoken(done, first, second, apart=links.apart(one[0], other[0]))
+            word = people.on(one[0], other[0], document)
+            yield Decision(document, one, other, verdict, "person", reason, None, word)
     for pair in done.pairs:
         if pair.pair not in said:
             verdict, reason = _verdict(pair, done)
             if reason:
                 one, other = (names[place] for place in pair.pair)
-                yield Decision(document, one, other, verdict, "rule", reason, pair.score)
+                ruled = pair.ruling is not None and pair.ruling.verdict != "unsure"
+                yield Decision(
+                    document, one, other, verdict, "model" if ruled else "rule", reason, pair.score
+                )
 
 
-def _spoken(
-    done: _Done, first: int, second: int, apart: bool
-) -> tuple[Verdict, Literal["person"], str, None]:
+def _spoken(done: Compared, first: int, second: int, *, apart: bool) -> tuple[Verdict, str]:
     if apart or done.clustering.roots[first] == done.clustering.roots[second]:
-        return "apart" if apart else "merge", "person", "a person said so", None
-    reason = "a person said that they are one, and that names which they stand for in documents are not"
-    return "ask", "person", reason, None
+        return "apart" if apart else "merge", "a person said so"
+    return "ask", "a person said that they are one, and that names which they stand for in documents are not"
 
 
-def _verdict(pair: ScoredPair, done: _Done) -> tuple[Verdict, str]:
+def _verdict(pair: ScoredPair, done: Compared) -> tuple[Verdict, str]:
     """Return what came of a pair and why; no reason where nothing spoke for the pair, or others joined it."""
     first, second = (done.clustering.roots[place] for place in pair.pair)
     if first == second:
         return "merge", pair.reason if pair.band == "merge" else ""
     if pair.band == "apart":
-        return "apart", pair.reason if pair.veto and pair.score >= ASK else ""
+        return "apart", pair.reason if pair.ruling or (pair.veto and pair.score >= ASK) else ""
     if pair.band == "ask":
         return "ask", pair.reason
     several = any(place in done.clustering.ambiguous for place in pair.pair)

@@ -6,11 +6,9 @@ from dataclasses import dataclass
 
 from graphrag_dagster.core.resolution.definitions import Definition, by_pair, definitions
 from graphrag_dagster.core.resolution.features import Pair, Scope
+from graphrag_dagster.core.resolution.namesakes import Bearer, Name, told_apart
 from graphrag_dagster.core.resolution.parsing import kind_of, parsed
 from graphrag_dagster.core.resolution.people import Links
-
-#: A name and its type.
-Name = tuple[str, str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +39,11 @@ class Names:
     scope: Scope
     defined: dict[tuple[str, str], Definition]
 
+    @property
+    def document(self) -> str | None:
+        """The document; None for a corpus."""
+        return self.scope.document
+
 
 def of_document(
     document: str, mentions: Sequence[Mention], sentences: Mapping[tuple[str, int], str]
@@ -68,11 +71,13 @@ def of_document(
 class Corpus:
     """The full names of all documents, as they are found; :meth:`names` returns them together."""
 
-    def __init__(self, links: Links) -> None:
+    def __init__(self, links: Links, titles: Mapping[str, str]) -> None:
         self._links = links
-        self._counts: dict[Name, int] = defaultdict(int)
-        self._places: dict[Name, set[tuple[str, int]]] = defaultdict(set)
+        self._titles = titles
+        self._counts: dict[tuple[str, Name], int] = defaultdict(int)
+        self._places: dict[tuple[str, Name], set[int]] = defaultdict(set)
         self._known: dict[Name, set[str]] = defaultdict(set)
+        self._known_in: dict[tuple[str, Name], set[str]] = defaultdict(set)
         self._defined: list[dict[tuple[str, str], Definition]] = []
 
     def add(self, document: str, local: Names, heads: Sequence[Name]) -> list[Name]:
@@ -85,29 +90,42 @@ class Corpus:
         for name, head, count, places in zip(
             local.names, added, local.counts, local.scope.sentences, strict=True
         ):
-            self._counts[head] += count
+            self._counts[document, head] += count
             self._known[head].add(name[0])
-            self._places[head].update((document, number) for number in places)
+            self._known_in[document, head].add(name[0])
+            self._places[document, head] |= places
         self._defined.append(local.defined)
         return added
 
     def _allowed(self, name: Name, head: Name) -> Name:
-        forbidden = any(self._links.apart(name[0], other) for other in (*self._known.get(head, ()), head[0]))
+        forbidden = self._links.different and any(
+            self._links.apart(name[0], other) for other in (*self._known.get(head, ()), head[0])
+        )
         return name if forbidden else head
 
-    def names(self) -> Names:
-        """Return what was added."""
-        names = sorted(self._places)
-        numbers = {place: at for at, place in enumerate(sorted(set().union(*self._places.values())))}
+    def names(self) -> tuple[Names, dict[tuple[str, Name], Name], list[set[Name]]]:
+        """Return what was added, the name of each document's heads among them, and which are namesakes."""
+        bearers = (Bearer(document, head, count) for (document, head), count in self._counts.items())
+        known_as, namesakes = told_apart(bearers, self._titles)
+        counts: dict[Name, int] = defaultdict(int)
+        known: dict[Name, set[str]] = defaultdict(set)
+        places: dict[Name, list[tuple[str, int]]] = defaultdict(list)
+        for (document, head), name in known_as.items():
+            counts[name] += self._counts[document, head]
+            known[name] |= self._known_in[document, head] | {name[0]}
+            places[name] += [(document, number) for number in self._places[document, head]]
+        names = sorted(known)
+        numbers = {place: at for at, place in enumerate(sorted({p for found in places.values() for p in found}))}
         defined = by_pair(self._defined)
-        places = [frozenset(numbers[place] for place in self._places[name]) for name in names]
-        return Names(
+        where = [frozenset(numbers[place] for place in places[name]) for name in names]
+        found = Names(
             names,
-            [self._counts[name] for name in names],
-            [self._known[name] for name in names],
-            _scope(names, places, defined, None),
+            [counts[name] for name in names],
+            [known[name] for name in names],
+            _scope(names, where, defined, None),
             defined,
         )
+        return found, known_as, namesakes
 
 
 def _scope(

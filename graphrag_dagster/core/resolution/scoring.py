@@ -1,7 +1,7 @@
 """How likely two names are one, by frozen weights, with the reason in words."""
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Final, Literal
 
@@ -11,6 +11,19 @@ from graphrag_dagster.core.resolution.vetoes import veto
 from graphrag_dagster.core.resolution.weights import ASK, MERGE_ACROSS, MERGE_WITHIN, START, WEIGHTS
 
 Band = Literal["merge", "ask", "apart"]
+
+
+@dataclass(frozen=True, slots=True)
+class Ruling:
+    """What a model says of a pair that the rules leave open.
+
+    Attributes:
+        verdict: whether the two are one; ``unsure`` where it cannot tell, or its reply could not be used.
+        reason: in its words, or why the reply could not be used.
+    """
+
+    verdict: Literal["same", "different", "unsure"]
+    reason: str
 
 #: What each feature says of two names.
 REASONS: Final = MappingProxyType(
@@ -62,6 +75,7 @@ class ScoredPair:
         veto: why they cannot be one; empty where they can.
         band: what follows.
         short: whether one is short for the other, and which place of the pair has it: 0, 1; None where not.
+        ruling: what a model says of the pair, where it was asked.
     """
 
     pair: Pair
@@ -71,10 +85,21 @@ class ScoredPair:
     veto: str
     band: Band
     short: int | None
+    ruling: Ruling | None = None
+
+    def ruled(self, ruling: Ruling) -> "ScoredPair":
+        """Return the pair as a model rules."""
+        if ruling.verdict == "unsure":
+            return replace(self, ruling=ruling)
+        if ruling.verdict == "same":
+            return replace(self, band="merge", ruling=ruling)
+        return replace(self, band="apart", veto=ruling.reason or "a model says so", ruling=ruling)
 
     @property
     def reason(self) -> str:
-        """The veto, else the features in words, the weightiest first."""
+        """What a model says, else the veto, else the features in words, the weightiest first."""
+        if self.ruling and self.ruling.reason:
+            return self.ruling.reason
         if self.veto:
             return self.veto
         by_weight = sorted(self.features, key=lambda name: (-abs(WEIGHTS[name] * self.features[name]), name))

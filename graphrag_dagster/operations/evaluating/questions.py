@@ -8,7 +8,7 @@ from typing import Literal
 
 from graphrag_dagster.core.search.context.question import checked
 from graphrag_dagster.errors import QuestionError, SettingsError
-from graphrag_dagster.settings import FILE_NAME
+from graphrag_dagster.core.files.discovery import SETTINGS_FILE
 from graphrag_dagster.settings.evaluation import QuestionSettings
 
 _MOST_BYTES = 10_000_000
@@ -40,7 +40,7 @@ def questions_of(folder: Path, settings: QuestionSettings) -> list[OwnQuestion]:
     """
     listed = [OwnQuestion(text.strip(), "settings") for text in settings.ask]
     for number, one in enumerate(listed, start=1):
-        _check(one.text, f"{folder / FILE_NAME}: questions.ask, question {number:,}")
+        _check(one.text, f"{folder / SETTINGS_FILE}: questions.ask, question {number:,}")
     if settings.file:
         listed += _from_file(folder, settings.file)
     references = {one.text: one.reference for one in reversed(listed) if one.reference}
@@ -50,7 +50,7 @@ def questions_of(folder: Path, settings: QuestionSettings) -> list[OwnQuestion]:
 
 
 def _from_file(folder: Path, name: str) -> list[OwnQuestion]:
-    where = f"{folder / FILE_NAME}: questions.file {name!r}"
+    where = f"{folder / SETTINGS_FILE}: questions.file {name!r}"
     try:
         path = (folder / name).resolve()
     except (OSError, RuntimeError):

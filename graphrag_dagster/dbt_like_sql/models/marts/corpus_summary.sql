@@ -40,8 +40,23 @@ quarantine as (
 
 self_loops as (
     select 'graph' as area, 'self-loops left out' as measure, count(*)::double as value
-    from {{ ref('extraction.gleaned_relationships') }}
-    where source = target
+    from {{ ref('extraction.gleaned_relationships') }} as r
+    inner join {{ ref('corpus.text_chunks') }} as u on u.text_unit_id = r.text_unit_id
+    left join {{ ref('resolution.aliases') }} as s on s.document_id = u.document_id and s.name = r.source
+    left join {{ ref('resolution.aliases') }} as t on t.document_id = u.document_id and t.name = r.target
+    where coalesce(s.entity, r.source) = coalesce(t.entity, r.target)
+),
+
+names as (
+    select 'resolution' as area, unnest(['names', 'entities that they are names of']) as measure,
+        unnest([count(distinct name), count(distinct entity)])::double as value
+    from {{ ref('resolution.aliases') }}
+),
+
+decisions as (
+    select 'resolution' as area, 'pairs of names: ' || verdict as measure, count(*)::double as value
+    from {{ ref('resolution.decisions') }}
+    group by verdict
 ),
 
 nodes as (
@@ -121,6 +136,8 @@ union all select area, measure, value from text_units
 union all select area, measure, value from ledger
 union all select area, measure, value from records
 union all select area, measure, value from quarantine
+union all select area, measure, value from names
+union all select area, measure, value from decisions
 union all select area, measure, value from self_loops
 union all select area, measure, value from nodes
 union all select area, measure, value from edges

@@ -1,7 +1,7 @@
 with instances as (
     select
-        c.subject,
-        coalesce(c.object, '') as object,
+        coalesce(s.entity, c.subject) as subject,
+        coalesce(o.entity, c.object, '') as object,
         c.type,
         c.status,
         c.description,
@@ -11,6 +11,8 @@ with instances as (
         row_number() over (order by u.human_readable_id, c.round, c.position) as seen
     from {{ ref('extraction.claims') }} as c
     inner join {{ ref('corpus.text_chunks') }} as u on u.text_unit_id = c.text_unit_id
+    left join {{ ref('resolution.aliases') }} as s on s.document_id = u.document_id and s.name = c.subject
+    left join {{ ref('resolution.aliases') }} as o on o.document_id = u.document_id and o.name = c.object
 ),
 
 descriptions as (

@@ -1,9 +1,15 @@
 with instances as (
     select
-        e.*,
+        a.entity as name,
+        a.title,
+        e.surface,
+        e.type,
+        e.description,
+        e.text_unit_id,
         row_number() over (order by u.human_readable_id, e.round, e.position) as seen
     from {{ ref('extraction.gleaned_entities') }} as e
     inner join {{ ref('corpus.text_chunks') }} as u on u.text_unit_id = e.text_unit_id
+    inner join {{ ref('resolution.aliases') }} as a on a.document_id = u.document_id and a.name = e.name
 ),
 
 spellings as (
@@ -32,14 +38,15 @@ units as (
 ),
 
 counted as (
-    select name, count(*) as instances
+    select name, min(title) as title, count(*) as instances
     from instances
     group by name
 )
 
 select
     c.name as name,
-    (select arg_min(s.surface, (-s.times, s.first_seen)) from spellings as s where s.name = c.name) as title,
+    c.title as title,
+    (select list(s.surface order by s.times desc, s.first_seen) from spellings as s where s.name = c.name) as names,
     (select arg_min(t.type, (-t.times, t.first_seen)) from types as t where t.name = c.name) as type,
     coalesce(
         (select list(d.description order by d.first_seen) from descriptions as d where d.name = c.name), []

@@ -1,14 +1,21 @@
-with instances as (
+with ends as (
     select
-        least(r.source, r.target) as source,
-        greatest(r.source, r.target) as target,
+        coalesce(s.entity, r.source) as one,
+        coalesce(t.entity, r.target) as other,
         r.description,
         r.strength,
         r.text_unit_id,
         row_number() over (order by u.human_readable_id, r.round, r.position) as seen
     from {{ ref('extraction.gleaned_relationships') }} as r
     inner join {{ ref('corpus.text_chunks') }} as u on u.text_unit_id = r.text_unit_id
-    where r.source <> r.target
+    left join {{ ref('resolution.aliases') }} as s on s.document_id = u.document_id and s.name = r.source
+    left join {{ ref('resolution.aliases') }} as t on t.document_id = u.document_id and t.name = r.target
+),
+
+instances as (
+    select least(one, other) as source, greatest(one, other) as target, description, strength, text_unit_id, seen
+    from ends
+    where one <> other
 ),
 
 descriptions as (

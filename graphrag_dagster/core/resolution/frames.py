@@ -1,0 +1,164 @@
+"""Entity resolution of a corpus as tables."""
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import polars as pl
+
+from graphrag_dagster.core.ids import stable_id
+from graphrag_dagster.core.resolution.corpus_names import corpus_names
+from graphrag_dagster.core.resolution.namesakes import Name
+from graphrag_dagster.core.resolution.people import Decisions, Word
+from graphrag_dagster.core.resolution.resolving import Compared, Judge, Resolution, resolve
+from graphrag_dagster.core.text.names import normalise
+from graphrag_dagster.tables import ALIASES, CANDIDATES, DECISIONS
+
+_OF_DOCUMENT = ["document_id", "name"]
+
+
+@dataclass(frozen=True, slots=True)
+class ResolutionFrames:
+    """The tables of resolution, and what else is told of it.
+
+    Attributes:
+        candidates: rows of ``resolution.candidates``.
+        decisions: rows of ``resolution.decisions``.
+        aliases: rows of ``resolution.aliases``.
+        left_out: pairs of large blocks that were not compared.
+        namesakes: groups of names that are spelled alike and are not one.
+    """
+
+    candidates: pl.DataFrame
+    decisions: pl.DataFrame
+    aliases: pl.DataFrame
+    left_out: int = 0
+    namesakes: int = 0
+
+
+def unresolved(gleaned_entities: pl.DataFrame, text_chunks: pl.DataFrame, documents: pl.DataFrame) -> ResolutionFrames:
+    """Return the tables where nothing is compared: each name is the entity of that name."""
+    names = corpus_names(gleaned_entities, text_chunks, documents).names
+    titles = (
+        names.group_by("name", "surface")
+        .agg(pl.sum("mentions"))
+        .sort("name", "mentions", "surface", descending=[False, True, False])
+        .unique("name", keep="first", maintain_order=True)
+        .select("name", title="surface")
+    )
+    aliases = names.join(titles, on="name").with_columns(full_name="surface", entity="name")
+    return ResolutionFrames(CANDIDATES.empty(), DECISIONS.empty(), _ordered(aliases))
+
+
+def resolve_corpus(
+    gleaned_entities: pl.DataFrame,
+    text_chunks: pl.DataFrame,
+    documents: pl.DataFrame,
+    people: Decisions,
+    judge: Judge | None = None,
+) -> ResolutionFrames:
+    """Return which names of a corpus are one entity.
+
+    Args:
+        gleaned_entities: rows of ``extraction.gleaned_entities``.
+        text_chunks: rows of ``corpus.text_chunks``.
+        documents: rows of ``corpus.documents``.
+        people: what people decided, documents by path or id.
+        judge: rules on what the rules leave open; None leaves it open.
+
+    Raises:
+        SettingsError: decisions of people contradict each other.
+    """
+    found = corpus_names(gleaned_entities, text_chunks, documents)
+    titles = dict(documents.select("document_id", "title").iter_rows())
+    done = resolve(
+        found.mentions, found.sentences, _by_id(people, documents), titles=titles, judge=judge
+    )
+    return ResolutionFrames(
+        CANDIDATES.rows(row for scope in done.scopes for row in _candidates(scope)),
+        DECISIONS.rows(_decisions(done)),
+        _aliases(found.names, done),
+        sum(scope.left_out for scope in done.scopes),
+        len(done.namesakes),
+    )
+
+
+def _by_id(people: Decisions, documents: pl.DataFrame) -> Decisions:
+    ids: dict[str, str] = dict(documents.select("path", "document_id").iter_rows())
+    return Decisions(
+        [
+            replace(word, document=ids.get(word.document, word.document)) if word.document else word
+            for word in people.words
+        ]
+    )
+
+
+def _candidates(scope: Compared) -> Iterator[Mapping[str, Any]]:
+    names, document = scope.names.names, scope.names.document
+    for pair in scope.pairs:
+        one, other = (names[place] for place in pair.pair)
+        yield {
+            **_pair(document, one, other),
+            "rule": pair.rule,
+            "features": json.dumps(dict(sorted(pair.features.items()))),
+            "score": pair.score,
+            "veto": pair.veto or None,
+            "band": pair.band,
+        }
+
+
+def _decisions(done: Resolution) -> Iterator[Mapping[str, Any]]:
+    for one in done.decisions:
+        yield {
+            **_pair(one.document, one.one, one.other),
+            "verdict": one.verdict,
+            "decided_by": one.by,
+            "reason": one.reason,
+            "score": one.score,
+            **_said(one.word),
+        }
+    for word in done.unused:
+        reason = f"{word.verdict}: {', '.join(word.names)}; no two of these names are in the texts"
+        yield {
+            **_pair(None, (word.names[0], ""), (word.names[1], "")),
+            "pair_id": stable_id("unused", word.verdict, *word.names, word.document, word.identity),
+            "verdict": "unused",
+            "decided_by": "person",
+            "reason": reason,
+            "score": None,
+            **_said(word),
+        }
+
+
+def _pair(document: str | None, one: Name, other: Name) -> dict[str, Any]:
+    return {
+        "pair_id": stable_id("pair", document or "", *one, *other),
+        "document_id": document,
+        "one": one[0],
+        "one_type": one[1],
+        "other": other[0],
+        "other_type": other[1],
+    }
+
+
+def _said(word: Word | None) -> dict[str, str | None]:
+    if word is None:
+        return dict.fromkeys(("decision_id", "who", "decided_at"))
+    return {"decision_id": word.identity, "who": word.who, "decided_at": word.when}
+
+
+def _aliases(names: pl.DataFrame, done: Resolution) -> pl.DataFrame:
+    spellings = list(names.select("document_id", "surface", "type").iter_rows())
+    titles = [done.entities[spelling][0] for spelling in spellings]
+    return _ordered(
+        names.with_columns(
+            pl.Series("full_name", [done.heads[spelling][0] for spelling in spellings], pl.String),
+            pl.Series("entity", list(map(normalise, titles)), pl.String),
+            pl.Series("title", titles, pl.String),
+        )
+    )
+
+
+def _ordered(aliases: pl.DataFrame) -> pl.DataFrame:
+    return aliases.select([column.name for column in ALIASES.columns]).sort(_OF_DOCUMENT)
