@@ -7,6 +7,7 @@ documents. What was found can be read and undone: nothing that goes in is change
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import combinations, groupby
 from typing import Literal
 
@@ -26,8 +27,8 @@ Verdict = Literal["merge", "ask", "apart"]
 class Decision:
     """What was decided of two names, and why; ``document`` is None between documents.
 
-    ``by`` is ``rule``, ``model`` or ``person``; a person's word, ``word`` where it was said of just these two,
-    stands above every rule and model, and has no score.
+    ``by`` is ``rule``, ``model`` or ``person``; a person's word, ``word`` where it was said of just these
+    two, stands above every rule and model, and has no score.
     """
 
     document: str | None
@@ -49,6 +50,8 @@ class Question:
     other: Name
 
 
+#: Is told of every pair that is compared.
+Note = Callable[[Names, ScoredPair], None]
 #: Rules on pairs that are open, in their order.
 Judge = Callable[[Sequence[Question]], Sequence[Ruling]]
 
@@ -59,8 +62,8 @@ class Compared:
 
     Attributes:
         names: of a document, or the full names of all.
-        pairs: that were compared.
-        left_out: pairs of large blocks that were not.
+        pairs: that something speaks for, or a veto against.
+        left_out: pairs of large blocks that were not compared.
         clustering: the clusters of the names.
         titles: for each name the one that stands for its cluster.
         links: what people said of the names.
@@ -102,6 +105,7 @@ def resolve(
     *,
     titles: Mapping[str, str] | None = None,
     judge: Judge | None = None,
+    note: Note | None = None,
 ) -> Resolution:
     """Return which names are one entity, the same for the same mentions in whatever order.
 
@@ -114,6 +118,7 @@ def resolve(
         people: what people decided.
         titles: of the documents; they tell namesakes apart.
         judge: rules on what the rules leave open; None leaves it open.
+        note: is told of every pair that is compared.
 
     Raises:
         SettingsError: decisions of people contradict each other.
@@ -126,13 +131,13 @@ def resolve(
         document: of_document(document, list(of_it), sentences)
         for document, of_it in groupby(ordered, key=lambda one: one.document)
     }
-    local = _all_compared(list(found.values()), [links.get(one, everywhere) for one in found], judge)
+    local = _all_compared(list(found.values()), [links.get(one, everywhere) for one in found], judge, note)
     corpus, heads = Corpus(everywhere, titles or {}), dict[Spelling, Name]()
     for document, one in zip(found, local, strict=True):
         added = corpus.add(document, one.names, one.titles)
         heads |= {(document, *name): head for name, head in zip(one.names.names, added, strict=True)}
     full, known_as, namesakes = corpus.names()
-    (whole,) = _all_compared([full], [everywhere], judge, namesakes)
+    (whole,) = _all_compared([full], [everywhere], judge, note, namesakes)
     entity = dict(zip(full.names, whole.titles, strict=True))
     scopes = (*local, whole)
     decisions = tuple(one for scope in scopes for one in _decisions(scope, said))
@@ -147,12 +152,16 @@ def resolve(
 
 
 def _all_compared(
-    scopes: Sequence[Names], links: Sequence[Links], judge: Judge | None, namesakes: Sequence[set[Name]] = ()
+    scopes: Sequence[Names],
+    links: Sequence[Links],
+    judge: Judge | None,
+    note: Note | None,
+    namesakes: Sequence[set[Name]] = (),
 ) -> list[Compared]:
     """Compare the names of scopes; what is open in any of them is put to the judge at once."""
     bearing = {name: number for number, names in enumerate(namesakes) for name in names}
     done = [
-        _clustered(found, *scored(found.scope), said, bearing)
+        _clustered(found, *scored(found.scope, partial(note, found) if note else None), said, bearing)
         for found, said in zip(scopes, links, strict=True)
     ]
     if judge is None:
@@ -161,7 +170,8 @@ def _all_compared(
         (at, pair)
         for at, one in enumerate(done)
         for pair in one.pairs
-        if _verdict(pair, one)[0] == "ask" and not one.links.says(*(one.names.names[place][0] for place in pair.pair))
+        if _verdict(pair, one)[0] == "ask"
+        and not one.links.says(*(one.names.names[place][0] for place in pair.pair))
     ]
     questions = [
         Question(done[at].names.document, *(done[at].names.names[place] for place in pair.pair))
@@ -196,6 +206,8 @@ def _clustered(
 def _groups(known: Sequence[set[str]], links: Links, apart: Callable[[int, int], bool]) -> list[int]:
     """Return for each name the smallest that a person says is the same."""
     groups = list(range(len(known)))
+    if not links.roots:
+        return groups
     first: dict[str, int] = {}
     for place, names in enumerate(known):
         for root in sorted({links.root(name) for name in names if links.decided(name)}):
@@ -228,7 +240,8 @@ def _decisions(done: Compared, people: Decisions) -> Iterator[Decision]:
     """Yield what was decided: of names that a person spoke of, then of pairs that were compared."""
     names, document = done.names.names, done.names.document
     links = done.links
-    spoken = [place for place, (name, _) in enumerate(names) if links.spoken_of(name)]
+    anything = links.roots or links.different
+    spoken = [place for place, (name, _) in enumerate(names) if anything and links.spoken_of(name)]
     said: set[tuple[int, int]] = set()
     for first, second in combinations(spoken, 2):
         one, other = names[first], names[second]
