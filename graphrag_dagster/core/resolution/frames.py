@@ -8,6 +8,7 @@ from typing import Any
 import polars as pl
 
 from graphrag_dagster.core.ids import stable_id
+from graphrag_dagster.core.language.name_judging import Ruling
 from graphrag_dagster.core.resolution.corpus_names import corpus_names
 from graphrag_dagster.core.resolution.namesakes import Name
 from graphrag_dagster.core.resolution.people import Decisions, Word
@@ -117,6 +118,7 @@ def _decisions(done: Resolution) -> Iterator[Mapping[str, Any]]:
             "reason": one.reason,
             "score": one.score,
             **_said(one.word),
+            **_asked(one.ruling),
         }
     for word in done.unused:
         reason = f"{word.verdict}: {', '.join(word.names)}; no two of these names are in the texts"
@@ -128,6 +130,7 @@ def _decisions(done: Resolution) -> Iterator[Mapping[str, Any]]:
             "reason": reason,
             "score": None,
             **_said(word),
+            **_asked(None),
         }
 
 
@@ -146,6 +149,13 @@ def _said(word: Word | None) -> dict[str, str | None]:
     if word is None:
         return dict.fromkeys(("decision_id", "who", "decided_at"))
     return {"decision_id": word.identity, "who": word.who, "decided_at": word.when}
+
+
+def _asked(ruling: Ruling | None) -> dict[str, Any]:
+    return {
+        "problem": ruling.reason if ruling and ruling.problem else None,
+        "repaired": int(ruling is not None and ruling.repaired),
+    }
 
 
 def _aliases(names: pl.DataFrame, done: Resolution) -> pl.DataFrame:

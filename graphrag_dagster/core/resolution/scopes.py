@@ -1,14 +1,21 @@
 """The names of a document and of a corpus, as scopes in which they are compared."""
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from heapq import nsmallest
+from typing import Final
 
 from graphrag_dagster.core.resolution.definitions import Definition, by_pair, definitions
 from graphrag_dagster.core.resolution.features import Pair, Scope
 from graphrag_dagster.core.resolution.namesakes import Bearer, Name, told_apart
 from graphrag_dagster.core.resolution.parsing import kind_of, parsed
 from graphrag_dagster.core.resolution.people import Links
+
+#: A document, and the number of a sentence in it.
+Place = tuple[str, int]
+#: Most places of a name that are told.
+_TOLD: Final = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +75,13 @@ def of_document(
     return Names(names, [len(places[name]) for name in names], [{name} for name, _ in names], scope, defined)
 
 
+def places_in_document(found: Names, wanted: frozenset[Name]) -> dict[Name, tuple[Place, ...]]:
+    """Return the first places of names in their document."""
+    where = zip(found.names, found.scope.sentences, strict=True)
+    document = found.document or ""
+    return {name: _first((document, number) for number in of) for name, of in where if name in wanted}
+
+
 class Corpus:
     """The full names of all documents, as they are found; :meth:`names` returns them together."""
 
@@ -103,6 +117,21 @@ class Corpus:
         )
         return name if forbidden else head
 
+    def places(
+        self, known_as: Mapping[tuple[str, Name], Name], wanted: frozenset[Name]
+    ) -> dict[Name, tuple[Place, ...]]:
+        """Return the first places of names, those in different documents first.
+
+        Args:
+            known_as: as :meth:`names` returns it.
+            wanted: the names.
+        """
+        found: dict[Name, list[Place]] = defaultdict(list)
+        for (document, head), name in known_as.items():
+            if name in wanted:
+                found[name] += [(document, number) for number in self._places[document, head]]
+        return {name: _first(places) for name, places in found.items()}
+
     def names(self) -> tuple[Names, dict[tuple[str, Name], Name], list[set[Name]]]:
         """Return what was added, the name of each document's heads among them, and which are namesakes."""
         bearers = (Bearer(document, head, count) for (document, head), count in self._counts.items())
@@ -126,6 +155,20 @@ class Corpus:
             defined,
         )
         return found, known_as, namesakes
+
+
+def _first(places: Iterable[Place]) -> tuple[Place, ...]:
+    """Return the first places, the very first of each document before all others; none outside texts."""
+    by_document: dict[str, list[int]] = defaultdict(list)
+    for document, number in places:
+        if number >= 0:
+            by_document[document].append(number)
+    ranked = (
+        (rank, document, number)
+        for document, numbers in by_document.items()
+        for rank, number in enumerate(nsmallest(_TOLD, numbers))
+    )
+    return tuple((document, number) for _, document, number in nsmallest(_TOLD, ranked))
 
 
 def _scope(
