@@ -28,7 +28,11 @@ def ruling_reply(body: dict[str, Any], says: Callable[[str, str], str] | None = 
     if pairs is None:
         return None
     verdicts = [
-        {"id": number, "reason": f"So it is said of {one} and {other}.", "verdict": (says or _apart)(one, other)}
+        {
+            "id": number,
+            "reason": f"So it is said of {one} and {other}.",
+            "verdict": (says or _apart)(one, other),
+        }
         for number, (one, other) in enumerate(pairs, start=1)
     ]
     return json.dumps({"verdicts": verdicts})

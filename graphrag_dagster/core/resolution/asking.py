@@ -18,6 +18,9 @@ _SENTENCES, _CHARACTERS = 2, 240
 class AskedOfModel:
     """Puts open pairs to a model, and counts what it says: the ``judge`` of :func:`.resolving.resolve`.
 
+    Two names that stand in one document only are asked about once, also where the rules leave them open in
+    the document and then between documents.
+
     Args:
         judge: the model.
         documents: rows of ``corpus.documents``; only sentences of names that are asked about are kept.
@@ -27,9 +30,15 @@ class AskedOfModel:
         self._judge = judge
         self._documents = documents
         self._counts: Counter[str] = Counter()
+        self._ruled: dict[tuple[str | None, Name, Name], Ruling] = {}
 
     def __call__(self, questions: Sequence[Question]) -> list[Ruling]:
         """Return the rulings on questions, in their order."""
+        asked = [one for one in questions if _where_asked(one) not in self._ruled]
+        self._ruled |= zip(map(_where_asked, asked), self._ask(asked), strict=True)
+        return [self._ruled[_where_asked(one)] for one in questions]
+
+    def _ask(self, questions: Sequence[Question]) -> list[Ruling]:
         texts = self._texts({place for one in questions for place in (*one.one_stands, *one.other_stands)})
         pairs = [
             NamePair(
@@ -62,6 +71,13 @@ class AskedOfModel:
             spans = sentence_spans(text)
             found |= {(document, at): text[spans[at].start : spans[at].end] for at in wanted[document]}
         return found
+
+
+def _where_asked(question: Question) -> tuple[str | None, Name, Name]:
+    """The names, and the document where both are of one."""
+    documents = {document for document, _ in (*question.one_stands, *question.other_stands)}
+    only = documents.pop() if len(documents) == 1 else None
+    return question.document or only, question.one, question.other
 
 
 def _in_text(name: Name, places: Sequence[Place], texts: Mapping[Place, str]) -> NameInText:
