@@ -1,4 +1,4 @@
-"""The file ``decisions.jsonl`` of a corpus: what people decided of names, a line each, beside the settings."""
+"""The file ``decisions.jsonl`` of a corpus: what people decided of names, a line each."""
 
 import json
 from pathlib import Path

@@ -14,7 +14,7 @@ _MOST_SAID = 10_000
 
 
 class NamesSaid(Section):
-    """Names of which a person says what they are to each other; in ``corpus.yaml`` a list of names will do."""
+    """Names of which a person says what they are to each other; in ``corpus.yaml`` a list will do."""
 
     names: list[Spelling] = Field(min_length=2, max_length=1000, description="as written, in any case")
     document: str | None = Field(None, description="path of the document of which alone it is said")
@@ -53,7 +53,9 @@ class ResolutionSettings(Section):
         default_factory=list, max_length=_MOST_SAID, description="lists of names of one entity each"
     )
     different: list[NamesSaid] = Field(
-        default_factory=list, max_length=_MOST_SAID, description="lists of names of which no two are one entity"
+        default_factory=list,
+        max_length=_MOST_SAID,
+        description="lists of names of which no two are one entity",
     )
 
     @model_validator(mode="after")

@@ -41,8 +41,8 @@ def discover(folder: Path, *, max_bytes: int, ignore: Sequence[str] = ()) -> lis
 
     Not part of a corpus are hidden files, leftovers of editors, and what an ``ignore`` pattern matches
     (:func:`.globs.matches`): they are listed as ignored, a folder of that kind as one whatever it holds.
-    ``corpus.yaml`` and ``decisions.jsonl`` at the top are not listed. Links are followed only inside the folder; a folder is read
-    once, however many links lead to it.
+    ``corpus.yaml`` and ``decisions.jsonl`` at the top are not listed. Links are followed only inside the
+    folder; a folder is read once, however many links lead to it.
 
     Raises:
         CorpusError: the folder does not exist, is not a folder, or cannot be listed.

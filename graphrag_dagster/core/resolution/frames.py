@@ -12,11 +12,14 @@ from graphrag_dagster.core.language.name_judging import Ruling
 from graphrag_dagster.core.resolution.corpus_names import corpus_names
 from graphrag_dagster.core.resolution.namesakes import Name
 from graphrag_dagster.core.resolution.people import Decisions, Word
-from graphrag_dagster.core.resolution.resolving import Compared, Judge, Resolution, resolve
+from graphrag_dagster.core.resolution.resolving import Judge, Resolution, resolve
+from graphrag_dagster.core.resolution.scopes import Names
+from graphrag_dagster.core.resolution.scoring import ScoredPair
 from graphrag_dagster.core.text.names import normalise
 from graphrag_dagster.tables import ALIASES, CANDIDATES, DECISIONS
 
 _OF_DOCUMENT = ["document_id", "name"]
+_AT_ONCE = 20_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +41,9 @@ class ResolutionFrames:
     namesakes: int = 0
 
 
-def unresolved(gleaned_entities: pl.DataFrame, text_chunks: pl.DataFrame, documents: pl.DataFrame) -> ResolutionFrames:
+def unresolved(
+    gleaned_entities: pl.DataFrame, text_chunks: pl.DataFrame, documents: pl.DataFrame
+) -> ResolutionFrames:
     """Return the tables where nothing is compared: each name is the entity of that name."""
     names = corpus_names(gleaned_entities, text_chunks, documents).names
     titles = (
@@ -73,11 +78,17 @@ def resolve_corpus(
     """
     found = corpus_names(gleaned_entities, text_chunks, documents)
     titles = dict(documents.select("document_id", "title").iter_rows())
+    compared = _Candidates()
     done = resolve(
-        found.mentions, found.sentences, _by_id(people, documents), titles=titles, judge=judge
+        found.mentions,
+        found.sentences,
+        _by_id(people, documents),
+        titles=titles,
+        judge=judge,
+        note=compared.add,
     )
     return ResolutionFrames(
-        CANDIDATES.rows(row for scope in done.scopes for row in _candidates(scope)),
+        compared.frame(),
         DECISIONS.rows(_decisions(done)),
         _aliases(found.names, done),
         sum(scope.left_out for scope in done.scopes),
@@ -95,18 +106,35 @@ def _by_id(people: Decisions, documents: pl.DataFrame) -> Decisions:
     )
 
 
-def _candidates(scope: Compared) -> Iterator[Mapping[str, Any]]:
-    names, document = scope.names.names, scope.names.document
-    for pair in scope.pairs:
-        one, other = (names[place] for place in pair.pair)
-        yield {
-            **_pair(document, one, other),
-            "rule": pair.rule,
-            "features": json.dumps(dict(sorted(pair.features.items()))),
-            "score": pair.score,
-            "veto": pair.veto or None,
-            "band": pair.band,
-        }
+class _Candidates:
+    """Rows of ``resolution.candidates``, put away as frames while they come."""
+
+    def __init__(self) -> None:
+        self._rows: list[Mapping[str, Any]] = []
+        self._frames: list[pl.DataFrame] = []
+
+    def add(self, found: Names, pair: ScoredPair) -> None:
+        one, other = (found.names[place] for place in pair.pair)
+        self._rows.append(
+            {
+                **_pair(found.document, one, other),
+                "rule": pair.rule,
+                "features": json.dumps(dict(sorted(pair.features.items()))),
+                "score": pair.score,
+                "veto": pair.veto or None,
+                "band": pair.band,
+            }
+        )
+        if len(self._rows) >= _AT_ONCE:
+            self._put_away()
+
+    def frame(self) -> pl.DataFrame:
+        self._put_away()
+        return pl.concat(self._frames)
+
+    def _put_away(self) -> None:
+        self._frames.append(CANDIDATES.rows(self._rows))
+        self._rows = []
 
 
 def _decisions(done: Resolution) -> Iterator[Mapping[str, Any]]:

@@ -7,6 +7,7 @@ documents. What was found can be read and undone: nothing that goes in is change
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import combinations, groupby
 from typing import Literal
 
@@ -21,6 +22,7 @@ from graphrag_dagster.core.resolution.scopes import (
     Place,
     of_document,
     places_in_document,
+    places_in_documents,
 )
 from graphrag_dagster.core.resolution.scoring import ScoredPair, scored
 from graphrag_dagster.core.resolution.weights import ASK
@@ -34,8 +36,9 @@ Verdict = Literal["merge", "ask", "apart"]
 class Decision:
     """What was decided of two names, and why; ``document`` is None between documents.
 
-    ``by`` is ``rule``, ``model`` or ``person``; a person's word, ``word`` where it was said of just these two,
-    stands above every rule and model, and has no score. ``ruling`` is what a model said, where it was asked.
+    ``by`` is ``rule``, ``model`` or ``person``; a person's word, ``word`` where it was said of just these
+    two, stands above every rule and model, and has no score. ``ruling`` is what a model said, where it was
+    asked.
     """
 
     document: str | None
@@ -63,6 +66,8 @@ class Question:
     other_stands: tuple[Place, ...] = ()
 
 
+#: Is told of every pair that is compared.
+Note = Callable[[Names, ScoredPair], None]
 #: Rules on pairs that are open, in their order.
 Judge = Callable[[Sequence[Question]], Sequence[Ruling]]
 #: Where names of a scope stand.
@@ -75,8 +80,8 @@ class Compared:
 
     Attributes:
         names: of a document, or the full names of all.
-        pairs: that were compared.
-        left_out: pairs of large blocks that were not.
+        pairs: that something speaks for, or a veto against.
+        left_out: pairs of large blocks that were not compared.
         clustering: the clusters of the names.
         titles: for each name the one that stands for its cluster.
         links: what people said of the names.
@@ -118,6 +123,7 @@ def resolve(
     *,
     titles: Mapping[str, str] | None = None,
     judge: Judge | None = None,
+    note: Note | None = None,
 ) -> Resolution:
     """Return which names are one entity, the same for the same mentions in whatever order.
 
@@ -130,6 +136,7 @@ def resolve(
         people: what people decided.
         titles: of the documents; they tell namesakes apart.
         judge: rules on what the rules leave open; None leaves it open.
+        note: is told of every pair that is compared.
 
     Raises:
         SettingsError: decisions of people contradict each other.
@@ -143,17 +150,20 @@ def resolve(
         for document, of_it in groupby(ordered, key=lambda one: one.document)
     }
     said_there = [links.get(one, everywhere) for one in found]
-    local = _all_compared(list(found.values()), said_there, judge, places_in_document)
+    local = _all_compared(list(found.values()), said_there, judge, note, places_in_document)
     corpus, heads = Corpus(everywhere, titles or {}), dict[Spelling, Name]()
     for document, one in zip(found, local, strict=True):
         added = corpus.add(document, one.names, one.titles)
         heads |= {(document, *name): head for name, head in zip(one.names.names, added, strict=True)}
     full, known_as, namesakes = corpus.names()
 
-    def places(_: Names, wanted: frozenset[Name]) -> Mapping[Name, tuple[Place, ...]]:
-        return corpus.places(known_as, wanted)
+    def known(document: str, name: Name) -> Name:
+        return known_as[document, heads[document, *name]]
 
-    (whole,) = _all_compared([full], [everywhere], judge, places, namesakes)
+    def places(_: Names, wanted: frozenset[Name]) -> Mapping[Name, tuple[Place, ...]]:
+        return places_in_documents(found, known, wanted)
+
+    (whole,) = _all_compared([full], [everywhere], judge, note, places, namesakes)
     entity = dict(zip(full.names, whole.titles, strict=True))
     scopes = (*local, whole)
     decisions = tuple(one for scope in scopes for one in _decisions(scope, said))
@@ -161,7 +171,7 @@ def resolve(
         scopes,
         decisions,
         heads,
-        {spelling: entity[known_as[spelling[0], head]] for spelling, head in heads.items()},
+        {spelling: entity[known(spelling[0], spelling[1:])] for spelling in heads},
         namesakes,
         tuple(word for word in said.words if not any(one.word is word for one in decisions)),
     )
@@ -171,13 +181,14 @@ def _all_compared(
     scopes: Sequence[Names],
     links: Sequence[Links],
     judge: Judge | None,
+    note: Note | None,
     places: _Places,
     namesakes: Sequence[set[Name]] = (),
 ) -> list[Compared]:
     """Compare the names of scopes; what is open in any of them is put to the judge at once."""
     bearing = {name: number for number, names in enumerate(namesakes) for name in names}
     done = [
-        _clustered(found, *scored(found.scope), said, bearing)
+        _clustered(found, *scored(found.scope, partial(note, found) if note else None), said, bearing)
         for found, said in zip(scopes, links, strict=True)
     ]
     if judge is None:
@@ -186,7 +197,8 @@ def _all_compared(
         (at, pair)
         for at, one in enumerate(done)
         for pair in one.pairs
-        if _verdict(pair, one)[0] == "ask" and not one.links.says(*(one.names.names[place][0] for place in pair.pair))
+        if _verdict(pair, one)[0] == "ask"
+        and not one.links.says(*(one.names.names[place][0] for place in pair.pair))
     ]
     questions = [
         question
@@ -229,6 +241,8 @@ def _clustered(
 def _groups(known: Sequence[set[str]], links: Links, apart: Callable[[int, int], bool]) -> list[int]:
     """Return for each name the smallest that a person says is the same."""
     groups = list(range(len(known)))
+    if not links.roots:
+        return groups
     first: dict[str, int] = {}
     for place, names in enumerate(known):
         for root in sorted({links.root(name) for name in names if links.decided(name)}):
@@ -261,7 +275,8 @@ def _decisions(done: Compared, people: Decisions) -> Iterator[Decision]:
     """Yield what was decided: of names that a person spoke of, then of pairs that were compared."""
     names, document = done.names.names, done.names.document
     links = done.links
-    spoken = [place for place, (name, _) in enumerate(names) if links.spoken_of(name)]
+    anything = links.roots or links.different
+    spoken = [place for place, (name, _) in enumerate(names) if anything and links.spoken_of(name)]
     said: set[tuple[int, int]] = set()
     for first, second in combinations(spoken, 2):
         one, other = names[first], names[second]

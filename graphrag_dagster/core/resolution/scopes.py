@@ -1,7 +1,7 @@
 """The names of a document and of a corpus, as scopes in which they are compared."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from heapq import nsmallest
 from typing import Final
@@ -16,6 +16,7 @@ from graphrag_dagster.core.resolution.people import Links
 Place = tuple[str, int]
 #: Most places of a name that are told.
 _TOLD: Final = 8
+_NOWHERE = frozenset[int]()
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +83,24 @@ def places_in_document(found: Names, wanted: frozenset[Name]) -> dict[Name, tupl
     return {name: _first((document, number) for number in of) for name, of in where if name in wanted}
 
 
+def places_in_documents(
+    documents: Mapping[str, Names], known_as: Callable[[str, Name], Name], wanted: frozenset[Name]
+) -> dict[Name, tuple[Place, ...]]:
+    """Return the first places of names of the corpus, those in different documents first.
+
+    Args:
+        documents: the names of each.
+        known_as: gives the name of the corpus that a name of a document stands for.
+        wanted: names of the corpus.
+    """
+    where: dict[Name, list[Place]] = defaultdict(list)
+    for document, found in documents.items():
+        for name, numbers in zip(found.names, found.scope.sentences, strict=True):
+            if (known := known_as(document, name)) in wanted:
+                where[known] += [(document, number) for number in numbers]
+    return {name: _first(places) for name, places in where.items()}
+
+
 class Corpus:
     """The full names of all documents, as they are found; :meth:`names` returns them together."""
 
@@ -89,7 +108,6 @@ class Corpus:
         self._links = links
         self._titles = titles
         self._counts: dict[tuple[str, Name], int] = defaultdict(int)
-        self._places: dict[tuple[str, Name], set[int]] = defaultdict(set)
         self._known: dict[Name, set[str]] = defaultdict(set)
         self._known_in: dict[tuple[str, Name], set[str]] = defaultdict(set)
         self._defined: list[dict[tuple[str, str], Definition]] = []
@@ -101,13 +119,10 @@ class Corpus:
         another document: they stand for themselves.
         """
         added = list(map(self._allowed, local.names, heads))
-        for name, head, count, places in zip(
-            local.names, added, local.counts, local.scope.sentences, strict=True
-        ):
+        for name, head, count in zip(local.names, added, local.counts, strict=True):
             self._counts[document, head] += count
             self._known[head].add(name[0])
             self._known_in[document, head].add(name[0])
-            self._places[document, head] |= places
         self._defined.append(local.defined)
         return added
 
@@ -117,41 +132,22 @@ class Corpus:
         )
         return name if forbidden else head
 
-    def places(
-        self, known_as: Mapping[tuple[str, Name], Name], wanted: frozenset[Name]
-    ) -> dict[Name, tuple[Place, ...]]:
-        """Return the first places of names, those in different documents first.
-
-        Args:
-            known_as: as :meth:`names` returns it.
-            wanted: the names.
-        """
-        found: dict[Name, list[Place]] = defaultdict(list)
-        for (document, head), name in known_as.items():
-            if name in wanted:
-                found[name] += [(document, number) for number in self._places[document, head]]
-        return {name: _first(places) for name, places in found.items()}
-
     def names(self) -> tuple[Names, dict[tuple[str, Name], Name], list[set[Name]]]:
         """Return what was added, the name of each document's heads among them, and which are namesakes."""
         bearers = (Bearer(document, head, count) for (document, head), count in self._counts.items())
-        known_as, namesakes = told_apart(bearers, self._titles)
+        known_as, namesakes = told_apart(bearers, self._titles, self._links.decided)
         counts: dict[Name, int] = defaultdict(int)
         known: dict[Name, set[str]] = defaultdict(set)
-        places: dict[Name, list[tuple[str, int]]] = defaultdict(list)
         for (document, head), name in known_as.items():
             counts[name] += self._counts[document, head]
             known[name] |= self._known_in[document, head] | {name[0]}
-            places[name] += [(document, number) for number in self._places[document, head]]
         names = sorted(known)
-        numbers = {place: at for at, place in enumerate(sorted({p for found in places.values() for p in found}))}
         defined = by_pair(self._defined)
-        where = [frozenset(numbers[place] for place in places[name]) for name in names]
         found = Names(
             names,
             [counts[name] for name in names],
             [known[name] for name in names],
-            _scope(names, where, defined, None),
+            _scope(names, [_NOWHERE] * len(names), defined, None),
             defined,
         )
         return found, known_as, namesakes
