@@ -109,6 +109,57 @@ def test_what_a_model_says_decides_and_is_asked_once(run: Run, home: Path) -> No
         assert (told()["model_calls"], told()["same"]) == (0, 1)
 
 
+def shown(server: ScriptedEndpoint) -> list[str]:
+    prompts = [
+        str(one.body["messages"][1]["content"]) for one in server.chats if pairs_in(one.body) is not None
+    ]
+    return [line for prompt in prompts for line in prompt.splitlines() if line[:1].isdigit()]
+
+
+def test_a_name_is_shown_where_it_stands(run: Run, home: Path) -> None:
+    waves = "and the waves were high and the wind was cold " * 20
+    more = f"It was told {waves}that the court heard Brinefeild Shipping {waves}in Port Ellery."
+    with ScriptedEndpoint(script()) as server:
+        write(
+            home, server, texts={**TEXTS, "lawsuit.txt": f"{TEXTS['lawsuit.txt']} {more}", "more.txt": more}
+        )
+        code, _, err = run("index", "names")
+        assert code == 0, err
+        lines = shown(server)
+    assert lines[:10] == [
+        "1. Two names of one document",
+        "1. A: Agnes Mouat (PERSON)",
+        "1. A stands in: Bethia Mouat met Agnes Mouat in Port Ellery.",
+        "1. B: Mouat (PERSON)",
+        "1. B stands in: Later Mouat sailed to Norway alone.",
+        "2. Two names of one document",
+        "2. A: Bethia Mouat (PERSON)",
+        "2. A stands in: Bethia Mouat met Agnes Mouat in Port Ellery.",
+        "2. A stands in: Bethia Mouat owned a boat.",
+        "2. B: Mouat (PERSON)",
+    ]
+    told_of = [line.partition(" stands in: ")[2] for line in lines[11:] if line.startswith("1. A stands")]
+    assert len(told_of) == 2, "one sentence of each document"
+    assert "Selma Dray sued Brinefeild Shipping in Port Ellery." in told_of
+    (long,) = (one for one in told_of if one.startswith("…"))
+    assert long.endswith("…")
+    assert "Brinefeild Shipping" in long
+    assert len(long) < 250
+
+
+def test_names_of_one_document_are_asked_about_once(run: Run, home: Path) -> None:
+    both = "Orrin Vask sold Brinefield Shipping. Selma Dray sued Brinefeild Shipping in Port Ellery."
+    with ScriptedEndpoint(script()) as server:
+        write(home, server, texts={"both.txt": both})
+        code, _, err = run("index", "names")
+        assert code == 0, err
+        assert asked(server) == [[SHIPPING]]
+        verdicts = Warehouse().read(tables.DECISIONS, "names").select("document_id", "verdict", "decided_by")
+        assert verdicts["document_id"].null_count() == 1
+        assert set(verdicts.drop("document_id").iter_rows()) == {("ask", "model")}
+        assert told()["asked"] == 1
+
+
 def test_what_a_person_says_is_not_asked(run: Run, home: Path) -> None:
     with ScriptedEndpoint(script()) as server:
         write(home, server, f"engine: llm, same: [{list(SHIPPING)}], different: [{list(BETHIA)}]")

@@ -17,7 +17,7 @@ from graphrag_dagster.operations.planning.known_replies import Known
 from graphrag_dagster.resources.warehouse import Warehouse
 from graphrag_dagster.settings import CorpusSettings
 
-#: Open pairs for each name of texts of which there is no index yet: .04 in transcripts of talks, .08 in
+#: Open pairs for each name of texts of which there is no index yet: .03 in transcripts of talks, .08 in
 #: passages of an encyclopedia (Re-DocRED).
 _OPEN_PAIRS = 0.06
 
