@@ -163,7 +163,7 @@ def resolve(
     def places(_: Names, wanted: frozenset[Name]) -> Mapping[Name, tuple[Place, ...]]:
         return places_in_documents(found, known, wanted)
 
-    (whole,) = _all_compared([full], [everywhere], judge, note, places, namesakes)
+    (whole,) = _all_compared([full], [said.links(between=True)], judge, note, places, namesakes)
     entity = dict(zip(full.names, whole.titles, strict=True))
     scopes = (*local, whole)
     decisions = tuple(one for scope in scopes for one in _decisions(scope, said))
