@@ -7,12 +7,12 @@ documents. What was found can be read and undone: nothing that goes in is change
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from itertools import combinations, groupby
 from typing import Literal
 
 from graphrag_dagster.core.language.name_judging import Ruling
 from graphrag_dagster.core.resolution.clusters import Clustering, clusters
+from graphrag_dagster.core.resolution.comparing import Comparing
 from graphrag_dagster.core.resolution.namesakes import Name
 from graphrag_dagster.core.resolution.people import Decisions, Links, Word
 from graphrag_dagster.core.resolution.scopes import (
@@ -24,7 +24,7 @@ from graphrag_dagster.core.resolution.scopes import (
     places_in_document,
     places_in_documents,
 )
-from graphrag_dagster.core.resolution.scoring import ScoredPair, scored
+from graphrag_dagster.core.resolution.scoring import ScoredPair
 from graphrag_dagster.core.resolution.weights import ASK
 
 #: A document, a name as written there, and its type.
@@ -66,8 +66,6 @@ class Question:
     other_stands: tuple[Place, ...] = ()
 
 
-#: Is told of every pair that is compared.
-Note = Callable[[Names, ScoredPair], None]
 #: Rules on pairs that are open, in their order.
 Judge = Callable[[Sequence[Question]], Sequence[Ruling]]
 #: Where names of a scope stand.
@@ -123,7 +121,7 @@ def resolve(
     *,
     titles: Mapping[str, str] | None = None,
     judge: Judge | None = None,
-    note: Note | None = None,
+    comparing: Comparing | None = None,
 ) -> Resolution:
     """Return which names are one entity, the same for the same mentions in whatever order.
 
@@ -136,12 +134,12 @@ def resolve(
         people: what people decided.
         titles: of the documents; they tell namesakes apart.
         judge: rules on what the rules leave open; None leaves it open.
-        note: is told of every pair that is compared.
+        comparing: compares, and keeps all pairs.
 
     Raises:
         SettingsError: decisions of people contradict each other.
     """
-    said = people or Decisions()
+    said, compare = people or Decisions(), comparing or Comparing()
     everywhere = said.links()
     links = {document: said.links(document) for document in said.documents()}
     ordered = sorted(mentions, key=lambda one: (one.document, one.sentence, one.name, one.type))
@@ -150,7 +148,7 @@ def resolve(
         for document, of_it in groupby(ordered, key=lambda one: one.document)
     }
     said_there = [links.get(one, everywhere) for one in found]
-    local = _all_compared(list(found.values()), said_there, judge, note, places_in_document)
+    local = _all_compared(list(found.values()), said_there, judge, compare, places_in_document)
     corpus, heads = Corpus(everywhere, titles or {}), dict[Spelling, Name]()
     for document, one in zip(found, local, strict=True):
         added = corpus.add(document, one.names, one.titles)
@@ -163,7 +161,7 @@ def resolve(
     def places(_: Names, wanted: frozenset[Name]) -> Mapping[Name, tuple[Place, ...]]:
         return places_in_documents(found, known, wanted)
 
-    (whole,) = _all_compared([full], [said.links(between=True)], judge, note, places, namesakes)
+    (whole,) = _all_compared([full], [said.links(between=True)], judge, compare, places, namesakes)
     entity = dict(zip(full.names, whole.titles, strict=True))
     scopes = (*local, whole)
     decisions = tuple(one for scope in scopes for one in _decisions(scope, said))
@@ -181,15 +179,14 @@ def _all_compared(
     scopes: Sequence[Names],
     links: Sequence[Links],
     judge: Judge | None,
-    note: Note | None,
+    compare: Comparing,
     places: _Places,
     namesakes: Sequence[set[Name]] = (),
 ) -> list[Compared]:
     """Compare the names of scopes; what is open in any of them is put to the judge at once."""
     bearing = {name: number for number, names in enumerate(namesakes) for name in names}
     done = [
-        _clustered(found, *scored(found.scope, partial(note, found) if note else None), said, bearing)
-        for found, said in zip(scopes, links, strict=True)
+        _clustered(found, *compare(found), said, bearing) for found, said in zip(scopes, links, strict=True)
     ]
     if judge is None:
         return done
