@@ -1,6 +1,15 @@
 """The tables of an index, from files to embeddings."""
 
-from graphrag_dagster.tables.declaration import DECIDING, ENGINE, SPANS, VECTOR, EngineNames, Table, column, repaired
+from graphrag_dagster.tables.declaration import (
+    DECIDING,
+    ENGINE,
+    SPANS,
+    VECTOR,
+    EngineNames,
+    Table,
+    column,
+    repaired,
+)
 
 #: How days and periods are written.
 FORMS = ("day", "week", "month", "quarter", "half", "season", "fiscal", "year", "years")

@@ -1,8 +1,10 @@
 """The names of a document and of a corpus, as scopes in which they are compared."""
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from heapq import nsmallest
+from typing import Final
 
 from graphrag_dagster.core.resolution.definitions import Definition, by_pair, definitions
 from graphrag_dagster.core.resolution.features import Pair, Scope
@@ -10,6 +12,10 @@ from graphrag_dagster.core.resolution.namesakes import Bearer, Name, told_apart
 from graphrag_dagster.core.resolution.parsing import kind_of, parsed
 from graphrag_dagster.core.resolution.people import Links
 
+#: A document, and the number of a sentence in it.
+Place = tuple[str, int]
+#: Most places of a name that are told.
+_TOLD: Final = 8
 _NOWHERE = frozenset[int]()
 
 
@@ -70,6 +76,31 @@ def of_document(
     return Names(names, [len(places[name]) for name in names], [{name} for name, _ in names], scope, defined)
 
 
+def places_in_document(found: Names, wanted: frozenset[Name]) -> dict[Name, tuple[Place, ...]]:
+    """Return the first places of names in their document."""
+    where = zip(found.names, found.scope.sentences, strict=True)
+    document = found.document or ""
+    return {name: _first((document, number) for number in of) for name, of in where if name in wanted}
+
+
+def places_in_documents(
+    documents: Mapping[str, Names], known_as: Callable[[str, Name], Name], wanted: frozenset[Name]
+) -> dict[Name, tuple[Place, ...]]:
+    """Return the first places of names of the corpus, those in different documents first.
+
+    Args:
+        documents: the names of each.
+        known_as: gives the name of the corpus that a name of a document stands for.
+        wanted: names of the corpus.
+    """
+    where: dict[Name, list[Place]] = defaultdict(list)
+    for document, found in documents.items():
+        for name, numbers in zip(found.names, found.scope.sentences, strict=True):
+            if (known := known_as(document, name)) in wanted:
+                where[known] += [(document, number) for number in numbers]
+    return {name: _first(places) for name, places in where.items()}
+
+
 class Corpus:
     """The full names of all documents, as they are found; :meth:`names` returns them together."""
 
@@ -120,6 +151,20 @@ class Corpus:
             defined,
         )
         return found, known_as, namesakes
+
+
+def _first(places: Iterable[Place]) -> tuple[Place, ...]:
+    """Return the first places, the very first of each document before all others; none outside texts."""
+    by_document: dict[str, list[int]] = defaultdict(list)
+    for document, number in places:
+        if number >= 0:
+            by_document[document].append(number)
+    ranked = (
+        (rank, document, number)
+        for document, numbers in by_document.items()
+        for rank, number in enumerate(nsmallest(_TOLD, numbers))
+    )
+    return tuple((document, number) for _, document, number in nsmallest(_TOLD, ranked))
 
 
 def _scope(

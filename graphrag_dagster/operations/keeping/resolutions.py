@@ -26,9 +26,7 @@ def state_of_resolution(code: str) -> pl.DataFrame:
     return RESOLUTION_STATE.frame({"part": name, "value": str(value)} for name, value in parts.items())
 
 
-def earlier_resolution(
-    warehouse: Warehouse, corpus: str, state: pl.DataFrame
-) -> tuple[Earlier | None, str]:
+def earlier_resolution(warehouse: Warehouse, corpus: str, state: pl.DataFrame) -> tuple[Earlier | None, str]:
     """Return what was compared before where it may be taken over, else None; and why not."""
     if why := unlike(warehouse, corpus, RESOLUTION_STATE, state):
         return None, why
