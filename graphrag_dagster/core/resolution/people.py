@@ -1,6 +1,7 @@
 """What people decided of names: which are the same, which are different."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import combinations
@@ -84,6 +85,24 @@ class Decisions:
         said = (word for word in self.words if pair <= set(word.keys) and word.document in {None, document})
         return next(said, None)
 
+    def unused(self, present: Mapping[str | None, Set[str]]) -> tuple[Word, ...]:
+        """Return the decisions that concern no two names that there are.
+
+        Args:
+            present: normalised names by document; None for those of the corpus.
+        """
+        used: set[int] = set()
+        for document in (None, *sorted(self.documents())):
+            names = present.get(document, frozenset())
+            same = [one for one in self.words if one.verdict == "same" and one.document in {None, document}]
+            used |= _connecting(same, names)
+            links = self.links(document)
+            roots = {links.root(name) for name in names}
+            for one in self._different(document):
+                if len({links.root(name) for name in one.keys} & roots) > 1:
+                    used.add(id(one))
+        return tuple(one for one in self.words if id(one) not in used)
+
     def documents(self) -> frozenset[str]:
         """Return the documents of which alone something is said."""
         return frozenset(one.document for one in self.words if one.document is not None)
@@ -131,6 +150,20 @@ class Links:
         """Whether a person says that two names are different."""
         roots = self.root(one), self.root(other)
         return (min(roots), max(roots)) in self.different
+
+
+def _connecting(same: Sequence[Word], present: Set[str]) -> set[int]:
+    """Return which decisions connect names that there are, perhaps by way of names that are gone."""
+    left = {id(one): set(one.keys) for one in same}
+    while True:
+        times = Counter(name for names in left.values() for name in names)
+        pruned = {
+            word: {name for name in names if name in present or times[name] > 1} for word, names in left.items()
+        }
+        pruned = {word: names for word, names in pruned.items() if len(names) > 1}
+        if pruned == left:
+            return set(left)
+        left = pruned
 
 
 def _way(same: Iterable[Word], one: str, other: str) -> str:

@@ -7,7 +7,7 @@ documents. What was found can be read and undone: nothing that goes in is change
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import combinations, groupby
+from itertools import combinations, groupby, product
 from typing import Literal
 
 from graphrag_dagster.core.resolution.clusters import Clustering, clusters
@@ -16,6 +16,7 @@ from graphrag_dagster.core.resolution.people import Decisions, Links, Word
 from graphrag_dagster.core.resolution.scopes import Corpus, Mention, Names, of_document
 from graphrag_dagster.core.resolution.scoring import Ruling, ScoredPair, scored
 from graphrag_dagster.core.resolution.weights import ASK
+from graphrag_dagster.core.text.names import normalise
 
 #: A document, a name as written there, and its type.
 Spelling = tuple[str, str, str]
@@ -142,8 +143,17 @@ def resolve(
         heads,
         {spelling: entity[known_as[spelling[0], head]] for spelling, head in heads.items()},
         namesakes,
-        tuple(word for word in said.words if not any(one.word is word for one in decisions)),
+        said.unused(_present(heads, full)),
     )
+
+
+def _present(spellings: Iterable[Spelling], full: Names) -> dict[str | None, set[str]]:
+    """Return the names of each document, and under None those of all with what tells namesakes apart."""
+    present: dict[str | None, set[str]] = defaultdict(set)
+    for document, name, _ in spellings:
+        present[document].add(normalise(name))
+    present[None] = set().union(*present.values(), (normalise(name) for name, _ in full.names))
+    return present
 
 
 def _all_compared(
@@ -181,8 +191,9 @@ def _clustered(
     found: Names, pairs: list[ScoredPair], left_out: int, links: Links, bearing: Mapping[Name, int]
 ) -> Compared:
     def apart(one: int, other: int) -> bool:
-        numbers = bearing.get(found.names[one]), bearing.get(found.names[other])
-        if numbers[0] is not None and numbers[0] == numbers[1]:
+        first, second = found.names[one], found.names[other]
+        numbers = bearing.get(first), bearing.get(second)
+        if numbers[0] is not None and numbers[0] == numbers[1] and not links.together(first[0], second[0]):
             return True
         return bool(links.different) and any(
             links.apart(a, b) for a in found.known[one] for b in found.known[other]
@@ -228,15 +239,16 @@ def _decisions(done: Compared, people: Decisions) -> Iterator[Decision]:
     """Yield what was decided: of names that a person spoke of, then of pairs that were compared."""
     names, document = done.names.names, done.names.document
     links = done.links
-    spoken = [place for place, (name, _) in enumerate(names) if links.spoken_of(name)]
+    silent = not (links.roots or links.different)
+    known = [] if silent else done.names.known
+    spoken = [place for place, of_it in enumerate(known) if any(map(links.spoken_of, of_it))]
     said: set[tuple[int, int]] = set()
     for first, second in combinations(spoken, 2):
-        one, other = names[first], names[second]
-        if links.says(one[0], other[0]):
+        if of_these := _said_of(done, first, second):
             said.add((first, second))
-            verdict, reason = _spoken(done, first, second, apart=links.apart(one[0], other[0]))
-            word = people.on(one[0], other[0], document)
-            yield Decision(document, one, other, verdict, "person", reason, None, word)
+            verdict, reason = _spoken(done, first, second, apart=links.apart(*of_these))
+            word = people.on(*of_these, document)
+            yield Decision(document, names[first], names[second], verdict, "person", reason, None, word)
     for pair in done.pairs:
         if pair.pair not in said:
             verdict, reason = _verdict(pair, done)
@@ -246,6 +258,17 @@ def _decisions(done: Compared, people: Decisions) -> Iterator[Decision]:
                 yield Decision(
                     document, one, other, verdict, "model" if ruled else "rule", reason, pair.score
                 )
+
+
+def _said_of(done: Compared, first: int, second: int) -> tuple[str, str] | None:
+    """Return of which two of the names that two stand for a person spoke, of these two themselves if of any."""
+    own = done.names.names[first][0], done.names.names[second][0]
+    if done.links.says(*own):
+        return own
+    known = sorted(done.names.known[first]), sorted(done.names.known[second])
+    # What both are called says nothing of the two.
+    pairs = ((one, other) for one, other in product(*known) if normalise(one) != normalise(other))
+    return next((pair for pair in pairs if done.links.says(*pair)), None)
 
 
 def _spoken(done: Compared, first: int, second: int, *, apart: bool) -> tuple[Verdict, str]:
