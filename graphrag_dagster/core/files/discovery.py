@@ -15,6 +15,10 @@ from graphrag_dagster.errors import CorpusError
 SETTINGS_FILE = "corpus.yaml"
 #: What people decided of names.
 DECISIONS_FILE = "decisions.jsonl"
+#: Held by who writes them.
+DECISIONS_LOCK = ".decisions.jsonl.lock"
+
+_NOT_LISTED = frozenset({SETTINGS_FILE, DECISIONS_FILE, DECISIONS_LOCK})
 
 _EDITOR_LEFTOVERS = ("~$*", "*~", "#*#", "*.swp", "*.swo", "Thumbs.db", "desktop.ini", "__MACOSX")
 
@@ -41,8 +45,8 @@ def discover(folder: Path, *, max_bytes: int, ignore: Sequence[str] = ()) -> lis
 
     Not part of a corpus are hidden files, leftovers of editors, and what an ``ignore`` pattern matches
     (:func:`.globs.matches`): they are listed as ignored, a folder of that kind as one whatever it holds.
-    ``corpus.yaml`` and ``decisions.jsonl`` at the top are not listed. Links are followed only inside the folder; a folder is read
-    once, however many links lead to it.
+    ``corpus.yaml`` and ``decisions.jsonl`` at the top are not listed. Links are followed only inside the
+    folder; a folder is read once, however many links lead to it.
 
     Raises:
         CorpusError: the folder does not exist, is not a folder, or cannot be listed.
@@ -133,7 +137,7 @@ class _Walk:
             self._visited[identity] = prefix
             for entry in entries:
                 path = f"{prefix}{os.sep}{entry.name}" if prefix else entry.name
-                if path in {SETTINGS_FILE, DECISIONS_FILE}:
+                if path in _NOT_LISTED:
                     continue
                 if ignored := self._ignored_for(entry.name, path):
                     yield FoundFile(shown(path), current / entry.name, _size(entry), "ignored", ignored)
