@@ -20,7 +20,7 @@ _SECONDS = 10.0
 def changing_decisions(folder: Path, seconds: float = _SECONDS) -> Iterator[list[Decision]]:
     """Give the decisions of a corpus, in their order, and keep what the caller makes of the list.
 
-    One writer at a time. Where the caller fails, nothing is written; where no decision is left, the file goes.
+    One writer at a time. Where the caller fails nothing is written; where no decision is left the file goes.
 
     Args:
         folder: of the corpus.

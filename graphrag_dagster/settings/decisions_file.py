@@ -1,4 +1,4 @@
-"""The file ``decisions.jsonl`` of a corpus: what people decided of names, a line each, beside the settings."""
+"""The file ``decisions.jsonl`` of a corpus: what people decided of names, a line each."""
 
 import json
 from collections.abc import Iterable
@@ -35,10 +35,12 @@ def read_decisions(folder: Path) -> list[Decision]:
             where = f"{path}, line {number}"
             decision = _parsed(line, where)
             if decision.id is None:
-                raise SettingsError(f"{where}: id: by it the decision is taken back; give it one, or take it out")
+                raise SettingsError(
+                    f"{where}: id: by it the decision is taken back; give it one, or take it out"
+                )
             if decision.id in found:
                 raise SettingsError(
-                    f"{where}: line {found[decision.id][0]} has the id {decision.id!r} too; take one of the two out"
+                    f"{where}: line {found[decision.id][0]} has the id {decision.id!r} too; take one of them out"
                 )
             found[decision.id] = number, decision
     return [decision for _, decision in found.values()]

@@ -17,7 +17,7 @@ _MOST_SAID = 10_000
 
 
 class NamesSaid(Section):
-    """Names of which a person says what they are to each other; in ``corpus.yaml`` a list of names will do."""
+    """Names of which a person says what they are to each other; in ``corpus.yaml`` a list will do."""
 
     names: list[Spelling] = Field(min_length=2, max_length=1000, description="as written, in any case")
     document: Annotated[str, Field(min_length=1, max_length=4000)] | None = Field(
@@ -37,7 +37,9 @@ class NamesSaid(Section):
         keys = set(map(normalise, self.names))
         if len(keys) < 2 or "" in keys:
             told = ", ".join(repr(shortened(name, 60)) for name in self.names[:10])
-            raise ValueError(f"{told}: give two different names at least, none of them empty; case is no difference")
+            raise ValueError(
+                f"{told}: give two different names at least, none of them empty; case is no difference"
+            )
         return self
 
     def word(self, verdict: Literal["same", "different"]) -> Word:
@@ -66,7 +68,9 @@ class ResolutionSettings(Section):
         default_factory=list, max_length=_MOST_SAID, description="lists of names of one entity each"
     )
     different: list[NamesSaid] = Field(
-        default_factory=list, max_length=_MOST_SAID, description="lists of names of which no two are one entity"
+        default_factory=list,
+        max_length=_MOST_SAID,
+        description="lists of names of which no two are one entity",
     )
 
     @model_validator(mode="after")

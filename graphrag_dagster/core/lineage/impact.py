@@ -139,7 +139,10 @@ def _documents(rows: Rows, asked: str) -> pl.DataFrame:
 
 def _entities(rows: Rows, units: pl.Series) -> pl.DataFrame:
     """Entities with an instance in the units, before and after."""
-    table, columns = "extraction.gleaned_entities", ("name", "text_unit_id", "round", "position", "description")
+    table, columns = (
+        "extraction.gleaned_entities",
+        ("name", "text_unit_id", "round", "position", "description"),
+    )
     resolved = ResolvedRows(rows)
     names = resolved.in_units(table, ["name"], units, columns)["name"].unique()
     records = resolved.of_entities(table, ["name"], names, columns)

@@ -158,7 +158,8 @@ def _connecting(same: Sequence[Word], present: Set[str]) -> set[int]:
     while True:
         times = Counter(name for names in left.values() for name in names)
         pruned = {
-            word: {name for name in names if name in present or times[name] > 1} for word, names in left.items()
+            word: {name for name in names if name in present or times[name] > 1}
+            for word, names in left.items()
         }
         pruned = {word: names for word, names in pruned.items() if len(names) > 1}
         if pruned == left:

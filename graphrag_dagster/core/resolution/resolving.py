@@ -261,7 +261,7 @@ def _decisions(done: Compared, people: Decisions) -> Iterator[Decision]:
 
 
 def _said_of(done: Compared, first: int, second: int) -> tuple[str, str] | None:
-    """Return of which two of the names that two stand for a person spoke, of these two themselves if of any."""
+    """Return of which two names that the two stand for a person spoke; of these themselves if of any."""
     own = done.names.names[first][0], done.names.names[second][0]
     if done.links.says(*own):
         return own

@@ -74,7 +74,9 @@ def with_entities(decisions: pl.DataFrame, aliases: pl.DataFrame) -> pl.DataFram
         between = told.filter(pl.col("document_id").is_null())
         known = pl.col(side).is_in(full["_name"].to_list())
         named = pl.when(known).then(side).otherwise(pl.col(side).str.replace(_TELL, ""))
-        of_corpus = between.join(full, left_on=named, right_on="_name", how="left").select(of_documents.columns)
+        of_corpus = between.join(full, left_on=named, right_on="_name", how="left").select(
+            of_documents.columns
+        )
         told = pl.concat([of_documents, of_corpus]).rename(
             {"_entities": f"{side}_entities", "_mentions": f"_{side}_mentions"}
         )
@@ -83,14 +85,16 @@ def with_entities(decisions: pl.DataFrame, aliases: pl.DataFrame) -> pl.DataFram
 
 
 def decisions_on(decisions: pl.DataFrame, aliases: pl.DataFrame, entity: str) -> pl.DataFrame:
-    """Return the decisions on names of an entity, those that joined them first; ``joins`` says which these are.
+    """Return the decisions on names of an entity, those first that joined them, which ``joins`` says.
 
     Args:
         decisions: rows of ``resolution.decisions``.
         aliases: rows of ``resolution.aliases``.
         entity: its normalised name.
     """
-    one, other = (pl.col(f"{side}_entities").list.contains(entity).fill_null(value=False) for side in ("one", "other"))
+    one, other = (
+        pl.col(f"{side}_entities").list.contains(entity).fill_null(value=False) for side in ("one", "other")
+    )
     return (
         with_entities(decisions, aliases)
         .filter(one | other)
@@ -125,8 +129,13 @@ def open_questions(
     )
     return [
         OpenQuestion(
-            **{key: row[key] for key in ("one", "one_type", "other", "other_type", "reason", "score", "mentions")},
-            documents=() if row["everywhere"] else tuple(sorted(zip(row["paths"], row["titles"], strict=True))),
+            **{
+                key: row[key]
+                for key in ("one", "one_type", "other", "other_type", "reason", "score", "mentions")
+            },
+            documents=()
+            if row["everywhere"]
+            else tuple(sorted(zip(row["paths"], row["titles"], strict=True))),
             decision_id=row["decision_id"],
         )
         for row in grouped.iter_rows(named=True)
