@@ -469,9 +469,7 @@ def entities(
 
 Said = Annotated[
     list[str],
-    typer.Argument(
-        help="Two names or more, as the corpus has them.", metavar="NAME...", show_default=False
-    ),
+    typer.Argument(help="Two names or more, as the corpus has them.", metavar="NAME...", show_default=False),
 ]
 OfDocument = Annotated[
     str | None,

@@ -88,7 +88,8 @@ def list_decisions(name: str, *, as_json: bool) -> None:
         )
     OUT.print(table)
     OUT.print(
-        f"to take one back: graphrag-dagster undo {escape(name)} ID; what stands in corpus.yaml is taken out there",
+        f"to take one back: graphrag-dagster undo {escape(name)} ID; what stands in corpus.yaml is taken out "
+        "there",
         soft_wrap=True,
     )
 
@@ -102,8 +103,8 @@ def _print_made(name: str, made: Decided) -> None:
         OUT.print(line, soft_wrap=True)
     if not made.applied:
         OUT.print(
-            f"[yellow]resolution.enabled is off in {escape(str(CorpusStore().folder(name)))}: no index applies "
-            "what is decided[/]",
+            f"[yellow]resolution.enabled is off in {escape(str(CorpusStore().folder(name)))}: no index "
+            "applies what is decided[/]",
             soft_wrap=True,
         )
     if made.written:

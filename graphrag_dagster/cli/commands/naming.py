@@ -4,10 +4,10 @@ import shlex
 from collections.abc import Iterator
 from typing import Any
 
-import polars as pl
 from rich.markup import escape
 from rich.table import Table as RichTable
 
+from graphrag_dagster.cli.commands.showing import print_unused
 from graphrag_dagster.cli.output.console import OUT, print_json
 from graphrag_dagster.core.printable import shortened
 from graphrag_dagster.core.resolution.telling import OpenQuestion
@@ -74,7 +74,7 @@ def show_entity(name: str, asked: str, *, everything: bool, as_json: bool) -> No
 
 
 def show_questions(name: str, *, everything: bool, as_json: bool) -> None:
-    """Print what is open on names, each question with the commands that answer it, and decisions without effect.
+    """Print what is open on names, with the commands that answer it, and decisions without effect.
 
     Raises:
         GraphragError: the corpus has not been indexed, or its settings cannot be used.
@@ -92,13 +92,6 @@ def show_questions(name: str, *, everything: bool, as_json: bool) -> None:
     if len(found.open) > len(shown):
         OUT.print(f"[dim]… {len(found.open) - len(shown):,} more: --all[/]")
     _print_rest(name, found)
-
-
-def print_unused(unused: pl.DataFrame) -> None:
-    """Print the decisions without effect."""
-    for row in unused.iter_rows(named=True):
-        named = f"{row['decision_id']}: " if row["decision_id"] else ""
-        OUT.print(f"[yellow]a decision without effect: {escape(named + row['reason'])}[/]", soft_wrap=True)
 
 
 def _print_names(found: EntityNames, *, everything: bool) -> None:
@@ -178,8 +171,8 @@ def _print_rest(name: str, found: Questions) -> None:
     if found.answered:
         are = "is" if found.answered == 1 else "are"
         OUT.print(
-            f"{counted(found.answered, 'question')} more {are} decided by now; to apply it: graphrag-dagster index "
-            f"{escape(name)}",
+            f"{counted(found.answered, 'question')} more {are} decided by now; to apply it: "
+            f"graphrag-dagster index {escape(name)}",
             soft_wrap=True,
         )
-    print_unused(found.unused)
+    print_unused(found.unused.to_dicts())
