@@ -24,7 +24,7 @@ _PUT_ASIDE = frozenset({"failed", "refused", "unsupported", "units unreadable"})
 
 
 def show_corpus(name: str, reports: int, level: str, *, as_json: bool) -> None:
-    """Print counts, files not read, what was put aside, what is open on names, the biggest communities of a level.
+    """Print counts, files not read, what was put aside, what is open on names, and a level's communities.
 
     Raises:
         QuestionError: there is no such level.

@@ -76,4 +76,4 @@ def _joined(known: pl.DataFrame, word: Word) -> Iterator[str]:
     }
     for one, other in combinations(word.keys, 2):
         for entity in sorted(entities[one] & entities[other]):
-            yield f"{one!r} and {other!r} are both names of {entity!r}, and a person said that they are different"
+            yield f"{one!r} and {other!r} are names of {entity!r}, and a person said that they are different"

@@ -93,13 +93,18 @@ class Decisions:
         """
         used: set[int] = set()
         for document in (None, *sorted(self.documents())):
-            names = present.get(document, frozenset())
-            same = [one for one in self.words if one.verdict == "same" and one.document in {None, document}]
-            used |= _connecting(same, names)
             links = self.links(document)
-            roots = {links.root(name) for name in names}
+            bearing = Counter(map(links.root, present.get(document, ())))
+            same = [
+                one
+                for one in self.words
+                if one.verdict == "same"
+                and one.document in {None, document}
+                and bearing[links.root(one.keys[0])] > 1
+            ]
+            used |= _connecting(same, present.get(document, frozenset()))
             for one in self._different(document):
-                if len({links.root(name) for name in one.keys} & roots) > 1:
+                if len({links.root(name) for name in one.keys} & bearing.keys()) > 1:
                     used.add(id(one))
         return tuple(one for one in self.words if id(one) not in used)
 
@@ -154,11 +159,11 @@ class Links:
 
 def _connecting(same: Sequence[Word], present: Set[str]) -> set[int]:
     """Return which decisions connect names that there are, perhaps by way of names that are gone."""
-    left = {id(one): set(one.keys) for one in same}
+    left = {id(one): frozenset(one.keys) for one in same}
     while True:
-        times = Counter(name for names in left.values() for name in names)
+        times = Counter(name for names in set(left.values()) for name in names)
         pruned = {
-            word: {name for name in names if name in present or times[name] > 1}
+            word: frozenset(name for name in names if name in present or times[name] > 1)
             for word, names in left.items()
         }
         pruned = {word: names for word, names in pruned.items() if len(names) > 1}
