@@ -93,19 +93,22 @@ class Decisions:
         """
         used: set[int] = set()
         for document in (None, *sorted(self.documents())):
-            links = self.links(document)
-            bearing = Counter(map(links.root, present.get(document, ())))
+            links, names = self.links(document), present.get(document, frozenset())
+            there = set(map(links.root, names))
+            apart = [
+                one for one in self._different(document) if len(set(map(links.root, one.keys)) & there) > 1
+            ]
+            # A name that is gone and said to be different from others keeps those from it that are the same.
+            needed = names | {key for one in apart for key in one.keys}
+            times = Counter(map(links.root, needed))
             same = [
                 one
                 for one in self.words
                 if one.verdict == "same"
                 and one.document in {None, document}
-                and bearing[links.root(one.keys[0])] > 1
+                and times[links.root(one.keys[0])] > 1
             ]
-            used |= _connecting(same, present.get(document, frozenset()))
-            for one in self._different(document):
-                if len({links.root(name) for name in one.keys} & bearing.keys()) > 1:
-                    used.add(id(one))
+            used |= {id(one) for one in apart} | _connecting(same, needed)
         return tuple(one for one in self.words if id(one) not in used)
 
     def documents(self) -> frozenset[str]:
@@ -157,13 +160,13 @@ class Links:
         return (min(roots), max(roots)) in self.different
 
 
-def _connecting(same: Sequence[Word], present: Set[str]) -> set[int]:
-    """Return which decisions connect names that there are, perhaps by way of names that are gone."""
+def _connecting(same: Sequence[Word], needed: Set[str]) -> set[int]:
+    """Return which decisions connect names that are needed, perhaps by way of others."""
     left = {id(one): frozenset(one.keys) for one in same}
     while True:
         times = Counter(name for names in set(left.values()) for name in names)
         pruned = {
-            word: frozenset(name for name in names if name in present or times[name] > 1)
+            word: frozenset(name for name in names if name in needed or times[name] > 1)
             for word, names in left.items()
         }
         pruned = {word: names for word, names in pruned.items() if len(names) > 1}

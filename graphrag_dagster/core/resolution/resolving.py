@@ -208,8 +208,13 @@ def _groups(known: Sequence[set[str]], links: Links, apart: Callable[[int, int],
     """Return for each name the smallest that a person says is the same."""
     groups = list(range(len(known)))
     first: dict[str, int] = {}
-    for place, names in enumerate(known):
-        for root in sorted({links.root(name) for name in names if links.decided(name)}):
+    spoken = [{normalise(name) for name in names if links.decided(name)} for names in known]
+    there: dict[str, set[str]] = defaultdict(set)
+    for key in set().union(*spoken):
+        there[links.root(key)].add(key)
+    for place, keys in enumerate(spoken):
+        # Where all that a name is said to be is gone, what has that name is no more one than before.
+        for root in sorted({root for root in map(links.root, keys) if len(there[root]) > 1}):
             target, own = groups[first.setdefault(root, place)], groups[place]
             members = [[at for at, group in enumerate(groups) if group == one] for one in (target, own)]
             if target != own and not any(apart(one, other) for one in members[0] for other in members[1]):
