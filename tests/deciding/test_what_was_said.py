@@ -14,28 +14,7 @@ from graphrag_dagster.core.resolution.people import Decisions, Word
 from graphrag_dagster.core.resolution.telling import decisions_on, entities_of, open_questions
 from graphrag_dagster.core.text.names import normalise
 from graphrag_dagster.errors import SettingsError
-
-Texts = dict[str, list[tuple[str, str]]]
-
-
-def frames_of(texts: Texts) -> tuple[pl.DataFrame, pl.DataFrame, pl.DataFrame]:
-    """Instances, units and documents: each document one unit, each of its names a sentence."""
-    gleaned, chunks, documents = [], [], []
-    for number, (path, names) in enumerate(texts.items()):
-        text = " ".join(f"{name} spoke." for name, _ in names)
-        identity = f"d-{path}"
-        documents.append({"document_id": identity, "human_readable_id": number, "path": path.split("#")[0], "title": path, "text": text})  # fmt: skip
-        chunks.append({"text_unit_id": f"u{number}", "human_readable_id": number, "document_id": identity, "start_char": 0, "end_char": len(text), "text": text})  # fmt: skip
-        at = 0
-        for place, (name, kind) in enumerate(names):
-            span = {"start": at, "end": at + len(name)}
-            gleaned.append({"instance_id": f"u{number}-{place}", "text_unit_id": f"u{number}", "round": 0, "position": place, "name": normalise(name), "surface": name, "type": kind, "spans": [span]})  # fmt: skip
-            at += len(name) + len(" spoke. ")
-    return (
-        tables.GLEANED_ENTITIES.rows(gleaned),
-        tables.TEXT_CHUNKS.rows(chunks),
-        tables.DOCUMENTS.rows(documents),
-    )
+from support.named import Texts, frames_of
 
 
 def made(texts: Texts, *words: Word) -> ResolutionFrames:

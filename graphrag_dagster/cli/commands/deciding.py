@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from typing import Literal
 
 from rich.markup import escape
-from rich.table import Table as RichTable
 
 from graphrag_dagster.cli.output.console import OUT, print_json
 from graphrag_dagster.core.wording import counted
@@ -75,18 +74,12 @@ def list_decisions(name: str, *, as_json: bool) -> None:
     if not found:
         OUT.print(f"nobody decided anything on names of {escape(name)}", soft_wrap=True)
         return
-    table = RichTable(box=None, padding=(0, 2, 0, 0))
-    for column in ("id", "decision", "by", "file", "applied"):
-        table.add_column(column, overflow="fold", no_wrap=column == "id")
     for one in found:
-        table.add_row(
-            escape(one.id),
-            escape(_decision(one)),
-            escape(_by(one)),
-            one.file,
-            "yes" if one.word in applied else "by the next index",
+        when = "applied" if one.word in applied else "applied by the next index"
+        told = ", ".join(dict.fromkeys((_by(one), one.file, when)))
+        OUT.print(
+            f"[bold]{escape(one.id)}[/] {escape(_decision(one))} [dim]({escape(told)})[/]", soft_wrap=True
         )
-    OUT.print(table)
     OUT.print(
         f"to take one back: graphrag-dagster undo {escape(name)} ID; what stands in corpus.yaml is taken out "
         "there",
