@@ -37,11 +37,18 @@ def exact(chosen: Sequence[Document]) -> Clusters:
 
 def ours(chosen: Sequence[Document]) -> Clusters:
     """Entity resolution as it is shipped."""
-    found = resolve(mentions(chosen), sentences(chosen))
+    compared: list[object] = []
+    found = resolve(
+        mentions(chosen),
+        sentences(chosen),
+        titles={one.title: one.title for one in chosen},
+        note=lambda _, pair: compared.append(pair),
+    )
     verdicts = defaultdict(int)
     for one in found.decisions:
         verdicts[one.verdict, "between" if one.document is None else "within"] += 1
-    print(f"    {found.candidates.height} pairs compared, {found.left_out} left out")
+    print(f"    {len(compared)} pairs compared, {sum(scope.left_out for scope in found.scopes)} left out")
+    print(f"    {len(found.namesakes)} groups of namesakes between documents")
     print(f"    {dict(sorted(verdicts.items()))}")
     return dict(found.entities)
 

@@ -18,6 +18,7 @@ from dagster import (
     sensor,
 )
 
+from graphrag_dagster.core.files.discovery import SETTINGS_FILE
 from graphrag_dagster.errors import GraphragError
 from graphrag_dagster.operations.keeping.watching import changed_since_published
 from graphrag_dagster.orchestration.jobs import INDEX
@@ -25,7 +26,6 @@ from graphrag_dagster.orchestration.partitions import CORPUS
 from graphrag_dagster.resources.corpora import CorpusStore
 from graphrag_dagster.resources.keys import takes_resources
 from graphrag_dagster.resources.warehouse import Warehouse
-from graphrag_dagster.core.files.discovery import SETTINGS_FILE
 from graphrag_dagster.settings.schedule import ScheduleSettings
 
 #: A corpus without a schedule.

@@ -79,7 +79,9 @@ STAGES = (
         sections=("embeddings",),
         users=("text_units_embeddings", "entities_embeddings", "community_reports_embeddings"),
     ),
-    Stage("marts", reads=("corpus", "extraction", "resolution", "graph", "communities", "reports", "embeddings")),
+    Stage(
+        "marts", reads=("corpus", "extraction", "resolution", "graph", "communities", "reports", "embeddings")
+    ),
     Stage(
         "questions",
         reads=("corpus", "graph"),

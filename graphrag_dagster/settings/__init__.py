@@ -41,7 +41,6 @@ from graphrag_dagster.settings.schedule import ScheduleSettings
 from graphrag_dagster.settings.section import EngineName, Method, PositiveInt, Section, Seed
 from graphrag_dagster.settings.yaml_file import Location, read_yaml
 
-
 Share = Annotated[float, Field(ge=0, lt=1)]
 _EXAMPLES = (
     "worked examples of the corpus's own domain that a model is shown in place of the general one; the "

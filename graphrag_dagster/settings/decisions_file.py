@@ -40,7 +40,8 @@ def read_decisions(folder: Path) -> list[Decision]:
                 )
             if decision.id in found:
                 raise SettingsError(
-                    f"{where}: line {found[decision.id][0]} has the id {decision.id!r} too; take one of them out"
+                    f"{where}: line {found[decision.id][0]} has the id {decision.id!r} too; "
+                    "take one of them out"
                 )
             found[decision.id] = number, decision
     return [decision for _, decision in found.values()]

@@ -98,15 +98,22 @@ def test_what_is_said_of_a_file_is_said_of_every_document_in_it() -> None:
 
 
 def test_a_person_stands_above_what_tells_namesakes_apart() -> None:
-    planet: Texts = {
-        "a": [("Mercury", "PERSON")] * 2 + [("Mercury", "PERSON")],
-        "b": [("Mercury", "GEO")] * 3,
+    texts: Texts = {
+        "a": [("Florence", "PERSON")] * 3,
+        "b": [("Florence", "GEO")] * 3,
+        "c": [("Firenze", "GEO")],
     }
-    assert len(groups(made(planet))) == 2
-    found = made(planet, same("Mercury (person)", "Mercury (place)"))
-    assert (len(groups(found)), unused(found)) == (1, [])
+    assert len(groups(made(texts))) == 3
+    assert len(groups(made(texts, same("Florence", "Gone One")))) == 3
+    assert len(groups(made(texts, same("Florence", "Firenze")))) == 1
+    place = made(texts, same("Florence (place)", "Firenze"))
+    assert (sorted(map(len, groups(place))), unused(place)) == ([1, 2], [])
+    for one in ("Florence", "Florence (person)"):
+        joined = made(texts, same(one, "Florence (place)"))
+        assert (len(groups(joined)), unused(joined)) == (2, [])
+    found = made(texts, same("Florence (person)", "Florence (place)"))
     (row,) = found.decisions.filter(pl.col("decided_by") == "person").to_dicts()
-    (entity,) = found.aliases["entity"].unique()
+    (entity,) = entities_of(found.aliases, "florence")
     assert decisions_on(found.decisions, found.aliases, entity)["pair_id"].to_list() == [row["pair_id"]]
 
 
@@ -145,7 +152,19 @@ def test_contradictions_name_the_way() -> None:
         Decisions([same("a", "b"), same("B", "c"), different("A", "C")]).links()
 
 
-NAMES = ["Ann Lee", "Lee", "Bo Lee", "A. Lee", "LEE", "Dr Lee", "Ann Bo Lee", "Cy Orr", "Orr", "Orr (place)"]
+NAMES = [
+    "Ann Lee",
+    "Lee",
+    "Bo Lee",
+    "A. Lee",
+    "LEE",
+    "Dr Lee",
+    "Ann Bo Lee",
+    "Cy Orr",
+    "Orr",
+    "Florence",
+    "Florence (place)",
+]
 some_names = st.lists(st.sampled_from(NAMES), min_size=2, max_size=3, unique_by=normalise)
 texts_of = st.dictionaries(
     st.sampled_from("abc"),

@@ -1,9 +1,9 @@
 """``graphrag-dagster init``."""
 
 from graphrag_dagster.cli.output.console import OUT
+from graphrag_dagster.core.files.discovery import SETTINGS_FILE
 from graphrag_dagster.errors import CorpusError
 from graphrag_dagster.resources.corpora import CorpusStore, check_name
-from graphrag_dagster.core.files.discovery import SETTINGS_FILE
 
 _TEMPLATE = """\
 # Settings of this corpus. Every key has a default; docs/settings.md lists them all.

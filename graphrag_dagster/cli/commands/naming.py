@@ -17,6 +17,12 @@ from graphrag_dagster.resources.warehouse import Warehouse
 
 _ROWS, _NAMES, _DOCUMENTS = 30, 8, 3
 _LONGEST = 80
+_VERDICTS = {
+    "merge": "one",
+    "ask": "[yellow]open[/]",
+    "apart": "apart",
+    "unused": "[yellow]without effect[/]",
+}
 
 
 def list_entities(name: str, *, everything: bool, as_json: bool) -> None:
@@ -116,7 +122,7 @@ def _print_decisions(found: EntityNames, *, everything: bool) -> None:
 
 
 def _decision(row: dict[str, Any]) -> str:
-    verdict = {"merge": "one", "ask": "[yellow]open[/]", "apart": "apart"}[row["verdict"]]
+    verdict = _VERDICTS[row["verdict"]]
     where = f" in {row['path']}" if row["path"] else ""
     by = row["who"] or row["decided_by"]
     facts = (

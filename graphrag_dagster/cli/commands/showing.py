@@ -86,7 +86,8 @@ def print_names(corpus: str, told: dict[str, Any] | None) -> None:
         return
     OUT.print(
         f"{counted(told['joined'], 'name')} joined to {counted(told['into'], 'entity', 'entities')}; "
-        f"{counted(told['open'], 'question')} on names open: graphrag-dagster entities {escape(corpus)} --ask",
+        f"{counted(told['open'], 'question')} on names open: "
+        f"graphrag-dagster entities {escape(corpus)} --ask",
         soft_wrap=True,
     )
     print_unused(told["unused"])

@@ -24,11 +24,15 @@ class Resolved:
         """
         found = instances.join(self._units, on="text_unit_id", how="left", maintain_order="left")
         for column in columns:
-            found = found.join(
-                self._aliases,
-                left_on=["document_id", column],
-                right_on=["document_id", "_name"],
-                how="left",
-                maintain_order="left",
-            ).with_columns(pl.coalesce("_entity", column).alias(column)).drop("_entity")
+            found = (
+                found.join(
+                    self._aliases,
+                    left_on=["document_id", column],
+                    right_on=["document_id", "_name"],
+                    how="left",
+                    maintain_order="left",
+                )
+                .with_columns(pl.coalesce("_entity", column).alias(column))
+                .drop("_entity")
+            )
         return found.select(instances.columns)

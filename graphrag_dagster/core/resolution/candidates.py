@@ -1,19 +1,25 @@
 """Which names are compared: those that share a block, each block bounded."""
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Final
 
-from graphrag_dagster.core.resolution.features import Pair, countries, people_stem, sound
+import numpy as np
+from numpy.typing import NDArray
+
+from graphrag_dagster.core.resolution.features import UNLIKE, Pair, countries, people_stem, sound
 from graphrag_dagster.core.resolution.parsing import ParsedName, initials
 from graphrag_dagster.core.resolution.wordlists import KINDS_OF_THINGS, NICKNAMES
 
 #: Names of a block that are compared each with each; in a larger block, with how many next ones by spelling.
 WHOLE_BLOCK: Final = 64
 NEXT: Final = 8
+#: Rules by which names are found that may have next to nothing in common.
+SHARING_LITTLE: Final = frozenset({"word", "beginning"})
 _BEGINNING: Final = 4
+_AT_ONCE: Final = 200_000
 #: Initials of names longer than this are nobody's letters.
 _MOST_LETTERS: Final = 8
 
@@ -45,8 +51,8 @@ def _letters(name: ParsedName) -> Iterator[str]:
     if name.acronym:
         yield name.acronym
     elif 1 < len(name.words) <= _MOST_LETTERS:
-        yield from initials(name.words)
-        yield from initials(name.whole)
+        found = (*initials(name.words), *initials(name.whole))
+        yield from (letters for letters in found if len(letters) > 1)
 
 
 def _nickname(name: ParsedName) -> Iterator[str]:
@@ -60,7 +66,7 @@ def _beginning(name: ParsedName) -> Iterator[str]:
 
 
 def _sound(name: ParsedName) -> Iterator[str]:
-    yield " ".join(sorted(map(sound, name.meaningful)))
+    yield " ".join(sorted(sound(word) or word for word in name.meaningful))
 
 
 def _country(name: ParsedName) -> Iterator[str]:
@@ -83,36 +89,81 @@ RULES: Final = MappingProxyType[str, Callable[[ParsedName], Iterator[str]]](
 )
 
 
-def candidates(names: Sequence[ParsedName], defined: Sequence[Pair] = ()) -> Candidates:
+def candidates(
+    names: Sequence[ParsedName], defined: Sequence[Pair] = (), *, within_document: bool
+) -> Candidates:
     """Return which of the names are compared.
 
     All names of a block with at most 64 are; in a larger block each with the next 8 in the order of their
-    spellings, so that the pairs grow with the names and not with their square.
+    spellings, so that the pairs grow with the names and not with their square. Between documents, where no
+    short form counts, letters are compared with what a text defines by them, and names that share no
+    more than a word or a beginning where they are spelled alike: nothing else could speak for them.
 
     Args:
         names: of one scope.
         defined: pairs that a text defines as one, compared in any case.
+        within_document: whether the scope is a document.
     """
-    pairs: dict[Pair, str] = dict.fromkeys(sorted(defined), "definition")
+    in_order = np.array(
+        sorted(range(len(names)), key=lambda place: (names[place].key, names[place].name, place)), np.int64
+    )
+    joined = ["".join(name.words) for name in names]
+    lettered = np.array([bool(name.acronym) for name in names], np.bool_)
+    found = [np.array([one * len(names) + other for one, other in sorted(defined)], np.int64)]
+    rules = ["definition"]
     left_out = 0
-    in_order = sorted(range(len(names)), key=lambda place: (names[place].key, names[place].name, place))
     for rule, values_of in RULES.items():
-        for block in _blocks(names, in_order, values_of):
-            reach = len(block) if len(block) <= WHOLE_BLOCK else NEXT
-            for at, one in enumerate(block):
-                near = block[at + 1 : at + 1 + reach]
-                left_out += len(block) - at - 1 - len(near)
-                for other in near:
-                    pairs.setdefault((min(one, other), max(one, other)), rule)
-    return Candidates(dict(sorted(pairs.items())), left_out)
+        if rule == "letters" and not within_document:
+            continue
+        ends, over = _neighbours(names, in_order, values_of)
+        if rule == "letters":
+            ends = ends[:, lettered[ends[0]] != lettered[ends[1]]]
+        if rule in SHARING_LITTLE and not within_document:
+            ends = _alike(joined, ends)
+        found.append(np.unique(ends.min(axis=0) * len(names) + ends.max(axis=0)))
+        rules.append(rule)
+        left_out += over
+    by = np.repeat(np.arange(len(found)), list(map(len, found)))
+    codes, first = np.unique(np.concatenate(found), return_index=True)
+    pairs = {
+        (code // len(names), code % len(names)): rules[by[at]]
+        for code, at in zip(codes.tolist(), first.tolist(), strict=True)
+    }
+    return Candidates(pairs, left_out)
 
 
-def _blocks(
-    names: Sequence[ParsedName], in_order: Sequence[int], values_of: Callable[[ParsedName], Iterator[str]]
-) -> Iterable[list[int]]:
+def _neighbours(
+    names: Sequence[ParsedName],
+    in_order: NDArray[np.int64],
+    values_of: Callable[[ParsedName], Iterator[str]],
+) -> tuple[NDArray[np.int64], int]:
+    """Return both ends of the pairs of each block, and how many pairs of large blocks are left out."""
     blocks: dict[str, list[int]] = defaultdict(list)
-    for place in in_order:
+    for place in in_order.tolist():
         for value in set(values_of(names[place])):
             if value.strip():
                 blocks[value].append(place)
-    return blocks.values()
+    ends: list[NDArray[np.int64]] = [np.empty((2, 0), np.int64)]
+    left_out = 0
+    for block in blocks.values():
+        size = len(block)
+        if size > 1:
+            places = np.array(block, np.int64)
+            reach = size - 1 if size <= WHOLE_BLOCK else NEXT
+            ends += [np.stack((places[:-by], places[by:])) for by in range(1, reach + 1)]
+            left_out += (size - reach) * (size - reach - 1) // 2
+    return np.concatenate(ends, axis=1), left_out
+
+
+def _alike(joined: Sequence[str], ends: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return the pairs whose letters are spelled alike."""
+    from rapidfuzz.fuzz import ratio
+    from rapidfuzz.process import cpdist
+
+    kept = [np.empty((2, 0), np.int64)]
+    for at in range(0, ends.shape[1], _AT_ONCE):
+        some = ends[:, at : at + _AT_ONCE]
+        one, other = ([joined[place] for place in places] for places in some.tolist())
+        likeness = cpdist(one, other, scorer=ratio, score_cutoff=100 * UNLIKE, dtype=np.uint8)
+        kept.append(some[:, likeness > 0])
+    return np.concatenate(kept, axis=1)

@@ -52,7 +52,8 @@ def clusters(
     could be merged with are joined by complete linkage: the likeliest pair first, and only where each name of
     one cluster may be merged with each of the other; names that a person says are one count as one. Then each
     short form, the fullest first, goes to the one cluster that has a name it may be merged with and none it
-    cannot be; where several have, it stays as it is.
+    cannot be; where several have, it goes to the one whose name is a part of the others' ("Ada Rusk",
+    "Ada Rusk Jones"), else stays as it is.
 
     Args:
         pairs: that were compared; others are not merged.
@@ -65,11 +66,12 @@ def clusters(
     _link(state, _linkage(state.root_of, same, ()))
     _link(state, _linkage(state.root_of, pairs, shorts))
     merging, vetoed = _partners(pairs)
+    parts = {(one.pair[one.short], one.pair[1 - one.short]) for one in pairs if one.short is not None}
     ambiguous: dict[int, tuple[int, ...]] = {}
     for name in sorted(shorts, key=lambda name: (shorts[name], name)):
         fitting = _fitting(state, merging, vetoed, shorts, name)
-        if len(fitting) == 1:
-            state.join(state.root_of[name], fitting[0])
+        if innermost := _innermost(state, fitting, parts):
+            state.join(state.root_of[name], innermost[0])
         elif fitting:
             ambiguous[name] = fitting
     smallest = {root: min(members) for root, members in state.members.items()}
@@ -172,3 +174,14 @@ def _fitting(
     refused = {state.root_of[other] for member in members for other in vetoed.get(member, ())}
     roots = {state.root_of[other] for other in merging.get(name, ())} - refused - {own}
     return tuple(root for root in sorted(roots) if not state.parted(own, root))
+
+
+def _innermost(
+    state: _Clusters, roots: tuple[int, ...], parts: Container[tuple[int, int]]
+) -> tuple[int, ...]:
+    """Return the cluster that has a name which is a part of a name of each other; nothing where none has."""
+
+    def inside(one: int, other: int) -> bool:
+        return any((a, b) in parts for a in state.members[one] for b in state.members[other])
+
+    return tuple(one for one in roots if all(inside(one, other) for other in roots if other != one))[:1]

@@ -16,7 +16,7 @@ Pair = tuple[int, int]
 #: Features of a name that is a part of another, and no person's.
 PARTS: Final = frozenset({"begins", "ends", "inside"})
 #: Below this likeness spellings are not alike at all.
-_UNLIKE: Final = 0.7
+UNLIKE: Final = 0.7
 _PEOPLE = ("ians", "ian", "eans", "ean", "ans", "an", "ese", "ish", "i", "ic", "ns", "n", "s")
 
 
@@ -26,7 +26,7 @@ class Scope:
 
     Attributes:
         names: one a spelling and type.
-        sentences: for each name the numbers of the sentences it stands in.
+        sentences: for each name the numbers of the sentences it stands in; none in a corpus.
         definitions: pairs of positions that a text defines as one.
         document: the document; None for a corpus, in which no short form stands for a fuller one.
     """
@@ -179,6 +179,8 @@ def _of_shortened(scope: Scope, short: int, full: int, how: str, *, alone: bool)
         )
         if how != "without_title":
             found["after"] = float(min(scope.sentences[full]) <= min(scope.sentences[short]))
+        if how == "given_alone" and alone:
+            found["introduced"] = found["after"]
     if how in PARTS:
         found["kept"] = sum(map(len, few.meaningful)) / sum(map(len, many.meaningful))
         found["part_of_place"] = float(many.kind == "place")
@@ -200,10 +202,11 @@ def _of_names(one: ParsedName, other: ParsedName) -> dict[str, float]:
         found["other_order"] = 1.0
     else:
         likeness = ratio("".join(one.words), "".join(other.words)) / 100
-        found["spelling"] = max(0.0, (likeness - _UNLIKE) / (1 - _UNLIKE))
+        found["spelling"] = max(0.0, (likeness - UNLIKE) / (1 - UNLIKE))
         found["sounds"] = float(tuple(map(sound, one.words)) == tuple(map(sound, other.words)))
     if countries(one) & countries(other):
         found["country"] = 1.0
+        found["country_letters"] = float(bool(one.acronym or other.acronym) and one.kind == other.kind)
     elif "person" not in {one.kind, other.kind}:
         same_stems = list(map(people_stem, one.words)) == list(map(people_stem, other.words))
         found["people" if "place" in {one.kind, other.kind} else "inflected"] = float(same_stems)

@@ -11,11 +11,14 @@ from graphrag_dagster.core.ids import stable_id
 from graphrag_dagster.core.resolution.corpus_names import corpus_names
 from graphrag_dagster.core.resolution.namesakes import Name
 from graphrag_dagster.core.resolution.people import Decisions, Word
-from graphrag_dagster.core.resolution.resolving import Compared, Judge, Resolution, resolve
+from graphrag_dagster.core.resolution.resolving import Judge, Resolution, resolve
+from graphrag_dagster.core.resolution.scopes import Names
+from graphrag_dagster.core.resolution.scoring import ScoredPair
 from graphrag_dagster.core.text.names import normalise
 from graphrag_dagster.tables import ALIASES, CANDIDATES, DECISIONS
 
 _OF_DOCUMENT = ["document_id", "name"]
+_AT_ONCE = 20_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +40,9 @@ class ResolutionFrames:
     namesakes: int = 0
 
 
-def unresolved(gleaned_entities: pl.DataFrame, text_chunks: pl.DataFrame, documents: pl.DataFrame) -> ResolutionFrames:
+def unresolved(
+    gleaned_entities: pl.DataFrame, text_chunks: pl.DataFrame, documents: pl.DataFrame
+) -> ResolutionFrames:
     """Return the tables where nothing is compared: each name is the entity of that name."""
     names = corpus_names(gleaned_entities, text_chunks, documents).names
     titles = (
@@ -74,11 +79,12 @@ def resolve_corpus(
     titles = dict(documents.select("document_id", "title").iter_rows())
     meant = [(word, _in_documents(word, documents)) for word in people.words]
     said = Decisions([one for _, ones in meant for one in ones])
-    done = resolve(found.mentions, found.sentences, said, titles=titles, judge=judge)
+    compared = _Candidates()
+    done = resolve(found.mentions, found.sentences, said, titles=titles, judge=judge, note=compared.add)
     idle = set(done.unused)
     unused = dict.fromkeys(word for word, ones in meant if idle.issuperset(ones))
     return ResolutionFrames(
-        CANDIDATES.rows(row for scope in done.scopes for row in _candidates(scope)),
+        compared.frame(),
         DECISIONS.rows([*_decisions(done), *_unused(unused, documents)]),
         _aliases(found.names, done),
         sum(scope.left_out for scope in done.scopes),
@@ -94,18 +100,35 @@ def _in_documents(word: Word, documents: pl.DataFrame) -> list[Word]:
     return [replace(word, document=one) for one in inside or [word.document]]
 
 
-def _candidates(scope: Compared) -> Iterator[Mapping[str, Any]]:
-    names, document = scope.names.names, scope.names.document
-    for pair in scope.pairs:
-        one, other = (names[place] for place in pair.pair)
-        yield {
-            **_pair(document, one, other),
-            "rule": pair.rule,
-            "features": json.dumps(dict(sorted(pair.features.items()))),
-            "score": pair.score,
-            "veto": pair.veto or None,
-            "band": pair.band,
-        }
+class _Candidates:
+    """Rows of ``resolution.candidates``, put away as frames while they come."""
+
+    def __init__(self) -> None:
+        self._rows: list[Mapping[str, Any]] = []
+        self._frames: list[pl.DataFrame] = []
+
+    def add(self, found: Names, pair: ScoredPair) -> None:
+        one, other = (found.names[place] for place in pair.pair)
+        self._rows.append(
+            {
+                **_pair(found.document, one, other),
+                "rule": pair.rule,
+                "features": json.dumps(dict(sorted(pair.features.items()))),
+                "score": pair.score,
+                "veto": pair.veto or None,
+                "band": pair.band,
+            }
+        )
+        if len(self._rows) >= _AT_ONCE:
+            self._put_away()
+
+    def frame(self) -> pl.DataFrame:
+        self._put_away()
+        return pl.concat(self._frames)
+
+    def _put_away(self) -> None:
+        self._frames.append(CANDIDATES.rows(self._rows))
+        self._rows = []
 
 
 def _decisions(done: Resolution) -> Iterator[Mapping[str, Any]]:

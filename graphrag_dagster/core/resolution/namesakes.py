@@ -1,17 +1,19 @@
 """Namesakes: one spelling that is several entities in different documents, told apart with care.
 
-Two things tell them apart: titles of documents that say themselves which bearer they are of ("The Hunt (2012
-film)"), and a person where others have a thing, in documents that name nothing rare in common.
+Two things tell them apart: titles of documents that say themselves which bearer they are of ("The Hunt
+(2012 film)"), and a person with a known given name where others have a thing, in documents that name nothing
+rare in common: types alone are too often wrong.
 """
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
 from typing import Final
 
-from graphrag_dagster.core.resolution.parsing import Kind, kind_of
+from graphrag_dagster.core.language.extractive.names.wordlists import FEMALE_NAMES, MALE_NAMES
+from graphrag_dagster.core.resolution.parsing import Kind, kind_of, parsed
 from graphrag_dagster.core.text.names import normalise
 
 #: A name and its type.
@@ -22,6 +24,8 @@ _FIRM: Final = 2
 #: A name is rare, and what documents have in common, where it stands in no larger share of them than this.
 _RARE: Final = 0.05
 _LEAST_RARE: Final = 3
+#: What tells namesakes apart at the end of a name.
+TELL: Final = r"\s\([^()]*\)$"
 _QUALIFIED = re.compile(r"(?P<name>.*\S)\s*\((?P<by>[^()]*[^\W\d_][^()]*)\)\s*\Z", re.DOTALL)
 
 
@@ -35,7 +39,7 @@ class Bearer:
 
 
 def told_apart(
-    bearers: Iterable[Bearer], titles: Mapping[str, str]
+    bearers: Iterable[Bearer], titles: Mapping[str, str], together: Callable[[str], bool]
 ) -> tuple[dict[tuple[str, Name], Name], list[set[Name]]]:
     """Return the name under which each bearer is known in the corpus, and which of these are namesakes.
 
@@ -45,6 +49,7 @@ def told_apart(
     Args:
         bearers: the names of all documents.
         titles: of the documents, where they have any.
+        together: whether a person said that a name is one with others, so that all its bearers are.
     """
     by_name: dict[str, list[Bearer]] = defaultdict(list)
     for one in bearers:
@@ -54,9 +59,16 @@ def told_apart(
     known: dict[tuple[str, Name], Name] = {}
     namesakes: list[set[Name]] = []
     for key, bearing_it in sorted(by_name.items()):
-        parts = _by_titles(key, bearing_it, qualified, company) or _by_kind(bearing_it, company)
+        parts = (
+            {"": bearing_it}
+            if together(key)
+            else _by_titles(key, bearing_it, qualified, company) or _by_kind(bearing_it, company)
+        )
         bearing = {tell: _commonest(part) for tell, part in parts.items()}
-        shown = {tell: (f"{name} ({tell})", kind) if tell else (name, kind) for tell, (name, kind) in bearing.items()}
+        shown = {
+            tell: (f"{name} ({tell})", kind) if tell else (name, kind)
+            for tell, (name, kind) in bearing.items()
+        }
         known |= {(one.document, one.name): shown[tell] for tell, part in parts.items() for one in part}
         if len(parts) > 1:
             namesakes.append(set(shown.values()))
@@ -91,10 +103,14 @@ def _by_titles(
 ) -> dict[str, list[Bearer]]:
     """Return the bearers by what tells them apart in titles; nothing where titles name less than two.
 
-    A document whose title does not say goes with the one titled document with which it has the most rare names
-    in common; where it has none, or as many with another, the name has nothing to tell it apart there.
+    A document whose title does not say goes with the one titled document with which it has the most rare
+    names in common; where it has none, or as many with another, the name has nothing to tell it apart there.
     """
-    homes = {one.document: qualified[one.document][1] for one in found if qualified.get(one.document, ("",))[0] == key}
+    homes = {
+        one.document: qualified[one.document][1]
+        for one in found
+        if one.document in qualified and qualified[one.document][0] == key
+    }
     if len(set(homes.values())) < 2:
         return {}
     parts: dict[str, list[Bearer]] = defaultdict(list)
@@ -114,18 +130,32 @@ def _likeliest(document: str, homes: Mapping[str, str], company: _Company, key: 
 
 
 def _by_kind(found: Sequence[Bearer], company: _Company) -> dict[str, list[Bearer]]:
-    """Return persons and things of one name apart where each is firm and they have no company in common."""
+    """Return bearers of one name apart by what they are, where a document has two of them.
+
+    Else persons with a given name and things are, where each is firm and they have no company in common.
+    """
+    if len({one.document for one in found}) < len(found):
+        alike: dict[str, list[Bearer]] = defaultdict(list)
+        for one in found:
+            alike[kind_of(one.name[1])].append(one)
+        return dict(sorted(alike.items()))
     kinds: dict[str, list[Bearer]] = defaultdict(list)
     for one in found:
         kinds[_side(kind_of(one.name[1]))].append(one)
     persons, things = kinds["person"], kinds["thing"]
     firm = all(any(one.count >= _FIRM for one in side) for side in (persons, things))
+    firm = firm and all(map(_bears_a_given_name, persons))
     key = normalise(found[0].name[0])
     if not firm or any(company.shared(a.document, b.document, key) for a, b in product(persons, things)):
         return {"": list(found)}
     larger, smaller = sorted((persons, things), key=lambda side: -sum(one.count for one in side))
     larger += kinds[""]
     return {kind_of(_commonest(side)[1]): side for side in (larger, smaller)}
+
+
+def _bears_a_given_name(one: Bearer) -> bool:
+    given = parsed(one.name[0], "person").words[0]
+    return given in MALE_NAMES or given in FEMALE_NAMES
 
 
 def _side(kind: Kind) -> str:

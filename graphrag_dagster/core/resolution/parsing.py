@@ -136,8 +136,14 @@ def parsed(name: str, kind: Kind) -> ParsedName:
 
 
 def initials(words: tuple[str, ...]) -> tuple[str, str]:
-    """Return the first letters of all words, and those of the words that are no particles."""
-    return "".join(word[:1] for word in words), "".join(word[:1] for word in words if word not in PARTICLES)
+    """Return the first letters of all words, and those of the words that are no particles.
+
+    Numbers have none ("Apple II" is not AI).
+    """
+    lettered = [word for word in words if not word[0].isdigit() and word not in GENERATIONS]
+    return "".join(word[0] for word in lettered), "".join(
+        word[0] for word in lettered if word not in PARTICLES
+    )
 
 
 def _folded(text: str) -> tuple[str, ...]:

@@ -41,7 +41,8 @@ class Word:
         names = tuple(dict.fromkeys(map(normalise, self.names)))
         if len(names) < 2 or not all(names):
             raise SettingsError(
-                f"{self.verdict}: {list(self.names)!r} must hold two different names at least, none of them empty"
+                f"{self.verdict}: {list(self.names)!r} must hold two different names at least, none of them "
+                "empty"
             )
         return names
 

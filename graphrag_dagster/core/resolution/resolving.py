@@ -4,14 +4,16 @@ First the names of each document, where short forms find their full ones; then t
 documents. What was found can be read and undone: nothing that goes in is changed.
 """
 
+import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import combinations, groupby, product
 from typing import Literal
 
 from graphrag_dagster.core.resolution.clusters import Clustering, clusters
-from graphrag_dagster.core.resolution.namesakes import Name
+from graphrag_dagster.core.resolution.namesakes import TELL, Name
 from graphrag_dagster.core.resolution.people import Decisions, Links, Word
 from graphrag_dagster.core.resolution.scopes import Corpus, Mention, Names, of_document
 from graphrag_dagster.core.resolution.scoring import Ruling, ScoredPair, scored
@@ -27,8 +29,8 @@ Verdict = Literal["merge", "ask", "apart"]
 class Decision:
     """What was decided of two names, and why; ``document`` is None between documents.
 
-    ``by`` is ``rule``, ``model`` or ``person``; a person's word, ``word`` where it was said of just these two,
-    stands above every rule and model, and has no score.
+    ``by`` is ``rule``, ``model`` or ``person``; a person's word, ``word`` where it was said of just these
+    two, stands above every rule and model, and has no score.
     """
 
     document: str | None
@@ -50,6 +52,8 @@ class Question:
     other: Name
 
 
+#: Is told of every pair that is compared.
+Note = Callable[[Names, ScoredPair], None]
 #: Rules on pairs that are open, in their order.
 Judge = Callable[[Sequence[Question]], Sequence[Ruling]]
 
@@ -60,8 +64,8 @@ class Compared:
 
     Attributes:
         names: of a document, or the full names of all.
-        pairs: that were compared.
-        left_out: pairs of large blocks that were not.
+        pairs: that something speaks for, or a veto against.
+        left_out: pairs of large blocks that were not compared.
         clustering: the clusters of the names.
         titles: for each name the one that stands for its cluster.
         links: what people said of the names.
@@ -103,6 +107,7 @@ def resolve(
     *,
     titles: Mapping[str, str] | None = None,
     judge: Judge | None = None,
+    note: Note | None = None,
 ) -> Resolution:
     """Return which names are one entity, the same for the same mentions in whatever order.
 
@@ -115,6 +120,7 @@ def resolve(
         people: what people decided.
         titles: of the documents; they tell namesakes apart.
         judge: rules on what the rules leave open; None leaves it open.
+        note: is told of every pair that is compared.
 
     Raises:
         SettingsError: decisions of people contradict each other.
@@ -127,13 +133,13 @@ def resolve(
         document: of_document(document, list(of_it), sentences)
         for document, of_it in groupby(ordered, key=lambda one: one.document)
     }
-    local = _all_compared(list(found.values()), [links.get(one, everywhere) for one in found], judge)
+    local = _all_compared(list(found.values()), [links.get(one, everywhere) for one in found], judge, note)
     corpus, heads = Corpus(everywhere, titles or {}), dict[Spelling, Name]()
     for document, one in zip(found, local, strict=True):
         added = corpus.add(document, one.names, one.titles)
         heads |= {(document, *name): head for name, head in zip(one.names.names, added, strict=True)}
     full, known_as, namesakes = corpus.names()
-    (whole,) = _all_compared([full], [everywhere], judge, namesakes)
+    (whole,) = _all_compared([full], [everywhere], judge, note, namesakes)
     entity = dict(zip(full.names, whole.titles, strict=True))
     scopes = (*local, whole)
     decisions = tuple(one for scope in scopes for one in _decisions(scope, said))
@@ -143,26 +149,35 @@ def resolve(
         heads,
         {spelling: entity[known_as[spelling[0], head]] for spelling, head in heads.items()},
         namesakes,
-        said.unused(_present(heads, full)),
+        said.unused(_present(heads, full, said)),
     )
 
 
-def _present(spellings: Iterable[Spelling], full: Names) -> dict[str | None, set[str]]:
+def _present(spellings: Iterable[Spelling], full: Names, said: Decisions) -> dict[str | None, set[str]]:
     """Return the names of each document, and under None those of all with what tells namesakes apart."""
     present: dict[str | None, set[str]] = defaultdict(set)
+    if not said.words:
+        return present
     for document, name, _ in spellings:
         present[document].add(normalise(name))
     present[None] = set().union(*present.values(), (normalise(name) for name, _ in full.names))
+    # What told namesakes apart is gone from the name where a person says that they are one.
+    told = {key for word in said.words for key in word.keys if re.sub(TELL, "", key) in present[None]}
+    present[None] |= told
     return present
 
 
 def _all_compared(
-    scopes: Sequence[Names], links: Sequence[Links], judge: Judge | None, namesakes: Sequence[set[Name]] = ()
+    scopes: Sequence[Names],
+    links: Sequence[Links],
+    judge: Judge | None,
+    note: Note | None,
+    namesakes: Sequence[set[Name]] = (),
 ) -> list[Compared]:
     """Compare the names of scopes; what is open in any of them is put to the judge at once."""
     bearing = {name: number for number, names in enumerate(namesakes) for name in names}
     done = [
-        _clustered(found, *scored(found.scope), said, bearing)
+        _clustered(found, *scored(found.scope, partial(note, found) if note else None), said, bearing)
         for found, said in zip(scopes, links, strict=True)
     ]
     if judge is None:
@@ -171,7 +186,8 @@ def _all_compared(
         (at, pair)
         for at, one in enumerate(done)
         for pair in one.pairs
-        if _verdict(pair, one)[0] == "ask" and not one.links.says(*(one.names.names[place][0] for place in pair.pair))
+        if _verdict(pair, one)[0] == "ask"
+        and not one.links.says(*(one.names.names[place][0] for place in pair.pair))
     ]
     questions = [
         Question(done[at].names.document, *(done[at].names.names[place] for place in pair.pair))
@@ -207,6 +223,8 @@ def _clustered(
 def _groups(known: Sequence[set[str]], links: Links, apart: Callable[[int, int], bool]) -> list[int]:
     """Return for each name the smallest that a person says is the same."""
     groups = list(range(len(known)))
+    if not links.roots:
+        return groups
     first: dict[str, int] = {}
     spoken = [{normalise(name) for name in names if links.decided(name)} for names in known]
     there: dict[str, set[str]] = defaultdict(set)
@@ -244,8 +262,7 @@ def _decisions(done: Compared, people: Decisions) -> Iterator[Decision]:
     """Yield what was decided: of names that a person spoke of, then of pairs that were compared."""
     names, document = done.names.names, done.names.document
     links = done.links
-    silent = not (links.roots or links.different)
-    known = [] if silent else done.names.known
+    known = done.names.known if links.roots or links.different else []
     spoken = [place for place, of_it in enumerate(known) if any(map(links.spoken_of, of_it))]
     said: set[tuple[int, int]] = set()
     for first, second in combinations(spoken, 2):

@@ -1,14 +1,18 @@
 """The names of a document and of a corpus, as scopes in which they are compared."""
 
-from collections import defaultdict
-from collections.abc import Mapping, Sequence
+import re
+from collections import Counter, defaultdict
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from graphrag_dagster.core.resolution.definitions import Definition, by_pair, definitions
 from graphrag_dagster.core.resolution.features import Pair, Scope
-from graphrag_dagster.core.resolution.namesakes import Bearer, Name, told_apart
+from graphrag_dagster.core.resolution.namesakes import TELL, Bearer, Name, told_apart
 from graphrag_dagster.core.resolution.parsing import kind_of, parsed
 from graphrag_dagster.core.resolution.people import Links
+from graphrag_dagster.core.text.names import normalise
+
+_NOWHERE = frozenset[int]()
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +79,6 @@ class Corpus:
         self._links = links
         self._titles = titles
         self._counts: dict[tuple[str, Name], int] = defaultdict(int)
-        self._places: dict[tuple[str, Name], set[int]] = defaultdict(set)
         self._known: dict[Name, set[str]] = defaultdict(set)
         self._known_in: dict[tuple[str, Name], set[str]] = defaultdict(set)
         self._defined: list[dict[tuple[str, str], Definition]] = []
@@ -87,13 +90,10 @@ class Corpus:
         another document: they stand for themselves.
         """
         added = list(map(self._allowed, local.names, heads))
-        for name, head, count, places in zip(
-            local.names, added, local.counts, local.scope.sentences, strict=True
-        ):
+        for name, head, count in zip(local.names, added, local.counts, strict=True):
             self._counts[document, head] += count
             self._known[head].add(name[0])
             self._known_in[document, head].add(name[0])
-            self._places[document, head] |= places
         self._defined.append(local.defined)
         return added
 
@@ -106,26 +106,32 @@ class Corpus:
     def names(self) -> tuple[Names, dict[tuple[str, Name], Name], list[set[Name]]]:
         """Return what was added, the name of each document's heads among them, and which are namesakes."""
         bearers = (Bearer(document, head, count) for (document, head), count in self._counts.items())
-        known_as, namesakes = told_apart(bearers, self._titles)
+        known_as, namesakes = told_apart(bearers, self._titles, self._together())
         counts: dict[Name, int] = defaultdict(int)
         known: dict[Name, set[str]] = defaultdict(set)
-        places: dict[Name, list[tuple[str, int]]] = defaultdict(list)
         for (document, head), name in known_as.items():
             counts[name] += self._counts[document, head]
             known[name] |= self._known_in[document, head] | {name[0]}
-            places[name] += [(document, number) for number in self._places[document, head]]
         names = sorted(known)
-        numbers = {place: at for at, place in enumerate(sorted({p for found in places.values() for p in found}))}
         defined = by_pair(self._defined)
-        where = [frozenset(numbers[place] for place in places[name]) for name in names]
         found = Names(
             names,
             [counts[name] for name in names],
             [known[name] for name in names],
-            _scope(names, where, defined, None),
+            _scope(names, [_NOWHERE] * len(names), defined, None),
             defined,
         )
         return found, known_as, namesakes
+
+    def _together(self) -> Callable[[str], bool]:
+        """Tells whether a person says that a name is one with another that there is."""
+        links = self._links
+        if not links.roots:
+            return links.decided
+        present = {normalise(name) for known in self._known.values() for name in known}
+        there = {name for name in links.roots if not present.isdisjoint((name, re.sub(TELL, "", name)))}
+        times = Counter(map(links.root, there))
+        return lambda name: links.decided(name) and times[links.root(name)] > 1
 
 
 def _scope(

@@ -1,6 +1,7 @@
 """How likely two names are one, by frozen weights, with the reason in words."""
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Final, Literal
@@ -9,6 +10,8 @@ from graphrag_dagster.core.resolution.candidates import candidates
 from graphrag_dagster.core.resolution.features import Pair, Scope, ShortForms, features, short_forms
 from graphrag_dagster.core.resolution.vetoes import veto
 from graphrag_dagster.core.resolution.weights import ASK, MERGE_ACROSS, MERGE_WITHIN, START, WEIGHTS
+
+_LITTLE: dict[str, float] = {}
 
 Band = Literal["merge", "ask", "apart"]
 
@@ -25,6 +28,7 @@ class Ruling:
     verdict: Literal["same", "different", "unsure"]
     reason: str
 
+
 #: What each feature says of two names.
 REASONS: Final = MappingProxyType(
     {
@@ -36,6 +40,7 @@ REASONS: Final = MappingProxyType(
         "spelling": "spelled alike",
         "sounds": "sound alike",
         "country": "names of one country or of its people",
+        "country_letters": "one is letters that are known for the country",
         "people": "a place and its people",
         "inflected": "forms of one word",
         "given": "the same family name, given names that agree",
@@ -46,6 +51,7 @@ REASONS: Final = MappingProxyType(
         "inside": "words of the other",
         "family_alone": "the family name of the other",
         "given_alone": "a given name of the other",
+        "introduced": "the full name stands first, and nobody else has this given name",
         "without_middle": "the other without a middle name",
         "only": "the document has no other fuller name for it",
         "only_person": "the document has no other person of that name",
@@ -106,11 +112,25 @@ class ScoredPair:
         return "; ".join(REASONS[name] for name in by_weight) or "nothing in common"
 
 
-def scored(scope: Scope) -> tuple[list[ScoredPair], int]:
-    """Return the compared pairs of a scope in order, and how many pairs of large blocks were left out."""
-    found = candidates(scope.names, tuple(scope.definitions))
+def scored(scope: Scope, note: Callable[[ScoredPair], None] | None = None) -> tuple[list[ScoredPair], int]:
+    """Return the pairs of a scope that something speaks for or a veto against, and how many were left out.
+
+    Args:
+        scope: the names.
+        note: is told of all that are compared, in order; what speaks little for a pair is known to it alone.
+    """
+    found = candidates(scope.names, tuple(scope.definitions), within_document=scope.document is not None)
     forms = short_forms(scope, found.pairs)
-    return [_scored(scope, pair, rule, forms) for pair, rule in found.pairs.items()], found.left_out
+    kept: list[ScoredPair] = []
+    for pair, rule in found.pairs.items():
+        one = _scored(scope, pair, rule, forms)
+        if note is not None:
+            note(one)
+        if one.band != "apart" or one.score >= ASK:
+            kept.append(one)
+        elif one.veto:
+            kept.append(replace(one, features=_LITTLE))
+    return kept, found.left_out
 
 
 def _scored(scope: Scope, pair: Pair, rule: str, forms: ShortForms) -> ScoredPair:

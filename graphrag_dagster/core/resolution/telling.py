@@ -4,10 +4,8 @@ from dataclasses import dataclass
 
 import polars as pl
 
+from graphrag_dagster.core.resolution.namesakes import TELL
 from graphrag_dagster.core.text.names import normalise
-
-#: What tells namesakes apart in their names.
-_TELL = r"\s\([^()]*\)$"
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +71,7 @@ def with_entities(decisions: pl.DataFrame, aliases: pl.DataFrame) -> pl.DataFram
         )
         between = told.filter(pl.col("document_id").is_null())
         known = pl.col(side).is_in(full["_name"].to_list())
-        named = pl.when(known).then(side).otherwise(pl.col(side).str.replace(_TELL, ""))
+        named = pl.when(known).then(side).otherwise(pl.col(side).str.replace(TELL, ""))
         of_corpus = between.join(full, left_on=named, right_on="_name", how="left").select(
             of_documents.columns
         )

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
+from graphrag_dagster.core.files.discovery import SETTINGS_FILE
 from graphrag_dagster.core.search.context.question import checked
 from graphrag_dagster.errors import QuestionError, SettingsError
-from graphrag_dagster.core.files.discovery import SETTINGS_FILE
 from graphrag_dagster.settings.evaluation import QuestionSettings
 
 _MOST_BYTES = 10_000_000

@@ -1,6 +1,6 @@
 """Linking: which of many names a question means."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import fsum
 
@@ -65,12 +65,17 @@ class NameLinker:
         names: the names.
         rarity: how rare words are; from a name of frequent words a question spreads little.
         frequency: of each name, by which the more frequent of equally good ones comes first; None: all alike.
+        others: further spellings, as words, and the places of the names that they are spellings of.
     """
 
     def __init__(
-        self, names: Sequence[str], rarity: WordRarity, frequency: Sequence[int] | None = None
+        self,
+        names: Sequence[str],
+        rarity: WordRarity,
+        frequency: Sequence[int] | None = None,
+        others: Mapping[tuple[str, ...], Sequence[int]] | None = None,
     ) -> None:
-        self._index = NameIndex(names, frequency)
+        self._index = NameIndex(names, frequency, others)
         self._rarity = rarity
 
     def mentions(self, folded: Sequence[str]) -> Iterator[Mention]:

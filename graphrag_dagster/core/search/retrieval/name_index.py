@@ -1,7 +1,7 @@
 """Many names by their words."""
 
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -24,9 +24,15 @@ class NameIndex:
     Args:
         names: the names.
         frequency: of each name; None: all alike.
+        others: further spellings, as words, and the places of the names that they are spellings of.
     """
 
-    def __init__(self, names: Sequence[str], frequency: Sequence[int] | None = None) -> None:
+    def __init__(
+        self,
+        names: Sequence[str],
+        frequency: Sequence[int] | None = None,
+        others: Mapping[tuple[str, ...], Sequence[int]] | None = None,
+    ) -> None:
         self.written = names
         self.names = [tuple(words(name)) for name in names]
         self._frequency = frequency
@@ -36,6 +42,9 @@ class NameIndex:
             if name:
                 self._by_words[name].append(place)
                 self._longest[name[0]] = max(self._longest[name[0]], len(name))
+        for spelled, places in (others or {}).items():
+            self._by_words[spelled] += places
+            self._longest[spelled[0]] = max(self._longest[spelled[0]], len(spelled))
         self.most_words = max(self._longest.values(), default=0)
 
     def frequency(self, place: int) -> int:

@@ -1,5 +1,6 @@
 """The graph that a question is followed through: names, units they stand in, units they are at home in."""
 
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import fsum
@@ -13,6 +14,8 @@ from graphrag_dagster.core.search.retrieval.spellings import unqualified
 from graphrag_dagster.core.search.retrieval.words import WordRarity, words
 
 _LED = 0.8
+#: A name that more entities have means none of them before the others.
+_FEW = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,12 +25,14 @@ class NameGraph:
     ``names`` holds the entities' titles, then what documents and text units are about that no entity is
     called. ``home`` leads from a name to the units that are about it, ``mentions`` to those in which it was
     found. ``within`` leads from a unit to the entities found in it, ``subjects`` to the names at home there,
-    ``related`` from an entity to those it has a relationship with. ``frequency`` is the number of units in
+    ``related`` from an entity to those it has a relationship with. ``others`` holds what few entities are
+    called beside their titles, as words, with their places. ``frequency`` is the number of units in
     which a name was found, at least 1; ``rarity`` in [0, 1] is low for names in many units or of common
     words. ``leads`` finds the units that are about a name which they spell with more words.
     """
 
     names: tuple[str, ...]
+    others: Mapping[tuple[str, ...], Sequence[int]]
     frequency: Places
     rarity: Weights
     home: WeightedLists
@@ -61,7 +66,7 @@ def name_graph(
     """
     unit_ids, texts = units["text_unit_id"].to_list(), units["text"].to_list()
     found, where = _mentions(entities, unit_ids)
-    naming = _Naming(entities["title"].to_list())
+    naming = _Naming(entities["title"].to_list(), entities["names"].to_list())
     about = [_about(text, titles.get(unit_id, "")) for unit_id, text in zip(unit_ids, texts, strict=True)]
     shares = units.select(1 / pl.len().over("document_id")).to_series()
     for unit, (unit_id, share) in enumerate(zip(unit_ids, shares, strict=True)):
@@ -72,6 +77,7 @@ def name_graph(
     frequency = np.maximum(np.bincount(found, minlength=len(names)), 1)
     return NameGraph(
         names=tuple(names),
+        others=naming.others,
         frequency=frequency,
         rarity=_rarity(names, frequency, len(texts), rarity),
         home=home,
@@ -92,12 +98,23 @@ def _about(text: str, title: str) -> tuple[str, ...]:
 class _Naming:
     """Names by their words, and where they are at home; a spelling that is new is a new name."""
 
-    def __init__(self, names: list[str]) -> None:
+    def __init__(self, names: list[str], spellings: Sequence[Sequence[str]]) -> None:
         self.names = names
         self._by_words = {tuple(words(name)): place for place, name in reversed(list(enumerate(names)))}
+        self.others = self._few_called(spellings)
+        self._by_words |= {spelled: places[0] for spelled, places in self.others.items() if len(places) == 1}
         self._owners: list[int] = []
         self._homes: list[int] = []
         self._strengths: list[float] = []
+
+    def _few_called(self, spellings: Sequence[Sequence[str]]) -> dict[tuple[str, ...], list[int]]:
+        """Return spellings that are no title, and of few entities, with the places of these."""
+        called: dict[tuple[str, ...], list[int]] = defaultdict(list)
+        for place, spelled in enumerate(spellings):
+            for key in dict.fromkeys(tuple(words(one)) for one in spelled):
+                if key and key not in self._by_words:
+                    called[key].append(place)
+        return {key: places for key, places in called.items() if len(places) <= _FEW}
 
     def add(self, name: str, unit: int, strength: float) -> None:
         key = tuple(words(name))

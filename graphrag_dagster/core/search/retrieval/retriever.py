@@ -301,7 +301,8 @@ class Retriever:
 
     @cached_property
     def _linker(self) -> NameLinker:
-        return NameLinker(self._graph.names, self.rarity, self._graph.frequency.tolist())
+        graph = self._graph
+        return NameLinker(graph.names, self.rarity, graph.frequency.tolist(), graph.others)
 
     @cached_property
     def _reaching(self) -> Reaching:

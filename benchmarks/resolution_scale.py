@@ -1,0 +1,127 @@
+"""Measures entity resolution on large made-up corpora: seconds, memory, and how both grow.
+
+    python benchmarks/resolution_scale.py [ENTITIES ...]
+
+Each size runs in a process of its own. A document names 20 entities twice; a fifth of the names stand in
+several documents, a tenth are other spellings or short forms of one beside them.
+"""
+
+import argparse
+import random
+import resource
+import subprocess
+import sys
+import time
+
+import polars as pl
+
+from graphrag_dagster.core.resolution.frames import resolve_corpus
+from graphrag_dagster.core.resolution.people import Decisions
+from graphrag_dagster.core.text.names import normalise
+
+SIZES = (10_000, 100_000, 1_000_000)
+PER_DOCUMENT, TIMES = 20, 2
+SYLLABLES = [
+    "ka",
+    "ro",
+    "mi",
+    "ten",
+    "ba",
+    "lo",
+    "fer",
+    "ni",
+    "sha",
+    "gu",
+    "vel",
+    "dor",
+    "pin",
+    "ost",
+    "ar",
+    "el",
+]
+KINDS = {
+    "PERSON": ("{a} {b}", "{a} {c} {b}"),
+    "ORGANIZATION": ("{a} {b} Ltd", "{a} {b} Institute", "University of {a}"),
+    "GEO": ("{a}", "Port {a}", "North {a}"),
+    "PRODUCT": ("{a} {n}", "{a}-{n}"),
+}
+
+
+def names(count: int) -> list[tuple[str, str]]:
+    """Return names with types; words recur, as they do in a language."""
+    chance = random.Random(16)
+    words = [
+        "".join(chance.choices(SYLLABLES, k=chance.randint(2, 4))).capitalize()
+        for _ in range(max(count // 10, 100))
+    ]
+    weights = [1 / rank for rank in range(1, len(words) + 1)]
+    found: dict[tuple[str, str], None] = {}
+    while len(found) < count:
+        drawn = iter(chance.choices(words, weights, k=30_000))
+        for a, b, c in zip(drawn, drawn, drawn, strict=True):
+            kind = chance.choice(list(KINDS))
+            name = chance.choice(KINDS[kind]).format(a=a, b=b, c=c, n=chance.randint(1, 900))
+            found[name, kind] = None
+    return list(found)[:count]
+
+
+def corpus(count: int) -> tuple[pl.DataFrame, pl.DataFrame, pl.DataFrame]:
+    """Return instances, text units and documents."""
+    chance = random.Random(17)
+    known = names(count)
+    instances, units, documents = [], [], []
+    for number, at in enumerate(range(0, count, PER_DOCUMENT)):
+        own = known[at : at + PER_DOCUMENT]
+        own += [known[chance.randrange(count)] for _ in range(PER_DOCUMENT // 5)]
+        own += [(name.split()[-1], kind) for name, kind in own[: PER_DOCUMENT // 10] if kind == "PERSON"]
+        document, text = f"{number:032x}", ""
+        for name, kind in own * TIMES:
+            instances.append((document, normalise(name), name, kind, len(text), len(text) + len(name)))
+            text += f"{name} was there. "
+        units.append((document, document, number, 0, text))
+        documents.append((document, f"Document {number}", f"{number}.txt", text))
+    spans = [[{"start": row[4], "end": row[5]}] for row in instances]
+    gleaned = pl.DataFrame(
+        [row[:4] for row in instances], schema=["text_unit_id", "name", "surface", "type"], orient="row"
+    ).with_columns(spans=pl.Series(spans), round=0, position=pl.int_range(pl.len()).over("text_unit_id"))
+    chunks = pl.DataFrame(
+        units, schema=["text_unit_id", "document_id", "human_readable_id", "start_char", "text"], orient="row"
+    )
+    return (
+        gleaned,
+        chunks,
+        pl.DataFrame(documents, schema=["document_id", "title", "path", "text"], orient="row"),
+    )
+
+
+def measure(count: int) -> None:
+    """Resolve a corpus of so many entities and print."""
+    gleaned, chunks, documents = corpus(count)
+    held = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    began = time.perf_counter()
+    made = resolve_corpus(gleaned, chunks, documents, Decisions())
+    seconds = time.perf_counter() - began
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    print(
+        f"{count:>9,} names, {gleaned.height:,} mentions, {documents.height:,} documents: {seconds:.1f} s, "
+        f"peak {peak:,.0f} MB ({held:,.0f} before); {made.candidates.height:,} pairs, "
+        f"{made.left_out:,} left out, {made.aliases['entity'].n_unique():,} entities",
+        flush=True,
+    )
+
+
+def main() -> None:
+    """Measure each size in a fresh process."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("entities", nargs="*", type=int, default=SIZES)
+    parser.add_argument("--here", action="store_true", help=argparse.SUPPRESS)
+    wanted = parser.parse_args()
+    for count in wanted.entities:
+        if wanted.here:
+            measure(count)
+        else:
+            subprocess.run([sys.executable, __file__, str(count), "--here"], check=True)
+
+
+if __name__ == "__main__":
+    main()
