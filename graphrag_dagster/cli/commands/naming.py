@@ -161,14 +161,17 @@ def _where(one: OpenQuestion) -> str:
 
 
 def _commands(name: str, one: OpenQuestion) -> Iterator[str]:
-    """Yield the commands that answer a question; of one document alone where it is asked in one alone."""
+    """Yield the commands that answer a question: of all documents, or of the one in which it is asked."""
     if one.decision_id:
         yield shlex.join(["graphrag-dagster", "undo", name, one.decision_id])
         return
-    document = ["--document", one.documents[0][0]] if len(one.documents) == 1 else []
     guard = ["--"] if one.one.startswith("-") or one.other.startswith("-") else []
-    for command in ("merge", "split"):
-        yield shlex.join(["graphrag-dagster", command, name, *document, *guard, one.one, one.other])
+    names = [*guard, one.one, one.other]
+    alone = ["--document", one.documents[0][0]] if len(one.documents) == 1 and one.elsewhere else []
+    yield shlex.join(["graphrag-dagster", "merge", name, *names])
+    if alone:
+        yield shlex.join(["graphrag-dagster", "merge", name, *alone, *names])
+    yield shlex.join(["graphrag-dagster", "split", name, *alone, *names])
 
 
 def _print_rest(name: str, found: Questions) -> None:

@@ -21,6 +21,7 @@ class OpenQuestion:
         score: probability that they are one, by the weights; None where a person decided what cannot be done.
         mentions: that one of the two has where it is asked: what the answer moves.
         documents: path and title of each document in which it is asked; none for their full names in all.
+        elsewhere: whether one of the names stands in further documents.
         decision_id: of the person's decision that left it open.
     """
 
@@ -32,6 +33,7 @@ class OpenQuestion:
     score: float | None
     mentions: int
     documents: tuple[tuple[str, str], ...]
+    elsewhere: bool
     decision_id: str | None = None
 
 
@@ -111,6 +113,7 @@ def open_questions(
         aliases: rows of ``resolution.aliases``.
         documents: ``document_id``, ``path`` and ``title`` of ``corpus.documents``.
     """
+    spread = dict(aliases.group_by("surface").agg(pl.col("document_id").n_unique()).iter_rows())
     asked = with_entities(decisions.filter(pl.col("verdict") == "ask"), aliases)
     grouped = (
         asked.join(documents.select("document_id", "path", "title"), on="document_id", how="left")
@@ -134,6 +137,7 @@ def open_questions(
             documents=()
             if row["everywhere"]
             else tuple(sorted(zip(row["paths"], row["titles"], strict=True))),
+            elsewhere=max(spread.get(row[side], 0) for side in ("one", "other")) > len(row["paths"]),
             decision_id=row["decision_id"],
         )
         for row in grouped.iter_rows(named=True)

@@ -132,10 +132,8 @@ def questions(warehouse: Warehouse, corpus: str, *, store: CorpusStore | None = 
 
 
 def _answered(question: OpenQuestion, links: Mapping[str | None, Links]) -> bool:
-    return all(
-        links.get(path, links[None]).says(question.one, question.other)
-        for path in ([path for path, _ in question.documents] or [None])
-    )
+    places: list[str | None] = [path for path, _ in question.documents]
+    return all(links.get(place, links[None]).says(question.one, question.other) for place in places or [None])
 
 
 def _entities(rows: TableRows) -> pl.DataFrame:
