@@ -34,6 +34,7 @@ def load(folder: Path) -> tuple[pl.DataFrame, pl.DataFrame]:
     edges = pl.read_parquet(folder / "relationships.parquet")
     entity_groups = nodes.group_by("name").agg(
         pl.first("name").alias("title"),
+        pl.concat_list(pl.first("name")).alias("names"),
         pl.first("type"),
         pl.col("description").unique(maintain_order=True).alias("descriptions"),
         pl.col("text_unit_ids").explode().unique(maintain_order=True),

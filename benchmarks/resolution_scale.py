@@ -21,24 +21,7 @@ from graphrag_dagster.core.text.names import normalise
 
 SIZES = (10_000, 100_000, 1_000_000)
 PER_DOCUMENT, TIMES = 20, 2
-SYLLABLES = [
-    "ka",
-    "ro",
-    "mi",
-    "ten",
-    "ba",
-    "lo",
-    "fer",
-    "ni",
-    "sha",
-    "gu",
-    "vel",
-    "dor",
-    "pin",
-    "ost",
-    "ar",
-    "el",
-]
+SYLLABLES = "ka ro mi ten ba lo fer ni sha gu vel dor pin ost ar el"
 KINDS = {
     "PERSON": ("{a} {b}", "{a} {c} {b}"),
     "ORGANIZATION": ("{a} {b} Ltd", "{a} {b} Institute", "University of {a}"),
@@ -51,7 +34,7 @@ def names(count: int) -> list[tuple[str, str]]:
     """Return names with types; words recur, as they do in a language."""
     chance = random.Random(16)
     words = [
-        "".join(chance.choices(SYLLABLES, k=chance.randint(2, 4))).capitalize()
+        "".join(chance.choices(SYLLABLES.split(), k=chance.randint(2, 4))).capitalize()
         for _ in range(max(count // 10, 100))
     ]
     weights = [1 / rank for rank in range(1, len(words) + 1)]

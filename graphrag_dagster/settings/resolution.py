@@ -77,7 +77,8 @@ class ResolutionSettings(Section):
     def _no_contradiction(self) -> "ResolutionSettings":
         said = self.decisions()
         try:
-            for document in (None, *sorted(said.documents())):
+            said.links(between=True)
+            for document in sorted(said.documents()):
                 said.links(document)
         except SettingsError as error:
             raise ValueError(str(error)) from None

@@ -17,6 +17,7 @@ def entity(name: str, descriptions: list[str]) -> dict[str, object]:
     return {
         "name": name,
         "title": name.title(),
+        "names": [name.title()],
         "type": "GEO",
         "descriptions": descriptions,
         "text_unit_ids": ["t1", "t2"],

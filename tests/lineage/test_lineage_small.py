@@ -48,7 +48,7 @@ def statement(
 def entity(number: int, name: str, units: list[str], degree: int) -> dict[str, object]:
     return {
         "entity_id": f"e{number}{name.lower()}", "human_readable_id": number, "name": name.upper(), "title": name,
-        "type": "PERSON", "description": f"all of {name}", "description_engine": "llm", "text_unit_ids": units,
+        "names": [name], "type": "PERSON", "description": f"all of {name}", "description_engine": "llm", "text_unit_ids": units,
         "frequency": len(units), "instances": len(units), "degree": degree,
     }  # fmt: skip
 

@@ -83,6 +83,7 @@ def filled_tables() -> dict[tables.Table, list[dict[str, Any]]]:
         rows[tables.ENTITIES].append(
             {
                 "human_readable_id": number, "entity_id": letter, "name": title.upper(), "title": title, "type": kind,
+                "names": [title],
                 "text_unit_ids": units[letter], "frequency": len(units[letter]), "description_engine": "as_is",
                 "degree": sum(letter in tie for tie in TIES),
             }

@@ -110,6 +110,7 @@ def entity_row(number: int, name: str, description: str, degree: int) -> dict[st
         "human_readable_id": number,
         "name": name,
         "title": name,
+        "names": [name],
         "type": "GEO",
         "description": description,
         "description_engine": "as_is",

@@ -89,6 +89,7 @@ def corpus(graph: Graph) -> dict[str, pl.DataFrame]:
         "text_chunks": tables.TEXT_CHUNKS.frame(units),
         "gleaned_entities": tables.GLEANED_ENTITIES.frame(mentions),
         "gleaned_relationships": tables.GLEANED_RELATIONSHIPS.frame(records),
+        "aliases": tables.ALIASES.empty(),
     }
 
 

@@ -88,6 +88,7 @@ def index(mentions, records, limit: int = 400, chunks: pl.DataFrame = CHUNKS) ->
         text_chunks=chunks,
         gleaned_entities=tables.GLEANED_ENTITIES.frame(mentions),
         gleaned_relationships=tables.GLEANED_RELATIONSHIPS.frame(records),
+        aliases=tables.ALIASES.empty(),
         limit=limit,
     )
 

@@ -64,6 +64,7 @@ def frames(
             "entity_id": [f"e-{name}" for name in entities],
             "human_readable_id": range(len(entities)),
             "title": list(entities),
+            "names": [[name] for name in entities],
             "description": [""] * len(entities),
             "text_unit_ids": [[f"u{at}" for at in places] for places in entities.values()],
         },

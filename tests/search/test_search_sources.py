@@ -75,7 +75,10 @@ def test_a_report_that_quotes_nothing_stands_for_sentences_that_name_what_it_cit
     bare = replace(
         index,
         entities=tables.ENTITIES.frame(
-            [{"entity_id": i, "name": name, "title": title} | blank | numbers for i, name, title in entities]
+            [
+                {"entity_id": i, "name": name, "title": title, "names": [title]} | blank | numbers
+                for i, name, title in entities
+            ]
         ),
         references=tables.REPORT_REFERENCES.frame([reference | {"kind": "entity", "record_id": "e1"}]),
     )

@@ -53,12 +53,12 @@ class Decisions:
 
     words: Sequence[Word] = field(default=())
 
-    def links(self, document: str | None = None) -> "Links":
+    def links(self, document: str | None = None, *, between: bool = False) -> "Links":
         """Return the decisions as they bind.
 
         Args:
-            document: in which names are compared; None between documents, where what was said to be different
-                in any document is different.
+            document: in which names are compared; None where nothing was said of the document alone.
+            between: documents are names compared: what is different in any is different.
 
         Raises:
             SettingsError: two names are said to be the same, perhaps by way of others, and different.
@@ -69,7 +69,7 @@ class Decisions:
             for name in one.keys[1:]:
                 _join(parents, one.keys[0], name)
         apart: set[tuple[str, str]] = set()
-        for one in self._different(document):
+        for one in self._different(document, between=between):
             for first, second in combinations(one.keys, 2):
                 roots = _root(parents, first), _root(parents, second)
                 if roots[0] == roots[1]:
@@ -116,9 +116,9 @@ class Decisions:
         """Return the documents of which alone something is said."""
         return frozenset(one.document for one in self.words if one.document is not None)
 
-    def _different(self, document: str | None) -> Iterator[Word]:
+    def _different(self, document: str | None, *, between: bool) -> Iterator[Word]:
         for one in self.words:
-            if one.verdict == "different" and (document is None or one.document in {None, document}):
+            if one.verdict == "different" and (between or one.document in {None, document}):
                 yield one
 
 

@@ -139,7 +139,7 @@ def resolve(
         added = corpus.add(document, one.names, one.titles)
         heads |= {(document, *name): head for name, head in zip(one.names.names, added, strict=True)}
     full, known_as, namesakes = corpus.names()
-    (whole,) = _all_compared([full], [everywhere], judge, note, namesakes)
+    (whole,) = _all_compared([full], [said.links(between=True)], judge, note, namesakes)
     entity = dict(zip(full.names, whole.titles, strict=True))
     scopes = (*local, whole)
     decisions = tuple(one for scope in scopes for one in _decisions(scope, said))

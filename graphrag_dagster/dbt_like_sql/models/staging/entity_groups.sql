@@ -1,6 +1,6 @@
 with instances as (
     select
-        a.entity as name,
+        coalesce(a.entity, e.name) as name,
         a.title,
         e.surface,
         e.type,
@@ -9,7 +9,7 @@ with instances as (
         row_number() over (order by u.human_readable_id, e.round, e.position) as seen
     from {{ ref('extraction.gleaned_entities') }} as e
     inner join {{ ref('corpus.text_chunks') }} as u on u.text_unit_id = e.text_unit_id
-    inner join {{ ref('resolution.aliases') }} as a on a.document_id = u.document_id and a.name = e.name
+    left join {{ ref('resolution.aliases') }} as a on a.document_id = u.document_id and a.name = e.name
 ),
 
 spellings as (
@@ -45,7 +45,10 @@ counted as (
 
 select
     c.name as name,
-    c.title as title,
+    coalesce(
+        c.title,
+        (select arg_min(s.surface, (-s.times, s.first_seen)) from spellings as s where s.name = c.name)
+    ) as title,
     (select list(s.surface order by s.times desc, s.first_seen) from spellings as s where s.name = c.name) as names,
     (select arg_min(t.type, (-t.times, t.first_seen)) from types as t where t.name = c.name) as type,
     coalesce(

@@ -1,0 +1,168 @@
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from graphrag_dagster import tables
+from graphrag_dagster.core.resolution.corpus_names import corpus_names
+from graphrag_dagster.core.resolution.frames import ResolutionFrames, resolve_corpus, unresolved
+from graphrag_dagster.core.resolution.people import Decisions, Word
+from graphrag_dagster.core.text.names import normalise
+
+Corpus = tuple[pl.DataFrame, pl.DataFrame, pl.DataFrame]
+
+
+def corpus(texts: dict[str, str], found: list[tuple[str, str, str]], *, overlap: int = 0) -> Corpus:
+    """Instances, text units and documents: each document is two units that overlap, each name found wherever
+    it stands.
+
+    Args:
+        texts: by document, whose title it is.
+        found: document, name as written, type.
+    """
+    documents, units, mentions = [], [], []
+    for number, (document, text) in enumerate(texts.items()):
+        documents.append(
+            {"document_id": document, "title": document, "path": f"{document}.txt", "text": text}
+        )
+        middle = len(text) // 2
+        for part, (start, end) in enumerate(((0, middle + overlap), (middle, len(text)))):
+            unit = f"{document}{part}"
+            own = text[start:end]
+            units.append(
+                {
+                    "text_unit_id": unit,
+                    "document_id": document,
+                    "human_readable_id": 2 * number + part,
+                    "start_char": start,
+                    "text": own,
+                }
+            )
+            for place, (of, name, kind) in enumerate(found):
+                if of == document and (name in own or (name not in text and part == 0)):
+                    at = [at for at in range(len(own)) if own.startswith(name, at)]
+                    mentions.append(
+                        {
+                            "instance_id": f"{unit}{place}",
+                            "text_unit_id": unit,
+                            "round": 0,
+                            "position": place,
+                            "name": normalise(name),
+                            "surface": name,
+                            "type": kind,
+                            "spans": [{"start": start, "end": start + len(name)} for start in at],
+                        }
+                    )
+    return (
+        tables.GLEANED_ENTITIES.frame(mentions),
+        tables.TEXT_CHUNKS.frame(units),
+        tables.DOCUMENTS.frame(documents),
+    )
+
+
+def entities(made: ResolutionFrames) -> dict[tuple[str, str], str]:
+    return {(row[0], row[1]): row[2] for row in made.aliases.select("document_id", "name", "entity").rows()}
+
+
+TEXT = "Bethia Mouat came. Then MOUAT spoke. mouat left. Mouat was seen, and Mouat was gone."
+
+
+def test_a_name_has_its_commonest_spelling_and_type_and_stands_where_it_stands() -> None:
+    found = [("d", "Bethia Mouat", "PERSON"), ("d", "Mouat", "PERSON"), ("d", "MOUAT", "GEO")]
+    names = corpus_names(*corpus({"d": TEXT}, found, overlap=20)).names
+    assert names.select("name", "surface", "type", "mentions", "since").rows() == [
+        ("BETHIA MOUAT", "Bethia Mouat", "PERSON", 1, 0),
+        ("MOUAT", "Mouat", "PERSON", 4, 7),
+    ]
+
+
+def test_a_name_that_stands_nowhere_is_a_name_all_the_same() -> None:
+    made = corpus_names(*corpus({"d": TEXT}, [("d", "The Lady", "PERSON")]))
+    assert made.names.select("name", "mentions", "since").rows() == [("THE LADY", 1, None)]
+    assert [one.sentence for one in made.mentions] == [-1]
+
+
+def test_tables_say_who_a_name_is_and_why() -> None:
+    given_rows = corpus(
+        {"a": TEXT, "b": "Mouat was named again, and Dunmarrow."},
+        [
+            *(("a", name, "PERSON") for name in ("Bethia Mouat", "Mouat")),
+            ("b", "Mouat", "PERSON"),
+            ("b", "Dunmarrow", "GEO"),
+        ],
+    )
+    word = Word("same", ("Dunmarrow", "Dun"), identity="k1", who="Ada", when="2024-01-01T00:00:00Z")
+    made = resolve_corpus(*given_rows, Decisions([word]))
+    for table, frame in (
+        (tables.CANDIDATES, made.candidates),
+        (tables.DECISIONS, made.decisions),
+        (tables.ALIASES, made.aliases),
+    ):
+        table.validated(frame)
+    assert entities(made) == {
+        ("a", "BETHIA MOUAT"): "BETHIA MOUAT",
+        ("a", "MOUAT"): "BETHIA MOUAT",
+        ("b", "DUNMARROW"): "DUNMARROW",
+        ("b", "MOUAT"): "MOUAT",
+    }
+    said = made.decisions.select("document_id", "verdict", "decided_by", "decision_id", "who").rows()
+    assert ("a", "merge", "rule", None, None) in said
+    assert (None, "unused", "person", "k1", "Ada") in said
+
+
+def test_a_word_about_one_document_holds_there_alone() -> None:
+    texts = {"a": TEXT, "b": TEXT.replace("gone", "here")}
+    given_rows = corpus(texts, [(d, name, "PERSON") for d in texts for name in ("Bethia Mouat", "Mouat")])
+    made = resolve_corpus(*given_rows, Decisions([Word("different", ("Bethia Mouat", "Mouat"), "b.txt")]))
+    found = entities(made)
+    assert found["a", "MOUAT"] == "BETHIA MOUAT"
+    assert found["b", "MOUAT"] == "MOUAT"
+
+
+def test_without_resolution_every_name_is_an_entity() -> None:
+    given_rows = corpus({"a": TEXT}, [("a", name, "PERSON") for name in ("Bethia Mouat", "Mouat")])
+    made = unresolved(*given_rows)
+    tables.ALIASES.validated(made.aliases)
+    assert entities(made) == {("a", name): name for name in ("BETHIA MOUAT", "MOUAT")}
+    assert made.candidates.is_empty()
+    assert made.decisions.is_empty()
+
+
+@pytest.mark.parametrize("how", [lambda *frames: resolve_corpus(*frames, Decisions()), unresolved])
+def test_no_names_no_rows(how) -> None:
+    made = how(*corpus({"a": TEXT}, []))
+    assert made.candidates.is_empty()
+    assert made.decisions.is_empty()
+    assert made.aliases.is_empty()
+
+
+_NAMES = [
+    "Bethia Mouat",
+    "Mouat",
+    "Bethia",
+    "Agnes Mouat",
+    "WHO",
+    "World Health Organization",
+    "7",
+    "B",
+    "李",
+]
+_FOUND = st.lists(
+    st.tuples(st.sampled_from("abc"), st.sampled_from(_NAMES), st.sampled_from(["PERSON", "ORG", "GEO"])),
+    max_size=15,
+)
+
+
+@settings(deadline=None, max_examples=80)
+@given(_FOUND)
+def test_a_document_that_came_and_went_leaves_nothing(found: list[tuple[str, str, str]]) -> None:
+    texts = {document: f"{document}: " + " and ".join(_NAMES) + "." for document in "abc"}
+    with_all = resolve_corpus(*corpus(texts, found), Decisions())
+    assert with_all.aliases.height == len({(d, normalise(n)) for d, n, _ in found})
+    left = {document: texts[document] for document in "ab"}
+    without = resolve_corpus(*corpus(left, [one for one in found if one[0] != "c"]), Decisions())
+    assert set(without.aliases["document_id"]) <= set("ab")
+    assert set(without.aliases["entity"]) <= set(without.aliases["title"].map_elements(normalise, pl.String))
+    never = resolve_corpus(*corpus(left, [one for one in found if one[0] != "c"]), Decisions())
+    for name in ("candidates", "decisions", "aliases"):
+        assert getattr(without, name).equals(getattr(never, name))
