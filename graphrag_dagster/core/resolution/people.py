@@ -83,8 +83,9 @@ class Decisions:
     def on(self, one: str, other: str, document: str | None) -> Word | None:
         """Return what was said of two names, in so many words; None where it follows from several words."""
         pair = {normalise(one), normalise(other)}
-        said = (word for word in self.words if pair <= set(word.keys) and word.document in {None, document})
-        return next(said, None)
+        here = [word for word in self.words if pair <= set(word.keys) and word.document in {None, document}]
+        apart = self._different(document, between=document is None)
+        return next(iter(here), None) or next((word for word in apart if pair <= set(word.keys)), None)
 
     def unused(self, present: Mapping[str | None, Set[str]]) -> tuple[Word, ...]:
         """Return the decisions that concern no two names that there are.
@@ -94,10 +95,13 @@ class Decisions:
         """
         used: set[int] = set()
         for document in (None, *sorted(self.documents())):
-            links, names = self.links(document), present.get(document, frozenset())
+            between = document is None
+            links, names = self.links(document, between=between), present.get(document, frozenset())
             there = set(map(links.root, names))
             apart = [
-                one for one in self._different(document) if len(set(map(links.root, one.keys)) & there) > 1
+                one
+                for one in self._different(document, between=between)
+                if len(set(map(links.root, one.keys)) & there) > 1
             ]
             # A name that is gone and said to be different from others keeps those from it that are the same.
             needed = names | {key for one in apart for key in one.keys}
