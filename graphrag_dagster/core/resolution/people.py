@@ -1,7 +1,7 @@
 """What people decided of names: which are the same, which are different."""
 
-from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import combinations
@@ -64,7 +64,7 @@ class Decisions:
             SettingsError: two names are said to be the same, perhaps by way of others, and different.
         """
         parents: dict[str, str] = {}
-        same = [one for one in self.words if one.verdict == "same" and one.document in {None, document}]
+        same = self._same(document)
         for one in same:
             for name in one.keys[1:]:
                 _join(parents, one.keys[0], name)
@@ -83,9 +83,8 @@ class Decisions:
     def on(self, one: str, other: str, document: str | None) -> Word | None:
         """Return what was said of two names, in so many words; None where it follows from several words."""
         pair = {normalise(one), normalise(other)}
-        here = [word for word in self.words if pair <= set(word.keys) and word.document in {None, document}]
-        apart = self._different(document, between=document is None)
-        return next(iter(here), None) or next((word for word in apart if pair <= set(word.keys)), None)
+        said = (*self._same(document), *self._different(document, between=document is None))
+        return next((word for word in said if pair <= set(word.keys)), None)
 
     def unused(self, present: Mapping[str | None, Set[str]]) -> tuple[Word, ...]:
         """Return the decisions that concern no two names that there are.
@@ -106,24 +105,31 @@ class Decisions:
             # A name that is gone and said to be different from others keeps those from it that are the same.
             needed = names | {key for one in apart for key in one.keys}
             times = Counter(map(links.root, needed))
-            same = [
-                one
-                for one in self.words
-                if one.verdict == "same"
-                and one.document in {None, document}
-                and times[links.root(one.keys[0])] > 1
-            ]
+            same = [one for one in self._same(document) if times[links.root(one.keys[0])] > 1]
             used |= {id(one) for one in apart} | _connecting(same, needed)
         return tuple(one for one in self.words if id(one) not in used)
 
     def documents(self) -> frozenset[str]:
         """Return the documents of which alone something is said."""
-        return frozenset(one.document for one in self.words if one.document is not None)
+        return frozenset(document for document in self._by_document if document is not None)
 
-    def _different(self, document: str | None, *, between: bool) -> Iterator[Word]:
+    @cached_property
+    def _by_document(self) -> Mapping[str | None, Sequence[Word]]:
+        found: dict[str | None, list[Word]] = defaultdict(list)
         for one in self.words:
-            if one.verdict == "different" and (between or one.document in {None, document}):
-                yield one
+            found[one.document].append(one)
+        return found
+
+    def _of(self, document: str | None) -> list[Word]:
+        """Return what is said of all documents, then what is said of one alone."""
+        own = () if document is None else self._by_document.get(document, ())
+        return [*self._by_document.get(None, ()), *own]
+
+    def _same(self, document: str | None) -> list[Word]:
+        return [one for one in self._of(document) if one.verdict == "same"]
+
+    def _different(self, document: str | None, *, between: bool) -> list[Word]:
+        return [one for one in (self.words if between else self._of(document)) if one.verdict == "different"]
 
 
 @dataclass(frozen=True)
