@@ -16,7 +16,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from pathlib import Path
 
 from graphrag_dagster.resources.warehouse import Warehouse
-from graphrag_dagster.tables import EXTRACTION_STATE
+from graphrag_dagster.tables import EXTRACTION_STATE, RESOLUTION_STATE
 from support.tables_of import contents
 
 ROOT = Path(__file__).parent.parent
@@ -98,7 +98,7 @@ def differences(
     ]
     found = {}
     # It names the versions of the libraries that read the text.
-    names = (tables[0].keys() & tables[1].keys()) - {EXTRACTION_STATE.full_name}
+    names = (tables[0].keys() & tables[1].keys()) - {EXTRACTION_STATE.full_name, RESOLUTION_STATE.full_name}
     for name in names:
         left, right = tables[0][name], tables[1][name]
         if repr(left) != repr(right):

@@ -9,19 +9,21 @@ chosen by ``resolution.py --half fit``. The other half is measured by ``resoluti
 """
 
 import argparse
+import json
 from collections import defaultdict
 from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
+import polars as pl
 from numpy.typing import NDArray
 from redocred import Document, documents, halves, mentions, sentences
 from sklearn.linear_model import LogisticRegression
 
 from graphrag_dagster.core.resolution import weights as shipped
+from graphrag_dagster.core.resolution.comparing import Comparing
 from graphrag_dagster.core.resolution.resolving import resolve
-from graphrag_dagster.core.resolution.scopes import Names
-from graphrag_dagster.core.resolution.scoring import REASONS, ScoredPair
+from graphrag_dagster.core.resolution.scoring import REASONS
 
 Matrix = NDArray[np.float64]
 Truth = NDArray[np.bool_]
@@ -72,14 +74,17 @@ def examples(chosen: Sequence[Document]) -> tuple[list[str], Matrix, Truth]:
             entities[one.title, mention.name, mention.type].add(entity)
     names = [name for name in REASONS if name not in SET]
     rows, same = [], []
-
-    def note(scope: Names, pair: ScoredPair) -> None:
-        if scope.document and not pair.veto and not pair.features.keys() & SET.keys():
-            one, other = (entities[scope.document, *scope.names[at]] for at in pair.pair)
-            rows.append([pair.features.get(name, 0.0) for name in names])
+    comparing = Comparing()
+    resolve(mentions(chosen), sentences(chosen), comparing=comparing)
+    inside = comparing.frame().filter(pl.col("document_id").is_not_null() & pl.col("veto").is_null())
+    for row in inside.iter_rows(named=True):
+        values = json.loads(row["features"])
+        if not values.keys() & SET.keys():
+            one, other = (
+                entities[row["document_id"], row[side], row[f"{side}_type"]] for side in ("one", "other")
+            )
+            rows.append([values.get(name, 0.0) for name in names])
             same.append(bool(one & other))
-
-    resolve(mentions(chosen), sentences(chosen), note=note)
     return names, np.array(rows), np.array(same)
 
 

@@ -23,6 +23,7 @@ from rapidfuzz.fuzz import WRatio
 from redocred import Document, across, documents, halves, mentions, sentences, within
 
 from graphrag_dagster.core.graph.components import connected_components
+from graphrag_dagster.core.resolution.comparing import Comparing
 from graphrag_dagster.core.resolution.resolving import Spelling, resolve
 from graphrag_dagster.core.text.names import normalise
 
@@ -37,17 +38,18 @@ def exact(chosen: Sequence[Document]) -> Clusters:
 
 def ours(chosen: Sequence[Document]) -> Clusters:
     """Entity resolution as it is shipped."""
-    compared: list[object] = []
+    comparing = Comparing()
     found = resolve(
         mentions(chosen),
         sentences(chosen),
         titles={one.title: one.title for one in chosen},
-        note=lambda _, pair: compared.append(pair),
+        comparing=comparing,
     )
     verdicts = defaultdict(int)
     for one in found.decisions:
         verdicts[one.verdict, "between" if one.document is None else "within"] += 1
-    print(f"    {len(compared)} pairs compared, {sum(scope.left_out for scope in found.scopes)} left out")
+    left_out = sum(scope.left_out for scope in found.scopes)
+    print(f"    {comparing.frame().height} pairs compared, {left_out} left out")
     print(f"    {len(found.namesakes)} groups of namesakes between documents")
     print(f"    {dict(sorted(verdicts.items()))}")
     return dict(found.entities)

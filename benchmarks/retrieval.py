@@ -1,7 +1,7 @@
 """Does retrieval find the passages that answer multi-hop questions? Beside the recorded results of others.
 
     python benchmarks/retrieval.py [hotpotqa] [musique] [2wiki] [--titled] [--untitled] [--home FOLDER]
-        [--reranker NAME]
+        [--unresolved] [--reranker NAME]
 
 Indexes a file of passages with the Dagster job, each passage a text unit, without a model, and asks its
 questions, drawn by a fixed seed into a half for tuning and one for reporting. Prints recall at 2, 5 and 8,
@@ -15,7 +15,8 @@ hotpotqa, musique: 100 questions each over 994 and 1,890 passages. 2wiki: 101 qu
 over 6,119 passages, beside the passages that fast-graphrag, nano-graphrag, LightRAG and OpenAI's vectors
 gave, as fast-graphrag's authors recorded them.
 
-With --home the indexes are kept in the folder and used again. With --reranker hybrid and local retrieval are
+With --home the indexes are kept in the folder and used again. With --unresolved every spelling is an entity:
+entity resolution is switched off. With --reranker hybrid and local retrieval are
 measured reranked, too; --reranker-model names its model, --rerank-first how many passages it looks at.
 """
 
@@ -108,7 +109,7 @@ def written(passage: Passage, *, titled: bool) -> str:
     return f"{passage.title}\n{passage.text}" if titled else passage.text
 
 
-def index(name: str, home: Path, *, titled: bool) -> None:
+def index(name: str, home: Path, *, titled: bool, resolved: bool) -> None:
     """Run the job over the passages unless the folder has their index."""
     corpus = home / "corpora" / "measured"
     os.environ |= {"GRAPHRAG_DAGSTER_HOME": str(home), "DAGSTER_HOME": str(home / ".dagster_home")}
@@ -126,6 +127,7 @@ def index(name: str, home: Path, *, titled: bool) -> None:
     (corpus / "corpus.yaml").write_text(
         f"tables: {{passages.jsonl: {columns}}}\n"
         f"text_units: {{strategy: none}}\nextraction: {{processes: {os.cpu_count() or 1}}}\n"
+        f"resolution: {{enabled: {str(resolved).lower()}}}\n"
     )
     from graphrag_dagster.cli.output.running import run_job
 
@@ -205,10 +207,10 @@ def reranked_ways(
     return {f"{way}, {reranker.name}": partial(found, ways[way]) for way in ways if counts}
 
 
-def measure(name: str, home: Path, search: dict[str, Any], *, titled: bool) -> None:
+def measure(name: str, home: Path, search: dict[str, Any], *, titled: bool, resolved: bool) -> None:
     from graphrag_dagster.core.language.embedders import StaticEmbedder
 
-    index(name, home, titled=titled)
+    index(name, home, titled=titled, resolved=resolved)
     asked, measured = questions(name), Measured(name, titled=titled)
     vectors = StaticEmbedder().embed([question.text for question in asked])
     retriever = measured.retriever
@@ -260,19 +262,21 @@ def main() -> None:
     parser.add_argument("sections", nargs="*", metavar="SECTION", help=f"{', '.join(SECTIONS)}; default: all")
     parser.add_argument("--titled", action="store_true", help="default: titled, then untitled")
     parser.add_argument("--untitled", action="store_true")
+    parser.add_argument("--unresolved", action="store_true")
     parser.add_argument("--home", type=Path)
     add_reranker(parser)
     options = parser.parse_args()
     if unknown := set(options.sections) - set(SECTIONS):
         parser.error(f"there is no section {', '.join(sorted(unknown))}; there are {', '.join(SECTIONS)}")
-    both = options.titled == options.untitled
+    both, resolved = options.titled == options.untitled, not options.unresolved
     with tempfile.TemporaryDirectory() as folder:
         for section in options.sections or SECTIONS:
             name, home = SECTIONS[section], (options.home or Path(folder)).resolve()
             if both or options.titled:
-                measure(name, home / name, reranking(options), titled=True)
+                measure(name, home / name, reranking(options), titled=True, resolved=resolved)
             if both or options.untitled:
-                measure(name, home / f"{name}_untitled", reranking(options), titled=False)
+                untitled = home / f"{name}_untitled"
+                measure(name, untitled, reranking(options), titled=False, resolved=resolved)
 
 
 if __name__ == "__main__":

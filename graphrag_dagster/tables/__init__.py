@@ -83,6 +83,7 @@ from graphrag_dagster.tables.resolution import (
     ALIASES as ALIASES,
     CANDIDATES as CANDIDATES,
     DECISIONS as DECISIONS,
+    RESOLUTION_STATE as RESOLUTION_STATE,
 )
 from graphrag_dagster.tables.studies import (
     EXTRACTION_COUNTS as EXTRACTION_COUNTS,
@@ -113,6 +114,7 @@ ALL_TABLES: tuple[Table, ...] = (
     CANDIDATES,
     DECISIONS,
     ALIASES,
+    RESOLUTION_STATE,
     ENTITY_GROUPS,
     RELATIONSHIP_GROUPS,
     CLAIM_GROUPS,

@@ -204,6 +204,11 @@ def column(
 
 
 ENGINE = column("engine", "VARCHAR", "Which implementation made the row", values=EngineNames())
+#: The columns of a table that says what decided the others of its stage.
+DECIDING = (
+    column("part", "VARCHAR", "Code, engine, setting or library"),
+    column("value", "VARCHAR", "Its version, hash or value"),
+)
 
 
 def repaired(name: str = "repaired", what: str = "Replies that were mended for it") -> Column:

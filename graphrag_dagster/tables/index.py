@@ -1,6 +1,15 @@
 """The tables of an index, from files to embeddings."""
 
-from graphrag_dagster.tables.declaration import ENGINE, SPANS, VECTOR, EngineNames, Table, column, repaired
+from graphrag_dagster.tables.declaration import (
+    DECIDING,
+    ENGINE,
+    SPANS,
+    VECTOR,
+    EngineNames,
+    Table,
+    column,
+    repaired,
+)
 
 #: How days and periods are written.
 FORMS = ("day", "week", "month", "quarter", "half", "season", "fiscal", "year", "years")
@@ -276,10 +285,7 @@ EXTRACTION_STATE = Table(
     "extraction",
     "What decided the extraction: where it is the same again, unchanged text units are not extracted anew",
     ("part",),
-    (
-        column("part", "VARCHAR", "Code, engine, setting or library"),
-        column("value", "VARCHAR", "Its version, hash or value"),
-    ),
+    DECIDING,
 )
 
 ENTITY_GROUPS = Table(

@@ -1,6 +1,6 @@
 """The tables of entity resolution: which names were compared, what was decided, and whose they are."""
 
-from graphrag_dagster.tables.declaration import Table, column
+from graphrag_dagster.tables.declaration import DECIDING, Table, column
 
 _DOCUMENT = column(
     "document_id",
@@ -74,5 +74,15 @@ ALIASES = Table(
         column("title", "VARCHAR", "Title of the entity: the commonest of its full names"),
         column("mentions", "INTEGER", "How often the name stands in the document"),
         column("since", "INTEGER", "Where it first stands: character of the document's text", nullable=True),
+        column("places", "VARCHAR", "Hash of all places where it stands"),
     ),
+)
+
+RESOLUTION_STATE = Table(
+    "resolution",
+    "resolution_state",
+    "resolution",
+    "What decided how names were compared: where it is the same again, pairs are not compared anew",
+    ("part",),
+    DECIDING,
 )

@@ -23,7 +23,8 @@ from graphrag_dagster.core.language.tasks import (
     UnitExtraction,
 )
 from graphrag_dagster.core.text.spans import Span
-from graphrag_dagster.operations.keeping.extractions import begin_replacing, reusable_extraction, state_of
+from graphrag_dagster.operations.keeping.deciding import begin_replacing
+from graphrag_dagster.operations.keeping.extractions import reusable_extraction, state_of
 from graphrag_dagster.resources.corpora import CorpusStore
 from graphrag_dagster.resources.io_manager import WarehouseIOManager
 from graphrag_dagster.resources.language import Language
@@ -272,7 +273,7 @@ def test_processes_do_not_matter_and_a_folder_is_known_by_its_files(tmp_path: Pa
 
 def test_a_run_that_was_killed_while_writing_is_not_relied_on(home: Path, corpus: Path) -> None:
     before, warehouse = extracted(home), warehouse_of(home)
-    begin_replacing(warehouse, "coast")
+    begin_replacing(warehouse, "coast", tables.EXTRACTION_STATE)
     some = warehouse.read(tables.GLEANED_ENTITIES, "coast").head(2)
     warehouse.write(tables.GLEANED_ENTITIES, "coast", some)
     assert index(home) == (0, "there was no finished extraction")

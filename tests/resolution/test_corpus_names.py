@@ -4,6 +4,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from graphrag_dagster import tables
+from graphrag_dagster.core.resolution.comparing import Earlier
 from graphrag_dagster.core.resolution.corpus_names import corpus_names
 from graphrag_dagster.core.resolution.frames import ResolutionFrames, resolve_corpus, unresolved
 from graphrag_dagster.core.resolution.people import Decisions, Word
@@ -166,3 +167,30 @@ def test_a_document_that_came_and_went_leaves_nothing(found: list[tuple[str, str
     never = resolve_corpus(*corpus(left, [one for one in found if one[0] != "c"]), Decisions())
     for name in ("candidates", "decisions", "aliases"):
         assert getattr(without, name).equals(getattr(never, name))
+
+
+@settings(deadline=None, max_examples=80)
+@given(_FOUND, _FOUND)
+def test_what_was_compared_before_is_not_compared_again_and_nothing_differs(
+    before: list[tuple[str, str, str]], more: list[tuple[str, str, str]]
+) -> None:
+    texts = {document: f"{document}: " + " and ".join(_NAMES) + "." for document in "abcd"}
+    texts["c"] += " The World Health Organization (WHO) met."
+    first = resolve_corpus(*corpus(texts, before), Decisions())
+    found = before + [("d", name, kind) for _, name, kind in more]
+    earlier = Earlier(first.candidates, first.aliases)
+    again = resolve_corpus(*corpus(texts, found), Decisions(), earlier=earlier)
+    anew = resolve_corpus(*corpus(texts, found), Decisions())
+    for name, table in (
+        ("candidates", tables.CANDIDATES),
+        ("decisions", tables.DECISIONS),
+        ("aliases", tables.ALIASES),
+    ):
+        assert table.validated(getattr(again, name)).equals(table.validated(getattr(anew, name)))
+    assert again.left_out == anew.left_out
+    assert anew.reused == 0
+    if not more:
+        defined = first.candidates.filter(pl.col("features").str.contains("defined"))
+        assert (
+            again.reused + defined.filter(pl.col("document_id").is_null()).height == first.candidates.height
+        )

@@ -3,6 +3,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from graphrag_dagster.core.resolution.candidates import NEXT, WHOLE_BLOCK, candidates
+from graphrag_dagster.core.resolution.features import Scope
 from graphrag_dagster.core.resolution.parsing import parsed
 from graphrag_dagster.core.resolution.people import Decisions, Word
 from graphrag_dagster.core.resolution.resolving import Resolution, resolve
@@ -213,7 +214,7 @@ def test_decisions_may_go_round_in_a_circle() -> None:
 
 def test_a_large_block_is_bounded_and_counted() -> None:
     names = [parsed(f"Mouat {chr(97 + at // 26)}{chr(97 + at % 26)}xxx", "person") for at in range(600)]
-    found = candidates(names, within_document=True)
+    found = candidates(Scope(names, [frozenset()] * 600, {}, "a"))
     rules = 3
     assert len(found.pairs) <= rules * len(names) * max(NEXT, WHOLE_BLOCK // 2)
     assert found.left_out >= 600 * 599 // 2 - NEXT * 600

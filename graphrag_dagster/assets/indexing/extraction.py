@@ -8,7 +8,8 @@ from dagster import AssetExecutionContext, Output
 from graphrag_dagster.core.extraction.frames import ExtractionFrames
 from graphrag_dagster.core.extraction.reuse import extract_new
 from graphrag_dagster.core.extraction.run import extract_units
-from graphrag_dagster.operations.keeping.extractions import begin_replacing, reusable_extraction, state_of
+from graphrag_dagster.operations.keeping.deciding import begin_replacing
+from graphrag_dagster.operations.keeping.extractions import reusable_extraction, state_of
 from graphrag_dagster.orchestration.declare import counts, ins_of, output, table_assets, version_in
 from graphrag_dagster.resources.language import Language
 from graphrag_dagster.resources.warehouse import Warehouse
@@ -53,7 +54,7 @@ def extraction(
     earlier, why_anew = reusable_extraction(warehouse, corpus, settings, state)
     made = extract_new(text_chunks, earlier, extract)
     frames, engine = made.frames, settings.engine_of("extraction")
-    begin_replacing(warehouse, corpus)
+    begin_replacing(warehouse, corpus, EXTRACTION_STATE)
     yield output(GLEANED_ENTITIES, frames.entities, engine=engine)
     yield output(
         GLEANED_RELATIONSHIPS, frames.relationships, engine=engine, **counts(frames.relationships, "basis")

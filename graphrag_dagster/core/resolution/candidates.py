@@ -9,7 +9,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from graphrag_dagster.core.resolution.features import UNLIKE, Pair, countries, people_stem, sound
+from graphrag_dagster.core.resolution.features import UNLIKE, Pair, Scope, countries, people_stem, sound
 from graphrag_dagster.core.resolution.parsing import ParsedName, initials
 from graphrag_dagster.core.resolution.wordlists import KINDS_OF_THINGS, NICKNAMES
 
@@ -89,27 +89,22 @@ RULES: Final = MappingProxyType[str, Callable[[ParsedName], Iterator[str]]](
 )
 
 
-def candidates(
-    names: Sequence[ParsedName], defined: Sequence[Pair] = (), *, within_document: bool
-) -> Candidates:
-    """Return which of the names are compared.
+def candidates(scope: Scope) -> Candidates:
+    """Return which names of a scope are compared.
 
     All names of a block with at most 64 are; in a larger block each with the next 8 in the order of their
     spellings, so that the pairs grow with the names and not with their square. Between documents, where no
     short form counts, letters are compared with what a text defines by them, and names that share no
-    more than a word or a beginning where they are spelled alike: nothing else could speak for them.
-
-    Args:
-        names: of one scope.
-        defined: pairs that a text defines as one, compared in any case.
-        within_document: whether the scope is a document.
+    more than a word or a beginning where they are spelled alike: nothing else could speak for them. What a
+    text defines as one is compared in any case.
     """
+    names, within_document = scope.names, scope.document is not None
     in_order = np.array(
         sorted(range(len(names)), key=lambda place: (names[place].key, names[place].name, place)), np.int64
     )
     joined = ["".join(name.words) for name in names]
     lettered = np.array([bool(name.acronym) for name in names], np.bool_)
-    found = [np.array([one * len(names) + other for one, other in sorted(defined)], np.int64)]
+    found = [np.array([one * len(names) + other for one, other in sorted(scope.definitions)], np.int64)]
     rules = ["definition"]
     left_out = 0
     for rule, values_of in RULES.items():

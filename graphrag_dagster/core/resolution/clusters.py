@@ -66,7 +66,11 @@ def clusters(
     _link(state, _linkage(state.root_of, same, ()))
     _link(state, _linkage(state.root_of, pairs, shorts))
     merging, vetoed = _partners(pairs)
-    parts = {(one.pair[one.short], one.pair[1 - one.short]) for one in pairs if one.short is not None}
+    parts = {
+        (one.pair[one.short], one.pair[1 - one.short])
+        for one in pairs
+        if one.short is not None and not one.veto
+    }
     ambiguous: dict[int, tuple[int, ...]] = {}
     for name in sorted(shorts, key=lambda name: (shorts[name], name)):
         fitting = _fitting(state, merging, vetoed, shorts, name)

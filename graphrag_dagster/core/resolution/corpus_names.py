@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import polars as pl
 
+from graphrag_dagster.core.ids import stable_id
 from graphrag_dagster.core.resolution.scopes import Mention
 from graphrag_dagster.core.text.sentences import sentence_spans
 
@@ -15,8 +16,8 @@ class CorpusNames:
     """What is resolved.
 
     Attributes:
-        names: ``document_id``, ``name``, ``surface``, ``type``, ``mentions``, ``since``: one row a name and
-            document, sorted by both.
+        names: ``document_id``, ``name``, ``surface``, ``type``, ``mentions``, ``since``, ``places``: one row
+            a name and document, sorted by both.
         mentions: a spelling, type and sentence for each place where a name stands.
         sentences: of the texts in which two names stand or more, by document and number.
     """
@@ -58,10 +59,15 @@ def corpus_names(
     keys = ["document_id", "name"]
     names = (
         placed.group_by(keys)
-        .agg(mentions=pl.len().cast(pl.Int32), since=pl.col("place").min().cast(pl.Int32))
+        .agg(
+            mentions=pl.len().cast(pl.Int32),
+            since=pl.col("place").min().cast(pl.Int32),
+            places=pl.col("place").sort().cast(pl.String).str.join(","),
+        )
+        .with_columns(pl.col("places").map_elements(stable_id, pl.String))
         .join(_commonest(placed, "surface"), on=keys)
         .join(_commonest(placed, "type"), on=keys)
-        .select(*keys, "surface", "type", "mentions", "since")
+        .select(*keys, "surface", "type", "mentions", "since", "places")
         .sort(keys)
     )
     mentions, sentences = _in_sentences(placed.drop("surface", "type").join(names, on=keys), documents)

@@ -80,12 +80,9 @@ def short_forms(scope: Scope, pairs: Iterable[Pair]) -> ShortForms:
     how: dict[Pair, tuple[int, str]] = {}
     fuller: dict[int, set[int]] = defaultdict(set)
     for pair in pairs:
-        for at, (short, full) in enumerate((pair, pair[::-1])):
-            found = shortened(scope.names[short], scope.names[full])
-            if found:
-                how[pair] = at, found
-                fuller[short].add(full)
-                break
+        if found := _shortened_of(scope, pair):
+            how[pair] = found
+            fuller[pair[found[0]]].add(pair[1 - found[0]])
     return ShortForms(
         how,
         {
@@ -93,6 +90,12 @@ def short_forms(scope: Scope, pairs: Iterable[Pair]) -> ShortForms:
             for short, fulls in fuller.items()
         },
     )
+
+
+def short_place(scope: Scope, pair: Pair) -> int | None:
+    """Return which place of a pair has a name that is short for the other: 0 or 1; None where none has."""
+    found = _shortened_of(scope, pair)
+    return found and found[0]
 
 
 def features(scope: Scope, pair: Pair, forms: ShortForms) -> dict[str, float]:
@@ -120,6 +123,13 @@ def features(scope: Scope, pair: Pair, forms: ShortForms) -> dict[str, float]:
     fewest = min(len(scope.sentences[place]) for place in pair)
     found["together"] = len(together) / fewest if fewest and not how_defined else 0.0
     return {name: value for name, value in found.items() if value}
+
+
+def _shortened_of(scope: Scope, pair: Pair) -> tuple[int, str] | None:
+    for at, (short, full) in enumerate((pair, pair[::-1])):
+        if found := shortened(scope.names[short], scope.names[full]):
+            return at, found
+    return None
 
 
 def _unlike(scope: Scope, fulls: Sequence[int]) -> set[int]:

@@ -1,6 +1,5 @@
 """Entity resolution of a corpus as tables."""
 
-import json
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
@@ -8,17 +7,14 @@ from typing import Any
 import polars as pl
 
 from graphrag_dagster.core.ids import stable_id
+from graphrag_dagster.core.resolution.comparing import Comparing, Earlier, pair_columns
 from graphrag_dagster.core.resolution.corpus_names import corpus_names
-from graphrag_dagster.core.resolution.namesakes import Name
 from graphrag_dagster.core.resolution.people import Decisions, Word
 from graphrag_dagster.core.resolution.resolving import Judge, Resolution, resolve
-from graphrag_dagster.core.resolution.scopes import Names
-from graphrag_dagster.core.resolution.scoring import ScoredPair
 from graphrag_dagster.core.text.names import normalise
 from graphrag_dagster.tables import ALIASES, CANDIDATES, DECISIONS
 
 _OF_DOCUMENT = ["document_id", "name"]
-_AT_ONCE = 20_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +27,7 @@ class ResolutionFrames:
         aliases: rows of ``resolution.aliases``.
         left_out: pairs of large blocks that were not compared.
         namesakes: groups of names that are spelled alike and are not one.
+        reused: pairs that were compared before.
     """
 
     candidates: pl.DataFrame
@@ -38,6 +35,7 @@ class ResolutionFrames:
     aliases: pl.DataFrame
     left_out: int = 0
     namesakes: int = 0
+    reused: int = 0
 
 
 def unresolved(
@@ -62,6 +60,7 @@ def resolve_corpus(
     documents: pl.DataFrame,
     people: Decisions,
     judge: Judge | None = None,
+    earlier: Earlier | None = None,
 ) -> ResolutionFrames:
     """Return which names of a corpus are one entity.
 
@@ -71,6 +70,7 @@ def resolve_corpus(
         documents: rows of ``corpus.documents``.
         people: what people decided, documents by path or id.
         judge: rules on what the rules leave open; None leaves it open.
+        earlier: what was compared before, by the same code; changes nothing but how long this takes.
 
     Raises:
         SettingsError: decisions of people contradict each other.
@@ -79,16 +79,17 @@ def resolve_corpus(
     titles = dict(documents.select("document_id", "title").iter_rows())
     meant = [(word, _in_documents(word, documents)) for word in people.words]
     said = Decisions([one for _, ones in meant for one in ones])
-    compared = _Candidates()
-    done = resolve(found.mentions, found.sentences, said, titles=titles, judge=judge, note=compared.add)
+    comparing = Comparing(earlier, found.names)
+    done = resolve(found.mentions, found.sentences, said, titles=titles, judge=judge, comparing=comparing)
     idle = set(done.unused)
     unused = dict.fromkeys(word for word, ones in meant if idle.issuperset(ones))
     return ResolutionFrames(
-        compared.frame(),
+        comparing.frame(),
         DECISIONS.rows([*_decisions(done), *_unused(unused, documents)]),
         _aliases(found.names, done),
         sum(scope.left_out for scope in done.scopes),
         len(done.namesakes),
+        comparing.reused,
     )
 
 
@@ -100,41 +101,10 @@ def _in_documents(word: Word, documents: pl.DataFrame) -> list[Word]:
     return [replace(word, document=one) for one in inside or [word.document]]
 
 
-class _Candidates:
-    """Rows of ``resolution.candidates``, put away as frames while they come."""
-
-    def __init__(self) -> None:
-        self._rows: list[Mapping[str, Any]] = []
-        self._frames: list[pl.DataFrame] = []
-
-    def add(self, found: Names, pair: ScoredPair) -> None:
-        one, other = (found.names[place] for place in pair.pair)
-        self._rows.append(
-            {
-                **_pair(found.document, one, other),
-                "rule": pair.rule,
-                "features": json.dumps(dict(sorted(pair.features.items()))),
-                "score": pair.score,
-                "veto": pair.veto or None,
-                "band": pair.band,
-            }
-        )
-        if len(self._rows) >= _AT_ONCE:
-            self._put_away()
-
-    def frame(self) -> pl.DataFrame:
-        self._put_away()
-        return pl.concat(self._frames)
-
-    def _put_away(self) -> None:
-        self._frames.append(CANDIDATES.rows(self._rows))
-        self._rows = []
-
-
 def _decisions(done: Resolution) -> Iterator[Mapping[str, Any]]:
     for one in done.decisions:
         yield {
-            **_pair(one.document, one.one, one.other),
+            **pair_columns(one.document, one.one, one.other),
             "verdict": one.verdict,
             "decided_by": one.by,
             "reason": one.reason,
@@ -152,7 +122,7 @@ def _unused(words: Iterable[Word], documents: pl.DataFrame) -> Iterator[Mapping[
             missing = f"there is no document {word.document}"
         reason = f"{word.verdict}: {', '.join(word.names)}; {missing}"
         yield {
-            **_pair(None, (word.names[0], ""), (word.names[1], "")),
+            **pair_columns(None, (word.names[0], ""), (word.names[1], "")),
             "pair_id": stable_id("unused", word.verdict, *word.names, word.document, word.identity),
             "verdict": "unused",
             "decided_by": "person",
@@ -160,17 +130,6 @@ def _unused(words: Iterable[Word], documents: pl.DataFrame) -> Iterator[Mapping[
             "score": None,
             **_said(word),
         }
-
-
-def _pair(document: str | None, one: Name, other: Name) -> dict[str, Any]:
-    return {
-        "pair_id": stable_id("pair", document or "", *one, *other),
-        "document_id": document,
-        "one": one[0],
-        "one_type": one[1],
-        "other": other[0],
-        "other_type": other[1],
-    }
 
 
 def _said(word: Word | None) -> dict[str, str | None]:

@@ -8,15 +8,15 @@ import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from itertools import combinations, groupby, product
 from typing import Literal
 
 from graphrag_dagster.core.resolution.clusters import Clustering, clusters
+from graphrag_dagster.core.resolution.comparing import Comparing
 from graphrag_dagster.core.resolution.namesakes import TELL, Name
 from graphrag_dagster.core.resolution.people import Decisions, Links, Word
 from graphrag_dagster.core.resolution.scopes import Corpus, Mention, Names, of_document
-from graphrag_dagster.core.resolution.scoring import Ruling, ScoredPair, scored
+from graphrag_dagster.core.resolution.scoring import Ruling, ScoredPair
 from graphrag_dagster.core.resolution.weights import ASK
 from graphrag_dagster.core.text.names import normalise
 
@@ -52,8 +52,6 @@ class Question:
     other: Name
 
 
-#: Is told of every pair that is compared.
-Note = Callable[[Names, ScoredPair], None]
 #: Rules on pairs that are open, in their order.
 Judge = Callable[[Sequence[Question]], Sequence[Ruling]]
 
@@ -107,7 +105,7 @@ def resolve(
     *,
     titles: Mapping[str, str] | None = None,
     judge: Judge | None = None,
-    note: Note | None = None,
+    comparing: Comparing | None = None,
 ) -> Resolution:
     """Return which names are one entity, the same for the same mentions in whatever order.
 
@@ -120,12 +118,12 @@ def resolve(
         people: what people decided.
         titles: of the documents; they tell namesakes apart.
         judge: rules on what the rules leave open; None leaves it open.
-        note: is told of every pair that is compared.
+        comparing: compares, and keeps all pairs.
 
     Raises:
         SettingsError: decisions of people contradict each other.
     """
-    said = people or Decisions()
+    said, compare = people or Decisions(), comparing or Comparing()
     everywhere = said.links()
     links = {document: said.links(document) for document in said.documents()}
     ordered = sorted(mentions, key=lambda one: (one.document, one.sentence, one.name, one.type))
@@ -133,13 +131,13 @@ def resolve(
         document: of_document(document, list(of_it), sentences)
         for document, of_it in groupby(ordered, key=lambda one: one.document)
     }
-    local = _all_compared(list(found.values()), [links.get(one, everywhere) for one in found], judge, note)
+    local = _all_compared(list(found.values()), [links.get(one, everywhere) for one in found], judge, compare)
     corpus, heads = Corpus(everywhere, titles or {}), dict[Spelling, Name]()
     for document, one in zip(found, local, strict=True):
         added = corpus.add(document, one.names, one.titles)
         heads |= {(document, *name): head for name, head in zip(one.names.names, added, strict=True)}
     full, known_as, namesakes = corpus.names()
-    (whole,) = _all_compared([full], [said.links(between=True)], judge, note, namesakes)
+    (whole,) = _all_compared([full], [said.links(between=True)], judge, compare, namesakes)
     entity = dict(zip(full.names, whole.titles, strict=True))
     scopes = (*local, whole)
     decisions = tuple(one for scope in scopes for one in _decisions(scope, said))
@@ -171,14 +169,13 @@ def _all_compared(
     scopes: Sequence[Names],
     links: Sequence[Links],
     judge: Judge | None,
-    note: Note | None,
+    compare: Comparing,
     namesakes: Sequence[set[Name]] = (),
 ) -> list[Compared]:
     """Compare the names of scopes; what is open in any of them is put to the judge at once."""
     bearing = {name: number for number, names in enumerate(namesakes) for name in names}
     done = [
-        _clustered(found, *scored(found.scope, partial(note, found) if note else None), said, bearing)
-        for found, said in zip(scopes, links, strict=True)
+        _clustered(found, *compare(found), said, bearing) for found, said in zip(scopes, links, strict=True)
     ]
     if judge is None:
         return done

@@ -1,12 +1,11 @@
 """How likely two names are one, by frozen weights, with the reason in words."""
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Final, Literal
 
-from graphrag_dagster.core.resolution.candidates import candidates
 from graphrag_dagster.core.resolution.features import Pair, Scope, ShortForms, features, short_forms
 from graphrag_dagster.core.resolution.vetoes import veto
 from graphrag_dagster.core.resolution.weights import ASK, MERGE_ACROSS, MERGE_WITHIN, START, WEIGHTS
@@ -112,17 +111,19 @@ class ScoredPair:
         return "; ".join(REASONS[name] for name in by_weight) or "nothing in common"
 
 
-def scored(scope: Scope, note: Callable[[ScoredPair], None] | None = None) -> tuple[list[ScoredPair], int]:
-    """Return the pairs of a scope that something speaks for or a veto against, and how many were left out.
+def scored(
+    scope: Scope, pairs: Mapping[Pair, str], note: Callable[[ScoredPair], None] | None = None
+) -> list[ScoredPair]:
+    """Return the pairs of a scope that something speaks for or a veto against, in order.
 
     Args:
         scope: the names.
-        note: is told of all that are compared, in order; what speaks little for a pair is known to it alone.
+        pairs: that are compared, each with the rule that found it.
+        note: is told of all of them, in order; what speaks little for a pair is known to it alone.
     """
-    found = candidates(scope.names, tuple(scope.definitions), within_document=scope.document is not None)
-    forms = short_forms(scope, found.pairs)
+    forms = short_forms(scope, pairs)
     kept: list[ScoredPair] = []
-    for pair, rule in found.pairs.items():
+    for pair, rule in pairs.items():
         one = _scored(scope, pair, rule, forms)
         if note is not None:
             note(one)
@@ -130,7 +131,7 @@ def scored(scope: Scope, note: Callable[[ScoredPair], None] | None = None) -> tu
             kept.append(one)
         elif one.veto:
             kept.append(replace(one, features=_LITTLE))
-    return kept, found.left_out
+    return kept
 
 
 def _scored(scope: Scope, pair: Pair, rule: str, forms: ShortForms) -> ScoredPair:

@@ -1,6 +1,5 @@
 """The extraction a corpus already has, and whether its rows may be taken over."""
 
-from collections.abc import Mapping
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
@@ -8,6 +7,7 @@ import polars as pl
 
 from graphrag_dagster.core.extraction.frames import ExtractionFrames
 from graphrag_dagster.core.ids import stable_id
+from graphrag_dagster.operations.keeping.deciding import unlike
 from graphrag_dagster.resources.warehouse import Warehouse
 from graphrag_dagster.settings import CorpusSettings
 from graphrag_dagster.tables import (
@@ -57,12 +57,8 @@ def reusable_extraction(
         return None, "a model's replies are remembered one by one"
     if not _pipeline_version(settings.extraction.pipeline):
         return None, "the version of the spaCy pipeline cannot be told"
-    before = warehouse.read_if_present(EXTRACTION_STATE, corpus)
-    if before is None or before.is_empty():
-        return None, "there was no finished extraction"
-    old, new = _mapping(before), _mapping(state)
-    if changed := sorted(part for part in old.keys() | new.keys() if old.get(part) != new.get(part)):
-        return None, f"changed: {', '.join(changed)}"
+    if why := unlike(warehouse, corpus, EXTRACTION_STATE, state):
+        return None, why
     with warehouse.reading(corpus) as reader:
         entities, relationships, claims, ledger, quarantine = (reader.read(table) for table in _TABLES)
     return ExtractionFrames(entities, relationships, claims, ledger, quarantine), "nothing was"
@@ -70,15 +66,6 @@ def reusable_extraction(
 
 def _by_rules_alone(settings: CorpusSettings) -> bool:
     return not (settings.asks_model("extraction") or settings.asks_model("claims"))
-
-
-def begin_replacing(warehouse: Warehouse, corpus: str) -> None:
-    """Empty the state before the first table is replaced, so that a killed run leaves none to rely on."""
-    warehouse.write(EXTRACTION_STATE, corpus, EXTRACTION_STATE.empty())
-
-
-def _mapping(state: pl.DataFrame) -> Mapping[str, str]:
-    return dict(state.select("part", "value").iter_rows())
 
 
 def _pipeline_version(pipeline: str) -> str:

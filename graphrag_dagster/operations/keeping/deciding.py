@@ -1,0 +1,34 @@
+"""What decided the tables of a stage, kept beside them: whether rows of before may be taken over."""
+
+from collections.abc import Mapping
+
+import polars as pl
+
+from graphrag_dagster.resources.warehouse import Warehouse
+from graphrag_dagster.tables import Table
+
+
+def unlike(warehouse: Warehouse, corpus: str, table: Table, state: pl.DataFrame) -> str:
+    """Return why rows of before may not be taken over; nothing where they may.
+
+    Args:
+        warehouse: with the tables of before.
+        corpus: its name.
+        table: with ``part`` and ``value``, that says what decided them.
+        state: its rows as they would be now.
+    """
+    before = warehouse.read_if_present(table, corpus)
+    if before is None or before.is_empty():
+        return "nothing finished was there"
+    old, new = _mapping(before), _mapping(state)
+    changed = sorted(part for part in old.keys() | new.keys() if old.get(part) != new.get(part))
+    return f"changed: {', '.join(changed)}" if changed else ""
+
+
+def begin_replacing(warehouse: Warehouse, corpus: str, table: Table) -> None:
+    """Empty the state before the first table is replaced, so that a killed run leaves none to rely on."""
+    warehouse.write(table, corpus, table.empty())
+
+
+def _mapping(state: pl.DataFrame) -> Mapping[str, str]:
+    return dict(state.select("part", "value").iter_rows())
