@@ -58,6 +58,7 @@ STAGES = (
         reads=("corpus", "extraction"),
         sections=("resolution",),
         libraries=("anyascii", "jellyfish", "rapidfuzz"),
+        users=("resolution",),
     ),
     Stage(
         "graph",

@@ -39,6 +39,7 @@ class Task:
 
 ROLES = (
     Role("extract", 4000),
+    Role("resolve", 2000),
     Role("summarise", 1500),
     Role("report", 2000),
     Role("answer", 4000),
@@ -77,6 +78,7 @@ TASKS = (
         "extract",
         (*_asking("extract_claims"), "extract_claims_tuples_system", "claims_check", "claims_continue"),
     ),
+    Task("name_judge", "resolution", "resolve", _asking("judge_names"), model_only=True),
     Task("description_merger", "graph", "summarise", _asking("summarize_descriptions")),
     Task("report_writer", "reports", "report", _asking("community_report")),
     Task(

@@ -8,6 +8,7 @@ from graphrag_dagster.core.language.answer_form import AnswerForm
 from graphrag_dagster.core.language.decomposing import ClaimDecomposer
 from graphrag_dagster.core.language.exploring import Explorer, ReportRater
 from graphrag_dagster.core.language.judging import AnswerJudge
+from graphrag_dagster.core.language.name_judging import NameJudge
 from graphrag_dagster.core.language.quality import QualityJudge
 from graphrag_dagster.core.language.querying import QueryWriter
 from graphrag_dagster.core.language.questioning import QuestionWriter
@@ -66,6 +67,13 @@ class LlmEngine:
             gleaning_order=gleaning.order,
             **self._reply_options("claim_extractor"),
         )
+
+    def name_judge(self) -> NameJudge:
+        """Who says whether names are one entity."""
+        from graphrag_dagster.core.language.llm.name_judging import LlmNameJudge
+
+        limit = self._desk.reply_limit("name_judge")
+        return LlmNameJudge(self._desk.chat("name_judge"), prompts, max_tokens=limit)
 
     def description_merger(self) -> DescriptionMerger:
         """Who joins descriptions."""

@@ -9,6 +9,7 @@ from graphrag_dagster.core.language.answer_form import AnswerForm
 from graphrag_dagster.core.language.decomposing import ClaimDecomposer
 from graphrag_dagster.core.language.exploring import Explorer, ReportRater
 from graphrag_dagster.core.language.judging import AnswerJudge
+from graphrag_dagster.core.language.name_judging import NameJudge
 from graphrag_dagster.core.language.quality import QualityJudge
 from graphrag_dagster.core.language.querying import QueryWriter
 from graphrag_dagster.core.language.questioning import QuestionWriter
@@ -75,6 +76,11 @@ class Session:
     def claim_extractor(self) -> ClaimExtractor | None:
         """Who finds claims; None where they are not enabled."""
         return self._who("claim_extractor") if self.settings.claims.enabled else None
+
+    def name_judge(self) -> NameJudge | None:
+        """Who says whether names are one entity; None without a model, since it is left open then."""
+        made: NameJudge | None = self._who("name_judge")
+        return made
 
     def description_merger(self) -> DescriptionMerger:
         """Who joins descriptions."""

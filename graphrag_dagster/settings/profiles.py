@@ -21,7 +21,8 @@ _PAPER: Mapping[str, Any] = MappingProxyType(
         "extraction.gleaning.order": "check_first",
         "model.logit_bias": True,
         "model.replies": "tuples",
-        # §3.1.3
+        # §3.1.3: names are matched exactly.
+        "resolution.enabled": False,
         "graph.weight": "count",
         "graph.profile": "paper",
         # §3.1.4; the counts of Table 2 are those of the largest component.

@@ -55,6 +55,8 @@ DECISIONS = Table(
         column("decision_id", "VARCHAR", "Id by which a person takes the decision back", nullable=True),
         column("who", "VARCHAR", "The person, where known", nullable=True),
         column("decided_at", "VARCHAR", "When the person decided, ISO 8601", nullable=True),
+        column("problem", "VARCHAR", "Why a model's reply on the pair could not be used", nullable=True),
+        column("repaired", "INTEGER", "Replies of a model on the pair that had to be mended"),
     ),
 )
 

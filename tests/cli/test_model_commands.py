@@ -19,7 +19,7 @@ from support.homes import copy_home
 from support.modelled import write_modelled
 from support.tables_of import contents
 
-PLANNED = ["extraction", "claims", "merging", "reports", "embeddings"]
+PLANNED = ["extraction", "claims", "resolution", "merging", "reports", "embeddings"]
 
 
 @pytest.fixture
@@ -115,7 +115,7 @@ def test_a_plan_sends_nothing_and_leaves_out_what_is_remembered(
     by_stage = {one["stage"]: one for one in after["stages"]}
     assert by_stage["extraction"]["remembered"] == after["text_units"]
     assert by_stage["claims"]["remembered"] > 0
-    assert [by_stage[stage]["tokens"]["high"] for stage in PLANNED[:3]] == [0, 0, 0]
+    assert [by_stage[stage]["tokens"]["high"] for stage in PLANNED[:4]] == [0, 0, 0, 0]
     assert endpoint.requests == []
 
 

@@ -113,7 +113,13 @@ LLM = {"engine": "llm"}
         ({"embeddings": {"embedder": "endpoint", "model": "m"}}, {}, {"embeddings"}),
         ({"search": {"level": 2}}, {}, {"answers"}),
         ({"description": "harbour news"}, {}, {"questions"}),
-        ({"engine": "llm"}, {}, {"extraction", "graph", "reports", "questions", "answers", "evaluation"}),
+        (
+            {"engine": "llm"},
+            {},
+            {"extraction", "resolution", "graph", "reports", "questions", "answers", "evaluation"},
+        ),
+        ({"resolution": {"engine": "extractive"}}, LLM, {"resolution"}),
+        ({"resolution": {"enabled": False, "engine": "llm"}}, {"resolution": {"enabled": False}}, set()),
         ({"reports": {"engine": "llm"}}, {}, {"reports"}),
         ({"reports": {"engine": "extractive"}}, {}, set()),
         ({"model": {"name": "other"}}, {}, set()),
@@ -121,8 +127,13 @@ LLM = {"engine": "llm"}
         ({"model": {"concurrency": 2, "timeout_seconds": 3}}, LLM, set()),
         ({"model": {"tasks": {"report": {"name": "other"}}}}, LLM, {"reports"}),
         ({"model": {"tasks": {"report": {"concurrency": 1}}}}, LLM, set()),
-        ({"profile": "paper"}, {}, {"communities", "answers"}),
-        ({"profile": "paper", "model": {"replies": "json_schema"}}, LLM, {"graph", "communities", "answers"}),
+        ({"model": {"tasks": {"resolve": {"name": "other"}}}}, LLM, {"resolution"}),
+        ({"profile": "paper"}, {}, {"resolution", "communities", "answers"}),
+        (
+            {"profile": "paper", "model": {"replies": "json_schema"}},
+            LLM,
+            {"resolution", "graph", "communities", "answers"},
+        ),
         ({"model": {"namespace": "b"}}, {"embeddings": {"embedder": "endpoint"}}, {"embeddings"}),
     ],
 )
@@ -140,6 +151,8 @@ def test_prompts_concern_the_stages_that_send_them() -> None:
     assert of("extract_graph_system", LLM) == {"extraction"}
     assert of("extract_claims_system", LLM) == set()
     assert of("extract_claims_system", {**LLM, "claims": {"enabled": True}}) == {"extraction"}
+    assert of("judge_names_system", LLM) == {"resolution"}
+    assert of("judge_names_system", {**LLM, "resolution": {"enabled": False}}) == set()
     assert of("claims_decompose_user", LLM) == {"evaluation"}
     assert of("global_map_system", {"search": {"engine": "llm"}}) == {"answers"}
     assert of("retry", {"reports": {"engine": "llm"}}) == {"reports"}
@@ -149,7 +162,7 @@ def test_prompts_concern_the_stages_that_send_them() -> None:
 def test_what_follows_a_stage_is_the_rest_of_the_index() -> None:
     assert following([], "documents") == []
     assert following(["answers"], "documents") == []
-    assert following(["reports", "graph"], "documents") == list(stages_made("index")[2:])
+    assert following(["reports", "graph"], "documents") == list(stages_made("index")[3:])
 
 
 def test_every_setting_is_placed() -> None:

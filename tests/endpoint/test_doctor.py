@@ -215,7 +215,7 @@ def test_all_is_well() -> None:
             "context length", "throughput", "rate limits",
         }  # fmt: skip
         assert by_probe["embeddings"].verdict == "skipped"
-        assert "extract, summarise, report, answer" in by_probe["chat"].endpoint
+        assert "extract, resolve, summarise, report, answer" in by_probe["chat"].endpoint
         assert len(endpoint.requests) < 25
 
 
@@ -361,7 +361,7 @@ def test_each_distinct_model_is_probed_once() -> None:
         settings = settings_at(endpoint, model={"tasks": tasks}, search={"engine": "extractive"})
         labels = [one.endpoint for one in run_one(examine(settings)) if one.probe == "chat"]
     assert labels == [
-        f"gpt-4.1-mini at {endpoint.url} (extract, summarise, judge)",
+        f"gpt-4.1-mini at {endpoint.url} (extract, resolve, summarise, judge)",
         f"gpt-4o at {endpoint.url} (report, answer)",
     ]
 

@@ -276,5 +276,5 @@ def test_a_run_that_was_killed_while_writing_is_not_relied_on(home: Path, corpus
     begin_replacing(warehouse, "coast", tables.EXTRACTION_STATE)
     some = warehouse.read(tables.GLEANED_ENTITIES, "coast").head(2)
     warehouse.write(tables.GLEANED_ENTITIES, "coast", some)
-    assert index(home) == (0, "there was no finished extraction")
+    assert index(home) == (0, "nothing finished was there")
     assert extracted(home) == before

@@ -17,7 +17,8 @@ _BY_SECTION = {
     "sources": "global_map",
     "partial_answers": "global_reduce",
 }
-_EVALUATING = (
+_BY_SYSTEM = (
+    "judge_names",
     "describe_corpus",
     "write_personas",
     "write_tasks",
@@ -67,8 +68,8 @@ def asked_of(body: dict[str, Any]) -> Asked:
 
 
 def _task_of_system(system: str) -> str | None:
-    """The task of an evaluation's prompts, whose data have the delimiters of other tasks."""
-    for name in _EVALUATING:
+    """The task of prompts whose data have the delimiters of other tasks."""
+    for name in _BY_SYSTEM:
         if system.startswith(prompts.load(f"{name}_system").text.partition("{{")[0]):
             return name
     return None

@@ -14,6 +14,7 @@ from support.conversations import CHECKS, CONTINUATIONS, Asked, asked_of, sectio
 from support.probes import probe_reply
 from support.scripted_decomposing import decomposing_reply
 from support.scripted_judges import judging_reply
+from support.scripted_names import ruling_reply
 from support.scripted_quality import quality_reply
 from support.scripted_questioning import questioning_reply
 from support.scripted_themes import themes_reply
@@ -66,7 +67,7 @@ def name_pattern_script(body: dict[str, Any]) -> Scripted | str:
 
 def reply_in_style(body: dict[str, Any], style: Style) -> Scripted | str:
     """Answer any prompt of the package, its probes included."""
-    if (reply := _evaluating(body)) is not None:
+    if (reply := _judged(body)) is not None:
         return reply
     asked = asked_of(body)
     if asked.task in CHECKS:
@@ -94,10 +95,17 @@ def reply_in_style(body: dict[str, Any], style: Style) -> Scripted | str:
     return probe_reply(body) or "There is nothing to say."
 
 
-def _evaluating(body: dict[str, Any]) -> str | None:
+def _judged(body: dict[str, Any]) -> str | None:
     made = (
         reply(body)
-        for reply in (themes_reply, quality_reply, decomposing_reply, questioning_reply, judging_reply)
+        for reply in (
+            ruling_reply,
+            themes_reply,
+            quality_reply,
+            decomposing_reply,
+            questioning_reply,
+            judging_reply,
+        )
     )
     return next((reply for reply in made if reply is not None), None)
 

@@ -9,6 +9,7 @@ from graphrag_dagster.resources.warehouse import Warehouse
 #: Whose rows count mended replies, the column that does, and what such rows are called.
 INDEXED = (
     (tables.UNIT_LEDGER, "repaired", "text units"),
+    (tables.DECISIONS, "repaired", "pairs of names"),
     (tables.ENTITIES, "description_repaired", "entities"),
     (tables.RELATIONSHIPS, "description_repaired", "relationships"),
     (tables.MERGED_CLAIMS, "description_repaired", "claims"),

@@ -9,6 +9,10 @@ from graphrag_dagster.core.accounting.reply_sizes import GLEANED
 #: How far replies may be from what is expected of a model whose replies are not known yet, and are known.
 _UNKNOWN = (0.5, 1.6)
 _KNOWN = (0.85, 1.15)
+#: Tokens of a pair of names with the sentences in which they stand.
+PAIR = 150
+#: Such pairs in a call on average, and tokens of what is said of one.
+_PAIRS, _RULING = 17, 40
 #: Tokens of what one text unit says of an entity or a relationship.
 DESCRIPTION = 30
 
@@ -148,6 +152,26 @@ def plan_merging(
     calls = around(float(sum(math.ceil(tokens / max_input_tokens) for tokens in long)), known=False)
     inputs = around(float(sum(long)), known=False) + calls * prompt
     return calls, inputs, calls * merged_tokens(seen)
+
+
+def plan_names(
+    requests: Sequence[int], pairs: int, more: Range, *, prompt: int, seen: float | None
+) -> tuple[Range, Range, Range]:
+    """Return the calls, input and output tokens of ruling on pairs of names that the rules leave open.
+
+    Args:
+        requests: tokens of the requests that are known.
+        pairs: that these ask about.
+        more: pairs that there will be besides.
+        prompt: tokens of the prompt without pairs.
+        seen: tokens of an average reply of this model.
+    """
+    further = more * (1 / _PAIRS)
+    calls = exactly(len(requests)) + further
+    inputs = exactly(sum(requests)) + further * prompt + more * PAIR
+    if seen is not None:
+        return calls, inputs, calls * around(seen, known=True)
+    return calls, inputs, (exactly(pairs) + more) * around(_RULING, known=False)
 
 
 def merged_tokens(seen: float | None) -> Range:

@@ -7,6 +7,7 @@ from typing import Any
 import polars as pl
 
 from graphrag_dagster.core.ids import stable_id
+from graphrag_dagster.core.language.name_judging import Ruling
 from graphrag_dagster.core.resolution.comparing import Comparing, Earlier, pair_columns
 from graphrag_dagster.core.resolution.corpus_names import corpus_names
 from graphrag_dagster.core.resolution.people import Decisions, Word
@@ -110,6 +111,7 @@ def _decisions(done: Resolution) -> Iterator[Mapping[str, Any]]:
             "reason": one.reason,
             "score": one.score,
             **_said(one.word),
+            **_asked(one.ruling),
         }
 
 
@@ -129,6 +131,7 @@ def _unused(words: Iterable[Word], documents: pl.DataFrame) -> Iterator[Mapping[
             "reason": reason,
             "score": None,
             **_said(word),
+            **_asked(None),
         }
 
 
@@ -136,6 +139,13 @@ def _said(word: Word | None) -> dict[str, str | None]:
     if word is None:
         return dict.fromkeys(("decision_id", "who", "decided_at"))
     return {"decision_id": word.identity, "who": word.who, "decided_at": word.when}
+
+
+def _asked(ruling: Ruling | None) -> dict[str, Any]:
+    return {
+        "problem": ruling.reason if ruling and ruling.problem else None,
+        "repaired": int(ruling is not None and ruling.repaired),
+    }
 
 
 def _aliases(names: pl.DataFrame, done: Resolution) -> pl.DataFrame:

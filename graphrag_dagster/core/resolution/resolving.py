@@ -11,12 +11,21 @@ from dataclasses import dataclass
 from itertools import combinations, groupby, product
 from typing import Literal
 
+from graphrag_dagster.core.language.name_judging import Ruling
 from graphrag_dagster.core.resolution.clusters import Clustering, clusters
 from graphrag_dagster.core.resolution.comparing import Comparing
 from graphrag_dagster.core.resolution.namesakes import TELL, Name
 from graphrag_dagster.core.resolution.people import Decisions, Links, Word
-from graphrag_dagster.core.resolution.scopes import Corpus, Mention, Names, of_document
-from graphrag_dagster.core.resolution.scoring import Ruling, ScoredPair
+from graphrag_dagster.core.resolution.scopes import (
+    Corpus,
+    Mention,
+    Names,
+    Place,
+    of_document,
+    places_in_document,
+    places_in_documents,
+)
+from graphrag_dagster.core.resolution.scoring import ScoredPair
 from graphrag_dagster.core.resolution.weights import ASK
 from graphrag_dagster.core.text.names import normalise
 
@@ -30,7 +39,8 @@ class Decision:
     """What was decided of two names, and why; ``document`` is None between documents.
 
     ``by`` is ``rule``, ``model`` or ``person``; a person's word, ``word`` where it was said of just these
-    two, stands above every rule and model, and has no score.
+    two, stands above every rule and model, and has no score. ``ruling`` is what a model said, where it was
+    asked.
     """
 
     document: str | None
@@ -41,19 +51,27 @@ class Decision:
     reason: str
     score: float | None
     word: Word | None = None
+    ruling: Ruling | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """A pair that the rules leave open; ``document`` is None between documents."""
+    """A pair that the rules leave open; ``document`` is None between documents.
+
+    ``one_stands`` and ``other_stands`` are some places where the names stand, the first ones first.
+    """
 
     document: str | None
     one: Name
     other: Name
+    one_stands: tuple[Place, ...] = ()
+    other_stands: tuple[Place, ...] = ()
 
 
 #: Rules on pairs that are open, in their order.
 Judge = Callable[[Sequence[Question]], Sequence[Ruling]]
+#: Where names of a scope stand.
+_Places = Callable[[Names, frozenset[Name]], Mapping[Name, tuple[Place, ...]]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,13 +149,21 @@ def resolve(
         document: of_document(document, list(of_it), sentences)
         for document, of_it in groupby(ordered, key=lambda one: one.document)
     }
-    local = _all_compared(list(found.values()), [links.get(one, everywhere) for one in found], judge, compare)
+    said_there = [links.get(one, everywhere) for one in found]
+    local = _all_compared(list(found.values()), said_there, judge, compare, places_in_document)
     corpus, heads = Corpus(everywhere, titles or {}), dict[Spelling, Name]()
     for document, one in zip(found, local, strict=True):
         added = corpus.add(document, one.names, one.titles)
         heads |= {(document, *name): head for name, head in zip(one.names.names, added, strict=True)}
     full, known_as, namesakes = corpus.names()
-    (whole,) = _all_compared([full], [said.links(between=True)], judge, compare, namesakes)
+
+    def known(document: str, name: Name) -> Name:
+        return known_as[document, heads[document, *name]]
+
+    def places(_: Names, wanted: frozenset[Name]) -> Mapping[Name, tuple[Place, ...]]:
+        return places_in_documents(found, known, wanted)
+
+    (whole,) = _all_compared([full], [said.links(between=True)], judge, compare, places, namesakes)
     entity = dict(zip(full.names, whole.titles, strict=True))
     scopes = (*local, whole)
     decisions = tuple(one for scope in scopes for one in _decisions(scope, said))
@@ -145,7 +171,7 @@ def resolve(
         scopes,
         decisions,
         heads,
-        {spelling: entity[known_as[spelling[0], head]] for spelling, head in heads.items()},
+        {spelling: entity[known(spelling[0], spelling[1:])] for spelling in heads},
         namesakes,
         said.unused(_present(heads, full, said)),
     )
@@ -170,6 +196,7 @@ def _all_compared(
     links: Sequence[Links],
     judge: Judge | None,
     compare: Comparing,
+    places: _Places,
     namesakes: Sequence[set[Name]] = (),
 ) -> list[Compared]:
     """Compare the names of scopes; what is open in any of them is put to the judge at once."""
@@ -187,8 +214,9 @@ def _all_compared(
         and not one.links.says(*(one.names.names[place][0] for place in pair.pair))
     ]
     questions = [
-        Question(done[at].names.document, *(done[at].names.names[place] for place in pair.pair))
-        for at, pair in open_pairs
+        question
+        for at, group in groupby(open_pairs, key=lambda one: one[0])
+        for question in _questions(done[at].names, [pair for _, pair in group], places)
     ]
     rulings: dict[int, dict[tuple[int, int], Ruling]] = defaultdict(dict)
     for (at, pair), ruling in zip(open_pairs, judge(questions), strict=True):
@@ -198,6 +226,13 @@ def _all_compared(
         pairs = [p.ruled(of_scope[p.pair]) if p.pair in of_scope else p for p in one.pairs]
         done[at] = _clustered(one.names, pairs, one.left_out, one.links, bearing)
     return done
+
+
+def _questions(found: Names, pairs: Sequence[ScoredPair], places: _Places) -> Iterator[Question]:
+    asked = [(found.names[one.pair[0]], found.names[one.pair[1]]) for one in pairs]
+    standing = places(found, frozenset(name for pair in asked for name in pair))
+    for one, other in asked:
+        yield Question(found.document, one, other, standing.get(one, ()), standing.get(other, ()))
 
 
 def _clustered(
@@ -273,10 +308,9 @@ def _decisions(done: Compared, people: Decisions) -> Iterator[Decision]:
             verdict, reason = _verdict(pair, done)
             if reason:
                 one, other = (names[place] for place in pair.pair)
-                ruled = pair.ruling is not None and pair.ruling.verdict != "unsure"
-                yield Decision(
-                    document, one, other, verdict, "model" if ruled else "rule", reason, pair.score
-                )
+                ruled = pair.ruling is not None and not pair.ruling.problem
+                by: Literal["model", "rule"] = "model" if ruled else "rule"
+                yield Decision(document, one, other, verdict, by, reason, pair.score, ruling=pair.ruling)
 
 
 def _said_of(done: Compared, first: int, second: int) -> tuple[str, str] | None:

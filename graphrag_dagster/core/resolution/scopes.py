@@ -2,8 +2,10 @@
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from heapq import nsmallest
+from typing import Final
 
 from graphrag_dagster.core.resolution.definitions import Definition, by_pair, definitions
 from graphrag_dagster.core.resolution.features import Pair, Scope
@@ -12,6 +14,10 @@ from graphrag_dagster.core.resolution.parsing import kind_of, parsed
 from graphrag_dagster.core.resolution.people import Links
 from graphrag_dagster.core.text.names import normalise
 
+#: A document, and the number of a sentence in it.
+Place = tuple[str, int]
+#: Most places of a name that are told.
+_TOLD: Final = 8
 _NOWHERE = frozenset[int]()
 
 
@@ -70,6 +76,31 @@ def of_document(
     )
     scope = _scope(names, [frozenset(places[name]) for name in names], defined, document)
     return Names(names, [len(places[name]) for name in names], [{name} for name, _ in names], scope, defined)
+
+
+def places_in_document(found: Names, wanted: frozenset[Name]) -> dict[Name, tuple[Place, ...]]:
+    """Return the first places of names in their document."""
+    where = zip(found.names, found.scope.sentences, strict=True)
+    document = found.document or ""
+    return {name: _first((document, number) for number in of) for name, of in where if name in wanted}
+
+
+def places_in_documents(
+    documents: Mapping[str, Names], known_as: Callable[[str, Name], Name], wanted: frozenset[Name]
+) -> dict[Name, tuple[Place, ...]]:
+    """Return the first places of names of the corpus, those in different documents first.
+
+    Args:
+        documents: the names of each.
+        known_as: gives the name of the corpus that a name of a document stands for.
+        wanted: names of the corpus.
+    """
+    where: dict[Name, list[Place]] = defaultdict(list)
+    for document, found in documents.items():
+        for name, numbers in zip(found.names, found.scope.sentences, strict=True):
+            if (known := known_as(document, name)) in wanted:
+                where[known] += [(document, number) for number in numbers]
+    return {name: _first(places) for name, places in where.items()}
 
 
 class Corpus:
@@ -132,6 +163,20 @@ class Corpus:
         there = {name for name in links.roots if not present.isdisjoint((name, re.sub(TELL, "", name)))}
         times = Counter(map(links.root, there))
         return lambda name: links.decided(name) and times[links.root(name)] > 1
+
+
+def _first(places: Iterable[Place]) -> tuple[Place, ...]:
+    """Return the first places, the very first of each document before all others; none outside texts."""
+    by_document: dict[str, list[int]] = defaultdict(list)
+    for document, number in places:
+        if number >= 0:
+            by_document[document].append(number)
+    ranked = (
+        (rank, document, number)
+        for document, numbers in by_document.items()
+        for rank, number in enumerate(nsmallest(_TOLD, numbers))
+    )
+    return tuple((document, number) for _, document, number in nsmallest(_TOLD, ranked))
 
 
 def _scope(

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Final, Literal
 
+from graphrag_dagster.core.language.name_judging import Ruling
 from graphrag_dagster.core.resolution.features import Pair, Scope, ShortForms, features, short_forms
 from graphrag_dagster.core.resolution.vetoes import veto
 from graphrag_dagster.core.resolution.weights import ASK, MERGE_ACROSS, MERGE_WITHIN, START, WEIGHTS
@@ -13,20 +14,6 @@ from graphrag_dagster.core.resolution.weights import ASK, MERGE_ACROSS, MERGE_WI
 _LITTLE: dict[str, float] = {}
 
 Band = Literal["merge", "ask", "apart"]
-
-
-@dataclass(frozen=True, slots=True)
-class Ruling:
-    """What a model says of a pair that the rules leave open.
-
-    Attributes:
-        verdict: whether the two are one; ``unsure`` where it cannot tell, or its reply could not be used.
-        reason: in its words, or why the reply could not be used.
-    """
-
-    verdict: Literal["same", "different", "unsure"]
-    reason: str
-
 
 #: What each feature says of two names.
 REASONS: Final = MappingProxyType(

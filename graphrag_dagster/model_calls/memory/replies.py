@@ -71,17 +71,21 @@ class Replies:
 
     def reply(self, key: bytes, user: User) -> ChatReply | None:
         """Return the reply of that key and note who uses it; None where there is none."""
+        found = self.shown(key)
+        if found is not None:
+            with self._database.writing() as connection:
+                _use(connection, [key], user)
+        return found
+
+    def shown(self, key: bytes) -> ChatReply | None:
+        """Return the reply of that key, of which nobody makes use; None where there is none."""
         with self._database.reading() as connection:
             row = connection.execute(
                 "select text, finish_reason, input_tokens, output_tokens, note, cached_input_tokens "
                 "from replies where key = ?",
                 (key,),
             ).fetchone()
-        if row is None:
-            return None
-        with self._database.writing() as connection:
-            _use(connection, [key], user)
-        return ChatReply(*row)
+        return None if row is None else ChatReply(*row)
 
     def has(self, keys: Sequence[bytes]) -> set[bytes]:
         """Return those of the keys under which there is a reply or a vector."""

@@ -108,6 +108,6 @@ def _asks_model(section: str, settings: Mapping[str, Any]) -> bool:
 
 
 def _engine(section: str, settings: Mapping[str, Any]) -> str:
-    if section == "claims" and not settings.get("claims.enabled"):
+    if not settings.get(f"{section}.enabled", section != "claims"):
         return "none"
     return str(settings.get(f"{section}.engine") or settings.get("engine"))

@@ -7,6 +7,7 @@ import polars as pl
 
 from graphrag_dagster import prompts, tables
 from graphrag_dagster.core.accounting.planning import (
+    PAIR,
     Estimate,
     Range,
     around,
@@ -20,11 +21,13 @@ from graphrag_dagster.core.corpus.documents import require_documents
 from graphrag_dagster.core.corpus.text_units import cut
 from graphrag_dagster.core.language.chat.port import ChatRequest
 from graphrag_dagster.core.language.llm.extraction.graph import LlmGraphExtractor
+from graphrag_dagster.core.language.llm.name_judging import MOST_PAIRS
 from graphrag_dagster.core.text.tokens import get_tokenizer
 from graphrag_dagster.model_calls.endpoint.chat import OpenAIChatModel
 from graphrag_dagster.model_calls.memory.account import price_of
 from graphrag_dagster.operations.planning.graph_plan import Unit, claims_estimate, merging_estimate
 from graphrag_dagster.operations.planning.known_replies import Known
+from graphrag_dagster.operations.planning.resolution_plan import resolution_estimate
 from graphrag_dagster.resources.corpora import CorpusStore
 from graphrag_dagster.resources.warehouse import Warehouse
 from graphrag_dagster.settings import CorpusSettings
@@ -35,6 +38,7 @@ _ELEMENT = 45
 _TASKS: dict[str, RoleName] = {
     "extraction": "extract",
     "claims": "extract",
+    "resolution": "resolve",
     "merging": "summarise",
     "reports": "report",
     "embeddings": "embed",
@@ -126,6 +130,8 @@ class _Planner:
         units = [Unit(*self._units[place], place in are_new) for place in range(len(self._units))]
         if own.asks_model("claims"):
             yield claims_estimate(self._name, own, units, self._known)
+        if own.asks_model("resolution"):
+            yield resolution_estimate(self._name, own, units, self._known)
         if own.asks_model("graph"):
             yield merging_estimate(self._name, own, units, self._known)
         if own.asks_model("reports"):
@@ -140,6 +146,7 @@ class _Planner:
         reports = int(self._communities().high * own.model.for_role("report").reply_limit)
         return {
             "extract": self._largest_unit,
+            "resolve": min(MOST_PAIRS * PAIR, 2 * self._unit_tokens),
             "summarise": min(own.graph.max_input_tokens, elements),
             "report": min(own.reports.context_tokens, elements),
             "answer": min(own.search.context_tokens, self._unit_tokens + elements + reports),

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 
-from graphrag_dagster.core.language.chat.port import ChatRequest
+from graphrag_dagster.core.language.chat.port import ChatReply, ChatRequest
 from graphrag_dagster.model_calls.memory.database import database_at
 from graphrag_dagster.model_calls.memory.replies import Replies, reply_key, vector_key
 from graphrag_dagster.model_calls.memory.usage import UsageLog
@@ -38,6 +38,10 @@ class Known:
         keys = [reply_key(self.of_task(task), request) for request in requests]
         known = self._replies.has(keys)
         return [place for place, key in enumerate(keys) if key not in known]
+
+    def reply(self, task: RoleName, request: ChatRequest) -> ChatReply | None:
+        """Return the remembered reply to a request; None where there is none."""
+        return self._replies.shown(reply_key(self.of_task(task), request))
 
     def vectors(self, model: str, texts: Sequence[str]) -> int:
         """Return how many texts have a remembered vector."""

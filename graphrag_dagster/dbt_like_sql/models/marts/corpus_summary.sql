@@ -53,6 +53,15 @@ names as (
     from {{ ref('resolution.aliases') }}
 ),
 
+rulings as (
+    select 'resolution' as area,
+        unnest(['pairs ruled by a model', 'pairs with a problem', 'pairs repaired']) as measure,
+        unnest([
+            count(*) filter (where decided_by = 'model'), count(problem), count(*) filter (where repaired > 0)
+        ])::double as value
+    from {{ ref('resolution.decisions') }}
+),
+
 decisions as (
     select 'resolution' as area, 'pairs of names: ' || verdict as measure, count(*)::double as value
     from {{ ref('resolution.decisions') }}
@@ -138,6 +147,7 @@ union all select area, measure, value from records
 union all select area, measure, value from quarantine
 union all select area, measure, value from names
 union all select area, measure, value from decisions
+union all select area, measure, value from rulings
 union all select area, measure, value from self_loops
 union all select area, measure, value from nodes
 union all select area, measure, value from edges

@@ -122,19 +122,31 @@ def read_words(text: str, count: int, words: Mapping[str, W]) -> tuple[tuple[tup
     Raises:
         NotUsable: an item has no verdict, or different ones.
     """
-    value, repaired = _read(text)
+    found, repaired = worded(text, count, words)
     given: dict[int, tuple[W, str]] = {}
-    for place, record in _records(value, count):
-        made = _verdict(record, words)
-        if made is None or not 1 <= place <= count:
+    for place, word, reason in found:
+        if word is None or not 1 <= place <= count:
             continue
-        if given.setdefault(place, made)[0] != made[0]:
+        if given.setdefault(place, (word, reason))[0] != word:
             raise NotUsable(f"it gives number {place} different verdicts")
     missing = [str(place) for place in range(1, count + 1) if place not in given]
     if missing:
         named = ", ".join(missing[:10])
         raise NotUsable(f'it gives no "verdict" of the allowed words for number {named} of {count}')
     return tuple(given[place] for place in range(1, count + 1)), repaired
+
+
+def worded(text: str, count: int, words: Mapping[str, W]) -> tuple[list[tuple[int, W | None, str]], bool]:
+    """Return number, verdict and reason of each record of a reply, and whether its JSON was mended.
+
+    The number is 0 where none is told, the verdict None where it is none of the words; for the arguments see
+    :func:`read_words`.
+
+    Raises:
+        NotUsable: the reply is no JSON.
+    """
+    value, repaired = _read(text)
+    return [(place, *_verdict(record, words)) for place, record in _records(value, count)], repaired
 
 
 def read_questions(text: str, count: int) -> tuple[tuple[tuple[str, ...], bool], bool]:
@@ -190,12 +202,10 @@ def _number(value: Any) -> int:
     return int(found[1]) if found else 0
 
 
-def _verdict(record: Any, words: Mapping[str, W]) -> tuple[W, str] | None:
+def _verdict(record: Any, words: Mapping[str, W]) -> tuple[W | None, str]:
     fields = spelt_alike(record)
     verdict = _word(first_of(fields, _VERDICT) if fields else record, words)
     reason = first_of(fields, _REASONS)
-    if verdict is None:
-        return None
     return verdict, " ".join(reason.split()) if isinstance(reason, str) else ""
 
 
