@@ -227,3 +227,14 @@ def test_what_does_not_hold_is_found() -> None:
         len(check_people(joined, documents, Decisions([different("Mouat", "Bethia Mouat", document="a")])))
         == 1
     )
+
+
+def test_who_said_of_a_document_that_names_differ_is_told_between_documents() -> None:
+    texts: Texts = {
+        "a": people("Bethia Mouat", "Ann Lee"),
+        "b": people("Bethia Mouat"),
+        "c": people("Ann Lee"),
+    }
+    word = Word("different", ("Bethia Mouat", "Ann Lee"), "a", "one", "Anna")
+    rows = made(texts, word).decisions.select("document_id", "verdict", "who").rows()
+    assert sorted(rows, key=str) == [("d-a", "apart", "Anna"), (None, "apart", "Anna")]
