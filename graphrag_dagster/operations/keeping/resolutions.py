@@ -12,14 +12,16 @@ from graphrag_dagster.resources.warehouse import Warehouse
 from graphrag_dagster.tables import ALIASES, CANDIDATES, RESOLUTION_STATE
 
 
-def state_of_resolution(code: str) -> pl.DataFrame:
+def state_of_resolution(code: str, *, enabled: bool) -> pl.DataFrame:
     """Return all that decides how two names compare: rows of ``resolution.resolution_state``.
 
     Args:
         code: version of the code that compares.
+        enabled: whether anything is compared.
     """
     parts = {
         "code": code,
+        "enabled": enabled,
         "columns": stable_id(CANDIDATES.columns, ALIASES.columns),
         **{package: version(package) for package in stages()["resolution"].libraries},
     }
