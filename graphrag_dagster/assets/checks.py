@@ -27,6 +27,7 @@ from graphrag_dagster.core.extraction.ledger import check_ledger, nothing_read, 
 from graphrag_dagster.core.graph.levels import check_partition
 from graphrag_dagster.core.printable import printable
 from graphrag_dagster.core.reports.row_checks import check_context_rows
+from graphrag_dagster.core.resolution.checks import check_entities, check_names, check_people
 from graphrag_dagster.operations.keeping.shrinkage import shrinkage
 from graphrag_dagster.orchestration.declare import key_of
 from graphrag_dagster.orchestration.partitions import CORPUS
@@ -129,6 +130,19 @@ def _something_was_read(of: _Place) -> list[str]:
     return [*found, _NOTHING_READ] if found else []
 
 
+def _every_name_has_an_entity(of: _Place) -> list[str]:
+    return check_names(of.read(tables.GLEANED_ENTITIES), of.read(tables.TEXT_CHUNKS), of.read(tables.ALIASES))
+
+
+def _people_are_obeyed(of: _Place) -> list[str]:
+    people = of.settings.resolution.decisions()
+    return check_people(of.read(tables.ALIASES), of.read(tables.DOCUMENTS), people) if people.words else []
+
+
+def _entities_are_those_of_resolution(of: _Place) -> list[str]:
+    return check_entities(of.read(tables.ALIASES), of.read(tables.ENTITIES))
+
+
 def _edges_are_simple(of: _Place) -> list[str]:
     edges = of.read(tables.RELATIONSHIPS)
     wrong = edges.filter((pl.col("source") >= pl.col("target")) | (pl.col("weight") <= 0))
@@ -200,6 +214,24 @@ _CHECKS = [
         "something_was_read",
         "Not every text unit is quarantined or unreadable",
         _something_was_read,
+    ),
+    _Check(
+        tables.ALIASES,
+        "every_name_has_an_entity",
+        "Every name of every document has one row, and no other name has any",
+        _every_name_has_an_entity,
+    ),
+    _Check(
+        tables.ALIASES,
+        "people_are_obeyed",
+        "No two names that a person said to be different are names of one entity",
+        _people_are_obeyed,
+    ),
+    _Check(
+        tables.ENTITIES,
+        "entities_are_those_of_resolution",
+        "Every entity that resolution names is a node of the graph, and no other is",
+        _entities_are_those_of_resolution,
     ),
     _Check(
         tables.ENTITIES,

@@ -442,6 +442,86 @@ def why(
 
 
 @app.command()
+def entities(
+    name: Name,
+    entity: Annotated[
+        str | None,
+        typer.Argument(help="Any name of one entity, or its id; default: all.", show_default=False),
+    ] = None,
+    ask: Annotated[
+        bool, typer.Option("--ask", help="List which names may be one, and the commands that decide it.")
+    ] = False,
+    everything: Annotated[bool, typer.Option("--all", help="Leave nothing out.")] = False,
+    as_json: Json = False,
+) -> None:
+    """List the entities with their names; or one, with who decided what of them and why."""
+    from graphrag_dagster.cli.commands.naming import list_entities, show_entity, show_questions
+
+    if ask and entity:
+        raise typer.BadParameter("--ask is of all entities: leave the name out")
+    if ask:
+        show_questions(name, everything=everything, as_json=as_json)
+    elif entity:
+        show_entity(name, entity, everything=everything, as_json=as_json)
+    else:
+        list_entities(name, everything=everything, as_json=as_json)
+
+
+Said = Annotated[
+    list[str],
+    typer.Argument(help="Two names or more, as the corpus has them.", metavar="NAME...", show_default=False),
+]
+OfDocument = Annotated[
+    str | None,
+    typer.Option(
+        "--document", help="Path, id or title of the one document of which it is said; default: all."
+    ),
+]
+Who = Annotated[str | None, typer.Option(help="Who decides; default: the user of this system.")]
+
+
+@app.command()
+def merge(
+    name: Name, names: Said, document: OfDocument = None, who: Who = None, as_json: Json = False
+) -> None:
+    """Decide that names are one entity, whatever the rules say; the next index applies it."""
+    from graphrag_dagster.cli.commands.deciding import decide
+
+    decide("same", name, names, document, who, as_json=as_json)
+
+
+@app.command()
+def split(
+    name: Name, names: Said, document: OfDocument = None, who: Who = None, as_json: Json = False
+) -> None:
+    """Decide that no two of some names are one entity; the next index applies it."""
+    from graphrag_dagster.cli.commands.deciding import decide
+
+    decide("different", name, names, document, who, as_json=as_json)
+
+
+@app.command()
+def undo(
+    name: Name,
+    decision: Annotated[
+        str | None,
+        typer.Argument(
+            help="Id of a decision on names; default: the last.", metavar="ID", show_default=False
+        ),
+    ] = None,
+    listed: Annotated[bool, typer.Option("--list", help="List the decisions; take none back.")] = False,
+    as_json: Json = False,
+) -> None:
+    """Take a decision on names back; after the next index all is as if it had not been made."""
+    from graphrag_dagster.cli.commands.deciding import list_decisions, take_back
+
+    if listed:
+        list_decisions(name, as_json=as_json)
+    else:
+        take_back(name, decision, as_json=as_json)
+
+
+@app.command()
 def impact(
     name: Name,
     document: Annotated[str, typer.Argument(help="Path, id or title of a document.", show_default=False)],

@@ -435,12 +435,7 @@ def load_settings(folder: Path) -> CorpusSettings:
         SettingsError: not YAML, an unknown key, or a value that is not allowed; names file, line, key
             and mend. Or a decision is none, or contradicts another.
     """
-    path = folder / SETTINGS_FILE
-    given = read_yaml(path)
-    if given is None or given.content is None:
-        settings = CorpusSettings()
-    else:
-        settings = parse_settings(given.content, str(path), given.lines)
+    settings = load_settings_file(folder)
     if not (said := read_decisions(folder)):
         return settings
     try:
@@ -448,6 +443,19 @@ def load_settings(folder: Path) -> CorpusSettings:
     except SettingsError as error:
         raise SettingsError(f"{folder / DECISIONS_FILE}: {error}") from None
     return settings.model_copy(update={"resolution": resolution})
+
+
+def load_settings_file(folder: Path) -> CorpusSettings:
+    """Read ``corpus.yaml`` alone; see :func:`load_settings`.
+
+    Raises:
+        SettingsError: it cannot be used.
+    """
+    path = folder / SETTINGS_FILE
+    given = read_yaml(path)
+    if given is None or given.content is None:
+        return CorpusSettings()
+    return parse_settings(given.content, str(path), given.lines)
 
 
 def parse_settings(

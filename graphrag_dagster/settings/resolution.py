@@ -5,11 +5,14 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, ValidationError, model_validator
 
+from graphrag_dagster.core.printable import shortened
 from graphrag_dagster.core.resolution.people import Decisions, Word
+from graphrag_dagster.core.text.names import normalise
 from graphrag_dagster.errors import SettingsError
 from graphrag_dagster.settings.section import EngineName, Section
 
 Spelling = Annotated[str, Field(min_length=1, max_length=1000)]
+Told = Annotated[str, Field(min_length=1, max_length=200)]
 _MOST_SAID = 10_000
 
 
@@ -17,15 +20,27 @@ class NamesSaid(Section):
     """Names of which a person says what they are to each other; in ``corpus.yaml`` a list will do."""
 
     names: list[Spelling] = Field(min_length=2, max_length=1000, description="as written, in any case")
-    document: str | None = Field(None, description="path of the document of which alone it is said")
-    id: str | None = Field(None, description="by which `undo` takes it back")
-    who: str | None = Field(None, description="said it")
-    when: str | None = Field(None, description="it was said, ISO 8601")
+    document: Annotated[str, Field(min_length=1, max_length=4000)] | None = Field(
+        None, description="path of the document of which alone it is said"
+    )
+    id: Told | None = Field(None, description="by which `undo` takes it back")
+    who: Told | None = Field(None, description="said it")
+    when: Told | None = Field(None, description="it was said, ISO 8601")
 
     @model_validator(mode="before")
     @classmethod
     def _names_alone(cls, given: Any) -> Any:
         return {"names": given} if isinstance(given, list) else given
+
+    @model_validator(mode="after")
+    def _two_names(self) -> "NamesSaid":
+        keys = set(map(normalise, self.names))
+        if len(keys) < 2 or "" in keys:
+            told = ", ".join(repr(shortened(name, 60)) for name in self.names[:10])
+            raise ValueError(
+                f"{told}: give two different names at least, none of them empty; case is no difference"
+            )
+        return self
 
     def word(self, verdict: Literal["same", "different"]) -> Word:
         """Return it as resolution takes it."""

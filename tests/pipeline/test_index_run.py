@@ -75,7 +75,7 @@ def test_a_run_makes_every_table_and_every_check_passes(indexed: Path) -> None:
         {"dagster/partition_row_count", "dagster/uri", "sample", "seconds"} <= metadata.keys()
         for metadata in shown
     )
-    assert len(evaluations) == len(indexed_tables) + 11
+    assert len(evaluations) == len(indexed_tables) + 14
     assert all(evaluation.passed for evaluation in evaluations)
 
 

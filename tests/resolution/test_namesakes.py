@@ -67,6 +67,8 @@ def test_a_person_says_that_namesakes_are_one() -> None:
     mentions = [*mentioned("a", "Charlotte", "Bethia Mouat"), *mentioned("b", "Charlotte", kind="GEO")]
     assert len(set(bearers(mentions, "Charlotte").values())) == 2
     people = Decisions([Word("same", ("Charlotte", "City of Charlotte"))])
+    assert len(set(bearers(mentions, "Charlotte", people).values())) == 2
+    mentions += mentioned("c", "City of Charlotte", kind="GEO")
     assert set(bearers(mentions, "Charlotte", people).values()) == {"Charlotte"}
 
 

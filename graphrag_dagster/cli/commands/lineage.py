@@ -18,7 +18,16 @@ from graphrag_dagster.resources.warehouse import Warehouse
 
 _SHOWN, _TEXT = 5, 200
 _ROWS = 10
-_UNTOLD = {"human_readable_id", "document_id", "start_char", "end_char", "question", "number", "cites"}
+_UNTOLD = {
+    "human_readable_id",
+    "document_id",
+    "start_char",
+    "end_char",
+    "question",
+    "number",
+    "cites",
+    "names",
+}
 
 
 def show_why(name: str, kind: str, asked: str, *, everything: bool, as_json: bool) -> None:

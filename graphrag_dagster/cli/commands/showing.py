@@ -1,6 +1,6 @@
 """``graphrag-dagster show`` and ``corpora``."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import polars as pl
@@ -13,6 +13,7 @@ from graphrag_dagster.cli.output.unread import print_unread, unread_rows
 from graphrag_dagster.core.extraction.ledger import unreadable_units
 from graphrag_dagster.core.search.context.levels import level_of
 from graphrag_dagster.core.system_errors import told_of
+from graphrag_dagster.core.wording import counted
 from graphrag_dagster.errors import GraphragError, QuestionError
 from graphrag_dagster.resources.corpora import CorpusStore
 from graphrag_dagster.resources.published import published, reading
@@ -23,7 +24,7 @@ _PUT_ASIDE = frozenset({"failed", "refused", "unsupported", "units unreadable"})
 
 
 def show_corpus(name: str, reports: int, level: str, *, as_json: bool) -> None:
-    """Print counts, files that were not read, what was put aside, and the biggest communities of a level.
+    """Print counts, files not read, what was put aside, what is open on names, and a level's communities.
 
     Raises:
         QuestionError: there is no such level.
@@ -36,6 +37,7 @@ def show_corpus(name: str, reports: int, level: str, *, as_json: bool) -> None:
         quarantine = reader.read(tables.QUARANTINE)
         unreadable = unreadable_units(reader.read(tables.UNIT_LEDGER))
         files = reader.read(tables.FILES)
+        names = names_told(reader)
     if as_json:
         print_json(
             {
@@ -45,6 +47,7 @@ def show_corpus(name: str, reports: int, level: str, *, as_json: bool) -> None:
                 "context_sizes": [] if sizes is None else sizes.to_dicts(),
                 "quarantine": quarantine.drop("prompt").to_dicts(),
                 "unreadable": unreadable,
+                "names": names,
                 "communities": communities.to_dicts(),
             }
         )
@@ -55,10 +58,46 @@ def show_corpus(name: str, reports: int, level: str, *, as_json: bool) -> None:
         OUT.print(sizes_table(sizes))
     _print_quarantine(quarantine)
     print_unreadable(unreadable)
+    print_names(name, names)
     OUT.print(_community_table(communities.head(_MOST_COMMUNITIES), level))
     for content in communities["content"].head(reports):
         OUT.print()
         OUT.print(markdown(content))
+
+
+def names_told(reader: Reader) -> dict[str, Any] | None:
+    """Return how many names were joined and are open, and decisions without effect; None in older indexes."""
+    aliases, decisions = reader.read_if_present(tables.ALIASES), reader.read_if_present(tables.DECISIONS)
+    if aliases is None or decisions is None:
+        return None
+    joined = aliases.group_by("entity").agg(pl.col("name").n_unique()).filter(pl.col("name") > 1)
+    unused = decisions.filter(pl.col("verdict") == "unused")
+    return {
+        "joined": int(joined["name"].sum()),
+        "into": len(joined),
+        "open": len(decisions.filter(pl.col("verdict") == "ask").unique(["one", "other"])),
+        "unused": unused.select("decision_id", "who", "decided_at", "reason").to_dicts(),
+    }
+
+
+def print_names(corpus: str, told: dict[str, Any] | None) -> None:
+    """Print how many names were joined, how many questions are open, and decisions without effect."""
+    if told is None:
+        return
+    OUT.print(
+        f"{counted(told['joined'], 'name')} joined to {counted(told['into'], 'entity', 'entities')}; "
+        f"{counted(told['open'], 'question')} on names open: "
+        f"graphrag-dagster entities {escape(corpus)} --ask",
+        soft_wrap=True,
+    )
+    print_unused(told["unused"])
+
+
+def print_unused(unused: Iterable[Mapping[str, Any]]) -> None:
+    """Print decisions without effect: id, if there is one, and reason of each."""
+    for row in unused:
+        named = f"{row['decision_id']}: " if row["decision_id"] else ""
+        OUT.print(f"[yellow]a decision without effect: {escape(named + row['reason'])}[/]", soft_wrap=True)
 
 
 def communities_of(reader: Reader, level: int) -> pl.DataFrame:

@@ -15,6 +15,10 @@ from graphrag_dagster.errors import CorpusError
 SETTINGS_FILE = "corpus.yaml"
 #: What people decided of names.
 DECISIONS_FILE = "decisions.jsonl"
+#: Held by who writes them.
+DECISIONS_LOCK = ".decisions.jsonl.lock"
+
+_NOT_LISTED = frozenset({SETTINGS_FILE, DECISIONS_FILE, DECISIONS_LOCK})
 
 _EDITOR_LEFTOVERS = ("~$*", "*~", "#*#", "*.swp", "*.swo", "Thumbs.db", "desktop.ini", "__MACOSX")
 
@@ -133,7 +137,7 @@ class _Walk:
             self._visited[identity] = prefix
             for entry in entries:
                 path = f"{prefix}{os.sep}{entry.name}" if prefix else entry.name
-                if path in {SETTINGS_FILE, DECISIONS_FILE}:
+                if path in _NOT_LISTED:
                     continue
                 if ignored := self._ignored_for(entry.name, path):
                     yield FoundFile(shown(path), current / entry.name, _size(entry), "ignored", ignored)

@@ -14,11 +14,12 @@ def find(kind: str, candidates: pl.DataFrame, asked: str) -> list[str]:
     """Return the ids of the rows that are meant, in the order of the candidates.
 
     The first of these that fits anything counts: the id; the small number; a name or the label, whatever its
-    case; the beginning of the id, from four characters on, which only one row may have.
+    case; any other name; the beginning of the id, from four characters on, which only one row may have.
 
     Args:
         kind: what the rows are, for the errors.
-        candidates: ``id``, ``number`` (may be null), ``label``, and ``name`` (may be null).
+        candidates: ``id``, ``number`` (may be null), ``label``, and ``name`` (may be null); perhaps
+            ``others``, a list of normalised names (may be null).
         asked: what the person wrote.
 
     Raises:
@@ -34,6 +35,8 @@ def find(kind: str, candidates: pl.DataFrame, asked: str) -> list[str]:
         | (pl.col("name").str.to_lowercase() == lowered)
         | (pl.col("name") == normalise(wanted))
     )
+    if "others" in candidates.columns:
+        ways.append(pl.col("others").list.contains(normalise(wanted)))
     for way in ways:
         found: list[str] = candidates.filter(way.fill_null(value=False))["id"].to_list()
         if found:
@@ -42,7 +45,7 @@ def find(kind: str, candidates: pl.DataFrame, asked: str) -> list[str]:
         begins = candidates.filter(pl.col("id").str.starts_with(lowered))
         if len(begins):
             return [_only(kind, begins, asked)]
-    raise QuestionError(_unknown(kind, candidates, wanted))
+    raise QuestionError(unknown(kind, candidates, wanted))
 
 
 def find_one(kind: str, candidates: pl.DataFrame, asked: str) -> str:
@@ -55,16 +58,8 @@ def find_one(kind: str, candidates: pl.DataFrame, asked: str) -> str:
     return _only(kind, candidates.filter(pl.col("id").is_in(found)), asked)
 
 
-def _only(kind: str, fits: pl.DataFrame, asked: str) -> str:
-    if len(fits) == 1:
-        return str(fits["id"][0])
-    raise QuestionError(
-        f"{asked!r} fits {len(fits)} rows; give the id of one {kind}: {_listed(fits.head(_NEAR))}"
-        + ("" if len(fits) <= _NEAR else f", and {len(fits) - _NEAR} more")
-    )
-
-
-def _unknown(kind: str, candidates: pl.DataFrame, wanted: str) -> str:
+def unknown(kind: str, candidates: pl.DataFrame, wanted: str) -> str:
+    """Return that there is no such row, with those that come near; arguments as for :func:`find`."""
     if candidates.is_empty():
         return f"no {kind} {wanted!r}: there is none at all in this corpus"
     from rapidfuzz import process, utils
@@ -78,6 +73,15 @@ def _unknown(kind: str, candidates: pl.DataFrame, wanted: str) -> str:
     if places := [place for _, score, place in near if score >= _ALIKE]:
         return f"no {kind} {wanted!r}; did you mean {_listed(candidates[places], ' or ')}?"
     return f"no {kind} {wanted!r}, nor one that is called alike; there are {_listed(candidates.head(_NEAR))}"
+
+
+def _only(kind: str, fits: pl.DataFrame, asked: str) -> str:
+    if len(fits) == 1:
+        return str(fits["id"][0])
+    raise QuestionError(
+        f"{asked!r} fits {len(fits)} rows; give the id of one {kind}: {_listed(fits.head(_NEAR))}"
+        + ("" if len(fits) <= _NEAR else f", and {len(fits) - _NEAR} more")
+    )
 
 
 def _listed(rows: pl.DataFrame, between: str = ", ") -> str:

@@ -1,6 +1,7 @@
 """Why a row is there: the way from it down to the words of the documents."""
 
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from typing import Any, Literal, get_args
 
 import polars as pl
@@ -8,6 +9,7 @@ import polars as pl
 from graphrag_dagster.core.lineage.answers import answer_step
 from graphrag_dagster.core.lineage.finding import find_one
 from graphrag_dagster.core.lineage.instances import Instances
+from graphrag_dagster.core.lineage.joined import ALIASES, names_step
 from graphrag_dagster.core.lineage.reports import Reports
 from graphrag_dagster.core.lineage.rows import Rows
 from graphrag_dagster.core.lineage.steps import Step
@@ -57,8 +59,8 @@ def why(rows: Rows, kind: WhyKind, asked: str, most: int | None = 5) -> Step:
     Args:
         rows: the tables.
         kind: what the row is.
-        asked: its id, the beginning of that, its ``human_readable_id``, or what it is called: the name or
-            title of an entity, ``SOURCE – TARGET`` of a relationship, the title of a report, the words of a
+        asked: its id, the beginning of that, its ``human_readable_id``, or what it is called: title or any
+            name of an entity, ``SOURCE – TARGET`` of a relationship, the title of a report, the words of a
             claim, the question of an answer.
         most: most rows of one sort below a row; None for all. Entities and relationships that a report or an
             answer cites show fewer.
@@ -69,7 +71,7 @@ def why(rows: Rows, kind: WhyKind, asked: str, most: int | None = 5) -> Step:
     identity = find_one(kind, _candidates(rows, kind), asked)
     instances = Instances(rows, most)
     if kind == "entity":
-        return instances.entities([identity])[identity]
+        return _named(rows, instances.entities([identity])[identity], most)
     if kind == "relationship":
         return instances.relationships([identity])[identity]
     if kind == "claim":
@@ -79,10 +81,24 @@ def why(rows: Rows, kind: WhyKind, asked: str, most: int | None = 5) -> Step:
     return answer_step(rows, identity, most)
 
 
+def entity_named(rows: Rows, asked: str) -> str:
+    """Return the id of the entity that is meant; ``asked`` and errors as of :func:`why`."""
+    return find_one("entity", _candidates(rows, "entity"), asked)
+
+
 def _candidates(rows: Rows, kind: WhyKind) -> pl.DataFrame:
     table, columns = _CANDIDATES[kind]
     needed = _names(columns.values())
-    return rows.all(table, needed).select(**columns)
+    found = rows.all(table, needed).select(**columns)
+    if kind != "entity":
+        return found
+    names = rows.all(ALIASES, ("entity", "name")).group_by("entity").agg(others=pl.col("name").unique())
+    return found.join(names, left_on="name", right_on="entity", how="left", maintain_order="left")
+
+
+def _named(rows: Rows, step: Step, most: int | None) -> Step:
+    names = names_step(rows, step.facts["name"], most)
+    return step if names is None else replace(step, steps=(names, *step.steps))
 
 
 def _names(expressions: Iterable[pl.Expr]) -> list[Any]:

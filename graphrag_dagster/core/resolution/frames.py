@@ -1,6 +1,6 @@
 """Entity resolution of a corpus as tables."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -78,18 +78,15 @@ def resolve_corpus(
     """
     found = corpus_names(gleaned_entities, text_chunks, documents)
     titles = dict(documents.select("document_id", "title").iter_rows())
+    meant = [(word, _in_documents(word, documents)) for word in people.words]
+    said = Decisions([one for _, ones in meant for one in ones])
     comparing = Comparing(earlier, found.names)
-    done = resolve(
-        found.mentions,
-        found.sentences,
-        _by_id(people, documents),
-        titles=titles,
-        judge=judge,
-        comparing=comparing,
-    )
+    done = resolve(found.mentions, found.sentences, said, titles=titles, judge=judge, comparing=comparing)
+    idle = set(done.unused)
+    unused = dict.fromkeys(word for word, ones in meant if idle.issuperset(ones))
     return ResolutionFrames(
         comparing.frame(),
-        DECISIONS.rows(_decisions(done)),
+        DECISIONS.rows([*_decisions(done), *_unused(unused, documents)]),
         _aliases(found.names, done),
         sum(scope.left_out for scope in done.scopes),
         len(done.namesakes),
@@ -97,14 +94,12 @@ def resolve_corpus(
     )
 
 
-def _by_id(people: Decisions, documents: pl.DataFrame) -> Decisions:
-    ids: dict[str, str] = dict(documents.select("path", "document_id").iter_rows())
-    return Decisions(
-        [
-            replace(word, document=ids.get(word.document, word.document)) if word.document else word
-            for word in people.words
-        ]
-    )
+def _in_documents(word: Word, documents: pl.DataFrame) -> list[Word]:
+    """Return what was said of a file as said of each document in it, by id."""
+    if word.document is None:
+        return [word]
+    inside = documents.filter(pl.col("path") == word.document)["document_id"].sort().to_list()
+    return [replace(word, document=one) for one in inside or [word.document]]
 
 
 def _decisions(done: Resolution) -> Iterator[Mapping[str, Any]]:
@@ -118,8 +113,16 @@ def _decisions(done: Resolution) -> Iterator[Mapping[str, Any]]:
             **_said(one.word),
             **_asked(one.ruling),
         }
-    for word in done.unused:
-        reason = f"{word.verdict}: {', '.join(word.names)}; no two of these names are in the texts"
+
+
+def _unused(words: Iterable[Word], documents: pl.DataFrame) -> Iterator[Mapping[str, Any]]:
+    known = {*documents["path"], *documents["document_id"]}
+    for word in words:
+        where = "the texts" if word.document is None else word.document
+        missing = f"no two of these names are in {where}"
+        if word.document is not None and word.document not in known:
+            missing = f"there is no document {word.document}"
+        reason = f"{word.verdict}: {', '.join(word.names)}; {missing}"
         yield {
             **pair_columns(None, (word.names[0], ""), (word.names[1], "")),
             "pair_id": stable_id("unused", word.verdict, *word.names, word.document, word.identity),

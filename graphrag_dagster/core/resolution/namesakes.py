@@ -24,6 +24,8 @@ _FIRM: Final = 2
 #: A name is rare, and what documents have in common, where it stands in no larger share of them than this.
 _RARE: Final = 0.05
 _LEAST_RARE: Final = 3
+#: What tells namesakes apart at the end of a name.
+TELL: Final = r"\s\([^()]*\)$"
 _QUALIFIED = re.compile(r"(?P<name>.*\S)\s*\((?P<by>[^()]*[^\W\d_][^()]*)\)\s*\Z", re.DOTALL)
 
 

@@ -1,6 +1,7 @@
 """What people decided of names: which are the same, which are different."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import combinations
@@ -63,7 +64,7 @@ class Decisions:
             SettingsError: two names are said to be the same, perhaps by way of others, and different.
         """
         parents: dict[str, str] = {}
-        same = [one for one in self.words if one.verdict == "same" and one.document in {None, document}]
+        same = self._same(document)
         for one in same:
             for name in one.keys[1:]:
                 _join(parents, one.keys[0], name)
@@ -82,17 +83,53 @@ class Decisions:
     def on(self, one: str, other: str, document: str | None) -> Word | None:
         """Return what was said of two names, in so many words; None where it follows from several words."""
         pair = {normalise(one), normalise(other)}
-        said = (word for word in self.words if pair <= set(word.keys) and word.document in {None, document})
-        return next(said, None)
+        said = (*self._same(document), *self._different(document, between=document is None))
+        return next((word for word in said if pair <= set(word.keys)), None)
+
+    def unused(self, present: Mapping[str | None, Set[str]]) -> tuple[Word, ...]:
+        """Return the decisions that concern no two names that there are.
+
+        Args:
+            present: normalised names by document; None for those of the corpus.
+        """
+        used: set[int] = set()
+        for document in (None, *sorted(self.documents())):
+            between = document is None
+            links, names = self.links(document, between=between), present.get(document, frozenset())
+            there = set(map(links.root, names))
+            apart = [
+                one
+                for one in self._different(document, between=between)
+                if len(set(map(links.root, one.keys)) & there) > 1
+            ]
+            # A name that is gone and said to be different from others keeps those from it that are the same.
+            needed = names | {key for one in apart for key in one.keys}
+            times = Counter(map(links.root, needed))
+            same = [one for one in self._same(document) if times[links.root(one.keys[0])] > 1]
+            used |= {id(one) for one in apart} | _connecting(same, needed)
+        return tuple(one for one in self.words if id(one) not in used)
 
     def documents(self) -> frozenset[str]:
         """Return the documents of which alone something is said."""
-        return frozenset(one.document for one in self.words if one.document is not None)
+        return frozenset(document for document in self._by_document if document is not None)
 
-    def _different(self, document: str | None, *, between: bool) -> Iterator[Word]:
+    @cached_property
+    def _by_document(self) -> Mapping[str | None, Sequence[Word]]:
+        found: dict[str | None, list[Word]] = defaultdict(list)
         for one in self.words:
-            if one.verdict == "different" and (between or one.document in {None, document}):
-                yield one
+            found[one.document].append(one)
+        return found
+
+    def _of(self, document: str | None) -> list[Word]:
+        """Return what is said of all documents, then what is said of one alone."""
+        own = () if document is None else self._by_document.get(document, ())
+        return [*self._by_document.get(None, ()), *own]
+
+    def _same(self, document: str | None) -> list[Word]:
+        return [one for one in self._of(document) if one.verdict == "same"]
+
+    def _different(self, document: str | None, *, between: bool) -> list[Word]:
+        return [one for one in (self.words if between else self._of(document)) if one.verdict == "different"]
 
 
 @dataclass(frozen=True)
@@ -132,6 +169,21 @@ class Links:
         """Whether a person says that two names are different."""
         roots = self.root(one), self.root(other)
         return (min(roots), max(roots)) in self.different
+
+
+def _connecting(same: Sequence[Word], needed: Set[str]) -> set[int]:
+    """Return which decisions connect names that are needed, perhaps by way of others."""
+    left = {id(one): frozenset(one.keys) for one in same}
+    while True:
+        times = Counter(name for names in set(left.values()) for name in names)
+        pruned = {
+            word: frozenset(name for name in names if name in needed or times[name] > 1)
+            for word, names in left.items()
+        }
+        pruned = {word: names for word, names in pruned.items() if len(names) > 1}
+        if pruned == left:
+            return set(left)
+        left = pruned
 
 
 def _way(same: Iterable[Word], one: str, other: str) -> str:

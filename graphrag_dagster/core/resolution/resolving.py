@@ -4,16 +4,17 @@ First the names of each document, where short forms find their full ones; then t
 documents. What was found can be read and undone: nothing that goes in is changed.
 """
 
+import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import combinations, groupby
+from itertools import combinations, groupby, product
 from typing import Literal
 
 from graphrag_dagster.core.language.name_judging import Ruling
 from graphrag_dagster.core.resolution.clusters import Clustering, clusters
 from graphrag_dagster.core.resolution.comparing import Comparing
-from graphrag_dagster.core.resolution.namesakes import Name
+from graphrag_dagster.core.resolution.namesakes import TELL, Name
 from graphrag_dagster.core.resolution.people import Decisions, Links, Word
 from graphrag_dagster.core.resolution.scopes import (
     Corpus,
@@ -26,6 +27,7 @@ from graphrag_dagster.core.resolution.scopes import (
 )
 from graphrag_dagster.core.resolution.scoring import ScoredPair
 from graphrag_dagster.core.resolution.weights import ASK
+from graphrag_dagster.core.text.names import normalise
 
 #: A document, a name as written there, and its type.
 Spelling = tuple[str, str, str]
@@ -171,8 +173,22 @@ def resolve(
         heads,
         {spelling: entity[known(spelling[0], spelling[1:])] for spelling in heads},
         namesakes,
-        tuple(word for word in said.words if not any(one.word is word for one in decisions)),
+        said.unused(_present(heads, full, said)),
     )
+
+
+def _present(spellings: Iterable[Spelling], full: Names, said: Decisions) -> dict[str | None, set[str]]:
+    """Return the names of each document, and under None those of all with what tells namesakes apart."""
+    present: dict[str | None, set[str]] = defaultdict(set)
+    if not said.words:
+        return present
+    for document, name, _ in spellings:
+        present[document].add(normalise(name))
+    present[None] = set().union(*present.values(), (normalise(name) for name, _ in full.names))
+    # What told namesakes apart is gone from the name where a person says that they are one.
+    told = {key for word in said.words for key in word.keys if re.sub(TELL, "", key) in present[None]}
+    present[None] |= told
+    return present
 
 
 def _all_compared(
@@ -223,8 +239,9 @@ def _clustered(
     found: Names, pairs: list[ScoredPair], left_out: int, links: Links, bearing: Mapping[Name, int]
 ) -> Compared:
     def apart(one: int, other: int) -> bool:
-        numbers = bearing.get(found.names[one]), bearing.get(found.names[other])
-        if numbers[0] is not None and numbers[0] == numbers[1]:
+        first, second = found.names[one], found.names[other]
+        numbers = bearing.get(first), bearing.get(second)
+        if numbers[0] is not None and numbers[0] == numbers[1] and not links.together(first[0], second[0]):
             return True
         return bool(links.different) and any(
             links.apart(a, b) for a in found.known[one] for b in found.known[other]
@@ -241,8 +258,13 @@ def _groups(known: Sequence[set[str]], links: Links, apart: Callable[[int, int],
     if not links.roots:
         return groups
     first: dict[str, int] = {}
-    for place, names in enumerate(known):
-        for root in sorted({links.root(name) for name in names if links.decided(name)}):
+    spoken = [{normalise(name) for name in names if links.decided(name)} for names in known]
+    there: dict[str, set[str]] = defaultdict(set)
+    for key in set().union(*spoken):
+        there[links.root(key)].add(key)
+    for place, keys in enumerate(spoken):
+        # Where all that a name is said to be is gone, what has that name is no more one than before.
+        for root in sorted({root for root in map(links.root, keys) if len(there[root]) > 1}):
             target, own = groups[first.setdefault(root, place)], groups[place]
             members = [[at for at, group in enumerate(groups) if group == one] for one in (target, own)]
             if target != own and not any(apart(one, other) for one in members[0] for other in members[1]):
@@ -272,16 +294,15 @@ def _decisions(done: Compared, people: Decisions) -> Iterator[Decision]:
     """Yield what was decided: of names that a person spoke of, then of pairs that were compared."""
     names, document = done.names.names, done.names.document
     links = done.links
-    anything = links.roots or links.different
-    spoken = [place for place, (name, _) in enumerate(names) if anything and links.spoken_of(name)]
+    known = done.names.known if links.roots or links.different else []
+    spoken = [place for place, of_it in enumerate(known) if any(map(links.spoken_of, of_it))]
     said: set[tuple[int, int]] = set()
     for first, second in combinations(spoken, 2):
-        one, other = names[first], names[second]
-        if links.says(one[0], other[0]):
+        if of_these := _said_of(done, first, second):
             said.add((first, second))
-            verdict, reason = _spoken(done, first, second, apart=links.apart(one[0], other[0]))
-            word = people.on(one[0], other[0], document)
-            yield Decision(document, one, other, verdict, "person", reason, None, word)
+            verdict, reason = _spoken(done, first, second, apart=links.apart(*of_these))
+            word = people.on(*of_these, document)
+            yield Decision(document, names[first], names[second], verdict, "person", reason, None, word)
     for pair in done.pairs:
         if pair.pair not in said:
             verdict, reason = _verdict(pair, done)
@@ -290,6 +311,17 @@ def _decisions(done: Compared, people: Decisions) -> Iterator[Decision]:
                 ruled = pair.ruling is not None and not pair.ruling.problem
                 by: Literal["model", "rule"] = "model" if ruled else "rule"
                 yield Decision(document, one, other, verdict, by, reason, pair.score, ruling=pair.ruling)
+
+
+def _said_of(done: Compared, first: int, second: int) -> tuple[str, str] | None:
+    """Return of which two names that the two stand for a person spoke; of these themselves if of any."""
+    own = done.names.names[first][0], done.names.names[second][0]
+    if done.links.says(*own):
+        return own
+    known = sorted(done.names.known[first]), sorted(done.names.known[second])
+    # What both are called says nothing of the two.
+    pairs = ((one, other) for one, other in product(*known) if normalise(one) != normalise(other))
+    return next((pair for pair in pairs if done.links.says(*pair)), None)
 
 
 def _spoken(done: Compared, first: int, second: int, *, apart: bool) -> tuple[Verdict, str]:

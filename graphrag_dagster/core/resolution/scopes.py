@@ -1,6 +1,7 @@
 """The names of a document and of a corpus, as scopes in which they are compared."""
 
-from collections import defaultdict
+import re
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from heapq import nsmallest
@@ -8,9 +9,10 @@ from typing import Final
 
 from graphrag_dagster.core.resolution.definitions import Definition, by_pair, definitions
 from graphrag_dagster.core.resolution.features import Pair, Scope
-from graphrag_dagster.core.resolution.namesakes import Bearer, Name, told_apart
+from graphrag_dagster.core.resolution.namesakes import TELL, Bearer, Name, told_apart
 from graphrag_dagster.core.resolution.parsing import kind_of, parsed
 from graphrag_dagster.core.resolution.people import Links
+from graphrag_dagster.core.text.names import normalise
 
 #: A document, and the number of a sentence in it.
 Place = tuple[str, int]
@@ -135,7 +137,7 @@ class Corpus:
     def names(self) -> tuple[Names, dict[tuple[str, Name], Name], list[set[Name]]]:
         """Return what was added, the name of each document's heads among them, and which are namesakes."""
         bearers = (Bearer(document, head, count) for (document, head), count in self._counts.items())
-        known_as, namesakes = told_apart(bearers, self._titles, self._links.decided)
+        known_as, namesakes = told_apart(bearers, self._titles, self._together())
         counts: dict[Name, int] = defaultdict(int)
         known: dict[Name, set[str]] = defaultdict(set)
         for (document, head), name in known_as.items():
@@ -151,6 +153,16 @@ class Corpus:
             defined,
         )
         return found, known_as, namesakes
+
+    def _together(self) -> Callable[[str], bool]:
+        """Tells whether a person says that a name is one with another that there is."""
+        links = self._links
+        if not links.roots:
+            return links.decided
+        present = {normalise(name) for known in self._known.values() for name in known}
+        there = {name for name in links.roots if not present.isdisjoint((name, re.sub(TELL, "", name)))}
+        times = Counter(map(links.root, there))
+        return lambda name: links.decided(name) and times[links.root(name)] > 1
 
 
 def _first(places: Iterable[Place]) -> tuple[Place, ...]:

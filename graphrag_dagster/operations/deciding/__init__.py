@@ -1,0 +1,1 @@
+"""People decide which names are one entity."""
