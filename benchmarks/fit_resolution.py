@@ -5,7 +5,7 @@
 A logistic regression, with a penalty on large weights, on the pairs of names that one half of Re-DocRED's
 documents has (by document, with a seed) and no veto decides; from what probability on names are merged is
 chosen by ``resolution.py --half fit``. The other half is measured by ``resolution.py``. --write writes
-``core/resolution/weights.py``.
+``core/resolution/pairs/weights.py``.
 """
 
 import argparse
@@ -21,9 +21,9 @@ from redocred import Document, documents, halves, mentions, sentences
 from sklearn.linear_model import LogisticRegression
 
 from graphrag_dagster.core.resolution import weights as shipped
-from graphrag_dagster.core.resolution.comparing import Comparing
+from graphrag_dagster.core.resolution.pairs.comparing import Comparing
+from graphrag_dagster.core.resolution.pairs.scoring import REASONS
 from graphrag_dagster.core.resolution.resolving import resolve
-from graphrag_dagster.core.resolution.scoring import REASONS
 
 Matrix = NDArray[np.float64]
 Truth = NDArray[np.bool_]

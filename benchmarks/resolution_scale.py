@@ -16,8 +16,8 @@ import time
 
 import polars as pl
 
-from graphrag_dagster.core.resolution.comparing import Earlier
 from graphrag_dagster.core.resolution.frames import ResolutionFrames, resolve_corpus
+from graphrag_dagster.core.resolution.pairs.comparing import Earlier
 from graphrag_dagster.core.resolution.people import Decisions
 from graphrag_dagster.core.text.names import normalise
 

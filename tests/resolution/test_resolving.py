@@ -2,14 +2,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from graphrag_dagster.core.resolution.candidates import NEXT, WHOLE_BLOCK, candidates
-from graphrag_dagster.core.resolution.features import Scope
-from graphrag_dagster.core.resolution.parsing import parsed
+from graphrag_dagster.core.resolution.pairs.candidates import NEXT, WHOLE_BLOCK, candidates
+from graphrag_dagster.core.resolution.pairs.features import Scope
+from graphrag_dagster.core.resolution.pairs.parsing import parsed
+from graphrag_dagster.core.resolution.pairs.scoring import REASONS, ScoredPair
+from graphrag_dagster.core.resolution.pairs.weights import WEIGHTS
 from graphrag_dagster.core.resolution.people import Decisions, Word
 from graphrag_dagster.core.resolution.resolving import Resolution, resolve
 from graphrag_dagster.core.resolution.scopes import Mention
-from graphrag_dagster.core.resolution.scoring import REASONS, ScoredPair
-from graphrag_dagster.core.resolution.weights import WEIGHTS
 from graphrag_dagster.errors import SettingsError
 
 

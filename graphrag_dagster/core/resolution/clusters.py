@@ -5,7 +5,7 @@ from collections import defaultdict
 from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from graphrag_dagster.core.resolution.scoring import ScoredPair
+from graphrag_dagster.core.resolution.pairs.scoring import ScoredPair
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,8 +8,8 @@ import polars as pl
 
 from graphrag_dagster.core.ids import stable_id
 from graphrag_dagster.core.language.name_judging import Ruling
-from graphrag_dagster.core.resolution.comparing import Comparing, Earlier, pair_columns
 from graphrag_dagster.core.resolution.corpus_names import corpus_names
+from graphrag_dagster.core.resolution.pairs.comparing import Comparing, Earlier, pair_columns
 from graphrag_dagster.core.resolution.people import Decisions, Word
 from graphrag_dagster.core.resolution.resolving import Judge, Resolution, resolve
 from graphrag_dagster.core.text.names import normalise

@@ -13,7 +13,7 @@ from itertools import product
 from typing import Final
 
 from graphrag_dagster.core.language.extractive.names.wordlists import FEMALE_NAMES, MALE_NAMES
-from graphrag_dagster.core.resolution.parsing import Kind, kind_of, parsed
+from graphrag_dagster.core.resolution.pairs.parsing import Kind, kind_of, parsed
 from graphrag_dagster.core.text.names import normalise
 
 #: A name and its type.

@@ -13,8 +13,10 @@ from typing import Literal
 
 from graphrag_dagster.core.language.name_judging import Ruling
 from graphrag_dagster.core.resolution.clusters import Clustering, clusters
-from graphrag_dagster.core.resolution.comparing import Comparing
 from graphrag_dagster.core.resolution.namesakes import TELL, Name
+from graphrag_dagster.core.resolution.pairs.comparing import Comparing
+from graphrag_dagster.core.resolution.pairs.scoring import ScoredPair
+from graphrag_dagster.core.resolution.pairs.weights import ASK
 from graphrag_dagster.core.resolution.people import Decisions, Links, Word
 from graphrag_dagster.core.resolution.scopes import (
     Corpus,
@@ -25,8 +27,6 @@ from graphrag_dagster.core.resolution.scopes import (
     places_in_document,
     places_in_documents,
 )
-from graphrag_dagster.core.resolution.scoring import ScoredPair
-from graphrag_dagster.core.resolution.weights import ASK
 from graphrag_dagster.core.text.names import normalise
 
 #: A document, a name as written there, and its type.

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from heapq import nsmallest
 from typing import Final
 
-from graphrag_dagster.core.resolution.definitions import Definition, by_pair, definitions
-from graphrag_dagster.core.resolution.features import Pair, Scope
 from graphrag_dagster.core.resolution.namesakes import TELL, Bearer, Name, told_apart
-from graphrag_dagster.core.resolution.parsing import kind_of, parsed
+from graphrag_dagster.core.resolution.pairs.definitions import Definition, by_pair, definitions
+from graphrag_dagster.core.resolution.pairs.features import Pair, Scope
+from graphrag_dagster.core.resolution.pairs.parsing import kind_of, parsed
 from graphrag_dagster.core.resolution.people import Links
 from graphrag_dagster.core.text.names import normalise
 

@@ -14,7 +14,11 @@ def clean(text: str) -> str:
     printable = "".join(
         " " if char in "\t\n\r" else char for char in unescaped if char in "\t\n\r" or char.isprintable()
     )
-    return _BLANKS.sub(" ", printable).strip().strip(_QUOTES).strip()
+    return _bare(printable)
+
+
+def _bare(text: str) -> str:
+    return _BLANKS.sub(" ", text).strip().strip(_QUOTES).strip()
 
 
 def normalise(name: str) -> str:
@@ -23,4 +27,5 @@ def normalise(name: str) -> str:
     >>> normalise('  "Harbour&amp;Sons Ltd" ')
     'HARBOUR&SONS LTD'
     """
-    return unicodedata.normalize("NFKC", clean(name)).upper()
+    # Some characters become blanks and others: a normalised name stays what it is.
+    return _bare(unicodedata.normalize("NFKC", clean(name))).upper()

@@ -6,7 +6,7 @@ import polars as pl
 
 from graphrag_dagster.catalogue.registry import stages
 from graphrag_dagster.core.ids import stable_id
-from graphrag_dagster.core.resolution.comparing import Earlier
+from graphrag_dagster.core.resolution.pairs.comparing import Earlier
 from graphrag_dagster.operations.keeping.deciding import unlike
 from graphrag_dagster.resources.warehouse import Warehouse
 from graphrag_dagster.tables import ALIASES, CANDIDATES, RESOLUTION_STATE

@@ -9,9 +9,9 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from graphrag_dagster.core.resolution.features import UNLIKE, Pair, Scope, countries, people_stem, sound
-from graphrag_dagster.core.resolution.parsing import ParsedName, initials
-from graphrag_dagster.core.resolution.wordlists import KINDS_OF_THINGS, NICKNAMES
+from graphrag_dagster.core.resolution.pairs.features import UNLIKE, Pair, Scope, countries, people_stem, sound
+from graphrag_dagster.core.resolution.pairs.parsing import ParsedName, initials
+from graphrag_dagster.core.resolution.pairs.wordlists import KINDS_OF_THINGS, NICKNAMES
 
 #: Names of a block that are compared each with each; in a larger block, with how many next ones by spelling.
 WHOLE_BLOCK: Final = 64

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final
 
-from graphrag_dagster.core.resolution.definitions import Definition
-from graphrag_dagster.core.resolution.parsing import ParsedName, initials
-from graphrag_dagster.core.resolution.wordlists import COUNTRIES, NICKNAMES, PARTICLES
+from graphrag_dagster.core.resolution.pairs.definitions import Definition
+from graphrag_dagster.core.resolution.pairs.parsing import ParsedName, initials
+from graphrag_dagster.core.resolution.pairs.wordlists import COUNTRIES, NICKNAMES, PARTICLES
 
 #: Positions of two names of a scope, the smaller first.
 Pair = tuple[int, int]

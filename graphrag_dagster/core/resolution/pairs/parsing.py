@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import Final, Literal
 
-from graphrag_dagster.core.resolution.wordlists import (
+from graphrag_dagster.core.resolution.pairs.wordlists import (
     ADDRESS,
     ARTICLES,
     FORMS,

@@ -7,9 +7,9 @@ from types import MappingProxyType
 from typing import Final, Literal
 
 from graphrag_dagster.core.language.name_judging import Ruling
-from graphrag_dagster.core.resolution.features import Pair, Scope, ShortForms, features, short_forms
-from graphrag_dagster.core.resolution.vetoes import veto
-from graphrag_dagster.core.resolution.weights import ASK, MERGE_ACROSS, MERGE_WITHIN, START, WEIGHTS
+from graphrag_dagster.core.resolution.pairs.features import Pair, Scope, ShortForms, features, short_forms
+from graphrag_dagster.core.resolution.pairs.vetoes import veto
+from graphrag_dagster.core.resolution.pairs.weights import ASK, MERGE_ACROSS, MERGE_WITHIN, START, WEIGHTS
 
 _LITTLE: dict[str, float] = {}
 

@@ -6,9 +6,9 @@ from graphrag_dagster.core.language.extractive.names.wordlists import (
     MALE_NAMES,
     MALE_TITLES,
 )
-from graphrag_dagster.core.resolution.features import PARTS, given_names_agree
-from graphrag_dagster.core.resolution.parsing import ParsedName
-from graphrag_dagster.core.resolution.wordlists import OPPOSITES
+from graphrag_dagster.core.resolution.pairs.features import PARTS, given_names_agree
+from graphrag_dagster.core.resolution.pairs.parsing import ParsedName
+from graphrag_dagster.core.resolution.pairs.wordlists import OPPOSITES
 from graphrag_dagster.core.text.names import normalise
 
 _SHORT = frozenset({"acronym", "loose_acronym"})

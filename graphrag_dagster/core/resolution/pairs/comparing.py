@@ -12,12 +12,12 @@ from typing import Any, Final
 import polars as pl
 
 from graphrag_dagster.core.ids import stable_id
-from graphrag_dagster.core.resolution.candidates import WHOLE_BLOCK, candidates
-from graphrag_dagster.core.resolution.features import Pair, short_place
 from graphrag_dagster.core.resolution.namesakes import Name
+from graphrag_dagster.core.resolution.pairs.candidates import WHOLE_BLOCK, candidates
+from graphrag_dagster.core.resolution.pairs.features import Pair, short_place
+from graphrag_dagster.core.resolution.pairs.scoring import ScoredPair, scored
+from graphrag_dagster.core.resolution.pairs.weights import ASK
 from graphrag_dagster.core.resolution.scopes import Names
-from graphrag_dagster.core.resolution.scoring import ScoredPair, scored
-from graphrag_dagster.core.resolution.weights import ASK
 from graphrag_dagster.tables import CANDIDATES
 
 _AT_ONCE: Final = 20_000
