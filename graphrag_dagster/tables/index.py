@@ -199,6 +199,7 @@ GLEANED_RELATIONSHIPS = Table(
         column("position", "INTEGER", "Place of the record in its unit, 0…"),
         column("source", "VARCHAR", "Normalised name of one end, as the record has it"),
         column("target", "VARCHAR", "Normalised name of the other end"),
+        column("relation", "VARCHAR", "Label from source to target: words in lower case joined by _"),
         column("description", "VARCHAR", "How they are related"),
         column("strength", "DOUBLE", "Strength given by the model, else 1"),
         column("basis", "VARCHAR", "What it rests on", values=("model", "verb", "co_occurrence")),
