@@ -84,14 +84,32 @@ class FileSettings(Section):
     )
 
 
+#: Characters of a text unit, and of those shared with the one before, where nothing is given.
+_SIZES_BY_CHARACTERS = (200, 20)
+
+
+def _by_characters(before: Mapping[str, Any]) -> bool:
+    return before.get("strategy") == "characters"
+
+
 class TextUnitSettings(Section):
     """How documents are cut into text units."""
 
-    strategy: Literal["tokens", "sentences", "none"] = Field(
-        "tokens", description="token windows; whole sentences up to the size; or each document as one unit"
+    strategy: Literal["tokens", "sentences", "characters", "none"] = Field(
+        "tokens",
+        description="token windows; whole sentences up to the size; windows of characters that end at blank "
+        "lines, line ends, sentence ends or between words; or each document as one unit",
     )
-    size: PositiveInt = Field(600, description="tokens per unit")
-    overlap: Annotated[int, Field(ge=0)] = Field(100, description="tokens shared with the unit before")
+    size: PositiveInt = Field(
+        default_factory=lambda before: _SIZES_BY_CHARACTERS[0] if _by_characters(before) else 600,
+        description="tokens per unit; with `strategy: characters` characters, and "
+        f"{_SIZES_BY_CHARACTERS[0]} by default",
+    )
+    overlap: Annotated[int, Field(ge=0)] = Field(
+        default_factory=lambda before: _SIZES_BY_CHARACTERS[1] if _by_characters(before) else 100,
+        description="tokens shared with the unit before; with `strategy: characters` characters, and "
+        f"{_SIZES_BY_CHARACTERS[1]} by default",
+    )
     encoding: Literal["cl100k_base", "o200k_base"] = Field("cl100k_base", description="tokenizer")
 
     @model_validator(mode="after")

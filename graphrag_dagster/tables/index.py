@@ -162,7 +162,7 @@ TEXT_CHUNKS = Table(
         column("text", "VARCHAR", "The document's text between the two"),
         column("tokens", "INTEGER", "Length in tokens of the encoding"),
         column("encoding", "VARCHAR", "Tokenizer, e.g. cl100k_base"),
-        column("strategy", "VARCHAR", "How it was cut", values=("tokens", "sentences", "none")),
+        column("strategy", "VARCHAR", "How it was cut", values=("tokens", "sentences", "characters", "none")),
     ),
 )
 
