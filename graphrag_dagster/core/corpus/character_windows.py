@@ -75,6 +75,5 @@ def _between_characters(text: str, least: int, most: int) -> int:
 
 def _joined(text: str, place: int) -> bool:
     before, after = text[place - 1], text[place]
-    return (
-        _JOINER in (before, after) or unicodedata.category(after).startswith("M") or before + after == "\r\n"
-    )
+    marked = _JOINER in (before, after) or unicodedata.category(after).startswith("M")
+    return marked or before + after == "\r\n"

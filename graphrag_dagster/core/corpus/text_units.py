@@ -24,8 +24,8 @@ def cut(documents: pl.DataFrame, *, strategy: str, size: int, overlap: int, enco
     units of a document cover every character of it. ``tokens``: windows by the count rule; their number of
     tokens is the window's. ``sentences``: whole sentences with the white space after them, up to ``size``
     tokens, beginning with the last sentences of the unit before up to ``overlap`` tokens; a longer sentence
-    is cut by token windows. ``characters``: windows of up to ``size`` characters that end at a boundary of
-    the text (:func:`.character_windows`), with ``overlap`` in characters too. ``none``: one unit per document.
+    is cut by token windows. ``characters``: windows of up to ``size`` characters, ``overlap`` of them
+    shared, that end at a boundary of the text (:func:`.character_windows`). ``none``: one unit per document.
     All but the first count the tokens of the unit's text.
 
     Raises:
