@@ -33,12 +33,14 @@ FOUND = {
     ),
     "tuples": '("entity"<|>Sorrel root<|>CROP<|>Slows thrips.)\n<|COMPLETE|>',
 }
+#: What decides a reply; whether it is streamed does not.
+DECIDING = ("messages", "response_format", "logit_bias", "temperature")
 #: Hashes of the conversations that were held before there were labels: who was asked so is not asked again.
 BEFORE = {
-    ("json_schema", False): "80e9c552d8aa7f62",
-    ("json_schema", True): "d24d5a957b4d3147",
-    ("tuples", False): "9681be104e611e17",
-    ("tuples", True): "d841c6a5e1f288a2",
+    ("json_schema", False): "e62961dbc3a96e7c",
+    ("json_schema", True): "14a20c35851f0ab9",
+    ("tuples", False): "9f8efcf43a4a1160",
+    ("tuples", True): "4771676ab6401a30",
 }
 
 
@@ -59,6 +61,6 @@ def test_where_no_labels_are_wanted_requests_are_what_they_were(
             replies=replies,  # type: ignore[typeddict-item]
         )
         (found,) = extractor.extract([TextUnit("u", TEXT)])
-        bodies = [chat.body for chat in endpoint.chats]
+        bodies = [{key: chat.body.get(key) for key in DECIDING} for chat in endpoint.chats]
     assert (found.state, len(bodies)) == ("extracted", 3)
     assert hashlib.sha256(json.dumps(bodies).encode()).hexdigest()[:16] == BEFORE[replies, shown]
