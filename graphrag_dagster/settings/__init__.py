@@ -27,7 +27,13 @@ from graphrag_dagster.catalogue.ways import AUTO, BASELINE, WAYS, deciding, list
 from graphrag_dagster.core.files.discovery import DECISIONS_FILE, SETTINGS_FILE
 from graphrag_dagster.core.files.limits import DEFAULT_LIMITS
 from graphrag_dagster.core.language.answer_form import KNOWLEDGE_MARK, LONGEST_RESPONSE_TYPE
-from graphrag_dagster.core.language.exemplars import MOST_EXAMPLES, ClaimExample, GraphExample, foreign_type
+from graphrag_dagster.core.language.exemplars import (
+    MOST_EXAMPLES,
+    ClaimExample,
+    GraphExample,
+    foreign_type,
+    unlabelled,
+)
 from graphrag_dagster.errors import SettingsError
 from graphrag_dagster.settings.choices import Choice
 from graphrag_dagster.settings.decisions_file import read_decisions
@@ -142,6 +148,12 @@ class ExtractionSettings(Section):
         max_length=MOST_EXAMPLES,
         description=_EXAMPLES,
     )
+    relation_labels: bool = Field(
+        False,
+        description="ask a model for a short label of each relationship, such as `founded_by`; else all are "
+        "`related_to`. It makes other requests, so that remembered replies are of no use. The extractive "
+        "engine always gives labels, by the verbs",
+    )
     gleaning: GleaningSettings = Field(default_factory=GleaningSettings)
     dangling: Literal["quarantine", "create"] = Field(
         "quarantine", description="relations to names that are no entities: put aside, or create the entity"
@@ -168,6 +180,15 @@ class ExtractionSettings(Section):
         if found := foreign_type(self.examples, self.entity_types):
             raise ValueError(
                 f"examples.{found}, which is none of entity_types: {', '.join(self.entity_types)}"
+            )
+        return self
+
+    @model_validator(mode="after")
+    def _examples_have_the_labels(self) -> "ExtractionSettings":
+        if self.relation_labels and (found := unlabelled(self.examples)):
+            raise ValueError(
+                f"examples.{found} has no relation, which relation_labels asks for; give it a label, such as "
+                "founded_by"
             )
         return self
 
