@@ -1,7 +1,8 @@
 """CoTeRAG-S: retrieval by communities and terms over directed triples, with summaries and a fallback store.
 
-At index time: :mod:`.triples` → :mod:`.stores` → :mod:`.communities` → :mod:`.descriptions`,
-:mod:`.summary_requests`, :mod:`.community_terms` → vectors → :mod:`.calibration`. At question time
-:mod:`.answering` goes through :mod:`.routing`, :mod:`.retrieval` and the fallback loop over a :mod:`.snapshot`,
-and notes everything in a :mod:`.trace`.
+When an index is made: :mod:`.triples`, :mod:`.stores`, :mod:`.communities`, :mod:`.descriptions`,
+:mod:`.summary_requests` and, once there are summaries and vectors, :mod:`.community_terms` and
+:mod:`.calibration`. When a question is asked: :mod:`.answering` goes through :mod:`.routing`,
+:mod:`.retrieval` and the rounds of the fallback over a :mod:`.snapshot`, and notes all of it in a
+:mod:`.trace`.
 """

@@ -66,8 +66,7 @@ def descriptions(
         )
     )
     frame = _cut(frame, tokenizer, most_tokens).drop("long")
-    share = float(frame["templated"].cast(pl.Float64).mean() or 0.0) if len(frame) else 0.0
-    return Descriptions(frame, share)
+    return Descriptions(frame, int(frame["templated"].sum()) / max(len(frame), 1))
 
 
 def _sentences(graph: TripleGraph, tokenizer: Tokenizer, rule: TailTemplate) -> pl.DataFrame:

@@ -49,7 +49,7 @@ def terms(text: str) -> set[str]:
     >>> sorted(terms("Treatments treating the treatment of COVID-19"))
     ['covid-19', 'treat']
     """
-    return {one for word in _words(text) if word not in STOP_WORDS for one in _stems(word)}
+    return {one for word in folded_words(text) if word not in STOP_WORDS for one in _stems(word)}
 
 
 def question_terms(question: str, unit: TermUnit = "words") -> QuestionTerms:
@@ -84,12 +84,8 @@ def share(covered: Sequence[bool], weights: Sequence[float] | None = None) -> fl
     return fsum(w for w, one in zip(weighed, covered, strict=True) if one) / whole if whole else 0.0
 
 
-def words_of(text: str) -> list[str]:
-    """Return the folded words of a text that carry meaning, in their order."""
-    return [word for word in _words(text) if word not in STOP_WORDS]
-
-
-def _words(text: str) -> Iterator[str]:
+def folded_words(text: str) -> Iterator[str]:
+    """Yield the words of a text in their order, stop words too."""
     return (found[0].rstrip("-") for found in _pattern().finditer(_folded(text)))
 
 
