@@ -95,7 +95,7 @@ STAGES = (
     Stage(
         "answers",
         reads=("marts", "questions"),
-        sections=("search",),
+        sections=("search", "coterag"),
         made="request",
         users=("answers", "ask"),
     ),

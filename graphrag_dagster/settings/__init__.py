@@ -32,6 +32,7 @@ from graphrag_dagster.core.language.answer_form import KNOWLEDGE_MARK, LONGEST_R
 from graphrag_dagster.core.language.exemplars import MOST_EXAMPLES, ClaimExample, GraphExample, foreign_type
 from graphrag_dagster.errors import SettingsError
 from graphrag_dagster.settings.choices import Choice
+from graphrag_dagster.settings.coterag import CoteragSettings
 from graphrag_dagster.settings.decisions_file import read_decisions
 from graphrag_dagster.settings.evaluation import EvaluationSettings, QuestionSettings, StudySettings
 from graphrag_dagster.settings.model import ModelSettings
@@ -383,6 +384,7 @@ class CorpusSettings(Section):
     communities: CommunitySettings = Field(default_factory=CommunitySettings)
     reports: ReportSettings = Field(default_factory=ReportSettings)
     embeddings: EmbeddingSettings = Field(default_factory=EmbeddingSettings)
+    coterag: CoteragSettings = Field(default_factory=CoteragSettings)
     search: SearchSettings = Field(default_factory=SearchSettings)
     questions: QuestionSettings = Field(default_factory=QuestionSettings)
     evaluation: EvaluationSettings = Field(default_factory=EvaluationSettings)

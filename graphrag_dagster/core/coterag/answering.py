@@ -98,8 +98,8 @@ def _asked(question: str, index: CoteragSnapshot, embedder: Embedder) -> AskedVe
     for vectors in (index.descriptions, index.chunk_vectors, index.summary_vectors):
         if len(vectors.ids) and vectors.embedder != embedder.name:
             raise QuestionError(
-                f"questions are embedded by {embedder.name!r}, the index was by {vectors.embedder!r}: vectors "
-                "of two embedders cannot be compared; set `embeddings` back, or index again"
+                f"questions are embedded by {embedder.name!r}, the index was by {vectors.embedder!r}: "
+                "vectors of two embedders cannot be compared; set `embeddings` back, or index again"
             )
     return AskedVector.of(index, embedder.embed([question])[0])
 
@@ -175,7 +175,8 @@ class _Loop:
 
     def _told(self, found: Retrieved) -> CoteragAnswer:
         last = self._answers[-1]
-        usages = [self._trace.route.usage, *(one.usage for one in (*self._answers, *self._validations))]
+        usages = [self._trace.route.usage, *(one.usage for one in self._answers)]
+        usages += [one.usage for one in self._validations]
         trace = replace(
             self._trace,
             retrieved=found,

@@ -12,6 +12,7 @@ from graphrag_dagster.core.coterag.options import (
     Profile,
     Quantiles,
     Thresholds,
+    disorder,
     paper_thresholds,
 )
 from graphrag_dagster.core.coterag.vectors import Vectors
@@ -90,10 +91,10 @@ def background(
     if len(places) > _COMPARED:
         places = np.sort(np.random.default_rng(seed).choice(places, _COMPARED, replace=False))
     behind: dict[str, list[int]] = {}
-    for column, place in enumerate(places.tolist()):
-        for document in item_documents.get(items.ids[place], ()):
+    drawn = Vectors([items.ids[place] for place in places.tolist()], items.matrix[places], items.embedder)
+    for column, one in enumerate(drawn.ids):
+        for document in item_documents.get(one, ()):
             behind.setdefault(document, []).append(column)
-    drawn = Vectors([items.ids[place] for place in places], items.matrix[places], items.embedder)
     found = []
     for number, documents in enumerate(asked_about):
         if not asked.zero[number]:
@@ -136,9 +137,9 @@ def calibrated(
             rows[name] = ("measured", None, len(cosines))
         else:
             share = float(getattr(own, name))
-            values[name] = float(comparable(np.quantile(cosines, share)[None])[0])
+            values[name] = float(comparable(np.quantile(cosines, [share]))[0])
             rows[name] = ("calibrated", share, len(cosines))
-        if name in said:
+        if name in said and said[name] != values[name]:
             rows[name] = ("given", None, None)
     route = values.pop("route")
     if profile == "calibrated":
@@ -178,11 +179,11 @@ def _ordered(found: Thresholds) -> Thresholds:
 
 def _given(found: Thresholds, said: Mapping[str, float]) -> Thresholds:
     thresholds = replace(found, **said)
-    if said and (problem := thresholds.disorder()):
+    if said and (problem := disorder(dict(thresholds))):
         shown = ", ".join(f"{name} {value:.3f}" for name, value in thresholds)
         raise SettingsError(
-            f"coterag.thresholds: {problem}; with those that are calibrated they are {shown}: give the others "
-            "too, or leave all to the calibration"
+            f"coterag.thresholds: {problem}; with those that are calibrated they are {shown}: give the "
+            "others too, or leave all to the calibration"
         )
     return thresholds
 

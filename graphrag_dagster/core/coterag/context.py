@@ -1,4 +1,4 @@
-"""The context of an answer: summaries, paths, text units, and what the preserved store added, in this order."""
+"""The context of an answer, in order: summaries, paths, text units, what the preserved store added."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

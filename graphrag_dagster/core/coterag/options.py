@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, fields
+from itertools import pairwise
 from types import MappingProxyType
 from typing import Literal, TypeAlias
 
@@ -33,21 +34,29 @@ class Thresholds:
         """Yield names and values."""
         return ((one.name, getattr(self, one.name)) for one in fields(self))
 
-    def disorder(self, *, calibrated: bool = True) -> str | None:
-        """Return what is out of order, None where nothing is.
 
-        Args:
-            calibrated: chunks are not to be easier to reach than communities either. In the paper they are.
-        """
-        if self.traversal > self.entity:
-            return "traversal may not be above entity, or a traversal could not leave where it starts"
-        if self.fallback <= self.entity:
-            return "fallback must be above entity: what is far from the main graph has to fit better"
-        if self.chunk > self.entity:
-            return "chunk may not be above entity"
-        if calibrated and self.community > self.chunk:
-            return "community may not be above chunk"
-        return None
+#: What may not be above what follows it; what fallback follows has to be below it.
+_CHAINS = (("community", "chunk", "entity", "fallback"), ("traversal", "entity", "fallback"))
+
+
+def disorder(values: Mapping[str, float], *, calibrated: bool = True) -> str | None:
+    """Return which two thresholds, or quantiles, are out of order and what to do; None where none are.
+
+    Args:
+        values: by name, some or all.
+        calibrated: text units are not to be easier to reach than communities. In the paper they are.
+    """
+    for chain in _CHAINS:
+        named = [name for name in chain if name in values and (calibrated or name != "community")]
+        for low, high in pairwise(named):
+            if values[low] > values[high] or (high == "fallback" and values[low] == values[high]):
+                least = "above" if high == "fallback" else "at least"
+                return (
+                    f"{high} ({values[high]:g}) must be {least} {low} ({values[low]:g}): raise the one or "
+                    "lower the other, or leave both out; the order is fallback > entity ≥ chunk"
+                    f"{' ≥ community' if calibrated else ''}, and entity ≥ traversal"
+                )
+    return None
 
 
 #: As the paper prints them.

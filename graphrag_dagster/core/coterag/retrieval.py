@@ -8,7 +8,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from graphrag_dagster.core.coterag.community_terms import coverages
-from graphrag_dagster.core.coterag.matching import CommunityMatch, matched
+from graphrag_dagster.core.coterag.matching import matched
 from graphrag_dagster.core.coterag.options import AnswerOptions
 from graphrag_dagster.core.coterag.snapshot import CoteragSnapshot
 from graphrag_dagster.core.coterag.terms import QuestionTerms
@@ -116,7 +116,8 @@ def chunks_above(
 ) -> list[ChunkMatch]:
     """Return the nearest text units above a threshold, of equal texts the first, by similarity, then id."""
     scores = np.array([asked.of_chunk(one) for one in candidates], dtype=np.float64)
-    texts, found = set(known), []
+    texts = set(known)
+    found: list[tuple[str, float]] = []
     for place in by_rank(candidates, scores):
         if scores[place] <= threshold or len(found) == most:
             break
@@ -131,11 +132,6 @@ def chunks_above(
 def same_text(text: str) -> str:
     """Return what two texts have in common that differ in white space alone."""
     return " ".join(text.split())
-
-
-def communities_of(found: Sequence[CommunityMatch]) -> list[str]:
-    """Return the ids of the selected communities."""
-    return [one.community_id for one in found if one.selected]
 
 
 def _paths(

@@ -19,7 +19,7 @@ class Edge:
 
 @dataclass(frozen=True, slots=True)
 class PathTriple:
-    """A triple that a traversal went along; ``hop`` counts from 1, ``similarity`` is that of its nearer end."""
+    """A triple that was gone along; ``hop`` counts from 1, ``similarity`` is that of its nearer end."""
 
     head: str
     relation: str
@@ -31,7 +31,7 @@ class PathTriple:
 
 @dataclass(frozen=True, slots=True)
 class Traversal:
-    """``reached``: entities beyond the starts, with their hop; ``triples``: best first; ``cut``: over the cap."""
+    """``reached``: entities beyond the starts by hop; ``triples``: best first; ``cut``: over the cap."""
 
     reached: Mapping[str, int]
     triples: tuple[PathTriple, ...]

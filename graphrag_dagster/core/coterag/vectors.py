@@ -59,9 +59,9 @@ class Vectors:
         others = frame.filter(pl.col("embedder") != embedder)["embedder"].unique().sort()
         if len(others):
             raise GraphragError(
-                f"vectors of {key.removesuffix('_id')} rows were made by {others[0]!r}, questions are embedded "
-                f"by {embedder!r}: vectors of two embedders cannot be compared; set `embeddings` back, or "
-                "materialise the embeddings again"
+                f"vectors of {key.removesuffix('_id')} rows were made by {others[0]!r}, questions are "
+                f"embedded by {embedder!r}: vectors of two embedders cannot be compared; set `embeddings` "
+                "back, or materialise the embeddings again"
             )
         matrix = frame["vector"].to_numpy() if len(frame) else np.zeros((0, 0), dtype=np.float32)
         return cls(frame[key].to_list(), np.asarray(matrix, dtype=np.float32), embedder)

@@ -26,7 +26,9 @@ from graphrag_dagster.core.language.tasks import ContextUnit
 from graphrag_dagster.core.text.citations import ContextKind, canonical_citations
 
 _LONGEST_REASON = 300
-_SIGNAL = re.compile(r"\W*search[ _]?more\W*", re.IGNORECASE)
+#: The signal as the first line, or as the last sentence; inside of one it is a word of the documents.
+_FIRST_LINE = re.compile(r"\A[\W_]*search[ _]?more[\W_]*?(?:\n|\Z)", re.IGNORECASE)
+_LAST_SENTENCE = re.compile(r"(?:\A|(?<=[.!?\]\n]))\s*[\"'*`(]*SEARCH_MORE[\"'*`).]*\s*\Z")
 _SECTIONS: tuple[tuple[ContextKind, str], ...] = (
     ("report", "Reports"),
     ("relationship", "Relationships"),
@@ -221,13 +223,11 @@ def _line(row: ContextUnit) -> str:
 
 
 def _said(text: str) -> tuple[tuple[str, bool], bool]:
-    """What is said, and whether more is asked for: by the first or the last line, which says nothing else."""
-    lines = text.strip().splitlines()
-    if not lines:
+    """What is said, and whether more is asked for."""
+    if not text.strip():
         raise NotUsable("the reply is empty")
-    more = [place for place in {0, len(lines) - 1} if _SIGNAL.fullmatch(lines[place])]
-    kept = "\n".join(line for place, line in enumerate(lines) if place not in more).strip()
-    return (canonical_citations(kept), bool(more)), False
+    kept = _LAST_SENTENCE.sub("", _FIRST_LINE.sub("", text))
+    return (canonical_citations(kept).strip(), kept != text), False
 
 
 def _short(reason: str) -> str:

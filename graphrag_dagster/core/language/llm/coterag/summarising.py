@@ -97,16 +97,15 @@ class LlmCommunitySummariser(Asker):
         asked = [one for one in requests if not one.tiny]
         written = run_in_order(self._summary, asked, calls=self._model.concurrency)
         for request in requests:
-            made = (
-                UnusableReply("", "", "", CommunitySummary("", "", "").usage)
-                if request.tiny
-                else next(written)
-            )
+            made = None if request.tiny else next(written)
             if isinstance(made, CommunitySummary):
                 yield made
+                continue
+            (replaced,) = self._fallback.summarise([request])
+            if made is None:
+                yield replaced
             else:
-                (replaced,) = self._fallback.summarise([request])
-                yield replace(replaced, problem=made.reason or None, usage=replaced.usage + made.usage)
+                yield replace(replaced, problem=made.reason, usage=replaced.usage + made.usage)
 
     def request(self, community: SummaryRequest) -> ChatRequest:
         """Return the request about a community."""
