@@ -6,6 +6,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from graphrag_dagster.core.coterag.options import Matched
 from graphrag_dagster.core.coterag.triples import Places, TripleGraph
 from graphrag_dagster.core.ids import stable_id
 from graphrag_dagster.errors import GraphragError
@@ -89,6 +90,35 @@ def communities_at(
     cluster = (placed["community_id"].rank("dense").cast(pl.Int64) - 1).fill_null(_OUTSIDE).to_numpy()
     ids = placed["community_id"].drop_nulls().unique().sort().to_list()
     return _communities(graph, cluster.astype(np.int64), least, ids)
+
+
+def clustered(
+    graph: TripleGraph,
+    stores: pl.DataFrame,
+    levels: pl.DataFrame,
+    *,
+    match: Matched,
+    least: int,
+    seed: int,
+    resolution: float,
+) -> Communities:
+    """Return the communities that questions are matched with.
+
+    Args:
+        graph: the triples.
+        stores: of its entities.
+        levels: rows of ``graph.community_levels``.
+        match: ``own`` for :func:`leiden_communities`, else the level for :func:`communities_at`.
+        least: members below which a community is flagged as tiny.
+        seed: of the own clustering.
+        resolution: of the own clustering.
+
+    Raises:
+        GraphragError: the level does not exist.
+    """
+    if match == "own":
+        return leiden_communities(graph, stores, least=least, seed=seed, resolution=resolution)
+    return communities_at(graph, stores, levels, int(match.removeprefix("C")), least=least)
 
 
 def _clusters(graph: TripleGraph, main: NDArray[np.bool_], seed: int, resolution: float) -> Places:
