@@ -71,7 +71,14 @@ TASKS = (
         "graph_extractor",
         "extraction",
         "extract",
-        (*_asking("extract_graph"), "extract_graph_tuples_system", "glean_check", "glean_continue"),
+        (
+            *_asking("extract_graph"),
+            "extract_graph_labelled_system",
+            "extract_graph_labelled_tuples_system",
+            "extract_graph_tuples_system",
+            "glean_check",
+            "glean_continue",
+        ),
     ),
     Task(
         "claim_extractor",

@@ -54,6 +54,7 @@ class LlmEngine:
             prompts,
             entity_types=own.entity_types,
             examples=own.examples,
+            relation_labels=own.relation_labels,
             gleaning_rounds=own.gleaning.rounds if gleaning_rounds is None else gleaning_rounds,
             gleaning_order=gleaning_order or own.gleaning.order,
             **self._reply_options("graph_extractor"),

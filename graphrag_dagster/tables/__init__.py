@@ -82,6 +82,7 @@ from graphrag_dagster.tables.index import (
     REPORT_REFERENCES as REPORT_REFERENCES,
     TEXT_CHUNKS as TEXT_CHUNKS,
     TEXT_UNIT_EMBEDDINGS as TEXT_UNIT_EMBEDDINGS,
+    TRIPLES as TRIPLES,
     UNIT_LEDGER as UNIT_LEDGER,
 )
 from graphrag_dagster.tables.questions import (
@@ -132,6 +133,7 @@ ALL_TABLES: tuple[Table, ...] = (
     CLAIM_GROUPS,
     ENTITIES,
     RELATIONSHIPS,
+    TRIPLES,
     MERGED_CLAIMS,
     COMMUNITIES,
     COMMUNITY_MEMBERS,

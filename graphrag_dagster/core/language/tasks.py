@@ -10,6 +10,7 @@ from typing import Generic, Literal, Protocol, TypeAlias, TypeVar
 
 from graphrag_dagster.core.text.citations import Citation, ContextKind
 from graphrag_dagster.core.text.phrases import Phrase
+from graphrag_dagster.core.text.relations import RELATED_TO
 from graphrag_dagster.core.text.spans import Span
 
 T = TypeVar("T")
@@ -77,7 +78,8 @@ class RelationshipInstance:
     """One relation record. ``source`` and ``target`` are normalised names, ``spans`` its sentences.
 
     ``basis`` says what the record rests on: ``model``, ``verb`` (a grammatical relation) or
-    ``co_occurrence`` (the same sentence).
+    ``co_occurrence`` (the same sentence). ``relation`` is its label from source to target, as
+    :func:`graphrag_dagster.core.text.relations.relation_label` writes labels.
     """
 
     source: str
@@ -87,6 +89,7 @@ class RelationshipInstance:
     basis: Literal["model", "verb", "co_occurrence"] = "model"
     round: int = 0
     spans: tuple[Span, ...] = ()
+    relation: str = RELATED_TO
 
 
 @dataclass(frozen=True, slots=True)
