@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from graphrag_dagster import tables
 from graphrag_dagster.core.ids import stable_id
 from graphrag_dagster.dbt_like_sql.loader import MODELS, ModelError, SqlModel, empty_database, load_models
+from graphrag_dagster.errors import WarehouseError
 from graphrag_dagster.resources.warehouse import Warehouse
 
 CASES = [
@@ -179,3 +180,12 @@ def test_triples_are_the_distinct_directed_ones_under_stable_ids(
     assert results[0]["triple_id"].to_list() == sorted(stable_id("triple", *one) for one in wanted)
     assert sorted(results[0]["human_readable_id"]) == list(range(len(wanted)))
     assert results[0]["instances"].sum() == sum(head != tail for head, _, tail in records)
+
+
+def test_what_an_older_version_made_without_a_column_is_told_with_the_mend(tmp_path: Path) -> None:
+    warehouse, model = Warehouse(path=str(tmp_path / "{corpus}.duckdb")), BY_NAME["graph.triples"]
+    run(model, {}, warehouse)
+    with warehouse.connect("a") as connection:
+        connection.execute("alter table extraction.gleaned_relationships drop column relation")
+    with pytest.raises(WarehouseError, match=r"graph\.triples cannot be made.*\"relation\".*index a'"):
+        warehouse.write_query(model.table, "a", model.query)
