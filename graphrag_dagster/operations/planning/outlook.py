@@ -3,7 +3,6 @@
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 
-from graphrag_dagster.catalogue.registry import indexing_sections
 from graphrag_dagster.core.accounting.duration import extractive_seconds, model_seconds
 from graphrag_dagster.core.accounting.planning import Range
 from graphrag_dagster.errors import GraphragError
@@ -85,12 +84,12 @@ def note_indexing(name: str, seconds: float) -> None:
 
 def engines_of(settings: CorpusSettings) -> str:
     """Return who does the language tasks of an index."""
-    chosen = [f"{section} {settings.engine_of(section)}" for section in indexing_sections(settings.kind)]
+    chosen = [f"{section} {settings.engine_of(section)}" for section in settings.asked_by_index]
     return ", ".join([*chosen, settings.model.name if _model(settings) else "no model"])
 
 
 def _model(settings: CorpusSettings) -> str | None:
-    asked = any(map(settings.asks_model, indexing_sections(settings.kind)))
+    asked = any(map(settings.asks_model, settings.asked_by_index))
     return settings.model.for_role("extract").name if asked else None
 
 
