@@ -5,8 +5,9 @@ from typing import Annotated, Any
 
 from pydantic import Field, model_validator
 
-from graphrag_dagster.core.coterag.communities import LEAST_MEMBERS
-from graphrag_dagster.core.coterag.descriptions import MOST_TOKENS
+from graphrag_dagster.core.coterag.indexing.communities import LEAST_MEMBERS
+from graphrag_dagster.core.coterag.indexing.descriptions import MOST_TOKENS
+from graphrag_dagster.core.coterag.indexing.stores import KEPT_COMPONENT
 from graphrag_dagster.core.coterag.options import (
     PAPER,
     AnswerOptions,
@@ -21,7 +22,6 @@ from graphrag_dagster.core.coterag.options import (
     TermWeights,
     disorder,
 )
-from graphrag_dagster.core.coterag.stores import KEPT_COMPONENT
 from graphrag_dagster.settings.section import EngineName, PositiveInt, Section, Seed
 
 Threshold = Annotated[float, Field(ge=0, lt=1)]

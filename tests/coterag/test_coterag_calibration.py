@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graphrag_dagster.core.coterag.calibration import background, calibrated, pseudo_questions
+from graphrag_dagster.core.coterag.indexing.calibration import background, calibrated, pseudo_questions
 from graphrag_dagster.core.coterag.options import MEASURED, PAPER, Quantiles, disorder
 from graphrag_dagster.core.coterag.vectors import Vectors, by_rank
 from graphrag_dagster.errors import GraphragError, SettingsError

@@ -9,9 +9,9 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from graphrag_dagster.core.coterag.indexing.triples import TripleGraph, triple_graph
 from graphrag_dagster.core.coterag.options import PAPER, Thresholds
 from graphrag_dagster.core.coterag.snapshot import CoteragSnapshot
-from graphrag_dagster.core.coterag.triples import TripleGraph, triple_graph
 from graphrag_dagster.core.coterag.vectors import Vectors
 from graphrag_dagster.core.language.coterag import EvidenceAnswer, RoutedQuestion, Validation
 
