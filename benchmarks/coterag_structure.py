@@ -15,10 +15,10 @@ from typing import TypeVar
 import numpy as np
 import polars as pl
 
-from graphrag_dagster.core.coterag.communities import leiden_communities
-from graphrag_dagster.core.coterag.descriptions import descriptions
-from graphrag_dagster.core.coterag.stores import stores
-from graphrag_dagster.core.coterag.triples import triple_graph
+from graphrag_dagster.core.coterag.indexing.communities import leiden_communities
+from graphrag_dagster.core.coterag.indexing.descriptions import descriptions
+from graphrag_dagster.core.coterag.indexing.stores import stores
+from graphrag_dagster.core.coterag.indexing.triples import triple_graph
 from graphrag_dagster.core.text.tokens import get_tokenizer
 
 SIZES = (100_000, 300_000, 1_000_000)

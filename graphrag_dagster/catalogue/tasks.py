@@ -122,7 +122,7 @@ TASKS = (
     ),
     Task("router", "search", "route", _asking("route"), waited_for=True, model_only=True),
     Task("community_summariser", "coterag", "summarise", _asking("coterag_summary")),
-    Task("evidence_router", "coterag", "route", _asking("coterag_route"), waited_for=True),
+    Task("evidence_router", "coterag", "route", ("coterag_route_system", "route_user"), waited_for=True),
     Task(
         "evidence_answerer",
         "coterag",

@@ -5,8 +5,9 @@ from typing import Annotated, Any
 
 from pydantic import Field, model_validator
 
-from graphrag_dagster.core.coterag.communities import LEAST_MEMBERS
-from graphrag_dagster.core.coterag.descriptions import MOST_TOKENS
+from graphrag_dagster.core.coterag.indexing.communities import LEAST_MEMBERS
+from graphrag_dagster.core.coterag.indexing.descriptions import MOST_TOKENS
+from graphrag_dagster.core.coterag.indexing.stores import KEPT_COMPONENT
 from graphrag_dagster.core.coterag.options import (
     PAPER,
     AnswerOptions,
@@ -21,7 +22,6 @@ from graphrag_dagster.core.coterag.options import (
     TermWeights,
     disorder,
 )
-from graphrag_dagster.core.coterag.stores import KEPT_COMPONENT
 from graphrag_dagster.settings.section import EngineName, PositiveInt, Section, Seed
 
 Threshold = Annotated[float, Field(ge=0, lt=1)]
@@ -119,7 +119,7 @@ class CoteragFallback(Section):
 
 
 class CoteragSettings(Section):
-    """CoTeRAG-S; on where the section says anything, unless ``enabled: false``."""
+    """CoTeRAG-S; on where the section says anything, unless that is that it is not enabled."""
 
     enabled: bool = Field(
         False, description="make it; true where any other key of the section is given, unless this says false"
@@ -157,7 +157,9 @@ class CoteragSettings(Section):
         "none, or only those without any",
     )
     description_tokens: PositiveInt = Field(MOST_TOKENS, description="longest description of an entity")
-    summary_words: PositiveInt = Field(250, description="sentences of an extractive summary")
+    summary_words: PositiveInt = Field(
+        250, description="most words of the sentences of an extractive summary"
+    )
     summary_tokens: Annotated[PositiveInt, Field(ge=200)] = Field(
         32_000, description="tokens of a community as a model is shown it"
     )

@@ -5,15 +5,15 @@ from collections.abc import Iterator
 import polars as pl
 from dagster import AssetExecutionContext, Output
 
-from graphrag_dagster.core.coterag.calibrating import corpus_backgrounds
-from graphrag_dagster.core.coterag.calibration import calibrated
-from graphrag_dagster.core.coterag.communities import clustered
 from graphrag_dagster.core.coterag.community_terms import community_terms
-from graphrag_dagster.core.coterag.descriptions import descriptions
-from graphrag_dagster.core.coterag.stores import stores
-from graphrag_dagster.core.coterag.summaries import summary_frames
-from graphrag_dagster.core.coterag.summary_requests import summary_requests
-from graphrag_dagster.core.coterag.triples import triple_graph
+from graphrag_dagster.core.coterag.indexing.calibration import calibrated
+from graphrag_dagster.core.coterag.indexing.communities import clustered
+from graphrag_dagster.core.coterag.indexing.corpus_backgrounds import corpus_backgrounds
+from graphrag_dagster.core.coterag.indexing.descriptions import descriptions
+from graphrag_dagster.core.coterag.indexing.stores import stores
+from graphrag_dagster.core.coterag.indexing.summaries import summary_frames
+from graphrag_dagster.core.coterag.indexing.summary_requests import summary_requests
+from graphrag_dagster.core.coterag.indexing.triples import triple_graph
 from graphrag_dagster.core.language.embedded_rows import embed_rows
 from graphrag_dagster.core.text.tokens import get_tokenizer
 from graphrag_dagster.orchestration.declare import counts, ins_of, output, table_assets

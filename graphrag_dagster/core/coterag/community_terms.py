@@ -6,10 +6,10 @@ from math import log
 import numpy as np
 import polars as pl
 
-from graphrag_dagster.core.coterag.communities import Communities
+from graphrag_dagster.core.coterag.indexing.communities import Communities
+from graphrag_dagster.core.coterag.indexing.triples import TripleGraph
 from graphrag_dagster.core.coterag.options import TermWeights
 from graphrag_dagster.core.coterag.terms import QuestionTerms, share, terms
-from graphrag_dagster.core.coterag.triples import TripleGraph
 from graphrag_dagster.core.ranks import Scores
 
 

@@ -12,6 +12,8 @@ from graphrag_dagster.errors import GraphragError
 
 #: Below every cosine: what has no vector is like nothing.
 UNLIKE = -1.0
+#: Digits of a cosine that float32 vectors tell: one that reaches a threshold does not seem to exceed it.
+_DIGITS = 6
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +90,7 @@ class Vectors:
         asked = unit_rows(question.reshape(1, -1))[0]
         if not asked.any():
             return np.full(len(self.ids), UNLIKE)
-        found: Scores = np.where(self.zero, UNLIKE, cosines(self.matrix, asked))
+        found: Scores = np.where(self.zero, UNLIKE, cosines(self.matrix, asked).round(_DIGITS))
         return found
 
 

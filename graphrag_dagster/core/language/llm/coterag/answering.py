@@ -77,14 +77,14 @@ class LlmEvidenceRouter(Asker):
 
     Args:
         model: answers.
-        prompts: ``coterag_route_system``, ``coterag_route_user`` and ``retry``.
+        prompts: ``coterag_route_system``, ``route_user`` and ``retry``.
         max_tokens: longest reply.
     """
 
     def __init__(self, model: ChatModel, prompts: PromptSource, *, max_tokens: int = 300) -> None:
         super().__init__(model, prompts, max_tokens)
         self._system = prompts.load("coterag_route_system").render()
-        self._user = prompts.load("coterag_route_user")
+        self._user = prompts.load("route_user")
 
     def route(self, question: str, cues: RouteCues) -> RoutedQuestion:
         """Return the route; see the port.

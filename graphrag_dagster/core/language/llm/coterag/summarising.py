@@ -130,7 +130,7 @@ class LlmCommunitySummariser(Asker):
             return lost
         said = asked.value
         text = "\n\n".join((said.focus, said.entities, said.relations))
-        names = community.exact_names(self._exact_names)
+        names = map(_line, community.exact_names(self._exact_names))
         if missing := [one for one in names if one.casefold() not in text.casefold()]:
             text += f"\n\nAlso: {', '.join(missing)}."
         return CommunitySummary(said.title, text, self.engine, usage=asked.usage)

@@ -6,7 +6,7 @@ from typing import Final
 import numpy as np
 import polars as pl
 
-from graphrag_dagster.core.coterag.calibration import background, pseudo_questions
+from graphrag_dagster.core.coterag.indexing.calibration import background, pseudo_questions
 from graphrag_dagster.core.coterag.vectors import Vectors
 from graphrag_dagster.core.ranks import Scores
 from graphrag_dagster.core.text.embedder import Embedder

@@ -3,7 +3,7 @@
 import numpy as np
 import polars as pl
 
-from graphrag_dagster.core.coterag.triples import Places, TripleGraph
+from graphrag_dagster.core.coterag.indexing.triples import Places, TripleGraph
 from graphrag_dagster.core.graph.components import connected_components
 
 #: Nodes from which a weakly connected component is of the main graph.

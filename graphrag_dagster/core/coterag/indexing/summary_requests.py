@@ -5,9 +5,9 @@ from collections.abc import Iterator
 
 import polars as pl
 
-from graphrag_dagster.core.coterag.communities import Communities
+from graphrag_dagster.core.coterag.indexing.communities import Communities
+from graphrag_dagster.core.coterag.indexing.triples import TripleGraph
 from graphrag_dagster.core.coterag.terms import folded_words
-from graphrag_dagster.core.coterag.triples import TripleGraph
 from graphrag_dagster.core.language.coterag import (
     SourceSentence,
     SummaryEntity,

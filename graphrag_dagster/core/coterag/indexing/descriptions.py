@@ -6,8 +6,8 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from graphrag_dagster.core.coterag.indexing.triples import TripleGraph
 from graphrag_dagster.core.coterag.options import TailTemplate
-from graphrag_dagster.core.coterag.triples import TripleGraph
 from graphrag_dagster.core.text.tokens import Tokenizer
 
 #: Most tokens of a description.
@@ -72,7 +72,7 @@ def descriptions(
 
 
 def _order(graph: TripleGraph, tokenizer: Tokenizer, rule: TailTemplate) -> pl.DataFrame:
-    """Which triples tell of every entity, in order: ``place``, ``triple`` (its row), ``tokens``, ``first``."""
+    """Which triples tell of each entity, in order: ``place``, ``triple`` (its row), ``tokens``, ``first``."""
     name_tokens = _tokens(graph.entities["title"], tokenizer)
     relation = graph.triples["relation"]
     relations = relation.unique().sort()

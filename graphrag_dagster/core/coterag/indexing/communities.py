@@ -6,8 +6,8 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from graphrag_dagster.core.coterag.indexing.triples import Places, TripleGraph
 from graphrag_dagster.core.coterag.options import Matched
-from graphrag_dagster.core.coterag.triples import Places, TripleGraph
 from graphrag_dagster.core.ids import stable_id
 from graphrag_dagster.errors import GraphragError
 
