@@ -38,6 +38,7 @@ from graphrag_dagster.core.language.exemplars import (
 )
 from graphrag_dagster.errors import SettingsError
 from graphrag_dagster.settings.choices import Choice
+from graphrag_dagster.settings.coterag import CoteragSettings
 from graphrag_dagster.settings.decisions_file import read_decisions
 from graphrag_dagster.settings.evaluation import EvaluationSettings, QuestionSettings, StudySettings
 from graphrag_dagster.settings.model import ModelSettings
@@ -422,6 +423,7 @@ class CorpusSettings(Section):
     communities: CommunitySettings = Field(default_factory=CommunitySettings)
     reports: ReportSettings = Field(default_factory=ReportSettings)
     embeddings: EmbeddingSettings = Field(default_factory=EmbeddingSettings)
+    coterag: CoteragSettings = Field(default_factory=CoteragSettings)
     search: SearchSettings = Field(default_factory=SearchSettings)
     questions: QuestionSettings = Field(default_factory=QuestionSettings)
     evaluation: EvaluationSettings = Field(default_factory=EvaluationSettings)
