@@ -11,10 +11,7 @@ from graphrag_dagster.settings.section import PositiveInt, Section
 
 # A folder given by a path that is not absolute may have come with the documents.
 Checkpoint = Annotated[
-    str,
-    Field(
-        pattern=r"^(/.{1,1000}|[A-Za-z0-9][\w.-]{0,95}/[A-Za-z0-9][\w.-]{0,95}(@[A-Za-z0-9][\w.-]{0,95})?)$"
-    ),
+    str, Field(max_length=1000, pattern=r"^(/.+|[A-Za-z0-9][\w.-]*/[\w-][\w.-]*(@[\w-][\w.-]*)?)$")
 ]
 _WHERE = (
     "the absolute path of a folder, or the name of one on the hub, with @ and a revision where one is meant"
