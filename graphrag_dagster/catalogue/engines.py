@@ -25,8 +25,8 @@ class Engine:
         settings: keys of ``corpus.yaml`` that no other engine reads.
         library_settings: keys whose values name further such packages, for the stage of their section.
         libraries: packages whose version may change what it gives, by stage.
-        identity: of an engine whose models run on this machine; called with the corpus's settings, gives by
-            name what tells its results apart, such as the versions of the models. Loaded as the factory is.
+        models: of an engine whose models run on this machine; called with the corpus's settings, gives by
+            the setting that names a model which version of it is used. Loaded as the factory is.
         examined: of such an engine; called with the corpus's settings, gives what ``doctor`` says of the
             models: findings of :mod:`graphrag_dagster.model_calls.probing.probes`. Loaded as the factory is.
     """
@@ -41,7 +41,7 @@ class Engine:
     settings: tuple[str, ...] = ()
     library_settings: tuple[str, ...] = ()
     libraries: Mapping[str, tuple[str, ...]] = field(default_factory=lambda: MappingProxyType({}))
-    identity: Any = None
+    models: Any = None
     examined: Any = None
 
 
@@ -118,7 +118,7 @@ ENGINES = (
         packages=_NEURAL,
         settings=("extraction.device", "extraction.gliner", "extraction.rebel", "extraction.threads"),
         libraries=MappingProxyType({"extraction": _NEURAL}),
-        identity="graphrag_dagster.engines.gliner_rebel:identity",
+        models="graphrag_dagster.engines.gliner_rebel:models",
         examined="graphrag_dagster.engines.gliner_rebel:examined",
     ),
 )

@@ -39,23 +39,20 @@ class GlinerRebelEngine:
         )
 
 
-def identity(settings: CorpusSettings) -> Mapping[str, str]:
-    """Return what decides the results beside the settings of every engine: the models, and how they are used.
+def models(settings: CorpusSettings) -> Mapping[str, str]:
+    """Return the version of each model, and where it runs, by the setting that names it.
 
     Raises:
         EngineError: a model or a package that it needs is not there.
     """
     from graphrag_dagster.core.language.neural.checkpoints import chosen_device
+    from graphrag_dagster.core.language.neural.entity_model import gliner_checkpoint
+    from graphrag_dagster.core.language.neural.relation_model import rebel_checkpoint
 
     own = settings.extraction
-    return {
-        "gliner": own.gliner.model_dump_json(),
-        "gliner version": _entity_model(settings).checkpoint.version,
-        "rebel": own.rebel.model_dump_json(),
-        "rebel version": _relation_model(settings).checkpoint.version,
-        "device": chosen_device(own.device),
-        "threads": str(own.threads),
-    }
+    used = (gliner_checkpoint(own.gliner.model), rebel_checkpoint(own.rebel.model))
+    device = chosen_device(own.device)
+    return {one.setting: f"{one.version[:16]} on {device}" for one in used}
 
 
 def examined(settings: CorpusSettings) -> list[Finding]:
@@ -87,30 +84,28 @@ def _relations_read(settings: CorpusSettings) -> str:
 
 def _entity_model(settings: CorpusSettings) -> "GlinerEntityModel":
     from graphrag_dagster.core.language.neural.checkpoints import chosen_device
+    from graphrag_dagster.core.language.neural.entity_model import gliner_checkpoint
 
-    own = settings.extraction
+    own, gliner = settings.extraction, settings.extraction.gliner
+    version, device = gliner_checkpoint(gliner.model).version, chosen_device(own.device)
     return _shared_entity_model(
-        own.gliner.model,
-        tuple(own.gliner.labels),
-        own.gliner.threshold,
-        chosen_device(own.device),
-        own.threads,
+        gliner.model, version, tuple(gliner.labels), gliner.threshold, device, own.threads
     )
 
 
 def _relation_model(settings: CorpusSettings) -> "RebelRelationModel":
     from graphrag_dagster.core.language.neural.checkpoints import chosen_device
-    from graphrag_dagster.core.language.neural.relation_model import Writing
+    from graphrag_dagster.core.language.neural.relation_model import Writing, rebel_checkpoint
 
-    own = settings.extraction
-    rebel = own.rebel
+    own, rebel = settings.extraction, settings.extraction.rebel
+    version, device = rebel_checkpoint(rebel.model).version, chosen_device(own.device)
     writing = Writing(rebel.beams, rebel.max_length, rebel.length_penalty, rebel.input_tokens, rebel.batch)
-    return _shared_relation_model(rebel.model, writing, chosen_device(own.device), own.threads)
+    return _shared_relation_model(rebel.model, version, writing, device, own.threads)
 
 
 @lru_cache(maxsize=1)
 def _shared_entity_model(
-    model: str, labels: tuple[str, ...], threshold: float, device: str, threads: int
+    model: str, _version: str, labels: tuple[str, ...], threshold: float, device: str, threads: int
 ) -> "GlinerEntityModel":
     """The model of this process: loading one takes seconds, and a second one as much memory again."""
     from graphrag_dagster.core.language.neural.entity_model import GlinerEntityModel
@@ -119,7 +114,9 @@ def _shared_entity_model(
 
 
 @lru_cache(maxsize=1)
-def _shared_relation_model(model: str, writing: "Writing", device: str, threads: int) -> "RebelRelationModel":
+def _shared_relation_model(
+    model: str, _version: str, writing: "Writing", device: str, threads: int
+) -> "RebelRelationModel":
     """As :func:`_shared_entity_model`."""
     from graphrag_dagster.core.language.neural.relation_model import RebelRelationModel
 

@@ -92,8 +92,15 @@ def test_units_of_other_languages_are_counted_and_read_where_wished(gliner: Path
     states = [(one.state, one.reason) for one in extracted(gliner, rebel, *texts)]
     assert states[:2] == [("empty", "no text")] * 2
     assert states[2] == ("unreadable", "written in Russian; the gliner-rebel engine reads English")
-    assert states[3][0] in {"unreadable", "empty"}
-    assert all(one.state == "empty" for one in extracted(gliner, rebel, *texts, languages=[]))
+    wished = extracted(gliner, rebel, *texts, languages=[])
+    assert all(one.state in {"empty", "extracted"} for one in wished)
+    places = [
+        (text, span)
+        for text, one in zip(texts, wished, strict=True)
+        for entity in one.entities
+        for span in entity.spans
+    ]
+    assert all(text[span.start : span.end].strip() for text, span in places)
 
 
 @needs_extra
@@ -172,7 +179,7 @@ def test_weights_that_leave_something_out_are_refused(tmp_path: Path, gliner: Pa
     ):
         folder = shutil.copytree(made, tmp_path / made.name)
         kept = load_file(folder / "model.safetensors")
-        del kept[sorted(kept)[0]]
+        del kept[next(name for name in sorted(kept) if "layers.0" in name or "layer.0" in name)]
         save_file(kept, folder / "model.safetensors", metadata={"format": "pt"})
         with pytest.raises(EngineError, match="its weights leave out "):
             use(folder)

@@ -9,7 +9,6 @@ import pytest
 
 from graphrag_dagster import tables
 from graphrag_dagster.core.language.neural.graph_extractor import NeuralGraphExtractor
-from graphrag_dagster.engines import gliner_rebel
 from graphrag_dagster.resources.warehouse import Warehouse
 from support.commands import Run
 from support.neural_checkpoints import LABELS, TAUGHT
@@ -106,8 +105,8 @@ def test_other_files_in_the_same_folder_are_another_model(
     asked.clear()
     config = json.loads((own / "config.json").read_text())
     (own / "config.json").write_text(json.dumps(config | {"scale_embedding": True}))
-    # As a process that begins does.
-    gliner_rebel._shared_relation_model.cache_clear()
+    _, out, _ = run("status", "trials")
+    assert "extraction.rebel.model" in out
     assert run("index", "trials")[0] == 0
     assert len(asked) == len(TAUGHT)
 

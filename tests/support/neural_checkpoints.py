@@ -27,7 +27,7 @@ _WORD = re.compile(r"\w+(?:[-_]\w+)*|\S")
 _MARKERS = ["<triplet>", "<subj>", "<obj>"]
 
 
-def saved_gliner(folder: Path, *, steps: int = 150, seed: int = 1, max_len: int = 24) -> Path:
+def saved_gliner(folder: Path, *, steps: int = 150, seed: int = 1, max_len: int = 7) -> Path:
     """A GLiNER that knows the taught sentences; one that took no steps has random weights."""
     import torch
     from gliner.config import UniEncoderSpanConfig

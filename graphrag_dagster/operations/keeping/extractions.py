@@ -5,7 +5,8 @@ from pathlib import Path
 
 import polars as pl
 
-from graphrag_dagster.catalogue.registry import engines, engines_reading, loaded, stage_of
+from graphrag_dagster.catalogue.registry import engines, engines_reading, models_here, stage_of
+from graphrag_dagster.core.changes import flattened
 from graphrag_dagster.core.extraction.frames import ExtractionFrames
 from graphrag_dagster.core.ids import stable_id
 from graphrag_dagster.operations.keeping.deciding import unlike
@@ -46,12 +47,14 @@ def state_of(settings: CorpusSettings, code: str) -> pl.DataFrame:
         "languages": ", ".join(own.languages),
     }
     if _parses(settings):
-        parts |= {"pipeline": own.pipeline, "pipeline version": _pipeline_version(own.pipeline)}
-    libraries = {_DETECTOR}
+        parts["pipeline version"] = _pipeline_version(own.pipeline)
+    stage, libraries, given = stage_of("extraction"), {_DETECTOR}, flattened(settings.model_dump(mode="json"))
     for name in sorted(_engines(settings)):
         engine = engines()[name]
-        libraries.update(engine.libraries.get(stage_of("extraction"), ()))
-        parts |= loaded(engine.identity)(settings) if engine.identity else {}
+        libraries.update(engine.libraries.get(stage, ()))
+        read = (key for key in given if key.startswith(engine.settings))
+        parts |= {key: given[key] for key in read if stage_of(key.partition(".")[0]) == stage}
+        parts |= {f"{key} is": one for key, one in models_here(engine, settings).items()}
     parts |= {package: _version_of(package) for package in sorted(libraries)}
     return EXTRACTION_STATE.frame({"part": name, "value": str(value)} for name, value in parts.items())
 

@@ -98,7 +98,7 @@ def _model(settings: CorpusSettings) -> str | None:
 def _has_models_here(settings: CorpusSettings) -> bool:
     """Whether models on this machine do language tasks: how fast it is at that nobody knows."""
     sections = filter(settings.does, indexing_sections(settings.kind))
-    return any(engines()[settings.engine_of(section)].examined for section in sections)
+    return any(engines()[settings.engine_of(section)].models for section in sections)
 
 
 def _seconds_per_token(settings: CorpusSettings) -> float | None:

@@ -5,7 +5,7 @@ import json
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Final
 
@@ -66,7 +66,9 @@ class Checkpoint:
             return self.folder.name
         digest = hashlib.sha256()
         for file in sorted(set(_matching(self.folder, (*_DESCRIBING, *_WEIGHTS)))):
-            digest.update(f"{file.relative_to(self.folder).as_posix()}\0{sha256(file)}\0".encode())
+            known = file.stat()
+            own = _sha256(file, known.st_size, known.st_mtime_ns)
+            digest.update(f"{file.relative_to(self.folder).as_posix()}\0{own}\0".encode())
         return digest.hexdigest()
 
     def unusable(self, why: str) -> EngineError:
@@ -144,6 +146,12 @@ def computing(threads: int) -> Iterator[None]:
             yield
     finally:
         torch.set_num_threads(before)
+
+
+@lru_cache(maxsize=256)
+def _sha256(file: Path, _size: int, _changed: int) -> str:
+    """The SHA-256 of a file as long as it is as it was: of gigabytes it takes seconds."""
+    return sha256(file)
 
 
 def _matching(folder: Path, patterns: Iterable[str]) -> Iterator[Path]:

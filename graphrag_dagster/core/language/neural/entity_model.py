@@ -19,6 +19,11 @@ _CONFIG = "gliner_config.json"
 _ENCODERS = (("encoder_config", "model_name"), ("labels_encoder_config", "labels_encoder"))
 
 
+def gliner_checkpoint(model: str) -> Checkpoint:
+    """Return the checkpoint that ``extraction.gliner.model`` names."""
+    return Checkpoint(model, "extraction.gliner.model", _MEND)
+
+
 class GlinerEntityModel:
     """A GLiNER checkpoint. A text that is longer than it reads is cut into windows at sentences.
 
@@ -36,7 +41,7 @@ class GlinerEntityModel:
         self, model: str, labels: Sequence[str], threshold: float, *, device: str = "cpu", threads: int = 1
     ) -> None:
         self.labels = tuple(labels)
-        self.checkpoint = Checkpoint(model, "extraction.gliner.model", _MEND)
+        self.checkpoint = gliner_checkpoint(model)
         self._threshold, self._device, self._threads = threshold, device, threads
 
     def mentions(self, text: str) -> list[Mention]:

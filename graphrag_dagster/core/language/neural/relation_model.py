@@ -19,6 +19,11 @@ _STEP = 64
 _BATCHES_AT_ONCE = 8
 
 
+def rebel_checkpoint(model: str) -> Checkpoint:
+    """Return the checkpoint that ``extraction.rebel.model`` names."""
+    return Checkpoint(model, "extraction.rebel.model", _MEND)
+
+
 @dataclass(frozen=True, slots=True)
 class Writing:
     """How the model writes.
@@ -55,7 +60,7 @@ class RebelRelationModel:
     def __init__(
         self, model: str, writing: Writing | None = None, *, device: str = "cpu", threads: int = 1
     ) -> None:
-        self.checkpoint = Checkpoint(model, "extraction.rebel.model", _MEND)
+        self.checkpoint = rebel_checkpoint(model)
         self._writing = writing or Writing()
         self._device, self._threads = device, threads
         self.at_once = self._writing.batch * _BATCHES_AT_ONCE
