@@ -1,6 +1,6 @@
 """Names looked up in the catalogue, what other packages add included."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from functools import cache
 from graphlib import CycleError, TopologicalSorter
 from importlib import import_module
@@ -109,15 +109,13 @@ def kinds() -> tuple[str, ...]:
     return KINDS
 
 
-def stages_made(when: str, kind: str | None = None) -> list[str]:
+def stages_made(when: str) -> list[str]:
     """Return the names of the stages that are made with the index, on request or with every run.
 
     Args:
         when: as :attr:`Stage.made`.
-        kind: of the corpus they are made for; default: of all stages.
     """
-    made = (one for one in stages().values() if one.made == when)
-    return [one.name for one in made if kind is None or kind in one.kinds]
+    return [one.name for one in stages().values() if one.made == when]
 
 
 def stage_of(section: str) -> str:
@@ -130,11 +128,10 @@ def stage_of(section: str) -> str:
     return named(owners, section, "stage of a section")
 
 
-def indexing_sections(kind: str) -> list[str]:
-    """Return the sections of ``corpus.yaml`` whose engines an index of such a corpus asks, as it does."""
+def sections_asked(made: Iterable[str]) -> list[str]:
+    """Return the sections of ``corpus.yaml`` whose engines some stages ask, in the order of the stages."""
     asked = {task.section for task in tasks().values()}
-    indexing = (stages()[name] for name in stages_made("index", kind))
-    return [section for stage in indexing for section in stage.sections if section in asked]
+    return [section for name in made for section in stages()[name].sections if section in asked]
 
 
 def users_of(when: str) -> list[str]:

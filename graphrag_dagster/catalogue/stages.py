@@ -20,6 +20,7 @@ class Stage:
         made: with the ``index``, on ``request`` by a job of its own, or with every ``run``.
         users: the names under which what it asks of models is remembered and booked.
         kinds: of corpora that it is for.
+        switch: section of ``corpus.yaml`` whose key ``enabled`` switches it on; blank: it is always made.
     """
 
     name: str
@@ -30,6 +31,7 @@ class Stage:
     made: Literal["index", "request", "run"] = "index"
     users: tuple[str, ...] = ()
     kinds: tuple[str, ...] = KINDS
+    switch: str = ""
 
 
 STAGES = (

@@ -39,7 +39,7 @@ from graphrag_dagster.errors import EndpointError
 from graphrag_dagster.orchestration.code_versions.versions import code_version
 from graphrag_dagster.orchestration.conditions import condition_of
 from graphrag_dagster.orchestration.hooks import HOOKS
-from graphrag_dagster.orchestration.kinds import for_its_kinds
+from graphrag_dagster.orchestration.leaving_out import made_where_wanted
 from graphrag_dagster.orchestration.partitions import CORPUS
 from graphrag_dagster.orchestration.retrying import retry_of
 from graphrag_dagster.resources.keys import IO_MANAGER, takes_resources
@@ -109,7 +109,7 @@ def corpus_asset(
                 metadata={**(metadata or {}), **_code(function, sources)},
                 **_OF_A_CORPUS,
                 **options,
-            )(timed(takes_resources(for_its_kinds(function, *tables)), *tables))
+            )(timed(takes_resources(made_where_wanted(function, *tables)), *tables))
         return made
 
     return decorate
@@ -159,7 +159,7 @@ def table_assets(
                 for table in tables
             }
             made: AssetsDefinition = multi_asset(outs=outs, **_OF_A_CORPUS, **options)(
-                timed(takes_resources(for_its_kinds(function, *tables)), *tables)
+                timed(takes_resources(made_where_wanted(function, *tables)), *tables)
             )
         return made
 

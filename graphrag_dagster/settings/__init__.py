@@ -16,8 +16,10 @@ from graphrag_dagster.catalogue.registry import (
     engines,
     kinds,
     rerankers,
+    sections_asked,
     stage_of,
     stages,
+    stages_made,
     tasks,
     tasks_of,
 )
@@ -430,10 +432,24 @@ class CorpusSettings(Section):
         """Whether vectors are asked of a model at the endpoint."""
         return embedders()[self.embeddings.embedder].asks_model
 
+    def makes(self, stage: str) -> bool:
+        """Whether a stage is made: it is for corpora of this kind, and not switched off."""
+        of = stages()[stage]
+        return self.kind in of.kinds and (not of.switch or getattr(self, of.switch).enabled)
+
+    def stages_made(self, when: str) -> list[str]:
+        """Return the names of the stages that are made of this corpus then; see :attr:`.Stage.made`."""
+        return [name for name in stages_made(when) if self.makes(name)]
+
+    @property
+    def asked_by_index(self) -> list[str]:
+        """The sections whose engines an index asks."""
+        return sections_asked(self.stages_made("index"))
+
     def does(self, section: str) -> bool:
-        """Whether the work of a section is done: it is for corpora of this kind, and not switched off."""
+        """Whether the work of a section is done: its stage is made, and it is not switched off."""
         enabled: bool = getattr(getattr(self, section), "enabled", True)
-        return enabled and self.kind in stages()[stage_of(section)].kinds
+        return enabled and self.makes(stage_of(section))
 
     def asks_model(self, section: str) -> bool:
         """Whether the engine of a section asks a chat model; never where its work is not done."""

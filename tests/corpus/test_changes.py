@@ -160,9 +160,9 @@ def test_prompts_concern_the_stages_that_send_them() -> None:
 
 
 def test_what_follows_a_stage_is_the_rest_of_the_index() -> None:
-    assert following([], "documents") == []
-    assert following(["answers"], "documents") == []
-    assert following(["reports", "graph"], "documents") == list(stages_made("index")[3:])
+    assert following([], stages_made("index")) == []
+    assert following(["answers"], stages_made("index")) == []
+    assert following(["reports", "graph"], stages_made("index")) == list(stages_made("index")[3:])
 
 
 def test_every_setting_is_placed() -> None:

@@ -13,9 +13,10 @@ from pydantic import BaseModel, ValidationError
 
 from fuzz.harness import Subject
 from graphrag_dagster.catalogue.registry import roles
+from graphrag_dagster.core.files.discovery import SETTINGS_FILE
 from graphrag_dagster.core.printable import printable
 from graphrag_dagster.errors import SettingsError
-from graphrag_dagster.settings import FILE_NAME, CorpusSettings, load_settings
+from graphrag_dagster.settings import CorpusSettings, load_settings
 
 #: What lies where the file should be: its bytes, or the name of something else.
 Case = bytes | Literal["folder", "pipe", "nowhere", "circle", "huge"]
@@ -158,7 +159,7 @@ def cases(random: Random, count: int) -> Iterator[tuple[str, Case]]:
 def attack(case: Case, home: Path) -> str:
     """Read the settings; what is accepted must be whole, what is refused must be told in a line."""
     folder = home / "corpora" / "fuzzed"
-    path = folder / FILE_NAME
+    path = folder / SETTINGS_FILE
     if folder.exists():
         shutil.rmtree(folder)
     folder.mkdir(parents=True)

@@ -1,8 +1,10 @@
 """Corpora have a kind, and a stage that is not for it costs nothing and shows nothing."""
 
+import logging
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import dagster as dg
 import polars as pl
@@ -10,14 +12,14 @@ import pytest
 
 from graphrag_dagster import tables
 from graphrag_dagster.catalogue import registry
-from graphrag_dagster.catalogue.registry import indexing_sections, stages, stages_made
+from graphrag_dagster.catalogue.registry import stages
 from graphrag_dagster.composition import compose
 from graphrag_dagster.core.changes import Change
 from graphrag_dagster.errors import SettingsError
 from graphrag_dagster.operations.keeping.affected import following, stages_of_settings
 from graphrag_dagster.operations.keeping.changes import status_of
 from graphrag_dagster.orchestration.declare import table_asset
-from graphrag_dagster.orchestration.kinds import for_its_kinds
+from graphrag_dagster.orchestration.leaving_out import made_where_wanted
 from graphrag_dagster.orchestration.partitions import CORPUS
 from graphrag_dagster.resources.corpora import CorpusStore
 from graphrag_dagster.resources.keys import resource_key, takes_resources
@@ -45,10 +47,40 @@ def two_kinds(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 @pytest.mark.usefixtures("two_kinds")
 def test_what_is_not_for_a_kind_is_no_part_of_its_index() -> None:
-    made = stages_made("index", "toys")
-    assert made == [name for name in stages_made("index", "documents") if name not in TEXT]
-    assert set(indexing_sections("documents")) - set(indexing_sections("toys")) == {"extraction", "claims"}
-    assert following({"corpus", "reports"}, "toys") == made[made.index("reports") :]
+    texts, toys = (parse_settings({"kind": kind}, "") for kind in ("documents", "toys"))
+    made = toys.stages_made("index")
+    assert made == [name for name in texts.stages_made("index") if name not in TEXT]
+    assert set(texts.asked_by_index) - set(toys.asked_by_index) == {"extraction", "claims"}
+    assert following({"corpus", "reports"}, made) == made[made.index("reports") :]
+
+
+@pytest.fixture
+def switched(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """A catalogue in which the reports are made only where claims are enabled."""
+    declared = tuple(
+        replace(stage, switch="claims") if stage.name == "reports" else stage for stage in registry.STAGES
+    )
+    monkeypatch.setattr(registry, "STAGES", declared)
+    stages.cache_clear()
+    yield
+    monkeypatch.undo()
+    stages.cache_clear()
+
+
+@pytest.mark.usefixtures("switched")
+def test_a_stage_that_is_switched_off_is_not_made_and_asks_nobody(home: Path) -> None:
+    off, on = (parse_settings({"engine": "llm", "claims": {"enabled": on}}, "") for on in (False, True))
+    assert "reports" not in off.stages_made("index")
+    assert "reports" in on.stages_made("index")
+    assert not off.asks_model("reports")
+    assert on.asks_model("reports")
+    write_corpus(home / "corpora", "town")
+    assert "reports" not in status_of("town", {}).redo
+    taking_reports = made_where_wanted(lambda: None, tables.COMMUNITY_REPORTS)
+    log = logging.getLogger("test")
+    context = SimpleNamespace(partition_key="town", log=log)
+    corpora = SimpleNamespace(settings={"town": off}.get)
+    assert taking_reports(context=context, corpora=corpora).value.is_empty()
 
 
 @pytest.mark.usefixtures("two_kinds")
@@ -96,7 +128,7 @@ def test_what_is_not_for_a_kind_does_not_run_and_leaves_empty_tables(home: Path)
         for table in (tables.FILES, tables.DOCUMENTS)
     }
     files = dg.multi_asset(outs=outs, partitions_def=CORPUS)(
-        takes_resources(for_its_kinds(several, tables.FILES, tables.DOCUMENTS))
+        takes_resources(made_where_wanted(several, tables.FILES, tables.DOCUMENTS))
     )
     resources = compose().resources or {}
     for name in ("texts", "toys"):
@@ -133,5 +165,5 @@ def test_frames_of_any_name_are_given_to_what_is_for_the_kind(home: Path, kind: 
     write_corpus(home / "corpora", "coast", f"kind: {kind}\n")
     context = dg.build_asset_context(partition_key="coast")
     given = pl.DataFrame({"text": ["A", "B", "C"]})
-    made = for_its_kinds(read, tables.CLAIMS)(context, corpora=CorpusStore(), text_chunks=given)
+    made = made_where_wanted(read, tables.CLAIMS)(context, corpora=CorpusStore(), text_chunks=given)
     assert made.value.height == rows

@@ -33,7 +33,7 @@ def entities(
     relationship_groups: pl.DataFrame,
     language: Language,
 ) -> Output[pl.DataFrame]:
-    """Nodes of the graph: one per name, with one description (paper §3.1.3)."""
+    """Nodes of the graph: one per entity, with one description (paper §3.1.3)."""
     session = language.session(context, "entities")
     merged = session.description_merger().merge(description_groups(entity_groups))
     frame = merge_entities(entity_groups, relationship_groups, merged)

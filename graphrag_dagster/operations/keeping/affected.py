@@ -1,6 +1,6 @@
 """Which stages a change concerns: settings, prompts and libraries by what reads them."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from graphrag_dagster.catalogue.engines import Engine
@@ -11,7 +11,6 @@ from graphrag_dagster.catalogue.registry import (
     rerankers,
     stage_of,
     stages,
-    stages_made,
     tasks,
 )
 from graphrag_dagster.catalogue.tasks import SHARED_PROMPTS
@@ -57,11 +56,10 @@ def stages_of_libraries(names: Iterable[str], now: Mapping[str, Any]) -> set[str
     return found
 
 
-def following(names: Iterable[str], kind: str) -> list[str]:
-    """Return the stages of the index of such a corpus from the first of the given ones on, in their order."""
-    indexed = stages_made("index", kind)
+def following(names: Iterable[str], indexed: Sequence[str]) -> list[str]:
+    """Return the stages of an index from the first of the given ones on, in their order."""
     places = [indexed.index(name) for name in names if name in indexed]
-    return indexed[min(places) :] if places else []
+    return [*indexed[min(places) :]] if places else []
 
 
 def _libraries(engine: Engine, stage: str, settings: Mapping[str, Any]) -> set[str]:

@@ -1,13 +1,13 @@
 """What changed in a corpus since it was last published, and what catching up takes."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any, Literal
 
 from dagster import DagsterEventType, DagsterRunStatus, RunRecord, RunsFilter
 
-from graphrag_dagster.catalogue.registry import indexing_sections, stage_of, stages_made
+from graphrag_dagster.catalogue.registry import stage_of, stages, stages_made
 from graphrag_dagster.core.changes import Change, FileChanges, compare_values, flattened
 from graphrag_dagster.operations.keeping.affected import (
     following,
@@ -119,7 +119,7 @@ def status_of(name: str, code: Mapping[str, Code]) -> Status:
             name,
             None,
             files,
-            redo=tuple(stages_made("index", settings.kind)),
+            redo=tuple(settings.stages_made("index")),
             unfinished=unfinished,
             asks_models=_asks_models(settings),
         )
@@ -143,16 +143,16 @@ def _compared(
     prompts = [one.key for one in _common(then, "prompts", now["prompts"])]
     models = [one for one in _common(then, "models", now["models"]) if one.key != "embedder"]
     made_by = [one.key for one in _common(then, "code", {key: one.version for key, one in code.items()})]
-    stages = stages_of_settings(changed, old, new) | stages_of_prompts(prompts, new)
+    concerned = stages_of_settings(changed, old, new) | stages_of_prompts(prompts, new)
     libraries = _common(then, "libraries", now["libraries"])
-    stages |= {code[key].stage for key in made_by}
+    concerned |= {code[key].stage for key in made_by}
     # Models at an endpoint are known by their task, those on this machine by the setting that names them.
-    stages |= {stage_of(section) for section, dot, _ in (one.key.partition(".") for one in models) if dot}
-    stages |= stages_of_libraries((one.key for one in libraries), new)
+    concerned |= {stage_of(section) for section, dot, _ in (one.key.partition(".") for one in models) if dot}
+    concerned |= stages_of_libraries((one.key for one in libraries), new)
     if files:
-        stages.add("corpus")
-    redo = following(stages, settings.kind)
-    asked = [stage for stage in stages_made("request", settings.kind) if stage in stages]
+        concerned.add("corpus")
+    redo = following(concerned, _indexed(settings, changed))
+    asked = [stage for stage in settings.stages_made("request") if stage in concerned]
     package = compare_values({"package": then.get("package", now["package"])}, {"package": now["package"]})
     return Status(
         name,
@@ -171,8 +171,15 @@ def _compared(
     )
 
 
+def _indexed(settings: CorpusSettings, changed: Iterable[Change]) -> list[str]:
+    """Return the stages of an index; one that was switched off leaves its tables empty."""
+    keys = {one.key for one in changed}
+    switched = {one.name for one in stages().values() if one.switch and f"{one.switch}.enabled" in keys}
+    return [name for name in stages_made("index") if settings.makes(name) or name in switched]
+
+
 def _asks_models(settings: CorpusSettings) -> bool:
-    return settings.embeds_at_endpoint or any(map(settings.asks_model, indexing_sections(settings.kind)))
+    return settings.embeds_at_endpoint or any(map(settings.asks_model, settings.asked_by_index))
 
 
 def _common(manifest: Mapping[str, Any], part: str, now: Mapping[str, Any]) -> list[Change]:

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 
-from graphrag_dagster.catalogue.registry import engines, indexing_sections
+from graphrag_dagster.catalogue.registry import engines
 from graphrag_dagster.core.accounting.duration import extractive_seconds, model_seconds
 from graphrag_dagster.core.accounting.planning import Range
 from graphrag_dagster.errors import GraphragError
@@ -86,19 +86,18 @@ def note_indexing(name: str, seconds: float) -> None:
 
 def engines_of(settings: CorpusSettings) -> str:
     """Return who does the language tasks of an index."""
-    chosen = [f"{section} {settings.engine_of(section)}" for section in indexing_sections(settings.kind)]
+    chosen = [f"{section} {settings.engine_of(section)}" for section in settings.asked_by_index]
     return ", ".join([*chosen, settings.model.name if _model(settings) else "no model"])
 
 
 def _model(settings: CorpusSettings) -> str | None:
-    asked = any(map(settings.asks_model, indexing_sections(settings.kind)))
+    asked = any(map(settings.asks_model, settings.asked_by_index))
     return settings.model.for_role("extract").name if asked else None
 
 
 def _has_models_here(settings: CorpusSettings) -> bool:
     """Whether models on this machine do language tasks: how fast it is at that nobody knows."""
-    sections = filter(settings.does, indexing_sections(settings.kind))
-    return any(engines()[settings.engine_of(section)].models for section in sections)
+    return any(engines()[settings.engine_of(section)].models for section in settings.asked_by_index)
 
 
 def _seconds_per_token(settings: CorpusSettings) -> float | None:

@@ -1,4 +1,4 @@
-"""Stages are for corpora of some kinds: what is made for the others is empty."""
+"""Stages are for corpora of some kinds, and some can be switched off: what is not made is empty."""
 
 from collections.abc import Callable, Iterator, Sequence
 from functools import wraps
@@ -13,8 +13,8 @@ from graphrag_dagster.resources.corpora import CorpusStore
 from graphrag_dagster.tables import VECTOR, Table
 
 
-def for_its_kinds(function: Callable[..., Any], *tables: Table) -> Callable[..., Any]:
-    """Have a function or generator do nothing for corpora that its stage is not for: its tables are empty.
+def made_where_wanted(function: Callable[..., Any], *tables: Table) -> Callable[..., Any]:
+    """Have a function or generator do nothing for corpora without its stage: its tables are empty.
 
     What reads them then finds nothing there; a table that is not made would keep it from being made too.
 
@@ -22,17 +22,20 @@ def for_its_kinds(function: Callable[..., Any], *tables: Table) -> Callable[...,
         function: makes the tables of a corpus.
         tables: of one stage; without any, or where the stage is for all, nothing changes.
     """
-    served = [stages()[table.group].kinds for table in tables[:1]]
-    if not served or set(kinds()) <= set(served[0]):
+    stage = stages()[tables[0].group] if tables else None
+    if stage is None or (set(kinds()) <= set(stage.kinds) and not stage.switch):
         return function
     given = signature(function)
 
     def left_out(arguments: dict[str, Any]) -> bool:
         context: AssetExecutionContext = arguments["context"]
-        kind = arguments["corpora"].settings(context.partition_key).kind
-        if kind not in served[0]:
-            context.log.info(f"not for corpora of kind {kind}: nothing is made")
-        return kind not in served[0]
+        settings = arguments["corpora"].settings(context.partition_key)
+        made: bool = settings.makes(stage.name)
+        if not made and settings.kind not in stage.kinds:
+            context.log.info(f"not for corpora of kind {settings.kind}: nothing is made")
+        elif not made:
+            context.log.info(f"{stage.switch}.enabled is off: nothing is made")
+        return not made
 
     def bound(arguments: tuple[Any, ...], named: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
         all_named = dict(zip(taken, arguments, strict=False)) | named
