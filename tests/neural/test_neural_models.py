@@ -87,6 +87,28 @@ def test_what_a_unit_gives_depends_on_it_alone(gliner: Path, rebel: Path) -> Non
 
 
 @needs_extra
+def test_every_batch_has_the_same_number_of_texts_and_a_length_that_each_decides_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = saved_rebel(tmp_path, steps=0, longest=256)
+    model = RebelRelationModel(str(folder), Writing(batch=4, input_tokens=200, max_length=16))
+    model.relations([REMDESIVIR])
+    _, loaded = model._loaded
+    shapes: list[tuple[int, ...]] = []
+    generate = type(loaded).generate
+
+    def noting(self, **given):  # type: ignore[no-untyped-def]
+        shapes.append(tuple(given["input_ids"].shape))
+        return generate(self, **given)
+
+    monkeypatch.setattr(type(loaded), "generate", noting)
+    alone = {text: model.relations([text])[0] for text in (*TAUGHT, " ".join([WUHAN] * 12))}
+    assert set(shapes) == {(4, 64), (4, 128)}
+    assert model.relations(list(alone)) == list(alone.values())
+    assert set(shapes) == {(4, 64), (4, 128)}
+
+
+@needs_extra
 def test_units_of_other_languages_are_counted_and_read_where_wished(gliner: Path, rebel: Path) -> None:
     texts = ("", " \n", RUSSIAN, CHINESE)
     states = [(one.state, one.reason) for one in extracted(gliner, rebel, *texts)]
