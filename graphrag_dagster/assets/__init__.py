@@ -18,6 +18,7 @@ from graphrag_dagster.assets.evaluating.studies import extraction_study, window_
 from graphrag_dagster.assets.evaluating.themes import reason_themes
 from graphrag_dagster.assets.indexing.communities import community_hierarchy
 from graphrag_dagster.assets.indexing.corpus import corpus_documents, said_of_documents, text_chunks
+from graphrag_dagster.assets.indexing.coterag import coterag
 from graphrag_dagster.assets.indexing.embeddings import (
     entity_embeddings,
     report_embeddings,
@@ -45,6 +46,7 @@ _MADE = (
     text_unit_embeddings,
     entity_embeddings,
     report_embeddings,
+    coterag,
     published_snapshot,
     written_questions,
     questions,

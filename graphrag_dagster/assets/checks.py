@@ -180,6 +180,19 @@ def _context_rows_show_records(of: _Place) -> list[str]:
     return check_context_rows(of.read(tables.REPORT_CONTEXTS), of.read(tables.REPORT_CONTEXT_ROWS), records)
 
 
+def _stores_hold_every_entity(of: _Place) -> list[str]:
+    if not of.settings.makes("coterag"):
+        return []
+    entities, placed = set(of.read(tables.ENTITIES)["entity_id"]), of.read(tables.COTERAG_STORES)
+    main = set(placed.filter(store="main")["entity_id"])
+    inside = set(of.read(tables.COTERAG_MEMBERS)["entity_id"])
+    wrong = [
+        (entities - set(placed["entity_id"]), "is in no store"),
+        (inside - main, "is preserved apart, and in a community"),
+    ]
+    return [f"entity {one} {problem}" for found, problem in wrong for one in sorted(found)]
+
+
 _CHECKS = [
     *(_declared(table) for table in tables.ALL_TABLES),
     _Check(
@@ -239,6 +252,12 @@ _CHECKS = [
         "The graph has not lost more of its published entities than graph.shrink_guard allows, beyond what "
         "went with its documents",
         _graph_has_not_shrunk,
+    ),
+    _Check(
+        tables.COTERAG_STORES,
+        "stores_hold_every_entity",
+        "Every entity is of the main graph or preserved apart, and communities are of the main graph",
+        _stores_hold_every_entity,
     ),
     _Check(
         tables.RELATIONSHIPS,

@@ -83,7 +83,25 @@ STAGES = (
         users=("text_units_embeddings", "entities_embeddings", "community_reports_embeddings"),
     ),
     Stage(
-        "marts", reads=("corpus", "extraction", "resolution", "graph", "communities", "reports", "embeddings")
+        "coterag",
+        reads=("corpus", "graph", "communities", "embeddings"),
+        sections=("coterag",),
+        libraries=("graspologic-native", "PyStemmer"),
+        users=("coterag",),
+        switch="coterag",
+    ),
+    Stage(
+        "marts",
+        reads=(
+            "corpus",
+            "extraction",
+            "resolution",
+            "graph",
+            "communities",
+            "reports",
+            "embeddings",
+            "coterag",
+        ),
     ),
     Stage(
         "questions",

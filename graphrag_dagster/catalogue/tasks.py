@@ -45,6 +45,7 @@ ROLES = (
     Role("answer", 4000),
     Role("judge", 1000),
     Role("route", 300),
+    Role("validate", 300),
     Role("embed", 0),
 )
 
@@ -70,7 +71,14 @@ TASKS = (
         "graph_extractor",
         "extraction",
         "extract",
-        (*_asking("extract_graph"), "extract_graph_tuples_system", "glean_check", "glean_continue"),
+        (
+            *_asking("extract_graph"),
+            "extract_graph_labelled_system",
+            "extract_graph_labelled_tuples_system",
+            "extract_graph_tuples_system",
+            "glean_check",
+            "glean_continue",
+        ),
     ),
     Task(
         "claim_extractor",
@@ -113,6 +121,16 @@ TASKS = (
         model_only=True,
     ),
     Task("router", "search", "route", _asking("route"), waited_for=True, model_only=True),
+    Task("community_summariser", "coterag", "summarise", _asking("coterag_summary")),
+    Task("evidence_router", "coterag", "route", ("coterag_route_system", "route_user"), waited_for=True),
+    Task(
+        "evidence_answerer",
+        "coterag",
+        "answer",
+        _asking("coterag_answer", "coterag_direct"),
+        waited_for=True,
+    ),
+    Task("answer_validator", "coterag", "validate", _asking("coterag_validate"), waited_for=True),
     Task(
         "question_writer",
         "questions",

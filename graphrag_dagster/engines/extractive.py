@@ -3,6 +3,12 @@
 from collections.abc import Callable, Sequence
 
 from graphrag_dagster.core.language.answer_form import AnswerForm
+from graphrag_dagster.core.language.coterag import (
+    AnswerValidator,
+    CommunitySummariser,
+    EvidenceAnswerer,
+    EvidenceRouter,
+)
 from graphrag_dagster.core.language.decomposing import ClaimDecomposer
 from graphrag_dagster.core.language.exploring import Explorer, ReportRater
 from graphrag_dagster.core.language.questioning import QuestionWriter
@@ -78,6 +84,36 @@ class ExtractiveEngine:
         from graphrag_dagster.core.language.extractive.exploring import ExtractiveExplorer
 
         return ExtractiveExplorer(shared_static())
+
+    def community_summariser(self) -> CommunitySummariser:
+        """Who summarises communities."""
+        from graphrag_dagster.core.language.extractive.coterag.summarising import (
+            ExtractiveCommunitySummariser,
+        )
+
+        own = self._settings.coterag
+        return ExtractiveCommunitySummariser(own.summary_words, own.exact_names)
+
+    def evidence_router(self) -> EvidenceRouter:
+        """Who says whether a question needs the documents."""
+        from graphrag_dagster.core.language.extractive.coterag.answering import ExtractiveEvidenceRouter
+
+        return ExtractiveEvidenceRouter()
+
+    def evidence_answerer(self, _listen: Callable[[str], None] | None) -> EvidenceAnswerer:
+        """Who answers from a context, and says where it is not enough."""
+        from graphrag_dagster.core.language.embedders import shared_static
+        from graphrag_dagster.core.language.extractive.coterag.answering import ExtractiveEvidenceAnswerer
+
+        own = self._settings.coterag
+        return ExtractiveEvidenceAnswerer(shared_static(), own.coverage_unit, own.thresholds.coverage)
+
+    def answer_validator(self) -> AnswerValidator:
+        """Who checks answers against their context."""
+        from graphrag_dagster.core.language.extractive.coterag.answering import ExtractiveAnswerValidator
+
+        own = self._settings.coterag
+        return ExtractiveAnswerValidator(own.coverage_unit, own.thresholds.coverage)
 
     def question_writer(self, themes: Sequence[str]) -> QuestionWriter:
         """Who writes questions; ``themes`` are what the corpus is about, most important first."""

@@ -5,6 +5,12 @@ from typing import TYPE_CHECKING, Any
 
 from graphrag_dagster import prompts
 from graphrag_dagster.core.language.answer_form import AnswerForm
+from graphrag_dagster.core.language.coterag import (
+    AnswerValidator,
+    CommunitySummariser,
+    EvidenceAnswerer,
+    EvidenceRouter,
+)
 from graphrag_dagster.core.language.decomposing import ClaimDecomposer
 from graphrag_dagster.core.language.exploring import Explorer, ReportRater
 from graphrag_dagster.core.language.judging import AnswerJudge
@@ -48,6 +54,7 @@ class LlmEngine:
             prompts,
             entity_types=own.entity_types,
             examples=own.examples,
+            relation_labels=own.relation_labels,
             gleaning_rounds=own.gleaning.rounds if gleaning_rounds is None else gleaning_rounds,
             gleaning_order=gleaning_order or own.gleaning.order,
             **self._reply_options("graph_extractor"),
@@ -152,6 +159,45 @@ class LlmEngine:
 
         limit = self._desk.reply_limit("router")
         return LlmRouter(self._desk.chat("router"), prompts, max_tokens=limit)
+
+    def community_summariser(self) -> CommunitySummariser:
+        """Who summarises communities; what the model cannot is made of quotations, and says so."""
+        from graphrag_dagster.core.language.extractive.coterag.summarising import (
+            ExtractiveCommunitySummariser,
+        )
+        from graphrag_dagster.core.language.llm.coterag.summarising import LlmCommunitySummariser
+
+        own = self._settings.coterag
+        return LlmCommunitySummariser(
+            self._desk.chat("community_summariser"),
+            prompts,
+            fallback=ExtractiveCommunitySummariser(own.summary_words, own.exact_names),
+            context_tokens=own.summary_tokens,
+            exact_names=own.exact_names,
+            max_output_tokens=self._desk.reply_limit("community_summariser"),
+        )
+
+    def evidence_router(self) -> EvidenceRouter:
+        """Who says whether a question needs the documents; a model of the role ``route``."""
+        from graphrag_dagster.core.language.llm.coterag.answering import LlmEvidenceRouter
+
+        limit = self._desk.reply_limit("evidence_router")
+        return LlmEvidenceRouter(self._desk.chat("evidence_router"), prompts, max_tokens=limit)
+
+    def evidence_answerer(self, listen: Callable[[str], None] | None) -> EvidenceAnswerer:
+        """Who answers from a context, and says where it is not enough; ``listen`` hears it as it comes."""
+        from graphrag_dagster.core.language.llm.coterag.answering import LlmEvidenceAnswerer
+
+        limit = self._desk.reply_limit("evidence_answerer")
+        chat = self._desk.chat("evidence_answerer")
+        return LlmEvidenceAnswerer(chat, prompts, max_tokens=limit, listen=listen)
+
+    def answer_validator(self) -> AnswerValidator:
+        """Who checks answers against their context; a model of the role ``validate``."""
+        from graphrag_dagster.core.language.llm.coterag.answering import LlmAnswerValidator
+
+        limit = self._desk.reply_limit("answer_validator")
+        return LlmAnswerValidator(self._desk.chat("answer_validator"), prompts, max_tokens=limit)
 
     def question_writer(self, _themes: object) -> QuestionWriter:
         """Who writes questions, from the description of the corpus."""

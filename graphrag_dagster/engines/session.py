@@ -6,6 +6,12 @@ from typing import TYPE_CHECKING, Any
 from graphrag_dagster.catalogue.registry import embedders, engines, loaded, named, rerankers, tasks
 from graphrag_dagster.core.accounting.use import ModelUse
 from graphrag_dagster.core.language.answer_form import AnswerForm
+from graphrag_dagster.core.language.coterag import (
+    AnswerValidator,
+    CommunitySummariser,
+    EvidenceAnswerer,
+    EvidenceRouter,
+)
 from graphrag_dagster.core.language.decomposing import ClaimDecomposer
 from graphrag_dagster.core.language.exploring import Explorer, ReportRater
 from graphrag_dagster.core.language.judging import AnswerJudge
@@ -135,6 +141,26 @@ class Session:
                 f"search.support is model, but the engine {self.settings.engine_of('search')} asks none; "
                 "set search.engine: llm, or search.support: words"
             )
+        return made
+
+    def community_summariser(self) -> CommunitySummariser:
+        """Who summarises the communities of CoTeRAG-S."""
+        made: CommunitySummariser = self._who("community_summariser")
+        return made
+
+    def evidence_router(self) -> EvidenceRouter:
+        """Who says whether a question needs the documents."""
+        made: EvidenceRouter = self._who("evidence_router")
+        return made
+
+    def evidence_answerer(self) -> EvidenceAnswerer:
+        """Who answers from a context, and says where it is not enough."""
+        made: EvidenceAnswerer = self._who("evidence_answerer", self.listen)
+        return made
+
+    def answer_validator(self) -> AnswerValidator:
+        """Who checks answers against their context."""
+        made: AnswerValidator = self._who("answer_validator")
         return made
 
     def question_writer(self, themes: Sequence[str]) -> QuestionWriter:

@@ -168,11 +168,20 @@ class Warehouse(ConfigurableResource[None]):
         """Replace the corpus's rows by the result of a trusted ``select``, in one transaction; returns it.
 
         The result is validated like any frame.
+
+        Raises:
+            WarehouseError: as :meth:`write`; or what the query reads is not there, or without a column of it.
         """
         # Where nothing was made there is nothing to ask, and no file is begun for it.
         self._made(corpus)
         with self._writing(table, corpus) as connection:
-            result = pl.from_arrow(connection.execute(query).to_arrow_table())
+            try:
+                result = pl.from_arrow(connection.execute(query).to_arrow_table())
+            except (duckdb.BinderException, duckdb.CatalogException) as error:
+                raise WarehouseError(
+                    f"{table.full_name} cannot be made: what it is made of is not there, or an older version "
+                    f"made it ({str(error).splitlines()[0]}); run 'graphrag-dagster index {corpus}'"
+                ) from error
             if not isinstance(result, pl.DataFrame):
                 raise WarehouseError(f"the query of {table.full_name} gives no rows")
             _replace(connection, table, corpus, table.validated(result))

@@ -29,9 +29,16 @@ from graphrag_dagster.catalogue.ways import AUTO, BASELINE, WAYS, deciding, list
 from graphrag_dagster.core.files.discovery import DECISIONS_FILE, SETTINGS_FILE
 from graphrag_dagster.core.files.limits import DEFAULT_LIMITS
 from graphrag_dagster.core.language.answer_form import KNOWLEDGE_MARK, LONGEST_RESPONSE_TYPE
-from graphrag_dagster.core.language.exemplars import MOST_EXAMPLES, ClaimExample, GraphExample, foreign_type
+from graphrag_dagster.core.language.exemplars import (
+    MOST_EXAMPLES,
+    ClaimExample,
+    GraphExample,
+    foreign_type,
+    unlabelled,
+)
 from graphrag_dagster.errors import SettingsError
 from graphrag_dagster.settings.choices import Choice
+from graphrag_dagster.settings.coterag import CoteragSettings
 from graphrag_dagster.settings.decisions_file import read_decisions
 from graphrag_dagster.settings.evaluation import EvaluationSettings, QuestionSettings, StudySettings
 from graphrag_dagster.settings.model import ModelSettings
@@ -87,14 +94,32 @@ class FileSettings(Section):
     )
 
 
+#: Characters of a text unit, and of those shared with the one before, where nothing is given.
+_SIZES_BY_CHARACTERS = (200, 20)
+
+
+def _by_characters(before: Mapping[str, Any]) -> bool:
+    return before.get("strategy") == "characters"
+
+
 class TextUnitSettings(Section):
     """How documents are cut into text units."""
 
-    strategy: Literal["tokens", "sentences", "none"] = Field(
-        "tokens", description="token windows; whole sentences up to the size; or each document as one unit"
+    strategy: Literal["tokens", "sentences", "characters", "none"] = Field(
+        "tokens",
+        description="token windows; whole sentences up to the size; windows of characters that end at blank "
+        "lines, line ends, sentence ends or between words; or each document as one unit",
     )
-    size: PositiveInt = Field(600, description="tokens per unit")
-    overlap: Annotated[int, Field(ge=0)] = Field(100, description="tokens shared with the unit before")
+    size: PositiveInt = Field(
+        default_factory=lambda before: _SIZES_BY_CHARACTERS[0] if _by_characters(before) else 600,
+        description="tokens per unit; with `strategy: characters` characters, and "
+        f"{_SIZES_BY_CHARACTERS[0]} by default",
+    )
+    overlap: Annotated[int, Field(ge=0)] = Field(
+        default_factory=lambda before: _SIZES_BY_CHARACTERS[1] if _by_characters(before) else 100,
+        description="tokens shared with the unit before; with `strategy: characters` characters, and "
+        f"{_SIZES_BY_CHARACTERS[1]} by default",
+    )
     encoding: Literal["cl100k_base", "o200k_base"] = Field("cl100k_base", description="tokenizer")
 
     @model_validator(mode="after")
@@ -126,6 +151,12 @@ class ExtractionSettings(Section):
         default_factory=list,
         max_length=MOST_EXAMPLES,
         description=_EXAMPLES,
+    )
+    relation_labels: bool = Field(
+        False,
+        description="ask a model for a short label of each relationship, such as `founded_by`; else all are "
+        "`related_to`. It makes other requests, so that remembered replies are of no use. The extractive "
+        "engine always gives labels, by the verbs",
     )
     gleaning: GleaningSettings = Field(default_factory=GleaningSettings)
     dangling: Literal["quarantine", "create"] = Field(
@@ -164,6 +195,15 @@ class ExtractionSettings(Section):
         if found := foreign_type(self.examples, self.entity_types):
             raise ValueError(
                 f"examples.{found}, which is none of entity_types: {', '.join(self.entity_types)}"
+            )
+        return self
+
+    @model_validator(mode="after")
+    def _examples_have_the_labels(self) -> "ExtractionSettings":
+        if self.relation_labels and (found := unlabelled(self.examples)):
+            raise ValueError(
+                f"examples.{found} has no relation, which relation_labels asks for; give it a label, such as "
+                "founded_by"
             )
         return self
 
@@ -395,6 +435,7 @@ class CorpusSettings(Section):
     communities: CommunitySettings = Field(default_factory=CommunitySettings)
     reports: ReportSettings = Field(default_factory=ReportSettings)
     embeddings: EmbeddingSettings = Field(default_factory=EmbeddingSettings)
+    coterag: CoteragSettings = Field(default_factory=CoteragSettings)
     search: SearchSettings = Field(default_factory=SearchSettings)
     questions: QuestionSettings = Field(default_factory=QuestionSettings)
     evaluation: EvaluationSettings = Field(default_factory=EvaluationSettings)

@@ -58,6 +58,8 @@ PROFILES: Mapping[ProfileName, Mapping[str, Any]] = MappingProxyType(
 )
 #: Keys that are only set where the engine of their section asks a model: the others refuse the value.
 NEED_A_MODEL = frozenset({"search.general_knowledge"})
+#: Keys that count tokens, and are not set where text units are measured in characters.
+_IN_TOKENS = frozenset({"text_units.size", "text_units.overlap"})
 
 
 def with_profile(given: Mapping[str, Any], engine: str) -> Mapping[str, Any]:
@@ -75,7 +77,7 @@ def with_profile(given: Mapping[str, Any], engine: str) -> Mapping[str, Any]:
         return given
     filled = dict(given)
     for key, value in values.items():
-        if key not in NEED_A_MODEL or _asks_model(given, key.partition(".")[0], engine):
+        if _fits(key, given, engine):
             _fill(filled, key.split("."), value)
     return filled
 
@@ -91,8 +93,19 @@ def _fill(section: dict[str, Any], path: list[str], value: Any) -> None:
         _fill(section[name], below, value)
 
 
-def _asks_model(given: Mapping[str, Any], section: str, engine: str) -> bool:
+def _fits(key: str, given: Mapping[str, Any], engine: str) -> bool:
+    section = key.partition(".")[0]
+    if key in _IN_TOKENS:
+        return _own(given, section).get("strategy") != "characters"
+    return key not in NEED_A_MODEL or _asks_model(given, section, engine)
+
+
+def _own(given: Mapping[str, Any], section: str) -> Mapping[str, Any]:
     own = given.get(section)
-    chosen = (own.get("engine") if isinstance(own, Mapping) else None) or given.get("engine") or engine
+    return own if isinstance(own, Mapping) else {}
+
+
+def _asks_model(given: Mapping[str, Any], section: str, engine: str) -> bool:
+    chosen = _own(given, section).get("engine") or given.get("engine") or engine
     known = engines().get(chosen) if isinstance(chosen, str) else None
     return known is not None and known.asks_model

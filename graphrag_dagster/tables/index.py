@@ -162,7 +162,7 @@ TEXT_CHUNKS = Table(
         column("text", "VARCHAR", "The document's text between the two"),
         column("tokens", "INTEGER", "Length in tokens of the encoding"),
         column("encoding", "VARCHAR", "Tokenizer, e.g. cl100k_base"),
-        column("strategy", "VARCHAR", "How it was cut", values=("tokens", "sentences", "none")),
+        column("strategy", "VARCHAR", "How it was cut", values=("tokens", "sentences", "characters", "none")),
     ),
 )
 
@@ -391,6 +391,40 @@ RELATIONSHIPS = Table(
         column("combined_degree", "INTEGER", "Sum of the degrees of both ends"),
         column("text_unit_ids", "VARCHAR[]", "Units that state it"),
     ),
+)
+
+TRIPLES = Table(
+    "graph",
+    "triples",
+    "graph",
+    "Directed, labelled edges between entities: what is stated of two, each label once, without self-loops",
+    ("triple_id",),
+    (
+        column("triple_id", "VARCHAR", "Hash of head, relation and tail"),
+        _HUMAN,
+        column("head", "VARCHAR", "Name of the entity that it is said of", ref="graph.entities.name"),
+        column(
+            "relation",
+            "VARCHAR",
+            "Label from head to tail: words in lower case joined by _; co_occurs, from the smaller name to the "
+            "larger, where they share a sentence; related_to where no more is known",
+        ),
+        column("tail", "VARCHAR", "Name of the other entity", ref="graph.entities.name"),
+        column("head_id", "VARCHAR", "Entity id of head", ref="graph.entities.entity_id"),
+        column("tail_id", "VARCHAR", "Entity id of tail", ref="graph.entities.entity_id"),
+        column("text_unit_ids", "VARCHAR[]", "Units that state it, in order of the corpus"),
+        column("instances", "INTEGER", "Number of relation records"),
+        column("strength", "DOUBLE", "Sum of the strengths"),
+        column(
+            "evidence_unit_id",
+            "VARCHAR",
+            "Unit of the first record whose words are known, else of the first",
+            ref="corpus.text_chunks.text_unit_id",
+        ),
+        column("start_char", "INTEGER", "Its words in that unit: first character", nullable=True),
+        column("end_char", "INTEGER", "One past their last character", nullable=True),
+    ),
+    sql=True,
 )
 
 MERGED_CLAIMS = Table(

@@ -155,8 +155,11 @@ def test_prompts_concern_the_stages_that_send_them() -> None:
     assert of("judge_names_system", {**LLM, "resolution": {"enabled": False}}) == set()
     assert of("claims_decompose_user", LLM) == {"evaluation"}
     assert of("global_map_system", {"search": {"engine": "llm"}}) == {"answers"}
+    assert of("coterag_answer_system", {**LLM, "coterag": {"profile": "calibrated"}}) == {"coterag"}
     assert of("retry", {"reports": {"engine": "llm"}}) == {"reports"}
-    assert all(of(name, LLM) or name.startswith(("claims_", "extract_claims")) for name in all_prompts())
+    assert all(
+        of(name, LLM) or name.startswith(("claims_", "coterag_", "extract_claims")) for name in all_prompts()
+    )
 
 
 def test_what_follows_a_stage_is_the_rest_of_the_index() -> None:

@@ -1,3 +1,4 @@
+import unicodedata
 from pathlib import Path
 
 import polars as pl
@@ -36,7 +37,7 @@ def units(frame: pl.DataFrame, strategy: str = "tokens", size: int = 600, overla
     return cut(frame, strategy=strategy, size=size, overlap=overlap, encoding="cl100k_base")
 
 
-@pytest.mark.parametrize("strategy", ["tokens", "sentences", "none"])
+@pytest.mark.parametrize("strategy", ["tokens", "sentences", "characters", "none"])
 def test_columns_order_and_coverage(strategy: str) -> None:
     frame = documents(PROSE, "Short.", "港の町。" * 300)
     cut_up = units(frame, strategy, 50, 10)
@@ -85,7 +86,7 @@ def test_a_sentence_beyond_the_size_is_cut_by_windows() -> None:
 @settings(deadline=None)
 @given(
     st.lists(TEXTS, min_size=1, max_size=3),
-    st.sampled_from(["tokens", "sentences", "none"]),
+    st.sampled_from(["tokens", "sentences", "characters", "none"]),
     st.integers(1, 9),
     st.data(),
 )
@@ -97,6 +98,53 @@ def test_any_text_is_covered(texts: list[str], strategy: str, size: int, data: s
     tables.TEXT_CHUNKS.validated(cut_up)
 
 
+def windows(text: str, size: int, overlap: int = 0) -> list[str]:
+    return units(documents(text), "characters", size, overlap)["text"].to_list()
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("One two three.\n\nFour. Five\nsix seven", ["One two three.\n\n", "Four. Five\nsix seven"]),
+        ("One two three.\r\n\r\nFour five six.", ["One two three.\r\n\r\n", "Four five six."]),
+        ("One two three\nfour. Five six.", ["One two three\n", "four. Five six."]),
+        ("One is two. Two is three.", ["One is two. ", "Two is three."]),
+        ("one two three four five six", ["one two three four ", "five six"]),
+        (
+            "港の町は静か。船が来る。人が見る。魚も跳ねる。空",
+            ["港の町は静か。船が来る。人が見る。", "魚も跳ねる。空"],
+        ),
+        ("x" * 45, ["x" * 20, "x" * 20, "x" * 5]),
+        ("abcdefghi " + "y" * 25, ["abcdefghi ", "y" * 20, "y" * 5]),
+        ("z" * 19 + "e\u0301" + "z" * 3, ["z" * 19, "e\u0301zzz"]),
+        (" " * 30, [" " * 20, " " * 10]),
+    ],
+)
+def test_windows_of_characters_end_where_most_ends(text: str, expected: list[str]) -> None:
+    assert windows(text, 20) == expected
+
+
+def test_windows_of_characters_share_whole_words_where_there_are_any() -> None:
+    first, second, *_ = windows(PROSE, 100, 20)
+    assert first.endswith("harbour and of the barge. ")
+    assert second.startswith("and of the barge. Sentence 2 ")
+    assert windows("x" * 45, 20, 5) == ["x" * 20, "x" * 20, "x" * 15]
+
+
+@settings(deadline=None)
+@given(TEXTS.map(lambda text: text * 3), st.integers(2, 60), st.data())
+def test_windows_of_characters_end_late(text: str, size: int, data: st.DataObject) -> None:
+    overlap = data.draw(st.integers(0, size // 4))
+    cut_up = windows(text, size, overlap)
+    marked = any(unicodedata.category(char)[0] == "M" or char in "\u200d\r" for char in text)
+    assert all(len(part) >= size // 2 or marked for part in cut_up[:-1])
+    assert windows(text, len(text)) == [text]
+
+
+def test_a_text_of_nothing_but_accents_is_cut_at_the_limit() -> None:
+    assert {len(part) for part in windows("\u0301" * 2000, 200)} == {200}
+
+
 def test_no_documents_make_no_units() -> None:
     assert units(documents()).height == 0
     assert check_units(documents(), units(documents()), 600, 100) == []
@@ -105,10 +153,14 @@ def test_no_documents_make_no_units() -> None:
 @pytest.mark.parametrize(
     ("wrong", "message"),
     [
-        ({"strategy": "lines"}, "text_units.strategy is 'lines'; allowed: tokens, sentences, none"),
+        (
+            {"strategy": "lines"},
+            "text_units.strategy is 'lines'; allowed: tokens, sentences, characters, none",
+        ),
         ({"overlap": 600}, "overlap"),
         ({"encoding": "gpt2"}, "text_units.encoding"),
         ({"strategy": "sentences", "overlap": -1}, "overlap"),
+        ({"strategy": "characters", "size": 20, "overlap": 20}, "overlap"),
     ],
 )
 def test_settings_are_checked(wrong: dict[str, object], message: str) -> None:
@@ -139,6 +191,20 @@ def test_checks_find_damage(damage: object, message: str | None) -> None:
     assert any((message or "have no unit") in problem for problem in problems)
 
 
+@pytest.mark.parametrize(
+    ("size", "overlap", "message"),
+    [(99, 20, "more than 99 characters"), (100, 10, "share more than 10 characters")],
+)
+def test_checks_find_windows_that_are_too_long_or_share_too_much(
+    size: int, overlap: int, message: str
+) -> None:
+    frame = documents(PROSE)
+    made = units(frame, "characters", 100, 20)
+    assert check_units(frame, made, 100, 20) == []
+    (problem,) = check_units(frame, made, size, overlap)
+    assert message in problem
+
+
 def test_the_podcast_corpus(podcast: Path) -> None:
     """Spec §2 and §7: 1,669 texts of exactly 1,014,611 tokens, the figure of the paper's Table 2."""
     contents = read_corpus(podcast)
@@ -150,3 +216,6 @@ def test_the_podcast_corpus(podcast: Path) -> None:
     packed = units(contents.documents, "sentences")
     assert packed["tokens"].max() <= 600
     assert check_units(contents.documents, packed, 600, 100) == []
+    cut_up = units(contents.documents, "characters", 200, 20)
+    assert check_units(contents.documents, cut_up, 200, 20) == []
+    assert cut_up["text"].str.len_chars().mean() > 150

@@ -18,6 +18,11 @@ _BY_SECTION = {
     "partial_answers": "global_reduce",
 }
 _BY_SYSTEM = (
+    "coterag_summary",
+    "coterag_route",
+    "coterag_answer",
+    "coterag_direct",
+    "coterag_validate",
     "judge_names",
     "describe_corpus",
     "write_personas",

@@ -119,3 +119,8 @@ def test_a_manifest_from_before_there_were_profiles_is_still_of_these_settings()
     assert changed_settings(CorpusSettings(), before) == []
     paper = changed_settings(parse_settings({"profile": "paper"}, "x"), before)
     assert {"profile", "graph.profile", "communities.start"} <= {change.key for change in paper}
+
+
+def test_sizes_in_tokens_are_not_those_of_windows_of_characters() -> None:
+    units = parse_settings({"profile": "paper", "text_units": {"strategy": "characters"}}, "x").text_units
+    assert (units.size, units.overlap) == (200, 20)

@@ -226,3 +226,25 @@ def test_a_credential_is_refused_and_not_repeated(tmp_path: Path, text: str, wor
 def test_what_is_no_credential_is_taken(tmp_path: Path, text: str) -> None:
     (tmp_path / "corpus.yaml").write_text(f"model: {text}", encoding="utf-8")
     assert load_settings(tmp_path).model
+
+
+@pytest.mark.parametrize(
+    ("given", "size", "overlap"),
+    [
+        ({}, 600, 100),
+        ({"strategy": "sentences"}, 600, 100),
+        ({"strategy": "characters"}, 200, 20),
+        ({"strategy": "characters", "size": 500}, 500, 20),
+        ({"strategy": "characters", "overlap": 0}, 200, 0),
+    ],
+)
+def test_sizes_of_text_units_are_by_default_those_of_their_strategy(
+    given: dict[str, object], size: int, overlap: int
+) -> None:
+    units = parse_settings({"text_units": given}, "corpus.yaml").text_units
+    assert (units.size, units.overlap) == (size, overlap)
+
+
+def test_an_overlap_that_exceeds_the_default_size_of_the_strategy_is_refused() -> None:
+    with pytest.raises(SettingsError, match=r"overlap \(300\) must be smaller than size \(200\)"):
+        parse_settings({"text_units": {"strategy": "characters", "overlap": 300}}, "corpus.yaml")

@@ -8,7 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from graphrag_dagster import tables
+from graphrag_dagster.core.ids import stable_id
 from graphrag_dagster.dbt_like_sql.loader import MODELS, ModelError, SqlModel, empty_database, load_models
+from graphrag_dagster.errors import WarehouseError
 from graphrag_dagster.resources.warehouse import Warehouse
 
 CASES = [
@@ -120,7 +122,7 @@ def test_edge_weight_counts_both_directions_whatever_the_order(
 ) -> None:
     model = BY_NAME["staging.relationship_groups"]
     rows = [
-        ("a", str(i), f"u{i % 3}", 0, i, s, t, f"d{n}", float(n), "model", [], "llm")
+        ("a", str(i), f"u{i % 3}", 0, i, s, t, "related_to", f"d{n}", float(n), "model", [], "llm")
         for i, (s, t, n) in enumerate(records)
     ]
     results = []
@@ -133,7 +135,7 @@ def test_edge_weight_counts_both_directions_whatever_the_order(
             database.execute("delete from extraction.gleaned_relationships")
             if rows:
                 database.executemany(
-                    f"insert into extraction.gleaned_relationships values ({','.join('?' * 12)})", rows
+                    f"insert into extraction.gleaned_relationships values ({','.join('?' * 13)})", rows
                 )
             results.append(database.execute(f"select * from ({model.query}) order by all").fetchall())
             random.shuffle(rows)
@@ -144,3 +146,46 @@ def test_edge_weight_counts_both_directions_whatever_the_order(
             pair = (min(source, target), max(source, target))
             expected[pair] = expected.get(pair, 0) + 1
     assert {(row[0], row[1]): row[4] for row in results[0]} == expected
+
+
+LABELS = st.sampled_from(["lead", "found_by", "हिन्दी", "e\u0301", "👩‍👧"])
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.lists(st.tuples(NAMES, LABELS, NAMES), max_size=25), st.randoms(use_true_random=False))
+def test_triples_are_the_distinct_directed_ones_under_stable_ids(
+    records: list[tuple[str, str, str]], random: Any
+) -> None:
+    model = BY_NAME["graph.triples"]
+    rows = [(str(i), f"u{i % 3}", i, head, label, tail) for i, (head, label, tail) in enumerate(records)]
+    results = []
+    with empty_database(model.refs) as database:
+        database.executemany(
+            "insert into corpus.text_chunks (text_unit_id, human_readable_id) values (?, ?)",
+            [("u0", 0), ("u1", 1), ("u2", 2)],
+        )
+        for _ in range(2):
+            database.execute("delete from extraction.gleaned_relationships")
+            if rows:
+                database.executemany(
+                    "insert into extraction.gleaned_relationships (instance_id, text_unit_id, position, source, "
+                    "relation, target, round, basis, strength) values (?, ?, ?, ?, ?, ?, 0, 'model', 1)",
+                    rows,
+                )
+            results.append(database.execute(f"select * from ({model.query}) order by all").pl())
+            random.shuffle(rows)
+    assert results[0].equals(results[1])
+    wanted = {record for record in records if record[0] != record[2]}
+    assert set(results[0].select("head", "relation", "tail").rows()) == wanted
+    assert results[0]["triple_id"].to_list() == sorted(stable_id("triple", *one) for one in wanted)
+    assert sorted(results[0]["human_readable_id"]) == list(range(len(wanted)))
+    assert results[0]["instances"].sum() == sum(head != tail for head, _, tail in records)
+
+
+def test_what_an_older_version_made_without_a_column_is_told_with_the_mend(tmp_path: Path) -> None:
+    warehouse, model = Warehouse(path=str(tmp_path / "{corpus}.duckdb")), BY_NAME["graph.triples"]
+    run(model, {}, warehouse)
+    with warehouse.connect("a") as connection:
+        connection.execute("alter table extraction.gleaned_relationships drop column relation")
+    with pytest.raises(WarehouseError, match=r"graph\.triples cannot be made.*\"relation\".*index a'"):
+        warehouse.write_query(model.table, "a", model.query)

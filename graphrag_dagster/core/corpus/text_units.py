@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 
 import polars as pl
 
+from graphrag_dagster.core.corpus.character_windows import character_windows
 from graphrag_dagster.core.corpus.sentence_packing import pack_sentences
 from graphrag_dagster.core.corpus.unit_checks import check_units
 from graphrag_dagster.core.ids import stable_id
@@ -13,7 +14,7 @@ from graphrag_dagster.tables import TEXT_CHUNKS
 
 __all__ = ["STRATEGIES", "check_units", "cut"]
 
-STRATEGIES = ("tokens", "sentences", "none")
+STRATEGIES = ("tokens", "sentences", "characters", "none")
 
 
 def cut(documents: pl.DataFrame, *, strategy: str, size: int, overlap: int, encoding: str) -> pl.DataFrame:
@@ -23,7 +24,9 @@ def cut(documents: pl.DataFrame, *, strategy: str, size: int, overlap: int, enco
     units of a document cover every character of it. ``tokens``: windows by the count rule; their number of
     tokens is the window's. ``sentences``: whole sentences with the white space after them, up to ``size``
     tokens, beginning with the last sentences of the unit before up to ``overlap`` tokens; a longer sentence
-    is cut by token windows. ``none``: one unit per document. The latter two count the unit's text.
+    is cut by token windows. ``characters``: windows of up to ``size`` characters, ``overlap`` of them
+    shared, that end at a boundary of the text (:func:`.character_windows`). ``none``: one unit per document.
+    All but the first count the tokens of the unit's text.
 
     Raises:
         SettingsError: an unknown strategy or encoding, or not 0 ≤ overlap < size.
@@ -47,7 +50,17 @@ def _windows(
         return [[(0, len(text), count)] if text else [] for text, count in zip(texts, counts, strict=True)]
     if strategy == "sentences":
         return pack_sentences(texts, size, overlap, tokenizer)
+    if strategy == "characters":
+        return _counted(texts, [character_windows(text, size, overlap) for text in texts], tokenizer)
     return tokenizer.windows_of_many(texts, size, overlap)
+
+
+def _counted(
+    texts: Sequence[str], ranges: Sequence[Sequence[tuple[int, int]]], tokenizer: Tokenizer
+) -> list[list[Window]]:
+    both = list(zip(texts, ranges, strict=True))
+    counts = iter(tokenizer.counts([text[start:end] for text, places in both for start, end in places]))
+    return [[(start, end, next(counts)) for start, end in places] for places in ranges]
 
 
 def _rows(

@@ -13,7 +13,7 @@ def check_units(documents: pl.DataFrame, units: pl.DataFrame, size: int, overlap
     Checked: every document with text has units and every unit a document; positions count from 0; the units
     of a document begin and end with it, move forward and leave no character out; each text is what stands
     between its offsets; for token windows the count rule of spec_graphrag §2 holds and no window has more
-    than ``size`` tokens.
+    than ``size`` tokens; no window of characters has more of these, or shares more than ``overlap`` of them.
     """
     whole = documents.select("document_id", pl.col("text").alias("whole"))
     ordered = units.sort(_KEYS)
@@ -21,7 +21,7 @@ def check_units(documents: pl.DataFrame, units: pl.DataFrame, size: int, overlap
     windows = ordered.filter(pl.col("strategy") == "tokens")
     if windows.height:
         problems += _wrong_windows(whole, windows, size, overlap)
-    return problems
+    return problems + _wrong_ranges(ordered.filter(pl.col("strategy") == "characters"), size, overlap)
 
 
 def _problem(wrong: pl.DataFrame, meaning: str) -> list[str]:
@@ -88,4 +88,18 @@ def _wrong_windows(whole: pl.DataFrame, windows: pl.DataFrame, size: int, overla
             f"documents whose number of windows is not that of size {size} and overlap {overlap}",
         ),
         *_problem(windows.filter(pl.col("tokens") > size), f"windows of more than {size} tokens"),
+    ]
+
+
+def _wrong_ranges(windows: pl.DataFrame, size: int, overlap: int) -> list[str]:
+    shared = pl.col("end_char").shift(1).over("document_id") - pl.col("start_char")
+    return [
+        *_problem(
+            windows.filter(pl.col("end_char") - pl.col("start_char") > size),
+            f"windows of more than {size} characters",
+        ),
+        *_problem(
+            windows.filter(shared > overlap),
+            f"windows that share more than {overlap} characters with the one before",
+        ),
     ]

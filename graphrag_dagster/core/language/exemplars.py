@@ -1,11 +1,20 @@
 """Worked examples of a corpus's own domain, shown in prompts in place of the general one (paper §3.1.2)."""
 
 from collections.abc import Iterable
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    ConfigDict,
+    Field,
+    SerializerFunctionWrapHandler,
+    model_serializer,
+    model_validator,
+)
 
 from graphrag_dagster.core.text.names import normalise
+from graphrag_dagster.core.text.relations import relation_label
 
 #: Most examples of a kind, and most records of one kind in an example.
 MOST_EXAMPLES, _MOST_RECORDS = 8, 40
@@ -22,9 +31,16 @@ def _tidy(text: str) -> str:
     return tidy
 
 
+def _labelled(text: str) -> str:
+    if (label := relation_label(text)) is None:
+        raise ValueError("should be a label of at most 8 words, such as founded_by")
+    return label
+
+
 _Name = Annotated[str, Field(max_length=200), AfterValidator(_tidy)]
 _Sentences = Annotated[str, Field(max_length=1000), AfterValidator(_tidy)]
 _Text = Annotated[str, Field(max_length=4000), AfterValidator(_tidy)]
+_Label = Annotated[str, Field(max_length=200), AfterValidator(_labelled)]
 _Date = Annotated[str, Field(pattern=r"^\d{4}(-\d\d(-\d\d)?)?$")]
 
 
@@ -45,8 +61,14 @@ class ExampleRelationship(_Example):
 
     source: _Name
     target: _Name
+    relation: _Label | None = None
     description: _Sentences
     strength: Annotated[float, Field(ge=1, le=10)] = 5.0
+
+    @model_serializer(mode="wrap")
+    def _told(self, written: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        # One without a label is what it was before there were labels.
+        return {name: value for name, value in written(self).items() if name != "relation" or value}
 
 
 class GraphExample(_Example):
@@ -105,6 +127,19 @@ class ClaimExample(_Example):
     def names(self) -> tuple[str, ...]:
         """The names of its entities."""
         return self.entities
+
+
+def unlabelled(examples: Iterable[GraphExample]) -> str | None:
+    """Return where an example has a relationship without a label; None if none has."""
+    return next(
+        (
+            f"{number}.relationships.{place}"
+            for number, example in enumerate(examples)
+            for place, one in enumerate(example.relationships)
+            if one.relation is None
+        ),
+        None,
+    )
 
 
 def foreign_type(examples: Iterable[GraphExample], types: Iterable[str]) -> str | None:

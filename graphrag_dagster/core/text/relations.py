@@ -26,11 +26,16 @@ def relation_label(words: str) -> str | None:
     >>> relation_label("worksFor")
     'works_for'
     """
-    folded = unicodedata.normalize("NFKC", _CAMEL.sub(" ", clean(words)))
-    parts = "".join(map(_kept, unicodedata.normalize("NFKC", folded.lower()))).split()
+    # Blanks of other kinds become ordinary ones before what cannot be printed is dropped.
+    spaced = _CAMEL.sub(" ", _folded(clean(_folded(words))))
+    parts = "".join(map(_kept, _folded(spaced.lower()))).split()
     label = "_".join(parts)
     fits = len(parts) <= _MOST_WORDS and len(label) <= _MOST_CHARACTERS
     return label if fits and label not in _NOTHING and any(map(str.isalpha, label)) else None
+
+
+def _folded(words: str) -> str:
+    return unicodedata.normalize("NFKC", words)
 
 
 def _kept(char: str) -> str:

@@ -195,7 +195,9 @@ def _system(settings: CorpusSettings, task: RoleName, tokenizer: Tokenizer) -> i
     if task == "extract":
         own = settings.extraction
         tuples = settings.model.replies == "tuples"
-        system = with_graph_examples(system, own.examples, own.entity_types, tuples=tuples)
+        system = with_graph_examples(
+            system, own.examples, own.entity_types, tuples=tuples, labelled=own.relation_labels
+        )
     return tokenizer.count(system)
 
 

@@ -159,6 +159,7 @@ class _Planner:
             prompts,
             entity_types=own.entity_types,
             examples=own.examples,
+            relation_labels=own.relation_labels,
             replies=settings.replies,
             logit_bias=False,
         )

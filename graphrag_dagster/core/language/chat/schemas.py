@@ -37,6 +37,23 @@ class GraphShape(Shape):
     relationships: list[RelationshipShape]
 
 
+class LabelledRelationshipShape(Shape):
+    """A relationship record with a label."""
+
+    source: str
+    target: str
+    relation: str
+    description: str
+    strength: float
+
+
+class LabelledGraphShape(Shape):
+    """What one text holds, its relationships labelled."""
+
+    entities: list[EntityShape]
+    relationships: list[LabelledRelationshipShape]
+
+
 class ClaimShape(Shape):
     """A claim record."""
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from graphrag_dagster.core.language.extractive.names.mentions import find_entities
 from graphrag_dagster.core.language.extractive.parsing.languages import ENGLISH, unreadable
+from graphrag_dagster.core.language.extractive.parsing.lemmas import Lemmas
 from graphrag_dagster.core.language.extractive.parsing.pipeline import DEFAULT_PIPELINE, parse
 from graphrag_dagster.core.language.extractive.parsing.reading import read
 from graphrag_dagster.core.language.extractive.parsing.workers import map_units
@@ -66,5 +67,5 @@ def extract_unit(nlp: "Language", unit: TextUnit, languages: Sequence[str] = (EN
     found = find_entities(tokens, reading)
     if not found.entities:
         return UnitExtraction(unit.id, "empty", reason="no names found")
-    relations = find_relations(tokens, reading, found)
+    relations = find_relations(tokens, reading, found, Lemmas(nlp))
     return UnitExtraction(unit.id, "extracted", entities=found.entities, relationships=relations)

@@ -6,9 +6,12 @@ from itertools import combinations
 from typing import Final
 
 from graphrag_dagster.core.language.extractive.names.mentions import Found, Mention
+from graphrag_dagster.core.language.extractive.parsing.lemmas import Lemmas
 from graphrag_dagster.core.language.extractive.parsing.pipeline import Tokens
 from graphrag_dagster.core.language.extractive.parsing.reading import Reading
+from graphrag_dagster.core.language.extractive.relation_labels import RelationLabels
 from graphrag_dagster.core.language.tasks import RelationshipInstance
+from graphrag_dagster.core.text.relations import CO_OCCURS
 
 #: Strength of a relation that the grammar states, and of one that only shares a sentence.
 VERB_STRENGTH: Final = 2.0
@@ -20,33 +23,39 @@ _SUBJECTS = frozenset({"nsubj", "nsubjpass", "csubj"})
 _OBJECTS = frozenset({"dobj", "obj", "attr", "dative", "oprd", "agent"})
 _VERBS = frozenset({"VB", "VBD", "VBG", "VBN", "VBP", "VBZ", "MD"})
 _CLIMBED = frozenset({"pobj", "pcomp", "conj", "appos", "prep", "agent"})
+_PREPOSITIONS = frozenset({"prep", "agent", "dative"})
 _OF_NOUN = frozenset({"poss", "compound", "nmod", "amod"})
 _SHARES_SUBJECT = frozenset({"xcomp", "conj", "advcl"})
 _RELATIVES = frozenset({"who", "which", "that", "whom"})
 _MOST_STEPS = 40
 
 _Pair = tuple[int, int]
+#: Source, target and label.
+_Stated = tuple[int, int, str]
 
 
-def find_relations(tokens: Tokens, reading: Reading, found: Found) -> tuple[RelationshipInstance, ...]:
+def find_relations(
+    tokens: Tokens, reading: Reading, found: Found, lemmas: Lemmas
+) -> tuple[RelationshipInstance, ...]:
     """Return one record per pair of entities and sentence, sentences and pairs in the order of the text.
 
     A grammatical relation (``basis`` verb, directed from subject to object) wins over co-occurrence. In
     sentences with more than eight entities each is paired with its next three only, so that a list of
     n names gives 3n records and not n². The description is the sentence, the span its place in the unit.
+    The label is what the verb or noun between them says.
     """
-    grammar = _Grammar(tokens)
+    grammar = _Grammar(tokens, RelationLabels(tokens, lemmas))
     records = []
     for number in sorted(found.mentions):
         mentions = found.mentions[number]
         if len({mention.entity for mention in mentions}) < 2:
             continue
         sentence = reading.sentences[number]
-        stated = {frozenset(pair): pair for pair in reversed(list(grammar.relations(mentions)))}
-        pairs = _together(mentions) | {_ordered(pair, mentions) for pair in stated.values()}
+        stated = {frozenset(one[:2]): one for one in reversed(list(grammar.relations(mentions)))}
+        pairs = _together(mentions) | {_ordered(one[:2], mentions) for one in stated.values()}
         for pair in sorted(pairs, key=lambda pair: _places(pair, mentions)):
             verb = stated.get(frozenset(pair))
-            source, target = (found.entities[end] for end in verb or pair)
+            source, target = (found.entities[end] for end in (verb[:2] if verb else pair))
             records.append(
                 RelationshipInstance(
                     source.name,
@@ -55,6 +64,7 @@ def find_relations(tokens: Tokens, reading: Reading, found: Found) -> tuple[Rela
                     VERB_STRENGTH if verb else TOGETHER_STRENGTH,
                     "verb" if verb else "co_occurrence",
                     spans=(sentence.span,),
+                    relation=verb[2] if verb else CO_OCCURS,
                 )
             )
     return tuple(records)
@@ -91,71 +101,79 @@ def _together(mentions: Sequence[Mention]) -> set[_Pair]:
 class _Grammar:
     """Finds pairs that the parse of a sentence relates."""
 
-    def __init__(self, tokens: Tokens) -> None:
+    def __init__(self, tokens: Tokens, labels: RelationLabels) -> None:
         self._tokens = tokens
+        self._labels = labels
 
-    def relations(self, mentions: Sequence[Mention]) -> Iterator[_Pair]:
-        """Yield (source, target) entities; the first of several relations of a pair is the surest."""
+    def relations(self, mentions: Sequence[Mention]) -> Iterator[_Stated]:
+        """Yield source, target and label; the first of several relations of a pair is the surest."""
         mentions = [mention for mention in mentions if not self._is_label(mention)]
         at = {place: mention for mention in mentions for place in range(mention.first, mention.last)}
         apposed = {self._tokens.heads[m.root]: m for m in mentions if self._tokens.deps[m.root] == "appos"}
         subjects: dict[int, list[int]] = defaultdict(list)
-        others: dict[int, list[int]] = defaultdict(list)
-        beside: list[_Pair] = []
+        others: dict[int, list[tuple[int, str]]] = defaultdict(list)
+        beside: list[_Stated] = []
         for mention in mentions:
-            role, verb = self._role(mention, at, apposed, beside)
+            role, verb, way = self._role(mention, at, apposed, beside)
             if role == "subject":
                 subjects[verb].append(mention.entity)
             elif role == "object":
-                others[verb].append(mention.entity)
+                others[verb].append((mention.entity, self._labels.of_verb(verb, way)))
         taken = self._with_subject(mentions) if others else {}
         for verb, entities in others.items():
             for source in self._subjects_of(verb, subjects, at, taken):
-                yield from ((source, target) for target in entities if source != target)
-        yield from ((source, target) for source, target in beside if source != target)
+                yield from ((source, target, label) for target, label in entities if source != target)
+        yield from (one for one in beside if one[0] != one[1])
 
     def _described_by(
         self, noun: int, mention: Mention, at: dict[int, Mention], apposed: dict[int, Mention]
-    ) -> list[_Pair]:
+    ) -> list[_Stated]:
         """Relate a mention to who the noun it belongs to stands for: "Apple CEO Tim Cook"."""
         tokens = self._tokens
         named = apposed.get(noun)
         if not named and tokens.deps[noun] in {"compound", "nmod", "appos"}:
             named = at.get(tokens.heads[noun])
-        return [(named.entity, mention.entity)] if named and named is not mention else []
+        if not named or named is mention:
+            return []
+        return [(named.entity, mention.entity, self._labels.of_holder(noun))]
 
     def _role(
         self,
         mention: Mention,
         at: dict[int, Mention],
         apposed: dict[int, Mention],
-        beside: list[_Pair],
-    ) -> tuple[str, int]:
+        beside: list[_Stated],
+    ) -> tuple[str, int, list[int]]:
         """Climb from a mention to the verb it serves; note in ``beside`` a mention met on the way.
 
         A possessor or modifier of another word is not that word and gets no role: in "three former Apple
         engineers founded X" the engineers did. What hangs on a preposition of an object keeps the role:
-        who "became director of X" has to do with X. Of a subject it does not.
+        who "became director of X" has to do with X. Of a subject it does not. The third value is the way
+        that was climbed: prepositions, and the nouns that they hang on.
         """
         tokens, place, borrowed = self._tokens, mention.root, False
+        way: list[int] = []
         for _ in range(_MOST_STEPS):
             dep, head = tokens.deps[place], tokens.heads[place]
             other = at.get(head)
+            hangs = dep in _PREPOSITIONS and place != mention.root
+            way += [place] if hangs else []
             if other and other is not mention and dep != "conj":
-                beside.append((other.entity, mention.entity))
+                beside.append((other.entity, mention.entity, self._labels.of_noun(dep, way)))
                 break
             if dep in _SUBJECTS and not borrowed:
-                return "subject", head
+                return "subject", head, way
             to_verb = tokens.tags[head] in _VERBS
             if to_verb and dep in _OBJECTS | {"prep"}:
-                return "object", head
+                return "object", head, way
+            way += [head] if hangs else []
             if dep in _OF_NOUN:
                 beside += self._described_by(head, mention, at, apposed)
             if dep not in _CLIMBED or head == place:
                 break
             borrowed = borrowed or dep in {"prep", "agent"}
             place = head
-        return "", -1
+        return "", -1, way
 
     def _is_label(self, mention: Mention) -> bool:
         """Whether the mention says who speaks, so that the parse around it means nothing."""

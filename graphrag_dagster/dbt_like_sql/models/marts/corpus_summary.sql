@@ -79,6 +79,14 @@ edges as (
     from {{ ref('graph.relationships') }}
 ),
 
+triples as (
+    select 'graph' as area, unnest(['triples', 'labels of triples', 'triples that only co-occur']) as measure,
+        unnest([
+            count(*), count(distinct relation), count(*) filter (where relation = 'co_occurs')
+        ])::double as value
+    from {{ ref('graph.triples') }}
+),
+
 merged_claims as (
     select 'graph' as area, 'claims' as measure, count(*)::double as value
     from {{ ref('graph.claims') }}
@@ -151,6 +159,7 @@ union all select area, measure, value from rulings
 union all select area, measure, value from self_loops
 union all select area, measure, value from nodes
 union all select area, measure, value from edges
+union all select area, measure, value from triples
 union all select area, measure, value from merged_claims
 union all select area, measure, value from descriptions
 union all select area, measure, value from clustered

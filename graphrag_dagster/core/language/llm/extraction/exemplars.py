@@ -5,8 +5,9 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from graphrag_dagster.core.language.chat.data import escape
-from graphrag_dagster.core.language.exemplars import ClaimExample, GraphExample
+from graphrag_dagster.core.language.exemplars import ClaimExample, ExampleRelationship, GraphExample
 from graphrag_dagster.core.language.llm.extraction.tuples import COMPLETE, FIELD, RECORD
+from graphrag_dagster.core.text.relations import RELATED_TO
 
 #: Where the general example of a system prompt begins, which is its last part.
 _GENERAL = "\n\nExample. "
@@ -14,7 +15,12 @@ _CLAIM = ("subject", "object", "type", "status", "start_date", "end_date", "desc
 
 
 def with_graph_examples(
-    system: str, examples: Sequence[GraphExample], types: Iterable[str], *, tuples: bool
+    system: str,
+    examples: Sequence[GraphExample],
+    types: Iterable[str],
+    *,
+    tuples: bool,
+    labelled: bool = False,
 ) -> str:
     """Return a system prompt with these examples in place of its general one; without any, as it is.
 
@@ -23,11 +29,15 @@ def with_graph_examples(
         examples: of the corpus.
         types: of entities, as they are asked for.
         tuples: show delimited records, not JSON.
+        labelled: show the labels of relationships.
     """
     wanted = ", ".join(one.upper() for one in types)
     return _shown(
         system,
-        [(f"Wanted types: {escape(wanted)}.", one.text, _graph_reply(one, tuples)) for one in examples],
+        [
+            (f"Wanted types: {escape(wanted)}.", one.text, _graph_reply(one, tuples, labelled))
+            for one in examples
+        ],
     )
 
 
@@ -53,18 +63,22 @@ def _shown(system: str, examples: Sequence[tuple[str, str, str]]) -> str:
     return "\n\n".join([rules, *shown])
 
 
-def _graph_reply(example: GraphExample, tuples: bool) -> str:
+def _graph_reply(example: GraphExample, tuples: bool, labelled: bool) -> str:
     entities = [one.model_dump() | {"type": one.type.upper()} for one in example.entities]
-    relationships = [
-        one.model_dump() | {"strength": int(one.strength) if one.strength.is_integer() else one.strength}
-        for one in example.relationships
-    ]
+    relationships = [_shown_relationship(one, labelled) for one in example.relationships]
     if not tuples:
         return _json({"entities": entities, "relationships": relationships})
     return _records(
         [("entity", *one.values()) for one in entities]
         + [("relationship", *one.values()) for one in relationships]
     )
+
+
+def _shown_relationship(one: ExampleRelationship, labelled: bool) -> dict[str, Any]:
+    label = {"relation": one.relation or RELATED_TO} if labelled else {}
+    strength = int(one.strength) if one.strength.is_integer() else one.strength
+    ends = {"source": one.source, "target": one.target}
+    return ends | label | {"description": one.description, "strength": strength}
 
 
 def _claim_reply(example: ClaimExample, tuples: bool) -> str:

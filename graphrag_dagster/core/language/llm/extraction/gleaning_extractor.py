@@ -53,10 +53,11 @@ class Wanted:
     Attributes:
         kinds: of records.
         shape: of a reply in JSON.
-        task: whose prompts are used: ``<task>[_tuples]_system`` and ``<task>_user``.
+        task: whose prompts are used: ``<task>[_labelled][_tuples]_system`` and ``<task>_user``.
         more: the prompt that asks on.
         check: the prompt that asks whether anything is missing.
         nothing: said of a text in which the model found nothing.
+        labelled: relationships with labels.
     """
 
     kinds: tuple[RecordType, ...]
@@ -65,6 +66,11 @@ class Wanted:
     more: str
     check: str
     nothing: str
+    labelled: bool = False
+
+    def system(self, *, tuples: bool) -> str:
+        """Name of the prompt that says what is wanted."""
+        return f"{self.task}{'_labelled' * self.labelled}{'_tuples' * tuples}_system"
 
 
 class GleaningExtractor:
@@ -94,9 +100,7 @@ class GleaningExtractor:
         tuples = options.get("replies") == "tuples"
         self._model = model
         self._wanted = wanted
-        self._system = system(
-            prompts.load(f"{wanted.task}_tuples_system" if tuples else f"{wanted.task}_system"), tuples
-        )
+        self._system = system(prompts.load(wanted.system(tuples=tuples)), tuples)
         self._user = prompts.load(f"{wanted.task}_user")
         self._schema = None if tuples else wanted.shape
         self._max_tokens = options.get("max_output_tokens", 4000)
@@ -122,11 +126,12 @@ class GleaningExtractor:
         """Read a JSON reply; a gleaning that found nothing may say so in an empty object."""
         if gleaning and text.strip() in {"{}", "[]"}:
             return RawReply(), False
-        return read_json_records(text, self._wanted.kinds)
+        return read_json_records(text, self._wanted.kinds, labelled=self._wanted.labelled)
 
     def _read_tuples(self, text: str, gleaning: bool) -> tuple[RawReply, bool]:
         """Read a reply in delimited tuples."""
-        return read_tuple_records(text, self._wanted.kinds, gleaning=gleaning)
+        wanted = self._wanted
+        return read_tuple_records(text, wanted.kinds, gleaning=gleaning, labelled=wanted.labelled)
 
     def _request(self, **values: str) -> ChatRequest:
         messages = (Message("system", self._system), Message("user", self._user.render(**values)))

@@ -1,13 +1,14 @@
 """Entities and relationships by a model (paper §3.1.2, Appendix E.1; spec_graphrag §3)."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Unpack
 
 from graphrag_dagster.core.language.chat.data import enclose
 from graphrag_dagster.core.language.chat.loop import run_largest_first
 from graphrag_dagster.core.language.chat.port import ChatModel, ChatRequest
 from graphrag_dagster.core.language.chat.prompt import PromptSource
-from graphrag_dagster.core.language.chat.schemas import GraphShape
+from graphrag_dagster.core.language.chat.schemas import GraphShape, LabelledGraphShape
 from graphrag_dagster.core.language.exemplars import GraphExample
 from graphrag_dagster.core.language.llm.extraction.exemplars import with_graph_examples
 from graphrag_dagster.core.language.llm.extraction.gleaning_extractor import (
@@ -25,6 +26,7 @@ _WANTED = Wanted(
     "glean_check",
     "the model found no entities and no relationships",
 )
+_LABELLED = replace(_WANTED, shape=LabelledGraphShape, labelled=True)
 
 
 class LlmGraphExtractor(GleaningExtractor):
@@ -32,10 +34,11 @@ class LlmGraphExtractor(GleaningExtractor):
 
     Args:
         model: answers.
-        prompts: ``extract_graph[_tuples]_system``, ``extract_graph_user``, ``glean_continue``,
+        prompts: ``extract_graph[_labelled][_tuples]_system``, ``extract_graph_user``, ``glean_continue``,
             ``glean_check`` and ``retry``.
         entity_types: types asked for.
         examples: of the corpus, shown in place of the prompt's own.
+        relation_labels: whether relationships are asked for with labels; by default all are ``related_to``.
         options: how it is asked.
     """
 
@@ -46,13 +49,16 @@ class LlmGraphExtractor(GleaningExtractor):
         *,
         entity_types: Sequence[str],
         examples: Sequence[GraphExample] = (),
+        relation_labels: bool = False,
         **options: Unpack[Options],
     ) -> None:
         super().__init__(
             model,
             prompts,
-            _WANTED,
-            lambda own, tuples: with_graph_examples(own.render(), examples, entity_types, tuples=tuples),
+            _LABELLED if relation_labels else _WANTED,
+            lambda own, tuples: with_graph_examples(
+                own.render(), examples, entity_types, tuples=tuples, labelled=relation_labels
+            ),
             (name for one in examples for name in one.names),
             **options,
         )

@@ -61,13 +61,16 @@ class RawReply:
             yield Quarantined(kind, raw, reason, round=round_), False
 
 
-def read_json_records(text: str, kinds: Sequence[RecordType]) -> tuple[RawReply, bool]:
+def read_json_records(
+    text: str, kinds: Sequence[RecordType], *, labelled: bool = False
+) -> tuple[RawReply, bool]:
     """Return the records of a JSON reply, and whether its JSON was mended.
 
     Args:
         text: the visible reply: an object with one list per kind, or a bare list; lists under other names
             count too, and what their items are is told by their keys.
         kinds: which records were asked for.
+        labelled: relationships were asked for with labels.
 
     Raises:
         NotUsable: no JSON, the schema itself, or no list.
@@ -79,7 +82,7 @@ def read_json_records(text: str, kinds: Sequence[RecordType]) -> tuple[RawReply,
     reply = RawReply()
     for name, items in _lists(parsed.value, wanted):
         for item in items:
-            _take(reply, _LISTS.get(name), item, kinds)
+            _take(reply, _LISTS.get(name), item, kinds, labelled)
     return reply, parsed.repaired
 
 
@@ -118,13 +121,15 @@ def _has_list(value: Any) -> bool:
     )
 
 
-def _take(reply: RawReply, named: RecordType | None, item: Any, kinds: Sequence[RecordType]) -> None:
+def _take(
+    reply: RawReply, named: RecordType | None, item: Any, kinds: Sequence[RecordType], labelled: bool
+) -> None:
     raw = json.dumps(item, ensure_ascii=False)
     kind = named if named is not None and named in kinds else _told_by_keys(item, kinds)
     if not isinstance(item, dict):
         reply.bad.append((kind, raw, f"the {kind} is not an object with named fields"))
         return
-    fields = Fields.of(kind, item)
+    fields = Fields.of(kind, item, labelled=labelled)
     if kind != named:
         fields.mended.append(f"told to be of kind {kind} by its keys")
     reply.records.append(RawRecord(kind, fields, raw))
@@ -137,7 +142,9 @@ def _told_by_keys(item: Any, kinds: Sequence[RecordType]) -> RecordType:
     return "relationship" if any(key.startswith(("source", "target")) for key in keys) else kinds[0]
 
 
-def read_tuple_records(text: str, kinds: Sequence[RecordType], *, gleaning: bool) -> tuple[RawReply, bool]:
+def read_tuple_records(
+    text: str, kinds: Sequence[RecordType], *, gleaning: bool, labelled: bool = False
+) -> tuple[RawReply, bool]:
     """Return the records of a reply in delimited tuples; one without its end mark counts as mended.
 
     Small models leave the mark out, so its want alone spoils nothing. Records of kinds that were not asked
@@ -147,7 +154,7 @@ def read_tuple_records(text: str, kinds: Sequence[RecordType], *, gleaning: bool
         NotUsable: no record and no end mark, or the last record is cut off; in a gleaning a reply in words
             without any field is taken for "nothing more".
     """
-    parsed = parse_tuples(text, claims="claim" in kinds)
+    parsed = parse_tuples(text, claims="claim" in kinds, labelled=labelled)
     if parsed.cut:
         raise NotUsable("the last record of the reply is cut off")
     if not parsed.records and not parsed.complete and not gleaning:

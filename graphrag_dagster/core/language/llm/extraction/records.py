@@ -9,6 +9,7 @@ from typing import Any, Literal, get_args
 from graphrag_dagster.core.language.chat.replies import spelt_alike
 from graphrag_dagster.core.language.tasks import ClaimInstance, EntityInstance, RelationshipInstance
 from graphrag_dagster.core.text.names import clean, normalise
+from graphrag_dagster.core.text.relations import RELATED_TO, relation_label
 from graphrag_dagster.core.text.spans import Span
 from graphrag_dagster.core.text.text_places import TextPlaces
 
@@ -48,6 +49,10 @@ _KEYS: Mapping[RecordType, Mapping[str, tuple[str, ...]]] = {
         "quotes": ("quotes", "source_quotes", "quote", "source_text", "claim_source_text"),
     },
 }
+#: And under which they give the label of a relationship, where one was asked for.
+_LABEL_KEYS: Mapping[str, tuple[str, ...]] = {
+    "relation": ("relation", "label", "relation_label", "relation_type", "relationship_type", "predicate"),
+}
 
 
 class BadRecord(Exception):
@@ -62,12 +67,19 @@ class Fields:
     mended: list[str] = field(default_factory=list)
 
     @classmethod
-    def of(cls, record: RecordType, given: Mapping[Any, object]) -> "Fields":
-        """Take the fields from a JSON object, under whatever names the model gave them."""
+    def of(cls, record: RecordType, given: Mapping[Any, object], *, labelled: bool = False) -> "Fields":
+        """Take the fields from a JSON object, under whatever names the model gave them.
+
+        Args:
+            record: what it is.
+            given: the object.
+            labelled: relationships were asked for with labels; then each has one, which may be blank.
+        """
         lower = spelt_alike(given)
         fields = cls({})
-        values: dict[str, object] = {}
-        for name, aliases in _KEYS[record].items():
+        wants_label = labelled and record == "relationship"
+        values: dict[str, object] = {"relation": ""} if wants_label else {}
+        for name, aliases in {**_KEYS[record], **(_LABEL_KEYS if wants_label else {})}.items():
             found = next((alias for alias in aliases if alias in lower), None)
             if found is not None:
                 values[name] = lower[found]
@@ -131,6 +143,8 @@ def make_entity(fields: Fields, places: TextPlaces, round_: int) -> EntityInstan
 def make_relationship(fields: Fields, places: TextPlaces, round_: int) -> RelationshipInstance:
     """Return the relationship of a record; a strength that is no number becomes 1 (spec_graphrag §3).
 
+    Its label is ``related_to`` where none was asked for, or what came is none.
+
     Raises:
         BadRecord: an end is missing.
     """
@@ -144,6 +158,7 @@ def make_relationship(fields: Fields, places: TextPlaces, round_: int) -> Relati
         "model",
         round_,
         spans,
+        _relation(fields),
     )
 
 
@@ -173,6 +188,16 @@ def make_claim(fields: Fields, places: TextPlaces, round_: int) -> ClaimInstance
         round_,
         _quoted(fields, places),
     )
+
+
+def _relation(fields: Fields) -> str:
+    if "relation" not in fields.values:
+        return RELATED_TO
+    given = fields.text("relation")
+    label = relation_label(given)
+    if label is None:
+        fields.mended.append(f"relation {given!r} read as {RELATED_TO}")
+    return label or RELATED_TO
 
 
 def _strength(fields: Fields) -> float:

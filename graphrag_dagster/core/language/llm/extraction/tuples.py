@@ -2,7 +2,8 @@
 
 A record is ``("entity"<|>NAME<|>TYPE<|>description)`` or ``("relationship"<|>A<|>B<|>description<|>9)`` or
 ``("claim"<|>…)``; records are parted by ``##`` and a reply ends with ``<|COMPLETE|>`` (paper, Appendix E.1).
-Everything in a reply becomes a record, a mended record, a quarantined one, or noise that holds no field.
+Where labels of relationships were asked for, they stand behind ``B``. Everything in a reply becomes a record,
+a mended record, a quarantined one, or noise that holds no field.
 """
 
 import re
@@ -89,18 +90,19 @@ class TupleParse:
         return len(self.parsed) + len(self.quarantined)
 
 
-def parse_tuples(reply: str, *, claims: bool = False) -> TupleParse:
+def parse_tuples(reply: str, *, claims: bool = False, labelled: bool = False) -> TupleParse:
     """Read the records of one reply (spec_graphrag §3). Never raises and never drops a record.
 
     Args:
         reply: the visible reply.
         claims: whether claims were asked for; then records without a tag are claims.
+        labelled: whether relationships were asked for with labels.
     """
     found = TupleParse(complete=bool(_COMPLETE.search(reply)))
     pieces = list(_pieces(reply))
     found.cut = not found.complete and _ends_open(pieces)
     for piece in pieces:
-        _read(piece, found, claims)
+        _read(piece, found, claims, labelled)
     return found
 
 
@@ -137,7 +139,7 @@ def _split(pattern: re.Pattern[str], text: str) -> Iterator[str]:
     yield text[begin:]
 
 
-def _read(piece: str, found: TupleParse, claims: bool) -> None:
+def _read(piece: str, found: TupleParse, claims: bool, labelled: bool) -> None:
     tagged = _START.match(piece) or _BARE_START.match(piece)
     if not tagged and not _FIELD.search(piece):
         if piece.strip(f"{_QUOTE}#-().: \n"):
@@ -148,20 +150,24 @@ def _read(piece: str, found: TupleParse, claims: bool) -> None:
     if rest:
         found.noise.append(rest)
     parts = _parts(body, mended)
-    kind = _kind(tagged, parts, claims, mended)
+    kind = _kind(tagged, parts, claims, labelled, mended)
     if kind is None:
         found.quarantined.append((piece, "neither an entity nor a relationship nor a claim"))
     elif len(parts) < _LEAST[kind]:
         found.quarantined.append((piece, f"{len(parts)} fields are too few for {_article(kind)} {kind}"))
     else:
-        _add(found, kind, parts, piece[: len(piece) - len(rest)].strip(), mended)
+        _add(found, kind, parts, piece[: len(piece) - len(rest)].strip(), mended, labelled)
 
 
-def _add(found: TupleParse, kind: RecordType, parts: list[str], raw: str, mended: list[str]) -> None:
+def _add(
+    found: TupleParse, kind: RecordType, parts: list[str], raw: str, mended: list[str], labelled: bool
+) -> None:
     if kind == "entity":
         found.entities.append(TupleRecord(kind, _entity(parts, mended), raw, tuple(mended)))
     elif kind == "relationship":
-        found.relationships.append(TupleRecord(kind, _relationship(parts, mended), raw, tuple(mended)))
+        label = {"relation": _label(parts)} if labelled else {}
+        fields = _relationship(parts, mended) | label
+        found.relationships.append(TupleRecord(kind, fields, raw, tuple(mended)))
     else:
         found.claims.append(TupleRecord(kind, _claim(parts, mended), raw, tuple(mended)))
 
@@ -197,7 +203,7 @@ def _parts(body: str, mended: list[str]) -> list[str]:
 
 
 def _kind(
-    tagged: re.Match[str] | None, parts: Sequence[str], claims: bool, mended: list[str]
+    tagged: re.Match[str] | None, parts: Sequence[str], claims: bool, labelled: bool, mended: list[str]
 ) -> RecordType | None:
     if tagged:
         if tagged["tag"] not in {"entity", "relationship", "claim"} or '"' not in tagged[0]:
@@ -207,7 +213,7 @@ def _kind(
     mended.append("no tag")
     if claims:
         return "claim"
-    if len(parts) == 4 and _NUMBER.fullmatch(parts[3]):
+    if 4 <= len(parts) <= (5 if labelled else 4) and _NUMBER.fullmatch(parts[-1]):
         return "relationship"
     return "entity" if len(parts) == 3 and not _NUMBER.fullmatch(parts[2]) else None
 
@@ -233,6 +239,11 @@ def _relationship(parts: list[str], mended: list[str]) -> dict[str, object]:
     if len(parts) > 4:
         mended.append(f"{len(parts) - 4} fields too many")
     return {"source": source, "target": target, "description": _joined(further), "strength": strength}
+
+
+def _label(parts: list[str]) -> str:
+    """Take the label out of the fields of a relationship; a blank one where there are too few for it."""
+    return parts.pop(2) if len(parts) > 4 else ""
 
 
 def _claim(parts: list[str], mended: list[str]) -> dict[str, object]:

@@ -1,0 +1,71 @@
+"""What communities speak of, as terms, and how many of a question's terms each covers."""
+
+from collections.abc import Sequence
+from math import log
+
+import numpy as np
+import polars as pl
+
+from graphrag_dagster.core.coterag.indexing.communities import Communities
+from graphrag_dagster.core.coterag.indexing.triples import TripleGraph
+from graphrag_dagster.core.coterag.options import TermWeights
+from graphrag_dagster.core.coterag.terms import QuestionTerms, share, terms
+from graphrag_dagster.core.ranks import Scores
+
+
+def community_terms(graph: TripleGraph, communities: Communities, summaries: pl.DataFrame) -> pl.DataFrame:
+    """Return ``community_id``, ``term``: stems of its summary, its members' names and its relations.
+
+    Args:
+        graph: the triples.
+        communities: of the graph.
+        summaries: ``community_id``, ``title`` and ``text``.
+    """
+    names = communities.members.join(graph.entities.select("entity_id", "title"), on="entity_id")
+    relations = pl.DataFrame({"number": communities.inside(graph), "text": graph.triples["relation"]}).join(
+        communities.communities.select("number", "community_id"), on="number"
+    )
+    said = pl.concat(
+        [
+            names.select("community_id", text="title"),
+            relations.select("community_id", "text"),
+            summaries.select("community_id", text="title"),
+            summaries.select("community_id", "text"),
+        ]
+    ).unique()
+    known = said["text"].unique()
+    stems = pl.DataFrame(
+        {"text": known, "term": [sorted(terms(text)) for text in known]},
+        schema={"text": pl.String, "term": pl.List(pl.String)},
+    )
+    return (
+        said.join(stems, on="text")
+        .select("community_id", "term")
+        .explode("term")
+        .drop_nulls()
+        .unique()
+        .sort("community_id", "term")
+    )
+
+
+def coverages(
+    asked: QuestionTerms, held: pl.DataFrame, ids: Sequence[str], weights: TermWeights = "none"
+) -> Scores:
+    """Return the share of a question's terms that each community covers.
+
+    Args:
+        asked: terms of the question.
+        held: rows of :func:`community_terms`.
+        ids: of the communities, in the order of the result.
+        weights: ``idf``: a unit that d of n communities cover counts ``1 + log((n + 1) / (d + 1))``.
+    """
+    found: dict[str, set[str]] = {}
+    for community, term in held.filter(pl.col("term").is_in(sorted(asked.stems))).iter_rows():
+        found.setdefault(community, set()).add(term)
+    covered = {community: asked.covered_by(own) for community, own in found.items()}
+    weighed = None
+    if weights == "idf":
+        counts = [sum(own[unit] for own in covered.values()) for unit in range(len(asked.units))]
+        weighed = [1 + log((len(ids) + 1) / (count + 1)) for count in counts]
+    nothing = [False] * len(asked.units)
+    return np.array([share(covered.get(one, nothing), weighed) for one in ids], dtype=np.float64)

@@ -1,0 +1,162 @@
+"""What the main graph and the preserved store hold for a question."""
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from graphrag_dagster.core.coterag.community_terms import coverages
+from graphrag_dagster.core.coterag.matching import matched
+from graphrag_dagster.core.coterag.options import AnswerOptions
+from graphrag_dagster.core.coterag.snapshot import CoteragSnapshot
+from graphrag_dagster.core.coterag.terms import QuestionTerms
+from graphrag_dagster.core.coterag.trace import ChunkMatch, EntityMatch, Retrieved
+from graphrag_dagster.core.coterag.traversal import Edge, Traversal, traversed
+from graphrag_dagster.core.coterag.vectors import UNLIKE, by_rank
+from graphrag_dagster.core.ranks import Scores
+
+
+@dataclass(frozen=True)
+class AskedVector:
+    """A question's vector beside those of an index: similarities of all its rows."""
+
+    index: CoteragSnapshot
+    communities: Scores
+    entities: Scores
+    chunks: Scores
+
+    @classmethod
+    def of(cls, index: CoteragSnapshot, vector: NDArray[np.floating]) -> "AskedVector":
+        """Compare a question's vector with all vectors of an index."""
+        return cls(
+            index,
+            index.summary_vectors.similarities(vector),
+            index.descriptions.similarities(vector),
+            index.chunk_vectors.similarities(vector),
+        )
+
+    def of_entity(self, entity_id: str) -> float:
+        """Return the similarity of an entity; -1 for one without a vector."""
+        place = self.index.descriptions.places.get(entity_id)
+        return UNLIKE if place is None else float(self.entities[place])
+
+    def of_chunk(self, unit_id: str) -> float:
+        """Return the similarity of a text unit; -1 for one without a vector."""
+        place = self.index.chunk_vectors.places.get(unit_id)
+        return UNLIKE if place is None else float(self.chunks[place])
+
+    def nearest(self, among: Collection[str], most: int) -> list[EntityMatch]:
+        """Return the entities of the highest similarity, by similarity, then id."""
+        ids = sorted(one for one in among if one in self.index.descriptions.places)
+        scores = np.array([self.of_entity(one) for one in ids], dtype=np.float64)
+        return [EntityMatch(ids[place], float(scores[place])) for place in by_rank(ids, scores, most)]
+
+
+def retrieved(asked: AskedVector, terms: QuestionTerms, options: AnswerOptions) -> Retrieved:
+    """Return what the main graph holds: communities, entities, paths, text units."""
+    index, thresholds = asked.index, asked.index.thresholds
+    ids = index.summary_vectors.ids
+    communities = matched(
+        ids,
+        asked.communities,
+        coverages(terms, index.community_terms, ids, options.weights),
+        thresholds,
+        rule=options.coverage,
+        most=options.communities,
+    )
+    selected = [one.community_id for one in communities if one.selected]
+    near = asked.nearest(index.members(selected), options.entities)
+    starts = [one for one in near if one.similarity > thresholds.entity]
+    paths = _paths(asked, selected, starts, options)
+    ends = [end for one in paths.triples for end in (one.head, one.tail)]
+    around = list(dict.fromkeys([*(one.entity_id for one in starts), *ends]))
+    candidates = index.chunks_of(around)
+    chunks = chunks_above(asked, candidates, thresholds.chunk, options.chunks, around=around)
+    below = sum(asked.of_chunk(one) <= thresholds.chunk for one in candidates)
+    return Retrieved(
+        terms=tuple(" ".join(sorted(unit)) for unit in terms.units),
+        communities=tuple(communities),
+        nearest=float(asked.communities.max()) if len(ids) else None,
+        entities=tuple(starts),
+        triples=paths.triples,
+        triples_cut=paths.cut,
+        chunks=tuple(chunks),
+        chunks_below=below,
+    )
+
+
+def from_store(
+    asked: AskedVector, most_entities: int, most_chunks: int, known: Collection[str]
+) -> tuple[list[EntityMatch], list[ChunkMatch]]:
+    """Return the nearest entities of the preserved store, and what their text units add.
+
+    Args:
+        asked: the question.
+        most_entities: how many entities are looked at; they need not exceed any threshold.
+        most_chunks: new text units.
+        known: texts of the context, see :func:`same_text`.
+    """
+    entities = asked.nearest(asked.index.preserved, most_entities)
+    ids = [one.entity_id for one in entities]
+    candidates = asked.index.chunks_of(ids)
+    threshold = asked.index.thresholds.fallback
+    return entities, chunks_above(asked, candidates, threshold, most_chunks, around=ids, known=known)
+
+
+def chunks_above(
+    asked: AskedVector,
+    candidates: Sequence[str],
+    threshold: float,
+    most: int,
+    *,
+    around: Sequence[str] = (),
+    known: Collection[str] = (),
+) -> list[ChunkMatch]:
+    """Return the nearest text units above a threshold, of equal texts the first, by similarity, then id."""
+    scores = np.array([asked.of_chunk(one) for one in candidates], dtype=np.float64)
+    texts = set(known)
+    found: list[tuple[str, float]] = []
+    for place in by_rank(candidates, scores):
+        if scores[place] <= threshold or len(found) == most:
+            break
+        text = same_text(asked.index.texts[candidates[place]][1])
+        if text not in texts:
+            texts.add(text)
+            found.append((candidates[place], float(scores[place])))
+    owners = _owners(asked.index, [unit for unit, _ in found], around)
+    return [ChunkMatch(unit, score, owners.get(unit)) for unit, score in found]
+
+
+def same_text(text: str) -> str:
+    """Return what two texts have in common that differ in white space alone."""
+    return " ".join(text.split())
+
+
+def _paths(
+    asked: AskedVector, selected: Sequence[str], starts: Sequence[EntityMatch], options: AnswerOptions
+) -> Traversal:
+    rows = asked.index.triples.filter(pl.col("community_id").is_in(selected))
+    edges = [Edge(*row) for row in rows.select("head_id", "relation", "tail_id", "community_id").iter_rows()]
+    ends = {end for edge in edges for end in (edge.head, edge.tail)}
+    return traversed(
+        [one.entity_id for one in starts],
+        edges,
+        {one: asked.of_entity(one) for one in (*ends, *(start.entity_id for start in starts))},
+        asked.index.thresholds.traversal,
+        hops=options.hops,
+        most=options.triples,
+        relations=options.relations,
+    )
+
+
+def _owners(index: CoteragSnapshot, units: Sequence[str], around: Sequence[str]) -> dict[str, str]:
+    """The first of the entities that each text unit is of."""
+    rows = index.entity_chunks.filter(pl.col("text_unit_id").is_in(units) & pl.col("entity_id").is_in(around))
+    rank = {entity: place for place, entity in enumerate(around)}
+    found: dict[str, str] = {}
+    for entity, unit in rows.select("entity_id", "text_unit_id").iter_rows():
+        if unit not in found or rank[entity] < rank[found[unit]]:
+            found[unit] = entity
+    return found

@@ -1,0 +1,88 @@
+"""All that answering reads of an index, as frames and vectors."""
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import polars as pl
+
+from graphrag_dagster.core.coterag.options import Thresholds
+from graphrag_dagster.core.coterag.terms import folded_words
+from graphrag_dagster.core.coterag.vectors import Vectors
+from graphrag_dagster.core.text.english_words import STOP_WORDS
+
+#: Most words of a name that is looked for in questions.
+LONGEST_NAME = 8
+
+
+@dataclass(frozen=True)
+class CoteragSnapshot:
+    """An index.
+
+    Attributes:
+        entities: ``entity_id``, ``title``, ``store`` (``main``, ``preserved``) and ``community_id`` (null for
+            none).
+        triples: ``head_id``, ``tail_id``, ``relation``, ``community_id`` (that of both ends, null where they
+            differ) and ``text_unit_ids``.
+        entity_chunks: ``entity_id``, ``text_unit_id``.
+        chunks: ``text_unit_id``, ``title`` (of the document) and ``text``.
+        summaries: ``community_id``, ``title`` and ``text``.
+        community_terms: ``community_id``, ``term``.
+        descriptions: vectors of entities.
+        chunk_vectors: vectors of text units.
+        summary_vectors: vectors of summaries.
+        thresholds: in force.
+        route: cosine of a question to some entity from which on it is about what the documents are about.
+    """
+
+    entities: pl.DataFrame
+    triples: pl.DataFrame
+    entity_chunks: pl.DataFrame
+    chunks: pl.DataFrame
+    summaries: pl.DataFrame
+    community_terms: pl.DataFrame
+    descriptions: Vectors
+    chunk_vectors: Vectors
+    summary_vectors: Vectors
+    thresholds: Thresholds
+    route: float
+
+    @cached_property
+    def titles(self) -> dict[str, str]:
+        """Titles of entities by id."""
+        return dict(self.entities.select("entity_id", "title").iter_rows())
+
+    @cached_property
+    def texts(self) -> dict[str, tuple[str, str]]:
+        """Title of the document and text of every text unit by its id."""
+        rows = self.chunks.select("text_unit_id", "title", "text").iter_rows()
+        return {unit: (title, text) for unit, title, text in rows}
+
+    @cached_property
+    def summary_of(self) -> dict[str, tuple[str, str]]:
+        """Title and text of every summary by its community."""
+        rows = self.summaries.select("community_id", "title", "text").iter_rows()
+        return {community: (title, text) for community, title, text in rows}
+
+    @cached_property
+    def preserved(self) -> frozenset[str]:
+        """Ids of the entities of the preserved store."""
+        return frozenset(self.entities.filter(pl.col("store") == "preserved")["entity_id"])
+
+    @cached_property
+    def known_names(self) -> dict[str, str]:
+        """Titles of entities by their folded words; of stop words alone is none."""
+        keys = ((list(folded_words(title)), title) for title in sorted(self.titles.values()))
+        return {
+            " ".join(words): title
+            for words, title in keys
+            if len(words) <= LONGEST_NAME and not STOP_WORDS.issuperset(words)
+        }
+
+    def members(self, communities: list[str]) -> frozenset[str]:
+        """Return the ids of the entities of some communities."""
+        return frozenset(self.entities.filter(pl.col("community_id").is_in(communities))["entity_id"])
+
+    def chunks_of(self, entities: list[str]) -> list[str]:
+        """Return the ids of the text units of some entities, sorted."""
+        found = self.entity_chunks.filter(pl.col("entity_id").is_in(entities))["text_unit_id"]
+        return sorted(set(found) & self.texts.keys())

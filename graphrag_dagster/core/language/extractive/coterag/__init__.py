@@ -1,0 +1,1 @@
+"""The steps of CoTeRAG-S by rule, without a model."""

@@ -1,0 +1,136 @@
+"""Routing, answering and validating by rule."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+
+from graphrag_dagster.core.coterag.options import PAPER, TermUnit
+from graphrag_dagster.core.coterag.terms import QuestionTerms, coverage, question_terms, share, terms
+from graphrag_dagster.core.language.coterag import EvidenceAnswer, RouteCues, RoutedQuestion, Validation
+from graphrag_dagster.core.language.tasks import ContextUnit, Engine, Quote
+from graphrag_dagster.core.ranks import comparable, cosines
+from graphrag_dagster.core.text.answer_sentences import answer_sentences
+from graphrag_dagster.core.text.embedder import Embedder
+
+_MOST_SENTENCES = 6
+#: Share of the best cosine from which a sentence is quoted that covers nothing new.
+_NEAR_BEST = 0.8
+
+
+class ExtractiveEvidenceRouter:
+    """Takes a question for specific where it names an entity, or one is nearer than unrelated ones are."""
+
+    engine: Final[Engine] = "extractive"
+
+    def route(self, _question: str, cues: RouteCues) -> RoutedQuestion:
+        """Return the route; see the port."""
+        if cues.names:
+            return RoutedQuestion("specific", f"it names {cues.names[0]}")
+        near = cues.nearest > cues.background
+        shown = f"the nearest entity has the cosine {cues.nearest:.3f}, unrelated ones {cues.background:.3f}"
+        return RoutedQuestion("specific" if near else "general", shown)
+
+
+@dataclass(frozen=True, slots=True)
+class _Candidate:
+    text: str
+    row: int
+    quote: Quote | None
+    stems: frozenset[str]
+
+
+class ExtractiveEvidenceAnswerer:
+    """Quotes up to six sentences of text units: those nearest to the question that cover more of its terms.
+
+    It asks for more where the sentences cover too few of the terms.
+
+    Args:
+        embedder: compares sentences with the question.
+        unit: of the question's terms.
+        enough: share of them that must be exceeded.
+    """
+
+    engine: Final[Engine] = "extractive"
+
+    def __init__(self, embedder: Embedder, unit: TermUnit = "words", enough: float = PAPER.coverage) -> None:
+        self._embedder = embedder
+        self._unit = unit
+        self._enough = enough
+
+    def answer(self, question: str, rows: Sequence[ContextUnit]) -> EvidenceAnswer:
+        """Return sentences of the text units among the rows, each cited; see the port."""
+        asked = question_terms(question, self._unit)
+        chosen = self._chosen(question, asked, _candidates(rows))
+        covered = coverage(asked, frozenset().union(*(one.stems for one in chosen)))
+        return EvidenceAnswer(
+            " ".join(f"{one.text} [Data: Sources ({one.row})]" for one in chosen),
+            self.engine,
+            search_more=covered <= self._enough,
+            coverage=covered,
+            quotes=tuple((one.text, one.row, one.quote) for one in chosen),
+        )
+
+    def answer_directly(self, _question: str) -> None:
+        """Return None: nothing is known but the documents."""
+
+    def _chosen(self, question: str, asked: QuestionTerms, pool: Sequence[_Candidate]) -> list[_Candidate]:
+        if not pool or not asked.units:
+            return []
+        vectors = self._embedder.embed([question, *(one.text for one in pool)])
+        near = cosines(vectors[1:], vectors[0])
+        open_ = np.ones(len(pool), dtype=np.bool_)
+        chosen: list[_Candidate] = []
+        held: set[str] = set()
+        while open_.any() and len(chosen) < _MOST_SENTENCES:
+            before = asked.covered_by(held)
+            gain = np.array([_gain(asked, before, held | one.stems) for one in pool])
+            open_ &= (gain > 0) | (near >= _NEAR_BEST * near.max())
+            if not open_.any():
+                break
+            best = int(np.where(open_, comparable(near + gain), -np.inf).argmax())
+            open_[best] = False
+            chosen.append(pool[best])
+            held |= pool[best].stems
+        return chosen
+
+
+class ExtractiveAnswerValidator:
+    """Accepts answers whose sentences all stand in the context and cover more than half of the terms.
+
+    Args:
+        unit: of the question's terms.
+        enough: share of them that must be exceeded.
+    """
+
+    engine: Final[Engine] = "extractive"
+
+    def __init__(self, unit: TermUnit = "words", enough: float = PAPER.coverage) -> None:
+        self._unit = unit
+        self._enough = enough
+
+    def validate(self, question: str, rows: Sequence[ContextUnit], answer: EvidenceAnswer) -> Validation:
+        """Return the verdict; see the port."""
+        said = [text for text, _, _ in answer.quotes] or [one.text for one in answer_sentences(answer.text)]
+        context = "\n".join(" ".join(row.text.split()) for row in rows)
+        if foreign := next((one for one in said if " ".join(one.split()) not in context), None):
+            return Validation("insufficient", f"the context does not hold: {foreign[:200]}")
+        covered = coverage(question_terms(question, self._unit), terms(" ".join(said)))
+        if covered <= self._enough:
+            return Validation("insufficient", f"it covers {covered:.0%} of the question's terms")
+        return Validation("ok", f"it quotes the context and covers {covered:.0%} of the question's terms")
+
+
+def _candidates(rows: Sequence[ContextUnit]) -> list[_Candidate]:
+    found: dict[str, _Candidate] = {}
+    for row in rows:
+        if row.kind == "source":
+            for text, quote in row.sentences:
+                found.setdefault(text, _Candidate(text, row.id, quote, frozenset(terms(text))))
+    return [one for one in found.values() if one.stems]
+
+
+def _gain(asked: QuestionTerms, before: Sequence[bool], held: set[str] | frozenset[str]) -> float:
+    now = asked.covered_by(held)
+    return share([new and not old for new, old in zip(now, before, strict=True)])

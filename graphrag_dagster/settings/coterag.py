@@ -1,0 +1,233 @@
+"""The section ``coterag``: communities, terms and summaries over directed triples, with a fallback store."""
+
+from collections.abc import Mapping
+from typing import Annotated, Any
+
+from pydantic import Field, model_validator
+
+from graphrag_dagster.core.coterag.indexing.communities import LEAST_MEMBERS
+from graphrag_dagster.core.coterag.indexing.descriptions import MOST_TOKENS
+from graphrag_dagster.core.coterag.indexing.stores import KEPT_COMPONENT
+from graphrag_dagster.core.coterag.options import (
+    PAPER,
+    AnswerOptions,
+    CoverageRule,
+    FallbackOptions,
+    Matched,
+    Profile,
+    Quantiles,
+    SummariesShown,
+    TailTemplate,
+    TermUnit,
+    TermWeights,
+    disorder,
+)
+from graphrag_dagster.settings.section import EngineName, PositiveInt, Section, Seed
+
+Threshold = Annotated[float, Field(ge=0, lt=1)]
+Quantile = Annotated[float, Field(gt=0, lt=1)]
+_QUANTILES = Quantiles()
+_ANSWER = AnswerOptions()
+_FALLBACK = FallbackOptions()
+
+
+class CoteragThresholds(Section):
+    """What has to be exceeded; what is not given is as the profile has it."""
+
+    community: Threshold | None = Field(
+        None, description=f"cosine of the question with a community's summary; in the paper {PAPER.community}"
+    )
+    coverage: Threshold = Field(
+        PAPER.coverage, description="share of the question's terms that a community covers, by any profile"
+    )
+    entity: Threshold | None = Field(
+        None, description=f"cosine with the description of an entity; in the paper {PAPER.entity}"
+    )
+    traversal: Threshold | None = Field(
+        None,
+        description=f"cosine with an entity that a path goes on to; not above entity; in the paper "
+        f"{PAPER.traversal}",
+    )
+    chunk: Threshold | None = Field(
+        None, description=f"cosine with a text unit; not above entity; in the paper {PAPER.chunk}"
+    )
+    fallback: Threshold | None = Field(
+        None,
+        description=f"cosine with a text unit of the preserved store; above entity; in the paper "
+        f"{PAPER.fallback}",
+    )
+
+    def given(self) -> dict[str, float]:
+        """Return what is given, by name; the coverage always is."""
+        return {name: value for name, value in self if value is not None}
+
+
+class CoteragQuantiles(Section):
+    """Shares of the cosines between unrelated texts of the corpus that calibrated thresholds exceed."""
+
+    community: Quantile = Field(_QUANTILES.community, description="of summaries")
+    entity: Quantile = Field(_QUANTILES.entity, description="of descriptions of entities")
+    traversal: Quantile = Field(_QUANTILES.traversal, description="of descriptions; not above entity")
+    chunk: Quantile = Field(_QUANTILES.chunk, description="of text units")
+    fallback: Quantile = Field(_QUANTILES.fallback, description="of text units, for the preserved store")
+    route: Quantile = Field(
+        _QUANTILES.route, description="of descriptions, for whether a question needs the documents"
+    )
+
+    @model_validator(mode="after")
+    def _in_order(self) -> "CoteragQuantiles":
+        if problem := disorder(self.model_dump()):
+            raise ValueError(problem)
+        return self
+
+
+class CoteragFallback(Section):
+    """When the preserved store is searched, each reason by a switch, and how far."""
+
+    search_more: bool = Field(_FALLBACK.search_more, description="the answer asks for more")
+    validator: bool = Field(_FALLBACK.validator, description="the validator finds the answer insufficient")
+    no_community: bool = Field(_FALLBACK.no_community, description="no community matches the question")
+    coverage: bool = Field(
+        _FALLBACK.coverage, description="a term of the question stands nowhere in the context"
+    )
+    support: bool = Field(
+        _FALLBACK.support, description="too few statements of the answer are supported by what they cite"
+    )
+    support_below: Annotated[float, Field(gt=0, le=1)] = Field(
+        _FALLBACK.support_below, description="share of them that is too few"
+    )
+    rounds: Annotated[int, Field(ge=0, le=10)] = Field(
+        _FALLBACK.rounds, description="most rounds for a question; 0: the store is never searched"
+    )
+    entities: Annotated[PositiveInt, Field(le=10_000)] = Field(
+        _FALLBACK.entities, description="nearest entities of the store whose text units are compared at first"
+    )
+    most_entities: Annotated[PositiveInt, Field(le=10_000)] = Field(
+        _FALLBACK.most_entities, description="as many in the last round"
+    )
+    chunks: Annotated[PositiveInt, Field(le=1000)] = Field(
+        _FALLBACK.chunks, description="most text units that a round adds"
+    )
+
+    @model_validator(mode="after")
+    def _grows(self) -> "CoteragFallback":
+        if self.most_entities < self.entities:
+            raise ValueError(
+                f"most_entities ({self.most_entities}) may not be below entities ({self.entities})"
+            )
+        return self
+
+
+class CoteragSettings(Section):
+    """CoTeRAG-S; on where the section says anything, unless that is that it is not enabled."""
+
+    enabled: bool = Field(
+        False, description="make it; true where any other key of the section is given, unless this says false"
+    )
+    profile: Profile = Field(
+        "calibrated",
+        description="where thresholds come from: quantiles of the corpus's own cosines; the paper's as raw "
+        "cosines; or the paper's, those of communities and entities taken for scores of a vector index, "
+        "(1 + cosine) / 2",
+    )
+    engine: EngineName | None = Field(
+        None,
+        description="who summarises communities, routes, answers and validates; default: the corpus's engine",
+    )
+    thresholds: CoteragThresholds = Field(default_factory=CoteragThresholds)
+    quantiles: CoteragQuantiles = Field(default_factory=CoteragQuantiles)
+    least_component: PositiveInt = Field(
+        KEPT_COMPONENT,
+        description="entities from which a weakly connected component is of the main graph; others are "
+        "preserved for the fallback",
+    )
+    least_community: PositiveInt = Field(
+        LEAST_MEMBERS, description="entities below which a community is only listed, not summarised"
+    )
+    seed: Seed = Field(0xDEADBEEF, description="seed of the clustering and of the calibration's questions")
+    resolution: Annotated[float, Field(gt=0, le=1_000_000)] = Field(
+        1.0, description="resolution of modularity"
+    )
+    match: Matched = Field(
+        "own", description="communities that questions are matched with: its own flat ones, or those of Ck"
+    )
+    tail_template: TailTemplate = Field(
+        "no_outgoing",
+        description="which entities a template describes instead of triples: those that are the head of "
+        "none, or only those without any",
+    )
+    description_tokens: PositiveInt = Field(MOST_TOKENS, description="longest description of an entity")
+    summary_words: PositiveInt = Field(
+        250, description="most words of the sentences of an extractive summary"
+    )
+    summary_tokens: Annotated[PositiveInt, Field(ge=200)] = Field(
+        32_000, description="tokens of a community as a model is shown it"
+    )
+    exact_names: Annotated[int, Field(ge=0, le=1000)] = Field(
+        20, description="best linked entities whose exact names every summary holds"
+    )
+    coverage: CoverageRule = Field(
+        _ANSWER.coverage,
+        description="communities that cover too few of the question's terms: ranked behind the others "
+        "(class), dropped (strict), or as good as the others (all)",
+    )
+    coverage_unit: TermUnit = Field(
+        _ANSWER.unit, description="what is covered: single words, or phrases as a whole"
+    )
+    term_weights: TermWeights = Field(
+        _ANSWER.weights, description="idf: terms that few communities speak of count more"
+    )
+    communities: Annotated[PositiveInt, Field(le=1000)] = Field(
+        _ANSWER.communities, description="most communities for a question"
+    )
+    entities: Annotated[PositiveInt, Field(le=10_000)] = Field(
+        _ANSWER.entities, description="most entities that paths start from"
+    )
+    hops: Annotated[int, Field(ge=0, le=100)] = Field(_ANSWER.hops, description="longest path")
+    relations: list[Annotated[str, Field(min_length=1, max_length=200)]] = Field(
+        default_factory=list, max_length=1000, description="relations that paths follow; []: all"
+    )
+    triples: Annotated[int, Field(ge=0, le=10_000)] = Field(
+        _ANSWER.triples, description="most triples of the context"
+    )
+    chunks: Annotated[PositiveInt, Field(le=1000)] = Field(
+        _ANSWER.chunks, description="most text units of the context, distinct by text"
+    )
+    summaries: SummariesShown = Field(
+        _ANSWER.summaries, description="summaries of the matched communities that are in the context"
+    )
+    fallback: CoteragFallback = Field(default_factory=CoteragFallback)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _on_where_it_says_anything(cls, given: Any) -> Any:
+        return {"enabled": True, **given} if isinstance(given, Mapping) and given else given
+
+    @model_validator(mode="after")
+    def _thresholds_in_order(self) -> "CoteragSettings":
+        own = self.thresholds.given()
+        calibrated = self.profile == "calibrated"
+        if problem := disorder(own if calibrated else {**dict(PAPER), **own}, calibrated=calibrated):
+            raise ValueError(f"thresholds: {problem}")
+        return self
+
+    def answer_options(self) -> AnswerOptions:
+        """Return how questions are answered."""
+        return AnswerOptions(
+            profile=self.profile,
+            coverage=self.coverage,
+            unit=self.coverage_unit,
+            weights=self.term_weights,
+            communities=self.communities,
+            entities=self.entities,
+            hops=self.hops,
+            triples=self.triples,
+            chunks=self.chunks,
+            relations=tuple(self.relations),
+            summaries=self.summaries,
+            fallback=FallbackOptions(**self.fallback.model_dump()),
+        )
+
+    def calibration_quantiles(self) -> Quantiles:
+        """Return the shares by which thresholds are calibrated."""
+        return Quantiles(**self.quantiles.model_dump())

@@ -1,0 +1,69 @@
+"""CoTeRAG-S is made with the index where it is switched on, and leaves nothing where it is not."""
+
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from graphrag_dagster import tables
+from graphrag_dagster.cli.output.running import run_job
+from graphrag_dagster.operations.keeping.changes import status_of
+from graphrag_dagster.resources.corpora import CorpusStore
+from graphrag_dagster.resources.warehouse import Warehouse
+from support.corpora import write_corpus
+
+OWN = [table for table in tables.ALL_TABLES if table.group == "coterag"]
+
+
+def of_coterag(corpus: str) -> dict[str, pl.DataFrame]:
+    return {table.name: Warehouse().read(table, corpus) for table in OWN}
+
+
+@pytest.fixture
+def corpus(home: Path) -> Path:
+    return write_corpus(home / "corpora", "shore", "coterag: {profile: calibrated}\n")
+
+
+def test_the_index_makes_it_and_switching_it_off_empties_it(corpus: Path) -> None:
+    run_job("shore")
+    made = of_coterag("shore")
+    entities = set(Warehouse().read(tables.ENTITIES, "shore")["entity_id"])
+    assert set(made["stores"]["entity_id"]) == entities == set(made["descriptions"]["entity_id"])
+    assert set(made["description_vectors"]["entity_id"]) == entities
+    main = made["stores"].filter(store="main")
+    assert main["component_size"].min() >= 5
+    assert set(made["members"]["entity_id"]) == set(main["entity_id"])
+    ids = set(made["communities"]["community_id"])
+    assert ids == set(made["summaries"]["community_id"]) == set(made["summary_vectors"]["community_id"])
+    assert set(made["terms"]["community_id"]) == ids
+    assert made["summaries"]["engine"].unique().to_list() == ["extractive"]
+    units = dict(Warehouse().read(tables.TEXT_CHUNKS, "shore").select("text_unit_id", "text").iter_rows())
+    texts = dict(made["summaries"].select("community_id", "text").iter_rows())
+    for community, unit, start, end in made["summary_quotes"].drop("position").iter_rows():
+        assert " ".join(units[unit][start:end].split()) in texts[community]
+    thresholds = dict(made["thresholds"].select("threshold", "value").iter_rows())
+    assert thresholds["fallback"] > thresholds["entity"] >= thresholds["chunk"] >= thresholds["community"]
+    assert set(made["thresholds"]["profile"]) == {"calibrated"}
+
+    (corpus / "corpus.yaml").write_text("coterag: {profile: calibrated, enabled: false}\n")
+    assert not CorpusStore().settings("shore").makes("coterag")
+    assert "coterag" in status_of("shore", {}).redo
+    run_job("shore")
+    assert all(frame.is_empty() for frame in of_coterag("shore").values())
+
+
+def test_the_same_corpus_gives_the_same_rows(corpus: Path, home: Path) -> None:
+    write_corpus(home / "corpora", "strand", (corpus / "corpus.yaml").read_text())
+    for name in ("shore", "strand"):
+        run_job(name)
+    one, other = of_coterag("shore"), of_coterag("strand")
+    assert all(one[name].equals(other[name]) for name in one)
+
+
+def test_levels_of_the_ordinary_graph_may_be_matched(corpus: Path) -> None:
+    (corpus / "corpus.yaml").write_text("coterag: {match: C0, tail_template: isolated}\n")
+    run_job("shore")
+    made = of_coterag("shore")
+    levels = Warehouse().read(tables.COMMUNITY_LEVELS, "shore").filter(level=0)
+    assert set(made["communities"]["community_id"]) <= set(levels["community_id"])
+    assert len(made["communities"])

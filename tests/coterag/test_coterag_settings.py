@@ -1,0 +1,85 @@
+"""The section ``coterag`` of ``corpus.yaml``."""
+
+from typing import Any
+
+import pytest
+
+from graphrag_dagster.core.coterag.options import AnswerOptions, FallbackOptions
+from graphrag_dagster.errors import SettingsError
+from graphrag_dagster.settings import CorpusSettings, parse_settings
+
+
+def parsed(**section: Any) -> CorpusSettings:
+    return parse_settings({"coterag": section}, "corpus.yaml")
+
+
+@pytest.mark.parametrize(
+    ("section", "on"),
+    [
+        ({}, False),
+        ({"profile": "calibrated"}, True),
+        ({"hops": 3}, True),
+        ({"enabled": True}, True),
+        ({"enabled": False, "profile": "paper_raw"}, False),
+    ],
+)
+def test_it_is_on_where_it_says_anything(section: dict[str, Any], on: bool) -> None:
+    settings = parsed(**section)
+    assert settings.does("coterag") is settings.coterag.enabled is on
+    assert parse_settings(settings.model_dump(), "again") == settings
+    assert not CorpusSettings().coterag.enabled
+
+
+def test_without_a_word_it_is_as_the_paper_has_it() -> None:
+    assert parsed().coterag.answer_options() == AnswerOptions()
+    options = parsed(
+        coverage_unit="phrases",
+        term_weights="idf",
+        relations=["treats"],
+        fallback={"coverage": True, "rounds": 3},
+    ).coterag.answer_options()
+    assert (options.unit, options.weights, options.relations) == ("phrases", "idf", ("treats",))
+    assert options.fallback == FallbackOptions(coverage=True, rounds=3)
+
+
+@pytest.mark.parametrize(
+    ("section", "said"),
+    [
+        ({"profile": "off"}, "coterag.profile is 'off'; allowed: 'calibrated', 'paper_raw' or 'paper_neo4j'"),
+        ({"thresholds": {"chunk": -0.1}}, "coterag.thresholds.chunk: should be greater than or equal to 0"),
+        ({"thresholds": {"coverage": 1}}, "coterag.thresholds.coverage: should be less than 1"),
+        (
+            {"thresholds": {"chunk": 0.5, "entity": 0.4}},
+            r"coterag: thresholds: entity \(0.4\) must be at least chunk \(0.5\): raise the one or lower the other",
+        ),
+        (
+            {"thresholds": {"fallback": 0.5, "community": 0.5}},
+            r"fallback \(0.5\) must be above community \(0.5\)",
+        ),
+        (
+            {"thresholds": {"traversal": 0.6, "entity": 0.5}},
+            r"entity \(0.5\) must be at least traversal \(0.6\)",
+        ),
+        (
+            {"profile": "paper_raw", "thresholds": {"fallback": 0.7}},
+            r"fallback \(0.7\) must be above entity \(0.75\)",
+        ),
+        (
+            {"quantiles": {"chunk": 0.5}},
+            r"coterag.quantiles: chunk \(0.5\) must be at least community \(0.9\)",
+        ),
+        ({"fallback": {"entities": 30}}, r"most_entities \(20\) may not be below entities \(30\)"),
+        ({"match": "C9"}, "coterag.match is 'C9'; allowed: 'own', 'C0', 'C1', 'C2' or 'C3'"),
+        ({"hops": True}, "coterag.hops: true and false mean nothing here"),
+        ({"hop": 3}, "coterag.hop is not a setting; did you mean hops"),
+    ],
+)
+def test_what_cannot_be_is_refused_with_its_key(section: dict[str, Any], said: str) -> None:
+    with pytest.raises(SettingsError, match=said):
+        parsed(**section)
+
+
+def test_the_papers_own_order_is_allowed() -> None:
+    assert parsed(profile="paper_raw").coterag.thresholds.given() == {"coverage": 0.51}
+    assert parsed(profile="paper_neo4j", thresholds={"community": 0.9}).coterag.enabled
+    assert parsed(thresholds={"community": 0.3}).coterag.thresholds.given()["community"] == 0.3
