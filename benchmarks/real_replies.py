@@ -19,10 +19,10 @@ import polars as pl
 from graphrag_dagster.core.accounting.reply_sizes import names_and_pairs
 from graphrag_dagster.core.language.chat.replies import NotUsable, read_typed, visible
 from graphrag_dagster.core.language.llm.extraction.raw_records import read_tuple_records
-from graphrag_dagster.core.language.llm.extraction.text_places import TextPlaces
 from graphrag_dagster.core.language.llm.extraction.tuples import parse_tuples
 from graphrag_dagster.core.language.llm.report_writer import ReportReply
 from graphrag_dagster.core.language.tasks import Quarantined
+from graphrag_dagster.core.text.text_places import TextPlaces
 from graphrag_dagster.core.text.tokens import get_tokenizer
 
 FILES = ("mock_cache.json", "llm_cache_shua-chen.json")

@@ -25,6 +25,10 @@ class Engine:
         settings: keys of ``corpus.yaml`` that no other engine reads.
         library_settings: keys whose values name further such packages, for the stage of their section.
         libraries: packages whose version may change what it gives, by stage.
+        models: of an engine whose models run on this machine; called with the corpus's settings, gives by
+            the setting that names a model which version of it is used. Loaded as the factory is.
+        examined: of such an engine; called with the corpus's settings, gives what ``doctor`` says of the
+            models: findings of :mod:`graphrag_dagster.model_calls.probing.probes`. Loaded as the factory is.
     """
 
     name: str
@@ -37,6 +41,8 @@ class Engine:
     settings: tuple[str, ...] = ()
     library_settings: tuple[str, ...] = ()
     libraries: Mapping[str, tuple[str, ...]] = field(default_factory=lambda: MappingProxyType({}))
+    models: Any = None
+    examined: Any = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +80,8 @@ class RerankerKind(_Kind):
     """
 
 
+_NEURAL = ("gliner", "tokenizers", "torch", "transformers")
+
 ENGINES = (
     Engine(
         "extractive",
@@ -101,6 +109,17 @@ ENGINES = (
             "graph.merge_above_tokens",
             "graph.profile",
         ),
+    ),
+    Engine(
+        "gliner-rebel",
+        "two models for science on this machine: GLiNER finds entities, REBEL relationships",
+        ("graph_extractor",),
+        "graphrag_dagster.engines.gliner_rebel:GlinerRebelEngine",
+        packages=_NEURAL,
+        settings=("extraction.device", "extraction.gliner", "extraction.rebel", "extraction.threads"),
+        libraries=MappingProxyType({"extraction": _NEURAL}),
+        models="graphrag_dagster.engines.gliner_rebel:models",
+        examined="graphrag_dagster.engines.gliner_rebel:examined",
     ),
 )
 

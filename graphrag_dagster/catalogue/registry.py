@@ -198,6 +198,12 @@ def loaded(target: Any) -> Any:
         raise CatalogueError(f"{target} cannot be loaded ({error})") from error
 
 
+def models_here(engine: Engine, settings: Any) -> Mapping[str, str]:
+    """Return which versions of its models on this machine an engine uses, by the setting that names each."""
+    found: Mapping[str, str] = loaded(engine.models)(settings) if engine.models else {}
+    return found
+
+
 def asks_model(engine: str) -> bool:
     """Whether the engine of that name asks a chat model; one that is no longer installed does not."""
     return engine in engines() and engines()[engine].asks_model

@@ -42,6 +42,7 @@ from graphrag_dagster.settings.coterag import CoteragSettings
 from graphrag_dagster.settings.decisions_file import read_decisions
 from graphrag_dagster.settings.evaluation import EvaluationSettings, QuestionSettings, StudySettings
 from graphrag_dagster.settings.model import ModelSettings
+from graphrag_dagster.settings.neural import GlinerSettings, RebelSettings
 from graphrag_dagster.settings.problems import told_of
 from graphrag_dagster.settings.profiles import ProfileName, with_profile
 from graphrag_dagster.settings.publishing import PublishingSettings
@@ -174,8 +175,19 @@ class ExtractionSettings(Section):
     )
     languages: list[Annotated[str, Field(pattern="^[a-z]{2,3}$")]] = Field(
         default_factory=lambda: ["en"],
-        description="ISO 639 codes of the languages that the pipeline reads; a text unit that is surely in "
-        "another is counted as unreadable, and nothing is extracted from it; [] reads every unit",
+        description="ISO 639 codes of the languages that the pipeline, or the models of gliner-rebel, "
+        "read; a text unit that is surely in another is counted as unreadable, and nothing is extracted "
+        "from it; [] reads every unit",
+    )
+    gliner: GlinerSettings = Field(default_factory=GlinerSettings)
+    rebel: RebelSettings = Field(default_factory=RebelSettings)
+    device: Literal["auto", "cpu", "cuda"] = Field(
+        "auto", description="where the models of gliner-rebel run; auto: on the GPU where there is one"
+    )
+    threads: Annotated[int, Field(ge=1, le=1000)] = Field(
+        1,
+        description="threads of gliner-rebel on the CPU; more are faster where nothing else is done, and "
+        "slower where something is",
     )
 
     @model_validator(mode="after")

@@ -106,7 +106,7 @@ def test_a_reranker_of_another_package_reranks(coast: Path) -> None:
 def test_settings_tell_which_engines_can_do_what_is_asked() -> None:
     with pytest.raises(SettingsError, match="set reports.engine to one of extractive, llm"):
         parse_settings({"reports": {"engine": "echo"}}, "corpus.yaml")
-    with pytest.raises(SettingsError, match="allowed: 'extractive', 'llm' or 'echo'"):
+    with pytest.raises(SettingsError, match="allowed: 'extractive', 'llm', 'gliner-rebel' or 'echo'"):
         parse_settings({"engine": "ehco"}, "corpus.yaml")
     assert parse_settings({"embeddings": {"embedder": "plain"}}, "x").embeddings.embedder == "plain"
 
@@ -126,7 +126,7 @@ def test_a_reader_of_another_package_reads(tmp_path: Path) -> None:
 def test_what_is_of_no_use_is_left_out_with_one_warning(caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level(logging.WARNING):
         for _ in range(2):
-            assert list(engines()) == ["extractive", "llm", "echo"]
+            assert list(engines()) == ["extractive", "llm", "gliner-rebel", "echo"]
             assert list(embedders()) == ["static", "sentence-transformers", "endpoint", "plain"]
             assert "lines" in formats()
     told = [one.getMessage() for one in caplog.records]
@@ -139,5 +139,5 @@ def test_what_is_of_no_use_is_left_out_with_one_warning(caplog: pytest.LogCaptur
 
 
 def test_without_the_package_its_engine_is_unknown() -> None:
-    with pytest.raises(SettingsError, match="allowed: 'extractive' or 'llm'"):
+    with pytest.raises(SettingsError, match="allowed: 'extractive', 'llm' or 'gliner-rebel'"):
         parse_settings({"search": {"engine": "echo"}}, "corpus.yaml")

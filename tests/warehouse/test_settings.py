@@ -34,7 +34,7 @@ def test_a_stage_may_have_its_own_engine() -> None:
         ("text_units: {size: 100, overlap: 100}", ["overlap (100) must be smaller than size (100)"]),
         ("extraction: {gleaning: {rounds: many}}", ["extraction.gleaning.rounds", "integer"]),
         ("tables: {a.csv: {body: x}}", ["tables.a.csv.body is not a setting", "text"]),
-        ("engine: gpt", ["engine is 'gpt'", "'extractive' or 'llm'"]),
+        ("engine: gpt", ["engine is 'gpt'", "'extractive', 'llm' or 'gliner-rebel'"]),
         ("model: {api_key_variable: 'sk-123 456'}", ["model.api_key_variable"]),
         ("engine: llm\ntext_units:\n  sise: 3", ["line 3: text_units.sise", "did you mean size?"]),
         ("model: {prices: {inptu: 1}}", ["model.prices.inptu is not a setting", "did you mean input?"]),

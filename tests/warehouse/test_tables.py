@@ -102,7 +102,10 @@ def test_the_engines_of_other_packages_may_have_made_a_row(tmp_path: Path) -> No
             check=True,
         )
     engines, merged, again = shown.stdout.splitlines()
-    assert (engines, merged) == ("extractive llm oracle", "as_is extractive llm oracle")
+    assert (engines, merged) == (
+        "extractive llm gliner-rebel oracle",
+        "as_is extractive llm gliner-rebel oracle",
+    )
     # Rows are taken over from an earlier run only where the declaration is the same.
     assert again == declared
     assert shown.stderr == ""

@@ -10,7 +10,7 @@ from operator import attrgetter
 from rich.markup import escape
 from rich.table import Table as RichTable
 
-from graphrag_dagster.catalogue.registry import rerankers
+from graphrag_dagster.catalogue.registry import engines, loaded, rerankers
 from graphrag_dagster.cli.output.console import ERR, OUT, print_json
 from graphrag_dagster.core.language.chat.loop import run_one
 from graphrag_dagster.engines.rerankers import examined
@@ -55,7 +55,8 @@ def doctor(target: str | None, *, as_json: bool) -> int:
     name = None if target is None else CorpusStore().resolve(target)
     settings = _of_the_environment() if name is None else CorpusStore().settings(name)
     reranked = bool(rerankers()[settings.search.reranker].packages)
-    if not as_json and not asks_models(settings) and not reranked:
+    local = engines()[settings.engine_of("extraction")].examined
+    if not as_json and not asks_models(settings) and not reranked and not local:
         OUT.print(
             f"{escape(str(name))}: nothing asks a model, so there is nothing to probe; nothing was sent",
             soft_wrap=True,
@@ -65,6 +66,8 @@ def doctor(target: str | None, *, as_json: bool) -> int:
         ERR.print("a dozen small questions to each model; this takes a minute with a slow one", style="dim")
     findings = run_one(examine(settings, _largest_data(name)))
     findings += _reranker(settings, str(name)) if reranked else []
+    where = "entities and relationships of text units, on this machine"
+    findings += [replace(one, endpoint=where) for one in loaded(local)(settings)] if local else []
     outcome = verdict(findings)
     if outcome != "hopeless":
         remember(settings, AbilityStore(database_at(memory_file())))

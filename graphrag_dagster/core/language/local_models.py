@@ -13,6 +13,7 @@ from typing import Any, Literal
 
 from graphrag_dagster.errors import EngineError
 
+#: The extra of models of sentence-transformers.
 _EXTRA = "sentence-transformers"
 _WEIGHTS = ("model.safetensors", "pytorch_model.bin")
 
@@ -20,12 +21,13 @@ _WEIGHTS = ("model.safetensors", "pytorch_model.bin")
 LOADING = threading.RLock()
 
 
-def installed(package: str, setting: str) -> str:
+def installed(package: str, setting: str, extra: str = _EXTRA) -> str:
     """Return the version of a package.
 
     Args:
         package: its name.
         setting: of ``corpus.yaml`` that needs it, as the error has it.
+        extra: that it comes with.
 
     Raises:
         EngineError: it is not installed.
@@ -33,14 +35,13 @@ def installed(package: str, setting: str) -> str:
     try:
         return importlib.metadata.version(package)
     except importlib.metadata.PackageNotFoundError:
-        raise missing(package, setting) from None
+        raise missing(package, setting, extra) from None
 
 
-def missing(package: str, setting: str) -> EngineError:
-    """Return the error that a setting needs a package of the extra."""
+def missing(package: str, setting: str, extra: str = _EXTRA) -> EngineError:
+    """Return the error that a setting needs a package of an extra."""
     return EngineError(
-        f"{setting}, but {package} is not installed; run: "
-        'pip install "graphrag-dagster[sentence-transformers]"'
+        f'{setting}, but {package} is not installed; run: pip install "graphrag-dagster[{extra}]"'
     )
 
 

@@ -33,9 +33,22 @@ Probe = Callable[[], Awaitable[list[Finding]]]
 
 #: The probe of what reranks, which may be no model at an endpoint.
 RERANKER = "reranker"
+#: The probes of the models that extract, where these are on this machine.
+ENTITY_MODEL, RELATION_MODEL = "entity model", "relation model"
 #: Without these nothing good comes of a run.
 _NEEDED = frozenset(
-    {"reachable", "model", "chat", "JSON", "JSON in text", "context length", "embeddings", RERANKER}
+    {
+        "reachable",
+        "model",
+        "chat",
+        "JSON",
+        "JSON in text",
+        "context length",
+        "embeddings",
+        RERANKER,
+        ENTITY_MODEL,
+        RELATION_MODEL,
+    }
 )
 _RETRIES = 1
 _CALLS_PER_PROBE = 4

@@ -5,6 +5,8 @@ from pathlib import Path
 
 import polars as pl
 
+from graphrag_dagster.catalogue.registry import engines, engines_reading, models_here, stage_of
+from graphrag_dagster.core.changes import flattened
 from graphrag_dagster.core.extraction.frames import ExtractionFrames
 from graphrag_dagster.core.ids import stable_id
 from graphrag_dagster.operations.keeping.deciding import unlike
@@ -20,7 +22,9 @@ from graphrag_dagster.tables import (
 )
 
 _TABLES = (GLEANED_ENTITIES, GLEANED_RELATIONSHIPS, CLAIMS, UNIT_LEDGER, QUARANTINE)
-_READERS = ("spacy", "thinc", "numpy", "py3langid")
+#: It tells whatever engine which units to read.
+_DETECTOR = "py3langid"
+_PIPELINE = "extraction.pipeline"
 
 
 def state_of(settings: CorpusSettings, code: str) -> pl.DataFrame:
@@ -29,6 +33,9 @@ def state_of(settings: CorpusSettings, code: str) -> pl.DataFrame:
     Args:
         settings: of the corpus.
         code: version of the code that extracts.
+
+    Raises:
+        EngineError: what an engine needs on this machine is not there.
     """
     own, claims = settings.extraction, settings.claims
     parts: dict[str, object] = {
@@ -37,11 +44,18 @@ def state_of(settings: CorpusSettings, code: str) -> pl.DataFrame:
         "engine": settings.engine_of("extraction"),
         "claims": settings.engine_of("claims") if claims.enabled else "none",
         "dangling": own.dangling,
-        "pipeline": own.pipeline,
         "languages": ", ".join(own.languages),
-        "pipeline version": _pipeline_version(own.pipeline),
-        **{package: version(package) for package in _READERS},
     }
+    if _parses(settings):
+        parts["pipeline version"] = _pipeline_version(own.pipeline)
+    stage, libraries, given = stage_of("extraction"), {_DETECTOR}, flattened(settings.model_dump(mode="json"))
+    for name in sorted(_engines(settings)):
+        engine = engines()[name]
+        libraries.update(engine.libraries.get(stage, ()))
+        read = (key for key in given if key.startswith(engine.settings))
+        parts |= {key: given[key] for key in read if stage_of(key.partition(".")[0]) == stage}
+        parts |= {f"{key} is": one for key, one in models_here(engine, settings).items()}
+    parts |= {package: _version_of(package) for package in sorted(libraries)}
     return EXTRACTION_STATE.frame({"part": name, "value": str(value)} for name, value in parts.items())
 
 
@@ -55,7 +69,7 @@ def reusable_extraction(
     """
     if not _by_rules_alone(settings):
         return None, "a model's replies are remembered one by one"
-    if not _pipeline_version(settings.extraction.pipeline):
+    if _parses(settings) and not _pipeline_version(settings.extraction.pipeline):
         return None, "the version of the spaCy pipeline cannot be told"
     if why := unlike(warehouse, corpus, EXTRACTION_STATE, state):
         return None, why
@@ -68,13 +82,29 @@ def _by_rules_alone(settings: CorpusSettings) -> bool:
     return not (settings.asks_model("extraction") or settings.asks_model("claims"))
 
 
+def _engines(settings: CorpusSettings) -> set[str]:
+    """The names of the engines that extract."""
+    sections = filter(settings.does, ("extraction", "claims"))
+    return {settings.engine_of(section) for section in sections}
+
+
+def _parses(settings: CorpusSettings) -> bool:
+    """Whether an engine that extracts reads the text units with the spaCy pipeline."""
+    return bool(_engines(settings) & engines_reading(_PIPELINE))
+
+
 def _pipeline_version(pipeline: str) -> str:
     """Version of an installed pipeline, hash of one in a folder, else an empty string."""
     folder = Path(pipeline)
     if folder.is_dir():
         files = sorted(file for file in folder.rglob("*") if file.is_file())
         return stable_id(*(part for file in files for part in (file.relative_to(folder), file.read_bytes())))
+    return _version_of(pipeline)
+
+
+def _version_of(package: str) -> str:
+    """Version of a package, an empty string where it is not installed."""
     try:
-        return version(pipeline)
+        return version(package)
     except PackageNotFoundError:
         return ""

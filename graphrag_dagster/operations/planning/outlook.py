@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 
+from graphrag_dagster.catalogue.registry import engines
 from graphrag_dagster.core.accounting.duration import extractive_seconds, model_seconds
 from graphrag_dagster.core.accounting.planning import Range
 from graphrag_dagster.errors import GraphragError
@@ -60,7 +61,8 @@ def outlook(name: str) -> Outlook:
     if last and last.engines == engines_of(settings):
         return Outlook(len(sizes), total, words, _model(settings), last=last)
     if (model := _model(settings)) is None:
-        return Outlook(len(sizes), total, words, seconds=extractive_seconds(total))
+        seconds = None if _has_models_here(settings) else extractive_seconds(total)
+        return Outlook(len(sizes), total, words, seconds=seconds)
     try:
         estimates = plan_corpus(name).estimates
     except GraphragError:
@@ -68,7 +70,7 @@ def outlook(name: str) -> Outlook:
         return Outlook(len(sizes), total, words, model)
     calls = sum((one.calls for one in estimates), Range(0, 0, 0))
     pace, seconds = _seconds_per_token(settings), None
-    if pace is not None:
+    if pace is not None and not _has_models_here(settings):
         asked = model_seconds(estimates, pace, settings.model.concurrency)
         seconds = asked + extractive_seconds(total)
     return Outlook(len(sizes), total, words, model, calls, seconds)
@@ -91,6 +93,11 @@ def engines_of(settings: CorpusSettings) -> str:
 def _model(settings: CorpusSettings) -> str | None:
     asked = any(map(settings.asks_model, settings.asked_by_index))
     return settings.model.for_role("extract").name if asked else None
+
+
+def _has_models_here(settings: CorpusSettings) -> bool:
+    """Whether models on this machine do language tasks: how fast it is at that nobody knows."""
+    return any(engines()[settings.engine_of(section)].models for section in settings.asked_by_index)
 
 
 def _seconds_per_token(settings: CorpusSettings) -> float | None:

@@ -8,7 +8,8 @@ from typing import Any
 
 import polars as pl
 
-from graphrag_dagster.catalogue.registry import libraries, tasks
+from graphrag_dagster.catalogue.registry import engines, libraries, models_here, tasks
+from graphrag_dagster.errors import EngineError
 from graphrag_dagster.prompts import all_prompts
 from graphrag_dagster.settings import CorpusSettings
 
@@ -55,6 +56,7 @@ class Origin:
             "models": {
                 **{task.role: self._model(task.role) for task in tasks().values()},
                 "embedder": embedder or self.settings.embeddings.embedder,
+                **self._models_here(),
             },
         }
 
@@ -65,6 +67,15 @@ class Origin:
             with suppress(PackageNotFoundError, ValueError):
                 installed[name] = version(name)
         return installed
+
+    def _models_here(self) -> dict[str, str]:
+        found: dict[str, str] = {}
+        for section in sorted({task.section for task in tasks().values()}):
+            if self.settings.does(section):
+                # What is not there is told of when it is needed.
+                with suppress(EngineError):
+                    found |= models_here(engines()[self.settings.engine_of(section)], self.settings)
+        return found
 
     def _model(self, role: str) -> str:
         asked = any(self.settings.asks_model(task.section) for task in tasks().values() if task.role == role)

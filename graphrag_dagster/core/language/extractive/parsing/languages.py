@@ -1,4 +1,4 @@
-"""Which language a text unit is in, and whether the extractive engine reads it."""
+"""Which language a text unit is in, and whether an engine reads it."""
 
 import re
 from collections.abc import Collection
@@ -43,7 +43,7 @@ _NAMES = {
 }  # fmt: skip
 
 
-def unreadable(text: str, languages: Collection[str]) -> str | None:
+def unreadable(text: str, languages: Collection[str], engine: str = "extractive") -> str | None:
     """Return why a text unit is not read: it is surely in none of these languages; None where it is read.
 
     Tables, code, lists of names and texts of a few words have no language that could be told, and are read.
@@ -52,6 +52,7 @@ def unreadable(text: str, languages: Collection[str]) -> str | None:
     Args:
         text: of the unit.
         languages: ISO 639 codes of those that are read; of none: every text is read.
+        engine: that reads them.
     """
     if not languages or (ENGLISH in languages and _is_plainly_english(text)):
         return None
@@ -59,7 +60,7 @@ def unreadable(text: str, languages: Collection[str]) -> str | None:
     if not found or any(_CALLED.get(one, one) in languages or one in languages for one in found):
         return None
     read = " and ".join(map(name_of, languages))
-    return f"written in {name_of(found[0])}; the extractive engine reads {read}"
+    return f"written in {name_of(found[0])}; the {engine} engine reads {read}"
 
 
 def likely_languages(text: str) -> tuple[str, ...]:

@@ -16,9 +16,9 @@ from graphrag_dagster.core.language.llm.extraction.records import (
     make_entity,
     make_relationship,
 )
-from graphrag_dagster.core.language.llm.extraction.text_places import TextPlaces
 from graphrag_dagster.core.language.llm.extraction.tuples import RECORD, TupleParse, parse_tuples
 from graphrag_dagster.core.language.tasks import Quarantined
+from graphrag_dagster.core.text.text_places import TextPlaces
 
 _LISTS: Mapping[str, RecordType] = {
     "entities": "entity",

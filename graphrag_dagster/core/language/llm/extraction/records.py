@@ -7,11 +7,11 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, get_args
 
 from graphrag_dagster.core.language.chat.replies import spelt_alike
-from graphrag_dagster.core.language.llm.extraction.text_places import TextPlaces
 from graphrag_dagster.core.language.tasks import ClaimInstance, EntityInstance, RelationshipInstance
 from graphrag_dagster.core.text.names import clean, normalise
 from graphrag_dagster.core.text.relations import RELATED_TO, relation_label
 from graphrag_dagster.core.text.spans import Span
+from graphrag_dagster.core.text.text_places import TextPlaces
 
 RecordType = Literal["entity", "relationship", "claim"]
 Status = Literal["TRUE", "FALSE", "SUSPECTED"]

@@ -1,7 +1,6 @@
 """What became of one text unit: its instances, what was put aside, and its state."""
 
 from graphrag_dagster.core.language.llm.extraction.gleaning import Conversation
-from graphrag_dagster.core.language.llm.extraction.text_places import TextPlaces
 from graphrag_dagster.core.language.tasks import (
     ClaimInstance,
     EntityInstance,
@@ -11,6 +10,7 @@ from graphrag_dagster.core.language.tasks import (
     UnitExtraction,
     UnitState,
 )
+from graphrag_dagster.core.text.text_places import TextPlaces
 
 
 def unit_extraction(unit: TextUnit, talk: Conversation, nothing: str) -> UnitExtraction:

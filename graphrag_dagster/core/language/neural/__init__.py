@@ -1,0 +1,1 @@
+"""Entities and relationships by two neural models that run on this machine: GLiNER and REBEL."""

@@ -1,0 +1,123 @@
+"""The engine ``gliner-rebel``: entities by GLiNER and relationships by REBEL, on this machine."""
+
+from collections.abc import Callable, Mapping
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+from graphrag_dagster.core.language.tasks import GraphExtractor
+from graphrag_dagster.core.text.relations import relation_label
+from graphrag_dagster.errors import GraphragError
+from graphrag_dagster.model_calls.probing.probes import Finding
+from graphrag_dagster.model_calls.probing.probing import ENTITY_MODEL, RELATION_MODEL
+from graphrag_dagster.settings import CorpusSettings
+
+if TYPE_CHECKING:
+    from graphrag_dagster.core.language.neural.entity_model import GlinerEntityModel
+    from graphrag_dagster.core.language.neural.relation_model import RebelRelationModel, Writing
+
+_TEXT = "Remdesivir treats COVID-19."
+_MEND = "mend it, or set extraction.engine to extractive, which needs no model"
+
+
+class GlinerRebelEngine:
+    """Makes who does each task; nothing is loaded before."""
+
+    def __init__(self, settings: CorpusSettings, _desk: object) -> None:
+        self._settings = settings
+
+    def graph_extractor(self, _rounds: int | None = None, _order: str | None = None) -> GraphExtractor:
+        """Who finds entities and relationships; there is nothing to glean."""
+        from graphrag_dagster.core.language.neural.graph_extractor import NeuralGraphExtractor
+
+        own = self._settings.extraction
+        wanted = [label for one in own.rebel.relations if (label := relation_label(one))]
+        return NeuralGraphExtractor(
+            _entity_model(self._settings),
+            _relation_model(self._settings),
+            languages=own.languages,
+            wanted=wanted,
+        )
+
+
+def models(settings: CorpusSettings) -> Mapping[str, str]:
+    """Return the version of each model, and where it runs, by the setting that names it.
+
+    Raises:
+        EngineError: a model or a package that it needs is not there.
+    """
+    from graphrag_dagster.core.language.neural.checkpoints import chosen_device
+    from graphrag_dagster.core.language.neural.entity_model import gliner_checkpoint
+    from graphrag_dagster.core.language.neural.relation_model import rebel_checkpoint
+
+    own = settings.extraction
+    used = (gliner_checkpoint(own.gliner.model), rebel_checkpoint(own.rebel.model))
+    device = chosen_device(own.device)
+    return {one.setting: f"{one.version[:16]} on {device}" for one in used}
+
+
+def examined(settings: CorpusSettings) -> list[Finding]:
+    """Return whether the two models can be loaded and used."""
+    return [
+        _examined(ENTITY_MODEL, lambda: _entities_found(settings)),
+        _examined(RELATION_MODEL, lambda: _relations_read(settings)),
+    ]
+
+
+def _examined(probe: str, use: Callable[[], str]) -> Finding:
+    try:
+        return Finding(probe, "works", use())
+    except GraphragError as error:
+        return Finding(probe, "fails", str(error), _MEND)
+
+
+def _entities_found(settings: CorpusSettings) -> str:
+    model = _entity_model(settings)
+    model.mentions(_TEXT)
+    return f"{model.checkpoint.name}@{model.checkpoint.version[:8]}: {len(model.labels)} labels"
+
+
+def _relations_read(settings: CorpusSettings) -> str:
+    model = _relation_model(settings)
+    model.relations([_TEXT])
+    return f"{model.checkpoint.name}@{model.checkpoint.version[:8]}: writes triples"
+
+
+def _entity_model(settings: CorpusSettings) -> "GlinerEntityModel":
+    from graphrag_dagster.core.language.neural.checkpoints import chosen_device
+    from graphrag_dagster.core.language.neural.entity_model import gliner_checkpoint
+
+    own, gliner = settings.extraction, settings.extraction.gliner
+    version, device = gliner_checkpoint(gliner.model).version, chosen_device(own.device)
+    return _shared_entity_model(
+        gliner.model, version, tuple(gliner.labels), gliner.threshold, device, own.threads
+    )
+
+
+def _relation_model(settings: CorpusSettings) -> "RebelRelationModel":
+    from graphrag_dagster.core.language.neural.checkpoints import chosen_device
+    from graphrag_dagster.core.language.neural.relation_model import Writing, rebel_checkpoint
+
+    own, rebel = settings.extraction, settings.extraction.rebel
+    version, device = rebel_checkpoint(rebel.model).version, chosen_device(own.device)
+    writing = Writing(rebel.beams, rebel.max_length, rebel.length_penalty, rebel.input_tokens, rebel.batch)
+    return _shared_relation_model(rebel.model, version, writing, device, own.threads)
+
+
+@lru_cache(maxsize=1)
+def _shared_entity_model(
+    model: str, _version: str, labels: tuple[str, ...], threshold: float, device: str, threads: int
+) -> "GlinerEntityModel":
+    """The model of this process: loading one takes seconds, and a second one as much memory again."""
+    from graphrag_dagster.core.language.neural.entity_model import GlinerEntityModel
+
+    return GlinerEntityModel(model, labels, threshold, device=device, threads=threads)
+
+
+@lru_cache(maxsize=1)
+def _shared_relation_model(
+    model: str, _version: str, writing: "Writing", device: str, threads: int
+) -> "RebelRelationModel":
+    """As :func:`_shared_entity_model`."""
+    from graphrag_dagster.core.language.neural.relation_model import RebelRelationModel
+
+    return RebelRelationModel(model, writing, device=device, threads=threads)
