@@ -1,6 +1,6 @@
 """The tables of CoTeRAG-S: stores, flat communities, descriptions, summaries, terms and thresholds."""
 
-from graphrag_dagster.tables.declaration import ENGINE, VECTOR, Table, column
+from graphrag_dagster.tables.declaration import ENGINE, Table, column, embeddings
 
 _COMMUNITY = column("community_id", "VARCHAR", "Community", ref="coterag.communities.community_id")
 _ENTITY = column("entity_id", "VARCHAR", "Entity", ref="graph.entities.entity_id")
@@ -97,27 +97,15 @@ COTERAG_TERMS = Table(
 )
 
 
-def _vectors(name: str, key: str, ref: str, meaning: str) -> Table:
-    return Table(
-        "coterag",
-        name,
-        "coterag",
-        meaning,
-        (key,),
-        (
-            column(key, "VARCHAR", "What was embedded", ref=ref),
-            column("text_hash", "VARCHAR", "Hash of the embedded text"),
-            column("embedder", "VARCHAR", "Embedder that made the vector"),
-            column("vector", VECTOR, "Unit-length vector"),
-        ),
-    )
-
-
-COTERAG_DESCRIPTION_VECTORS = _vectors(
-    "description_vectors", "entity_id", "graph.entities.entity_id", "Vectors of the descriptions"
+COTERAG_DESCRIPTION_VECTORS = embeddings(
+    "coterag", "description_vectors", "entity_id", "graph.entities.entity_id", "Vectors of the descriptions"
 )
-COTERAG_SUMMARY_VECTORS = _vectors(
-    "summary_vectors", "community_id", "coterag.communities.community_id", "Vectors of the summaries"
+COTERAG_SUMMARY_VECTORS = embeddings(
+    "coterag",
+    "summary_vectors",
+    "community_id",
+    "coterag.communities.community_id",
+    "Vectors of the summaries",
 )
 
 COTERAG_THRESHOLDS = Table(

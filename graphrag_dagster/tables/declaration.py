@@ -214,3 +214,28 @@ DECIDING = (
 def repaired(name: str = "repaired", what: str = "Replies that were mended for it") -> Column:
     """Declare the column that counts mended replies; a reply is mended only where nothing of it is lost."""
     return column(name, "INTEGER", f"{what}; null where an older version wrote", nullable=True)
+
+
+def embeddings(schema: str, name: str, key: str, ref: str, meaning: str) -> Table:
+    """Declare a table of one vector a row.
+
+    Args:
+        schema: of the table; its stage has the same name.
+        name: of the table.
+        key: column of the ids of what was embedded.
+        ref: the column that they refer to.
+        meaning: of the table.
+    """
+    return Table(
+        schema,
+        name,
+        schema,
+        meaning,
+        (key,),
+        (
+            column(key, "VARCHAR", "What was embedded", ref=ref),
+            column("text_hash", "VARCHAR", "Hash of the embedded text"),
+            column("embedder", "VARCHAR", "Embedder that made the vector"),
+            column("vector", VECTOR, "Unit-length vector"),
+        ),
+    )

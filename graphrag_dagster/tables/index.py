@@ -4,10 +4,10 @@ from graphrag_dagster.tables.declaration import (
     DECIDING,
     ENGINE,
     SPANS,
-    VECTOR,
     EngineNames,
     Table,
     column,
+    embeddings,
     repaired,
 )
 
@@ -650,29 +650,22 @@ REPORT_CONTEXT_ROWS = Table(
 )
 
 
-def _embeddings(name: str, key: str, ref: str, meaning: str) -> Table:
-    return Table(
-        "embeddings",
-        name,
-        "embeddings",
-        meaning,
-        (key,),
-        (
-            column(key, "VARCHAR", "What was embedded", ref=ref),
-            column("text_hash", "VARCHAR", "Hash of the embedded text"),
-            column("embedder", "VARCHAR", "Embedder that made the vector"),
-            column("vector", VECTOR, "Unit-length vector"),
-        ),
-    )
-
-
-TEXT_UNIT_EMBEDDINGS = _embeddings(
-    "text_units", "text_unit_id", "corpus.text_chunks.text_unit_id", "Vectors of the text units' texts"
+TEXT_UNIT_EMBEDDINGS = embeddings(
+    "embeddings",
+    "text_units",
+    "text_unit_id",
+    "corpus.text_chunks.text_unit_id",
+    "Vectors of the text units' texts",
 )
-ENTITY_EMBEDDINGS = _embeddings(
-    "entities", "entity_id", "graph.entities.entity_id", "Vectors of the entities' titles and descriptions"
+ENTITY_EMBEDDINGS = embeddings(
+    "embeddings",
+    "entities",
+    "entity_id",
+    "graph.entities.entity_id",
+    "Vectors of the entities' titles and descriptions",
 )
-REPORT_EMBEDDINGS = _embeddings(
+REPORT_EMBEDDINGS = embeddings(
+    "embeddings",
     "community_reports",
     "report_id",
     "reports.community_reports.report_id",
