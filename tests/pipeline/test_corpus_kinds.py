@@ -1,10 +1,8 @@
 """Corpora have a kind, and a stage that is not for it costs nothing and shows nothing."""
 
-import logging
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
-from types import SimpleNamespace
 
 import dagster as dg
 import polars as pl
@@ -76,11 +74,13 @@ def test_a_stage_that_is_switched_off_is_not_made_and_asks_nobody(home: Path) ->
     assert on.asks_model("reports")
     write_corpus(home / "corpora", "town")
     assert "reports" not in status_of("town", {}).redo
-    taking_reports = made_where_wanted(lambda: None, tables.COMMUNITY_REPORTS)
-    log = logging.getLogger("test")
-    context = SimpleNamespace(partition_key="town", log=log)
-    corpora = SimpleNamespace(settings={"town": off}.get)
-    assert taking_reports(context=context, corpora=corpora).value.is_empty()
+
+    def refused() -> None:
+        raise AssertionError
+
+    made = made_where_wanted(refused, tables.COMMUNITY_REPORTS)
+    with dg.build_asset_context(partition_key="town") as context:
+        assert made(context=context, corpora=CorpusStore()).value.is_empty()
 
 
 @pytest.mark.usefixtures("two_kinds")
