@@ -13,6 +13,7 @@ from graphrag_dagster.core.coterag.options import (
     AnswerOptions,
     CoverageRule,
     FallbackOptions,
+    IndexOptions,
     Matched,
     Profile,
     Quantiles,
@@ -210,6 +211,21 @@ class CoteragSettings(Section):
         if problem := disorder(own if calibrated else {**dict(PAPER), **own}, calibrated=calibrated):
             raise ValueError(f"thresholds: {problem}")
         return self
+
+    def index_options(self) -> IndexOptions:
+        """Return how what is answered from is made."""
+        return IndexOptions(
+            profile=self.profile,
+            quantiles=self.calibration_quantiles(),
+            given=self.thresholds.given(),
+            least_component=self.least_component,
+            least_community=self.least_community,
+            seed=self.seed,
+            resolution=self.resolution,
+            match=self.match,
+            tail_template=self.tail_template,
+            description_tokens=self.description_tokens,
+        )
 
     def answer_options(self) -> AnswerOptions:
         """Return how questions are answered."""

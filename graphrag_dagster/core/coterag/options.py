@@ -94,6 +94,25 @@ def paper_thresholds(profile: Profile, given: Mapping[str, float]) -> Thresholds
 
 
 @dataclass(frozen=True, slots=True)
+class IndexOptions:
+    """How it is made; the meaning of each is that of the setting of the same name.
+
+    ``given``: thresholds that hold whatever the profile says.
+    """
+
+    profile: Profile
+    quantiles: Quantiles
+    given: Mapping[str, float]
+    least_component: int
+    least_community: int
+    seed: int
+    resolution: float
+    match: Matched
+    tail_template: TailTemplate
+    description_tokens: int
+
+
+@dataclass(frozen=True, slots=True)
 class FallbackOptions:
     """When the preserved store is searched, and how far.
 

@@ -1,0 +1,120 @@
+"""All that CoTeRAG-S makes of an index, in its order."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import polars as pl
+
+from graphrag_dagster.core.coterag.community_terms import community_terms
+from graphrag_dagster.core.coterag.indexing.calibration import calibrated
+from graphrag_dagster.core.coterag.indexing.communities import clustered
+from graphrag_dagster.core.coterag.indexing.corpus_backgrounds import corpus_backgrounds
+from graphrag_dagster.core.coterag.indexing.descriptions import descriptions
+from graphrag_dagster.core.coterag.indexing.stores import stores
+from graphrag_dagster.core.coterag.indexing.summaries import summary_frames
+from graphrag_dagster.core.coterag.indexing.summary_requests import summary_requests
+from graphrag_dagster.core.coterag.indexing.triples import triple_graph
+from graphrag_dagster.core.coterag.options import IndexOptions
+from graphrag_dagster.core.language.coterag import CommunitySummariser
+from graphrag_dagster.core.language.embedded_rows import embed_rows
+from graphrag_dagster.core.text.embedder import Embedder
+from graphrag_dagster.core.text.tokens import Tokenizer
+
+
+@dataclass(frozen=True, slots=True)
+class CoteragFrames:
+    """Rows of the tables of the schema ``coterag``, by their names.
+
+    ``templated``: share of the entities that a template describes. ``embedded``: all texts that have vectors.
+    """
+
+    tables: Mapping[str, pl.DataFrame]
+    templated: float
+    embedded: tuple[str, ...]
+
+
+def build_coterag(
+    *,
+    entities: pl.DataFrame,
+    triples: pl.DataFrame,
+    community_levels: pl.DataFrame,
+    text_chunks: pl.DataFrame,
+    chunk_vectors: pl.DataFrame,
+    known: Mapping[str, pl.DataFrame | None],
+    summariser: CommunitySummariser,
+    embedder: Embedder,
+    tokenizer: Tokenizer,
+    options: IndexOptions,
+) -> CoteragFrames:
+    """Return what CoTeRAG-S answers from (spec_coterag §3, §4, §8).
+
+    Args:
+        entities: rows of ``graph.entities``.
+        triples: rows of ``graph.triples``.
+        community_levels: rows of ``graph.community_levels``.
+        text_chunks: rows of ``corpus.text_chunks``.
+        chunk_vectors: rows of ``embeddings.text_units``.
+        known: earlier vectors by table; None where there are none.
+        summariser: of communities.
+        embedder: of descriptions, summaries, and what stands for questions.
+        tokenizer: counts the tokens of descriptions.
+        options: how.
+
+    Raises:
+        GraphragError: the level that is matched does not exist, or vectors cannot be compared.
+    """
+    graph = triple_graph(entities, triples)
+    placed = stores(graph, options.least_component)
+    found = clustered(
+        graph,
+        placed,
+        community_levels,
+        match=options.match,
+        least=options.least_community,
+        seed=options.seed,
+        resolution=options.resolution,
+    )
+    described = descriptions(
+        graph, tokenizer, tail_template=options.tail_template, most_tokens=options.description_tokens
+    )
+    requests = list(summary_requests(graph, found, text_chunks.sort("human_readable_id")))
+    made = summary_frames(requests, summariser.summarise(requests))
+    told = described.frame["description"]
+    said = made.summaries.select(text=pl.format("{}\n{}", "title", "text"))["text"]
+
+    def vectors(keys: pl.Series, texts: pl.Series, table: str) -> pl.DataFrame:
+        return embed_rows(keys, texts, embedder, known.get(table), named=table.replace("_", " "))
+
+    of_entities = vectors(described.frame["entity_id"], told, "description_vectors")
+    of_summaries = vectors(made.summaries["community_id"], said, "summary_vectors")
+    backgrounds = corpus_backgrounds(
+        embedder=embedder,
+        seed=options.seed,
+        entities=entities,
+        text_chunks=text_chunks,
+        members=found.members,
+        description_vectors=of_entities,
+        summary_vectors=of_summaries,
+        chunk_vectors=chunk_vectors,
+    )
+    thresholds = calibrated(
+        backgrounds, profile=options.profile, quantiles=options.quantiles, given=options.given
+    ).rows
+    return CoteragFrames(
+        {
+            "stores": placed,
+            "communities": found.communities,
+            "members": found.members,
+            "descriptions": described.frame,
+            "description_vectors": of_entities,
+            "summaries": made.summaries,
+            "summary_quotes": made.quotes,
+            "terms": community_terms(graph, found, made.summaries),
+            "summary_vectors": of_summaries,
+            "thresholds": thresholds.with_columns(
+                profile=pl.lit(options.profile), embedder=pl.lit(embedder.name)
+            ),
+        },
+        described.templated,
+        (*told, *said),
+    )
