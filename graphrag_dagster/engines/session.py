@@ -31,7 +31,7 @@ from graphrag_dagster.core.language.tasks import (
 )
 from graphrag_dagster.core.language.theming import ReasonReader
 from graphrag_dagster.core.search.reranking.port import Reranker
-from graphrag_dagster.core.text.embedder import Embedder
+from graphrag_dagster.core.text.embedder import CorpusEmbedder
 from graphrag_dagster.engines.desk import Desk
 from graphrag_dagster.errors import EngineError
 from graphrag_dagster.model_calls.memory.account import Account, price_of
@@ -198,11 +198,11 @@ class Session:
         made: Router | None = self._who("router")
         return made
 
-    def embedder(self) -> Embedder:
+    def embedder(self) -> CorpusEmbedder:
         """Who turns texts into vectors."""
-        kind = named(embedders(), self.settings.embeddings.embedder, "embedder")
-        made: Embedder = loaded(kind.factory)(self.settings, self._desk)
-        return made
+        own = self.settings.embeddings
+        kind = named(embedders(), own.embedder, "embedder")
+        return CorpusEmbedder(loaded(kind.factory)(self.settings, self._desk), own.prefixes)
 
     def reranker(self) -> Reranker | None:
         """Who puts the first text units found into another order; None where they stay as they are."""
@@ -221,11 +221,12 @@ class Session:
         return price.of(use.input_tokens, use.output_tokens) if price else None
 
     def still_uses(self, texts: Sequence[str]) -> None:
-        """Note that the vectors of these texts are in use, also where none was asked for."""
+        """Note that the vectors of these texts of an index are in use, also where none was asked for."""
         own = self.settings.embeddings
         if self.settings.embeds_at_endpoint and own.model:
             namespace = self.settings.model.for_role("embed").namespace
-            keys = [vector_key(own.model, namespace, text) for text in dict.fromkeys(texts)]
+            embedded = dict.fromkeys(own.prefixes.of_documents(texts))
+            keys = [vector_key(own.model, namespace, text) for text in embedded]
             self._account.replies.touch(keys, self._account.user)
 
     def _who(self, name: str, *given: Any) -> Any:

@@ -36,6 +36,7 @@ from graphrag_dagster.core.language.exemplars import (
     foreign_type,
     unlabelled,
 )
+from graphrag_dagster.core.text.embedder import Prefixes
 from graphrag_dagster.errors import SettingsError
 from graphrag_dagster.settings.choices import Choice
 from graphrag_dagster.settings.coterag import CoteragSettings
@@ -56,6 +57,8 @@ _EXAMPLES = (
     "worked examples of the corpus's own domain that a model is shown in place of the general one; the "
     "extractive engine ignores them"
 )
+#: Characters of a prefix of texts that are embedded; longer ones would leave the model no room for the text.
+_LONGEST_PREFIX = 500
 
 
 class TableColumns(Section):
@@ -299,6 +302,20 @@ class EmbeddingSettings(Section):
         description="for sentence-transformers a folder or hub name, default the packaged all-MiniLM-L6-v2; "
         "for endpoint the model's name",
     )
+    query_prefix: Annotated[str, Field(max_length=_LONGEST_PREFIX)] = Field(
+        "",
+        description="put before what is looked for, such as questions: the task prefix that some models "
+        'want, in quotes, so that the blank at its end stays: `"search_query: "`, `"query: "`',
+    )
+    document_prefix: Annotated[str, Field(max_length=_LONGEST_PREFIX)] = Field(
+        "",
+        description='put before what is indexed: `"search_document: "`, `"passage: "`',
+    )
+
+    @property
+    def prefixes(self) -> Prefixes:
+        """What is put before texts that are embedded."""
+        return Prefixes(self.query_prefix, self.document_prefix)
 
 
 class LocalShares(Section):
@@ -461,6 +478,17 @@ class CorpusSettings(Section):
                 raise ValueError(
                     f"the engine {chosen} is not for {section}; set {section}.engine to one of {able}"
                 )
+        return self
+
+    @model_validator(mode="after")
+    def _paper_thresholds_are_of_texts_without_prefixes(self) -> "CorpusSettings":
+        given = [key for key in ("query_prefix", "document_prefix") if getattr(self.embeddings, key)]
+        if given and self.coterag.enabled and self.coterag.profile != "calibrated":
+            raise ValueError(
+                f"embeddings.{given[0]} is set, but the thresholds of coterag.profile {self.coterag.profile} "
+                "are of vectors without prefixes; leave embeddings.query_prefix and "
+                "embeddings.document_prefix blank, or set coterag.profile to calibrated"
+            )
         return self
 
     def engine_of(self, section: str) -> str:

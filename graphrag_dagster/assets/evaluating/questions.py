@@ -63,7 +63,7 @@ def written_questions(
         tasks=own.tasks,
         questions=own.per_task,
         oversample=own.oversample,
-        embed=session.embedder().embed if own.oversample > 1 else None,
+        embed=session.embedder().embed_queries if own.oversample > 1 else None,
     )
     rows = (about.rows(writer.engine, made.usage.repaired), *written(made, writer.engine))
     used = session.finish()

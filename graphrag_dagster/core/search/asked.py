@@ -23,7 +23,7 @@ from graphrag_dagster.core.search.retrieval.retriever import Retriever
 from graphrag_dagster.core.search.scope.clues import favour_of
 from graphrag_dagster.core.search.scope.favour import Favour
 from graphrag_dagster.core.search.scope.selecting import Scope
-from graphrag_dagster.core.text.embedder import Embedder
+from graphrag_dagster.core.text.embedder import CorpusEmbedder
 
 
 class Engines(Protocol):
@@ -44,7 +44,7 @@ class Engines(Protocol):
     def router(self) -> Router | None:
         """Who chooses the way of answering; None without a model."""
 
-    def embedder(self) -> Embedder:
+    def embedder(self) -> CorpusEmbedder:
         """Who turns the question into a vector."""
 
     def reranker(self) -> Reranker | None:

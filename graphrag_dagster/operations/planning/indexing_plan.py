@@ -102,7 +102,8 @@ class _Planner:
         self._unit_tokens = int(units["tokens"].sum())
         self._largest_unit = int(units.select(pl.max("tokens")).item() or 0)
         self._units: list[tuple[str, str]] = units.select("text_unit_id", "text").rows()
-        self._known = Known(settings.model, get_tokenizer(settings.text_units.encoding).count)
+        self._count = get_tokenizer(settings.text_units.encoding).count
+        self._known = Known(settings.model, self._count)
         names = [names_and_pairs(text) for text in self._texts]
         self._names = len({one for found, _ in names for one in found})
         self._pairs = len({one for _, found in names for one in found})
@@ -209,13 +210,14 @@ class _Planner:
         return exactly(float(made.height))
 
     def _embeddings(self) -> Estimate:
-        model = self._settings.embeddings.model or ""
-        known, count = self._known.vectors(model, self._texts), len(self._texts)
+        model, prefixes = self._settings.embeddings.model or "", self._settings.embeddings.prefixes
+        known, count = self._known.vectors(model, prefixes.of_documents(self._texts)), len(self._texts)
         share = 1 - known / max(count, 1)
         entities = around(float(self._names * _ELEMENT), known=False)
         reports = around(self._names * 0.25 * 500, known=False)
-        inputs = exactly(self._unit_tokens * share) + entities + reports
         texts = around(self._names * 1.25, known=False) + exactly(count - known)
+        contents = exactly(self._unit_tokens * share) + entities + reports
+        inputs = contents + texts * self._count(prefixes.document)
         return Estimate("embeddings", "embed", model, texts * (1 / 64), inputs, exactly(0), known)
 
     def _price(self, one: Estimate) -> Price | None:

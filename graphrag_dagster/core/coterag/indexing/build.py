@@ -17,7 +17,7 @@ from graphrag_dagster.core.coterag.indexing.triples import triple_graph
 from graphrag_dagster.core.coterag.options import IndexOptions
 from graphrag_dagster.core.language.coterag import CommunitySummariser
 from graphrag_dagster.core.language.embedded_rows import embed_rows
-from graphrag_dagster.core.text.embedder import Embedder
+from graphrag_dagster.core.text.embedder import CorpusEmbedder
 from graphrag_dagster.core.text.tokens import Tokenizer
 
 
@@ -42,7 +42,7 @@ def build_coterag(
     chunk_vectors: pl.DataFrame,
     known: Mapping[str, pl.DataFrame | None],
     summariser: CommunitySummariser,
-    embedder: Embedder,
+    embedder: CorpusEmbedder,
     tokenizer: Tokenizer,
     options: IndexOptions,
 ) -> CoteragFrames:
