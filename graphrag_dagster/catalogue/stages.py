@@ -51,7 +51,7 @@ STAGES = (
     Stage(
         "extraction",
         reads=("corpus",),
-        sections=("extraction", "claims"),
+        sections=("extraction", "claims", "typing"),
         without_effect=("extraction.processes",),
         users=("extraction",),
     ),

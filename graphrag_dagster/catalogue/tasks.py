@@ -39,6 +39,7 @@ class Task:
 
 ROLES = (
     Role("extract", 4000),
+    Role("type", 1000),
     Role("resolve", 2000),
     Role("summarise", 1500),
     Role("report", 2000),
@@ -86,6 +87,7 @@ TASKS = (
         "extract",
         (*_asking("extract_claims"), "extract_claims_tuples_system", "claims_check", "claims_continue"),
     ),
+    Task("entity_typer", "typing", "type", _asking("type_entities"), model_only=True),
     Task("name_judge", "resolution", "resolve", _asking("judge_names"), model_only=True),
     Task("description_merger", "graph", "summarise", _asking("summarize_descriptions")),
     Task("report_writer", "reports", "report", _asking("community_report")),

@@ -12,6 +12,7 @@ from graphrag_dagster.core.language.coterag import (
     EvidenceRouter,
 )
 from graphrag_dagster.core.language.decomposing import ClaimDecomposer
+from graphrag_dagster.core.language.entity_typing import EntityTyper
 from graphrag_dagster.core.language.exploring import Explorer, ReportRater
 from graphrag_dagster.core.language.judging import AnswerJudge
 from graphrag_dagster.core.language.name_judging import NameJudge
@@ -73,6 +74,17 @@ class LlmEngine:
             gleaning_rounds=gleaning.rounds,
             gleaning_order=gleaning.order,
             **self._reply_options("claim_extractor"),
+        )
+
+    def entity_typer(self) -> EntityTyper:
+        """Who says what kinds of things names are; of the labels that the entity model chooses from."""
+        from graphrag_dagster.core.language.llm.entity_typing import LlmEntityTyper
+
+        return LlmEntityTyper(
+            self._desk.chat("entity_typer"),
+            prompts,
+            labels=self._settings.extraction.gliner.labels,
+            max_tokens=self._desk.reply_limit("entity_typer"),
         )
 
     def name_judge(self) -> NameJudge:

@@ -13,6 +13,7 @@ from graphrag_dagster.core.language.coterag import (
     EvidenceRouter,
 )
 from graphrag_dagster.core.language.decomposing import ClaimDecomposer
+from graphrag_dagster.core.language.entity_typing import EntityTyper
 from graphrag_dagster.core.language.exploring import Explorer, ReportRater
 from graphrag_dagster.core.language.judging import AnswerJudge
 from graphrag_dagster.core.language.name_judging import NameJudge
@@ -82,6 +83,10 @@ class Session:
     def claim_extractor(self) -> ClaimExtractor | None:
         """Who finds claims; None where they are not enabled."""
         return self._who("claim_extractor") if self.settings.claims.enabled else None
+
+    def entity_typer(self) -> EntityTyper | None:
+        """Who says what kinds of things names are that have no type; None where rules alone do."""
+        return self._who("entity_typer") if self.settings.typing.enabled else None
 
     def name_judge(self) -> NameJudge | None:
         """Who says whether names are one entity; None without a model, since it is left open then."""

@@ -14,6 +14,7 @@ from graphrag_dagster.catalogue.engines import CROSS_ENCODER, LEXICAL
 from graphrag_dagster.catalogue.registry import (
     embedders,
     engines,
+    engines_reading,
     kinds,
     rerankers,
     sections_asked,
@@ -50,6 +51,7 @@ from graphrag_dagster.settings.publishing import PublishingSettings
 from graphrag_dagster.settings.resolution import ResolutionSettings
 from graphrag_dagster.settings.schedule import ScheduleSettings
 from graphrag_dagster.settings.section import EngineName, Method, PositiveInt, Section, Seed
+from graphrag_dagster.settings.typing import TypingSettings
 from graphrag_dagster.settings.yaml_file import Location, read_yaml
 
 Share = Annotated[float, Field(ge=0, lt=1)]
@@ -447,6 +449,7 @@ class CorpusSettings(Section):
     text_units: TextUnitSettings = Field(default_factory=TextUnitSettings)
     extraction: ExtractionSettings = Field(default_factory=ExtractionSettings)
     claims: ClaimSettings = Field(default_factory=ClaimSettings)
+    typing: TypingSettings = Field(default_factory=TypingSettings)
     resolution: ResolutionSettings = Field(default_factory=ResolutionSettings)
     graph: GraphSettings = Field(default_factory=GraphSettings)
     communities: CommunitySettings = Field(default_factory=CommunitySettings)
@@ -478,6 +481,23 @@ class CorpusSettings(Section):
                 raise ValueError(
                     f"the engine {chosen} is not for {section}; set {section}.engine to one of {able}"
                 )
+        return self
+
+    @model_validator(mode="after")
+    def _a_model_types_what_has_no_type(self) -> "CorpusSettings":
+        if not self.typing.enabled:
+            return self
+        extracting, typing = self.engine_of("extraction"), self.engine_of("typing")
+        if extracting not in (leaving := engines_reading("extraction.gliner.labels")):
+            raise ValueError(
+                f"typing is for entities without a type, which only extraction.engine "
+                f"{' or '.join(sorted(leaving))} gives, not {extracting}; leave typing out"
+            )
+        if not engines()[typing].asks_model:
+            raise ValueError(
+                f"the engine {typing} asks no model, which typing needs; set typing.engine: llm, or leave "
+                "typing out: rules about names do it then"
+            )
         return self
 
     @model_validator(mode="after")

@@ -83,6 +83,7 @@ from graphrag_dagster.tables.index import (
     TEXT_CHUNKS as TEXT_CHUNKS,
     TEXT_UNIT_EMBEDDINGS as TEXT_UNIT_EMBEDDINGS,
     TRIPLES as TRIPLES,
+    TYPINGS as TYPINGS,
     UNIT_LEDGER as UNIT_LEDGER,
 )
 from graphrag_dagster.tables.questions import (
@@ -123,6 +124,7 @@ ALL_TABLES: tuple[Table, ...] = (
     CLAIMS,
     UNIT_LEDGER,
     QUARANTINE,
+    TYPINGS,
     EXTRACTION_STATE,
     CANDIDATES,
     DECISIONS,

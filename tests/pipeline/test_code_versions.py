@@ -34,6 +34,7 @@ CALLED = {
     "extraction/claims": "core/language/extractive/parsing/dates.py:stated_period",
     "extraction/unit_ledger": "core/language/llm/extraction/tuples.py:parse_tuples",
     "extraction/quarantine": "core/language/chat/json_mending.py:mended_json",
+    "extraction/typings": "core/language/llm/entity_typing.py:read_labels",
     "extraction/extraction_state": "core/extraction/reuse.py:extract_new",
     "resolution/candidates": "core/resolution/pairs/candidates.py:candidates",
     "resolution/decisions": "core/resolution/clusters.py:clusters",

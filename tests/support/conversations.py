@@ -24,6 +24,7 @@ _BY_SYSTEM = (
     "coterag_direct",
     "coterag_validate",
     "judge_names",
+    "type_entities",
     "describe_corpus",
     "write_personas",
     "write_tasks",

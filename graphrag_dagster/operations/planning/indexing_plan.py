@@ -21,6 +21,7 @@ from graphrag_dagster.core.accounting.reply_sizes import names_and_pairs, reply_
 from graphrag_dagster.core.corpus.documents import require_documents
 from graphrag_dagster.core.corpus.text_units import cut
 from graphrag_dagster.core.language.chat.port import ChatRequest
+from graphrag_dagster.core.language.llm.entity_typing import typed_at_once
 from graphrag_dagster.core.language.llm.extraction.graph import LlmGraphExtractor
 from graphrag_dagster.core.language.llm.name_judging import MOST_PAIRS
 from graphrag_dagster.core.text.tokens import get_tokenizer
@@ -34,6 +35,7 @@ from graphrag_dagster.operations.planning.coterag_plan import (
 from graphrag_dagster.operations.planning.graph_plan import Unit, claims_estimate, merging_estimate
 from graphrag_dagster.operations.planning.known_replies import Known
 from graphrag_dagster.operations.planning.resolution_plan import resolution_estimate
+from graphrag_dagster.operations.planning.typing_plan import typing_estimate
 from graphrag_dagster.resources.corpora import CorpusStore
 from graphrag_dagster.resources.warehouse import Warehouse
 from graphrag_dagster.settings import CorpusSettings
@@ -44,6 +46,7 @@ _ELEMENT = 45
 _TASKS: dict[str, RoleName] = {
     "extraction": "extract",
     "claims": "extract",
+    "typing": "type",
     "resolution": "resolve",
     "merging": "summarise",
     "reports": "report",
@@ -138,6 +141,8 @@ class _Planner:
         units = [Unit(*self._units[place], place in are_new) for place in range(len(self._units))]
         if own.asks_model("claims"):
             yield claims_estimate(self._name, own, units, self._known)
+        if own.asks_model("typing"):
+            yield typing_estimate(self._name, own, units, self._known)
         if own.asks_model("resolution"):
             yield resolution_estimate(self._name, own, units, self._known)
         if own.asks_model("graph"):
@@ -158,6 +163,7 @@ class _Planner:
         reports = int(self._communities().high * own.model.for_role("report").reply_limit)
         return {
             "extract": self._largest_unit,
+            "type": max(min(typed_at_once(), self._unit_tokens), self._largest_unit),
             "resolve": min(MOST_PAIRS * PAIR, 2 * self._unit_tokens),
             "summarise": max(min(own.graph.max_input_tokens, elements), self._largest_community()),
             "report": min(own.reports.context_tokens, elements),
