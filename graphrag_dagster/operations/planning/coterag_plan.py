@@ -53,19 +53,19 @@ def summaries_estimate(
     before, there = _asked_before(corpus, settings, own.reply_limit, known)
     new = [there[place] for place in known.new("summarise", there)]
     staying = sum(not unit.new and unit.unit_id in before for unit in units)
-    calls, inputs = exactly(len(new)), exactly(sum(map(known.size, new)))
-    if not staying or staying < len(units) or staying < len(before):
-        if staying and there:
-            whole = len(there) * max(len(units) / staying, 1)
-            calls = Range(len(new), (len(new) + whole) / 2, whole)
-            inputs = calls * (sum(map(known.size, there)) / len(there))
-        else:
-            calls, inputs = plan_summaries(
-                around(SUMMARIES_PER_NAME * names, known=False),
-                known.tokens(*(prompts.load(f"coterag_summary_{part}").text for part in ("system", "user"))),
-                settings.coterag.summary_tokens,
-                around(float(members_tokens(names, pairs)), known=False),
-            )
+    if 0 < staying == len(units) == len(before):
+        calls, inputs = exactly(len(new)), exactly(sum(map(known.size, new)))
+    elif staying and there:
+        whole = len(there) * len(units) / staying
+        calls = Range(len(new), (len(new) + whole) / 2, whole)
+        inputs = calls * (sum(map(known.size, there)) / len(there))
+    else:
+        calls, inputs = plan_summaries(
+            around(SUMMARIES_PER_NAME * names, known=False),
+            known.tokens(*(prompts.load(f"coterag_summary_{part}").text for part in ("system", "user"))),
+            settings.coterag.summary_tokens,
+            around(float(members_tokens(names, pairs)), known=False),
+        )
     outputs = calls * summary_tokens(seen)
     return Estimate("coterag", "coterag_summary", own.name, calls, inputs, outputs, len(there) - len(new))
 
