@@ -23,6 +23,7 @@ from graphrag_dagster.catalogue.registry import (
     stages_made,
     tasks,
     tasks_of,
+    ways,
 )
 from graphrag_dagster.catalogue.stages import KINDS
 from graphrag_dagster.catalogue.support import JudgeName
@@ -509,6 +510,18 @@ class CorpusSettings(Section):
                 "are of vectors without prefixes; leave embeddings.query_prefix and "
                 "embeddings.document_prefix blank, or set coterag.profile to calibrated"
             )
+        return self
+
+    @model_validator(mode="after")
+    def _what_is_read_is_made(self) -> "CorpusSettings":
+        chosen = {"search.method": [self.search.method], "questions.methods": self.questions.methods}
+        for key, names in chosen.items():
+            for way in (ways()[name] for name in names):
+                if way.needs and not self.makes(way.needs):
+                    raise ValueError(
+                        f"{key}: {way.name} answers from what the stage {way.needs} makes, which is switched "
+                        f"off; write '{way.needs}: {{enabled: true}}', or leave {way.name} out"
+                    )
         return self
 
     def engine_of(self, section: str) -> str:

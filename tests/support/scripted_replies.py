@@ -12,6 +12,7 @@ from typing import Any
 
 from support.conversations import CHECKS, CONTINUATIONS, Asked, asked_of, section
 from support.probes import probe_reply
+from support.scripted_coterag import coterag_reply
 from support.scripted_decomposing import decomposing_reply
 from support.scripted_judges import judging_reply
 from support.scripted_names import ruling_reply
@@ -86,7 +87,7 @@ def reply_in_style(body: dict[str, Any], style: Style) -> Scripted | str:
         joined = " ".join(line.removeprefix("- ") for line in descriptions.splitlines())
         return json.dumps({"description": joined[:1500]})
     if (community := section(asked.data, "community")) is not None:
-        return _summary(asked.data) if asked.task == "coterag_summary" else _report(community)
+        return _report(community)
     label = "Sources" if section(asked.data, "sources") is not None else "Reports"
     if (rows := section(asked.data, label.lower())) is not None:
         return _partial(section(asked.data, "question") or "", rows, label, asked.system)
@@ -107,6 +108,7 @@ def _judged(body: dict[str, Any]) -> str | None:
             decomposing_reply,
             questioning_reply,
             judging_reply,
+            coterag_reply,
         )
     )
     return next((reply for reply in made if reply is not None), None)
@@ -213,12 +215,6 @@ def _claims(names: list[str], text: str, tuples: bool) -> str:
         return _tuples([("claim", *(part or "NONE" for part in claim)) for claim in claims])
     keys = ("subject", "object", "type", "status", "start_date", "end_date", "description")
     return json.dumps({"claims": [dict(zip(keys, c, strict=False)) | {"quotes": [c[-1]]} for c in claims]})
-
-
-def _summary(data: str) -> str:
-    names = (section(data, "entity_names") or "").splitlines()
-    said = f"It is about {', '.join(names)}."
-    return json.dumps({"title": names[0], "focus": said, "entities": said, "relations": "They are linked."})
 
 
 def _report(context: str) -> str:
