@@ -103,6 +103,8 @@ def test_an_index_and_its_questions_are_embedded_with_their_prefixes(home: Path)
             assert set(warehouse.read(table, "coast")["embedder"]) == {name}
         asked()
         assert sent(endpoint)[-1] == QUERY + QUESTION
+        Index.open("coast").ask("Where is it kept?", method="coterag")
+        assert sent(endpoint)[-1] == f"{QUERY}Where is it kept?"
         [planned] = plan_corpus("coast").estimates
         assert planned.cached == len(units)
 
