@@ -46,6 +46,7 @@ ROLES = (
     Role("judge", 1000),
     Role("route", 300),
     Role("validate", 300),
+    Role("testset", 4000),
     Role("embed", 0),
 )
 
@@ -121,6 +122,7 @@ TASKS = (
         model_only=True,
     ),
     Task("router", "search", "route", _asking("route"), waited_for=True, model_only=True),
+    Task("context_writer", "search", "answer", _asking("own_context"), waited_for=True, model_only=True),
     Task("community_summariser", "coterag", "summarise", _asking("coterag_summary")),
     Task("evidence_router", "coterag", "route", ("coterag_route_system", "route_user"), waited_for=True),
     Task(
@@ -137,6 +139,14 @@ TASKS = (
         "answer",
         _asking("describe_corpus", "write_personas", "write_questions", "write_tasks"),
         waited_for=True,
+    ),
+    Task(
+        "testset_writer",
+        "questions",
+        "testset",
+        _asking("write_testset"),
+        waited_for=True,
+        model_only=True,
     ),
     Task("answer_judge", "evaluation", "judge", (*_CRITERIA, *_asking("judge")), model_only=True),
     Task(

@@ -38,6 +38,12 @@ _REPORT_VECTORS = ("embeddings.community_reports",)
 #: All that an index holds for those who answer from it.
 INDEX_TABLES = (*_SURROUNDINGS, *_LEVELS, *_RELEVANT, *_REPORT_VECTORS)
 
+#: What ways of answering may make use of, as tables of features have it in their columns.
+FEATURES = (
+    *("route", "community reports", "communities", "term coverage", "traversal", "text units"),
+    *("preserved store", "validator", "query", "own context"),
+)
+
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]*")
 _OF_A_LEVEL = re.compile(r"[Cc][0-9]+")
 
@@ -64,6 +70,8 @@ class Way:
         with_level: the way that is taken in its place where a level is chosen.
         condition: one of those that an evaluation compares unless the settings say otherwise.
         uses_graph: it reads the graph or its reports.
+        features: what it makes use of, of :data:`FEATURES`.
+        needs_model: it cannot do without the model of any of its tasks.
 
     Raises:
         CatalogueError: the declaration cannot be used; says why.
@@ -82,6 +90,8 @@ class Way:
     with_level: str | None = None
     condition: bool = False
     uses_graph: bool = True
+    features: tuple[str, ...] = ()
+    needs_model: bool = False
 
     def __post_init__(self) -> None:
         if not _NAME.fullmatch(self.name):
@@ -91,7 +101,11 @@ class Way:
             )
         if self.level is None and _OF_A_LEVEL.fullmatch(self.name):
             raise CatalogueError(f"{self.name} is the name of the condition of that community level")
-        named = {"task": (self.tasks, [one.name for one in TASKS]), "table": (self.tables, INDEX_TABLES)}
+        named = {
+            "task": (self.tasks, [one.name for one in TASKS]),
+            "table": (self.tables, INDEX_TABLES),
+            "feature": (self.features, FEATURES),
+        }
         for kind, (names, known) in named.items():
             for name in names:
                 if name not in known:
@@ -111,6 +125,7 @@ _MAPPED = (*_FORM, "unit")
 _OVERVIEW = (*_MAPPED, "seed")
 _FOUND = ("retrieval", "reranker", "reranker_model", "rerank_first")
 _LOCAL = (*_FOUND, "shares")
+_AROUND = ("community reports", "traversal", "text units")
 
 
 def at_level(level: int) -> Way:
@@ -125,6 +140,7 @@ def at_level(level: int) -> Way:
         options=_OVERVIEW,
         level=level,
         condition=True,
+        features=("community reports",),
     )
 
 
@@ -139,6 +155,7 @@ WAYS = (
         tables=(*_SURROUNDINGS, *_LEVELS),
         options=("routing", *_OVERVIEW, "level", *_LOCAL, "sql"),
         with_level=GLOBAL,
+        features=("route", "community reports", "traversal", "text units", "query"),
     ),
     Way(
         GLOBAL,
@@ -149,6 +166,7 @@ WAYS = (
         tables=(*_TEXT_UNITS, *_GRAPH, *_LEVELS, *_REPORTS),
         options=(*_OVERVIEW, "level"),
         levelled=True,
+        features=("community reports",),
     ),
     Way(
         "dynamic",
@@ -160,6 +178,7 @@ WAYS = (
         tables=(*_TEXT_UNITS, *_GRAPH, *_LEVELS, *_REPORTS, *_RELEVANT),
         options=(*_OVERVIEW, "level", "relevant_from"),
         levelled=True,
+        features=("community reports",),
     ),
     Way(
         LOCAL,
@@ -169,6 +188,7 @@ WAYS = (
         brief="the entities of the question and what is around them",
         tables=_SURROUNDINGS,
         options=(*_FORM, *_LOCAL),
+        features=_AROUND,
     ),
     Way(
         "drift",
@@ -179,6 +199,7 @@ WAYS = (
         tasks=("explorer", "answerer"),
         tables=(*_SURROUNDINGS, *_REPORT_VECTORS),
         options=(*_FORM, "seed", *_LOCAL, "steps", "follow_ups"),
+        features=_AROUND,
     ),
     Way(
         "basic",
@@ -189,6 +210,7 @@ WAYS = (
         tables=(*_TEXT_UNITS, *_UNIT_VECTORS),
         options=(*_MAPPED, *_FOUND),
         uses_graph=False,
+        features=("text units",),
     ),
     Way(
         TABLES,
@@ -202,6 +224,19 @@ WAYS = (
             *("graph.claims", "graph.community_members", "reports.community_reports"),
         ),
         options=("engine", "sql"),
+        features=("query",),
+    ),
+    Way(
+        "own-context",
+        "a context that the model writes from what it knows; no document",
+        f"{_METHODS}.own_context:own_context",
+        f"{_SIZES}:written_first",
+        brief="what the model knows, no document",
+        tasks=("context_writer", "answerer"),
+        options=("engine", "response_type", "general_knowledge"),
+        uses_graph=False,
+        features=("own context",),
+        needs_model=True,
     ),
     *map(at_level, range(4)),
     Way(
@@ -213,6 +248,7 @@ WAYS = (
         options=_OVERVIEW,
         condition=True,
         uses_graph=False,
+        features=("text units",),
     ),
     Way(
         BASELINE,
@@ -223,6 +259,7 @@ WAYS = (
         options=_MAPPED,
         condition=True,
         uses_graph=False,
+        features=("text units",),
     ),
 )
 

@@ -22,6 +22,7 @@ from graphrag_dagster.catalogue.registry import (
     stages_made,
     tasks,
     tasks_of,
+    ways,
 )
 from graphrag_dagster.catalogue.stages import KINDS
 from graphrag_dagster.catalogue.support import JudgeName
@@ -461,6 +462,28 @@ class CorpusSettings(Section):
                 raise ValueError(
                     f"the engine {chosen} is not for {section}; set {section}.engine to one of {able}"
                 )
+        return self
+
+    @model_validator(mode="after")
+    def _models_do_what_only_they_can(self) -> "CorpusSettings":
+        doing = engines()[self.engine_of("search")]
+        for key, chosen in (
+            ("questions.methods", self.questions.methods),
+            ("search.method", [self.search.method]),
+        ):
+            for name in chosen:
+                way = ways()[name]
+                if way.needs_model and not set(way.tasks) <= set(doing.does):
+                    raise ValueError(
+                        f"{key}: {name} needs a model, and the engine {doing.name} of search is none; set "
+                        "search.engine: llm, or take another way"
+                    )
+        writing = self.engine_of("questions")
+        if self.questions.testset.enabled and "testset_writer" not in engines()[writing].does:
+            raise ValueError(
+                f"questions.testset is enabled, and only a model can write it, which the engine {writing} of "
+                "questions is not; set questions.engine: llm, or questions.testset.enabled: false"
+            )
         return self
 
     def engine_of(self, section: str) -> str:

@@ -86,6 +86,7 @@ class AnswerRows:
                 "chunk": use.chunk,
                 "tokens": use.tokens,
                 "used": use.used,
+                "text": use.text,
             }
             for place, use in enumerate(answer.context)
         ]

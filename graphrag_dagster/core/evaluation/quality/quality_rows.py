@@ -37,8 +37,8 @@ def quality_items(
     texts = _texts(index)
     shown: dict[str, list[str]] = {}
     used = contexts.filter(pl.col("used")).sort("answer_id", "position")
-    for answer_id, kind, record_id in used.select("answer_id", "kind", "record_id").iter_rows():
-        if text := texts.get((kind, record_id)):
+    for answer_id, kind, record_id, own in used.select("answer_id", "kind", "record_id", "text").iter_rows():
+        if text := own or texts.get((kind, record_id)):
             shown.setdefault(answer_id, []).append(text)
     return [
         QualityItem(
