@@ -216,21 +216,25 @@ def answer_tree(answer: Answer) -> Tree:
         score = "" if call.score is None else f", score {call.score}"
         used = "" if call.used else ", not used"
         calls.add(f"{call.task}: {escape(call.about)}, {call.tokens:,} tokens{score}{used}")
-    context = tree.add(f"context ({counted(len(answer.context), 'row')})")
-    used_first = sorted(answer.context, key=lambda use: not use.used)
-    for use in used_first[:_ROWS_SHOWN]:
-        mark = "" if use.used else ", not used"
-        row = context.add(f"{use.kind} “{escape(use.title)}”, {use.tokens:,} tokens{mark}")
-        if use.text:
-            row.add(escape(use.text))
-    if len(answer.context) > _ROWS_SHOWN:
-        context.add(f"… {len(answer.context) - _ROWS_SHOWN} more: see ask --json")
+    _add_context(tree, answer.context)
     said = tree.add(f"answer ({counted(len(answer.statements), 'statement')})")
     by_number = {source.number: source for source in answer.sources}
     for statement in answer.statements:
         branch = said.add(f"{escape(statement.text)} {_supported(statement)}")
         _add_ways(branch, [by_number[number] for number in statement.sources])
     return tree
+
+
+def _add_context(tree: Tree, context: Sequence[ContextUse]) -> None:
+    branch = tree.add(f"context ({counted(len(context), 'row')})")
+    used_first = sorted(context, key=lambda use: not use.used)
+    for use in used_first[:_ROWS_SHOWN]:
+        mark = "" if use.used else ", not used"
+        row = branch.add(f"{use.kind} “{escape(use.title)}”, {use.tokens:,} tokens{mark}")
+        if use.text:
+            row.add(escape(use.text))
+    if len(context) > _ROWS_SHOWN:
+        branch.add(f"… {len(context) - _ROWS_SHOWN} more: see ask --json")
 
 
 def _add_moves(tree: Tree, reranked: Reranked, context: Sequence[ContextUse]) -> None:

@@ -57,7 +57,7 @@ class EvaluationSize:
 
 
 def plan_evaluation(size: EvaluationSize) -> list[Estimate]:
-    """Return the estimates of writing questions, those of a testset too, answering, judging, taking apart and measuring.
+    """Return the estimates of writing questions, answering, judging, taking apart and measuring.
 
     The number of judgements is exact: pairs × questions × criteria × replicates (spec_graphrag §9).
     """

@@ -53,6 +53,9 @@ def measure_bars(
     baseline: str,
     *,
     even: Mapping[str, float] | None = None,
+    name: str = "measures",
+    title: str = "Measures of the answers",
+    note: str = "",
 ) -> Figure | None:
     """Draw a panel of bars per measure, and mark what differs from the baseline.
 
@@ -63,6 +66,9 @@ def measure_bars(
         conditions: which to show, in this order; those without any mean are left out.
         baseline: condition that the others are compared with; may be missing.
         even: of a measure the value that favours nobody, drawn as a line; of a win rate 50.
+        name: of the figure, fit for a file.
+        title: of the figure.
+        note: ends the caption.
 
     Returns:
         None where fewer than two conditions have a mean.
@@ -86,9 +92,9 @@ def measure_bars(
         drawn_panels,
         shown,
         plain=baseline,
-        name="measures",
-        title="Measures of the answers",
-        caption=_caption(drawn_panels, baseline, shown),
+        name=name,
+        title=title,
+        caption=sentences(_caption(drawn_panels, baseline, shown), note),
     )
 
 

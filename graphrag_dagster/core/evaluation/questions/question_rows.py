@@ -66,7 +66,7 @@ def listed(
     tasks: pl.DataFrame,
     personas: pl.DataFrame,
 ) -> Rows:
-    """Return the rows of ``questions.questions``: those with an origin of their own, then those written for people.
+    """Return the rows of ``questions.questions``: those given, then those written for people.
 
     Each stands there once, with the first reference that is given for it.
 

@@ -150,7 +150,7 @@ def write_testset(writer: TestsetWriter, documents: pl.DataFrame, per_document: 
         problem = next((one.problem for one in every if one.problem), None) or "nothing that came was of use"
         raise EngineError(
             f"no question with a reference answer could be written from {len(every):,} documents: {problem}. "
-            "Take a model that follows instructions better for the task testset (model.tasks.testset), or set "
+            "Take a model that follows instructions better (model.tasks.testset), or set "
             "questions.testset.enabled: false"
         )
     return Testset(
