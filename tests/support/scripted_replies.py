@@ -17,6 +17,7 @@ from support.scripted_judges import judging_reply
 from support.scripted_names import ruling_reply
 from support.scripted_quality import quality_reply
 from support.scripted_questioning import questioning_reply
+from support.scripted_references import reference_reply
 from support.scripted_themes import themes_reply
 
 _WORD = r"[A-Z][\w'’&-]+"
@@ -105,6 +106,7 @@ def _judged(body: dict[str, Any]) -> str | None:
             decomposing_reply,
             questioning_reply,
             judging_reply,
+            reference_reply,
         )
     )
     return next((reply for reply in made if reply is not None), None)
