@@ -135,6 +135,7 @@ def _figures(reader: Reader, settings: CorpusSettings) -> list[Figure]:
             [f"{family} {metric}" for metric in METRICS],
             conditions,
             baseline,
+            top=1.0,
             name=f"quality_{family}",
             title=f"Answer relevancy, faithfulness, contextual recall and contextual precision ({family})",
             note=faithful_to_itself(conditions),
