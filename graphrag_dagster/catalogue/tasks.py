@@ -27,6 +27,7 @@ class Task:
         prompts: their names.
         waited_for: someone waits for it, so that it is never sent as a batch.
         model_only: nothing but a model can do it; where the section's engine is none, it is left out.
+        switch: part of the section whose key ``enabled`` switches it on; blank: it always is.
     """
 
     name: str
@@ -35,6 +36,7 @@ class Task:
     prompts: tuple[str, ...] = ()
     waited_for: bool = False
     model_only: bool = False
+    switch: str = ""
 
 
 ROLES = (
@@ -147,6 +149,7 @@ TASKS = (
         _asking("write_testset"),
         waited_for=True,
         model_only=True,
+        switch="testset",
     ),
     Task("answer_judge", "evaluation", "judge", (*_CRITERIA, *_asking("judge")), model_only=True),
     Task(

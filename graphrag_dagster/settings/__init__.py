@@ -519,6 +519,16 @@ class CorpusSettings(Section):
         """Whether the engine of a section asks a chat model; never where its work is not done."""
         return self.does(section) and engines()[self.engine_of(section)].asks_model
 
+    @property
+    def roles_asked(self) -> set[str]:
+        """What models are asked for: the roles of the tasks that are done by one."""
+        return {
+            task.role
+            for task in tasks().values()
+            if self.asks_model(task.section)
+            and (not task.switch or getattr(getattr(self, task.section), task.switch).enabled)
+        }
+
 
 def load_settings(folder: Path) -> CorpusSettings:
     """Read ``corpus.yaml`` of a corpus folder, and what people decided; a missing file means all defaults.
