@@ -6,12 +6,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from fastapi.testclient import TestClient
 
 from graphrag_dagster import Filters, Index
 from graphrag_dagster.cli.commands.asking import answer_tree, print_answer
 from graphrag_dagster.cli.output.console import OUT
 from graphrag_dagster.core.search.context.answer import OWN_CONTEXT, OWN_KNOWLEDGE, Answer
-from graphrag_dagster.errors import EngineError, QuestionError
+from graphrag_dagster.errors import QuestionError
+from graphrag_dagster.service.guarding.settings import ServiceSettings
+from graphrag_dagster.service.http.app import make_app
 from graphrag_dagster.service.openai.chat_text import headed, listed_sources, without_sources
 from graphrag_dagster.service.tools.mcp_server import CitedAnswer
 from support.conversations import asked_of, section
@@ -106,6 +109,16 @@ def test_every_medium_says_that_it_is_no_document(
     assert json.loads(json.dumps(answer.to_dict()))["context"][0]["text"] == KNOWN
 
 
+def test_it_is_asked_over_http(ask: Callable[..., Answer]) -> None:
+    answer = ask()
+    with TestClient(make_app(ServiceSettings(), None), base_url="http://localhost:8000") as client:
+        body = {"question": QUESTION, "method": "own-context"}
+        told = client.post("/corpora/coast/ask", json=body).raise_for_status().json()
+    assert told["text"] == answer.text
+    assert told["sources"][0]["evidence"] == {"kind": "written", "text": KNOWN}
+    assert told["context"][0] == {**told["context"][0], "kind": "own_context", "text": KNOWN, "used": True}
+
+
 def test_marks_and_invented_sources_are_taken_out(ask: Callable[..., Answer], knowing: Knowing) -> None:
     knowing.told = {
         "own_context": ["Ada Marlow kept one [Data: Sources (4)]."],
@@ -166,6 +179,6 @@ def test_no_filter_can_hold_for_it(ask: Callable[..., Answer], knowing: Knowing)
 def test_without_a_model_it_is_refused_at_once(indexed_home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     enter_home(monkeypatch, indexed_home)
     index = Index.open("coast")
-    with pytest.raises(EngineError, match="own-context needs a model, .* set search.engine: llm"):
+    with pytest.raises(QuestionError, match="own-context needs a model, .* set search.engine: llm"):
         index.ask(QUESTION, method="own-context")
     assert not index._session()._account.finish().calls

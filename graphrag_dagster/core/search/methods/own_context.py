@@ -16,7 +16,7 @@ from graphrag_dagster.core.search.context.question import REFUSAL
 from graphrag_dagster.core.search.methods.local import HEADERS
 from graphrag_dagster.core.text.citations import Citation, parse_citations, rewrite_citations
 from graphrag_dagster.core.text.evidence import Written
-from graphrag_dagster.errors import EngineError, QuestionError
+from graphrag_dagster.errors import QuestionError
 
 #: What stands for its title, also where nothing but the title is shown.
 TITLE = "written by the model from what it knows, not from documents"
@@ -30,8 +30,9 @@ def own_context(asked: Asked) -> Answer:
     its statements counts as supported, since no document says any of it.
 
     Raises:
-        EngineError: nobody can write a context, since no model is asked; or no usable answer came.
-        QuestionError: the answer is to be from some documents only.
+        QuestionError: no model is asked, and nobody else can write a context; or the answer is to be from
+            some documents only.
+        EngineError: no usable answer came.
         EndpointError: the model endpoint cannot be used.
     """
     if asked.index.restricted:
@@ -41,7 +42,7 @@ def own_context(asked: Asked) -> Answer:
         )
     writer = asked.engines.context_writer()
     if writer is None:
-        raise EngineError(
+        raise QuestionError(
             f"{asked.way.name} needs a model, which writes the context; set search.engine: llm, or ask in "
             "another way"
         )
