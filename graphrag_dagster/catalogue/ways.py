@@ -16,6 +16,8 @@ GLOBAL, LOCAL = "global", "local"
 TABLES = "sql"
 #: All text units, without a graph.
 SOURCES = "TS"
+#: Matched communities, paths, and a second look at what stands apart.
+COTERAG = "coterag"
 #: With what the other ways of answering are compared.
 BASELINE = "SS"
 
@@ -35,8 +37,12 @@ _SURROUNDINGS = (
 )
 _RELEVANT = ("graph.communities",)
 _REPORT_VECTORS = ("embeddings.community_reports",)
+_COTERAG = (
+    *("graph.triples", "coterag.stores", "coterag.members", "coterag.summaries", "coterag.summary_quotes"),
+    *("coterag.terms", "coterag.description_vectors", "coterag.summary_vectors", "coterag.thresholds"),
+)
 #: All that an index holds for those who answer from it.
-INDEX_TABLES = (*_SURROUNDINGS, *_LEVELS, *_RELEVANT, *_REPORT_VECTORS)
+INDEX_TABLES = (*_SURROUNDINGS, *_LEVELS, *_RELEVANT, *_REPORT_VECTORS, *_COTERAG)
 
 #: What ways of answering may make use of, as tables of features have it in their columns.
 FEATURES = (
@@ -64,7 +70,7 @@ class Way:
         brief: what it reads, in some words for lists; default: ``text``.
         tasks: names of the language tasks that it needs.
         tables: that it reads or its sources name, of :data:`INDEX_TABLES`.
-        options: keys of the section ``search`` of ``corpus.yaml`` that decide its answers.
+        options: keys of the section ``search`` of ``corpus.yaml``, or other sections, that decide answers.
         levelled: a community level may be chosen for it.
         level: the community level that it always reads.
         with_level: the way that is taken in its place where a level is chosen.
@@ -72,6 +78,8 @@ class Way:
         uses_graph: it reads the graph or its reports.
         features: what it makes use of, of :data:`FEATURES`.
         needs_model: it cannot do without the model of any of its tasks.
+        needs: stage that makes what it reads, where that may be switched off.
+        without: the way that this is without one of its parts, to be compared with.
 
     Raises:
         CatalogueError: the declaration cannot be used; says why.
@@ -92,6 +100,13 @@ class Way:
     uses_graph: bool = True
     features: tuple[str, ...] = ()
     needs_model: bool = False
+    needs: str = ""
+    without: str = ""
+
+    @property
+    def suits_a_chat(self) -> bool:
+        """Whether it is for people who ask, not only for comparisons."""
+        return not self.condition and not self.without
 
     def __post_init__(self) -> None:
         if not _NAME.fullmatch(self.name):
@@ -125,6 +140,10 @@ _MAPPED = (*_FORM, "unit")
 _OVERVIEW = (*_MAPPED, "seed")
 _FOUND = ("retrieval", "reranker", "reranker_model", "rerank_first")
 _LOCAL = (*_FOUND, "shares")
+_FEATURES_OF_COTERAG = (
+    *("route", "communities", "term coverage", "traversal", "text units"),
+    *("preserved store", "validator"),
+)
 _AROUND = ("community reports", "traversal", "text units")
 
 
@@ -142,6 +161,28 @@ def at_level(level: int) -> Way:
         condition=True,
         features=("community reports",),
     )
+
+
+def _of_coterag(
+    name: str, text: str, function: str, *, without: str = "", lacking: tuple[str, ...] = ()
+) -> Way:
+    return Way(
+        name,
+        text,
+        f"{_METHODS}.coterag.answering:{function}",
+        f"{_SIZES}:looked_again",
+        brief="" if without else "communities by summaries and terms, their paths, and a second look",
+        tasks=("evidence_router", "evidence_answerer", "answer_validator"),
+        tables=(*_TEXT_UNITS, "graph.entities", *_UNIT_VECTORS, *_COTERAG),
+        options=("soft_filters", "coterag"),
+        features=tuple(one for one in _FEATURES_OF_COTERAG if one not in lacking),
+        needs="coterag",
+        without=without,
+    )
+
+
+def _ablated(part: str, text: str, *lacking: str) -> Way:
+    return _of_coterag(f"{COTERAG}-no-{part}", text, f"without_{part}", without=COTERAG, lacking=lacking)
 
 
 WAYS = (
@@ -226,6 +267,24 @@ WAYS = (
         options=("engine", "sql"),
         features=("query",),
     ),
+    _of_coterag(
+        COTERAG,
+        "communities whose summaries and terms match, paths and passages of their entities, then what "
+        "stands apart",
+        "coterag",
+    ),
+    _ablated(
+        "communities",
+        f"{COTERAG} over the whole graph, without matching communities or looking again",
+        *("communities", "term coverage", "preserved store"),
+    ),
+    _ablated(
+        "coverage",
+        f"{COTERAG} with communities chosen by similarity alone, whatever terms they cover",
+        "term coverage",
+    ),
+    _ablated("traversal", f"{COTERAG} without going on from the nearest entities", "traversal"),
+    _ablated("fallback", f"{COTERAG} without looking at what stands apart", "preserved store"),
     Way(
         "own-context",
         "a context that the model writes from what it knows; no document",
@@ -267,9 +326,10 @@ WAYS = (
 def listed(ways: Iterable[Way]) -> str:
     """Return ways of answering in a line: each with what it reads, and the paper's conditions by name."""
     chosen = tuple(ways)
-    methods = ", ".join(f"{one.name} ({one.brief or one.text})" for one in chosen if not one.condition)
+    methods = ", ".join(f"{one.name} ({one.brief or one.text})" for one in chosen if one.suits_a_chat)
     conditions = ", ".join(one.name for one in chosen if one.condition)
-    return f"{methods}, or a condition of the paper: {conditions}"
+    ablated = ", ".join(one.name for one in chosen if one.without)
+    return f"{methods}, or a condition of the paper: {conditions}; for comparisons {ablated}"
 
 
 def deciding(option: str) -> str:

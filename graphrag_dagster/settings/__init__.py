@@ -4,7 +4,7 @@ A corpus needs no file; every key has a default. See ``docs/settings.md`` for th
 module.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -465,26 +465,32 @@ class CorpusSettings(Section):
         return self
 
     @model_validator(mode="after")
-    def _models_do_what_only_they_can(self) -> "CorpusSettings":
-        doing = engines()[self.engine_of("search")]
-        for key, chosen in (
-            ("questions.methods", self.questions.methods),
-            ("search.method", [self.search.method]),
-        ):
-            for name in chosen:
-                way = ways()[name]
-                if way.needs_model and not set(way.tasks) <= set(doing.does):
+    def _ways_can_be_answered(self) -> "CorpusSettings":
+        chosen = {"search.method": [self.search.method], "questions.methods": self.questions.methods}
+        for key, names in chosen.items():
+            for way in (ways()[name] for name in names):
+                if way.needs and not self.makes(way.needs):
                     raise ValueError(
-                        f"{key}: {name} needs a model, and the engine {doing.name} of search is none; set "
-                        "search.engine: llm, or take another way"
+                        f"{key}: {way.name} answers from what the stage {way.needs} makes, which is switched "
+                        f"off; write '{way.needs}: {{enabled: true}}', or leave {way.name} out"
                     )
-        writing = self.engine_of("questions")
-        if self.questions.testset.enabled and "testset_writer" not in engines()[writing].does:
+                if way.needs_model and (lacking := self._nobody_does(way.tasks)):
+                    raise ValueError(
+                        f"{key}: {way.name} needs a model, and the engine {self.engine_of(lacking)} of {lacking} "
+                        f"is none; set {lacking}.engine: llm, or leave {way.name} out"
+                    )
+        if self.questions.testset.enabled and self._nobody_does(["testset_writer"]):
             raise ValueError(
-                f"questions.testset is enabled, and only a model can write it, which the engine {writing} of "
-                "questions is not; set questions.engine: llm, or questions.testset.enabled: false"
+                "questions.testset is enabled, and only a model can write it, which the engine "
+                f"{self.engine_of('questions')} of questions is not; set questions.engine: llm, or "
+                "questions.testset.enabled: false"
             )
         return self
+
+    def _nobody_does(self, names: Iterable[str]) -> str | None:
+        """Return the section of the first of some tasks that its engine cannot do; None where all can be done."""
+        sections = ((name, tasks()[name].section) for name in names)
+        return next((of for name, of in sections if name not in engines()[self.engine_of(of)].does), None)
 
     def engine_of(self, section: str) -> str:
         """Return the name of the engine of a section: its own setting, else the corpus's."""

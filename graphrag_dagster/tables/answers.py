@@ -3,6 +3,9 @@
 from graphrag_dagster.catalogue.support import VERDICTS
 from graphrag_dagster.tables.declaration import ENGINE, Table, column, repaired
 
+#: What may be shown to an answerer; a summary and a triple are those of CoTeRAG-S, an own context is what a
+#: model wrote without documents.
+RECORDS = ("report", "entity", "relationship", "claim", "source", "summary", "triple", "own_context")
 _ANSWER = column("answer_id", "VARCHAR", "Answer", ref="answers.answers.answer_id")
 
 ANSWERS = Table(
@@ -42,6 +45,9 @@ ANSWERS = Table(
         column("options", "VARCHAR", "Hash of the settings that decide the answer"),
         column("query", "VARCHAR", "Query whose rows it tells, with its parameters, as JSON", nullable=True),
         column("filters", "VARCHAR", "What it was restricted to, as JSON; null: nothing", nullable=True),
+        column(
+            "coterag", "VARCHAR", "How CoTeRAG-S came to it, as JSON; null: in another way", nullable=True
+        ),
     ),
 )
 
@@ -74,12 +80,13 @@ ANSWER_CONTEXTS = Table(
             "kind",
             "VARCHAR",
             "What the row is",
-            values=("report", "entity", "relationship", "claim", "source", "own_context"),
+            values=RECORDS,
         ),
         column(
             "record_id",
             "VARCHAR",
-            "Id of the report, entity, relationship, claim or text unit, or of what a model wrote itself",
+            "Id of the report, entity, relationship, claim, text unit, community or triple, or of what a model "
+            "wrote itself",
         ),
         column("title", "VARCHAR", "Title of the row"),
         column("chunk", "INTEGER", "Chunk it stood in, 0…"),
@@ -126,7 +133,7 @@ ANSWER_CITATIONS = Table(
             "kind",
             "VARCHAR",
             "What is cited",
-            values=("report", "entity", "relationship", "claim", "source", "row", "own_context"),
+            values=(*RECORDS, "row"),
         ),
         column("record_id", "VARCHAR", "Id of the cited row"),
         column("finding", "INTEGER", "Finding of the report, 0…; -1 for its summary", nullable=True),

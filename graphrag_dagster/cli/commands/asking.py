@@ -11,6 +11,7 @@ from rich.tree import Tree
 from graphrag_dagster.catalogue.registry import quotes
 from graphrag_dagster.catalogue.support import Verdict
 from graphrag_dagster.cli.output.console import ERR, OUT, markdown, print_json
+from graphrag_dagster.cli.output.coterag_tree import add_coterag
 from graphrag_dagster.cli.output.progress import progress_on
 from graphrag_dagster.core.language.answer_form import KNOWLEDGE_MARK
 from graphrag_dagster.core.progress import listening
@@ -211,18 +212,24 @@ def answer_tree(answer: Answer) -> Tree:
             names.add(_linked(name))
     for one in answer.reranked:
         _add_moves(tree, one, answer.context)
-    calls = tree.add(counted(answer.calls, "step"))
-    for call in answer.trace:
-        score = "" if call.score is None else f", score {call.score}"
-        used = "" if call.used else ", not used"
-        calls.add(f"{call.task}: {escape(call.about)}, {call.tokens:,} tokens{score}{used}")
-    _add_context(tree, answer.context)
+    if answer.coterag:
+        add_coterag(tree, answer.coterag)
+    _add_steps(tree, answer)
     said = tree.add(f"answer ({counted(len(answer.statements), 'statement')})")
     by_number = {source.number: source for source in answer.sources}
     for statement in answer.statements:
         branch = said.add(f"{escape(statement.text)} {_supported(statement)}")
         _add_ways(branch, [by_number[number] for number in statement.sources])
     return tree
+
+
+def _add_steps(tree: Tree, answer: Answer) -> None:
+    calls = tree.add(counted(answer.calls, "step"))
+    for call in answer.trace:
+        score = "" if call.score is None else f", score {call.score}"
+        used = "" if call.used else ", not used"
+        calls.add(f"{call.task}: {escape(call.about)}, {call.tokens:,} tokens{score}{used}")
+    _add_context(tree, answer.context)
 
 
 def _add_context(tree: Tree, context: Sequence[ContextUse]) -> None:

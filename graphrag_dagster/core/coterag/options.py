@@ -157,6 +157,7 @@ class AnswerOptions:
             ``all`` ranks by similarity alone.
         unit: what is covered: single words, or phrases, each only as a whole.
         weights: whether terms that few communities speak of count more.
+        everywhere: entities and paths are those of the whole graph, whatever communities match.
         communities: most that are selected.
         entities: most that a traversal starts from.
         hops: most steps of a traversal.
@@ -171,6 +172,7 @@ class AnswerOptions:
     coverage: CoverageRule = "class"
     unit: TermUnit = "words"
     weights: TermWeights = "none"
+    everywhere: bool = False
     communities: int = 3
     entities: int = 10
     hops: int = 5
