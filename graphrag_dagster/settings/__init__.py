@@ -476,8 +476,8 @@ class CorpusSettings(Section):
                     )
                 if way.needs_model and (lacking := self._nobody_does(way.tasks)):
                     raise ValueError(
-                        f"{key}: {way.name} needs a model, and the engine {self.engine_of(lacking)} of {lacking} "
-                        f"is none; set {lacking}.engine: llm, or leave {way.name} out"
+                        f"{key}: {way.name} needs a model, and the engine {self.engine_of(lacking)} of "
+                        f"{lacking} is none; set {lacking}.engine: llm, or leave {way.name} out"
                     )
         if self.questions.testset.enabled and self._nobody_does(["testset_writer"]):
             raise ValueError(
@@ -488,7 +488,7 @@ class CorpusSettings(Section):
         return self
 
     def _nobody_does(self, names: Iterable[str]) -> str | None:
-        """Return the section of the first of some tasks that its engine cannot do; None where all can be done."""
+        """Return the section of the first task that its engine cannot do; None where all are done."""
         sections = ((name, tasks()[name].section) for name in names)
         return next((of for name, of in sections if name not in engines()[self.engine_of(of)].does), None)
 

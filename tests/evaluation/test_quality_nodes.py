@@ -7,13 +7,16 @@ import pytest
 
 from graphrag_dagster import Index
 from graphrag_dagster.core.evaluation.quality.quality_rows import quality_items
-from graphrag_dagster.tables import ANSWER_CONTEXTS, QUESTIONS
+from graphrag_dagster.core.search.records import AnswerRows
+from graphrag_dagster.tables import ANSWER_CONTEXTS, ANSWERS, QUESTIONS
 from support.homes import enter_home
+
+QUESTION = "Who led the Dockers Union?"
 
 
 @pytest.fixture
-def index(indexed_home: Any, monkeypatch: pytest.MonkeyPatch) -> Index:
-    enter_home(monkeypatch, indexed_home)
+def index(coterag_home: Any, monkeypatch: pytest.MonkeyPatch) -> Index:
+    enter_home(monkeypatch, coterag_home)
     return Index.open("coast")
 
 
@@ -80,3 +83,30 @@ def test_paths_are_one_node_where_the_first_of_them_stands(index: Index) -> None
     assert told[:2] == ("Of what is known.", "A treats B.\nB causes C.")
     assert told[3] == "More of it."
     assert len(told) == 4
+
+
+def test_of_coterag_a_summary_and_a_text_unit_are_nodes_and_all_paths_are_one(index: Index) -> None:
+    answer = index.ask(QUESTION, method="coterag")
+    made = AnswerRows("v", "o")
+    made.add(0, QUESTION, "coterag", answer)
+    answers, _, contexts, *_ = made.rows()
+    question = {"position": 0, "question": QUESTION, "origin": "file", "reference": "Hanna Quill did."}
+    (item,) = quality_items(
+        ANSWERS.frame(answers),
+        ANSWER_CONTEXTS.frame(contexts),
+        QUESTIONS.frame([question | {"question_id": answers[0]["question_id"]}]),
+        index.searcher.index,
+    )
+    kinds = [use.kind for use in answer.context]
+    assert {"summary", "triple", "source"} <= set(kinds)
+    assert kinds == sorted(kinds, key=["summary", "triple", "source"].index)
+    snapshot = index.searcher.index
+    assert snapshot.coterag is not None
+    texts = dict(snapshot.coterag.summaries.select("community_id", "text").iter_rows())
+    texts |= dict(snapshot.text_chunks.select("text_unit_id", "text").iter_rows())
+    before = [texts[use.record_id] for use in answer.context if use.kind == "summary"]
+    after = [texts[use.record_id] for use in answer.context if use.kind == "source"]
+    assert [*item.contexts[: len(before)], *item.contexts[len(before) + 1 :]] == [*before, *after]
+    paths = item.contexts[len(before)].split("\n")
+    assert len(paths) == kinds.count("triple")
+    assert all(one.endswith(".") for one in paths)
