@@ -11,7 +11,8 @@ from graphrag_dagster.core.search.records import AnswerRows
 from graphrag_dagster.tables import ANSWER_CONTEXTS, ANSWERS, QUESTIONS
 from support.homes import enter_home
 
-QUESTION = "Who led the Dockers Union?"
+#: Near communities, paths and text units alike.
+QUESTION = "Selma Dray Brinefield Shipping Tallow Marine merger Orrin Vask"
 
 
 @pytest.fixture

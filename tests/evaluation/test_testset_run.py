@@ -1,6 +1,7 @@
 """An evaluation on questions written from documents, with a way that reads none."""
 
 import json
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,7 @@ from graphrag_dagster.resources.warehouse import Warehouse
 from support.commands import Run
 from support.conversations import asked_of
 from support.endpoint import ScriptedEndpoint
+from support.homes import copy_home
 from support.scripted_references import KNOWN
 from support.scripted_replies import name_pattern_script
 
@@ -122,6 +124,48 @@ def the_report_tells_it(page: Path) -> None:
     ]
     assert (page.parent / "quality_deepeval.png").read_bytes()[:4] == b"\x89PNG"
     assert "Answer relevancy, faithfulness, contextual recall and contextual precision (deepeval)" in text
+
+
+def test_coterag_is_compared_with_itself_without_a_part_and_with_no_documents(
+    coterag_home: Path, home: Path, endpoint: ScriptedEndpoint, run: Run
+) -> None:
+    copy_home(coterag_home, home)
+    methods = ["coterag", "coterag-no-communities", "coterag-no-fallback", "own-context"]
+    settings = SETTINGS.format(url=endpoint.url).replace("[C0, SS, own-context]", f"[{', '.join(methods)}]")
+    (home / "corpora" / "coast" / "corpus.yaml").write_text(
+        settings.replace("{engine: llm, replicates", "{engine: llm, baseline: coterag, replicates")
+        + "coterag: {profile: calibrated, engine: llm}\n",
+        encoding="utf-8",
+    )
+    page = clean(Path(evaluated(run)["report"]).read_text(encoding="utf-8"))
+    scores = read(tables.QUALITY_SCORES).join(
+        read(tables.ANSWERS).select("answer_id", "method"), on="answer_id"
+    )
+    found = scores.filter(pl.col("value").is_not_null() & (pl.col("family") == "deepeval"))
+    assert set(found.select("method", "metric").unique()["method"]) == set(methods)
+    assert found.filter(metric="contextual_precision")["method"].n_unique() == 4
+    table = page.partition("What each way makes use of")[2].partition("</table>")[0]
+    head, *rows = [re.sub(r"<[^>]*>", "|", one) for one in table.split("<tr>")[1:]]
+    names = [one.strip() for one in head.split("|") if one.strip()][1:]
+    told = {}
+    for row in rows:
+        way, *cells = [one.strip() for one in row.split("|") if one.strip()]
+        told[way] = {name for name, cell in zip(names, cells, strict=True) if cell == "yes"}
+    whole = {
+        "route",
+        "communities",
+        "term coverage",
+        "traversal",
+        "text units",
+        "preserved store",
+        "validator",
+    }
+    assert told == {
+        "coterag": whole,
+        "coterag-no-communities": whole - {"communities", "term coverage", "preserved store"},
+        "coterag-no-fallback": whole - {"preserved store"},
+        "own-context": {"own context"},
+    }
 
 
 def test_a_document_without_a_usable_reply_is_told_and_the_others_are_asked_about(
