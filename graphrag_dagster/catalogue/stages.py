@@ -114,7 +114,7 @@ STAGES = (
         reads=("corpus", "graph"),
         sections=("description", "questions"),
         made="request",
-        users=("written_questions",),
+        users=("written_questions", "testset"),
     ),
     Stage(
         "answers",

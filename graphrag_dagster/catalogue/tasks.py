@@ -27,6 +27,7 @@ class Task:
         prompts: their names.
         waited_for: someone waits for it, so that it is never sent as a batch.
         model_only: nothing but a model can do it; where the section's engine is none, it is left out.
+        switch: part of the section whose key ``enabled`` switches it on; blank: it always is.
     """
 
     name: str
@@ -35,6 +36,7 @@ class Task:
     prompts: tuple[str, ...] = ()
     waited_for: bool = False
     model_only: bool = False
+    switch: str = ""
 
 
 ROLES = (
@@ -47,6 +49,7 @@ ROLES = (
     Role("judge", 1000),
     Role("route", 300),
     Role("validate", 300),
+    Role("testset", 4000),
     Role("embed", 0),
 )
 
@@ -123,6 +126,7 @@ TASKS = (
         model_only=True,
     ),
     Task("router", "search", "route", _asking("route"), waited_for=True, model_only=True),
+    Task("context_writer", "search", "answer", _asking("own_context"), waited_for=True, model_only=True),
     Task("community_summariser", "coterag", "summarise", _asking("coterag_summary")),
     Task("evidence_router", "coterag", "route", ("coterag_route_system", "route_user"), waited_for=True),
     Task(
@@ -139,6 +143,15 @@ TASKS = (
         "answer",
         _asking("describe_corpus", "write_personas", "write_questions", "write_tasks"),
         waited_for=True,
+    ),
+    Task(
+        "testset_writer",
+        "questions",
+        "testset",
+        _asking("write_testset"),
+        waited_for=True,
+        model_only=True,
+        switch="testset",
     ),
     Task("answer_judge", "evaluation", "judge", (*_CRITERIA, *_asking("judge")), model_only=True),
     Task(

@@ -17,6 +17,7 @@ from graphrag_dagster.core.language.entity_typing import EntityTyper
 from graphrag_dagster.core.language.exploring import Explorer, ReportRater
 from graphrag_dagster.core.language.judging import AnswerJudge
 from graphrag_dagster.core.language.name_judging import NameJudge
+from graphrag_dagster.core.language.own_context import ContextWriter
 from graphrag_dagster.core.language.quality import QualityJudge
 from graphrag_dagster.core.language.querying import QueryWriter
 from graphrag_dagster.core.language.questioning import QuestionWriter
@@ -30,6 +31,7 @@ from graphrag_dagster.core.language.tasks import (
     ReportWriter,
     Usage,
 )
+from graphrag_dagster.core.language.testset import TestsetWriter
 from graphrag_dagster.core.language.theming import ReasonReader
 from graphrag_dagster.core.search.reranking.port import Reranker
 from graphrag_dagster.core.text.embedder import CorpusEmbedder
@@ -173,6 +175,11 @@ class Session:
         made: QuestionWriter = self._who("question_writer", themes)
         return made
 
+    def testset_writer(self) -> TestsetWriter | None:
+        """Who writes questions with reference answers from documents; None without a model."""
+        made: TestsetWriter | None = self._who("testset_writer")
+        return made
+
     def answer_judge(self) -> AnswerJudge | None:
         """Who compares answers; None without a model, since nothing else can."""
         made: AnswerJudge | None = self._who("answer_judge")
@@ -196,6 +203,11 @@ class Session:
     def query_writer(self) -> QueryWriter | None:
         """Who writes queries over tables; None without a model, since nothing else can."""
         made: QueryWriter | None = self._who("query_writer")
+        return made
+
+    def context_writer(self) -> ContextWriter | None:
+        """Who writes down what is known without documents; None without a model, since nothing else can."""
+        made: ContextWriter | None = self._who("context_writer")
         return made
 
     def router(self) -> Router | None:

@@ -4,7 +4,7 @@ A corpus needs no file; every key has a default. See ``docs/settings.md`` for th
 module.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -513,7 +513,7 @@ class CorpusSettings(Section):
         return self
 
     @model_validator(mode="after")
-    def _what_is_read_is_made(self) -> "CorpusSettings":
+    def _ways_can_be_answered(self) -> "CorpusSettings":
         chosen = {"search.method": [self.search.method], "questions.methods": self.questions.methods}
         for key, names in chosen.items():
             for way in (ways()[name] for name in names):
@@ -522,7 +522,23 @@ class CorpusSettings(Section):
                         f"{key}: {way.name} answers from what the stage {way.needs} makes, which is switched "
                         f"off; write '{way.needs}: {{enabled: true}}', or leave {way.name} out"
                     )
+                if way.needs_model and (lacking := self._nobody_does(way.tasks)):
+                    raise ValueError(
+                        f"{key}: {way.name} needs a model, and the engine {self.engine_of(lacking)} of "
+                        f"{lacking} is none; set {lacking}.engine: llm, or leave {way.name} out"
+                    )
+        if self.questions.testset.enabled and self._nobody_does(["testset_writer"]):
+            raise ValueError(
+                "questions.testset is enabled, and only a model can write it, which the engine "
+                f"{self.engine_of('questions')} of questions is not; set questions.engine: llm, or "
+                "questions.testset.enabled: false"
+            )
         return self
+
+    def _nobody_does(self, names: Iterable[str]) -> str | None:
+        """Return the section of the first task that its engine cannot do; None where all are done."""
+        sections = ((name, tasks()[name].section) for name in names)
+        return next((of for name, of in sections if name not in engines()[self.engine_of(of)].does), None)
 
     def engine_of(self, section: str) -> str:
         """Return the name of the engine of a section: its own setting, else the corpus's."""
@@ -556,6 +572,16 @@ class CorpusSettings(Section):
     def asks_model(self, section: str) -> bool:
         """Whether the engine of a section asks a chat model; never where its work is not done."""
         return self.does(section) and engines()[self.engine_of(section)].asks_model
+
+    @property
+    def roles_asked(self) -> set[str]:
+        """What models are asked for: the roles of the tasks that are done by one."""
+        return {
+            task.role
+            for task in tasks().values()
+            if self.asks_model(task.section)
+            and (not task.switch or getattr(getattr(self, task.section), task.switch).enabled)
+        }
 
 
 def load_settings(folder: Path) -> CorpusSettings:

@@ -92,6 +92,8 @@ from graphrag_dagster.tables.questions import (
     PERSONA_TASKS as PERSONA_TASKS,
     PERSONAS as PERSONAS,
     QUESTIONS as QUESTIONS,
+    TESTSET_DOCUMENTS as TESTSET_DOCUMENTS,
+    TESTSET_QUESTIONS as TESTSET_QUESTIONS,
 )
 from graphrag_dagster.tables.resolution import (
     ALIASES as ALIASES,
@@ -166,6 +168,8 @@ ALL_TABLES: tuple[Table, ...] = (
     PERSONAS,
     PERSONA_TASKS,
     PERSONA_QUESTIONS,
+    TESTSET_DOCUMENTS,
+    TESTSET_QUESTIONS,
     QUESTIONS,
     ANSWERS,
     ANSWER_COSTS,

@@ -71,6 +71,8 @@ CALLED = {
     "questions/personas": "core/language/extractive/questioning.py:ExtractiveQuestionWriter.personas",
     "questions/persona_tasks": "core/language/llm/evaluation/questioning.py:LlmQuestionWriter.tasks",
     "questions/persona_questions": "core/language/embedders.py:StaticEmbedder.embed",
+    "questions/testset_documents": "core/evaluation/questions/testset.py:sampled",
+    "questions/testset_questions": "core/language/llm/evaluation/testset.py:LlmTestsetWriter.write",
     "questions/questions": "operations/evaluating/questions.py:_from_csv",
     "answers/answers": "core/search/retrieval/following.py:Following.take",
     "answers/answer_costs": "core/search/records.py:AnswerRows.add",

@@ -29,6 +29,8 @@ _BY_SYSTEM = (
     "write_personas",
     "write_tasks",
     "write_questions",
+    "write_testset",
+    "own_context",
     "claims_select",
     "claims_disambiguate",
     "claims_decompose",

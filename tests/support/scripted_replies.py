@@ -18,6 +18,7 @@ from support.scripted_judges import judging_reply
 from support.scripted_names import ruling_reply
 from support.scripted_quality import quality_reply
 from support.scripted_questioning import questioning_reply
+from support.scripted_references import reference_reply
 from support.scripted_themes import themes_reply
 from support.scripted_typing import typing_reply
 
@@ -108,6 +109,7 @@ def _judged(body: dict[str, Any]) -> str | None:
             decomposing_reply,
             questioning_reply,
             judging_reply,
+            reference_reply,
             coterag_reply,
         )
     )
