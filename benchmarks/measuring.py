@@ -176,12 +176,19 @@ class Corpus:
 
     def ranked_texts(self, shown: Iterable[Shown], budget: int) -> list[Stretch]:
         """Return so many characters of the text units that were shown, in their order, each once."""
-        found: dict[str, Stretch] = {}
-        for unit_id, text in self._sources(shown):
-            if budget > 0 and unit_id not in found:
-                found[unit_id] = self._stretch(unit_id, min(len(text), budget))
-                budget -= len(text)
-        return list(found.values())
+        shown_units = dict(self._sources(shown)).items()
+        return within([self._stretch(unit, len(text)) for unit, text in shown_units], budget)
+
+    def units(self, unit_ids: Iterable[str]) -> list[Stretch]:
+        """Return where text units stand."""
+        passages = self.index.searcher.index.passages
+        return [
+            Stretch(one.path, one.start_char, one.end_char) for one in (passages[unit] for unit in unit_ids)
+        ]
+
+    def unit_ids(self, shown: Iterable[Shown]) -> list[str]:
+        """Return the text units that were shown, in their order, each once."""
+        return list(dict(self._sources(shown)))
 
     def held(self, shown: Iterable[Shown]) -> list[Stretch]:
         """Return what was shown of the documents: text units, and the sentences that other rows rest on."""
@@ -327,6 +334,16 @@ def covered(gold: Stretch, by: Iterable[Stretch]) -> int:
         count += max(0, end - max(start, reached))
         reached = max(reached, end)
     return count
+
+
+def within(stretches: Iterable[Stretch], budget: int) -> list[Stretch]:
+    """Return the first so many characters of stretches, in their order."""
+    found = []
+    for one in stretches:
+        if budget > 0:
+            found.append(one._replace(end=min(one.end, one.start + budget)))
+            budget -= one.end - one.start
+    return found
 
 
 def share_covered(gold: Sequence[Stretch], by: Sequence[Stretch]) -> float:
