@@ -32,6 +32,7 @@ from typing import Any
 
 import numpy as np
 from articles import QUESTIONS, SEED, articles
+from graphrag_dagster.core.search.methods.coterag.answering import opened
 from homes import environment
 from index import INDEX, run
 from measuring import BASIC, DATA, Corpus, Stretch, Way, interval, session_of, share_covered, table, within
@@ -40,7 +41,6 @@ from graphrag_dagster.catalogue.registry import ways as known_ways
 from graphrag_dagster.catalogue.ways import COTERAG
 from graphrag_dagster.core.coterag.answering import CoteragAnswer, CoteragEngines, answered
 from graphrag_dagster.core.coterag.options import Profile, paper_thresholds
-from graphrag_dagster.core.search.methods.coterag.answering import opened
 from graphrag_dagster.core.text.evidence import Words
 from graphrag_dagster.resources.corpora import CorpusStore
 
@@ -53,7 +53,9 @@ ASKED = 200
 HALVES = {"report": 0, "tune": QUESTIONS}
 PROFILES: tuple[Profile, ...] = ("calibrated", "paper_raw", "paper_neo4j")
 OTHERS = (*BASIC, Way("local", "local", {}))
-OURS = tuple(Way(one.name, one.name, {}) for one in known_ways().values() if COTERAG in {one.name, one.without})
+OURS = tuple(
+    Way(one.name, one.name, {}) for one in known_ways().values() if COTERAG in {one.name, one.without}
+)
 #: Share of gold characters from which all are there, but for blanks between text units.
 WHOLE = 0.98
 
@@ -96,7 +98,11 @@ class Making:
         return phrases + "embeddings: {embedder: sentence-transformers}\n" * self.transformer
 
     def _corpus(self, name: str, settings: str) -> Corpus:
-        made = [name, *(["names"] if not self.noun_phrases else []), *(["transformer"] if self.transformer else [])]
+        made = [
+            name,
+            *(["names"] if not self.noun_phrases else []),
+            *(["transformer"] if self.transformer else []),
+        ]
         return Corpus(self.home / "-".join(made), NAME, articles()[0], settings)
 
 
@@ -134,7 +140,14 @@ def _ours(corpus: Corpus, question: str, way: Way, **options: Any) -> tuple[list
 
 def recall(making: Making, half: str, names: Sequence[str]) -> None:
     asked = questions(half)
-    header = ["way", "in 5 units", "all in 5", f"in {BUDGET:,} characters", f"all in {BUDGET:,}", "only apart"]
+    header = [
+        "way",
+        "in 5 units",
+        "all in 5",
+        f"in {BUDGET:,} characters",
+        f"all in {BUDGET:,}",
+        "only apart",
+    ]
     for what, ways in (("units", (*OURS, *OTHERS)), ("natural", OTHERS)):
         chosen = [one for one in ways if not names or one.name in names]
         if chosen:

@@ -9,9 +9,9 @@ from numpy.typing import NDArray
 
 from graphrag_dagster.core.coterag.community_terms import coverages
 from graphrag_dagster.core.coterag.matching import matched
-from graphrag_dagster.core.coterag.options import AnswerOptions
+from graphrag_dagster.core.coterag.options import AnswerOptions, Order
 from graphrag_dagster.core.coterag.snapshot import CoteragSnapshot
-from graphrag_dagster.core.coterag.terms import QuestionTerms
+from graphrag_dagster.core.coterag.terms import QuestionTerms, shares
 from graphrag_dagster.core.coterag.trace import ChunkMatch, EntityMatch, Retrieved
 from graphrag_dagster.core.coterag.traversal import Edge, Traversal, traversed
 from graphrag_dagster.core.coterag.vectors import UNLIKE, by_rank
@@ -47,6 +47,13 @@ class AskedVector:
         place = self.index.chunk_vectors.places.get(unit_id)
         return UNLIKE if place is None else float(self.chunks[place])
 
+    def of_nearest_members(self) -> Scores:
+        """Return the similarity of the nearest member of each community; -1 for one without any."""
+        found = np.full(len(self.communities), UNLIKE)
+        places = self.index.community_places
+        np.maximum.at(found, places[places >= 0], self.entities[places >= 0])
+        return found
+
     def nearest(self, among: Collection[str], most: int) -> list[EntityMatch]:
         """Return the entities of the highest similarity, by similarity, then id."""
         ids = sorted(one for one in among if one in self.index.descriptions.places)
@@ -65,6 +72,7 @@ def retrieved(asked: AskedVector, terms: QuestionTerms, options: AnswerOptions) 
         thresholds,
         rule=options.coverage,
         most=options.communities,
+        scores=_scores(asked, terms, options.order),
     )
     selected = [one.community_id for one in communities if one.selected]
     near = asked.nearest(index.members(selected), options.entities)
@@ -73,7 +81,8 @@ def retrieved(asked: AskedVector, terms: QuestionTerms, options: AnswerOptions) 
     ends = [end for one in paths.triples for end in (one.head, one.tail)]
     around = list(dict.fromkeys([*(one.entity_id for one in starts), *ends]))
     candidates = index.chunks_of(around)
-    chunks = chunks_above(asked, candidates, thresholds.chunk, options.chunks, around=around)
+    by = terms if options.order == "terms" else None
+    chunks = chunks_above(asked, candidates, thresholds.chunk, options.chunks, around=around, by=by)
     below = sum(asked.of_chunk(one) <= thresholds.chunk for one in candidates)
     return Retrieved(
         terms=tuple(" ".join(sorted(unit)) for unit in terms.units),
@@ -88,21 +97,26 @@ def retrieved(asked: AskedVector, terms: QuestionTerms, options: AnswerOptions) 
 
 
 def from_store(
-    asked: AskedVector, most_entities: int, most_chunks: int, known: Collection[str]
+    asked: AskedVector,
+    most_entities: int,
+    most_chunks: int,
+    known: Collection[str],
+    by: QuestionTerms | None = None,
 ) -> tuple[list[EntityMatch], list[ChunkMatch]]:
-    """Return the nearest entities of the preserved store, and what their text units add.
+    """Return the nearest entities of the preserved store, and what their text units and those of none add.
 
     Args:
         asked: the question.
         most_entities: how many entities are looked at; they need not exceed any threshold.
         most_chunks: new text units.
         known: texts of the context, see :func:`same_text`.
+        by: see :func:`chunks_above`.
     """
     entities = asked.nearest(asked.index.preserved, most_entities)
     ids = [one.entity_id for one in entities]
-    candidates = asked.index.chunks_of(ids)
+    candidates = sorted({*asked.index.chunks_of(ids), *asked.index.apart})
     threshold = asked.index.thresholds.fallback
-    return entities, chunks_above(asked, candidates, threshold, most_chunks, around=ids, known=known)
+    return entities, chunks_above(asked, candidates, threshold, most_chunks, around=ids, known=known, by=by)
 
 
 def chunks_above(
@@ -113,20 +127,27 @@ def chunks_above(
     *,
     around: Sequence[str] = (),
     known: Collection[str] = (),
+    by: QuestionTerms | None = None,
 ) -> list[ChunkMatch]:
-    """Return the nearest text units above a threshold, of equal texts the first, by similarity, then id."""
-    scores = np.array([asked.of_chunk(one) for one in candidates], dtype=np.float64)
+    """Return the best text units above a threshold, of equal texts the first, by score, then id.
+
+    The score is the similarity, and where terms are given the share of them that a text unit holds too.
+    """
+    near = [one for one in candidates if asked.of_chunk(one) > threshold]
+    scores = np.array([asked.of_chunk(one) for one in near], dtype=np.float64)
+    if by is not None:
+        scores += shares([by.covered_by(asked.index.stems(one)) for one in near], "idf")
     texts = set(known)
-    found: list[tuple[str, float]] = []
-    for place in by_rank(candidates, scores):
-        if scores[place] <= threshold or len(found) == most:
+    found: list[str] = []
+    for place in by_rank(near, scores):
+        if len(found) == most:
             break
-        text = same_text(asked.index.texts[candidates[place]][1])
+        text = same_text(asked.index.texts[near[place]][1])
         if text not in texts:
             texts.add(text)
-            found.append((candidates[place], float(scores[place])))
-    owners = _owners(asked.index, [unit for unit, _ in found], around)
-    return [ChunkMatch(unit, score, owners.get(unit)) for unit, score in found]
+            found.append(near[place])
+    owners = _owners(asked.index, found, around)
+    return [ChunkMatch(unit, asked.of_chunk(unit), owners.get(unit)) for unit in found]
 
 
 def same_text(text: str) -> str:
@@ -149,6 +170,16 @@ def _paths(
         most=options.triples,
         relations=options.relations,
     )
+
+
+def _scores(asked: AskedVector, terms: QuestionTerms, order: Order) -> Scores:
+    """By what communities of one class are ranked."""
+    if order == "similarity":
+        return asked.communities
+    index = asked.index
+    held = coverages(terms, index.community_terms, index.summary_vectors.ids, "idf")
+    scores: Scores = asked.communities + held + asked.of_nearest_members()
+    return scores
 
 
 def _owners(index: CoteragSnapshot, units: Sequence[str], around: Sequence[str]) -> dict[str, str]:

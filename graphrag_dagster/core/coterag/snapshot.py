@@ -3,10 +3,12 @@
 from dataclasses import dataclass
 from functools import cached_property
 
+import numpy as np
 import polars as pl
 
+from graphrag_dagster.core.coterag.indexing.triples import Places
 from graphrag_dagster.core.coterag.options import Thresholds
-from graphrag_dagster.core.coterag.terms import folded_words
+from graphrag_dagster.core.coterag.terms import folded_words, terms
 from graphrag_dagster.core.coterag.vectors import Vectors
 from graphrag_dagster.core.text.english_words import STOP_WORDS
 
@@ -77,6 +79,29 @@ class CoteragSnapshot:
             for words, title in keys
             if len(words) <= LONGEST_NAME and not STOP_WORDS.issuperset(words)
         }
+
+    @cached_property
+    def apart(self) -> list[str]:
+        """Ids of the text units of no entity, which only the preserved store gives, sorted."""
+        return sorted(self.texts.keys() - set(self.entity_chunks["text_unit_id"]))
+
+    @cached_property
+    def community_places(self) -> Places:
+        """Of each entity with a vector the place of its community among the summaries, -1 for none."""
+        place = {community: place for place, community in enumerate(self.summary_vectors.ids)}
+        of = dict(self.entities.select("entity_id", "community_id").iter_rows())
+        return np.array([place.get(of.get(one, ""), -1) for one in self.descriptions.ids], dtype=np.int64)
+
+    @cached_property
+    def _stems(self) -> dict[str, set[str]]:
+        return {}
+
+    def stems(self, unit_id: str) -> set[str]:
+        """Return the terms of a text unit, which are remembered."""
+        found = self._stems.get(unit_id)
+        if found is None:
+            found = self._stems[unit_id] = terms(self.texts[unit_id][1])
+        return found
 
     def members(self, communities: list[str]) -> frozenset[str]:
         """Return the ids of the entities of some communities."""

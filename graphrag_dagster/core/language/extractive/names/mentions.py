@@ -31,10 +31,14 @@ class Mention:
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """The entities of a unit and where they are named, by sentence and in the order of the text."""
+    """The entities of a unit and where they are named, by sentence and in the order of the text.
+
+    Those from number ``names`` on are noun phrases.
+    """
 
     entities: tuple[EntityInstance, ...]
     mentions: dict[int, list[Mention]]
+    names: int
 
 
 def find_entities(tokens: Tokens, reading: Reading, phrases: Lemmas | None = None) -> Found:
@@ -44,6 +48,7 @@ def find_entities(tokens: Tokens, reading: Reading, phrases: Lemmas | None = Non
     entity as its subject, and is neither a scrap nor a page long, if there is one (spec_graphrag §12).
     """
     named = name_entities(tokens, reading, find_candidates(tokens, reading))
+    names = len(named)
     if phrases:
         known = {one.name for one in named}
         found = find_noun_phrases(tokens, reading, named, phrases)
@@ -59,7 +64,7 @@ def find_entities(tokens: Tokens, reading: Reading, phrases: Lemmas | None = Non
         instances.append(_instance(tokens, reading, entity, finite))
     for inside in mentions.values():
         inside.sort(key=lambda mention: mention.first)
-    return Found(tuple(instances), dict(mentions))
+    return Found(tuple(instances), dict(mentions), names)
 
 
 def _instance(tokens: Tokens, reading: Reading, entity: Named, finite: set[int]) -> EntityInstance:
