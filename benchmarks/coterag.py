@@ -21,7 +21,6 @@ the static vectors (an extra).
 
 import argparse
 import json
-import os
 import random
 import tempfile
 from collections.abc import Mapping, Sequence
@@ -32,7 +31,6 @@ from typing import Any
 
 import numpy as np
 from articles import QUESTIONS, SEED, articles
-from graphrag_dagster.core.search.methods.coterag.answering import opened
 from homes import environment
 from index import INDEX, run
 from measuring import BASIC, DATA, Corpus, Stretch, Way, interval, session_of, share_covered, table, within
@@ -41,10 +39,13 @@ from graphrag_dagster.catalogue.registry import ways as known_ways
 from graphrag_dagster.catalogue.ways import COTERAG
 from graphrag_dagster.core.coterag.answering import CoteragAnswer, CoteragEngines, answered
 from graphrag_dagster.core.coterag.options import Profile, paper_thresholds
+from graphrag_dagster.core.search.methods.coterag.answering import opened
 from graphrag_dagster.core.text.evidence import Words
 from graphrag_dagster.resources.corpora import CorpusStore
 
 NAME = "covid"
+SMALL = "text_units: {strategy: characters}\n"
+MADE = "coterag: {profile: calibrated}\n"
 UNITS, BUDGET = 5, 4_000
 #: Text units of 200 characters that fill the budget, however short they are.
 MANY = 40
@@ -80,30 +81,22 @@ class Making:
     @property
     def units(self) -> Corpus:
         """In text units of 200 characters, with CoTeRAG-S."""
-        return self._corpus("units", f"{self.plain}coterag: {{profile: calibrated}}\n")
+        return self._corpus("units", SMALL + self.vectors + MADE)
 
     @property
     def natural(self) -> Corpus:
         """In text units of the default strategy."""
-        return self._corpus("natural", self._common)
+        return self._corpus("natural", self.vectors)
 
     @property
-    def plain(self) -> str:
-        """The settings of text units of 200 characters."""
-        return f"text_units: {{strategy: characters}}\n{self._common}"
+    def vectors(self) -> str:
+        """The settings of the embedder."""
+        return "embeddings: {embedder: sentence-transformers}\n" * self.transformer
 
-    @property
-    def _common(self) -> str:
-        phrases = f"extraction: {{noun_phrases: {str(self.noun_phrases).lower()}, processes: {os.cpu_count() or 1}}}\n"
-        return phrases + "embeddings: {embedder: sentence-transformers}\n" * self.transformer
-
-    def _corpus(self, name: str, settings: str) -> Corpus:
-        made = [
-            name,
-            *(["names"] if not self.noun_phrases else []),
-            *(["transformer"] if self.transformer else []),
-        ]
-        return Corpus(self.home / "-".join(made), NAME, articles()[0], settings)
+    def _corpus(self, what: str, settings: str) -> Corpus:
+        folder = what + "-names" * (not self.noun_phrases) + "-transformer" * self.transformer
+        documents = articles()[0]
+        return Corpus(self.home / folder, NAME, documents, settings, noun_phrases=self.noun_phrases)
 
 
 def questions(half: str) -> list[tuple[str, list[Stretch]]]:
@@ -203,7 +196,8 @@ def _gone(made: Sequence[CoteragAnswer]) -> list[str]:
 
 
 def times(making: Making) -> None:
-    both = {"without": making.plain, "with": f"{making.plain}coterag: {{profile: calibrated}}\n"}
+    plain = extraction(noun_phrases=making.noun_phrases) + SMALL + making.vectors
+    both = {"without": plain, "with": plain + MADE}
     table(["CoTeRAG-S", "job, s", "own step, s", "peak, MB"], (_indexed(*one) for one in both.items()))
     corpus, asked = making.units, [question for question, _ in questions("report")]
     print()

@@ -91,6 +91,7 @@ class Corpus:
         documents: text by file name.
         settings: content of ``corpus.yaml``.
         search: settings of the search that differ from those, by their names.
+        noun_phrases: whether they are entities.
     """
 
     def __init__(
@@ -100,6 +101,8 @@ class Corpus:
         documents: Mapping[str, str],
         settings: str = "",
         search: Mapping[str, Any] | None = None,
+        *,
+        noun_phrases: bool = False,
     ) -> None:
         self.name = name
         self._search = search or {}
@@ -113,7 +116,7 @@ class Corpus:
             for file, text in documents.items():
                 (folder / file).write_text(text, encoding="utf-8", newline="")
             (folder / "corpus.yaml").write_text(
-                f"extraction: {{processes: {os.cpu_count() or 1}}}\n{settings}", encoding="utf-8"
+                f"{extraction(noun_phrases=noun_phrases)}{settings}", encoding="utf-8"
             )
             begin = time.monotonic()
             run_job(name)
@@ -228,6 +231,12 @@ class Corpus:
     def _part(self, unit_id: str, start: int, end: int) -> Stretch:
         passage = self.index.searcher.index.passages[unit_id]
         return Stretch(passage.path, passage.start_char + start, passage.start_char + end)
+
+
+def extraction(*, noun_phrases: bool) -> str:
+    """Return the section of ``corpus.yaml``, with a process for each processor."""
+    phrases = str(noun_phrases).lower()
+    return f"extraction: {{noun_phrases: {phrases}, processes: {os.cpu_count() or 1}}}\n"
 
 
 class _SeenEnough(Exception):

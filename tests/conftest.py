@@ -124,6 +124,18 @@ def indexed_home(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return shared_home(tmp_path_factory, "coast", fill)
 
 
+@pytest.fixture(scope="session")
+def coterag_home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """As ``indexed_home``, with what CoTeRAG-S answers from."""
+    from graphrag_dagster.cli.output.running import run_job
+
+    def fill(folder: Path) -> None:
+        write_corpus(folder / "corpora", settings="coterag: {profile: calibrated}\n")
+        run_job("coast")
+
+    return shared_home(tmp_path_factory, "coterag", fill)
+
+
 @pytest.fixture
 def coast(indexed_home: Path, home: Path) -> Path:
     """The folder of the corpus ``coast`` in a home of its own, indexed without a model."""

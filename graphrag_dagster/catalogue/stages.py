@@ -86,6 +86,12 @@ STAGES = (
         "coterag",
         reads=("corpus", "graph", "communities", "embeddings"),
         sections=("coterag",),
+        # Decide answers alone.
+        without_effect=(
+            *("coterag.coverage", "coterag.term_weights", "coterag.communities", "coterag.entities"),
+            *("coterag.hops", "coterag.relations", "coterag.triples", "coterag.chunks", "coterag.summaries"),
+            "coterag.fallback",
+        ),
         libraries=("graspologic-native", "PyStemmer"),
         users=("coterag",),
         switch="coterag",

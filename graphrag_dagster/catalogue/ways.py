@@ -16,6 +16,8 @@ GLOBAL, LOCAL = "global", "local"
 TABLES = "sql"
 #: All text units, without a graph.
 SOURCES = "TS"
+#: Matched communities, paths, and a second look at what stands apart.
+COTERAG = "coterag"
 #: With what the other ways of answering are compared.
 BASELINE = "SS"
 
@@ -35,8 +37,12 @@ _SURROUNDINGS = (
 )
 _RELEVANT = ("graph.communities",)
 _REPORT_VECTORS = ("embeddings.community_reports",)
+_COTERAG = (
+    *("graph.triples", "coterag.stores", "coterag.members", "coterag.summaries", "coterag.summary_quotes"),
+    *("coterag.terms", "coterag.description_vectors", "coterag.summary_vectors", "coterag.thresholds"),
+)
 #: All that an index holds for those who answer from it.
-INDEX_TABLES = (*_SURROUNDINGS, *_LEVELS, *_RELEVANT, *_REPORT_VECTORS)
+INDEX_TABLES = (*_SURROUNDINGS, *_LEVELS, *_RELEVANT, *_REPORT_VECTORS, *_COTERAG)
 
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]*")
 _OF_A_LEVEL = re.compile(r"[Cc][0-9]+")
@@ -58,12 +64,14 @@ class Way:
         brief: what it reads, in some words for lists; default: ``text``.
         tasks: names of the language tasks that it needs.
         tables: that it reads or its sources name, of :data:`INDEX_TABLES`.
-        options: keys of the section ``search`` of ``corpus.yaml`` that decide its answers.
+        options: keys of the section ``search`` of ``corpus.yaml``, or other sections, that decide answers.
         levelled: a community level may be chosen for it.
         level: the community level that it always reads.
         with_level: the way that is taken in its place where a level is chosen.
         condition: one of those that an evaluation compares unless the settings say otherwise.
         uses_graph: it reads the graph or its reports.
+        needs: stage that makes what it reads, where that may be switched off.
+        without: the way that this is without one of its parts, to be compared with.
 
     Raises:
         CatalogueError: the declaration cannot be used; says why.
@@ -82,6 +90,13 @@ class Way:
     with_level: str | None = None
     condition: bool = False
     uses_graph: bool = True
+    needs: str = ""
+    without: str = ""
+
+    @property
+    def suits_a_chat(self) -> bool:
+        """Whether it is for people who ask, not only for comparisons."""
+        return not self.condition and not self.without
 
     def __post_init__(self) -> None:
         if not _NAME.fullmatch(self.name):
@@ -126,6 +141,25 @@ def at_level(level: int) -> Way:
         level=level,
         condition=True,
     )
+
+
+def _of_coterag(name: str, text: str, function: str, *, without: str = "") -> Way:
+    return Way(
+        name,
+        text,
+        f"{_METHODS}.coterag.answering:{function}",
+        f"{_SIZES}:looked_again",
+        brief="" if without else "communities by summaries and terms, their paths, and a second look",
+        tasks=("evidence_router", "evidence_answerer", "answer_validator"),
+        tables=(*_TEXT_UNITS, "graph.entities", *_UNIT_VECTORS, *_COTERAG),
+        options=("soft_filters", "coterag"),
+        needs="coterag",
+        without=without,
+    )
+
+
+def _ablated(part: str, text: str) -> Way:
+    return _of_coterag(f"{COTERAG}-no-{part}", text, f"without_{part}", without=COTERAG)
 
 
 WAYS = (
@@ -203,6 +237,16 @@ WAYS = (
         ),
         options=("engine", "sql"),
     ),
+    _of_coterag(
+        COTERAG,
+        "communities whose summaries and terms match, paths and passages of their entities, then what "
+        "stands apart",
+        "coterag",
+    ),
+    _ablated("communities", f"{COTERAG} over the whole graph, without matching communities or looking again"),
+    _ablated("coverage", f"{COTERAG} with communities chosen by similarity alone, whatever terms they cover"),
+    _ablated("traversal", f"{COTERAG} without going on from the nearest entities"),
+    _ablated("fallback", f"{COTERAG} without looking at what stands apart"),
     *map(at_level, range(4)),
     Way(
         SOURCES,
@@ -230,9 +274,10 @@ WAYS = (
 def listed(ways: Iterable[Way]) -> str:
     """Return ways of answering in a line: each with what it reads, and the paper's conditions by name."""
     chosen = tuple(ways)
-    methods = ", ".join(f"{one.name} ({one.brief or one.text})" for one in chosen if not one.condition)
+    methods = ", ".join(f"{one.name} ({one.brief or one.text})" for one in chosen if one.suits_a_chat)
     conditions = ", ".join(one.name for one in chosen if one.condition)
-    return f"{methods}, or a condition of the paper: {conditions}"
+    ablated = ", ".join(one.name for one in chosen if one.without)
+    return f"{methods}, or a condition of the paper: {conditions}; for comparisons {ablated}"
 
 
 def deciding(option: str) -> str:

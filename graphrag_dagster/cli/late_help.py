@@ -25,11 +25,12 @@ class Asking(TyperCommand):
 
 def _methods() -> str:
     known = list(ways().values())
-    methods = ", ".join(one.name for one in known if not one.condition)
+    methods = ", ".join(one.name for one in known if one.suits_a_chat)
     of_a_level = [one.name for one in known if one.condition and one.level is not None]
     others = [one.name for one in known if one.condition and one.level is None]
     conditions = ", ".join([f"{of_a_level[0]} to {of_a_level[-1]}", *others])
-    return f"{methods}, or a condition: {conditions}"
+    ablated = ", ".join(one.name for one in known if one.without)
+    return f"{methods}, or a condition: {conditions}; for comparisons {ablated}"
 
 
 def _levelled() -> str:

@@ -41,6 +41,11 @@ class Backend:
         library, _ = await self._library()
         return await run_sync(library.names)
 
+    async def methods(self) -> dict[str, list[str]]:
+        """Return the corpora that can be asked, and in which ways; none of one whose settings are broken."""
+        library, _ = await self._library()
+        return await run_sync(lambda: {name: _methods(library, name) for name in library.names()})
+
     async def corpora(self) -> CorpusList:
         """Return the corpora that can be asked."""
         library, _ = await self._library()
@@ -98,6 +103,13 @@ class Backend:
         if self._cache is None:
             self._cache = IndexCache(library, self.settings.max_open)
         return library, self._cache
+
+
+def _methods(library: Library, name: str) -> list[str]:
+    try:
+        return library.methods(name)
+    except GraphragError:
+        return []
 
 
 def _version(library: Library, name: str) -> str | None:

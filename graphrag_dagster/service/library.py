@@ -52,6 +52,9 @@ class Library(Protocol):
     def names(self) -> list[str]:
         """The corpora that can be opened."""
 
+    def methods(self, name: str) -> list[str]:
+        """The ways of answering that the index of a corpus is made for."""
+
     def published_version(self, name: str) -> str:
         """What changes when another index of a corpus is published."""
 

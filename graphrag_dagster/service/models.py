@@ -128,6 +128,9 @@ class AnswerBody(BaseModel):
     reranked: tuple[Reranked, ...] = Field(
         description="what a reranker did to the text units found, for each question they were found by"
     )
+    coterag: dict[str, JsonValue] | None = Field(
+        description="how CoTeRAG-S came to it: route, communities, entities, paths, text units, rounds"
+    )
     calls: int
     partly_supported: int
     unsupported: int

@@ -22,6 +22,7 @@ from graphrag_dagster.catalogue.registry import (
     stages_made,
     tasks,
     tasks_of,
+    ways,
 )
 from graphrag_dagster.catalogue.stages import KINDS
 from graphrag_dagster.catalogue.support import JudgeName
@@ -181,8 +182,8 @@ class ExtractionSettings(Section):
     )
     noun_phrases: bool = Field(
         False,
-        description="the extractive engine takes noun phrases that are no names, such as `incubation period`, "
-        "for entities of the type CONCEPT too",
+        description="the extractive engine takes noun phrases that are no names for entities too, of the type "
+        "CONCEPT: `incubation period`",
     )
     gliner: GlinerSettings = Field(default_factory=GlinerSettings)
     rebel: RebelSettings = Field(default_factory=RebelSettings)
@@ -466,6 +467,18 @@ class CorpusSettings(Section):
                 raise ValueError(
                     f"the engine {chosen} is not for {section}; set {section}.engine to one of {able}"
                 )
+        return self
+
+    @model_validator(mode="after")
+    def _what_is_read_is_made(self) -> "CorpusSettings":
+        chosen = {"search.method": [self.search.method], "questions.methods": self.questions.methods}
+        for key, names in chosen.items():
+            for way in (ways()[name] for name in names):
+                if way.needs and not self.makes(way.needs):
+                    raise ValueError(
+                        f"{key}: {way.name} answers from what the stage {way.needs} makes, which is switched "
+                        f"off; write '{way.needs}: {{enabled: true}}', or leave {way.name} out"
+                    )
         return self
 
     def engine_of(self, section: str) -> str:

@@ -3,6 +3,8 @@
 from graphrag_dagster.catalogue.support import VERDICTS
 from graphrag_dagster.tables.declaration import ENGINE, Table, column, repaired
 
+#: What may be shown to an answerer; a summary and a triple are those of CoTeRAG-S.
+RECORDS = ("report", "entity", "relationship", "claim", "source", "summary", "triple")
 _ANSWER = column("answer_id", "VARCHAR", "Answer", ref="answers.answers.answer_id")
 
 ANSWERS = Table(
@@ -42,6 +44,9 @@ ANSWERS = Table(
         column("options", "VARCHAR", "Hash of the settings that decide the answer"),
         column("query", "VARCHAR", "Query whose rows it tells, with its parameters, as JSON", nullable=True),
         column("filters", "VARCHAR", "What it was restricted to, as JSON; null: nothing", nullable=True),
+        column(
+            "coterag", "VARCHAR", "How CoTeRAG-S came to it, as JSON; null: in another way", nullable=True
+        ),
     ),
 )
 
@@ -74,9 +79,13 @@ ANSWER_CONTEXTS = Table(
             "kind",
             "VARCHAR",
             "What the row is",
-            values=("report", "entity", "relationship", "claim", "source"),
+            values=RECORDS,
         ),
-        column("record_id", "VARCHAR", "Id of the report, entity, relationship, claim or text unit"),
+        column(
+            "record_id",
+            "VARCHAR",
+            "Id of the report, entity, relationship, claim, text unit, community or triple",
+        ),
         column("title", "VARCHAR", "Title of the row"),
         column("chunk", "INTEGER", "Chunk it stood in, 0…"),
         column("tokens", "INTEGER", "Its tokens there"),
@@ -121,7 +130,7 @@ ANSWER_CITATIONS = Table(
             "kind",
             "VARCHAR",
             "What is cited",
-            values=("report", "entity", "relationship", "claim", "source", "row"),
+            values=(*RECORDS, "row"),
         ),
         column("record_id", "VARCHAR", "Id of the cited row"),
         column("finding", "INTEGER", "Finding of the report, 0…; -1 for its summary", nullable=True),

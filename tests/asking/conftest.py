@@ -7,7 +7,7 @@ from support.homes import enter_home
 
 
 @pytest.fixture
-def index(indexed_home: Path, monkeypatch: pytest.MonkeyPatch) -> Index:
-    """The corpus ``coast``, opened."""
-    enter_home(monkeypatch, indexed_home)
+def index(coterag_home: Path, monkeypatch: pytest.MonkeyPatch) -> Index:
+    """The corpus ``coast`` with all that any way reads, opened."""
+    enter_home(monkeypatch, coterag_home)
     return Index.open("coast")

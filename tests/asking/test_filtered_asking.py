@@ -16,7 +16,7 @@ from support.corpora import DOCUMENTS
 PATHS = tuple(DOCUMENTS)
 QUESTIONS = ("What did Hanna Quill say of Orrin Vask?", "What are the main themes?")
 #: Ways that read text units, and so find some in any document.
-READING_UNITS = ("auto", "local", "drift", "basic", "TS", "SS")
+READING_UNITS = ("auto", "local", "drift", "basic", "TS", "SS", *(one.name for one in WAYS if one.needs))
 
 
 def reports_inside(index: Index, paths: Sequence[str]) -> bool:
@@ -40,7 +40,11 @@ def check_inside(index: Index, answer: Answer, paths: set[str]) -> None:
             assert source.evidence.path in paths
     units = {
         row[key]: set(row["text_unit_ids"])
-        for frame, key in ((whole.entities, "entity_id"), (whole.relationships, "relationship_id"))
+        for frame, key in (
+            (whole.entities, "entity_id"),
+            (whole.relationships, "relationship_id"),
+            (whole.coterag.triples, "triple_id"),
+        )
         for row in frame.iter_rows(named=True)
     }
     for use in answer.context:
@@ -48,6 +52,9 @@ def check_inside(index: Index, answer: Answer, paths: set[str]) -> None:
             assert path_of[use.record_id] in paths
         elif use.kind == "report":
             members = whole.members.filter(community_id=use.record_id)["entity_id"]
+            assert {path_of[unit] for one in members for unit in units[one]} <= paths
+        elif use.kind == "summary":
+            members = whole.coterag.members.filter(community_id=use.record_id)["entity_id"]
             assert {path_of[unit] for one in members for unit in units[one]} <= paths
         else:
             assert {path_of[unit] for unit in units[use.record_id]} & paths

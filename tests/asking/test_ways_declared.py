@@ -7,6 +7,7 @@ import pytest
 
 from graphrag_dagster import Index, tables
 from graphrag_dagster.catalogue.ways import INDEX_TABLES, WAYS, Way, at_level
+from graphrag_dagster.core.coterag.stored import CoteragTables
 from graphrag_dagster.core.search.asked import Engines
 from graphrag_dagster.core.search.context.index import IndexSnapshot
 from graphrag_dagster.core.search.options import SearchOptions
@@ -14,7 +15,7 @@ from graphrag_dagster.core.search.reranking.lexical import LexicalReranker
 from graphrag_dagster.core.search.searcher import Searcher
 from graphrag_dagster.core.search.ways import known_way
 from graphrag_dagster.resources.published import SEARCHED
-from graphrag_dagster.settings import SearchSettings
+from graphrag_dagster.settings import CorpusSettings, SearchSettings
 
 #: One of each kind that ``auto`` tells apart, and one that a query answers.
 QUESTIONS = ("Who led the Dockers Union?", "What are the main themes?", "How many people are there?")
@@ -37,6 +38,18 @@ TABLES = {
     "entity_vectors": "embeddings.entities",
     "report_vectors": "embeddings.community_reports",
 }
+OF_COTERAG = {
+    "triples": "graph.triples",
+    "stores": "coterag.stores",
+    "members": "coterag.members",
+    "summaries": "coterag.summaries",
+    "summary_quotes": "coterag.summary_quotes",
+    "terms": "coterag.terms",
+    "description_vectors": "coterag.description_vectors",
+    "summary_vectors": "coterag.summary_vectors",
+    "thresholds": "coterag.thresholds",
+}
+ALL = {*TABLES.values(), *OF_COTERAG.values()}
 #: Read by who makes the engine.
 OF_THE_ENGINE = {"engine", "unit", "response_type", "general_knowledge", "reranker", "reranker_model"}
 
@@ -80,6 +93,8 @@ def answers(
 
 def only(snapshot: IndexSnapshot, declared: tuple[str, ...]) -> IndexSnapshot:
     """The tables that are declared, and the others without rows."""
+    own = snapshot.coterag
+    assert own is not None
     return replace(
         snapshot,
         **{
@@ -87,14 +102,24 @@ def only(snapshot: IndexSnapshot, declared: tuple[str, ...]) -> IndexSnapshot:
             for name, table in TABLES.items()
             if table not in declared and getattr(snapshot, name) is not None
         },
+        coterag=replace(
+            own,
+            **{
+                name: getattr(own, name).clear()
+                for name, table in OF_COTERAG.items()
+                if table not in declared
+            },
+        ),
     )
 
 
 def test_the_tables_of_a_snapshot_are_those_that_are_declared() -> None:
-    assert {*TABLES, "queries"} == {one.name for one in fields(IndexSnapshot) if one.init} - {"restricted"}
-    assert {table.full_name for table in SEARCHED} == set(TABLES.values())
-    assert {name for way in WAYS for name in way.tables} == set(INDEX_TABLES) == set(TABLES.values())
-    assert set(TABLES.values()) <= {table.full_name for table in tables.ALL_TABLES}
+    others = {"restricted", "coterag"}
+    assert {*TABLES, "queries"} == {one.name for one in fields(IndexSnapshot) if one.init} - others
+    assert set(OF_COTERAG) == {one.name for one in fields(CoteragTables)} - {"left_out"}
+    assert {table.full_name for table in SEARCHED} == ALL
+    assert {name for way in WAYS for name in way.tables} == set(INDEX_TABLES) == ALL
+    assert {table.full_name for table in tables.ALL_TABLES} >= ALL
 
 
 @pytest.mark.parametrize("way", WAYS, ids=lambda way: way.name)
@@ -112,7 +137,7 @@ def test_a_way_needs_the_tasks_and_reads_the_options_that_it_declares(index: Ind
     answers(index, replace(index.searcher.index), way, engines, Read(sql="model", routing="model"))
     assert engines.called - {"embedder", "support_judge"} == set(way.tasks)
     assert Read.read == set(way.options) - OF_THE_ENGINE
-    assert set(way.options) <= set(SearchSettings.model_fields)
+    assert set(way.options) <= {*SearchSettings.model_fields, *CorpusSettings.model_fields}
 
 
 def test_deeper_levels_are_ways_of_answering_too() -> None:

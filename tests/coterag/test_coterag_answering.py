@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graphrag_dagster.core.coterag.answering import CoteragAnswer, CoteragEngines, answered
+from graphrag_dagster.core.coterag.answering import CoteragAnswer, CoteragEngines, Supported, answered
 from graphrag_dagster.core.coterag.options import AnswerOptions, FallbackOptions
 from graphrag_dagster.core.evaluation.quality.quality_formulas import (
     contextual_precision,
@@ -157,10 +157,10 @@ def test_each_trigger_has_its_switch() -> None:
     assert ask(**wanting).trace.rounds == ()
     asked_for = ask(**wanting, fallback=FallbackOptions(coverage=True))
     assert [one.trigger for one in asked_for.trace.rounds] == ["coverage"] * 2
-    low = ask(support=lambda *_: 0.2, fallback=FallbackOptions(support=True))
+    low = ask(support=lambda *_: Supported(0.2), fallback=FallbackOptions(support=True))
     assert [one.trigger for one in low.trace.rounds] == ["support"] * 2
     assert low.trace.support == 0.2
-    assert ask(support=lambda *_: 0.2).trace.support is None
+    assert ask(support=lambda *_: Supported(0.2)).trace.support is None
 
 
 def test_the_last_answer_is_validated_though_nothing_follows() -> None:

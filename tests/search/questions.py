@@ -39,6 +39,15 @@ class Given:
     def reranker(self) -> Any:
         return self.engines.get("reranker")
 
+    def evidence_router(self) -> Any:
+        return self.engines["evidence_router"]
+
+    def evidence_answerer(self) -> Any:
+        return self.engines["evidence_answerer"]
+
+    def answer_validator(self) -> Any:
+        return self.engines["answer_validator"]
+
     def support_judge(self) -> Any:
         return self.engines.get("support_judge", JudgeByWords())
 

@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
+from graphrag_dagster.catalogue.ways import WAYS
 from graphrag_dagster.core.language.answer_form import AnswerForm
 from graphrag_dagster.core.language.tasks import Usage
 from graphrag_dagster.core.search.context.answer import Answer, Source
@@ -144,6 +145,9 @@ class FaultyLibrary:
 
     def names(self) -> list[str]:
         return list(self.known)
+
+    def methods(self, name: str) -> list[str]:
+        return [one.name for one in WAYS if not one.needs]
 
     def published_version(self, name: str) -> str:
         return self.version

@@ -12,6 +12,7 @@ from typing import Any
 
 from support.conversations import CHECKS, CONTINUATIONS, Asked, asked_of, section
 from support.probes import probe_reply
+from support.scripted_coterag import coterag_reply
 from support.scripted_decomposing import decomposing_reply
 from support.scripted_judges import judging_reply
 from support.scripted_names import ruling_reply
@@ -105,6 +106,7 @@ def _judged(body: dict[str, Any]) -> str | None:
             decomposing_reply,
             questioning_reply,
             judging_reply,
+            coterag_reply,
         )
     )
     return next((reply for reply in made if reply is not None), None)

@@ -11,6 +11,7 @@ from rich.tree import Tree
 from graphrag_dagster.catalogue.registry import quotes
 from graphrag_dagster.catalogue.support import Verdict
 from graphrag_dagster.cli.output.console import ERR, OUT, markdown, print_json
+from graphrag_dagster.cli.output.coterag_tree import add_coterag
 from graphrag_dagster.cli.output.progress import progress_on
 from graphrag_dagster.core.language.answer_form import KNOWLEDGE_MARK
 from graphrag_dagster.core.progress import listening
@@ -211,6 +212,18 @@ def answer_tree(answer: Answer) -> Tree:
             names.add(_linked(name))
     for one in answer.reranked:
         _add_moves(tree, one, answer.context)
+    if answer.coterag:
+        add_coterag(tree, answer.coterag)
+    _add_steps(tree, answer)
+    said = tree.add(f"answer ({counted(len(answer.statements), 'statement')})")
+    by_number = {source.number: source for source in answer.sources}
+    for statement in answer.statements:
+        branch = said.add(f"{escape(statement.text)} {_supported(statement)}")
+        _add_ways(branch, [by_number[number] for number in statement.sources])
+    return tree
+
+
+def _add_steps(tree: Tree, answer: Answer) -> None:
     calls = tree.add(counted(answer.calls, "step"))
     for call in answer.trace:
         score = "" if call.score is None else f", score {call.score}"
@@ -223,12 +236,6 @@ def answer_tree(answer: Answer) -> Tree:
         context.add(f"{use.kind} “{escape(use.title)}”, {use.tokens:,} tokens{mark}")
     if len(answer.context) > _ROWS_SHOWN:
         context.add(f"… {len(answer.context) - _ROWS_SHOWN} more: see ask --json")
-    said = tree.add(f"answer ({counted(len(answer.statements), 'statement')})")
-    by_number = {source.number: source for source in answer.sources}
-    for statement in answer.statements:
-        branch = said.add(f"{escape(statement.text)} {_supported(statement)}")
-        _add_ways(branch, [by_number[number] for number in statement.sources])
-    return tree
 
 
 def _add_moves(tree: Tree, reranked: Reranked, context: Sequence[ContextUse]) -> None:

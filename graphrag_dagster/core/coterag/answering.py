@@ -1,7 +1,7 @@
 """Answering a question: route, retrieval, answer, validation, and rounds over the preserved store."""
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
 
 from graphrag_dagster.core.coterag.context import Context, first_context
 from graphrag_dagster.core.coterag.options import AnswerOptions, Trigger
@@ -18,12 +18,21 @@ from graphrag_dagster.core.language.coterag import (
     RoutedQuestion,
     Validation,
 )
-from graphrag_dagster.core.language.tasks import ContextUnit, Usage
+from graphrag_dagster.core.language.tasks import Usage
 from graphrag_dagster.core.text.embedder import Embedder
 from graphrag_dagster.errors import QuestionError
 
-#: Share of an answer's statements that is supported by what they cite; None where nothing can be said.
-Support = Callable[[str, Sequence[ContextUnit], EvidenceAnswer], float | None]
+
+@dataclass(frozen=True, slots=True)
+class Supported:
+    """Share of an answer's statements that what they cite supports; None where nothing can be said."""
+
+    share: float | None
+    usage: Usage = field(default_factory=Usage)
+
+
+#: Judges an answer from a context.
+Support = Callable[[Context, EvidenceAnswer], Supported]
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +66,12 @@ class CoteragAnswer:
 
 
 def answered(
-    question: str, index: CoteragSnapshot, engines: CoteragEngines, options: AnswerOptions
+    question: str,
+    index: CoteragSnapshot,
+    engines: CoteragEngines,
+    options: AnswerOptions,
+    *,
+    sought: str | None = None,
 ) -> CoteragAnswer:
     """Answer a question.
 
@@ -66,12 +80,13 @@ def answered(
         index: what is known.
         engines: who does what.
         options: how.
+        sought: what is looked for, where a conversation tells more than the question; default: the question.
 
     Raises:
         QuestionError: the question would be embedded by another embedder than the index was.
         GraphragError: vectors cannot be compared.
     """
-    asked = _asked(question, index, engines.embedder)
+    asked = _asked(sought or question, index, engines.embedder)
     routed = engines.router.route(question, route_cues(question, asked))
     trace = Trace(
         options.profile,
@@ -86,7 +101,9 @@ def answered(
                 direct,
                 direct.search_more,
                 Context(),
-                replace(trace, generations=1),
+                replace(
+                    trace, generations=1, problems=(f"answer: {direct.problem}",) if direct.problem else ()
+                ),
                 routed.usage + direct.usage,
             )
         reason = f"{routed.reason}; but nobody here can answer without documents"
@@ -125,6 +142,7 @@ class _Loop:
         self._answers: list[EvidenceAnswer] = []
         self._validations: list[Validation] = []
         self._support: float | None = None
+        self._judging = Usage()
         self._context = Context()
 
     def run(self) -> CoteragAnswer:
@@ -144,7 +162,8 @@ class _Loop:
     def _trigger(self, found: Retrieved, *, may_search: bool) -> Trigger | None:
         """Why the store is to be searched; the last answer is validated even if it no longer may be."""
         switches, answer = self._options.fallback, self._answers[-1]
-        if may_search and switches.no_community and not found.selected and not self._rounds:
+        unmatched = not found.selected and not self._options.everywhere
+        if may_search and switches.no_community and unmatched and not self._rounds:
             return "no_community"
         if answer.search_more:
             return "search_more" if switches.search_more and may_search else None
@@ -156,7 +175,8 @@ class _Loop:
         if switches.coverage and may_search and self._terms.units and self._covered() < 1:
             return "coverage"
         if switches.support and self._engines.support is not None:
-            self._support = self._engines.support(self._question, self._context.units, answer)
+            judged = self._engines.support(self._context, answer)
+            self._support, self._judging = judged.share, self._judging + judged.usage
             if self._support is not None and self._support < switches.support_below and may_search:
                 return "support"
         return None
@@ -171,22 +191,34 @@ class _Loop:
         self._context = self._context.with_chunks(self._asked.index, chunks, "fallback")
         return bool(chunks)
 
+    def _problems(self) -> Iterator[str]:
+        for task, made in (
+            ("route", [self._trace.route]),
+            ("answer", self._answers),
+            ("validate", self._validations),
+        ):
+            yield from (f"{task}: {one.problem}" for one in made if one.problem)
+
     def _covered(self) -> float:
         return coverage(self._terms, self._context.stems)
 
     def _told(self, found: Retrieved) -> CoteragAnswer:
         last = self._answers[-1]
         usages = [self._trace.route.usage, *(one.usage for one in self._answers)]
-        usages += [one.usage for one in self._validations]
+        usages += [*(one.usage for one in self._validations), self._judging]
         trace = replace(
             self._trace,
             retrieved=found,
             rounds=tuple(self._rounds),
             generations=len(self._answers),
             validations=tuple(self._validations),
+            problems=tuple(self._problems()),
             coverage=self._covered(),
             support=self._support,
         )
+        index = self._asked.index
+        titles = {one: index.titles.get(one) or index.summary_of[one][0] for one in trace.named}
+        trace = replace(trace, titles=titles)
         best = self._best_partial() if last.search_more else last
         return CoteragAnswer(best, last.search_more, self._context, trace, sum(usages, Usage()))
 

@@ -12,7 +12,7 @@ MatchClass = Literal["high_confidence", "high_similarity", "dropped"]
 
 @dataclass(frozen=True, slots=True)
 class CommunityMatch:
-    """How well a community matches a question, and whether it was selected; ``score`` ranks it in its class."""
+    """How well a community matches a question, and whether it was selected; ``score`` ranks its class."""
 
     community_id: str
     similarity: float

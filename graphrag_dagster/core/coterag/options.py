@@ -161,6 +161,7 @@ class AnswerOptions:
         order: ``similarity`` ranks communities of a class and text units by cosine alone; ``terms`` adds the
             share of the question's terms that they hold, rarer ones counting more, and to communities the
             cosine of their nearest member.
+        everywhere: entities and paths are those of the whole graph, whatever communities match.
         communities: most that are selected.
         entities: most that a traversal starts from.
         hops: most steps of a traversal.
@@ -176,6 +177,7 @@ class AnswerOptions:
     unit: TermUnit = "words"
     weights: TermWeights = "none"
     order: Order = "terms"
+    everywhere: bool = False
     communities: int = 3
     entities: int = 10
     hops: int = 5

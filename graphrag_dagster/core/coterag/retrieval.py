@@ -65,19 +65,24 @@ def retrieved(asked: AskedVector, terms: QuestionTerms, options: AnswerOptions) 
     """Return what the main graph holds: communities, entities, paths, text units."""
     index, thresholds = asked.index, asked.index.thresholds
     ids = index.summary_vectors.ids
-    communities = matched(
-        ids,
-        asked.communities,
-        coverages(terms, index.community_terms, ids, options.weights),
-        thresholds,
-        rule=options.coverage,
-        most=options.communities,
-        scores=_scores(asked, terms, options.order),
+    communities = (
+        []
+        if options.everywhere
+        else matched(
+            ids,
+            asked.communities,
+            coverages(terms, index.community_terms, ids, options.weights),
+            thresholds,
+            rule=options.coverage,
+            most=options.communities,
+            scores=_scores(asked, terms, options.order),
+        )
     )
     selected = [one.community_id for one in communities if one.selected]
-    near = asked.nearest(index.members(selected), options.entities)
+    near = asked.nearest(index.titles if options.everywhere else index.members(selected), options.entities)
     starts = [one for one in near if one.similarity > thresholds.entity]
-    paths = _paths(asked, selected, starts, options)
+    inside = index.triples if options.everywhere else index.triples_inside(selected)
+    paths = _paths(asked, inside, starts, options)
     ends = [end for one in paths.triples for end in (one.head, one.tail)]
     around = list(dict.fromkeys([*(one.entity_id for one in starts), *ends]))
     candidates = index.chunks_of(around)
@@ -156,10 +161,10 @@ def same_text(text: str) -> str:
 
 
 def _paths(
-    asked: AskedVector, selected: Sequence[str], starts: Sequence[EntityMatch], options: AnswerOptions
+    asked: AskedVector, triples: pl.DataFrame, starts: Sequence[EntityMatch], options: AnswerOptions
 ) -> Traversal:
-    rows = asked.index.triples.filter(pl.col("community_id").is_in(selected))
-    edges = [Edge(*row) for row in rows.select("head_id", "relation", "tail_id", "community_id").iter_rows()]
+    rows = triples.select("head_id", "relation", "tail_id", "community_id").iter_rows() if starts else ()
+    edges = [Edge(*row) for row in rows]
     ends = {end for edge in edges for end in (edge.head, edge.tail)}
     return traversed(
         [one.entity_id for one in starts],

@@ -103,6 +103,10 @@ class CoteragSnapshot:
             found = self._stems[unit_id] = terms(self.texts[unit_id][1])
         return found
 
+    def triples_inside(self, communities: list[str]) -> pl.DataFrame:
+        """Return the triples with both ends in one of some communities."""
+        return self.triples.filter(pl.col("community_id").is_in(communities))
+
     def members(self, communities: list[str]) -> frozenset[str]:
         """Return the ids of the entities of some communities."""
         return frozenset(self.entities.filter(pl.col("community_id").is_in(communities))["entity_id"])

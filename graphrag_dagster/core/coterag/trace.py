@@ -1,6 +1,7 @@
 """What was done for an answer, whole enough to be checked and to be shown."""
 
-from dataclasses import asdict, dataclass
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from graphrag_dagster.core.coterag.matching import CommunityMatch
@@ -88,6 +89,8 @@ class Trace:
         rounds: of the fallback.
         generations: how often an answer was asked for.
         validations: of the answers, in order.
+        problems: replies that could not be used, with reasons.
+        titles: of the communities and entities that it names, by id.
         coverage: share of the question's terms in the last context; None for a general question.
         support: of the last answer that was judged, None where none was.
     """
@@ -100,8 +103,22 @@ class Trace:
     rounds: tuple[FallbackRound, ...] = ()
     generations: int = 0
     validations: tuple[Validation, ...] = ()
+    problems: tuple[str, ...] = ()
+    titles: Mapping[str, str] = field(default_factory=dict)
     coverage: float | None = None
     support: float | None = None
+
+    @property
+    def named(self) -> list[str]:
+        """Ids of the communities and entities in it, each once."""
+        found = self.retrieved or Retrieved()
+        matches = [*found.entities, *(entity for one in self.rounds for entity in one.entities)]
+        owners = [*found.chunks, *(chunk for one in self.rounds for chunk in one.chunks)]
+        ids = [one.community_id for one in found.communities]
+        ids += [one.entity_id for one in matches]
+        ids += [end for one in found.triples for end in (one.head, one.tail)]
+        ids += [one.entity_id for one in owners if one.entity_id]
+        return list(dict.fromkeys(ids))
 
     @property
     def verdict(self) -> Validation | None:

@@ -9,12 +9,12 @@ from graphrag_dagster.core.coterag.vectors import UNLIKE
 
 @dataclass(frozen=True, slots=True)
 class Edge:
-    """A triple between entities by id, inside of a community."""
+    """A triple between entities by id, and the community that holds both; None: none does."""
 
     head: str
     relation: str
     tail: str
-    community_id: str
+    community_id: str | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +24,7 @@ class PathTriple:
     head: str
     relation: str
     tail: str
-    community_id: str
+    community_id: str | None
     hop: int
     similarity: float
 
@@ -51,12 +51,12 @@ def traversed(
     """Return what is reached from the starts, breadth first, along triples in both directions.
 
     An entity is reached, and gone on from, where its similarity exceeds the threshold; a triple that leads to
-    one below it is left out. Every edge lies inside of one community, so that no path leaves that of its
-    start. Triples come by similarity descending, then hop, then name.
+    one below it is left out. Where every edge lies inside of one community, no path leaves that of its start.
+    Triples come by similarity descending, then hop, then name.
 
     Args:
         starts: entities.
-        edges: of the communities that were selected.
+        edges: of the communities that were selected, or of the whole graph.
         similarity: cosine of the question with each entity.
         threshold: to be exceeded.
         hops: most steps from a start.

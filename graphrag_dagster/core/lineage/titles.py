@@ -10,6 +10,8 @@ _TITLES = {
     "entity": ("graph.entities", "entity_id", pl.col("title")),
     "relationship": ("graph.relationships", "relationship_id", pl.format("{} – {}", "source", "target")),
     "claim": ("graph.claims", "claim_id", pl.col("description")),
+    "summary": ("coterag.summaries", "community_id", pl.col("title")),
+    "triple": ("graph.triples", "triple_id", pl.format("{} {} {}", "head", "relation", "tail")),
     "report": ("reports.community_reports", "report_id", pl.col("title")),
 }
 

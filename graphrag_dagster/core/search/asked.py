@@ -8,6 +8,7 @@ import polars as pl
 
 from graphrag_dagster.catalogue.ways import Way
 from graphrag_dagster.core.corpus.documents import name_of
+from graphrag_dagster.core.language.coterag import AnswerValidator, EvidenceAnswerer, EvidenceRouter
 from graphrag_dagster.core.language.exploring import Explorer, ReportRater
 from graphrag_dagster.core.language.querying import QueryWriter
 from graphrag_dagster.core.language.routing import Router
@@ -52,6 +53,15 @@ class Engines(Protocol):
 
     def support_judge(self) -> SupportJudge:
         """Who says whether words support what is said."""
+
+    def evidence_router(self) -> EvidenceRouter:
+        """Who says whether a question needs the documents."""
+
+    def evidence_answerer(self) -> EvidenceAnswerer:
+        """Who answers from a context, and says where it is not enough."""
+
+    def answer_validator(self) -> AnswerValidator:
+        """Who checks answers against their context."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

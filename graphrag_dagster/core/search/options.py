@@ -4,6 +4,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from graphrag_dagster.catalogue.support import JudgeName
+from graphrag_dagster.core.coterag.options import AnswerOptions
 from graphrag_dagster.core.search.retrieval.ranking import Mode
 
 
@@ -24,7 +25,10 @@ class Shares:
 
 @dataclass(frozen=True, slots=True)
 class SearchOptions:
-    """How questions are answered; the meaning of each is that of the setting of the same name."""
+    """How questions are answered; the meaning of each is that of the setting of the same name.
+
+    ``coterag``: how CoTeRAG-S does, which has a section of its own.
+    """
 
     routing: Literal["rules", "model"] = "rules"
     context_tokens: int = 8000
@@ -39,3 +43,4 @@ class SearchOptions:
     sql: Literal["templates", "model"] = "templates"
     soft_filters: bool = True
     rerank_first: int = 60
+    coterag: AnswerOptions = field(default_factory=AnswerOptions)

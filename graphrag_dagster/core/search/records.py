@@ -64,6 +64,7 @@ class AnswerRows:
                 "options": self.options,
                 "query": _json(asdict(answer.query)) if answer.query else None,
                 "filters": _json(answer.scope.filters) if answer.scope else None,
+                "coterag": _json(answer.coterag.as_dict()) if answer.coterag else None,
             }
         )
         self._costs.append(

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 import polars as pl
 
+from graphrag_dagster.catalogue.registry import ways
 from graphrag_dagster.catalogue.ways import GLOBAL
 from graphrag_dagster.core.language.answer_form import AnswerForm
 from graphrag_dagster.core.language.embedders import shared_static
@@ -113,6 +114,17 @@ class Index:
         """Names of the corpora that can be opened, sorted."""
         known = set(CorpusStore().names())
         return [name for name in Warehouse().corpora() if name in known]
+
+    @staticmethod
+    def methods(name: str) -> list[str]:
+        """Names of the ways of answering that the settings of a corpus make an index for.
+
+        Raises:
+            CorpusError: there is no such corpus.
+            SettingsError: its settings cannot be used.
+        """
+        settings = CorpusStore().settings(name)
+        return [one.name for one in ways().values() if not one.needs or settings.makes(one.needs)]
 
     @staticmethod
     def published_version(name: str) -> str:
@@ -247,4 +259,5 @@ def options_of(settings: CorpusSettings) -> SearchOptions:
         sql=own.sql,
         soft_filters=own.soft_filters,
         rerank_first=own.rerank_first,
+        coterag=settings.coterag.answer_options(),
     )

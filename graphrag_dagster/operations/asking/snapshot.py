@@ -5,10 +5,11 @@ from dataclasses import replace
 import polars as pl
 
 from graphrag_dagster import tables
+from graphrag_dagster.core.coterag.stored import CoteragTables
 from graphrag_dagster.core.search.context.index import IndexSnapshot
 from graphrag_dagster.operations.querying.snapshot_queries import SnapshotQueries
 from graphrag_dagster.resources.published import Published, reading
-from graphrag_dagster.resources.warehouse import Warehouse
+from graphrag_dagster.resources.warehouse import Reader, Warehouse
 from graphrag_dagster.tables import Table
 
 
@@ -61,5 +62,24 @@ def open_published(warehouse: Warehouse, corpus: str) -> tuple[IndexSnapshot, Pu
             report_vectors=reader.read_if_present(tables.REPORT_EMBEDDINGS),
             metadata=reader.read_if_present(tables.DOCUMENT_METADATA),
             periods=reader.read_if_present(tables.DOCUMENT_PERIODS),
+            coterag=_coterag(reader),
         )
     return replace(index, queries=SnapshotQueries(warehouse, corpus, found)), found
+
+
+def _coterag(reader: Reader) -> CoteragTables | None:
+    """What CoTeRAG-S answers from; None where the index was made without it."""
+    thresholds = reader.read_if_present(tables.COTERAG_THRESHOLDS)
+    if thresholds is None or thresholds.is_empty():
+        return None
+    return CoteragTables(
+        thresholds=thresholds,
+        triples=reader.read(tables.TRIPLES),
+        stores=reader.read(tables.COTERAG_STORES),
+        members=reader.read(tables.COTERAG_MEMBERS),
+        summaries=reader.read(tables.COTERAG_SUMMARIES),
+        summary_quotes=reader.read(tables.COTERAG_QUOTES),
+        terms=reader.read(tables.COTERAG_TERMS),
+        description_vectors=reader.read(tables.COTERAG_DESCRIPTION_VECTORS),
+        summary_vectors=reader.read(tables.COTERAG_SUMMARY_VECTORS),
+    )

@@ -26,7 +26,7 @@ from graphrag_dagster.service.openai.chat_models import (
 )
 from graphrag_dagster.service.openai.chat_text import MarkFilter, headed, listed_sources, question_of
 
-_LISTED_METHODS = [one.name for one in ways().values() if not one.condition and one.name != AUTO]
+_LISTED_METHODS = [one.name for one in ways().values() if one.suits_a_chat and one.name != AUTO]
 _DONE = format_sse_event(data_str="[DONE]")
 _STREAMED = documented_stream("The answer; with `stream` chunks of it as events.")
 
@@ -108,9 +108,14 @@ def chat_router(backend: Backend) -> APIRouter:
     @router.get("/models", responses=documented(openai=True))
     async def list_models() -> ModelList:
         """List the corpora as models, by themselves and with the methods that suit a chat."""
-        names = await backend.names()
-        ids = [i for name in names for i in (name, *(f"{name}:{method}" for method in _LISTED_METHODS))]
-        return ModelList(data=[Model(id=i) for i in ids])
+        known = await backend.methods()
+        return ModelList(
+            data=[
+                Model(id=one)
+                for name, made in known.items()
+                for one in (name, *(f"{name}:{method}" for method in _LISTED_METHODS if method in made))
+            ]
+        )
 
     @router.get("/models/{model}", responses=documented(404, openai=True))
     async def read_model(model: str) -> Model:

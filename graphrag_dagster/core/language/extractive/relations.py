@@ -41,8 +41,8 @@ def find_relations(
 
     A grammatical relation (``basis`` verb, directed from subject to object) wins over co-occurrence. In
     sentences with more than eight entities each is paired with its next three only, so that a list of
-    n names gives 3n records and not n². Noun phrases are related by the grammar alone. The description is the sentence, the span its place in the unit.
-    The label is what the verb or noun between them says.
+    n names gives 3n records and not n². Noun phrases are related by the grammar alone. The description is
+    the sentence, the span its place in the unit. The label is what the verb or noun between them says.
     """
     grammar = _Grammar(tokens, RelationLabels(tokens, lemmas))
     records = []

@@ -5,6 +5,7 @@ from typing import Any
 
 from graphrag_dagster.catalogue.registry import quotes
 from graphrag_dagster.catalogue.support import Verdict
+from graphrag_dagster.core.coterag.trace import Trace
 from graphrag_dagster.core.language.tasks import Engine, Usage
 from graphrag_dagster.core.search.context.queries import Query
 from graphrag_dagster.core.search.reranking.reordering import Reranked
@@ -23,12 +24,12 @@ class Source:
     """What the mark ``[number]`` in an answer stands for, and the way from there to the evidence.
 
     ``kind``, ``record_id`` and ``title`` name the cited row: a report, an entity, a relationship, a claim, a
-    text unit (``source``), or a row of what a query gave (``row``). Of a report, ``finding`` is the place of
-    the finding that rests on the words (-1 its summary); ``via_kind`` and ``via_id`` name the relationship or
-    entity that led to them. ``evidence`` is the words; where none can be found that the row rests on, a
-    relationship has itself as a triple, and other rows have none. What a query gave has its row, and beside
-    it words where the row stands for some. ``similarity``: 0–1, how near the words are to the nearest
-    statement that cites them.
+    text unit (``source``), a community's ``summary`` or a ``triple`` of CoTeRAG-S, or a row of what a query
+    gave (``row``). Of a report, ``finding`` is the place of the finding that rests on the words (-1 its
+    summary); ``via_kind`` and ``via_id`` name the relationship, entity or triple that led to them.
+    ``evidence`` is the words; where none can be found that the row rests on, a relationship has itself as a
+    triple, and other rows have none. What a query gave has its row, and beside it words where the row stands
+    for some. ``similarity``: 0–1, how near the words are to the nearest statement that cites them.
     """
 
     number: int
@@ -95,16 +96,17 @@ class Answer:
     """An answer, what it rests on, and what it cost.
 
     ``method`` is the way of answering (``C0`` … ``C3``, ``TS``, ``SS``, ``dynamic``, ``local``, ``drift``,
-    ``basic``, ``sql``); ``level`` the community level it read, None where it read none; ``why`` says why the
-    way was chosen or what it saved. ``linked``: the names in the question and what each was taken for, where
-    the way looks for names (``auto``, ``local``, ``drift``). ``refused``: nothing in the context was of use.
-    ``scores``: helpfulness 0–100 of each chunk's partial answer in the order of the chunks. ``dropped``:
-    partial answers that scored 0 or did not fit. ``removed_citations``: ids cited that were not in the
-    context. ``problems``: partial answers that could not be used, with reasons. ``query``: whose rows the
-    answer tells. ``calls``: what was asked of the answerer; ``usage`` has the calls of a model. ``seconds``
-    is filled by who measures it. ``scope`` is what the answer was restricted to, None for nothing;
-    ``favoured`` what the question named of the documents, and was favoured for that. ``reranked``: what a
-    reranker did to the text units found, for each question that they were looked for by.
+    ``basic``, ``sql``, ``coterag``, ``coterag-no-communities`` …); ``level`` the community level it read,
+    None where it read none; ``why`` says why the way was chosen or what it saved. ``linked``: the names in
+    the question and what each was taken for, where the way looks for names (``auto``, ``local``, ``drift``).
+    ``refused``: nothing in the context was of use. ``scores``: helpfulness 0–100 of each chunk's partial
+    answer in the order of the chunks. ``dropped``: partial answers that scored 0 or did not fit.
+    ``removed_citations``: ids cited that were not in the context. ``problems``: partial answers that could
+    not be used, with reasons. ``query``: whose rows the answer tells. ``calls``: what was asked of the
+    answerer; ``usage`` has the calls of a model. ``seconds`` is filled by who measures it. ``scope`` is what
+    the answer was restricted to, None for nothing; ``favoured`` what the question named of the documents, and
+    was favoured for that. ``reranked``: what a reranker did to the text units found, for each question that
+    they were looked for by. ``coterag``: how CoTeRAG-S came to it, None in other ways.
     """
 
     question: str
@@ -129,6 +131,7 @@ class Answer:
     scope: Scope | None = None
     favoured: tuple[Favoured, ...] = ()
     reranked: tuple[Reranked, ...] = ()
+    coterag: Trace | None = None
 
     @property
     def calls(self) -> int:
@@ -160,7 +163,8 @@ class Answer:
     def to_dict(self) -> dict[str, Any]:
         """Return the answer as values that JSON can hold."""
         counted = ("calls", "partly_supported", "unsupported", "general")
-        return {**asdict(self), **{name: getattr(self, name) for name in counted}}
+        told = {"coterag": self.coterag.as_dict() if self.coterag else None}
+        return {**asdict(self), **told, **{name: getattr(self, name) for name in counted}}
 
     def _with_verdict(self, verdict: Verdict) -> int:
         return sum(statement.verdict == verdict for statement in self.statements)

@@ -4,11 +4,14 @@ import csv
 import io
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Literal, Protocol
 
 from graphrag_dagster.core.language.tasks import ContextUnit, Quote
 from graphrag_dagster.core.search.context.index import IndexSnapshot
 from graphrag_dagster.core.text.citations import ContextKind
+
+#: What the record of a row is.
+RecordKind = ContextKind | Literal["summary", "triple"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,7 +19,8 @@ class Provenance:
     """Words that a context row rests on, and the way to them.
 
     ``finding``: place of the finding of a report, -1 its summary, None where the row is no report. ``kind``
-    and ``record_id``: the entity or relationship that led to the words, None where they are quoted directly.
+    and ``record_id``: the entity, relationship or triple that led to the words, None where they are quoted
+    directly.
     """
 
     quote: Quote
@@ -39,8 +43,8 @@ class ContextUnits(Protocol):
     def kind(self, number: int, /) -> ContextKind:
         """Return as what the row is cited."""
 
-    def record_kind(self, number: int, /) -> ContextKind:
-        """Return what the row's record is, also where text units stand, and are cited, as reports."""
+    def record_kind(self, number: int, /) -> RecordKind:
+        """Return what the row's record is, also where it stands, and is cited, as another."""
 
     def record_id(self, number: int) -> str:
         """Return the id of the row's record."""

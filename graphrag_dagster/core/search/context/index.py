@@ -7,6 +7,7 @@ from typing import Any, Concatenate, ParamSpec, TypeVar
 
 import polars as pl
 
+from graphrag_dagster.core.coterag.stored import CoteragTables
 from graphrag_dagster.core.language.tasks import Quote
 from graphrag_dagster.core.search.context.queries import Queries
 from graphrag_dagster.core.text.evidence import Triple
@@ -24,8 +25,8 @@ class IndexSnapshot:
     were merged from, ``extraction.claims``; the vectors are those of text units, entities and reports.
     ``metadata`` is ``corpus.document_metadata``, ``periods`` is ``corpus.document_periods``. Frames that are
     None were never materialised: what needs them says so, the rest works. ``queries`` runs SQL over the same
-    tables; None where there is no file of them. ``restricted``: it holds what was written from some documents
-    of the corpus only.
+    tables; None where there is no file of them. ``coterag`` is what CoTeRAG-S answers from. ``restricted``:
+    it holds what was written from some documents of the corpus only.
     """
 
     documents: pl.DataFrame
@@ -46,6 +47,7 @@ class IndexSnapshot:
     queries: Queries | None = field(default=None, compare=False)
     metadata: pl.DataFrame | None = None
     periods: pl.DataFrame | None = None
+    coterag: CoteragTables | None = None
     restricted: bool = False
     _made: dict[Any, Any] = field(default_factory=dict, init=False, repr=False, compare=False)
 

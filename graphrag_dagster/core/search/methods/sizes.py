@@ -11,6 +11,8 @@ from graphrag_dagster.errors import QuestionError
 
 #: Tokens of a prompt without its material.
 _PROMPT = 700
+#: Tokens of a text unit of some sentences.
+_ROW = 150
 #: Calls that judge the support of an answer's statements, and tokens of these with their words in one.
 _JUDGING, _STATEMENTS = Range(0.0, 1.0, 4.0), 1000
 #: Tokens of a prompt that tells the columns of the tables.
@@ -62,6 +64,16 @@ def with_support_judged(size: WaySize, judge: JudgeName) -> WaySize:
     if judge != "model" or not size.calls.high:
         return size
     return WaySize(size.calls + _JUDGING, size.input_tokens + _JUDGING * (_PROMPT + _STATEMENTS))
+
+
+def looked_again(basis: Basis) -> WaySize:
+    """The route, an answer, its validation, and both again after each round."""
+    options = basis.options.coterag
+    rounds = 0 if basis.way.name.endswith("-fallback") else options.fallback.rounds
+    calls = Range(2.0, 3.0, 1.0 + 2.0 * (1 + rounds))
+    texts = options.chunks + options.triples / 10 + options.communities * 3
+    context = float(_PROMPT + texts * _ROW)
+    return WaySize(calls, calls * context)
 
 
 def queried(basis: Basis) -> WaySize:

@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import polars as pl
 
+from graphrag_dagster.core.coterag.stored import CoteragTables
 from graphrag_dagster.core.search.context.index import IndexSnapshot
 
 _INSIDE = "inside"
@@ -16,7 +17,8 @@ def restricted(index: IndexSnapshot, document_ids: Set[str]) -> IndexSnapshot:
     Their text units stay, and the entities and relationships that stand in these. What was written from
     several text units stays only where all of them do: the description of an entity or relationship is blank
     otherwise, a claim and a report are left out. A report was written from all that its community holds: its
-    entities, and their relationships and claims.
+    entities, and their relationships and claims. A community of CoTeRAG-S stays where all that is stated of
+    its entities does; those of the others are searched as what stands apart is.
 
     Args:
         index: the whole.
@@ -47,6 +49,7 @@ def restricted(index: IndexSnapshot, document_ids: Set[str]) -> IndexSnapshot:
         report_vectors=_if_made(index.report_vectors, "report_id", report_ids),
         metadata=_if_made(index.metadata, "document_id", documents["document_id"]),
         periods=_if_made(index.periods, "document_id", documents["document_id"]),
+        coterag=None if index.coterag is None else _coterag(index.coterag, kept, ends),
         queries=None,
         restricted=True,
     )
@@ -59,6 +62,29 @@ def _among(frame: pl.DataFrame, key: str, values: pl.Series) -> pl.DataFrame:
 
 def _if_made(frame: pl.DataFrame | None, key: str, values: pl.Series) -> pl.DataFrame | None:
     return None if frame is None else _among(frame, key, values)
+
+
+def _coterag(own: CoteragTables, kept: pl.Series, ends: pl.Series) -> CoteragTables:
+    triples = _within(own.triples, kept)
+    outside = triples.filter(~pl.col(_INSIDE))
+    beyond = _among(own.members, "entity_id", pl.concat([outside["head_id"], outside["tail_id"]]))
+    absent = own.members.filter(~pl.col("entity_id").is_in(ends.implode()))
+    gone = pl.concat([beyond["community_id"], absent["community_id"]]).unique()
+    staying = ~pl.col("community_id").is_in(gone.implode())
+    apart = ~pl.col("entity_id").is_in(own.members.filter(staying)["entity_id"].implode())
+    stores = own.stores.with_columns(store=pl.when(apart).then(pl.lit("preserved")).otherwise("store"))
+    return replace(
+        own,
+        triples=triples.filter(pl.col("text_unit_ids").list.len() > 0).select(_columns(own.triples)),
+        stores=_among(stores, "entity_id", ends),
+        members=own.members.filter(staying),
+        summaries=own.summaries.filter(staying),
+        summary_quotes=own.summary_quotes.filter(staying),
+        terms=own.terms.filter(staying),
+        description_vectors=_among(own.description_vectors, "entity_id", ends),
+        summary_vectors=own.summary_vectors.filter(staying),
+        left_out=len(gone),
+    )
 
 
 def _columns(frame: pl.DataFrame | None) -> list[str]:

@@ -42,7 +42,9 @@ class Found:
 
 
 def find_entities(tokens: Tokens, reading: Reading, phrases: Lemmas | None = None) -> Found:
-    """Return the named things of a parsed unit; types as in :mod:`.lexicon`. With ``phrases`` its noun phrases too.
+    """Return the named things of a parsed unit; types as in :mod:`.lexicon`.
+
+    With ``phrases``, which knows singulars, its noun phrases come behind them.
 
     The description of an entity is a sentence of the unit that names it: one that is complete, has the
     entity as its subject, and is neither a scrap nor a page long, if there is one (spec_graphrag §12).

@@ -1,0 +1,1 @@
+"""CoTeRAG-S as a way of answering."""

@@ -1,0 +1,170 @@
+"""Answers by CoTeRAG-S, and by what is left of it without one of its parts (spec_coterag §5–§7, §9)."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from graphrag_dagster.core.coterag.answering import CoteragAnswer, CoteragEngines, Supported, answered
+from graphrag_dagster.core.coterag.context import Context
+from graphrag_dagster.core.coterag.options import AnswerOptions
+from graphrag_dagster.core.coterag.snapshot import CoteragSnapshot
+from graphrag_dagster.core.coterag.stored import snapshot_of
+from graphrag_dagster.core.coterag.trace import Trace
+from graphrag_dagster.core.language.coterag import EvidenceAnswer
+from graphrag_dagster.core.language.tasks import FinalAnswer
+from graphrag_dagster.core.search.asked import Asked
+from graphrag_dagster.core.search.context.answer import Answer, Call, ContextUse
+from graphrag_dagster.core.search.context.citing import cite
+from graphrag_dagster.core.search.context.index import IndexSnapshot
+from graphrag_dagster.core.search.context.question import REFUSAL
+from graphrag_dagster.core.search.finding import favouring_none, with_history
+from graphrag_dagster.core.search.methods.coterag.rows import CoteragUnits
+from graphrag_dagster.core.search.methods.coterag.telling import told
+from graphrag_dagster.core.search.methods.map_reduce import finished
+from graphrag_dagster.errors import QuestionError
+
+#: Stands before the best that could be said.
+INSUFFICIENT = "The evidence that was found is not sufficient for an answer. What it says:"
+
+
+def coterag(asked: Asked) -> Answer:
+    """Answer a question from matched communities, paths and text units, then from what stands apart.
+
+    Raises:
+        QuestionError: the index was made without CoTeRAG-S, or with vectors of another embedder.
+        GraphragError: vectors cannot be compared.
+    """
+    return _answered(asked, asked.options.coterag)
+
+
+def without_communities(asked: Asked) -> Answer:
+    """Answer from entities and paths of the whole graph: no summaries, no terms, nothing that stands apart."""
+    own = asked.options.coterag
+    return _answered(
+        asked, _without_fallback(replace(own, everywhere=True, order="similarity", summaries="none"))
+    )
+
+
+def without_coverage(asked: Asked) -> Answer:
+    """Answer from the communities that are most similar, whatever terms they cover."""
+    return _answered(asked, replace(asked.options.coterag, coverage="all", order="similarity"))
+
+
+def without_traversal(asked: Asked) -> Answer:
+    """Answer from the text units of the nearest entities alone, without going on from these."""
+    return _answered(asked, replace(asked.options.coterag, hops=0))
+
+
+def without_fallback(asked: Asked) -> Answer:
+    """Answer without ever searching what stands apart."""
+    return _answered(asked, _without_fallback(asked.options.coterag))
+
+
+def _without_fallback(options: AnswerOptions) -> AnswerOptions:
+    return replace(options, fallback=replace(options.fallback, rounds=0))
+
+
+def opened(index: IndexSnapshot) -> CoteragSnapshot:
+    """Return what CoTeRAG-S answers from.
+
+    Raises:
+        QuestionError: the index was made without it.
+    """
+    if index.coterag is None or index.unit_vectors is None:
+        raise QuestionError(
+            "the index was made without CoTeRAG-S: put the section 'coterag: {profile: calibrated}' into "
+            "corpus.yaml, and index again (graphrag-dagster index NAME)"
+        )
+    return snapshot_of(
+        index.coterag,
+        entities=index.entities,
+        documents=index.documents,
+        text_chunks=index.text_chunks,
+        unit_vectors=index.unit_vectors,
+    )
+
+
+def _answered(asked: Asked, options: AnswerOptions) -> Answer:
+    index = asked.index
+    snapshot = index.once(opened)
+    profile = index.coterag.profile if index.coterag else options.profile
+    made = answered(
+        asked.question,
+        snapshot,
+        _engines(asked),
+        replace(options, profile=profile),
+        sought=with_history(asked),
+    )
+    units, trace = CoteragUnits(index, made.context), made.trace
+    tokens = [asked.count(f"{unit.title} {unit.text}") for unit in units.all]
+    answer = Answer(
+        asked.question,
+        asked.way.name,
+        None,
+        REFUSAL,
+        made.answer.engine,
+        why=told(made, index.coterag.left_out if index.coterag else 0),
+        context=tuple(
+            ContextUse(units.record_kind(unit.id), units.record_id(unit.id), unit.title, 0, count, True)
+            for unit, count in zip(units.all, tokens, strict=True)
+        ),
+        problems=trace.problems,
+        trace=tuple(_calls(made, tokens)),
+        usage=made.usage,
+        coterag=trace,
+    )
+    found = finished(answer, _final(made.answer), units, set(range(1, len(units.all) + 1)), asked.supporting)
+    return favouring_none(asked, _refused_or_not(found, made), "likeness to the question alone chooses")
+
+
+def _engines(asked: Asked) -> CoteragEngines:
+    supporting = asked.supporting
+
+    def judged(context: Context, answer: EvidenceAnswer) -> Supported:
+        units = CoteragUnits(asked.index, context)
+        cited = cite(_final(answer), units, range(1, len(units.all) + 1), supporting)
+        supported = [one.verdict == "supported" for one in cited.statements if one.verdict]
+        return Supported(sum(supported) / len(supported) if supported else None, cited.usage)
+
+    engines = asked.engines
+    return CoteragEngines(
+        engines.embedder(),
+        engines.evidence_router(),
+        engines.evidence_answerer(),
+        engines.answer_validator(),
+        judged,
+    )
+
+
+def _final(answer: EvidenceAnswer) -> FinalAnswer:
+    return FinalAnswer(answer.text, answer.engine, answer.quotes)
+
+
+def _refused_or_not(answer: Answer, made: CoteragAnswer) -> Answer:
+    if made.trace.retrieved is None:
+        return _of_the_world(answer)
+    if not made.insufficient or answer.refused:
+        return answer
+    return replace(answer, text=f"{INSUFFICIENT}\n\n{answer.text}", refused=True)
+
+
+def _of_the_world(answer: Answer) -> Answer:
+    """What was answered without documents has no verdict."""
+    general = (replace(one, verdict=None, score=None, reason="", general=True) for one in answer.statements)
+    return replace(answer, statements=tuple(general))
+
+
+def _calls(made: CoteragAnswer, tokens: list[int]) -> Iterator[Call]:
+    trace = made.trace
+    yield Call("route", f"{trace.route.route}: {trace.route.reason}", problem=trace.route.problem)
+    for number in range(trace.generations):
+        read = sum(tokens[: _rows_read(made.context, trace, number)])
+        about = "the context" if number else "what matches" if trace.retrieved else "what the model knows"
+        yield Call("answer", f"{about}, with round {number}" if number else about, None, read)
+    for verdict in trace.validations:
+        yield Call("validate", f"{verdict.verdict}: {verdict.reason}", problem=verdict.problem)
+
+
+def _rows_read(context: Context, trace: Trace, rounds: int) -> int:
+    """How many rows the answer after so many rounds was given from."""
+    later = sum(len(one.chunks) for one in trace.rounds[rounds:])
+    return len(context.rows) - later

@@ -1,0 +1,218 @@
+"""CoTeRAG-S as a way of answering: of what is asked, shown, cited, kept, and refused."""
+
+import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from graphrag_dagster import Filters, Index, tables
+from graphrag_dagster.catalogue.ways import COTERAG, WAYS
+from graphrag_dagster.cli.output.running import run_job
+from graphrag_dagster.core.search.methods.coterag.answering import INSUFFICIENT
+from graphrag_dagster.errors import QuestionError, SettingsError
+from graphrag_dagster.resources.corpora import CorpusStore
+from graphrag_dagster.resources.warehouse import Warehouse
+from support.commands import Run
+from support.conversations import asked_of
+from support.corpora import DOCUMENTS, write_corpus
+from support.endpoint import ScriptedEndpoint
+from support.homes import copy_home
+from support.scripted_replies import Scripted, name_pattern_script
+
+QUESTION = "Who led the Dockers Union?"
+FACT = "Hanna Quill led the Dockers Union."
+ON = "coterag: {profile: calibrated}\n"
+
+
+@pytest.fixture
+def corpus(coterag_home: Path, home: Path) -> Path:
+    copy_home(coterag_home, home)
+    return home / "corpora" / "coast"
+
+
+@pytest.fixture
+def endpoint() -> Iterator[ScriptedEndpoint]:
+    with ScriptedEndpoint() as running:
+        yield running
+
+
+def told_by_model(corpus: Path, endpoint: ScriptedEndpoint, more: str = "") -> None:
+    """Ask a model from now on, over the index that was made without one."""
+    model = f"model: {{base_url: '{endpoint.url}', name: scripted, retries: 1}}\n"
+    (corpus / "corpus.yaml").write_text(f"coterag: {{profile: calibrated, engine: llm{more}}}\n{model}")
+
+
+def scripted(replies: dict[str, Callable[[str], str] | str]) -> Callable[[dict[str, Any]], Scripted | str]:
+    def reply(body: dict[str, Any]) -> Scripted | str:
+        asked = asked_of(body)
+        made = replies.get(asked.task)
+        if made is None:
+            return name_pattern_script(body)
+        return made if isinstance(made, str) else made(asked.data)
+
+    return reply
+
+
+def route(to: str) -> str:
+    return json.dumps({"reason": "so it seems", "route": to})
+
+
+def verdict(of: str) -> str:
+    return json.dumps({"reason": "read", "verdict": of})
+
+
+def numbered(data: str, words: str) -> str:
+    """The number of the row that holds some words."""
+    return next(line for line in data.splitlines() if words in line).partition(".")[0]
+
+
+def test_an_answer_tells_its_whole_way(corpus: Path, run: Run) -> None:
+    told = json.loads(run("ask", "coast", QUESTION, "--method", COTERAG, "--json")[1])
+    trace = told["coterag"]
+    assert trace["route"]["route"] == "specific"
+    assert trace["profile"] == "calibrated"
+    taken = [one for one in trace["retrieved"]["communities"] if one["selected"]]
+    assert taken
+    assert all(one["similarity"] > trace["thresholds"]["community"] for one in taken)
+    assert set(trace["titles"]) >= {one["community_id"] for one in taken}
+    assert told["method"] == COTERAG
+    assert {one["kind"] for one in told["context"]} == {"summary", "source"}
+    assert FACT in {one["evidence"]["quotation"] for one in told["sources"]}
+    assert [one["task"] for one in told["trace"]] == ["route", "answer", "validate"]
+    shown = run("trace", "coast", QUESTION, "--method", COTERAG)[1]
+    for step in ("route: specific", "thresholds, calibrated", "validator: ok", "communit", "entit"):
+        assert step in shown
+
+
+def test_what_a_model_cites_leads_to_the_words(corpus: Path, endpoint: ScriptedEndpoint) -> None:
+    def answer(data: str) -> str:
+        triple = numbered(data, "Hanna Quill lead Dockers Union.")
+        return (
+            f"Quill led it [Data: Relationships ({triple})]. It is a union [Data: Reports (1), Sources (99)]."
+        )
+
+    endpoint.script = scripted(
+        {"coterag_route": route("specific"), "coterag_answer": answer, "coterag_validate": verdict("ok")}
+    )
+    told_by_model(corpus, endpoint)
+    made = Index.open("coast").ask("How are Hanna Quill and the Dockers Union connected?", method=COTERAG)
+    by_kind = {one.kind: one for one in made.sources}
+    assert set(by_kind) == {"triple", "summary"}
+    triples = Warehouse().read(tables.TRIPLES, "coast").filter(triple_id=by_kind["triple"].record_id)
+    assert triples.select("head", "tail").row(0) == ("HANNA QUILL", "DOCKERS UNION")
+    assert by_kind["triple"].evidence.quotation == FACT
+    documents = dict(Warehouse().read(tables.DOCUMENTS, "coast").select("document_id", "text").iter_rows())
+    words = by_kind["summary"].evidence
+    assert documents[words.document_id][words.start_char : words.end_char] == words.quotation
+    assert (made.removed_citations, made.usage.calls, made.engine) == (1, 3, "llm")
+    assert endpoint.chats
+
+
+def test_a_general_question_is_answered_without_documents(corpus: Path, endpoint: ScriptedEndpoint) -> None:
+    endpoint.script = scripted(
+        {"coterag_route": route("general"), "coterag_direct": "Water is wet. It flows."}
+    )
+    told_by_model(corpus, endpoint)
+    made = Index.open("coast").ask("Is water wet?", method=COTERAG)
+    assert (made.text, made.refused, made.context, made.sources) == ("Water is wet. It flows.", False, (), ())
+    assert (made.general, made.unsupported) == (2, 0)
+    assert "without documents" in (made.why or "")
+
+
+def test_who_always_asks_for_more_is_told_to_be_insufficient(
+    corpus: Path, endpoint: ScriptedEndpoint
+) -> None:
+    endpoint.script = scripted(
+        {
+            "coterag_route": route("specific"),
+            "coterag_answer": "Quill is named [Data: Sources (9)].\n\nSEARCH_MORE",
+        }
+    )
+    told_by_model(corpus, endpoint)
+    made = Index.open("coast").ask(QUESTION, method=COTERAG)
+    assert made.refused
+    assert made.text.startswith(INSUFFICIENT)
+    assert "Quill is named" in made.text
+    assert made.coterag is not None
+    assert made.coterag.generations <= 3
+    assert "not sufficient" in (made.why or "")
+
+
+def test_prose_of_a_validator_is_a_counted_problem(corpus: Path, endpoint: ScriptedEndpoint) -> None:
+    endpoint.script = scripted(
+        {
+            "coterag_route": "Well.",
+            "coterag_answer": "Quill led it [Data: Sources (9)].",
+            "coterag_validate": "Looks fine to me.",
+        }
+    )
+    told_by_model(corpus, endpoint)
+    made = Index.open("coast").ask(QUESTION, method=COTERAG)
+    assert made.coterag is not None
+    assert made.coterag.route.route == "specific"
+    assert made.coterag.verdict is not None
+    assert made.coterag.verdict.verdict == "ok"
+    assert len(made.problems) == 2
+    assert [call.problem is not None for call in made.trace] == [True, False, True]
+
+
+def test_support_judges_the_answer_where_it_is_switched_on(corpus: Path, endpoint: ScriptedEndpoint) -> None:
+    replies = {"coterag_route": route("specific"), "coterag_validate": verdict("ok")}
+    endpoint.script = scripted({**replies, "coterag_answer": "Bread is baked at dawn [Data: Sources (9)]."})
+    told_by_model(corpus, endpoint, ", fallback: {support: true}")
+    made = Index.open("coast").ask(QUESTION, method=COTERAG)
+    assert made.coterag is not None
+    assert made.coterag.support == 0
+    assert [one.trigger for one in made.coterag.rounds][:1] == ["support"]
+
+
+def test_each_ablation_leaves_out_its_part(corpus: Path) -> None:
+    index = Index.open("coast")
+    made = {one.name: index.ask(QUESTION, method=one.name) for one in WAYS if one.needs}
+    assert set(made) == {COTERAG, *(one.name for one in WAYS if one.without == COTERAG)}
+    kinds = {name: {use.kind for use in answer.context} for name, answer in made.items()}
+    traces = {name: answer.coterag for name, answer in made.items()}
+    assert "summary" not in kinds[f"{COTERAG}-no-communities"]
+    assert traces[f"{COTERAG}-no-communities"].retrieved.communities == ()
+    assert "triple" not in kinds[f"{COTERAG}-no-traversal"]
+    assert traces[f"{COTERAG}-no-fallback"].rounds == ()
+    refused = index.ask("How do I bake sourdough bread?", method=COTERAG)
+    assert refused.coterag.rounds
+    assert index.ask("How do I bake sourdough bread?", method=f"{COTERAG}-no-fallback").coterag.rounds == ()
+
+
+def test_a_filter_leaves_communities_out_that_speak_of_more(corpus: Path) -> None:
+    index = Index.open("coast")
+    paths = tuple(DOCUMENTS)[:2]
+    made = index.ask(QUESTION, method=COTERAG, filters=Filters(documents=paths))
+    assert "could not be matched" in (made.why or "")
+    assert FACT in {one.evidence.quotation for one in made.sources}
+
+
+def test_answers_to_the_list_keep_the_way_and_lead_back(corpus: Path, run: Run) -> None:
+    settings = f"questions: {{ask: ['{QUESTION}'], methods: [coterag, coterag-no-traversal]}}\n"
+    (corpus / "corpus.yaml").write_text(ON + settings)
+    run_job("coast", "answer")
+    answers = Warehouse().read(tables.ANSWERS, "coast")
+    assert answers["method"].to_list() == ["coterag", "coterag-no-traversal"]
+    assert all(json.loads(one)["profile"] == "calibrated" for one in answers["coterag"])
+    shown = run("why", "coast", "answer", answers["answer_id"][0])[1]
+    assert "summary" in shown
+    assert FACT in shown
+
+
+@pytest.mark.parametrize("section", ["search: {method: coterag}", "questions: {methods: [coterag, SS]}"])
+def test_settings_that_ask_for_what_is_not_made_are_refused(home: Path, section: str) -> None:
+    write_corpus(home / "corpora", settings=f"{section}\n")
+    with pytest.raises(SettingsError, match=r"coterag: \{enabled: true\}"):
+        CorpusStore().settings("coast")
+
+
+def test_an_index_without_it_says_what_to_do(coast: Path) -> None:
+    with pytest.raises(QuestionError, match=r"coterag: \{profile: calibrated\}"):
+        Index.open("coast").ask(QUESTION, method=COTERAG)
+    assert COTERAG not in Index.methods("coast")
+    (coast / "corpus.yaml").write_text(ON)
+    assert COTERAG in Index.methods("coast")
