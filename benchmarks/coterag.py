@@ -3,20 +3,20 @@
     python benchmarks/coterag.py [recall] [profiles] [times] [--home FOLDER] [--half tune|report]
         [--ways NAME …] [--names-only] [--transformer]
 
-``recall``: 98 articles of COVID-QA in text units of 200 characters, 20 of them shared, without a model; 200 of
-its questions are for tuning and 200 others for reporting, which nothing was fitted on. The words that answer a
-question are looked for in its article, as in ``articles.py``. Shares of their characters, and of the questions
-that have them all, in the first five text units of each way of answering and in its first 4,000 characters,
-for which CoTeRAG-S is given as many more text units. *Only apart*: questions answered, all of whose cited
-text units the fallback alone gave. Then the other ways over text units of the default strategy.
+``recall``: 98 articles of COVID-QA in text units of 200 characters, 20 of them shared, without a model; 200
+of its questions are for tuning and 200 others for reporting, which nothing was fitted on. The words that
+answer a question are looked for in its article, as in ``articles.py``. Shares of their characters, and of the
+questions that have them all, in the first five text units of each way of answering and in its first 4,000
+characters, for which CoTeRAG-S is given as many more text units. *Only apart*: questions answered, all of
+whose cited text units the fallback alone gave. Then the other ways over text units of the default strategy.
 
 ``profiles``: the 27 questions of CovidQA, in natural and in keyword form, over the same index: how they are
 routed, how the communities that are chosen were matched, and how many contexts are empty, by thresholds.
 
 ``times``: the index with and without CoTeRAG-S, each in a process of its own, and answers without a model.
 
-``--names-only`` leaves noun phrases out of the graph; ``--transformer`` has a sentence transformer in place of
-the static vectors (an extra).
+``--names-only`` leaves noun phrases out of the graph; ``--transformer`` has a sentence transformer in place
+of the static vectors (an extra).
 """
 
 import argparse
@@ -33,12 +33,24 @@ import numpy as np
 from articles import QUESTIONS, SEED, articles
 from homes import environment
 from index import INDEX, run
-from measuring import BASIC, DATA, Corpus, Stretch, Way, interval, session_of, share_covered, table, within
+from measuring import (
+    BASIC,
+    DATA,
+    Corpus,
+    Stretch,
+    Way,
+    extraction,
+    interval,
+    session_of,
+    share_covered,
+    table,
+    within,
+)
 
 from graphrag_dagster.catalogue.registry import ways as known_ways
 from graphrag_dagster.catalogue.ways import COTERAG
 from graphrag_dagster.core.coterag.answering import CoteragAnswer, CoteragEngines, answered
-from graphrag_dagster.core.coterag.options import Profile, paper_thresholds
+from graphrag_dagster.core.coterag.options import AnswerOptions, Profile, paper_thresholds
 from graphrag_dagster.core.search.methods.coterag.answering import opened
 from graphrag_dagster.core.text.evidence import Words
 from graphrag_dagster.resources.corpora import CorpusStore
@@ -57,6 +69,8 @@ OTHERS = (*BASIC, Way("local", "local", {}))
 OURS = tuple(
     Way(one.name, one.name, {}) for one in known_ways().values() if COTERAG in {one.name, one.without}
 )
+#: What communities alone are worth: all else is kept.
+EVERYWHERE = Way("coterag, everywhere", COTERAG, {"coterag": AnswerOptions(everywhere=True)})
 #: Share of gold characters from which all are there, but for blanks between text units.
 WHOLE = 0.98
 
@@ -107,11 +121,11 @@ def questions(half: str) -> list[tuple[str, list[Stretch]]]:
 
 def held(corpus: Corpus, question: str, gold: Sequence[Stretch], way: Way) -> Held:
     """What the text units of a way of answering hold."""
-    if way not in OURS:
+    if way in OTHERS:
         units = corpus.units(corpus.unit_ids(corpus.context(question, way)))
         return _held(gold, units, units)
     few, apart = _ours(corpus, question, way)
-    own = corpus.index.searcher.options.coterag
+    own = way.options.get("coterag", corpus.index.searcher.options.coterag)
     more = replace(own, chunks=MANY, fallback=replace(own.fallback, chunks=MANY))
     return replace(_held(gold, few, _ours(corpus, question, way, coterag=more)[0]), apart=apart)
 
@@ -141,7 +155,7 @@ def recall(making: Making, half: str, names: Sequence[str]) -> None:
         f"all in {BUDGET:,}",
         "only apart",
     ]
-    for what, ways in (("units", (*OURS, *OTHERS)), ("natural", OTHERS)):
+    for what, ways in (("units", (*OURS, EVERYWHERE, *OTHERS)), ("natural", OTHERS)):
         chosen = [one for one in ways if not names or one.name in names]
         if chosen:
             corpus: Corpus = getattr(making, what)
@@ -153,7 +167,7 @@ def _row(corpus: Corpus, way: Way, asked: Sequence[tuple[str, Sequence[Stretch]]
     found = [held(corpus, question, gold, way) for question, gold in asked]
     shares = [[one.units for one in found], [one.budget for one in found]]
     cells = [interval(each) for share in shares for each in (share, [float(one >= WHOLE) for one in share])]
-    return [way.name, *cells, f"{np.mean([one.apart for one in found]):.3f}" if way in OURS else ""]
+    return [way.name, *cells, f"{np.mean([one.apart for one in found]):.3f}" if way not in OTHERS else ""]
 
 
 def profiles(making: Making) -> None:
@@ -213,7 +227,7 @@ def _indexed(called: str, settings: str) -> list[str]:
             (corpus / file).write_text(text, encoding="utf-8", newline="")
         (corpus / "corpus.yaml").write_text(settings, encoding="utf-8")
         steps, _, peak = run(INDEX, env=environment(Path(folder)))
-    own = sum(float(line.split()[2]) for line in steps[1:] if line.split()[1].endswith("coterag"))
+    own = sum(float(one[2]) for one in map(str.split, steps[1:]) if one[1] == "coterag")
     return [called, f"{float(steps[0].split()[1]):.1f}", f"{own:.1f}", f"{peak / 1e6:,.0f}"]
 
 

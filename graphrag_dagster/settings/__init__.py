@@ -182,8 +182,8 @@ class ExtractionSettings(Section):
     )
     noun_phrases: bool = Field(
         False,
-        description="the extractive engine takes noun phrases that are no names for entities too, of the type "
-        "CONCEPT: `incubation period`",
+        description="the extractive engine takes noun phrases that are no names, such as `virus load`, for "
+        "entities of the type CONCEPT too",
     )
     gliner: GlinerSettings = Field(default_factory=GlinerSettings)
     rebel: RebelSettings = Field(default_factory=RebelSettings)

@@ -37,11 +37,9 @@ def coterag(asked: Asked) -> Answer:
 
 
 def without_communities(asked: Asked) -> Answer:
-    """Answer from entities and paths of the whole graph: no summaries, no terms, nothing that stands apart."""
-    own = asked.options.coterag
-    return _answered(
-        asked, _without_fallback(replace(own, everywhere=True, order="similarity", summaries="none"))
-    )
+    """Answer from entities and paths of the whole graph: no summaries or terms, nothing that stands apart."""
+    own = replace(asked.options.coterag, everywhere=True, order="similarity", summaries="none")
+    return _answered(asked, _without_fallback(own))
 
 
 def without_coverage(asked: Asked) -> Answer:
