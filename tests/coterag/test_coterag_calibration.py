@@ -35,7 +35,7 @@ def test_quantiles_of_the_background_are_the_thresholds() -> None:
     found = calibrated(dict.fromkeys(SETS, cosines))
     assert dict(found.thresholds) == pytest.approx(
         {
-            "community": 0.4995,
+            "community": 0.0999,
             "coverage": 0.51,
             "entity": 0.96903,
             "traversal": 0.96903,

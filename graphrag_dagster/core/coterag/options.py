@@ -72,7 +72,7 @@ INDEX_SCORES = ("community", "entity", "traversal")
 class Quantiles:
     """Shares of the background's cosines that calibrated thresholds exceed; ``route`` decides the route."""
 
-    community: float = 0.50
+    community: float = 0.10
     entity: float = 0.97
     traversal: float = 0.97
     chunk: float = 0.95

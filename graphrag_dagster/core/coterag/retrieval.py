@@ -163,14 +163,18 @@ def same_text(text: str) -> str:
 def _paths(
     asked: AskedVector, triples: pl.DataFrame, starts: Sequence[EntityMatch], options: AnswerOptions
 ) -> Traversal:
-    rows = triples.select("head_id", "relation", "tail_id", "community_id").iter_rows() if starts else ()
-    edges = [Edge(*row) for row in rows]
-    ends = {end for edge in edges for end in (edge.head, edge.tail)}
+    threshold = asked.index.thresholds.traversal
+    ids = asked.index.descriptions.ids
+    near = {ids[place]: float(asked.entities[place]) for place in np.flatnonzero(asked.entities > threshold)}
+    near |= {one.entity_id: one.similarity for one in starts}
+    # No path leads to any other entity, and there are many.
+    rows = triples.filter(*(pl.col(end).is_in(list(near)) for end in ("head_id", "tail_id")))
+    edges = rows.select("head_id", "relation", "tail_id", "community_id").iter_rows() if starts else ()
     return traversed(
         [one.entity_id for one in starts],
-        edges,
-        {one: asked.of_entity(one) for one in (*ends, *(start.entity_id for start in starts))},
-        asked.index.thresholds.traversal,
+        [Edge(*row) for row in edges],
+        near,
+        threshold,
         hops=options.hops,
         most=options.triples,
         relations=options.relations,
