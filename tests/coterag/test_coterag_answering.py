@@ -145,7 +145,9 @@ def test_text_units_are_ranked_by_terms_too_or_by_similarity_alone() -> None:
 
 
 def test_text_units_of_no_entity_are_preserved() -> None:
-    parts = replace(PARTS, chunks={**PARTS.chunks, "none": ("Keep the drug cold.", 0.9), "low": ("Cold.", 0.7)})
+    parts = replace(
+        PARTS, chunks={**PARTS.chunks, "none": ("Keep the drug cold.", 0.9), "low": ("Cold.", 0.7)}
+    )
     answer = ask(parts, answerer=Says([MORE, "Cold."]))
     assert answer.trace.only_by_fallback == ("none", "s1")
     [round_] = answer.trace.rounds

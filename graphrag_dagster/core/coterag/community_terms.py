@@ -1,6 +1,6 @@
 """What communities speak of, as terms, and how many of a question's terms each covers."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 import polars as pl
@@ -48,18 +48,22 @@ def community_terms(graph: TripleGraph, communities: Communities, summaries: pl.
 
 
 def coverages(
-    asked: QuestionTerms, held: pl.DataFrame, ids: Sequence[str], weights: TermWeights = "none"
+    asked: QuestionTerms,
+    holders: Mapping[str, Iterable[str]],
+    ids: Sequence[str],
+    weights: TermWeights = "none",
 ) -> Scores:
     """Return the share of a question's terms that each community covers.
 
     Args:
         asked: terms of the question.
-        held: rows of :func:`community_terms`.
+        holders: communities by term, of :func:`community_terms`.
         ids: of the communities, in the order of the result.
         weights: see :func:`.terms.shares`.
     """
     found: dict[str, set[str]] = {}
-    for community, term in held.filter(pl.col("term").is_in(sorted(asked.stems))).iter_rows():
-        found.setdefault(community, set()).add(term)
+    for term in asked.stems:
+        for community in holders.get(term, ()):
+            found.setdefault(community, set()).add(term)
     covered = [asked.covered_by(found.get(one, set())) for one in ids]
     return np.array(shares(covered, weights), dtype=np.float64)

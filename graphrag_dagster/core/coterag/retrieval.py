@@ -4,10 +4,10 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import polars as pl
 from numpy.typing import NDArray
 
 from graphrag_dagster.core.coterag.community_terms import coverages
+from graphrag_dagster.core.coterag.indexing.triples import Places
 from graphrag_dagster.core.coterag.matching import matched
 from graphrag_dagster.core.coterag.options import AnswerOptions, Order
 from graphrag_dagster.core.coterag.snapshot import CoteragSnapshot
@@ -54,11 +54,16 @@ class AskedVector:
         np.maximum.at(found, places[places >= 0], self.entities[places >= 0])
         return found
 
-    def nearest(self, among: Collection[str], most: int) -> list[EntityMatch]:
-        """Return the entities of the highest similarity, by similarity, then id."""
-        ids = sorted(one for one in among if one in self.index.descriptions.places)
-        scores = np.array([self.of_entity(one) for one in ids], dtype=np.float64)
-        return [EntityMatch(ids[place], float(scores[place])) for place in by_rank(ids, scores, most)]
+    def nearest(self, among: Places, most: int) -> list[EntityMatch]:
+        """Return the entities of the highest similarity, by similarity, then id.
+
+        Args:
+            among: their places among those with a vector.
+            most: how many.
+        """
+        vectors = self.index.descriptions
+        best = np.lexsort((vectors.order[among], -self.entities[among]))[:most]
+        return [EntityMatch(vectors.ids[place], float(self.entities[place])) for place in among[best]]
 
 
 def retrieved(asked: AskedVector, terms: QuestionTerms, options: AnswerOptions) -> Retrieved:
@@ -71,7 +76,7 @@ def retrieved(asked: AskedVector, terms: QuestionTerms, options: AnswerOptions) 
         else matched(
             ids,
             asked.communities,
-            coverages(terms, index.community_terms, ids, options.weights),
+            coverages(terms, index.holders, ids, options.weights),
             thresholds,
             rule=options.coverage,
             most=options.communities,
@@ -79,10 +84,11 @@ def retrieved(asked: AskedVector, terms: QuestionTerms, options: AnswerOptions) 
         )
     )
     selected = [one.community_id for one in communities if one.selected]
-    near = asked.nearest(index.titles if options.everywhere else index.members(selected), options.entities)
+    everywhere = np.arange(len(index.descriptions.ids))
+    inside = everywhere if options.everywhere else index.members(selected)
+    near = asked.nearest(inside, options.entities)
     starts = [one for one in near if one.similarity > thresholds.entity]
-    inside = index.triples if options.everywhere else index.triples_inside(selected)
-    paths = _paths(asked, inside, starts, options)
+    paths = _paths(asked, selected, starts, options)
     ends = [end for one in paths.triples for end in (one.head, one.tail)]
     around = list(dict.fromkeys([*(one.entity_id for one in starts), *ends]))
     candidates = index.chunks_of(around)
@@ -117,7 +123,7 @@ def from_store(
         known: texts of the context, see :func:`same_text`.
         by: see :func:`chunks_above`.
     """
-    entities = asked.nearest(asked.index.preserved, most_entities)
+    entities = asked.nearest(asked.index.preserved_places, most_entities)
     ids = [one.entity_id for one in entities]
     candidates = sorted({*asked.index.chunks_of(ids), *asked.index.apart})
     threshold = asked.index.thresholds.fallback
@@ -161,19 +167,23 @@ def same_text(text: str) -> str:
 
 
 def _paths(
-    asked: AskedVector, triples: pl.DataFrame, starts: Sequence[EntityMatch], options: AnswerOptions
+    asked: AskedVector, selected: Sequence[str], starts: Sequence[EntityMatch], options: AnswerOptions
 ) -> Traversal:
-    threshold = asked.index.thresholds.traversal
-    ids = asked.index.descriptions.ids
-    near = {ids[place]: float(asked.entities[place]) for place in np.flatnonzero(asked.entities > threshold)}
-    near |= {one.entity_id: one.similarity for one in starts}
+    index, threshold = asked.index, asked.index.thresholds.traversal
+    places, ids = index.descriptions.places, index.descriptions.ids
+    near = asked.entities > threshold
+    near[[places[one.entity_id] for one in starts]] = True
+    head, tail, community = index.triple_places
     # No path leads to any other entity, and there are many.
-    rows = triples.filter(*(pl.col(end).is_in(list(near)) for end in ("head_id", "tail_id")))
-    edges = rows.select("head_id", "relation", "tail_id", "community_id").iter_rows() if starts else ()
+    kept = near[head] & near[tail] & (head >= 0) & (tail >= 0)
+    if not options.everywhere:
+        chosen = [place for place, one in enumerate(index.summary_vectors.ids) if one in selected]
+        kept &= np.isin(community, chosen)
+    rows = index.triples[np.flatnonzero(kept)] if starts else index.triples.clear()
     return traversed(
         [one.entity_id for one in starts],
-        [Edge(*row) for row in edges],
-        near,
+        [Edge(*row) for row in rows.select("head_id", "relation", "tail_id", "community_id").iter_rows()],
+        {ids[place]: float(asked.entities[place]) for place in np.flatnonzero(near)},
         threshold,
         hops=options.hops,
         most=options.triples,
@@ -186,17 +196,15 @@ def _scores(asked: AskedVector, terms: QuestionTerms, order: Order) -> Scores:
     if order == "similarity":
         return asked.communities
     index = asked.index
-    held = coverages(terms, index.community_terms, index.summary_vectors.ids, "idf")
+    held = coverages(terms, index.holders, index.summary_vectors.ids, "idf")
     scores: Scores = asked.communities + held + asked.of_nearest_members()
     return scores
 
 
 def _owners(index: CoteragSnapshot, units: Sequence[str], around: Sequence[str]) -> dict[str, str]:
     """The first of the entities that each text unit is of."""
-    rows = index.entity_chunks.filter(pl.col("text_unit_id").is_in(units) & pl.col("entity_id").is_in(around))
-    rank = {entity: place for place, entity in enumerate(around)}
     found: dict[str, str] = {}
-    for entity, unit in rows.select("entity_id", "text_unit_id").iter_rows():
-        if unit not in found or rank[entity] < rank[found[unit]]:
-            found[unit] = entity
+    for entity in around if units else ():
+        for unit in index.units_of(entity):
+            found.setdefault(unit, entity)
     return found
