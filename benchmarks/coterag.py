@@ -95,11 +95,12 @@ class Making:
     @property
     def units(self) -> Corpus:
         """In text units of 200 characters, with CoTeRAG-S."""
-        return self._corpus("units", SMALL + self.vectors + MADE)
+        folder = "units" if self.noun_phrases else "units-names"
+        return self._corpus(folder, SMALL + self.vectors + MADE, noun_phrases=self.noun_phrases)
 
     @property
     def natural(self) -> Corpus:
-        """In text units of the default strategy."""
+        """In text units of the default strategy, all else by default too."""
         return self._corpus("natural", self.vectors)
 
     @property
@@ -107,10 +108,9 @@ class Making:
         """The settings of the embedder."""
         return "embeddings: {embedder: sentence-transformers}\n" * self.transformer
 
-    def _corpus(self, what: str, settings: str) -> Corpus:
-        folder = what + "-names" * (not self.noun_phrases) + "-transformer" * self.transformer
-        documents = articles()[0]
-        return Corpus(self.home / folder, NAME, documents, settings, noun_phrases=self.noun_phrases)
+    def _corpus(self, folder: str, settings: str, *, noun_phrases: bool = False) -> Corpus:
+        home = self.home / (folder + "-transformer" * self.transformer)
+        return Corpus(home, NAME, articles()[0], settings, noun_phrases=noun_phrases)
 
 
 def questions(half: str) -> list[tuple[str, list[Stretch]]]:
