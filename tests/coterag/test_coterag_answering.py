@@ -144,6 +144,18 @@ def test_text_units_are_ranked_by_terms_too_or_by_similarity_alone() -> None:
     assert [one for part, one in shown(alone) if part == "chunk"] == ["u1", "u2", "u3"]
 
 
+def test_ends_of_sentences_are_not_quoted_where_there_are_whole_ones() -> None:
+    answerer = ExtractiveEvidenceAnswerer(FirstAxis())
+    chunks = {**PARTS.chunks, "u1": ("of a fever. Aspirin treats fever.", 0.9), "u3": ("of a drug.", 0.9)}
+    answer = ask(replace(PARTS, chunks=chunks), answerer=answerer).answer
+    assert {text for text, _, _ in answer.quotes} == {"Aspirin treats fever."}
+
+
+def test_what_covers_no_term_is_not_told() -> None:
+    answer = ask(question="Who sails boats?", answerer=ExtractiveEvidenceAnswerer(FirstAxis()))
+    assert (answer.insufficient, answer.answer.text) == (True, "")
+
+
 def test_text_units_of_no_entity_are_preserved() -> None:
     parts = replace(
         PARTS, chunks={**PARTS.chunks, "none": ("Keep the drug cold.", 0.9), "low": ("Cold.", 0.7)}
