@@ -47,7 +47,7 @@ class ExtractiveEvidenceAnswerer:
     """Quotes up to six sentences of text units: those nearest to the question that cover more of its terms.
 
     It asks for more where the sentences cover too few of the terms, and says nothing where they cover none.
-    The end of a sentence that began in another text unit is quoted only if it is long enough to say something.
+    The end of a sentence that began in another text unit is quoted only where it is long enough.
 
     Args:
         embedder: compares sentences with the question.
