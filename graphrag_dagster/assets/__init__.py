@@ -12,7 +12,7 @@ from graphrag_dagster.assets.evaluating.evaluation import (
     quality,
 )
 from graphrag_dagster.assets.evaluating.evaluation_report import evaluation_report
-from graphrag_dagster.assets.evaluating.questions import questions, written_questions
+from graphrag_dagster.assets.evaluating.questions import questions, testset, written_questions
 from graphrag_dagster.assets.evaluating.statistics import evaluation_statistics
 from graphrag_dagster.assets.evaluating.studies import extraction_study, window_answers, window_judgements
 from graphrag_dagster.assets.evaluating.themes import reason_themes
@@ -49,6 +49,7 @@ _MADE = (
     coterag,
     published_snapshot,
     written_questions,
+    testset,
     questions,
     answers,
     judgements,

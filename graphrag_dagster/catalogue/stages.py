@@ -51,7 +51,7 @@ STAGES = (
     Stage(
         "extraction",
         reads=("corpus",),
-        sections=("extraction", "claims"),
+        sections=("extraction", "claims", "typing"),
         without_effect=("extraction.processes",),
         users=("extraction",),
     ),
@@ -114,7 +114,7 @@ STAGES = (
         reads=("corpus", "graph"),
         sections=("description", "questions"),
         made="request",
-        users=("written_questions",),
+        users=("written_questions", "testset"),
     ),
     Stage(
         "answers",

@@ -27,6 +27,7 @@ class Task:
         prompts: their names.
         waited_for: someone waits for it, so that it is never sent as a batch.
         model_only: nothing but a model can do it; where the section's engine is none, it is left out.
+        switch: part of the section whose key ``enabled`` switches it on; blank: it always is.
     """
 
     name: str
@@ -35,10 +36,12 @@ class Task:
     prompts: tuple[str, ...] = ()
     waited_for: bool = False
     model_only: bool = False
+    switch: str = ""
 
 
 ROLES = (
     Role("extract", 4000),
+    Role("type", 1000),
     Role("resolve", 2000),
     Role("summarise", 1500),
     Role("report", 2000),
@@ -46,6 +49,7 @@ ROLES = (
     Role("judge", 1000),
     Role("route", 300),
     Role("validate", 300),
+    Role("testset", 4000),
     Role("embed", 0),
 )
 
@@ -86,6 +90,7 @@ TASKS = (
         "extract",
         (*_asking("extract_claims"), "extract_claims_tuples_system", "claims_check", "claims_continue"),
     ),
+    Task("entity_typer", "typing", "type", _asking("type_entities"), model_only=True),
     Task("name_judge", "resolution", "resolve", _asking("judge_names"), model_only=True),
     Task("description_merger", "graph", "summarise", _asking("summarize_descriptions")),
     Task("report_writer", "reports", "report", _asking("community_report")),
@@ -121,6 +126,7 @@ TASKS = (
         model_only=True,
     ),
     Task("router", "search", "route", _asking("route"), waited_for=True, model_only=True),
+    Task("context_writer", "search", "answer", _asking("own_context"), waited_for=True, model_only=True),
     Task("community_summariser", "coterag", "summarise", _asking("coterag_summary")),
     Task("evidence_router", "coterag", "route", ("coterag_route_system", "route_user"), waited_for=True),
     Task(
@@ -137,6 +143,15 @@ TASKS = (
         "answer",
         _asking("describe_corpus", "write_personas", "write_questions", "write_tasks"),
         waited_for=True,
+    ),
+    Task(
+        "testset_writer",
+        "questions",
+        "testset",
+        _asking("write_testset"),
+        waited_for=True,
+        model_only=True,
+        switch="testset",
     ),
     Task("answer_judge", "evaluation", "judge", (*_CRITERIA, *_asking("judge")), model_only=True),
     Task(

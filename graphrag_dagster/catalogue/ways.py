@@ -44,6 +44,12 @@ _COTERAG = (
 #: All that an index holds for those who answer from it.
 INDEX_TABLES = (*_SURROUNDINGS, *_LEVELS, *_RELEVANT, *_REPORT_VECTORS, *_COTERAG)
 
+#: What ways of answering may make use of, as tables of features have it in their columns.
+FEATURES = (
+    *("route", "community reports", "communities", "term coverage", "traversal", "text units"),
+    *("preserved store", "validator", "query", "own context"),
+)
+
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]*")
 _OF_A_LEVEL = re.compile(r"[Cc][0-9]+")
 
@@ -70,6 +76,8 @@ class Way:
         with_level: the way that is taken in its place where a level is chosen.
         condition: one of those that an evaluation compares unless the settings say otherwise.
         uses_graph: it reads the graph or its reports.
+        features: what it makes use of, of :data:`FEATURES`.
+        needs_model: it cannot do without the model of any of its tasks.
         needs: stage that makes what it reads, where that may be switched off.
         without: the way that this is without one of its parts, to be compared with.
 
@@ -90,6 +98,8 @@ class Way:
     with_level: str | None = None
     condition: bool = False
     uses_graph: bool = True
+    features: tuple[str, ...] = ()
+    needs_model: bool = False
     needs: str = ""
     without: str = ""
 
@@ -106,7 +116,11 @@ class Way:
             )
         if self.level is None and _OF_A_LEVEL.fullmatch(self.name):
             raise CatalogueError(f"{self.name} is the name of the condition of that community level")
-        named = {"task": (self.tasks, [one.name for one in TASKS]), "table": (self.tables, INDEX_TABLES)}
+        named = {
+            "task": (self.tasks, [one.name for one in TASKS]),
+            "table": (self.tables, INDEX_TABLES),
+            "feature": (self.features, FEATURES),
+        }
         for kind, (names, known) in named.items():
             for name in names:
                 if name not in known:
@@ -126,6 +140,11 @@ _MAPPED = (*_FORM, "unit")
 _OVERVIEW = (*_MAPPED, "seed")
 _FOUND = ("retrieval", "reranker", "reranker_model", "rerank_first")
 _LOCAL = (*_FOUND, "shares")
+_FEATURES_OF_COTERAG = (
+    *("route", "communities", "term coverage", "traversal", "text units"),
+    *("preserved store", "validator"),
+)
+_AROUND = ("community reports", "traversal", "text units")
 
 
 def at_level(level: int) -> Way:
@@ -140,10 +159,13 @@ def at_level(level: int) -> Way:
         options=_OVERVIEW,
         level=level,
         condition=True,
+        features=("community reports",),
     )
 
 
-def _of_coterag(name: str, text: str, function: str, *, without: str = "") -> Way:
+def _of_coterag(
+    name: str, text: str, function: str, *, without: str = "", lacking: tuple[str, ...] = ()
+) -> Way:
     return Way(
         name,
         text,
@@ -153,13 +175,14 @@ def _of_coterag(name: str, text: str, function: str, *, without: str = "") -> Wa
         tasks=("evidence_router", "evidence_answerer", "answer_validator"),
         tables=(*_TEXT_UNITS, "graph.entities", *_UNIT_VECTORS, *_COTERAG),
         options=("soft_filters", "coterag"),
+        features=tuple(one for one in _FEATURES_OF_COTERAG if one not in lacking),
         needs="coterag",
         without=without,
     )
 
 
-def _ablated(part: str, text: str) -> Way:
-    return _of_coterag(f"{COTERAG}-no-{part}", text, f"without_{part}", without=COTERAG)
+def _ablated(part: str, text: str, *lacking: str) -> Way:
+    return _of_coterag(f"{COTERAG}-no-{part}", text, f"without_{part}", without=COTERAG, lacking=lacking)
 
 
 WAYS = (
@@ -173,6 +196,7 @@ WAYS = (
         tables=(*_SURROUNDINGS, *_LEVELS),
         options=("routing", *_OVERVIEW, "level", *_LOCAL, "sql"),
         with_level=GLOBAL,
+        features=("route", "community reports", "traversal", "text units", "query"),
     ),
     Way(
         GLOBAL,
@@ -183,6 +207,7 @@ WAYS = (
         tables=(*_TEXT_UNITS, *_GRAPH, *_LEVELS, *_REPORTS),
         options=(*_OVERVIEW, "level"),
         levelled=True,
+        features=("community reports",),
     ),
     Way(
         "dynamic",
@@ -194,6 +219,7 @@ WAYS = (
         tables=(*_TEXT_UNITS, *_GRAPH, *_LEVELS, *_REPORTS, *_RELEVANT),
         options=(*_OVERVIEW, "level", "relevant_from"),
         levelled=True,
+        features=("community reports",),
     ),
     Way(
         LOCAL,
@@ -203,6 +229,7 @@ WAYS = (
         brief="the entities of the question and what is around them",
         tables=_SURROUNDINGS,
         options=(*_FORM, *_LOCAL),
+        features=_AROUND,
     ),
     Way(
         "drift",
@@ -213,6 +240,7 @@ WAYS = (
         tasks=("explorer", "answerer"),
         tables=(*_SURROUNDINGS, *_REPORT_VECTORS),
         options=(*_FORM, "seed", *_LOCAL, "steps", "follow_ups"),
+        features=_AROUND,
     ),
     Way(
         "basic",
@@ -223,6 +251,7 @@ WAYS = (
         tables=(*_TEXT_UNITS, *_UNIT_VECTORS),
         options=(*_MAPPED, *_FOUND),
         uses_graph=False,
+        features=("text units",),
     ),
     Way(
         TABLES,
@@ -236,6 +265,7 @@ WAYS = (
             *("graph.claims", "graph.community_members", "reports.community_reports"),
         ),
         options=("engine", "sql"),
+        features=("query",),
     ),
     _of_coterag(
         COTERAG,
@@ -243,10 +273,30 @@ WAYS = (
         "stands apart",
         "coterag",
     ),
-    _ablated("communities", f"{COTERAG} over the whole graph, without matching communities or looking again"),
-    _ablated("coverage", f"{COTERAG} with communities chosen by similarity alone, whatever terms they cover"),
-    _ablated("traversal", f"{COTERAG} without going on from the nearest entities"),
-    _ablated("fallback", f"{COTERAG} without looking at what stands apart"),
+    _ablated(
+        "communities",
+        f"{COTERAG} over the whole graph, without matching communities or looking again",
+        *("communities", "term coverage", "preserved store"),
+    ),
+    _ablated(
+        "coverage",
+        f"{COTERAG} with communities chosen by similarity alone, whatever terms they cover",
+        "term coverage",
+    ),
+    _ablated("traversal", f"{COTERAG} without going on from the nearest entities", "traversal"),
+    _ablated("fallback", f"{COTERAG} without looking at what stands apart", "preserved store"),
+    Way(
+        "own-context",
+        "a context that the model writes from what it knows; no document",
+        f"{_METHODS}.own_context:own_context",
+        f"{_SIZES}:written_first",
+        brief="what the model knows, no document",
+        tasks=("context_writer", "answerer"),
+        options=("engine", "response_type", "general_knowledge"),
+        uses_graph=False,
+        features=("own context",),
+        needs_model=True,
+    ),
     *map(at_level, range(4)),
     Way(
         SOURCES,
@@ -257,6 +307,7 @@ WAYS = (
         options=_OVERVIEW,
         condition=True,
         uses_graph=False,
+        features=("text units",),
     ),
     Way(
         BASELINE,
@@ -267,6 +318,7 @@ WAYS = (
         options=_MAPPED,
         condition=True,
         uses_graph=False,
+        features=("text units",),
     ),
 )
 

@@ -422,7 +422,9 @@ def why(
     name: Name,
     kind: Annotated[
         str,
-        typer.Argument(help="entity, relationship, report, claim or answer.", show_default=False),
+        typer.Argument(
+            help="entity, relationship, report, claim, answer, triple or summary.", show_default=False
+        ),
     ],
     row: Annotated[
         str,

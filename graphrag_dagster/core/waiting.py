@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 _WORDS = {
     "extract_graph": "entities and relationships of a text unit",
     "extract_claims": "claims of a text unit",
+    "type_entities": "what kinds of things names are",
     "judge_names": "whether names are one entity",
     "summarize_descriptions": "merging descriptions",
     "community_report": "a community report",

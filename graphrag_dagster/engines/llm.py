@@ -12,9 +12,11 @@ from graphrag_dagster.core.language.coterag import (
     EvidenceRouter,
 )
 from graphrag_dagster.core.language.decomposing import ClaimDecomposer
+from graphrag_dagster.core.language.entity_typing import EntityTyper
 from graphrag_dagster.core.language.exploring import Explorer, ReportRater
 from graphrag_dagster.core.language.judging import AnswerJudge
 from graphrag_dagster.core.language.name_judging import NameJudge
+from graphrag_dagster.core.language.own_context import ContextWriter
 from graphrag_dagster.core.language.quality import QualityJudge
 from graphrag_dagster.core.language.querying import QueryWriter
 from graphrag_dagster.core.language.questioning import QuestionWriter
@@ -27,6 +29,7 @@ from graphrag_dagster.core.language.tasks import (
     GraphExtractor,
     ReportWriter,
 )
+from graphrag_dagster.core.language.testset import TestsetWriter
 from graphrag_dagster.core.language.theming import ReasonReader
 from graphrag_dagster.engines.desk import Desk
 from graphrag_dagster.settings import CorpusSettings
@@ -73,6 +76,17 @@ class LlmEngine:
             gleaning_rounds=gleaning.rounds,
             gleaning_order=gleaning.order,
             **self._reply_options("claim_extractor"),
+        )
+
+    def entity_typer(self) -> EntityTyper:
+        """Who says what kinds of things names are; of the labels that the entity model chooses from."""
+        from graphrag_dagster.core.language.llm.entity_typing import LlmEntityTyper
+
+        return LlmEntityTyper(
+            self._desk.chat("entity_typer"),
+            prompts,
+            labels=self._settings.extraction.gliner.labels,
+            max_tokens=self._desk.reply_limit("entity_typer"),
         )
 
     def name_judge(self) -> NameJudge:
@@ -153,6 +167,13 @@ class LlmEngine:
         limit = self._desk.reply_limit("query_writer")
         return LlmQueryWriter(self._desk.chat("query_writer"), prompts, max_tokens=limit // 2)
 
+    def context_writer(self) -> ContextWriter:
+        """Who writes down what is known of a question, without documents."""
+        from graphrag_dagster.core.language.llm.own_context import LlmContextWriter
+
+        limit = self._desk.reply_limit("context_writer")
+        return LlmContextWriter(self._desk.chat("context_writer"), prompts, max_tokens=limit // 2)
+
     def router(self) -> Router:
         """Who chooses ways of answering; a model of the role ``route``, which may be a cheap one."""
         from graphrag_dagster.core.language.llm.routing import LlmRouter
@@ -205,6 +226,13 @@ class LlmEngine:
 
         limit = self._desk.reply_limit("question_writer")
         return LlmQuestionWriter(self._desk.chat("question_writer"), prompts, max_tokens=limit)
+
+    def testset_writer(self) -> TestsetWriter:
+        """Who writes questions with reference answers from documents."""
+        from graphrag_dagster.core.language.llm.evaluation.testset import LlmTestsetWriter
+
+        limit = self._desk.reply_limit("testset_writer")
+        return LlmTestsetWriter(self._desk.chat("testset_writer"), prompts, max_tokens=limit)
 
     def answer_judge(self) -> AnswerJudge:
         """Who compares answers."""

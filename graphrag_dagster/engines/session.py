@@ -13,9 +13,11 @@ from graphrag_dagster.core.language.coterag import (
     EvidenceRouter,
 )
 from graphrag_dagster.core.language.decomposing import ClaimDecomposer
+from graphrag_dagster.core.language.entity_typing import EntityTyper
 from graphrag_dagster.core.language.exploring import Explorer, ReportRater
 from graphrag_dagster.core.language.judging import AnswerJudge
 from graphrag_dagster.core.language.name_judging import NameJudge
+from graphrag_dagster.core.language.own_context import ContextWriter
 from graphrag_dagster.core.language.quality import QualityJudge
 from graphrag_dagster.core.language.querying import QueryWriter
 from graphrag_dagster.core.language.questioning import QuestionWriter
@@ -29,9 +31,10 @@ from graphrag_dagster.core.language.tasks import (
     ReportWriter,
     Usage,
 )
+from graphrag_dagster.core.language.testset import TestsetWriter
 from graphrag_dagster.core.language.theming import ReasonReader
 from graphrag_dagster.core.search.reranking.port import Reranker
-from graphrag_dagster.core.text.embedder import Embedder
+from graphrag_dagster.core.text.embedder import CorpusEmbedder
 from graphrag_dagster.engines.desk import Desk
 from graphrag_dagster.errors import EngineError
 from graphrag_dagster.model_calls.memory.account import Account, price_of
@@ -82,6 +85,10 @@ class Session:
     def claim_extractor(self) -> ClaimExtractor | None:
         """Who finds claims; None where they are not enabled."""
         return self._who("claim_extractor") if self.settings.claims.enabled else None
+
+    def entity_typer(self) -> EntityTyper | None:
+        """Who says what kinds of things names are that have no type; None where rules alone do."""
+        return self._who("entity_typer") if self.settings.typing.enabled else None
 
     def name_judge(self) -> NameJudge | None:
         """Who says whether names are one entity; None without a model, since it is left open then."""
@@ -168,6 +175,11 @@ class Session:
         made: QuestionWriter = self._who("question_writer", themes)
         return made
 
+    def testset_writer(self) -> TestsetWriter | None:
+        """Who writes questions with reference answers from documents; None without a model."""
+        made: TestsetWriter | None = self._who("testset_writer")
+        return made
+
     def answer_judge(self) -> AnswerJudge | None:
         """Who compares answers; None without a model, since nothing else can."""
         made: AnswerJudge | None = self._who("answer_judge")
@@ -193,16 +205,21 @@ class Session:
         made: QueryWriter | None = self._who("query_writer")
         return made
 
+    def context_writer(self) -> ContextWriter | None:
+        """Who writes down what is known without documents; None without a model, since nothing else can."""
+        made: ContextWriter | None = self._who("context_writer")
+        return made
+
     def router(self) -> Router | None:
         """Who chooses ways of answering; None without a model, since rules choose then."""
         made: Router | None = self._who("router")
         return made
 
-    def embedder(self) -> Embedder:
+    def embedder(self) -> CorpusEmbedder:
         """Who turns texts into vectors."""
-        kind = named(embedders(), self.settings.embeddings.embedder, "embedder")
-        made: Embedder = loaded(kind.factory)(self.settings, self._desk)
-        return made
+        own = self.settings.embeddings
+        kind = named(embedders(), own.embedder, "embedder")
+        return CorpusEmbedder(loaded(kind.factory)(self.settings, self._desk), own.prefixes)
 
     def reranker(self) -> Reranker | None:
         """Who puts the first text units found into another order; None where they stay as they are."""
@@ -221,11 +238,12 @@ class Session:
         return price.of(use.input_tokens, use.output_tokens) if price else None
 
     def still_uses(self, texts: Sequence[str]) -> None:
-        """Note that the vectors of these texts are in use, also where none was asked for."""
+        """Note that the vectors of these texts of an index are in use, also where none was asked for."""
         own = self.settings.embeddings
         if self.settings.embeds_at_endpoint and own.model:
             namespace = self.settings.model.for_role("embed").namespace
-            keys = [vector_key(own.model, namespace, text) for text in dict.fromkeys(texts)]
+            embedded = dict.fromkeys(own.prefixes.of_documents(texts))
+            keys = [vector_key(own.model, namespace, text) for text in embedded]
             self._account.replies.touch(keys, self._account.user)
 
     def _who(self, name: str, *given: Any) -> Any:

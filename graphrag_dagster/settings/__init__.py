@@ -4,7 +4,7 @@ A corpus needs no file; every key has a default. See ``docs/settings.md`` for th
 module.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -14,6 +14,7 @@ from graphrag_dagster.catalogue.engines import CROSS_ENCODER, LEXICAL
 from graphrag_dagster.catalogue.registry import (
     embedders,
     engines,
+    engines_reading,
     kinds,
     rerankers,
     sections_asked,
@@ -37,6 +38,7 @@ from graphrag_dagster.core.language.exemplars import (
     foreign_type,
     unlabelled,
 )
+from graphrag_dagster.core.text.embedder import Prefixes
 from graphrag_dagster.errors import SettingsError
 from graphrag_dagster.settings.choices import Choice
 from graphrag_dagster.settings.coterag import CoteragSettings
@@ -50,6 +52,7 @@ from graphrag_dagster.settings.publishing import PublishingSettings
 from graphrag_dagster.settings.resolution import ResolutionSettings
 from graphrag_dagster.settings.schedule import ScheduleSettings
 from graphrag_dagster.settings.section import EngineName, Method, PositiveInt, Section, Seed
+from graphrag_dagster.settings.typing import TypingSettings
 from graphrag_dagster.settings.yaml_file import Location, read_yaml
 
 Share = Annotated[float, Field(ge=0, lt=1)]
@@ -57,6 +60,8 @@ _EXAMPLES = (
     "worked examples of the corpus's own domain that a model is shown in place of the general one; the "
     "extractive engine ignores them"
 )
+#: Characters of a prefix of texts that are embedded; longer ones would leave the model no room for the text.
+_LONGEST_PREFIX = 500
 
 
 class TableColumns(Section):
@@ -305,6 +310,20 @@ class EmbeddingSettings(Section):
         description="for sentence-transformers a folder or hub name, default the packaged all-MiniLM-L6-v2; "
         "for endpoint the model's name",
     )
+    query_prefix: Annotated[str, Field(max_length=_LONGEST_PREFIX)] = Field(
+        "",
+        description="put before what is looked for, such as questions: the task prefix that some models "
+        'want, in quotes, so that the blank at its end stays: `"search_query: "`, `"query: "`',
+    )
+    document_prefix: Annotated[str, Field(max_length=_LONGEST_PREFIX)] = Field(
+        "",
+        description='put before what is indexed: `"search_document: "`, `"passage: "`',
+    )
+
+    @property
+    def prefixes(self) -> Prefixes:
+        """What is put before texts that are embedded."""
+        return Prefixes(self.query_prefix, self.document_prefix)
 
 
 class LocalShares(Section):
@@ -436,6 +455,7 @@ class CorpusSettings(Section):
     text_units: TextUnitSettings = Field(default_factory=TextUnitSettings)
     extraction: ExtractionSettings = Field(default_factory=ExtractionSettings)
     claims: ClaimSettings = Field(default_factory=ClaimSettings)
+    typing: TypingSettings = Field(default_factory=TypingSettings)
     resolution: ResolutionSettings = Field(default_factory=ResolutionSettings)
     graph: GraphSettings = Field(default_factory=GraphSettings)
     communities: CommunitySettings = Field(default_factory=CommunitySettings)
@@ -470,7 +490,35 @@ class CorpusSettings(Section):
         return self
 
     @model_validator(mode="after")
-    def _what_is_read_is_made(self) -> "CorpusSettings":
+    def _a_model_types_what_has_no_type(self) -> "CorpusSettings":
+        if not self.typing.enabled:
+            return self
+        extracting, typing = self.engine_of("extraction"), self.engine_of("typing")
+        if extracting not in (leaving := engines_reading("extraction.gliner.labels")):
+            raise ValueError(
+                f"typing is for entities without a type, which only extraction.engine "
+                f"{' or '.join(sorted(leaving))} gives, not {extracting}; leave typing out"
+            )
+        if not engines()[typing].asks_model:
+            raise ValueError(
+                f"the engine {typing} asks no model, which typing needs; set typing.engine: llm, or leave "
+                "typing out: rules about names do it then"
+            )
+        return self
+
+    @model_validator(mode="after")
+    def _paper_thresholds_are_of_texts_without_prefixes(self) -> "CorpusSettings":
+        given = [key for key in ("query_prefix", "document_prefix") if getattr(self.embeddings, key)]
+        if given and self.coterag.enabled and self.coterag.profile != "calibrated":
+            raise ValueError(
+                f"embeddings.{given[0]} is set, but the thresholds of coterag.profile {self.coterag.profile} "
+                "are of vectors without prefixes; leave embeddings.query_prefix and "
+                "embeddings.document_prefix blank, or set coterag.profile to calibrated"
+            )
+        return self
+
+    @model_validator(mode="after")
+    def _ways_can_be_answered(self) -> "CorpusSettings":
         chosen = {"search.method": [self.search.method], "questions.methods": self.questions.methods}
         for key, names in chosen.items():
             for way in (ways()[name] for name in names):
@@ -479,7 +527,23 @@ class CorpusSettings(Section):
                         f"{key}: {way.name} answers from what the stage {way.needs} makes, which is switched "
                         f"off; write '{way.needs}: {{enabled: true}}', or leave {way.name} out"
                     )
+                if way.needs_model and (lacking := self._nobody_does(way.tasks)):
+                    raise ValueError(
+                        f"{key}: {way.name} needs a model, and the engine {self.engine_of(lacking)} of "
+                        f"{lacking} is none; set {lacking}.engine: llm, or leave {way.name} out"
+                    )
+        if self.questions.testset.enabled and self._nobody_does(["testset_writer"]):
+            raise ValueError(
+                "questions.testset is enabled, and only a model can write it, which the engine "
+                f"{self.engine_of('questions')} of questions is not; set questions.engine: llm, or "
+                "questions.testset.enabled: false"
+            )
         return self
+
+    def _nobody_does(self, names: Iterable[str]) -> str | None:
+        """Return the section of the first task that its engine cannot do; None where all are done."""
+        sections = ((name, tasks()[name].section) for name in names)
+        return next((of for name, of in sections if name not in engines()[self.engine_of(of)].does), None)
 
     def engine_of(self, section: str) -> str:
         """Return the name of the engine of a section: its own setting, else the corpus's."""
@@ -513,6 +577,16 @@ class CorpusSettings(Section):
     def asks_model(self, section: str) -> bool:
         """Whether the engine of a section asks a chat model; never where its work is not done."""
         return self.does(section) and engines()[self.engine_of(section)].asks_model
+
+    @property
+    def roles_asked(self) -> set[str]:
+        """What models are asked for: the roles of the tasks that are done by one."""
+        return {
+            task.role
+            for task in tasks().values()
+            if self.asks_model(task.section)
+            and (not task.switch or getattr(getattr(self, task.section), task.switch).enabled)
+        }
 
 
 def load_settings(folder: Path) -> CorpusSettings:

@@ -25,6 +25,22 @@ def _families() -> list[Family]:
     return ["deepeval"]
 
 
+class TestsetSettings(Section):
+    """Questions with reference answers, each from one sampled document; only a model can write them."""
+
+    enabled: bool = Field(
+        False, description="write them; the engine of questions must ask a model, that of the task testset"
+    )
+    documents: Annotated[PositiveInt, Field(le=100_000)] = Field(
+        10, description="documents of the sample; all where there are fewer"
+    )
+    per_document: Annotated[PositiveInt, Field(le=100)] = Field(3, description="questions from each")
+    context_tokens: PositiveInt = Field(
+        8000, description="tokens of a document that are shown, from its beginning"
+    )
+    seed: Seed = Field(86, description="seed of the sample")
+
+
 class QuestionSettings(Section):
     """The corpus's list of questions, and the ways in which they are answered."""
 
@@ -41,8 +57,12 @@ class QuestionSettings(Section):
     )
     write: Literal["when_none", "always", "never"] = Field(
         "when_none",
-        description="write questions from the corpus's description: where the corpus has none of its own, in "
-        "addition, or never",
+        description="write questions from the corpus's description: where the corpus has none of its own and "
+        "no testset, in addition, or never",
+    )
+    testset: TestsetSettings = Field(
+        default_factory=TestsetSettings,
+        description="questions with reference answers, written from sampled documents",
     )
     engine: EngineName | None = Field(None, description="who writes them; default: the corpus's engine")
     personas: Annotated[PositiveInt, Field(le=1000)] = Field(

@@ -83,6 +83,7 @@ from graphrag_dagster.tables.index import (
     TEXT_CHUNKS as TEXT_CHUNKS,
     TEXT_UNIT_EMBEDDINGS as TEXT_UNIT_EMBEDDINGS,
     TRIPLES as TRIPLES,
+    TYPINGS as TYPINGS,
     UNIT_LEDGER as UNIT_LEDGER,
 )
 from graphrag_dagster.tables.questions import (
@@ -91,6 +92,8 @@ from graphrag_dagster.tables.questions import (
     PERSONA_TASKS as PERSONA_TASKS,
     PERSONAS as PERSONAS,
     QUESTIONS as QUESTIONS,
+    TESTSET_DOCUMENTS as TESTSET_DOCUMENTS,
+    TESTSET_QUESTIONS as TESTSET_QUESTIONS,
 )
 from graphrag_dagster.tables.resolution import (
     ALIASES as ALIASES,
@@ -123,6 +126,7 @@ ALL_TABLES: tuple[Table, ...] = (
     CLAIMS,
     UNIT_LEDGER,
     QUARANTINE,
+    TYPINGS,
     EXTRACTION_STATE,
     CANDIDATES,
     DECISIONS,
@@ -164,6 +168,8 @@ ALL_TABLES: tuple[Table, ...] = (
     PERSONAS,
     PERSONA_TASKS,
     PERSONA_QUESTIONS,
+    TESTSET_DOCUMENTS,
+    TESTSET_QUESTIONS,
     QUESTIONS,
     ANSWERS,
     ANSWER_COSTS,

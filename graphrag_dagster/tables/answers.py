@@ -3,8 +3,9 @@
 from graphrag_dagster.catalogue.support import VERDICTS
 from graphrag_dagster.tables.declaration import ENGINE, Table, column, repaired
 
-#: What may be shown to an answerer; a summary and a triple are those of CoTeRAG-S.
-RECORDS = ("report", "entity", "relationship", "claim", "source", "summary", "triple")
+#: What may be shown to an answerer; a summary and a triple are those of CoTeRAG-S, an own context is what a
+#: model wrote without documents.
+RECORDS = ("report", "entity", "relationship", "claim", "source", "summary", "triple", "own_context")
 _ANSWER = column("answer_id", "VARCHAR", "Answer", ref="answers.answers.answer_id")
 
 ANSWERS = Table(
@@ -84,12 +85,14 @@ ANSWER_CONTEXTS = Table(
         column(
             "record_id",
             "VARCHAR",
-            "Id of the report, entity, relationship, claim, text unit, community or triple",
+            "Id of the report, entity, relationship, claim, text unit, community or triple, or of what a model "
+            "wrote itself",
         ),
         column("title", "VARCHAR", "Title of the row"),
         column("chunk", "INTEGER", "Chunk it stood in, 0…"),
         column("tokens", "INTEGER", "Its tokens there"),
         column("used", "BOOLEAN", "The partial answer of its chunk went into the answer"),
+        column("text", "VARCHAR", "Its words, where no table of the index has them", nullable=True),
     ),
 )
 

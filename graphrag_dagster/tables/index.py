@@ -280,6 +280,28 @@ QUARANTINE = Table(
     ),
 )
 
+TYPINGS = Table(
+    "extraction",
+    "typings",
+    "extraction",
+    "Entity instances to which who found them gave no type, and what decided on theirs",
+    ("text_unit_id", "name"),
+    (
+        _UNIT,
+        column("position", "INTEGER", "Place of the instance in its unit, 0…"),
+        column("name", "VARCHAR", "Normalised name"),
+        column("by_rule", "VARCHAR", "Type that the name alone tells, UNKNOWN where it tells none"),
+        column("type", "VARCHAR", "Type that the instance has"),
+        column(
+            "decided_by",
+            "VARCHAR",
+            "A model, a rule about the name, or nothing: its type is UNKNOWN",
+            values=("model", "rule", "nothing"),
+        ),
+        column("problem", "VARCHAR", "Why no reply of the model could be used", nullable=True),
+    ),
+)
+
 EXTRACTION_STATE = Table(
     "extraction",
     "extraction_state",

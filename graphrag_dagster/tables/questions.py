@@ -65,11 +65,57 @@ PERSONA_QUESTIONS = Table(
     ),
 )
 
+TESTSET_DOCUMENTS = Table(
+    "questions",
+    "testset_documents",
+    "questions",
+    "Documents that questions with reference answers were to be written from: a seeded sample",
+    ("document_id",),
+    (
+        column("document_id", "VARCHAR", "Document", ref="corpus.documents.document_id"),
+        column("position", "INTEGER", "Place in the sample, 0…"),
+        column("title", "VARCHAR", "Its title"),
+        column("characters", "INTEGER", "Length of its text"),
+        column("shown", "INTEGER", "Characters of these that were shown, from the beginning"),
+        column("wanted", "INTEGER", "Questions that were wanted"),
+        column("written", "INTEGER", "Questions that came of it"),
+        column("repeats", "INTEGER", "How often it was asked for more, because some were of no use"),
+        column("rejected", "INTEGER", "Drafts that were of no use"),
+        column("problem", "VARCHAR", "Why there are fewer than wanted, or drafts of no use", nullable=True),
+        repaired(what="Replies that were mended for its questions"),
+        ENGINE,
+    ),
+)
+
+TESTSET_QUESTIONS = Table(
+    "questions",
+    "testset_questions",
+    "questions",
+    "Questions with reference answers, each written from one document of the sample",
+    ("question_id",),
+    (
+        column("question_id", "VARCHAR", "Hash of the question"),
+        column("document_id", "VARCHAR", "Document", ref="questions.testset_documents.document_id"),
+        column("position", "INTEGER", "Place among the questions of its document, 0…"),
+        column("question", "VARCHAR", "The question"),
+        column("reference", "VARCHAR", "The right answer by the document"),
+        column(
+            "evidence",
+            "VARCHAR",
+            "Words of the document that say so; null where none were found",
+            nullable=True,
+        ),
+        column("start_char", "INTEGER", "Where they begin in the document's text", nullable=True),
+        column("end_char", "INTEGER", "Where they end", nullable=True),
+        ENGINE,
+    ),
+)
+
 QUESTIONS = Table(
     "questions",
     "questions",
     "questions",
-    "The questions that are answered: those of corpus.yaml and of its file, then the written ones",
+    "The questions that are answered: those of corpus.yaml and of its file, the testset, then the written ones",
     ("question_id",),
     (
         column("question_id", "VARCHAR", "Hash of the question"),
@@ -78,9 +124,11 @@ QUESTIONS = Table(
         column(
             "origin",
             "VARCHAR",
-            "From corpus.yaml, from its file, or written from the description",
-            values=("settings", "file", "written"),
+            "From corpus.yaml, from its file, written from a document, or written from the description",
+            values=("settings", "file", "testset", "written"),
         ),
-        column("reference", "VARCHAR", "The right answer, where the file gives one", nullable=True),
+        column(
+            "reference", "VARCHAR", "The right answer, where the file or the testset gives one", nullable=True
+        ),
     ),
 )

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from graphrag_dagster import Index, tables
-from graphrag_dagster.catalogue.ways import INDEX_TABLES, WAYS, Way, at_level
+from graphrag_dagster.catalogue.ways import FEATURES, INDEX_TABLES, WAYS, Way, at_level
 from graphrag_dagster.core.coterag.stored import CoteragTables
 from graphrag_dagster.core.search.asked import Engines
 from graphrag_dagster.core.search.context.index import IndexSnapshot
@@ -14,6 +14,7 @@ from graphrag_dagster.core.search.options import SearchOptions
 from graphrag_dagster.core.search.reranking.lexical import LexicalReranker
 from graphrag_dagster.core.search.searcher import Searcher
 from graphrag_dagster.core.search.ways import known_way
+from graphrag_dagster.errors import CatalogueError
 from graphrag_dagster.resources.published import SEARCHED
 from graphrag_dagster.settings import CorpusSettings, SearchSettings
 
@@ -52,6 +53,9 @@ OF_COTERAG = {
 ALL = {*TABLES.values(), *OF_COTERAG.values()}
 #: Read by who makes the engine.
 OF_THE_ENGINE = {"engine", "unit", "response_type", "general_knowledge", "reranker", "reranker_model"}
+
+#: The others are asked with a model, in tests of their own.
+MODEL_LESS = [way for way in WAYS if not way.needs_model]
 
 
 class Noted:
@@ -122,7 +126,7 @@ def test_the_tables_of_a_snapshot_are_those_that_are_declared() -> None:
     assert {table.full_name for table in tables.ALL_TABLES} >= ALL
 
 
-@pytest.mark.parametrize("way", WAYS, ids=lambda way: way.name)
+@pytest.mark.parametrize("way", MODEL_LESS, ids=lambda way: way.name)
 def test_other_tables_than_those_declared_change_no_answer(index: Index, way: Way) -> None:
     whole = index.searcher.index
     made = answers(index, replace(whole), way)
@@ -130,7 +134,7 @@ def test_other_tables_than_those_declared_change_no_answer(index: Index, way: Wa
     assert answers(index, only(whole, way.tables), way) == made
 
 
-@pytest.mark.parametrize("way", WAYS, ids=lambda way: way.name)
+@pytest.mark.parametrize("way", MODEL_LESS, ids=lambda way: way.name)
 def test_a_way_needs_the_tasks_and_reads_the_options_that_it_declares(index: Index, way: Way) -> None:
     engines = Noted(index._session())
     Read.read = set()
@@ -138,6 +142,24 @@ def test_a_way_needs_the_tasks_and_reads_the_options_that_it_declares(index: Ind
     assert engines.called - {"embedder", "support_judge"} == set(way.tasks)
     assert Read.read == set(way.options) - OF_THE_ENGINE
     assert set(way.options) <= {*SearchSettings.model_fields, *CorpusSettings.model_fields}
+
+
+@pytest.mark.parametrize("way", WAYS, ids=lambda way: way.name)
+def test_the_features_of_a_way_agree_with_what_it_reads(way: Way) -> None:
+    assert way.features
+    assert set(way.features) <= set(FEATURES)
+    if way.name != "auto":
+        assert ("community reports" in way.features) == ("reports.community_reports" in way.tables) or (
+            way.features == ("query",)
+        )
+        assert ("text units" in way.features) <= ("corpus.text_chunks" in way.tables)
+    assert way.uses_graph or not {"community reports", "communities", "traversal"} & set(way.features)
+    assert ("own context" in way.features) == (not way.tables)
+
+
+def test_a_feature_that_there_is_not_is_refused() -> None:
+    with pytest.raises(CatalogueError, match="there is no feature 'magic'; there are route,"):
+        Way("wizard", "by magic", "some:where", "some:size", features=("magic",))
 
 
 def test_deeper_levels_are_ways_of_answering_too() -> None:

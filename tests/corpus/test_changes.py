@@ -156,9 +156,12 @@ def test_prompts_concern_the_stages_that_send_them() -> None:
     assert of("claims_decompose_user", LLM) == {"evaluation"}
     assert of("global_map_system", {"search": {"engine": "llm"}}) == {"answers"}
     assert of("coterag_answer_system", {**LLM, "coterag": {"profile": "calibrated"}}) == {"coterag"}
+    typing = {"extraction": {"engine": "gliner-rebel"}, "typing": {"engine": "llm"}}
+    assert of("type_entities_user", typing) == {"extraction"}
     assert of("retry", {"reports": {"engine": "llm"}}) == {"reports"}
     assert all(
-        of(name, LLM) or name.startswith(("claims_", "coterag_", "extract_claims")) for name in all_prompts()
+        of(name, LLM) or name.startswith(("claims_", "coterag_", "extract_claims", "type_entities"))
+        for name in all_prompts()
     )
 
 

@@ -22,6 +22,7 @@ from graphrag_dagster.core.language.extractive.coterag.answering import (
     ExtractiveEvidenceAnswerer,
     ExtractiveEvidenceRouter,
 )
+from graphrag_dagster.core.text.embedder import CorpusEmbedder
 from graphrag_dagster.errors import QuestionError
 from support.coterag_graphs import Finds, FirstAxis, Parts, Says, Specific, chain
 
@@ -48,7 +49,7 @@ PARTS = Parts(
 
 def ask(parts: Parts = PARTS, question: str = QUESTION, **given: Any) -> CoteragAnswer:
     engines = CoteragEngines(
-        given.pop("embedder", FirstAxis()),
+        CorpusEmbedder(given.pop("embedder", FirstAxis())),
         given.pop("router", Specific()),
         given.pop("answerer", Says(["Aspirin."])),
         given.pop("validator", Finds()),

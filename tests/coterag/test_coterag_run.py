@@ -10,7 +10,7 @@ from graphrag_dagster.cli.output.running import run_job
 from graphrag_dagster.operations.keeping.changes import status_of
 from graphrag_dagster.resources.corpora import CorpusStore
 from graphrag_dagster.resources.warehouse import Warehouse
-from support.corpora import write_corpus
+from support.corpora import DOCUMENTS, write_corpus
 
 OWN = [table for table in tables.ALL_TABLES if table.group == "coterag"]
 
@@ -58,6 +58,25 @@ def test_the_same_corpus_gives_the_same_rows(corpus: Path, home: Path) -> None:
         run_job(name)
     one, other = of_coterag("shore"), of_coterag("strand")
     assert all(one[name].equals(other[name]) for name in one)
+
+
+def test_a_deleted_document_leaves_no_trace(corpus: Path, home: Path) -> None:
+    run_job("shore")
+    gone = next(iter(DOCUMENTS))
+    (corpus / gone).unlink()
+    run_job("shore")
+    (write_corpus(home / "corpora", "strand", (corpus / "corpus.yaml").read_text()) / gone).unlink()
+    run_job("strand")
+    left, fresh = of_coterag("shore"), of_coterag("strand")
+    assert all(left[name].equals(fresh[name]) for name in left)
+
+
+def test_settings_of_answers_make_nothing_anew(corpus: Path) -> None:
+    run_job("shore")
+    (corpus / "corpus.yaml").write_text("coterag: {profile: calibrated, chunks: 9, fallback: {rounds: 1}}\n")
+    assert "coterag" not in status_of("shore", {}).redo
+    (corpus / "corpus.yaml").write_text("coterag: {profile: paper_raw}\n")
+    assert "coterag" in status_of("shore", {}).redo
 
 
 def test_levels_of_the_ordinary_graph_may_be_matched(corpus: Path) -> None:

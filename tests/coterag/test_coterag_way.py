@@ -203,6 +203,31 @@ def test_answers_to_the_list_keep_the_way_and_lead_back(corpus: Path, run: Run) 
     assert FACT in shown
 
 
+def test_summaries_and_triples_lead_to_the_words_and_back(corpus: Path, run: Run) -> None:
+    read = Warehouse().read
+    said = read(tables.TRIPLES, "coast").filter(head="HANNA QUILL", tail="DOCKERS UNION")
+    shown = json.loads(run("why", "coast", "triple", said["triple_id"][0], "--json")[1])
+    assert shown["steps"][0]["evidence"][0]["quotation"] == FACT
+    members = read(tables.COTERAG_MEMBERS, "coast").filter(entity_id=said["head_id"][0])
+    summary = json.loads(run("why", "coast", "summary", members["community_id"][0], "--all", "--json")[1])
+    assert said["triple_id"][0] in {one["id"] for one in summary["steps"]}
+    assert summary["left_out"] == 0
+    touched = json.loads(run("impact", "coast", "news/strike.md", "--json")[1])
+    assert members["community_id"][0] in {one["community_id"] for one in touched["summaries"]}
+    assert touched["counts"]["summaries_again"] == len(touched["summaries"])
+
+
+def test_answers_that_were_shown_a_summary_rest_on_its_documents(corpus: Path, run: Run) -> None:
+    (corpus / "corpus.yaml").write_text(ON + f"questions: {{ask: ['{QUESTION}'], methods: [coterag]}}\n")
+    run_job("coast", "answer")
+    contexts = Warehouse().read(tables.ANSWER_CONTEXTS, "coast")
+    shown = contexts.filter(kind="summary")["record_id"].to_list()
+    for path in DOCUMENTS:
+        found = json.loads(run("impact", "coast", path, "--json")[1])
+        touched = {one["community_id"] for one in found["summaries"]}
+        assert touched.isdisjoint(shown) or found["answers"]
+
+
 @pytest.mark.parametrize("section", ["search: {method: coterag}", "questions: {methods: [coterag, SS]}"])
 def test_settings_that_ask_for_what_is_not_made_are_refused(home: Path, section: str) -> None:
     write_corpus(home / "corpora", settings=f"{section}\n")

@@ -22,6 +22,7 @@ from graphrag_dagster.core.language.extractive.coterag.answering import (
     ExtractiveEvidenceRouter,
 )
 from graphrag_dagster.core.language.extractive.coterag.summarising import ExtractiveCommunitySummariser
+from graphrag_dagster.core.text.embedder import CorpusEmbedder
 from graphrag_dagster.core.text.tokens import get_tokenizer
 from support.coterag_graphs import entity_rows
 
@@ -123,7 +124,7 @@ def whole() -> CoteragSnapshot:
 def ask(whole: CoteragSnapshot, question: str):
     embedder = shared_static()
     engines = CoteragEngines(
-        embedder,
+        CorpusEmbedder(embedder),
         ExtractiveEvidenceRouter(),
         ExtractiveEvidenceAnswerer(embedder),
         ExtractiveAnswerValidator(),

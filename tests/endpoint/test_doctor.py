@@ -366,6 +366,16 @@ def test_each_distinct_model_is_probed_once() -> None:
     ]
 
 
+def test_the_model_of_the_testset_is_probed_where_one_is_written() -> None:
+    with ScriptedEndpoint(obey_limit=True) as endpoint:
+        own = {
+            "model": {"tasks": {"testset": {"name": "strong"}}},
+            "questions": {"testset": {"enabled": True}},
+        }
+        labels = {one.endpoint for one in run_one(examine(settings_at(endpoint, **own)))}
+    assert f"strong at {endpoint.url} (testset)" in labels
+
+
 def _closed_port() -> str:
     with socket.socket() as one:
         one.bind(("127.0.0.1", 0))

@@ -204,6 +204,27 @@ def test_bars_show_means_and_mark_what_differs_from_the_baseline() -> None:
     assert figure == measure_bars(MEANS.reverse(), tested, measures, CONDITIONS, "SS", even={"claims": 30.0})
 
 
+def test_shares_are_drawn_on_one_scale_under_a_name_of_their_own() -> None:
+    shares = MEANS.with_columns(pl.col("mean", "ci_low", "ci_high") / 100)
+    measures = ["claims", "clusters_0.5"]
+    figure = drawn(
+        measure_bars(
+            shares,
+            significance(),
+            measures,
+            CONDITIONS,
+            "SS",
+            top=1.0,
+            name="quality",
+            title="Of it",
+            note="So.",
+        )
+    )
+    assert (figure.name, figure.title) == ("quality", "Of it")
+    assert figure.caption.endswith("p < .05). Dashes stand for what has no value. So.")
+    assert texts(figure).count("1.00") == 2
+
+
 def test_no_bars_of_one_condition() -> None:
     assert measure_bars(MEANS, significance(), ["claims"], ["C0", "C1"], "SS") is None
     assert measure_bars(MEANS.clear(), significance(), ["claims"], CONDITIONS, "SS") is None

@@ -1,6 +1,7 @@
 """The page of the report, from frames that the real statistics made of invented answers."""
 
 import base64
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
@@ -539,6 +540,22 @@ def test_quality_has_means_and_counted_reasons(judged: ReportData) -> None:
         "1",
         "the answer is a refusal",
     ]
+
+
+def test_features_are_those_that_the_ways_declare(judged: ReportData) -> None:
+    page = render(replace(judged, conditions=[*judged.conditions, "gone"]))
+    table = page.partition("What each way makes use of")[2].partition("</table>")[0]
+    told = [re.sub(r"<[^>]*>", " ", row).split() for row in table.split("<tr>")[2:]]
+    declared = [["C0", "yes", "–"], ["C2", "yes", "–"], ["TS", "–", "yes"], ["SS", "–", "yes"]]
+    assert told == [*declared, ["gone", "–", "–"]]
+
+
+def test_what_is_faithful_to_itself_is_told_beside_the_metrics(judged: ReportData) -> None:
+    said = "own-context writes its own context"
+    assert said not in render(judged)
+    page = render(replace(judged, conditions=[*judged.conditions, "own-context"]))
+    assert page.count(said) == 2
+    assert "<dt>Faithful to itself</dt>" in page
 
 
 def test_bias_and_alignment_are_told(judged: ReportData) -> None:

@@ -210,6 +210,8 @@ def test_the_plan_counts_the_calls() -> None:
         personas=0,
         tasks=0,
         ways=dict.fromkeys(("C0", "SS"), WaySize(exactly(1), exactly(1))),
+        documents=0,
+        document_tokens=0,
         sampled=10,
         criteria=4,
         replicates=5,
@@ -219,6 +221,7 @@ def test_the_plan_counts_the_calls() -> None:
         writer=None,
         answerer=None,
         judge="judge",
+        testset_writer=None,
     )
     planned = {one.stage: one for one in plan_evaluation(size)}["themes"]
     assert (planned.model, planned.calls.high) == ("judge", 4 * calls_of(50)) == ("judge", 4 * 5)

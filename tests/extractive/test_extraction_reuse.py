@@ -34,7 +34,7 @@ from graphrag_dagster.settings import CorpusSettings, parse_settings
 from support.corpora import write_corpus
 
 CLAIMS_TOO = "claims: {enabled: true}\ntext_units: {size: 40, overlap: 10}\n"
-TABLES = ("entities", "relationships", "claims", "ledger", "quarantine")
+TABLES = ("entities", "relationships", "claims", "ledger", "quarantine", "typings")
 
 
 def unit_of(name: str) -> UnitExtraction:
@@ -49,7 +49,13 @@ def unit_of(name: str) -> UnitExtraction:
     if not size:
         return UnitExtraction(name, "empty", reason="no names found")
     return UnitExtraction(
-        name, "extracted", entities=entities, relationships=relations, claims=claims, quarantined=aside
+        name,
+        "extracted",
+        entities=entities,
+        relationships=relations,
+        claims=claims,
+        quarantined=aside,
+        untyped=frozenset(one.name for one in entities[1:]),
     )
 
 
@@ -248,6 +254,7 @@ def test_what_decides_the_result_decides_reuse(
         tables.CLAIMS,
         tables.UNIT_LEDGER,
         tables.QUARANTINE,
+        tables.TYPINGS,
     )
     for table, name in zip(declared, TABLES, strict=True):
         warehouse.write(table, "coast", getattr(frames, name))

@@ -14,6 +14,7 @@ from graphrag_dagster.core.accounting.planning import (
     plan_extraction,
     plan_merging,
     plan_reports,
+    plan_summaries,
 )
 from graphrag_dagster.core.accounting.use import USE_FIELDS, ModelUse
 
@@ -52,6 +53,15 @@ def test_reports_are_planned_in_order(
     calls, inputs, outputs = plan_reports(communities, prompt, context, elements, seen)
     assert in_order(calls, inputs, outputs)
     assert inputs.high <= communities.high * (prompt + context) + 1e-3
+
+
+@given(RANGES, st.integers(1, 3000), st.integers(1, 10_000), RANGES)
+def test_summaries_are_planned_in_order(
+    communities: Range, prompt: int, context: int, elements: Range
+) -> None:
+    calls, inputs = plan_summaries(communities, prompt, context, elements)
+    assert in_order(calls, inputs)
+    assert communities.high * prompt <= inputs.high <= communities.high * (prompt + context) + 1e-3
 
 
 @given(COUNTS, st.integers(0, 500), st.integers(1, 5000), SEEN)

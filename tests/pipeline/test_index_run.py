@@ -50,6 +50,7 @@ def test_a_run_makes_every_table_and_every_check_passes(indexed: Path) -> None:
         "staging.claim_groups",
         "graph.claims",
         "extraction.quarantine",
+        "extraction.typings",
         "resolution.decisions",
     }
     optional |= {table.full_name for table in tables.ALL_TABLES if stages()[table.group].switch}

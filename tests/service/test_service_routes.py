@@ -54,6 +54,9 @@ def test_a_real_corpus_is_asked_and_its_sources_are_read(coast: Path) -> None:
         assert "index" in bare.json()["error"]["message"]
         wrong = client.post(ASK, json={**question, "method": "guess"})
         assert (wrong.status_code, wrong.json()["error"]["type"]) == (400, "bad_question")
+        unable = client.post(ASK, json={**question, "method": "own-context"})
+        assert unable.status_code == 400
+        assert "needs a model" in unable.json()["error"]["message"]
         deep = client.post(ASK, json={**question, "method": "global", "level": "C9"})
         assert deep.status_code == 400
         assert "C0" in deep.json()["error"]["message"]

@@ -18,7 +18,9 @@ from support.scripted_judges import judging_reply
 from support.scripted_names import ruling_reply
 from support.scripted_quality import quality_reply
 from support.scripted_questioning import questioning_reply
+from support.scripted_references import reference_reply
 from support.scripted_themes import themes_reply
+from support.scripted_typing import typing_reply
 
 _WORD = r"[A-Z][\w'’&-]+"
 _NAME = re.compile(rf"{_WORD}(?:[ ]{{1,2}}(?:of[ ]|the[ ])?{_WORD})*")
@@ -101,11 +103,13 @@ def _judged(body: dict[str, Any]) -> str | None:
         reply(body)
         for reply in (
             ruling_reply,
+            typing_reply,
             themes_reply,
             quality_reply,
             decomposing_reply,
             questioning_reply,
             judging_reply,
+            reference_reply,
             coterag_reply,
         )
     )

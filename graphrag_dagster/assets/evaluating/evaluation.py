@@ -140,7 +140,7 @@ def quality(
     chosen = _sampled(answers, settings, scope)
     items = quality_items(chosen, answer_contexts, questions, open_snapshot(warehouse, corpus))
     judge = session.quality_judge()
-    scores, verdicts = measured(items, judge, settings.evaluation.metrics, session.embedder().embed)
+    scores, verdicts = measured(items, judge, settings.evaluation.metrics, session.embedder().embed_queries)
     frame = QUALITY_SCORES.frame(scores)
     yield output(
         QUALITY_SCORES,

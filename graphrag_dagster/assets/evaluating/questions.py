@@ -1,4 +1,4 @@
-"""Questions: the corpus's own, and those that invented people ask of the whole corpus."""
+"""Questions: the corpus's own, those that single documents answer, and those that invented people ask."""
 
 from collections.abc import Iterator
 
@@ -7,8 +7,11 @@ from dagster import AssetExecutionContext, Output
 
 from graphrag_dagster.core.evaluation.questions.describing import described
 from graphrag_dagster.core.evaluation.questions.personas import write_questions
-from graphrag_dagster.core.evaluation.questions.question_rows import listed, written
-from graphrag_dagster.operations.evaluating.questions import questions_of
+from graphrag_dagster.core.evaluation.questions.question_rows import listed, references, written
+from graphrag_dagster.core.evaluation.questions.testset import sampled, write_testset
+from graphrag_dagster.core.text.tokens import get_tokenizer
+from graphrag_dagster.errors import EngineError
+from graphrag_dagster.operations.evaluating.questions import asks_personas, questions_of
 from graphrag_dagster.orchestration.declare import (
     counts,
     ins_of,
@@ -21,11 +24,14 @@ from graphrag_dagster.resources.corpora import CorpusStore
 from graphrag_dagster.resources.language import Language
 from graphrag_dagster.tables import (
     CORPUS_DESCRIPTIONS,
+    DOCUMENTS,
     ENTITIES,
     PERSONA_QUESTIONS,
     PERSONA_TASKS,
     PERSONAS,
     QUESTIONS,
+    TESTSET_DOCUMENTS,
+    TESTSET_QUESTIONS,
     TEXT_CHUNKS,
 )
 
@@ -49,7 +55,7 @@ def written_questions(
     corpus = context.partition_key
     settings = corpora.settings(corpus)
     own = settings.questions
-    if own.write == "never" or (own.write == "when_none" and questions_of(corpora.folder(corpus), own)):
+    if not asks_personas(own, questions_of(corpora.folder(corpus), own)):
         yield from (output(table, table.empty(), written=False) for table in _WRITTEN)
         return
     session = language.session(context, "written_questions")
@@ -63,7 +69,7 @@ def written_questions(
         tasks=own.tasks,
         questions=own.per_task,
         oversample=own.oversample,
-        embed=session.embedder().embed if own.oversample > 1 else None,
+        embed=session.embedder().embed_queries if own.oversample > 1 else None,
     )
     rows = (about.rows(writer.engine, made.usage.repaired), *written(made, writer.engine))
     used = session.finish()
@@ -74,23 +80,70 @@ def written_questions(
         yield output(table, table.frame(frame), **shown)
 
 
+@table_assets(
+    (TESTSET_DOCUMENTS, TESTSET_QUESTIONS),
+    ins=ins_of(DOCUMENTS),
+    pool="llm",
+)
+def testset(
+    context: AssetExecutionContext, documents: pl.DataFrame, corpora: CorpusStore, language: Language
+) -> Iterator[Output[pl.DataFrame]]:
+    """Questions with reference answers, each written from one of a sample of documents."""
+    settings = corpora.settings(context.partition_key)
+    own = settings.questions.testset
+    if not own.enabled:
+        yield from (output(one, one.empty(), written=False) for one in (TESTSET_DOCUMENTS, TESTSET_QUESTIONS))
+        return
+    session = language.session(context, "testset")
+    writer = session.testset_writer()
+    if writer is None:
+        raise EngineError("questions.testset needs a model; set questions.engine: llm")
+    tokenizer = get_tokenizer(settings.text_units.encoding)
+    made = write_testset(
+        writer,
+        sampled(documents, own.documents, own.seed),
+        own.per_document,
+        lambda text: tokenizer.truncate(text, own.context_tokens),
+    )
+    of = TESTSET_DOCUMENTS.frame(made.documents)
+    yield output(
+        TESTSET_DOCUMENTS,
+        of,
+        written=True,
+        wanted=int(of["wanted"].sum()),
+        rejected=int(of["rejected"].sum()),
+        cut=of.filter(pl.col("shown") < pl.col("characters")).height,
+    )
+    asked = TESTSET_QUESTIONS.frame(made.questions)
+    without = asked["evidence"].null_count()
+    yield output(TESTSET_QUESTIONS, asked, engine=writer.engine, without_evidence=without, **session.finish())
+
+
 @table_asset(
     QUESTIONS,
-    ins=ins_of(PERSONA_QUESTIONS, PERSONA_TASKS, PERSONAS),
+    ins=ins_of(TESTSET_DOCUMENTS, TESTSET_QUESTIONS, PERSONA_QUESTIONS, PERSONA_TASKS, PERSONAS),
 )
 def questions(
     context: AssetExecutionContext,
+    testset_documents: pl.DataFrame,
+    testset_questions: pl.DataFrame,
     persona_questions: pl.DataFrame,
     persona_tasks: pl.DataFrame,
     personas: pl.DataFrame,
     corpora: CorpusStore,
 ) -> Output[pl.DataFrame]:
-    """All questions that are answered: the corpus's own first, then the written ones."""
+    """All questions that are answered: the corpus's own, the testset, then the written ones."""
     corpus = context.partition_key
     own = questions_of(corpora.folder(corpus), corpora.settings(corpus).questions)
     frame = QUESTIONS.frame(
         listed(
-            [(one.text, one.origin, one.reference) for one in own], persona_questions, persona_tasks, personas
+            [
+                *((one.text, one.origin, one.reference) for one in own),
+                *references(testset_documents, testset_questions),
+            ],
+            persona_questions,
+            persona_tasks,
+            personas,
         )
     )
     return result(

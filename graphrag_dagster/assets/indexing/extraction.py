@@ -8,6 +8,7 @@ from dagster import AssetExecutionContext, Output
 from graphrag_dagster.core.extraction.frames import ExtractionFrames
 from graphrag_dagster.core.extraction.reuse import extract_new
 from graphrag_dagster.core.extraction.run import extract_units
+from graphrag_dagster.core.extraction.typing import typed
 from graphrag_dagster.operations.keeping.deciding import begin_replacing
 from graphrag_dagster.operations.keeping.extractions import reusable_extraction, state_of
 from graphrag_dagster.orchestration.declare import counts, ins_of, output, table_assets, version_in
@@ -20,10 +21,19 @@ from graphrag_dagster.tables import (
     GLEANED_RELATIONSHIPS,
     QUARANTINE,
     TEXT_CHUNKS,
+    TYPINGS,
     UNIT_LEDGER,
 )
 
-_TABLES = (GLEANED_ENTITIES, GLEANED_RELATIONSHIPS, CLAIMS, UNIT_LEDGER, QUARANTINE, EXTRACTION_STATE)
+_TABLES = (
+    GLEANED_ENTITIES,
+    GLEANED_RELATIONSHIPS,
+    CLAIMS,
+    UNIT_LEDGER,
+    QUARANTINE,
+    TYPINGS,
+    EXTRACTION_STATE,
+)
 
 
 @table_assets(
@@ -53,7 +63,8 @@ def extraction(
 
     earlier, why_anew = reusable_extraction(warehouse, corpus, settings, state)
     made = extract_new(text_chunks, earlier, extract)
-    frames, engine = made.frames, settings.engine_of("extraction")
+    told = typed(made.frames, text_chunks, session.entity_typer())
+    frames, engine = told.frames, settings.engine_of("extraction")
     begin_replacing(warehouse, corpus, EXTRACTION_STATE)
     yield output(GLEANED_ENTITIES, frames.entities, engine=engine)
     yield output(
@@ -62,4 +73,11 @@ def extraction(
     yield output(CLAIMS, frames.claims, enabled=settings.claims.enabled)
     yield output(UNIT_LEDGER, frames.ledger, **counts(frames.ledger, "state"), **session.finish())
     yield output(QUARANTINE, frames.quarantine, **counts(frames.quarantine, "kind"))
+    yield output(
+        TYPINGS,
+        frames.typings,
+        **counts(frames.typings, "decided_by"),
+        problems=int(frames.typings["problem"].is_not_null().sum()),
+        repaired=told.repaired,
+    )
     yield output(EXTRACTION_STATE, state, units_reused=made.reused, extracted_anew_because=why_anew)

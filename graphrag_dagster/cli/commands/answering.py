@@ -12,7 +12,7 @@ from graphrag_dagster.errors import SettingsError
 from graphrag_dagster.operations.evaluating.questions import questions_of
 from graphrag_dagster.resources.corpora import CorpusStore
 from graphrag_dagster.resources.warehouse import Warehouse
-from graphrag_dagster.tables import ANSWERS
+from graphrag_dagster.tables import ANSWERS, TESTSET_DOCUMENTS
 
 _COUNTED = ("answers", "refused", "statements", "partly_supported", "unsupported", "removed_citations")
 
@@ -24,18 +24,25 @@ def require_questions(store: CorpusStore, name: str) -> None:
         SettingsError: it has none and writes none.
     """
     own = store.settings(name).questions
-    if own.write == "never" and not questions_of(store.folder(name), own):
+    if own.write == "never" and not own.testset.enabled and not questions_of(store.folder(name), own):
         raise SettingsError(
             f"corpus {name!r} has no questions; list them in its corpus.yaml under questions.ask, name a "
-            "file of them in questions.file, or have some written with questions.write: when_none"
+            "file of them in questions.file, or have some written with questions.write: when_none or "
+            "questions.testset.enabled: true"
         )
 
 
 def lacking_answers(warehouse: Warehouse, name: str) -> list[str]:
-    """What the answers lack of what a model was to give; empty where nothing is missing."""
-    count = warehouse.read(ANSWERS, name)["problems"].count()
-    what = "answers lack partial answers for want of usable replies: see answers.answers"
-    return [f"{count:,} {what}"] if count else []
+    """What questions and answers lack of what a model was to give; empty where nothing is missing."""
+    testset = warehouse.read_if_present(TESTSET_DOCUMENTS, name)
+    unwritten = 0 if testset is None else int((testset["wanted"] - testset["written"]).sum())
+    lost = {
+        "questions of the testset could not be written: see questions.testset_documents": unwritten,
+        "answers lack partial answers for want of usable replies: see answers.answers": int(
+            warehouse.read(ANSWERS, name)["problems"].count()
+        ),
+    }
+    return [f"{count:,} {what}" for what, count in lost.items() if count]
 
 
 def answer_corpus(name: str, filters: Filters, budget: Budget, *, as_json: bool) -> int:

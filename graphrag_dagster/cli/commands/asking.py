@@ -20,7 +20,7 @@ from graphrag_dagster.core.search.context.question import checked
 from graphrag_dagster.core.search.filters import Filters
 from graphrag_dagster.core.search.reranking.reordering import Reranked
 from graphrag_dagster.core.search.retrieval.linked import LinkedName
-from graphrag_dagster.core.text.evidence import Row
+from graphrag_dagster.core.text.evidence import Row, Written
 from graphrag_dagster.core.wording import counted
 from graphrag_dagster.errors import QuestionError
 from graphrag_dagster.operations.asking.index import Index
@@ -229,13 +229,19 @@ def _add_steps(tree: Tree, answer: Answer) -> None:
         score = "" if call.score is None else f", score {call.score}"
         used = "" if call.used else ", not used"
         calls.add(f"{call.task}: {escape(call.about)}, {call.tokens:,} tokens{score}{used}")
-    context = tree.add(f"context ({counted(len(answer.context), 'row')})")
-    used_first = sorted(answer.context, key=lambda use: not use.used)
+    _add_context(tree, answer.context)
+
+
+def _add_context(tree: Tree, context: Sequence[ContextUse]) -> None:
+    branch = tree.add(f"context ({counted(len(context), 'row')})")
+    used_first = sorted(context, key=lambda use: not use.used)
     for use in used_first[:_ROWS_SHOWN]:
         mark = "" if use.used else ", not used"
-        context.add(f"{use.kind} “{escape(use.title)}”, {use.tokens:,} tokens{mark}")
-    if len(answer.context) > _ROWS_SHOWN:
-        context.add(f"… {len(answer.context) - _ROWS_SHOWN} more: see ask --json")
+        row = branch.add(f"{use.kind} “{escape(use.title)}”, {use.tokens:,} tokens{mark}")
+        if use.text:
+            row.add(escape(use.text))
+    if len(context) > _ROWS_SHOWN:
+        branch.add(f"… {len(context) - _ROWS_SHOWN} more: see ask --json")
 
 
 def _add_moves(tree: Tree, reranked: Reranked, context: Sequence[ContextUse]) -> None:
@@ -277,7 +283,7 @@ def _add_ways(branch: Tree, sources: Sequence[Source]) -> None:
         if source.via_kind and source.via_id != source.record_id:
             way = way.add(f"{source.via_kind} [dim]{source.via_id}[/]")
         if source.evidence:
-            if not isinstance(source.evidence, Row):
+            if not isinstance(source.evidence, Row | Written):
                 way = way.add(f"text unit [dim]{source.evidence.text_unit_id}[/]")
             way = way.add(escape(source.evidence.told.where))
             way.add(escape(source.evidence.told.alone))

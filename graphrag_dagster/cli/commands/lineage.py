@@ -128,6 +128,9 @@ def _counted(found: Impact) -> RichTable:
     table.add_row(
         "reports that show any of it", "", number(counts["reports_holding"]), number(totals["reports"])
     )
+    if totals["summaries"]:
+        told = number(counts["summaries_again"])
+        table.add_row("summaries that tell of it", "", told, number(totals["summaries"]))
     table.add_row("answers that cite it", "", number(counts["answers_citing"]), number(totals["answers"]))
     table.add_section()
     table.add_row("at most written again: descriptions", "", number(counts["descriptions_again"]), "")
@@ -180,6 +183,10 @@ def _parts(found: Impact) -> Iterable[tuple[str, pl.DataFrame]]:
         found.reports.select(
             "level", "title", pl.concat_str(shown, separator=", ", ignore_nulls=True), "report_id"
         ),
+    )
+    yield (
+        "summaries that tell of it",
+        found.summaries.select("title", "engine", "triples", "lost", "community_id"),
     )
     yield (
         "answers that cite it or were shown it",

@@ -17,6 +17,7 @@ INDEXED = (
 )
 ANSWERED = (
     (tables.CORPUS_DESCRIPTIONS, "repaired", "descriptions of the corpus with its questions"),
+    (tables.TESTSET_DOCUMENTS, "repaired", "documents of the testset"),
     (tables.ANSWERS, "repaired", "answers"),
 )
 EVALUATED = (

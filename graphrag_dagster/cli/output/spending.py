@@ -111,10 +111,12 @@ def shortfall(warehouse: Warehouse, corpus: str) -> list[str]:
         for table in (tables.ENTITIES, tables.RELATIONSHIPS, tables.MERGED_CLAIMS)
     )
     reports = warehouse.read(tables.COMMUNITY_REPORTS, corpus).filter(pl.col("problem").is_not_null())
+    untyped = warehouse.read(tables.TYPINGS, corpus).filter(pl.col("problem").is_not_null())
     unruled = warehouse.read(tables.DECISIONS, corpus).filter(pl.col("problem").is_not_null())
     counted = {
         "text units are quarantined: see extraction.unit_ledger and extraction.quarantine": units.height,
         "gleanings were lost: see extraction.quarantine": gleanings.height,
+        "types of entities were left to rules: see problem in extraction.typings": untyped.height,
         "pairs of names are left open: see problem in resolution.decisions": unruled.height,
         "descriptions were joined as they are: see description_problem": problems,
         "reports were written by the extractive engine: see problem": reports.height,

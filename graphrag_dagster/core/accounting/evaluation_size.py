@@ -12,6 +12,7 @@ _JUDGE_PROMPT, _CLAIM_PROMPT, _QUALITY_PROMPT, _WRITER_PROMPT = 700, 650, 600, 5
 _SENTENCES = 14.0
 #: A numbered reason, the prompt around 25 of them, and the reply that labels them.
 _REASON, _THEME_PROMPT, _LABELS = 80.0, 700, 350.0
+_TESTSET_REPLY = 500.0
 #: Calls that take one sentence apart: the later two only where it holds a claim.
 _STAGES = Range(1.0, 2.3, 3.0)
 #: Calls that measure one answer against a reference: statements of two texts, and verdicts.
@@ -30,6 +31,7 @@ class WaySize:
 class EvaluationSize:
     """What decides how much an evaluation asks. Engines that are no model have None for a name.
 
+    ``documents``: those that a testset is written from, each with ``document_tokens`` on average.
     ``sentences`` and ``answer_tokens``: of an average answer where there are any, else None.
     """
 
@@ -37,6 +39,8 @@ class EvaluationSize:
     written: bool
     personas: int
     tasks: int
+    documents: int
+    document_tokens: float
     ways: Mapping[str, WaySize]
     sampled: int
     criteria: int
@@ -45,6 +49,7 @@ class EvaluationSize:
     families: int
     reasons: int
     writer: str | None
+    testset_writer: str | None
     answerer: str | None
     judge: str | None
     sentences: float | None = None
@@ -69,6 +74,12 @@ def plan_evaluation(size: EvaluationSize) -> list[Estimate]:
                 around(250.0, known=False) * calls,
             )
         )
+    if size.testset_writer and size.documents:
+        # Two more rounds where drafts were of no use.
+        calls = exactly(size.documents) * Range(1.0, 1.1, 3.0)
+        sent = exactly(_WRITER_PROMPT) + around(size.document_tokens, known=True)
+        replies = around(_TESTSET_REPLY, known=False) * calls
+        made.append(Estimate("testset", "write_testset", size.testset_writer, calls, calls * sent, replies))
     if size.answerer:
         made += [_way(name, way, size) for name, way in size.ways.items()]
     if size.judge:

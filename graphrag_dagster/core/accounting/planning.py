@@ -13,8 +13,12 @@ _KNOWN = (0.85, 1.15)
 PAIR = 150
 #: Such pairs in a call on average, and tokens of what is said of one.
 _PAIRS, _RULING = 17, 40
+#: Names without a type in a call on average, tokens of one, and of the label that it is given.
+_NAMES, _NAME, _LABEL = 12, 8, 16
 #: Tokens of what one text unit says of an entity or a relationship.
 DESCRIPTION = 30
+#: Tokens of a summary of a community: 250 words at most, as JSON.
+_SUMMARY = 350.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,6 +139,20 @@ def plan_reports(
     return communities, inputs, communities * written
 
 
+def plan_summaries(
+    communities: Range, prompt: int, context_tokens: int, elements: Range
+) -> tuple[Range, Range]:
+    """Return the calls and input tokens of the summaries of communities that are not there yet.
+
+    Args:
+        communities: how many will be summarised.
+        prompt: tokens of the prompt without a community.
+        context_tokens: most tokens of a community.
+        elements: tokens of all entities and triples; each stands in one summary.
+    """
+    return communities, communities * prompt + elements.at_most(communities * context_tokens)
+
+
 def plan_merging(
     mentions: Iterable[int], *, joined_up_to: int, max_input_tokens: int, prompt: int, seen: float | None
 ) -> tuple[Range, Range, Range]:
@@ -172,6 +190,32 @@ def plan_names(
     if seen is not None:
         return calls, inputs, calls * around(seen, known=True)
     return calls, inputs, (exactly(pairs) + more) * around(_RULING, known=False)
+
+
+def summary_tokens(seen: float | None) -> Range:
+    """Return the tokens of a summary of a community; ``seen``: of an average one of this model."""
+    return around(_SUMMARY if seen is None else seen, known=seen is not None)
+
+
+def plan_typing(
+    requests: Sequence[int], names: float, more: Range, *, texts: int, prompt: int, seen: float | None
+) -> tuple[Range, Range, Range]:
+    """Return the calls, input and output tokens of typing names.
+
+    Args:
+        requests: tokens of the requests that are known.
+        names: that these ask about.
+        more: names that there will be besides.
+        texts: tokens of the text units in which those stand.
+        prompt: tokens of the prompt without texts and names.
+        seen: tokens of an average reply of this model.
+    """
+    further = more * (1 / _NAMES)
+    calls = exactly(len(requests)) + further
+    inputs = exactly(sum(requests)) + further * prompt + more * _NAME + exactly(texts if more.high else 0)
+    if seen is not None:
+        return calls, inputs, calls * around(seen, known=True)
+    return calls, inputs, (exactly(names) + more) * around(_LABEL, known=False)
 
 
 def merged_tokens(seen: float | None) -> Range:

@@ -19,7 +19,7 @@ from graphrag_dagster.core.language.coterag import (
     Validation,
 )
 from graphrag_dagster.core.language.tasks import Usage
-from graphrag_dagster.core.text.embedder import Embedder
+from graphrag_dagster.core.text.embedder import CorpusEmbedder
 from graphrag_dagster.errors import QuestionError
 
 
@@ -39,7 +39,7 @@ Support = Callable[[Context, EvidenceAnswer], Supported]
 class CoteragEngines:
     """Who does what of an answer; without ``support`` its trigger never fires."""
 
-    embedder: Embedder
+    embedder: CorpusEmbedder
     router: EvidenceRouter
     answerer: EvidenceAnswerer
     validator: AnswerValidator
@@ -111,14 +111,14 @@ def answered(
     return _Loop(question, asked, engines, options, trace).run()
 
 
-def _asked(question: str, index: CoteragSnapshot, embedder: Embedder) -> AskedVector:
+def _asked(question: str, index: CoteragSnapshot, embedder: CorpusEmbedder) -> AskedVector:
     for vectors in (index.descriptions, index.chunk_vectors, index.summary_vectors):
         if len(vectors.ids) and vectors.embedder != embedder.name:
             raise QuestionError(
                 f"questions are embedded by {embedder.name!r}, the index was by {vectors.embedder!r}: "
                 "vectors of two embedders cannot be compared; set `embeddings` back, or index again"
             )
-    return AskedVector.of(index, embedder.embed([question])[0])
+    return AskedVector.of(index, embedder.embed_queries([question])[0])
 
 
 class _Loop:

@@ -21,6 +21,7 @@ from graphrag_dagster.tables import (
     GLEANED_ENTITIES,
     GLEANED_RELATIONSHIPS,
     QUARANTINE,
+    TYPINGS,
     UNIT_LEDGER,
 )
 
@@ -43,6 +44,7 @@ class ExtractionFrames:
     claims: pl.DataFrame
     ledger: pl.DataFrame
     quarantine: pl.DataFrame
+    typings: pl.DataFrame
 
 
 def extraction_frames(
@@ -65,6 +67,7 @@ def extraction_frames(
         CLAIMS.rows(row | {"human_readable_id": number} for number, row in enumerate(claims)),
         UNIT_LEDGER.rows(_ledger_row(unit, engine) for unit in units),
         QUARANTINE.rows(_rows("quarantine", "quarantine_id", ((u, u.quarantined) for u in units), engine)),
+        TYPINGS.rows(row for unit in units for row in _typing_rows(unit)),
     )
 
 
@@ -145,6 +148,21 @@ def _rows(
                 row["spans"] = [{"start": span.start, "end": span.end} for span in found.spans]
             row[key] = stable_id(kind, unit.unit_id, found.round, place)
             yield row | {"text_unit_id": unit.unit_id, "position": place, "engine": engine}
+
+
+def _typing_rows(unit: UnitExtraction) -> Iterator[_Row]:
+    """The names without a type of their own, as rules alone decide on them."""
+    for place, found in enumerate(unit.entities):
+        if found.name in unit.untyped:
+            yield {
+                "text_unit_id": unit.unit_id,
+                "position": place,
+                "name": found.name,
+                "by_rule": found.type,
+                "type": found.type,
+                "decided_by": "nothing" if found.type == UNKNOWN_TYPE else "rule",
+                "problem": None,
+            }
 
 
 def _ledger_row(unit: UnitExtraction, engine: Engine) -> _Row:

@@ -5,7 +5,7 @@ only where a unit's result depends on the unit alone, as it does in the extracti
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import reduce
 
 import polars as pl
@@ -72,7 +72,7 @@ def _joined(kept: ExtractionFrames, made: ExtractionFrames, places: pl.DataFrame
 
     frames = _each(both, kept, made)
     numbered = frames.claims.with_columns(pl.int_range(pl.len(), dtype=pl.Int32).alias("human_readable_id"))
-    return ExtractionFrames(frames.entities, frames.relationships, numbered, frames.ledger, frames.quarantine)
+    return replace(frames, claims=numbered)
 
 
 def _each(change: Callable[..., pl.DataFrame], *frames: ExtractionFrames) -> ExtractionFrames:
@@ -82,4 +82,5 @@ def _each(change: Callable[..., pl.DataFrame], *frames: ExtractionFrames) -> Ext
         change(*(one.claims for one in frames)),
         change(*(one.ledger for one in frames)),
         change(*(one.quarantine for one in frames)),
+        change(*(one.typings for one in frames)),
     )

@@ -124,7 +124,8 @@ class UnitExtraction:
 
     ``state``: ``extracted`` (records, none mended), ``repaired`` (records, some mended), ``empty`` (no
     record; ``reason`` says why), ``unreadable`` (not read, for the language that ``reason`` names),
-    ``quarantined`` (a whole reply of the unit could not be used).
+    ``quarantined`` (a whole reply of the unit could not be used). ``untyped`` are names of entities that have
+    the type that rules tell by the name alone.
     """
 
     unit_id: str
@@ -137,6 +138,7 @@ class UnitExtraction:
     quarantined: tuple[Quarantined, ...] = ()
     repaired: int = 0
     usage: Usage = field(default_factory=Usage)
+    untyped: frozenset[str] = frozenset()
 
 
 class OfEngine(Protocol):

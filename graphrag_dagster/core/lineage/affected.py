@@ -14,12 +14,14 @@ _REPORTS_SHOWN = {"report_id": pl.String(), "reports": pl.UInt32()}
 
 @dataclass(frozen=True)
 class Touched:
-    """What goes or loses something: text units, entities, relationships and claims, as rows."""
+    """What goes or loses something, as rows; ``summaries`` are those of CoTeRAG-S that would be told anew."""
 
     units: pl.DataFrame
     entities: pl.DataFrame
     relationships: pl.DataFrame
     claims: pl.DataFrame
+    triples: pl.DataFrame
+    summaries: pl.DataFrame
 
     @cached_property
     def records(self) -> pl.DataFrame:
@@ -29,6 +31,8 @@ class Touched:
             ("entity", self.entities["entity_id"]),
             ("relationship", self.relationships["relationship_id"]),
             ("claim", self.claims["claim_id"]),
+            ("triple", self.triples["triple_id"]),
+            ("summary", self.summaries["community_id"]),
         )
         return pl.concat(
             [

@@ -7,6 +7,7 @@ from typing import Any
 import polars as pl
 
 from graphrag_dagster.core.lineage.affected import Touched, affected_answers, affected_reports
+from graphrag_dagster.core.lineage.coterag import affected_summaries, stated_in
 from graphrag_dagster.core.lineage.finding import find
 from graphrag_dagster.core.lineage.resolved import ResolvedRows
 from graphrag_dagster.core.lineage.rows import Rows
@@ -21,6 +22,7 @@ _COUNTED = {
     "claims": "graph.claims",
     "communities": "graph.communities",
     "reports": "reports.community_reports",
+    "summaries": "coterag.summaries",
     "answers": "answers.answers",
 }
 
@@ -29,13 +31,13 @@ _COUNTED = {
 class Impact:
     """What would be different without some documents. The communities are taken to stay as they are.
 
-    Each frame has the rows concerned, the most concerned first:
-    ``documents``; ``copies``, paths of files with the same content, which would take a document's place;
-    ``text_units``, which go; ``entities`` and ``relationships`` with ``gone``, and before and after:
-    ``frequency`` or ``weight``, ``instances``, and ``descriptions``, the number of distinct ones, of which
-    ``redescribed`` says whether they are to be merged anew; ``claims`` in the same way; ``communities`` that
-    lose members; ``reports`` whose context shows what goes or changes; ``answers`` that cite the documents,
-    or were shown what goes or changes. ``totals``: rows of the corpus by sort.
+    Each frame has the rows concerned, the most concerned first: ``documents``; ``copies``, paths of files
+    with the same content, which would take a document's place; ``text_units``, which go; ``entities`` and
+    ``relationships`` with ``gone``, and before and after: ``frequency`` or ``weight``, ``instances``, and
+    ``descriptions``, the number of distinct ones, of which ``redescribed`` says whether they are to be merged
+    anew; ``claims`` in the same way; ``communities`` that lose members; ``reports`` whose context shows what
+    goes or changes; ``summaries`` of CoTeRAG-S that tell of it; ``answers`` that cite the documents, or were
+    shown what goes or changes. ``totals``: rows of the corpus by sort.
     """
 
     documents: pl.DataFrame
@@ -46,6 +48,7 @@ class Impact:
     claims: pl.DataFrame
     communities: pl.DataFrame
     reports: pl.DataFrame
+    summaries: pl.DataFrame
     answers: pl.DataFrame
     totals: Mapping[str, int]
 
@@ -69,16 +72,18 @@ class Impact:
                 int(frame["redescribed"].sum()) for frame in (entities, relationships, claims)
             ),
             "reports_again": len(reports),
+            "summaries_again": len(self.summaries),
         }
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything as values that JSON can hold."""
         frames = ("documents", "text_units", "entities", "relationships", "claims", "communities", "reports")
+        told = ("summaries", "answers")
         return {
             "counts": self.counts(),
             "totals": dict(self.totals),
             "copies": list(self.copies),
-            **{name: getattr(self, name).to_dicts() for name in (*frames, "answers")},
+            **{name: getattr(self, name).to_dicts() for name in (*frames, *told)},
         }
 
 
@@ -99,7 +104,9 @@ def impact(rows: Rows, asked: str) -> Impact:
     entities = _entities(rows, ids)
     relationships = _relationships(rows, ids)
     claims = _claims(rows, ids)
-    touched = Touched(units, entities, relationships, claims)
+    triples = stated_in(rows, ids)
+    summaries = affected_summaries(rows, triples, entities.filter("gone")["entity_id"])
+    touched = Touched(units, entities, relationships, claims, triples, summaries)
     reports = affected_reports(rows, touched)
     sizes = (
         documents["document_id"]
@@ -121,6 +128,7 @@ def impact(rows: Rows, asked: str) -> Impact:
         ),
         communities=_communities(rows, entities.filter("gone")["entity_id"]),
         reports=reports,
+        summaries=summaries,
         answers=affected_answers(rows, documents["document_id"], touched, reports["report_id"]),
         totals={name: rows.count(table) for name, table in _COUNTED.items()},
     )

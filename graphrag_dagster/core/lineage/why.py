@@ -7,6 +7,7 @@ from typing import Any, Literal, get_args
 import polars as pl
 
 from graphrag_dagster.core.lineage.answers import answer_step
+from graphrag_dagster.core.lineage.coterag import summary_step, triple_steps
 from graphrag_dagster.core.lineage.finding import find_one
 from graphrag_dagster.core.lineage.instances import Instances
 from graphrag_dagster.core.lineage.joined import ALIASES, names_step
@@ -14,7 +15,7 @@ from graphrag_dagster.core.lineage.reports import Reports
 from graphrag_dagster.core.lineage.rows import Rows
 from graphrag_dagster.core.lineage.steps import Step
 
-WhyKind = Literal["entity", "relationship", "report", "claim", "answer"]
+WhyKind = Literal["entity", "relationship", "report", "claim", "answer", "triple", "summary"]
 WHY_KINDS: tuple[WhyKind, ...] = get_args(WhyKind)
 
 _NOTHING = pl.lit(None, pl.String)
@@ -41,6 +42,24 @@ _CANDIDATES: Mapping[WhyKind, tuple[str, Mapping[str, pl.Expr]]] = {
         "graph.claims",
         {"id": pl.col("claim_id"), "number": _NUMBER, "label": pl.col("description"), "name": _NOTHING},
     ),
+    "triple": (
+        "graph.triples",
+        {
+            "id": pl.col("triple_id"),
+            "number": _NUMBER,
+            "label": pl.format("{} {} {}", "head", "relation", "tail"),
+            "name": pl.format("{} – {}", "head", "tail"),
+        },
+    ),
+    "summary": (
+        "coterag.summaries",
+        {
+            "id": pl.col("community_id"),
+            "number": pl.lit(None, pl.Int32),
+            "label": pl.col("title"),
+            "name": _NOTHING,
+        },
+    ),
     "answer": (
         "answers.answers",
         {
@@ -60,8 +79,8 @@ def why(rows: Rows, kind: WhyKind, asked: str, most: int | None = 5) -> Step:
         rows: the tables.
         kind: what the row is.
         asked: its id, the beginning of that, its ``human_readable_id``, or what it is called: title or any
-            name of an entity, ``SOURCE – TARGET`` of a relationship, the title of a report, the words of a
-            claim, the question of an answer.
+            name of an entity, ``SOURCE – TARGET`` of a relationship, ``HEAD relation TAIL`` of a triple, the
+            title of a report or of a summary of CoTeRAG-S, the words of a claim, the question of an answer.
         most: most rows of one sort below a row; None for all. Entities and relationships that a report or an
             answer cites show fewer.
 
@@ -76,6 +95,10 @@ def why(rows: Rows, kind: WhyKind, asked: str, most: int | None = 5) -> Step:
         return instances.relationships([identity])[identity]
     if kind == "claim":
         return instances.claims([identity])[identity]
+    if kind == "triple":
+        return triple_steps(rows, [identity])[0]
+    if kind == "summary":
+        return summary_step(rows, identity, most)
     if kind == "report":
         return Reports(rows, most).report(identity)
     return answer_step(rows, identity, most)

@@ -10,6 +10,7 @@ from graphrag_dagster.catalogue.ways import Way
 from graphrag_dagster.core.corpus.documents import name_of
 from graphrag_dagster.core.language.coterag import AnswerValidator, EvidenceAnswerer, EvidenceRouter
 from graphrag_dagster.core.language.exploring import Explorer, ReportRater
+from graphrag_dagster.core.language.own_context import ContextWriter
 from graphrag_dagster.core.language.querying import QueryWriter
 from graphrag_dagster.core.language.routing import Router
 from graphrag_dagster.core.language.supporting import SupportJudge
@@ -24,7 +25,7 @@ from graphrag_dagster.core.search.retrieval.retriever import Retriever
 from graphrag_dagster.core.search.scope.clues import favour_of
 from graphrag_dagster.core.search.scope.favour import Favour
 from graphrag_dagster.core.search.scope.selecting import Scope
-from graphrag_dagster.core.text.embedder import Embedder
+from graphrag_dagster.core.text.embedder import CorpusEmbedder
 
 
 class Engines(Protocol):
@@ -42,10 +43,13 @@ class Engines(Protocol):
     def query_writer(self) -> QueryWriter | None:
         """Who writes queries; None without a model, since nothing else can."""
 
+    def context_writer(self) -> ContextWriter | None:
+        """Who writes down what is known without documents; None without a model, since nothing else can."""
+
     def router(self) -> Router | None:
         """Who chooses the way of answering; None without a model."""
 
-    def embedder(self) -> Embedder:
+    def embedder(self) -> CorpusEmbedder:
         """Who turns the question into a vector."""
 
     def reranker(self) -> Reranker | None:

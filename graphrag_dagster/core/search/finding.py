@@ -113,7 +113,7 @@ def question_vector(
     embedder = asked.engines.embedder()
     made_by = sorted(vectors["embedder"].unique()) if vectors is not None and len(vectors) else []
     if made_by == [embedder.name]:
-        return embedder.embed([sought])[0], mode, None
+        return embedder.embed_queries([sought])[0], mode, None
     problem = (
         f"its vectors were made by {', '.join(made_by)}, the settings say {embedder.name}"
         if made_by

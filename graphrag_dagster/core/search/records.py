@@ -87,6 +87,7 @@ class AnswerRows:
                 "chunk": use.chunk,
                 "tokens": use.tokens,
                 "used": use.used,
+                "text": use.text,
             }
             for place, use in enumerate(answer.context)
         ]

@@ -94,7 +94,9 @@ class Searcher:
         size: Callable[[Basis], WaySize] = loaded(way.size)
         level = level_read(way, None, self.options)
         basis = Basis(way=way, index=self.index, count=self.count, options=self.options, level=level)
-        return with_support_judged(size(basis), self.options.support)
+        told = size(basis)
+        # What reads nothing cites nothing, so there is nothing to judge.
+        return with_support_judged(told, self.options.support) if way.tables else told
 
     def with_options(self, options: SearchOptions) -> "Searcher":
         """Return a searcher of the same snapshot with other options."""

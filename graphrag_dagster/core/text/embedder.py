@@ -1,6 +1,7 @@
-"""The port to what turns texts into vectors."""
+"""What turns texts into vectors, and what a corpus makes of it."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
@@ -20,3 +21,60 @@ class Embedder(Protocol):
 
     def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """Return an array [len(texts), dimension] of L2-normalised float32 rows; a blank text gives zeros."""
+
+
+@dataclass(frozen=True, slots=True)
+class Prefixes:
+    """What some models want before a text, to tell what is looked for from where it is looked for."""
+
+    query: str = ""
+    document: str = ""
+
+    def of_queries(self, texts: Sequence[str]) -> Sequence[str]:
+        """Return texts that are looked for, each with its prefix; a blank one stays as it is."""
+        return _prefixed(self.query, texts)
+
+    def of_documents(self, texts: Sequence[str]) -> Sequence[str]:
+        """Return texts that are found, each with its prefix; a blank one stays as it is."""
+        return _prefixed(self.document, texts)
+
+    def named(self, embedder: str) -> str:
+        """Return the name of an embedder that is given these prefixes; without any its own."""
+        if not (self.query or self.document):
+            return embedder
+        return f"{embedder} query_prefix={self.query!r} document_prefix={self.document!r}"
+
+
+class CorpusEmbedder:
+    """The embedder of a corpus: its vectors of queries and of documents can be compared with each other.
+
+    Args:
+        embedder: makes the vectors.
+        prefixes: by what a text is; part of the name, since they determine vectors.
+    """
+
+    def __init__(self, embedder: Embedder, prefixes: Prefixes | None = None) -> None:
+        self._embedder = embedder
+        self._prefixes = prefixes or Prefixes()
+
+    @property
+    def name(self) -> str:
+        """Identifies everything that determines a vector; see :class:`Embedder`."""
+        return self._prefixes.named(self._embedder.name)
+
+    @property
+    def at_once(self) -> int:
+        """How many texts to give at a time to keep it busy."""
+        return self._embedder.at_once
+
+    def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        """Return vectors of texts that are found: those of an index; see :class:`Embedder`."""
+        return self._embedder.embed(self._prefixes.of_documents(texts))
+
+    def embed_queries(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        """Return vectors of texts that are looked for: questions, and what stands for one."""
+        return self._embedder.embed(self._prefixes.of_queries(texts))
+
+
+def _prefixed(prefix: str, texts: Sequence[str]) -> Sequence[str]:
+    return [prefix + text if text.strip() else text for text in texts] if prefix else texts

@@ -1,4 +1,5 @@
-"""What an answer or a row rests on: words of a document, a triple where no words are known, or a table's row.
+"""What an answer or a row rests on: words of a document, a triple where no words are known, a table's row, or
+what a model wrote itself.
 
 A further kind is a class here with its own ``kind`` and ``told``, and a member of :data:`Evidence`.
 """
@@ -164,8 +165,28 @@ class Row(_Evidence):
         return Told(self.title, self.table, f"row {self.key}", _folded(said), verbatim=False)
 
 
+@dataclass(frozen=True, slots=True)
+class Written(_Evidence):
+    """What a model wrote from its own knowledge, which no document says."""
+
+    kind: Literal["written"] = field(default="written", kw_only=True)
+    text: str
+
+    @property
+    def told(self) -> Told:
+        """What was written, and that it is no document's."""
+        return Told(
+            "written by the model",
+            "written by the model",
+            "",
+            _folded(self.text),
+            verbatim=False,
+            remark="from what it knows, not from documents",
+        )
+
+
 #: Told apart by ``kind``, also in JSON.
-Evidence = Annotated[Words | Triple | Row, Discriminator("kind")]
+Evidence = Annotated[Words | Triple | Row | Written, Discriminator("kind")]
 
 
 def scalar_told(value: Scalar) -> str:

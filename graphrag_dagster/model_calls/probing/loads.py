@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from graphrag_dagster import prompts
 from graphrag_dagster.core.language.chat.port import CallFailed, ChatReply, ChatRequest, Message, Refused
 from graphrag_dagster.core.language.chat.replies import visible
+from graphrag_dagster.core.language.llm.entity_typing import typed_at_once
 from graphrag_dagster.core.language.llm.extraction.exemplars import with_graph_examples
 from graphrag_dagster.core.text.tokens import Tokenizer, get_tokenizer
 from graphrag_dagster.model_calls.endpoint.chat import OpenAIChatModel
@@ -182,7 +183,11 @@ def throughput_advice(
 def _allowed(settings: CorpusSettings, task: RoleName) -> int:
     data = {
         "extract": settings.text_units.size,
-        "summarise": settings.graph.max_input_tokens,
+        "type": max(settings.text_units.size, typed_at_once()),
+        "summarise": max(
+            settings.graph.max_input_tokens,
+            settings.coterag.summary_tokens if settings.asks_model("coterag") else 0,
+        ),
         "report": settings.reports.context_tokens,
         "answer": settings.search.context_tokens,
     }

@@ -114,7 +114,7 @@ def _impatient(own: ModelSettings) -> ModelSettings:
 
 
 def _tasks(settings: CorpusSettings) -> list[RoleName]:
-    used = {task.role for task in registry.tasks().values() if settings.asks_model(task.section)}
+    used = settings.roles_asked
     return [role for role in registry.roles() if role in used]
 
 

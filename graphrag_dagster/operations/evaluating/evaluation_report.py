@@ -112,7 +112,9 @@ def _figures(reader: Reader, settings: CorpusSettings) -> list[Figure]:
     from graphrag_dagster.core.evaluation.figures.measures import measure_bars
     from graphrag_dagster.core.evaluation.figures.win_rates import win_rate_maps
     from graphrag_dagster.core.evaluation.figures.windows import window_bars
+    from graphrag_dagster.core.evaluation.inference.measures import faithful_to_itself
     from graphrag_dagster.core.evaluation.inference.verdict import main_measure
+    from graphrag_dagster.core.evaluation.quality.metrics import METRICS
 
     def read(table: Table) -> pl.DataFrame:
         made = reader.read_if_present(table)
@@ -126,9 +128,24 @@ def _figures(reader: Reader, settings: CorpusSettings) -> list[Figure]:
         if name.startswith(("claims", "clusters")) and not name.endswith("inclusive")
     ]
     main = main_measure(read(tables.VERDICTS))
+    qualities = [
+        measure_bars(
+            means,
+            tests,
+            [f"{family} {metric}" for metric in METRICS],
+            conditions,
+            baseline,
+            top=1.0,
+            name=f"quality_{family}",
+            title=f"Answer relevancy, faithfulness, contextual recall and contextual precision ({family})",
+            note=faithful_to_itself(conditions),
+        )
+        for family in settings.evaluation.metrics
+    ]
     made = [
         win_rate_maps(read(tables.WIN_RATES), tests, conditions),
         measure_bars(means, tests, counted, conditions, baseline),
+        *qualities,
         cost_against_quality(read(tables.CONDITION_COSTS), means, main, conditions) if main else None,
         community_maps(read(tables.ENTITIES), read(tables.RELATIONSHIPS), read(tables.COMMUNITY_LEVELS)),
         gleaning_lines(read(tables.EXTRACTION_COUNTS)),
@@ -157,6 +174,7 @@ def _data(reader: Reader, settings: CorpusSettings, corpus: str, figures: Sequen
             "evaluation.criteria": ", ".join(own.criteria),
             "evaluation.replicates": own.replicates,
             "temperature of verdicts": model.verdict_temperature if judged else "none",
+            **_testset(settings),
             "evaluation.sample": own.sample or "all",
             "evaluation.reasons": own.reasons,
             "evaluation.thresholds": ", ".join(map(str, own.thresholds)),
@@ -171,6 +189,16 @@ def _data(reader: Reader, settings: CorpusSettings, corpus: str, figures: Sequen
         figures=figures,
         **frames,
     )
+
+
+def _testset(settings: CorpusSettings) -> dict[str, object]:
+    own = settings.questions.testset
+    if not own.enabled:
+        return {}
+    return {
+        "questions.testset": f"{own.documents} documents × {own.per_document} questions, seed {own.seed}, "
+        f"written by {settings.model.for_role('testset').name}"
+    }
 
 
 def _who(settings: CorpusSettings, section: str, role: str) -> str:

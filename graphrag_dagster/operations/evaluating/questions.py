@@ -2,6 +2,7 @@
 
 import csv
 import io
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -23,6 +24,13 @@ class OwnQuestion:
     text: str
     origin: Literal["settings", "file"]
     reference: str | None = None
+
+
+def asks_personas(settings: QuestionSettings, own: Sequence[OwnQuestion]) -> bool:
+    """Return whether questions are written for invented people, beside the corpus's ``own``."""
+    if settings.write == "when_none":
+        return not own and not settings.testset.enabled
+    return settings.write == "always"
 
 
 def questions_of(folder: Path, settings: QuestionSettings) -> list[OwnQuestion]:

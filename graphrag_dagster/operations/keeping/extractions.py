@@ -18,10 +18,12 @@ from graphrag_dagster.tables import (
     GLEANED_ENTITIES,
     GLEANED_RELATIONSHIPS,
     QUARANTINE,
+    TYPINGS,
     UNIT_LEDGER,
 )
 
-_TABLES = (GLEANED_ENTITIES, GLEANED_RELATIONSHIPS, CLAIMS, UNIT_LEDGER, QUARANTINE)
+#: As :class:`~graphrag_dagster.core.extraction.frames.ExtractionFrames` has them.
+_TABLES = (GLEANED_ENTITIES, GLEANED_RELATIONSHIPS, CLAIMS, UNIT_LEDGER, QUARANTINE, TYPINGS)
 #: It tells whatever engine which units to read.
 _DETECTOR = "py3langid"
 _PIPELINE = "extraction.pipeline"
@@ -74,8 +76,7 @@ def reusable_extraction(
     if why := unlike(warehouse, corpus, EXTRACTION_STATE, state):
         return None, why
     with warehouse.reading(corpus) as reader:
-        entities, relationships, claims, ledger, quarantine = (reader.read(table) for table in _TABLES)
-    return ExtractionFrames(entities, relationships, claims, ledger, quarantine), "nothing was"
+        return ExtractionFrames(*(reader.read(table) for table in _TABLES)), "nothing was"
 
 
 def _by_rules_alone(settings: CorpusSettings) -> bool:

@@ -4,10 +4,11 @@ import polars as pl
 
 from graphrag_dagster import tables
 from graphrag_dagster.core.accounting.evaluation_size import EvaluationSize, plan_evaluation
+from graphrag_dagster.core.search.context.index import IndexSnapshot
 from graphrag_dagster.model_calls.endpoint.chat import OpenAIChatModel
 from graphrag_dagster.model_calls.memory.account import price_of
 from graphrag_dagster.operations.asking.index import Index
-from graphrag_dagster.operations.evaluating.questions import questions_of
+from graphrag_dagster.operations.evaluating.questions import asks_personas, questions_of
 from graphrag_dagster.operations.evaluating.scope import EvaluationScope
 from graphrag_dagster.operations.planning.indexing_plan import Plan
 from graphrag_dagster.resources.corpora import CorpusStore
@@ -16,6 +17,7 @@ from graphrag_dagster.settings import CorpusSettings
 from graphrag_dagster.settings.model import RoleName
 
 _TASK_OF: dict[str, RoleName] = {
+    "testset": "testset",
     "judgements": "judge",
     "claims": "judge",
     "quality": "judge",
@@ -51,12 +53,16 @@ def _size(
 ) -> EvaluationSize:
     own = settings.questions
     listed = questions_of(store.folder(name), own)
-    written = own.write == "always" or (own.write == "when_none" and not listed)
-    count = len(listed) + (own.personas * own.tasks * own.per_task if written else 0)
+    written = asks_personas(own, listed)
+    documents = (
+        min(own.testset.documents, index.searcher.index.documents.height) if own.testset.enabled else 0
+    )
+    testset = documents * own.testset.per_document
+    count = len(listed) + testset + (own.personas * own.tasks * own.per_task if written else 0)
     sampled = min(scope.sample_of(settings) or count, count)
     answers = warehouse.read_if_present(tables.ANSWERS, name)
     known = answers is not None and not answers.is_empty()
-    references = sum(one.reference is not None for one in listed)
+    references = sum(one.reference is not None for one in listed) + testset
 
     def model(section: str, role: str) -> str | None:
         return settings.model.for_role(role).name if settings.asks_model(section) else None
@@ -66,6 +72,8 @@ def _size(
         written=written,
         personas=own.personas,
         tasks=own.tasks,
+        documents=documents,
+        document_tokens=_shown(index.searcher.index, own.testset.context_tokens),
         ways={method: index.searcher.size(method) for method in own.methods},
         sampled=sampled,
         criteria=len(settings.evaluation.criteria),
@@ -74,11 +82,18 @@ def _size(
         families=len(settings.evaluation.metrics),
         reasons=settings.evaluation.reasons,
         writer=model("questions", "answer"),
+        testset_writer=model("questions", "testset"),
         answerer=model("search", "answer"),
         judge=model("evaluation", "judge"),
         sentences=_mean(answers, pl.col("statements")) if known else None,
         answer_tokens=_mean(answers, pl.col("text").str.len_chars() / 4) if known else None,
     )
+
+
+def _shown(index: IndexSnapshot, most: int) -> float:
+    """Tokens of an average document, as far as they are shown."""
+    tokens = index.text_chunks.group_by("document_id").agg(pl.col("tokens").sum().clip(upper_bound=most))
+    return float(tokens["tokens"].mean() or 0.0)  # type: ignore[arg-type]
 
 
 def _mean(answers: pl.DataFrame | None, value: pl.Expr) -> float | None:

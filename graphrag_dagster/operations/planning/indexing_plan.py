@@ -14,20 +14,28 @@ from graphrag_dagster.core.accounting.planning import (
     exactly,
     plan_extraction,
     plan_reports,
+    summary_tokens,
 )
 from graphrag_dagster.core.accounting.prices import Price
 from graphrag_dagster.core.accounting.reply_sizes import names_and_pairs, reply_tokens
 from graphrag_dagster.core.corpus.documents import require_documents
 from graphrag_dagster.core.corpus.text_units import cut
 from graphrag_dagster.core.language.chat.port import ChatRequest
+from graphrag_dagster.core.language.llm.entity_typing import typed_at_once
 from graphrag_dagster.core.language.llm.extraction.graph import LlmGraphExtractor
 from graphrag_dagster.core.language.llm.name_judging import MOST_PAIRS
 from graphrag_dagster.core.text.tokens import get_tokenizer
 from graphrag_dagster.model_calls.endpoint.chat import OpenAIChatModel
 from graphrag_dagster.model_calls.memory.account import price_of
+from graphrag_dagster.operations.planning.coterag_plan import (
+    SUMMARIES_PER_NAME,
+    members_tokens,
+    summaries_estimate,
+)
 from graphrag_dagster.operations.planning.graph_plan import Unit, claims_estimate, merging_estimate
 from graphrag_dagster.operations.planning.known_replies import Known
 from graphrag_dagster.operations.planning.resolution_plan import resolution_estimate
+from graphrag_dagster.operations.planning.typing_plan import typing_estimate
 from graphrag_dagster.resources.corpora import CorpusStore
 from graphrag_dagster.resources.warehouse import Warehouse
 from graphrag_dagster.settings import CorpusSettings
@@ -38,9 +46,11 @@ _ELEMENT = 45
 _TASKS: dict[str, RoleName] = {
     "extraction": "extract",
     "claims": "extract",
+    "typing": "type",
     "resolution": "resolve",
     "merging": "summarise",
     "reports": "report",
+    "coterag": "summarise",
     "embeddings": "embed",
 }
 
@@ -102,7 +112,8 @@ class _Planner:
         self._unit_tokens = int(units["tokens"].sum())
         self._largest_unit = int(units.select(pl.max("tokens")).item() or 0)
         self._units: list[tuple[str, str]] = units.select("text_unit_id", "text").rows()
-        self._known = Known(settings.model, get_tokenizer(settings.text_units.encoding).count)
+        self._count = get_tokenizer(settings.text_units.encoding).count
+        self._known = Known(settings.model, self._count)
         names = [names_and_pairs(text) for text in self._texts]
         self._names = len({one for found, _ in names for one in found})
         self._pairs = len({one for _, found in names for one in found})
@@ -130,12 +141,18 @@ class _Planner:
         units = [Unit(*self._units[place], place in are_new) for place in range(len(self._units))]
         if own.asks_model("claims"):
             yield claims_estimate(self._name, own, units, self._known)
+        if own.asks_model("typing"):
+            yield typing_estimate(self._name, own, units, self._known)
         if own.asks_model("resolution"):
             yield resolution_estimate(self._name, own, units, self._known)
         if own.asks_model("graph"):
             yield merging_estimate(self._name, own, units, self._known)
         if own.asks_model("reports"):
             yield self._reports()
+        if own.asks_model("coterag"):
+            yield summaries_estimate(
+                self._name, own, units, self._known, names=self._names, pairs=self._pairs
+            )
         if own.embeds_at_endpoint:
             yield self._embeddings()
 
@@ -146,11 +163,18 @@ class _Planner:
         reports = int(self._communities().high * own.model.for_role("report").reply_limit)
         return {
             "extract": self._largest_unit,
+            "type": max(min(typed_at_once(), self._unit_tokens), self._largest_unit),
             "resolve": min(MOST_PAIRS * PAIR, 2 * self._unit_tokens),
-            "summarise": min(own.graph.max_input_tokens, elements),
+            "summarise": max(min(own.graph.max_input_tokens, elements), self._largest_community()),
             "report": min(own.reports.context_tokens, elements),
             "answer": min(own.search.context_tokens, self._unit_tokens + elements + reports),
         }
+
+    def _largest_community(self) -> int:
+        """Most tokens of a community whose summary a model is asked for; 0 where none is."""
+        own = self._settings
+        asked = own.asks_model("coterag")
+        return min(own.coterag.summary_tokens, members_tokens(self._names, self._pairs)) if asked else 0
 
     def _requests(self) -> list[ChatRequest]:
         settings, own = self._known.of_task("extract"), self._settings.extraction
@@ -209,13 +233,17 @@ class _Planner:
         return exactly(float(made.height))
 
     def _embeddings(self) -> Estimate:
-        model = self._settings.embeddings.model or ""
-        known, count = self._known.vectors(model, self._texts), len(self._texts)
+        model, prefixes = self._settings.embeddings.model or "", self._settings.embeddings.prefixes
+        known, count = self._known.vectors(model, prefixes.of_documents(self._texts)), len(self._texts)
         share = 1 - known / max(count, 1)
-        entities = around(float(self._names * _ELEMENT), known=False)
-        reports = around(self._names * 0.25 * 500, known=False)
-        inputs = exactly(self._unit_tokens * share) + entities + reports
-        texts = around(self._names * 1.25, known=False) + exactly(count - known)
+        # Entities and reports; then descriptions and summaries.
+        each, tokens = 1.25, _ELEMENT + 0.25 * 500
+        if self._settings.makes("coterag"):
+            each += 1 + SUMMARIES_PER_NAME
+            tokens += _ELEMENT + SUMMARIES_PER_NAME * summary_tokens(None).expected
+        texts = around(self._names * each, known=False) + exactly(count - known)
+        contents = exactly(self._unit_tokens * share) + around(self._names * tokens, known=False)
+        inputs = contents + texts * self._count(prefixes.document)
         return Estimate("embeddings", "embed", model, texts * (1 / 64), inputs, exactly(0), known)
 
     def _price(self, one: Estimate) -> Price | None:

@@ -44,7 +44,7 @@ class Known:
         return self._replies.shown(reply_key(self.of_task(task), request))
 
     def vectors(self, model: str, texts: Sequence[str]) -> int:
-        """Return how many texts have a remembered vector."""
+        """Return how many texts, as they are sent, have a remembered vector."""
         namespace = self.of_task("embed").namespace
         return len(self._replies.has([vector_key(model, namespace, text) for text in texts]))
 

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Sequence
 
-from graphrag_dagster.core.search.context.answer import QUERIED, QUOTATIONS, Answer, Source
+from graphrag_dagster.core.search.context.answer import HEADINGS, Answer, Source
 from graphrag_dagster.errors import QuestionError
 from graphrag_dagster.service.asking import Question
 from graphrag_dagster.service.openai.chat_models import ChatMessage, Part
@@ -56,7 +56,8 @@ def _text_of_part(part: Part) -> str:
 def without_sources(text: str) -> str:
     """Return an answer of this server without its heading and the list of its sources."""
     told = text.partition(_HEADING)[0]
-    return told.removeprefix(f"{QUOTATIONS}\n\n").removeprefix(f"{QUERIED}\n\n")
+    begun = (f"{one}\n\n" for one in HEADINGS)
+    return told.removeprefix(next(filter(told.startswith, begun), ""))
 
 
 def headed(answer: Answer) -> str:

@@ -48,12 +48,16 @@ class CitedSource(BaseModel):
     """What a mark ``[number]`` in the answer stands for."""
 
     number: int
-    kind: str = Field(description="what is cited: report, entity, relationship, claim, passage or row")
+    kind: str = Field(
+        description="what is cited: report, entity, relationship, claim, passage or row; own_context is what "
+        "a model wrote from its own knowledge, on no document"
+    )
     record_id: str = Field(description="id of the cited record; for a report, give it to read_report")
     title: str
     evidence: Evidence | None = Field(
         description="the words of a document that it rests on, or a triple of the graph where a relationship "
-        "is cited of which no words are known: give its text_unit_id to read_source; or a row of a table"
+        "is cited of which no words are known: give its text_unit_id to read_source; or a row of a table; or "
+        "what a model wrote itself, which is no document"
     )
 
 

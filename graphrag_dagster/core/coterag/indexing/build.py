@@ -7,17 +7,17 @@ import polars as pl
 
 from graphrag_dagster.core.coterag.community_terms import community_terms
 from graphrag_dagster.core.coterag.indexing.calibration import calibrated
-from graphrag_dagster.core.coterag.indexing.communities import clustered
+from graphrag_dagster.core.coterag.indexing.communities import Communities, clustered
 from graphrag_dagster.core.coterag.indexing.corpus_backgrounds import corpus_backgrounds
 from graphrag_dagster.core.coterag.indexing.descriptions import descriptions
 from graphrag_dagster.core.coterag.indexing.stores import stores
 from graphrag_dagster.core.coterag.indexing.summaries import summary_frames
 from graphrag_dagster.core.coterag.indexing.summary_requests import summary_requests
-from graphrag_dagster.core.coterag.indexing.triples import triple_graph
+from graphrag_dagster.core.coterag.indexing.triples import TripleGraph, triple_graph
 from graphrag_dagster.core.coterag.options import IndexOptions
-from graphrag_dagster.core.language.coterag import CommunitySummariser
+from graphrag_dagster.core.language.coterag import CommunitySummariser, SummaryRequest
 from graphrag_dagster.core.language.embedded_rows import embed_rows
-from graphrag_dagster.core.text.embedder import Embedder
+from graphrag_dagster.core.text.embedder import CorpusEmbedder
 from graphrag_dagster.core.text.tokens import Tokenizer
 
 
@@ -33,6 +33,37 @@ class CoteragFrames:
     embedded: tuple[str, ...]
 
 
+@dataclass(frozen=True, slots=True)
+class Parted:
+    """A graph of triples, whether its entities are of the main graph, and the communities of that."""
+
+    graph: TripleGraph
+    stores: pl.DataFrame
+    communities: Communities
+
+    def requests(self, text_chunks: pl.DataFrame) -> list[SummaryRequest]:
+        """Return what the summary of each community is made of; see :func:`.summary_requests`."""
+        return list(summary_requests(self.graph, self.communities, text_chunks.sort("human_readable_id")))
+
+
+def parted(
+    entities: pl.DataFrame, triples: pl.DataFrame, community_levels: pl.DataFrame, options: IndexOptions
+) -> Parted:
+    """Return the graph of triples in its communities; see :func:`build_coterag`."""
+    graph = triple_graph(entities, triples)
+    placed = stores(graph, options.least_component)
+    found = clustered(
+        graph,
+        placed,
+        community_levels,
+        match=options.match,
+        least=options.least_community,
+        seed=options.seed,
+        resolution=options.resolution,
+    )
+    return Parted(graph, placed, found)
+
+
 def build_coterag(
     *,
     entities: pl.DataFrame,
@@ -42,7 +73,7 @@ def build_coterag(
     chunk_vectors: pl.DataFrame,
     known: Mapping[str, pl.DataFrame | None],
     summariser: CommunitySummariser,
-    embedder: Embedder,
+    embedder: CorpusEmbedder,
     tokenizer: Tokenizer,
     options: IndexOptions,
 ) -> CoteragFrames:
@@ -63,21 +94,12 @@ def build_coterag(
     Raises:
         GraphragError: the level that is matched does not exist, or vectors cannot be compared.
     """
-    graph = triple_graph(entities, triples)
-    placed = stores(graph, options.least_component)
-    found = clustered(
-        graph,
-        placed,
-        community_levels,
-        match=options.match,
-        least=options.least_community,
-        seed=options.seed,
-        resolution=options.resolution,
-    )
+    parts = parted(entities, triples, community_levels, options)
+    graph, found = parts.graph, parts.communities
     described = descriptions(
         graph, tokenizer, tail_template=options.tail_template, most_tokens=options.description_tokens
     )
-    requests = list(summary_requests(graph, found, text_chunks.sort("human_readable_id")))
+    requests = parts.requests(text_chunks)
     made = summary_frames(requests, summariser.summarise(requests))
     told = described.frame["description"]
     said = made.summaries.select(text=pl.format("{}\n{}", "title", "text"))["text"]
@@ -102,7 +124,7 @@ def build_coterag(
     ).rows
     return CoteragFrames(
         {
-            "stores": placed,
+            "stores": parts.stores,
             "communities": found.communities,
             "members": found.members,
             "descriptions": described.frame,

@@ -9,7 +9,7 @@ import polars as pl
 from graphrag_dagster.core.coterag.indexing.calibration import background, pseudo_questions
 from graphrag_dagster.core.coterag.vectors import Vectors
 from graphrag_dagster.core.ranks import Scores
-from graphrag_dagster.core.text.embedder import Embedder
+from graphrag_dagster.core.text.embedder import CorpusEmbedder
 from graphrag_dagster.core.text.sentences import sentence_spans
 
 #: Text units whose sentences may stand for questions.
@@ -20,7 +20,7 @@ _LEAST_CHARACTERS: Final = 25
 
 def corpus_backgrounds(
     *,
-    embedder: Embedder,
+    embedder: CorpusEmbedder,
     seed: int,
     entities: pl.DataFrame,
     text_chunks: pl.DataFrame,
@@ -61,7 +61,7 @@ def corpus_backgrounds(
     )
     asked = pseudo_questions(of_entity.select("title", "documents"), _sentences(text_chunks, seed), seed=seed)
     texts = asked["text"].to_list()
-    questions = Vectors(texts, np.asarray(embedder.embed(texts), dtype=np.float32), embedder.name)
+    questions = Vectors(texts, np.asarray(embedder.embed_queries(texts), dtype=np.float32), embedder.name)
     documents: Sequence[Sequence[str]] = asked["documents"].to_list()
 
     def against(frame: pl.DataFrame, key: str, behind: Mapping[str, Sequence[str]]) -> Scores:

@@ -38,11 +38,15 @@ class Bar:
 
 @dataclass(frozen=True, slots=True)
 class Panel:
-    """The bars of one measure by their labels; ``even`` is the value that favours nobody."""
+    """The bars of one measure by their labels; ``even`` is the value that favours nobody.
+
+    ``top``: the axis reaches at least there.
+    """
 
     title: str
     bars: Mapping[str, Bar]
     even: float | None = None
+    top: float | None = None
 
 
 def measure_bars(
@@ -53,6 +57,10 @@ def measure_bars(
     baseline: str,
     *,
     even: Mapping[str, float] | None = None,
+    top: float | None = None,
+    name: str = "measures",
+    title: str = "Measures of the answers",
+    note: str = "",
 ) -> Figure | None:
     """Draw a panel of bars per measure, and mark what differs from the baseline.
 
@@ -63,6 +71,10 @@ def measure_bars(
         conditions: which to show, in this order; those without any mean are left out.
         baseline: condition that the others are compared with; may be missing.
         even: of a measure the value that favours nobody, drawn as a line; of a win rate 50.
+        top: the highest value that there can be, so that all panels are on one scale.
+        name: of the figure, fit for a file.
+        title: of the figure.
+        note: ends the caption.
 
     Returns:
         None where fewer than two conditions have a mean.
@@ -78,7 +90,7 @@ def measure_bars(
         return None
     favours_nobody = even or {}
     drawn_panels = [
-        Panel(words(measure), bars, favours_nobody.get(measure))
+        Panel(words(measure), bars, favours_nobody.get(measure), top)
         for measure in dict.fromkeys(measures)
         if (bars := _bars(rows, measure, _differing(significance, measure, baseline)))
     ]
@@ -86,9 +98,9 @@ def measure_bars(
         drawn_panels,
         shown,
         plain=baseline,
-        name="measures",
-        title="Measures of the answers",
-        caption=_caption(drawn_panels, baseline, shown),
+        name=name,
+        title=title,
+        caption=sentences(_caption(drawn_panels, baseline, shown), note),
     )
 
 
@@ -193,7 +205,12 @@ def _panel(axis: "Axes", panel: Panel, labels: Sequence[str], plain: str | None)
             color=INK if bar else QUIET,
         )
     low = min(0.0, *(min(bar.mean, bar.low or 0.0) for bar in panel.bars.values()))
-    high = max(0.0, *(max(bar.mean, bar.high or 0.0) for bar in panel.bars.values()), panel.even or 0.0)
+    high = max(
+        0.0,
+        *(max(bar.mean, bar.high or 0.0) for bar in panel.bars.values()),
+        panel.even or 0.0,
+        panel.top or 0.0,
+    )
     reach = (high - low) or 1.0
     axis.set(
         xlim=(low - (0.03 * reach if low < 0 else 0), high + 0.03 * reach), ylim=(len(labels) - 0.4, -0.6)

@@ -1,9 +1,11 @@
 """What the measures and the ways of answering are called, and which way of a measure is better."""
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal
 
+from graphrag_dagster.core.evaluation.inference.numbers import listed
 from graphrag_dagster.core.language.judging import CRITERIA
 from graphrag_dagster.core.search.ways import known_way
 
@@ -77,6 +79,24 @@ def _clusters(name: str, distance: str, proxy: bool, inclusive: bool) -> Measure
     bound = f"{distance}, bound included" if inclusive else distance
     noun = f"clusters of {of} at distance {bound}"
     return Measure(name, "claims", f"{noun}, per answer", "has", noun, 1, proxy, inclusive)
+
+
+def features(condition: str) -> tuple[str, ...]:
+    """Return what a way of answering makes use of; nothing is known of one that is no longer installed."""
+    way = known_way(condition)
+    return () if way is None else way.features
+
+
+def faithful_to_itself(conditions: Iterable[str]) -> str:
+    """Return what is to be known of the faithfulness of those that write their own context; else nothing."""
+    own = [one for one in conditions if "own context" in features(one)]
+    if not own:
+        return ""
+    writes = "writes its own context" if len(own) == 1 else "write their own contexts"
+    return (
+        f"{listed(own)} {writes}: its faithfulness is to what the model wrote itself and says nothing of the "
+        "documents, and recall and precision are of that text."
+    )
 
 
 def uses_graph(condition: str) -> bool:

@@ -15,6 +15,10 @@ from graphrag_dagster.core.text.answer_sentences import without_citations
 
 Rows = list[dict[str, Any]]
 
+_OF_A_ROW = ("answer_id", "position", "kind", "record_id", "text")
+#: Kinds of rows of which all that an answer was shown are one node of its context.
+_ONE_NODE = frozenset({"triple"})
+
 
 def quality_items(
     answers: pl.DataFrame, contexts: pl.DataFrame, questions: pl.DataFrame, index: IndexSnapshot
@@ -22,7 +26,8 @@ def quality_items(
     """Return the answers to questions with a reference, each with the texts of its context.
 
     The nodes of a context are its rows in the order in which they were shown (spec_coterag §9), save for
-    those whose partial answer did not go into the answer.
+    those whose partial answer did not go into the answer. Triples, each of which says next to nothing, are
+    one node together, where the first of them stands.
 
     Args:
         answers: rows of ``answers.answers``.
@@ -35,18 +40,19 @@ def quality_items(
     )
     wanted = answers.filter(pl.col("question_id").is_in(list(references)))
     texts = _texts(index)
-    shown: dict[str, list[str]] = {}
+    shown: dict[str, dict[object, list[str]]] = {}
     used = contexts.filter(pl.col("used")).sort("answer_id", "position")
-    for answer_id, kind, record_id in used.select("answer_id", "kind", "record_id").iter_rows():
-        if text := texts.get((kind, record_id)):
-            shown.setdefault(answer_id, []).append(text)
+    for answer_id, position, kind, record_id, own in used.select(*_OF_A_ROW).iter_rows():
+        if text := own or texts.get((kind, record_id)):
+            node = kind if kind in _ONE_NODE else position
+            shown.setdefault(answer_id, {}).setdefault(node, []).append(text)
     return [
         QualityItem(
             id=row["answer_id"],
             question=row["question"],
             answer=without_citations(row["text"]),
             reference=references[row["question_id"]],
-            contexts=tuple(shown.get(row["answer_id"], ())),
+            contexts=tuple("\n".join(texts) for texts in shown.get(row["answer_id"], {}).values()),
             refused=row["refused"],
         )
         for row in wanted.iter_rows(named=True)
@@ -62,7 +68,22 @@ def _texts(index: IndexSnapshot) -> dict[tuple[str, str], str]:
     ]
     if index.claims is not None:
         frames.append(("claim", index.claims.select("claim_id", "description")))
+    if index.coterag is not None:
+        frames += [
+            ("summary", index.coterag.summaries.select("community_id", "text")),
+            ("triple", _triples(index.coterag.triples, index.entities)),
+        ]
     return {(kind, key): text for kind, frame in frames for key, text in frame.iter_rows() if text}
+
+
+def _triples(triples: pl.DataFrame, entities: pl.DataFrame) -> pl.DataFrame:
+    """Ids of triples, and each as a sentence."""
+    titles = entities.select("entity_id", "title")
+    return (
+        triples.join(titles.rename({"title": "from"}), left_on="head_id", right_on="entity_id")
+        .join(titles.rename({"title": "to"}), left_on="tail_id", right_on="entity_id")
+        .select("triple_id", pl.format("{} {} {}.", "from", "relation", "to"))
+    )
 
 
 def measured(

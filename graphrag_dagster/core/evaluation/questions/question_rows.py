@@ -47,16 +47,31 @@ def written(made: QuestionSet, engine: str) -> tuple[Rows, Rows, Rows]:
     return personas, tasks, questions
 
 
+def references(documents: pl.DataFrame, questions: pl.DataFrame) -> list[tuple[str, str, str | None]]:
+    """Return text, origin and reference of the questions that were written from documents, in their order.
+
+    Args:
+        documents: rows of ``questions.testset_documents``.
+        questions: rows of ``questions.testset_questions``.
+    """
+    ordered = questions.join(documents.select("document_id", place="position"), on="document_id").sort(
+        "place", "position"
+    )
+    return [(text, "testset", right) for text, right in ordered.select("question", "reference").iter_rows()]
+
+
 def listed(
-    own: Sequence[tuple[str, str, str | None]],
+    given: Sequence[tuple[str, str, str | None]],
     questions: pl.DataFrame,
     tasks: pl.DataFrame,
     personas: pl.DataFrame,
 ) -> Rows:
-    """Return the rows of ``questions.questions``: the corpus's own, then those written, each once.
+    """Return the rows of ``questions.questions``: those given, then those written for people.
+
+    Each stands there once, with the first reference that is given for it.
 
     Args:
-        own: text, origin and reference of the corpus's own questions.
+        given: text, origin and reference of the corpus's own questions and of its testset.
         questions: rows of ``questions.persona_questions``.
         tasks: rows of ``questions.persona_tasks``.
         personas: rows of ``questions.personas``.
@@ -66,7 +81,7 @@ def listed(
         .join(personas.select("persona_id", persona="position"), on="persona_id")
         .sort("persona", "place", "position")
     )
-    wanted = [*own, *((text, "written", None) for text in ordered["question"])]
+    wanted = [*given, *((text, "written", None) for text in ordered["question"])]
     return [
         {
             "question_id": stable_id("question", text),
@@ -81,6 +96,7 @@ def listed(
 
 def _once(wanted: Iterable[tuple[str, str, str | None]]) -> list[tuple[str, str, str | None]]:
     seen: dict[str, tuple[str, str, str | None]] = {}
-    for one in wanted:
-        seen.setdefault(one[0], one)
+    for text, origin, reference in wanted:
+        _, first, known = seen.get(text, (text, origin, None))
+        seen[text] = (text, first, known or reference)
     return list(seen.values())

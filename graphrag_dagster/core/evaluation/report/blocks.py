@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from graphrag_dagster.catalogue.registry import asks_model
-from graphrag_dagster.core.evaluation.inference.measures import measure
+from graphrag_dagster.core.evaluation.inference.measures import faithful_to_itself, measure
 from graphrag_dagster.core.evaluation.report.check_tables import (
     alignment_table,
     bias_table,
@@ -46,7 +46,7 @@ def blocks(data: ReportData) -> list[Block]:
         else "There are no judgements; make the table evaluation.judgements."
     )
     grids = tuple(win_rate_grids(data))
-    placed = ("win_rates", "measures", "cost")
+    placed = ("win_rates", "measures", "quality", "cost")
     rest = tuple(one for one in data.figures if not one.name.startswith(placed))
     return [
         Block(
@@ -101,10 +101,11 @@ def _counted(data: ReportData) -> list[Block]:
         Block(
             "Quality of answers and context",
             "Formulas of the family that heads each row; a metric is shown under the name of its own "
-            "formula only.",
+            f"formula only. {faithful_to_itself(data.conditions)}".strip(),
             _there(quality_table(data), quality_reasons(data)),
             "No quality metric was measured: relevancy, faithfulness, recall and precision need a model "
             "that judges.",
+            figures_of(data, "quality"),
         ),
     ]
 

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import polars as pl
 
 from graphrag_dagster.catalogue.registry import asks_model
-from graphrag_dagster.core.evaluation.inference.measures import KINDS, measure
+from graphrag_dagster.core.evaluation.inference.measures import KINDS, faithful_to_itself, measure
 from graphrag_dagster.core.evaluation.inference.numbers import ALPHA, listed, p_value, share
 from graphrag_dagster.core.evaluation.inference.verdict import ENOUGH_QUESTIONS
 from graphrag_dagster.core.evaluation.report.content import ReportData, rows_of
@@ -51,6 +51,14 @@ def _on_questions(data: ReportData) -> Iterator[tuple[str, str]]:
             "Few questions",
             f"{counted(number, 'question was', 'questions were')} compared. Below {ENOUGH_QUESTIONS} the "
             "tests find only large differences, and a single odd question can move a mean.",
+        )
+    from_documents = [row for row in rows_of(data.questions) if row["origin"] == "testset"]
+    if from_documents:
+        yield (
+            "Questions of single documents",
+            f"{counted(len(from_documents), 'question was', 'questions were')} written by a model, each from "
+            "one document that alone answers it, and so were the reference answers. They favour what finds "
+            "the one passage; what runs through many documents is not asked.",
         )
     written = [row for row in rows_of(data.questions) if row["origin"] == "written"]
     if written:
@@ -162,6 +170,8 @@ def _on_answers(data: ReportData) -> Iterator[tuple[str, str]]:
 
 
 def _on_numbers(data: ReportData) -> Iterator[tuple[str, str]]:
+    if (known := faithful_to_itself(data.conditions)) and data.quality_scores is not None:
+        yield ("Faithful to itself", known)
     if data.quality_scores is not None and (missing := data.quality_scores["value"].null_count()):
         yield (
             "Metrics without a value",

@@ -9,7 +9,9 @@ from jinja2 import Environment, StrictUndefined, Template
 from markupsafe import Markup
 
 from graphrag_dagster.catalogue.registry import asks_model, engines
-from graphrag_dagster.core.evaluation.inference.measures import measure, reads, uses_graph
+from graphrag_dagster.catalogue.ways import FEATURES
+from graphrag_dagster.core.evaluation.inference.measures import features, measure, reads, uses_graph
+from graphrag_dagster.core.evaluation.inference.numbers import NONE
 from graphrag_dagster.core.evaluation.inference.verdict import verdicts
 from graphrag_dagster.core.evaluation.report.blocks import blocks, figures_of
 from graphrag_dagster.core.evaluation.report.caveats import caveats, questions_compared
@@ -39,6 +41,7 @@ def render(data: ReportData) -> str:
         judged=data.judge_model is not None,
         engine_label=_engine_label,
         ways=_ways(data),
+        features=_features(data),
         questions=_questions(data),
         method=_method(data),
         blocks=blocks(data),
@@ -92,10 +95,29 @@ def _ways(data: ReportData) -> TableView | None:
     )
 
 
+def _features(data: ReportData) -> TableView | None:
+    """Which way makes use of what, by the declarations of the ways; what none makes use of is left out."""
+    used = {one: features(one) for one in data.conditions}
+    shown = [one for one in FEATURES if any(one in own for own in used.values())]
+    return table(
+        "What each way makes use of",
+        ("Way of answering", *shown),
+        ([way, *("yes" if one in own else NONE for one in shown)] for way, own in used.items())
+        if shown
+        else (),
+        wordy=True,
+    )
+
+
 def _questions(data: ReportData) -> dict[str, object]:
     """Counts by origin, the people, and five questions spread over the list."""
     rows = sorted(rows_of(data.questions), key=lambda row: row["position"])
-    names = {"settings": "from corpus.yaml", "file": "from a file", "written": "written from the description"}
+    names = {
+        "settings": "from corpus.yaml",
+        "file": "from a file",
+        "testset": "written from single documents, with reference answers",
+        "written": "written from the description",
+    }
     origins = [
         f"{number:,} {names[origin]}"
         for origin in names

@@ -1,6 +1,9 @@
 """Data inside prompts: between delimiters that the data cannot forge."""
 
 import re
+from collections.abc import Sequence
+
+from graphrag_dagster.core.language.tasks import Turn
 
 #: Names of the delimiters: ``<source_text>`` … ``</source_text>``.
 TAGS = (
@@ -42,6 +45,12 @@ def enclose(tag: str, text: str) -> str:
     if tag not in TAGS:
         raise ValueError(f"{tag!r} is no delimiter; there are {', '.join(TAGS)}")
     return f"<{tag}>\n{escape(text)}\n</{tag}>"
+
+
+def enclosed_conversation(history: Sequence[Turn]) -> str:
+    """Return the conversation so far between its delimiters."""
+    told = "\n\n".join(f"Question: {turn.question}\nAnswer: {turn.answer}" for turn in history)
+    return enclose("conversation", told or "(none)")
 
 
 def escape(text: str) -> str:

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 
 from graphrag_dagster.core.language.answer_form import AnswerForm
-from graphrag_dagster.core.language.chat.data import enclose
+from graphrag_dagster.core.language.chat.data import enclose, enclosed_conversation
 from graphrag_dagster.core.language.chat.port import Message
 from graphrag_dagster.core.language.chat.prompt import Prompt, PromptSource
 from graphrag_dagster.core.language.tasks import PartialAnswer, Turn
@@ -89,12 +89,11 @@ class AnswerPrompts:
 
     def local(self, question: str, rendered: str, history: Sequence[Turn]) -> tuple[Message, Message]:
         """Ask for an answer at once from material of several kinds."""
-        told = "\n\n".join(f"Question: {turn.question}\nAnswer: {turn.answer}" for turn in history)
         return self._messages(
             self._local_system.render(),
             self._local_user.render(
                 material=enclose("material", rendered),
-                conversation=enclose("conversation", told or "(none)"),
+                conversation=enclosed_conversation(history),
                 question=enclose("question", question),
             ),
         )

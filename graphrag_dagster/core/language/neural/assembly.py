@@ -31,9 +31,9 @@ def assembled(
 ) -> UnitExtraction:
     """Return the records of a text unit.
 
-    An end of a relation that is none of the names found becomes an entity; its type is what its name says
-    (:func:`~graphrag_dagster.core.language.neural.labels.label_by_name`), else UNKNOWN. What is no relation
-    between two things is put aside.
+    An end of a relation that is none of the names found becomes an entity, which is untyped; its type is what
+    its name says (:func:`~graphrag_dagster.core.language.neural.labels.label_by_name`), else UNKNOWN. What is
+    no relation between two things is put aside.
 
     Args:
         unit: the text unit.
@@ -56,6 +56,7 @@ def assembled(
         entities=tuple(records.entities.values()),
         relationships=tuple(records.relationships.values()),
         quarantined=aside,
+        untyped=frozenset(records.entities) - {one.name for one in named},
     )
 
 

@@ -17,6 +17,11 @@ from graphrag_dagster.core.text.evidence import Evidence
 #: Headings of answers without a model.
 QUOTATIONS = "Quotations chosen by rules, no model."
 QUERIED = "By a query over the tables of the index; no model was asked."
+#: Heading of an answer from what a model knows, and the kind of the source that it has.
+OWN_KNOWLEDGE = "From what the model knows; no document was read, and nothing below is from one."
+OWN_CONTEXT = "own_context"
+#: All of them.
+HEADINGS = (QUOTATIONS, QUERIED, OWN_KNOWLEDGE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,12 +29,13 @@ class Source:
     """What the mark ``[number]`` in an answer stands for, and the way from there to the evidence.
 
     ``kind``, ``record_id`` and ``title`` name the cited row: a report, an entity, a relationship, a claim, a
-    text unit (``source``), a community's ``summary`` or a ``triple`` of CoTeRAG-S, or a row of what a query
-    gave (``row``). Of a report, ``finding`` is the place of the finding that rests on the words (-1 its
-    summary); ``via_kind`` and ``via_id`` name the relationship, entity or triple that led to them.
-    ``evidence`` is the words; where none can be found that the row rests on, a relationship has itself as a
-    triple, and other rows have none. What a query gave has its row, and beside it words where the row stands
-    for some. ``similarity``: 0–1, how near the words are to the nearest statement that cites them.
+    text unit (``source``), a community's ``summary`` or a ``triple`` of CoTeRAG-S, a row of what a query gave
+    (``row``), or what a model wrote from its own knowledge (``own_context``), which no mark cites. Of a
+    report, ``finding`` is the place of the finding that rests on the words (-1 its summary); ``via_kind`` and
+    ``via_id`` name the relationship, entity or triple that led to them. ``evidence`` is the words; where none
+    can be found that the row rests on, a relationship has itself as a triple, and other rows have none. What
+    a query gave has its row, and beside it words where the row stands for some. ``similarity``: 0–1, how near
+    the words are to the nearest statement that cites them.
     """
 
     number: int
@@ -65,7 +71,8 @@ class Statement:
 class ContextUse:
     """A row that was shown to the answerer, the chunk it stood in, and its tokens there.
 
-    ``used``: the partial answer of its chunk went into the answer.
+    ``used``: the partial answer of its chunk went into the answer. ``text``: its words, where no table of the
+    index has them.
     """
 
     kind: str
@@ -74,6 +81,7 @@ class ContextUse:
     chunk: int
     tokens: int
     used: bool = False
+    text: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,11 +104,11 @@ class Answer:
     """An answer, what it rests on, and what it cost.
 
     ``method`` is the way of answering (``C0`` … ``C3``, ``TS``, ``SS``, ``dynamic``, ``local``, ``drift``,
-    ``basic``, ``sql``, ``coterag``, ``coterag-no-communities`` …); ``level`` the community level it read,
-    None where it read none; ``why`` says why the way was chosen or what it saved. ``linked``: the names in
-    the question and what each was taken for, where the way looks for names (``auto``, ``local``, ``drift``).
-    ``refused``: nothing in the context was of use. ``scores``: helpfulness 0–100 of each chunk's partial
-    answer in the order of the chunks. ``dropped``: partial answers that scored 0 or did not fit.
+    ``basic``, ``sql``, ``coterag``, ``coterag-no-communities`` …, ``own-context``); ``level`` the community
+    level it read, None where it read none; ``why`` says why the way was chosen or what it saved. ``linked``:
+    the names in the question and what each was taken for, where the way looks for names (``auto``, ``local``,
+    ``drift``). ``refused``: nothing in the context was of use. ``scores``: helpfulness 0–100 of each chunk's
+    partial answer in the order of the chunks. ``dropped``: partial answers that scored 0 or did not fit.
     ``removed_citations``: ids cited that were not in the context. ``problems``: partial answers that could
     not be used, with reasons. ``query``: whose rows the answer tells. ``calls``: what was asked of the
     answerer; ``usage`` has the calls of a model. ``seconds`` is filled by who measures it. ``scope`` is what
@@ -141,6 +149,8 @@ class Answer:
     @property
     def heading(self) -> str:
         """What stands above the text where it is shown; empty where it speaks for itself."""
+        if any(one.kind == OWN_CONTEXT for one in self.sources) and not self.refused:
+            return OWN_KNOWLEDGE
         if not quotes(self.engine) or self.refused:
             return ""
         return QUERIED if self.query else QUOTATIONS

@@ -94,6 +94,11 @@ def cite(
     )
 
 
+def uncited(text: str, reason: str) -> tuple[Statement, ...]:
+    """Return the statements of a text that cites nothing; ``reason`` says why none is supported."""
+    return tuple(Statement(one, (), 0.0, "not", 0.0, reason) for one in _sentences(text))
+
+
 def _with_verdict(statement: Statement, found: SupportOf) -> Statement:
     return replace(statement, verdict=found.verdict, score=found.score, reason=found.reason)
 
@@ -101,7 +106,7 @@ def _with_verdict(statement: Statement, found: SupportOf) -> Statement:
 def _uncited(passage: str, final: FinalAnswer) -> list[Statement]:
     """The statements of a passage that cites nothing."""
     general, rest = _after_knowledge(passage, final)
-    return [*general, *map(_without_source, _sentences(rest))]
+    return [*general, *uncited(rest, _UNCITED)]
 
 
 def _after_knowledge(passage: str, final: FinalAnswer) -> tuple[list[Statement], str]:

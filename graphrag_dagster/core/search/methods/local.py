@@ -35,7 +35,7 @@ from graphrag_dagster.core.text.sentences import sentence_spans
 from graphrag_dagster.errors import QuestionError
 
 #: Sections in the order in which they are shown.
-_HEADERS: Mapping[ContextKind, str] = {
+HEADERS: Mapping[ContextKind, str] = {
     "source": "Sources\nid|title|text",
     "report": "Reports\nid|title|content",
     "entity": "Entities\nid|entity|description",
@@ -227,7 +227,7 @@ class _Builder:
         return self._counted[after]
 
     def _tokens_of_header(self, kind: ContextKind) -> int:
-        return self._count(f"-----{_HEADERS[kind]}\n\n")
+        return self._count(f"-----{HEADERS[kind]}\n\n")
 
     def context(self) -> LocalContext:
         """Return what was taken in, section after section, numbered in that order."""
@@ -242,7 +242,7 @@ class _Builder:
         units = LocalUnits(self._index)
         parts, rows, tokens = [], [], []
         longest = self._count(_NUMBER)
-        for kind, header in _HEADERS.items():
+        for kind, header in HEADERS.items():
             lines = [f"-----{header}"]
             for row in sections.get(kind, ()):
                 unit = units.add(row.unit, row.record_id, row.provenance)

@@ -42,6 +42,11 @@ def rated(basis: Basis) -> WaySize:
     return WaySize(Range(2.0, every.calls.expected, 2 * every.calls.high), every.input_tokens * 1.5)
 
 
+def written_first(_basis: Basis) -> WaySize:
+    """A context of what the model knows, and an answer from it; no statement is judged."""
+    return WaySize(exactly(2), exactly(2 * _PROMPT) + Range(50.0, 600.0, 2000.0))
+
+
 def followed_up(basis: Basis) -> WaySize:
     """A first answer, follow-up questions, and the joining of all answers."""
     steps = basis.options.steps * basis.options.follow_ups

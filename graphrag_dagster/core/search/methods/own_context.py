@@ -1,0 +1,99 @@
+"""Answers from what a model knows: it writes a context, and answers from this alone (spec_coterag §9).
+
+It is what a system with documents is compared with. No index is read, so nothing can be cited.
+"""
+
+from dataclasses import replace
+
+from graphrag_dagster.core.ids import stable_id
+from graphrag_dagster.core.language.own_context import WrittenContext
+from graphrag_dagster.core.language.tasks import ContextUnit, FinalAnswer
+from graphrag_dagster.core.search.asked import Asked
+from graphrag_dagster.core.search.context.answer import OWN_CONTEXT, Answer, Call, ContextUse, Source
+from graphrag_dagster.core.search.context.citing import uncited
+from graphrag_dagster.core.search.context.context_units import as_row
+from graphrag_dagster.core.search.context.question import REFUSAL
+from graphrag_dagster.core.search.methods.local import HEADERS
+from graphrag_dagster.core.text.citations import Citation, parse_citations, rewrite_citations
+from graphrag_dagster.core.text.evidence import Written
+from graphrag_dagster.errors import QuestionError
+
+#: What stands for its title, also where nothing but the title is shown.
+TITLE = "written by the model from what it knows, not from documents"
+_RESTS_ON = "it rests on what the model wrote itself, on no document"
+
+
+def own_context(asked: Asked) -> Answer:
+    """Answer a question from a context that a model writes from its own knowledge, in two calls.
+
+    The context is the one source of the answer, of a kind of its own. The answer bears no marks, and none of
+    its statements counts as supported, since no document says any of it.
+
+    Raises:
+        QuestionError: no model is asked, and nobody else can write a context; or the answer is to be from
+            some documents only.
+        EngineError: no usable answer came.
+        EndpointError: the model endpoint cannot be used.
+    """
+    if asked.index.restricted:
+        raise QuestionError(
+            f"{asked.way.name} reads no documents and knows no filter; leave the filter out, or ask in "
+            "another way"
+        )
+    writer = asked.engines.context_writer()
+    if writer is None:
+        raise QuestionError(
+            f"{asked.way.name} needs a model, which writes the context; set search.engine: llm, or ask in "
+            "another way"
+        )
+    answerer = asked.engines.answerer()
+    written = writer.write(asked.question, asked.history)
+    answer = _with_context(
+        asked, written, Answer(asked.question, asked.way.name, None, REFUSAL, writer.engine)
+    )
+    if not written.text:
+        return answer
+    unit = ContextUnit(1, TITLE, written.text, kind="source")
+    rendered = f"-----{HEADERS['source']}\n{as_row([unit.id, unit.title, unit.text])}"
+    final = answerer.answer(asked.question, [unit], rendered, asked.history)
+    return _finished(answer, final)
+
+
+def _with_context(asked: Asked, written: WrittenContext, answer: Answer) -> Answer:
+    """A refusal that shows what was written, where anything was."""
+    tokens = asked.count(written.text) if written.text else 0
+    call = Call("own_context", "what the model knows", None, tokens, bool(tokens), written.problem)
+    answer = replace(
+        answer,
+        refused=True,
+        problems=(written.problem,) if written.problem else (),
+        trace=(call,),
+        usage=written.usage,
+    )
+    if not tokens:
+        return answer
+    record = stable_id(OWN_CONTEXT, asked.question, written.text)
+    return replace(
+        answer,
+        sources=(Source(1, OWN_CONTEXT, record, TITLE, evidence=Written(written.text)),),
+        context=(ContextUse(OWN_CONTEXT, record, TITLE, 0, tokens, text=written.text),),
+    )
+
+
+def _finished(answer: Answer, final: FinalAnswer) -> Answer:
+    """The answer without marks: what they would stand for is no document."""
+    (shown,) = answer.context
+    said = bool(final.text.strip())
+    text = rewrite_citations(final.text, {}).strip()
+    invented = [one for one in parse_citations(final.text) if one != Citation("source", 1)]
+    return replace(
+        answer,
+        text=text if said else REFUSAL,
+        engine=final.engine,
+        refused=not said,
+        statements=uncited(text, _RESTS_ON),
+        context=(replace(shown, used=said),),
+        removed_citations=len(invented),
+        trace=(*answer.trace, Call("answer", "the context of its own", None, shown.tokens, said)),
+        usage=answer.usage + final.usage,
+    )
