@@ -183,7 +183,7 @@ def _paths(
     return traversed(
         [one.entity_id for one in starts],
         [Edge(*row) for row in rows.select("head_id", "relation", "tail_id", "community_id").iter_rows()],
-        {ids[place]: float(asked.entities[place]) for place in np.flatnonzero(near)},
+        {ids[place]: float(asked.entities[place]) for place in np.flatnonzero(near).tolist()},
         threshold,
         hops=options.hops,
         most=options.triples,
