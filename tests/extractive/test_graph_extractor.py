@@ -466,5 +466,5 @@ class TestNounPhrases:
         }
 
     def test_what_has_no_names_is_no_longer_empty(self, extract: Extract) -> None:
-        assert extract("Cold water slows the virus.").status == "extracted"
-        assert extract("It is so.").status == "empty"
+        assert extract("Cold water slows the virus.").state == "extracted"
+        assert extract("It is so.").state == "empty"
