@@ -91,6 +91,7 @@ class Corpus:
         documents: text by file name.
         settings: content of ``corpus.yaml``.
         search: settings of the search that differ from those, by their names.
+        noun_phrases: whether they are entities.
     """
 
     def __init__(
@@ -100,6 +101,8 @@ class Corpus:
         documents: Mapping[str, str],
         settings: str = "",
         search: Mapping[str, Any] | None = None,
+        *,
+        noun_phrases: bool = False,
     ) -> None:
         self.name = name
         self._search = search or {}
@@ -113,7 +116,7 @@ class Corpus:
             for file, text in documents.items():
                 (folder / file).write_text(text, encoding="utf-8", newline="")
             (folder / "corpus.yaml").write_text(
-                f"extraction: {{processes: {os.cpu_count() or 1}}}\n{settings}", encoding="utf-8"
+                f"{extraction(noun_phrases=noun_phrases)}{settings}", encoding="utf-8"
             )
             begin = time.monotonic()
             run_job(name)
@@ -176,12 +179,19 @@ class Corpus:
 
     def ranked_texts(self, shown: Iterable[Shown], budget: int) -> list[Stretch]:
         """Return so many characters of the text units that were shown, in their order, each once."""
-        found: dict[str, Stretch] = {}
-        for unit_id, text in self._sources(shown):
-            if budget > 0 and unit_id not in found:
-                found[unit_id] = self._stretch(unit_id, min(len(text), budget))
-                budget -= len(text)
-        return list(found.values())
+        shown_units = dict(self._sources(shown)).items()
+        return within([self._stretch(unit, len(text)) for unit, text in shown_units], budget)
+
+    def units(self, unit_ids: Iterable[str]) -> list[Stretch]:
+        """Return where text units stand."""
+        passages = self.index.searcher.index.passages
+        return [
+            Stretch(one.path, one.start_char, one.end_char) for one in (passages[unit] for unit in unit_ids)
+        ]
+
+    def unit_ids(self, shown: Iterable[Shown]) -> list[str]:
+        """Return the text units that were shown, in their order, each once."""
+        return list(dict(self._sources(shown)))
 
     def held(self, shown: Iterable[Shown]) -> list[Stretch]:
         """Return what was shown of the documents: text units, and the sentences that other rows rest on."""
@@ -221,6 +231,12 @@ class Corpus:
     def _part(self, unit_id: str, start: int, end: int) -> Stretch:
         passage = self.index.searcher.index.passages[unit_id]
         return Stretch(passage.path, passage.start_char + start, passage.start_char + end)
+
+
+def extraction(*, noun_phrases: bool) -> str:
+    """Return the section of ``corpus.yaml``, with a process for each processor."""
+    phrases = str(noun_phrases).lower()
+    return f"extraction: {{noun_phrases: {phrases}, processes: {os.cpu_count() or 1}}}\n"
 
 
 class _SeenEnough(Exception):
@@ -327,6 +343,16 @@ def covered(gold: Stretch, by: Iterable[Stretch]) -> int:
         count += max(0, end - max(start, reached))
         reached = max(reached, end)
     return count
+
+
+def within(stretches: Iterable[Stretch], budget: int) -> list[Stretch]:
+    """Return the first so many characters of stretches, in their order."""
+    found = []
+    for one in stretches:
+        if budget > 0:
+            found.append(one._replace(end=min(one.end, one.start + budget)))
+            budget -= one.end - one.start
+    return found
 
 
 def share_covered(gold: Sequence[Stretch], by: Sequence[Stretch]) -> float:

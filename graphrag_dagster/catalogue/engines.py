@@ -89,7 +89,7 @@ ENGINES = (
         tuple(task.name for task in TASKS if not task.model_only),
         "graphrag_dagster.engines.extractive:ExtractiveEngine",
         quotes=True,
-        settings=("extraction.pipeline", "graph.max_description_words"),
+        settings=("extraction.noun_phrases", "extraction.pipeline", "graph.max_description_words"),
         library_settings=("extraction.pipeline",),
         libraries=MappingProxyType({"extraction": ("numpy", "spacy", "thinc")}),
     ),

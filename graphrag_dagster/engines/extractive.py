@@ -34,7 +34,9 @@ class ExtractiveEngine:
         from graphrag_dagster.core.language.extractive.graph_extractor import ExtractiveGraphExtractor
 
         own = self._settings.extraction
-        return ExtractiveGraphExtractor(own.pipeline, own.processes, own.languages)
+        return ExtractiveGraphExtractor(
+            own.pipeline, own.processes, own.languages, noun_phrases=own.noun_phrases
+        )
 
     def claim_extractor(self) -> ClaimExtractor:
         """Who finds claims."""

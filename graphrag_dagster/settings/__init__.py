@@ -185,6 +185,11 @@ class ExtractionSettings(Section):
         "read; a text unit that is surely in another is counted as unreadable, and nothing is extracted "
         "from it; [] reads every unit",
     )
+    noun_phrases: bool = Field(
+        False,
+        description="the extractive engine takes noun phrases that are no names, such as `virus load`, for "
+        "entities of the type CONCEPT too",
+    )
     gliner: GlinerSettings = Field(default_factory=GlinerSettings)
     rebel: RebelSettings = Field(default_factory=RebelSettings)
     device: Literal["auto", "cpu", "cuda"] = Field(

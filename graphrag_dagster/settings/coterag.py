@@ -15,6 +15,7 @@ from graphrag_dagster.core.coterag.options import (
     FallbackOptions,
     IndexOptions,
     Matched,
+    Order,
     Profile,
     Quantiles,
     SummariesShown,
@@ -178,6 +179,11 @@ class CoteragSettings(Section):
     term_weights: TermWeights = Field(
         _ANSWER.weights, description="idf: terms that few communities speak of count more"
     )
+    order: Order = Field(
+        _ANSWER.order,
+        description="what communities of a class and text units are ranked by: their similarity alone, or "
+        "also the terms of the question that they hold, and the nearest member of a community",
+    )
     communities: Annotated[PositiveInt, Field(le=1000)] = Field(
         _ANSWER.communities, description="most communities for a question"
     )
@@ -234,6 +240,7 @@ class CoteragSettings(Section):
             coverage=self.coverage,
             unit=self.coverage_unit,
             weights=self.term_weights,
+            order=self.order,
             communities=self.communities,
             entities=self.entities,
             hops=self.hops,

@@ -138,6 +138,51 @@ def test_the_store_never_gives_what_the_main_graph_alone_has() -> None:
     assert {record for part, record in shown(answer)} <= {"s1", "s2", "s3"}
 
 
+def test_text_units_are_ranked_by_terms_too_or_by_similarity_alone() -> None:
+    parts = replace(PARTS, chunks={**PARTS.chunks, "u1": ("It lowers heat.", 0.9), "u3": ("Fever.", 0.75)})
+    assert [one for part, one in shown(ask(parts)) if part == "chunk"] == ["u2", "u3", "u1"]
+    alone = ask(parts, order="similarity")
+    assert [one for part, one in shown(alone) if part == "chunk"] == ["u1", "u2", "u3"]
+
+
+def test_ends_of_sentences_are_not_quoted_where_there_are_whole_ones() -> None:
+    answerer = ExtractiveEvidenceAnswerer(FirstAxis())
+    chunks = {**PARTS.chunks, "u1": ("of a fever. Aspirin treats fever.", 0.9), "u3": ("of a drug.", 0.9)}
+    answer = ask(replace(PARTS, chunks=chunks), answerer=answerer).answer
+    assert {text for text, _, _ in answer.quotes} == {"Aspirin treats fever."}
+
+
+def test_what_covers_no_term_is_not_told() -> None:
+    answer = ask(question="Who sails boats?", answerer=ExtractiveEvidenceAnswerer(FirstAxis()))
+    assert (answer.insufficient, answer.answer.text) == (True, "")
+
+
+def test_text_units_of_no_entity_are_preserved() -> None:
+    parts = replace(
+        PARTS, chunks={**PARTS.chunks, "none": ("Keep the drug cold.", 0.9), "low": ("Cold.", 0.7)}
+    )
+    answer = ask(parts, answerer=Says([MORE, "Cold."]))
+    assert answer.trace.only_by_fallback == ("none", "s1")
+    [round_] = answer.trace.rounds
+    assert round_.chunks[0].entity_id is None
+
+
+def test_communities_of_a_class_are_ranked_by_rare_terms_and_their_nearest_member() -> None:
+    parts = replace(
+        PARTS,
+        summaries={"c1": ("Of fever.", 0.8), "c2": ("Else.", 0.85)},
+        terms={"c1": ["drug", "treat", "fever"], "c2": ["treat", "fever"]},
+        entities={**PARTS.entities, "x": 0.3, "y": 0.3},
+    )
+
+    def order(**given: Any) -> list[str]:
+        found = ask(parts, **given).trace.retrieved
+        return [] if found is None else [one.community_id for one in found.communities]
+
+    assert order() == ["c1", "c2"]
+    assert order(order="similarity") == ["c2", "c1"]
+
+
 def test_without_a_community_the_first_answer_sees_nothing_and_the_store_is_searched() -> None:
     answerer = Says(["What I think.", "Cold."])
     answer = ask(replace(PARTS, summaries={"c1": ("Else.", 0.75)}), answerer=answerer)

@@ -35,7 +35,7 @@ def test_quantiles_of_the_background_are_the_thresholds() -> None:
     found = calibrated(dict.fromkeys(SETS, cosines))
     assert dict(found.thresholds) == pytest.approx(
         {
-            "community": 0.8991,
+            "community": 0.0999,
             "coverage": 0.51,
             "entity": 0.96903,
             "traversal": 0.96903,
@@ -146,3 +146,11 @@ def test_quantiles_of_the_paper_are_in_order() -> None:
     own = Quantiles()
     values = {name: getattr(own, name) for name in ("community", "entity", "traversal", "chunk", "fallback")}
     assert disorder(values) is None
+
+
+def test_text_units_stand_in_for_summaries_that_are_too_few() -> None:
+    cosines = np.arange(1000) / 1000
+    found = calibrated({"summaries": np.full(20, 0.9), "chunks": cosines, "descriptions": cosines / 2})
+    assert found.thresholds.community == pytest.approx(0.0999)
+    assert found.rows.filter(pl.col("threshold") == "community")["source"].item() == "calibrated"
+    assert found.thresholds.chunk == pytest.approx(0.94905)

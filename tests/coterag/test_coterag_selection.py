@@ -33,6 +33,11 @@ def test_high_confidence_comes_first_and_thresholds_are_exceeded_not_reached() -
     assert [one.match_class for one in chosen(RANKED)] == ["high_confidence"] * 3 + ["high_similarity"]
 
 
+def test_scores_rank_inside_of_a_class_only() -> None:
+    scores = np.array([9.0, 1.0, 2.0, 3.0, 9.0, 9.0])
+    assert selected(RANKED, scores=scores) == [0.76, 0.78, 0.80]
+
+
 def test_low_coverage_may_drop_a_community_or_not_matter() -> None:
     rows = [RANKED[0], *RANKED[2:]]
     assert selected(rows, rule="strict") == [0.78, 0.76]

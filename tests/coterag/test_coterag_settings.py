@@ -65,8 +65,8 @@ def test_without_a_word_it_is_as_the_paper_has_it() -> None:
             r"fallback \(0.7\) must be above entity \(0.75\)",
         ),
         (
-            {"quantiles": {"chunk": 0.5}},
-            r"coterag.quantiles: chunk \(0.5\) must be at least community \(0.9\)",
+            {"quantiles": {"chunk": 0.05}},
+            r"coterag.quantiles: chunk \(0.05\) must be at least community \(0.1\)",
         ),
         ({"fallback": {"entities": 30}}, r"most_entities \(20\) may not be below entities \(30\)"),
         ({"match": "C9"}, "coterag.match is 'C9'; allowed: 'own', 'C0', 'C1', 'C2' or 'C3'"),

@@ -433,3 +433,38 @@ class TestEngine:
 
     def test_no_units_need_no_pipeline(self) -> None:
         assert list(ExtractiveGraphExtractor("xx_not_installed").extract([])) == []
+
+
+class TestNounPhrases:
+    @pytest.fixture(scope="class")
+    def extract(self) -> Extract:
+        extractor = ExtractiveGraphExtractor(processes=1, noun_phrases=True)
+
+        def one(text: str) -> UnitExtraction:
+            (found,) = extractor.extract([TextUnit("u", text)])
+            return found
+
+        return one
+
+    def test_they_come_behind_the_names_in_the_singular(self, extract: Extract) -> None:
+        text = "The incubation period of the fever in Kelderwick was five days. Mild fevers end soon."
+        found = extract(text)
+        assert types(found) == {
+            "Kelderwick": "GEO",
+            "incubation period": "CONCEPT",
+            "fever": "CONCEPT",
+            "day": "CONCEPT",
+            "Mild fever": "CONCEPT",
+        }
+        assert mentions(found, text)["day"] == ["days"]
+
+    def test_they_are_related_by_the_grammar_alone(self, extract: Extract) -> None:
+        found = extract("Older patients with lung disease develop severe pneumonia.")
+        assert {(one.source, one.relation, one.target) for one in found.relationships} == {
+            ("PATIENT", "with", "LUNG DISEASE"),
+            ("PATIENT", "develop", "SEVERE PNEUMONIA"),
+        }
+
+    def test_what_has_no_names_is_no_longer_empty(self, extract: Extract) -> None:
+        assert extract("Cold water slows the virus.").state == "extracted"
+        assert extract("It is so.").state == "empty"

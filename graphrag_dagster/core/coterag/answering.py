@@ -185,7 +185,8 @@ class _Loop:
         """Add what the store has; return whether that is anything."""
         switches, number = self._options.fallback, len(self._rounds) + 1
         most = switches.entities_of(number)
-        entities, chunks = from_store(self._asked, most, switches.chunks, self._context.texts)
+        by = self._terms if self._options.order == "terms" else None
+        entities, chunks = from_store(self._asked, most, switches.chunks, self._context.texts, by)
         self._rounds.append(FallbackRound(number, trigger, most, tuple(entities), tuple(chunks)))
         self._context = self._context.with_chunks(self._asked.index, chunks, "fallback")
         return bool(chunks)

@@ -1,7 +1,6 @@
 """What communities speak of, as terms, and how many of a question's terms each covers."""
 
-from collections.abc import Sequence
-from math import log
+from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 import polars as pl
@@ -9,7 +8,7 @@ import polars as pl
 from graphrag_dagster.core.coterag.indexing.communities import Communities
 from graphrag_dagster.core.coterag.indexing.triples import TripleGraph
 from graphrag_dagster.core.coterag.options import TermWeights
-from graphrag_dagster.core.coterag.terms import QuestionTerms, share, terms
+from graphrag_dagster.core.coterag.terms import QuestionTerms, shares, terms
 from graphrag_dagster.core.ranks import Scores
 
 
@@ -49,23 +48,22 @@ def community_terms(graph: TripleGraph, communities: Communities, summaries: pl.
 
 
 def coverages(
-    asked: QuestionTerms, held: pl.DataFrame, ids: Sequence[str], weights: TermWeights = "none"
+    asked: QuestionTerms,
+    holders: Mapping[str, Iterable[str]],
+    ids: Sequence[str],
+    weights: TermWeights = "none",
 ) -> Scores:
     """Return the share of a question's terms that each community covers.
 
     Args:
         asked: terms of the question.
-        held: rows of :func:`community_terms`.
+        holders: communities by term, of :func:`community_terms`.
         ids: of the communities, in the order of the result.
-        weights: ``idf``: a unit that d of n communities cover counts ``1 + log((n + 1) / (d + 1))``.
+        weights: see :func:`.terms.shares`.
     """
     found: dict[str, set[str]] = {}
-    for community, term in held.filter(pl.col("term").is_in(sorted(asked.stems))).iter_rows():
-        found.setdefault(community, set()).add(term)
-    covered = {community: asked.covered_by(own) for community, own in found.items()}
-    weighed = None
-    if weights == "idf":
-        counts = [sum(own[unit] for own in covered.values()) for unit in range(len(asked.units))]
-        weighed = [1 + log((len(ids) + 1) / (count + 1)) for count in counts]
-    nothing = [False] * len(asked.units)
-    return np.array([share(covered.get(one, nothing), weighed) for one in ids], dtype=np.float64)
+    for term in asked.stems:
+        for community in holders.get(term, ()):
+            found.setdefault(community, set()).add(term)
+    covered = [asked.covered_by(found.get(one, set())) for one in ids]
+    return np.array(shares(covered, weights), dtype=np.float64)

@@ -12,11 +12,12 @@ MatchClass = Literal["high_confidence", "high_similarity", "dropped"]
 
 @dataclass(frozen=True, slots=True)
 class CommunityMatch:
-    """How well a community matches a question, and whether it was selected."""
+    """How well a community matches a question, and whether it was selected; ``score`` ranks its class."""
 
     community_id: str
     similarity: float
     coverage: float
+    score: float
     match_class: MatchClass
     selected: bool
 
@@ -29,11 +30,12 @@ def matched(
     *,
     rule: CoverageRule = "class",
     most: int = 3,
+    scores: Scores | None = None,
 ) -> list[CommunityMatch]:
     """Return the communities whose similarity exceeds its threshold, selected ones first, in order.
 
     High confidence: the coverage exceeds its threshold too. These come first, then those of high similarity
-    alone, each by similarity descending, then id.
+    alone, each by score descending, then id.
 
     Args:
         ids: of the communities.
@@ -41,9 +43,11 @@ def matched(
         coverage: share of the question's terms in each community's.
         thresholds: both must be exceeded, not only reached.
         rule: ``class`` as above; ``strict`` drops what is of high similarity alone; ``all`` has both in one
-            order, by similarity.
+            order.
         most: how many are selected.
+        scores: of the communities; default: the similarity.
     """
+    ranked = similarity if scores is None else scores
     near = [place for place in range(len(ids)) if similarity[place] > thresholds.community]
     classes: dict[int, MatchClass] = {
         place: "high_confidence"
@@ -57,12 +61,19 @@ def matched(
 
     def key(place: int) -> tuple[int, float, str]:
         rank = 0 if rule == "all" else ranks.index(classes[place])
-        return rank, -float(similarity[place]), ids[place]
+        return rank, -float(ranked[place]), ids[place]
 
     found = []
     for rank, place in enumerate(sorted(near, key=key)):
         kept = rank < most and classes[place] != "dropped"
         found.append(
-            CommunityMatch(ids[place], float(similarity[place]), float(coverage[place]), classes[place], kept)
+            CommunityMatch(
+                ids[place],
+                float(similarity[place]),
+                float(coverage[place]),
+                float(ranked[place]),
+                classes[place],
+                kept,
+            )
         )
     return found

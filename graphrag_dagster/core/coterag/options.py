@@ -10,6 +10,7 @@ Profile: TypeAlias = Literal["calibrated", "paper_raw", "paper_neo4j"]
 CoverageRule: TypeAlias = Literal["class", "strict", "all"]
 TermUnit: TypeAlias = Literal["words", "phrases"]
 TermWeights: TypeAlias = Literal["none", "idf"]
+Order: TypeAlias = Literal["similarity", "terms"]
 TailTemplate: TypeAlias = Literal["no_outgoing", "isolated"]
 SummariesShown: TypeAlias = Literal["all", "best", "none"]
 Matched: TypeAlias = Literal["own", "C0", "C1", "C2", "C3"]
@@ -71,7 +72,7 @@ INDEX_SCORES = ("community", "entity", "traversal")
 class Quantiles:
     """Shares of the background's cosines that calibrated thresholds exceed; ``route`` decides the route."""
 
-    community: float = 0.90
+    community: float = 0.10
     entity: float = 0.97
     traversal: float = 0.97
     chunk: float = 0.95
@@ -157,6 +158,9 @@ class AnswerOptions:
             ``all`` ranks by similarity alone.
         unit: what is covered: single words, or phrases, each only as a whole.
         weights: whether terms that few communities speak of count more.
+        order: ``similarity`` ranks communities of a class and text units by cosine alone; ``terms`` adds the
+            share of the question's terms that they hold, rarer ones counting more, and to communities the
+            cosine of their nearest member.
         everywhere: entities and paths are those of the whole graph, whatever communities match.
         communities: most that are selected.
         entities: most that a traversal starts from.
@@ -172,6 +176,7 @@ class AnswerOptions:
     coverage: CoverageRule = "class"
     unit: TermUnit = "words"
     weights: TermWeights = "none"
+    order: Order = "terms"
     everywhere: bool = False
     communities: int = 3
     entities: int = 10

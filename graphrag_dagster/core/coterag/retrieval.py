@@ -4,14 +4,14 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import polars as pl
 from numpy.typing import NDArray
 
 from graphrag_dagster.core.coterag.community_terms import coverages
+from graphrag_dagster.core.coterag.indexing.triples import Places
 from graphrag_dagster.core.coterag.matching import matched
-from graphrag_dagster.core.coterag.options import AnswerOptions
+from graphrag_dagster.core.coterag.options import AnswerOptions, Order
 from graphrag_dagster.core.coterag.snapshot import CoteragSnapshot
-from graphrag_dagster.core.coterag.terms import QuestionTerms
+from graphrag_dagster.core.coterag.terms import QuestionTerms, shares
 from graphrag_dagster.core.coterag.trace import ChunkMatch, EntityMatch, Retrieved
 from graphrag_dagster.core.coterag.traversal import Edge, Traversal, traversed
 from graphrag_dagster.core.coterag.vectors import UNLIKE, by_rank
@@ -47,11 +47,23 @@ class AskedVector:
         place = self.index.chunk_vectors.places.get(unit_id)
         return UNLIKE if place is None else float(self.chunks[place])
 
-    def nearest(self, among: Collection[str], most: int) -> list[EntityMatch]:
-        """Return the entities of the highest similarity, by similarity, then id."""
-        ids = sorted(one for one in among if one in self.index.descriptions.places)
-        scores = np.array([self.of_entity(one) for one in ids], dtype=np.float64)
-        return [EntityMatch(ids[place], float(scores[place])) for place in by_rank(ids, scores, most)]
+    def of_nearest_members(self) -> Scores:
+        """Return the similarity of the nearest member of each community; -1 for one without any."""
+        found = np.full(len(self.communities), UNLIKE)
+        places = self.index.community_places
+        np.maximum.at(found, places[places >= 0], self.entities[places >= 0])
+        return found
+
+    def nearest(self, among: Places, most: int) -> list[EntityMatch]:
+        """Return the entities of the highest similarity, by similarity, then id.
+
+        Args:
+            among: their places among those with a vector.
+            most: how many.
+        """
+        vectors = self.index.descriptions
+        best = np.lexsort((vectors.order[among], -self.entities[among]))[:most]
+        return [EntityMatch(vectors.ids[place], float(self.entities[place])) for place in among[best]]
 
 
 def retrieved(asked: AskedVector, terms: QuestionTerms, options: AnswerOptions) -> Retrieved:
@@ -64,21 +76,24 @@ def retrieved(asked: AskedVector, terms: QuestionTerms, options: AnswerOptions) 
         else matched(
             ids,
             asked.communities,
-            coverages(terms, index.community_terms, ids, options.weights),
+            coverages(terms, index.holders, ids, options.weights),
             thresholds,
             rule=options.coverage,
             most=options.communities,
+            scores=_scores(asked, terms, options.order),
         )
     )
     selected = [one.community_id for one in communities if one.selected]
-    near = asked.nearest(index.titles if options.everywhere else index.members(selected), options.entities)
+    everywhere = np.arange(len(index.descriptions.ids))
+    inside = everywhere if options.everywhere else index.members(selected)
+    near = asked.nearest(inside, options.entities)
     starts = [one for one in near if one.similarity > thresholds.entity]
-    inside = index.triples if options.everywhere else index.triples_inside(selected)
-    paths = _paths(asked, inside, starts, options)
+    paths = _paths(asked, selected, starts, options)
     ends = [end for one in paths.triples for end in (one.head, one.tail)]
     around = list(dict.fromkeys([*(one.entity_id for one in starts), *ends]))
     candidates = index.chunks_of(around)
-    chunks = chunks_above(asked, candidates, thresholds.chunk, options.chunks, around=around)
+    by = terms if options.order == "terms" else None
+    chunks = chunks_above(asked, candidates, thresholds.chunk, options.chunks, around=around, by=by)
     below = sum(asked.of_chunk(one) <= thresholds.chunk for one in candidates)
     return Retrieved(
         terms=tuple(" ".join(sorted(unit)) for unit in terms.units),
@@ -93,21 +108,26 @@ def retrieved(asked: AskedVector, terms: QuestionTerms, options: AnswerOptions) 
 
 
 def from_store(
-    asked: AskedVector, most_entities: int, most_chunks: int, known: Collection[str]
+    asked: AskedVector,
+    most_entities: int,
+    most_chunks: int,
+    known: Collection[str],
+    by: QuestionTerms | None = None,
 ) -> tuple[list[EntityMatch], list[ChunkMatch]]:
-    """Return the nearest entities of the preserved store, and what their text units add.
+    """Return the nearest entities of the preserved store, and what their text units and those of none add.
 
     Args:
         asked: the question.
         most_entities: how many entities are looked at; they need not exceed any threshold.
         most_chunks: new text units.
         known: texts of the context, see :func:`same_text`.
+        by: see :func:`chunks_above`.
     """
-    entities = asked.nearest(asked.index.preserved, most_entities)
+    entities = asked.nearest(asked.index.preserved_places, most_entities)
     ids = [one.entity_id for one in entities]
-    candidates = asked.index.chunks_of(ids)
+    candidates = sorted({*asked.index.chunks_of(ids), *asked.index.apart})
     threshold = asked.index.thresholds.fallback
-    return entities, chunks_above(asked, candidates, threshold, most_chunks, around=ids, known=known)
+    return entities, chunks_above(asked, candidates, threshold, most_chunks, around=ids, known=known, by=by)
 
 
 def chunks_above(
@@ -118,20 +138,27 @@ def chunks_above(
     *,
     around: Sequence[str] = (),
     known: Collection[str] = (),
+    by: QuestionTerms | None = None,
 ) -> list[ChunkMatch]:
-    """Return the nearest text units above a threshold, of equal texts the first, by similarity, then id."""
-    scores = np.array([asked.of_chunk(one) for one in candidates], dtype=np.float64)
+    """Return the best text units above a threshold, of equal texts the first, by score, then id.
+
+    The score is the similarity, and where terms are given the share of them that a text unit holds too.
+    """
+    near = [one for one in candidates if asked.of_chunk(one) > threshold]
+    scores = np.array([asked.of_chunk(one) for one in near], dtype=np.float64)
+    if by is not None:
+        scores += shares([by.covered_by(asked.index.stems(one)) for one in near], "idf")
     texts = set(known)
-    found: list[tuple[str, float]] = []
-    for place in by_rank(candidates, scores):
-        if scores[place] <= threshold or len(found) == most:
+    found: list[str] = []
+    for place in by_rank(near, scores):
+        if len(found) == most:
             break
-        text = same_text(asked.index.texts[candidates[place]][1])
+        text = same_text(asked.index.texts[near[place]][1])
         if text not in texts:
             texts.add(text)
-            found.append((candidates[place], float(scores[place])))
-    owners = _owners(asked.index, [unit for unit, _ in found], around)
-    return [ChunkMatch(unit, score, owners.get(unit)) for unit, score in found]
+            found.append(near[place])
+    owners = _owners(asked.index, found, around)
+    return [ChunkMatch(unit, asked.of_chunk(unit), owners.get(unit)) for unit in found]
 
 
 def same_text(text: str) -> str:
@@ -140,28 +167,44 @@ def same_text(text: str) -> str:
 
 
 def _paths(
-    asked: AskedVector, triples: pl.DataFrame, starts: Sequence[EntityMatch], options: AnswerOptions
+    asked: AskedVector, selected: Sequence[str], starts: Sequence[EntityMatch], options: AnswerOptions
 ) -> Traversal:
-    rows = triples.select("head_id", "relation", "tail_id", "community_id").iter_rows() if starts else ()
-    edges = [Edge(*row) for row in rows]
-    ends = {end for edge in edges for end in (edge.head, edge.tail)}
+    index, threshold = asked.index, asked.index.thresholds.traversal
+    places, ids = index.descriptions.places, index.descriptions.ids
+    near = asked.entities > threshold
+    near[[places[one.entity_id] for one in starts]] = True
+    head, tail, community = index.triple_places
+    # No path leads to any other entity, and there are many.
+    kept = near[head] & near[tail] & (head >= 0) & (tail >= 0)
+    if not options.everywhere:
+        chosen = [place for place, one in enumerate(index.summary_vectors.ids) if one in selected]
+        kept &= np.isin(community, chosen)
+    rows = index.triples[np.flatnonzero(kept)] if starts else index.triples.clear()
     return traversed(
         [one.entity_id for one in starts],
-        edges,
-        {one: asked.of_entity(one) for one in (*ends, *(start.entity_id for start in starts))},
-        asked.index.thresholds.traversal,
+        [Edge(*row) for row in rows.select("head_id", "relation", "tail_id", "community_id").iter_rows()],
+        {ids[place]: float(asked.entities[place]) for place in np.flatnonzero(near).tolist()},
+        threshold,
         hops=options.hops,
         most=options.triples,
         relations=options.relations,
     )
 
 
+def _scores(asked: AskedVector, terms: QuestionTerms, order: Order) -> Scores:
+    """By what communities of one class are ranked."""
+    if order == "similarity":
+        return asked.communities
+    index = asked.index
+    held = coverages(terms, index.holders, index.summary_vectors.ids, "idf")
+    scores: Scores = asked.communities + held + asked.of_nearest_members()
+    return scores
+
+
 def _owners(index: CoteragSnapshot, units: Sequence[str], around: Sequence[str]) -> dict[str, str]:
     """The first of the entities that each text unit is of."""
-    rows = index.entity_chunks.filter(pl.col("text_unit_id").is_in(units) & pl.col("entity_id").is_in(around))
-    rank = {entity: place for place, entity in enumerate(around)}
     found: dict[str, str] = {}
-    for entity, unit in rows.select("entity_id", "text_unit_id").iter_rows():
-        if unit not in found or rank[entity] < rank[found[unit]]:
-            found[unit] = entity
+    for entity in around if units else ():
+        for unit in index.units_of(entity):
+            found.setdefault(unit, entity)
     return found

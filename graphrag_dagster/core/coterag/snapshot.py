@@ -3,10 +3,12 @@
 from dataclasses import dataclass
 from functools import cached_property
 
+import numpy as np
 import polars as pl
 
+from graphrag_dagster.core.coterag.indexing.triples import Places
 from graphrag_dagster.core.coterag.options import Thresholds
-from graphrag_dagster.core.coterag.terms import folded_words
+from graphrag_dagster.core.coterag.terms import folded_words, terms
 from graphrag_dagster.core.coterag.vectors import Vectors
 from graphrag_dagster.core.text.english_words import STOP_WORDS
 
@@ -78,15 +80,67 @@ class CoteragSnapshot:
             if len(words) <= LONGEST_NAME and not STOP_WORDS.issuperset(words)
         }
 
-    def triples_inside(self, communities: list[str]) -> pl.DataFrame:
-        """Return the triples with both ends in one of some communities."""
-        return self.triples.filter(pl.col("community_id").is_in(communities))
+    @cached_property
+    def apart(self) -> list[str]:
+        """Ids of the text units of no entity, which only the preserved store gives, sorted."""
+        return sorted(self.texts.keys() - set(self.entity_chunks["text_unit_id"]))
 
-    def members(self, communities: list[str]) -> frozenset[str]:
-        """Return the ids of the entities of some communities."""
-        return frozenset(self.entities.filter(pl.col("community_id").is_in(communities))["entity_id"])
+    @cached_property
+    def community_places(self) -> Places:
+        """Of each entity with a vector the place of its community among the summaries, -1 for none."""
+        place = {community: place for place, community in enumerate(self.summary_vectors.ids)}
+        of = dict(self.entities.select("entity_id", "community_id").iter_rows())
+        return np.array([place.get(of.get(one, ""), -1) for one in self.descriptions.ids], dtype=np.int64)
+
+    @cached_property
+    def _stems(self) -> dict[str, set[str]]:
+        return {}
+
+    def stems(self, unit_id: str) -> set[str]:
+        """Return the terms of a text unit, which are remembered."""
+        found = self._stems.get(unit_id)
+        if found is None:
+            found = self._stems[unit_id] = terms(self.texts[unit_id][1])
+        return found
+
+    @cached_property
+    def holders(self) -> dict[str, list[str]]:
+        """Communities by the terms that they hold."""
+        rows = self.community_terms.group_by("term").agg("community_id")
+        return dict(rows.select("term", "community_id").iter_rows())
+
+    @cached_property
+    def preserved_places(self) -> Places:
+        """Which of the entities with a vector are of the preserved store."""
+        preserved = np.array([one in self.preserved for one in self.descriptions.ids], dtype=np.bool_)
+        return np.flatnonzero(preserved)
+
+    @cached_property
+    def triple_places(self) -> tuple[Places, Places, Places]:
+        """Of each triple the places of head and tail among the vectors, and of its community, -1 for none."""
+        community = {one: place for place, one in enumerate(self.summary_vectors.ids)}
+        known = self.descriptions.places
+        head, tail, inside = (
+            np.array([places.get(one, -1) for one in self.triples[name]], dtype=np.int64)
+            for name, places in (("head_id", known), ("tail_id", known), ("community_id", community))
+        )
+        return head, tail, inside
+
+    def members(self, communities: list[str]) -> Places:
+        """Return which of the entities with a vector are of some communities."""
+        chosen = [place for place, one in enumerate(self.summary_vectors.ids) if one in communities]
+        return np.flatnonzero(np.isin(self.community_places, chosen))
+
+    @cached_property
+    def _units_by_entity(self) -> dict[str, list[str]]:
+        known = self.entity_chunks.filter(pl.col("text_unit_id").is_in(list(self.texts)))
+        rows = known.group_by("entity_id").agg("text_unit_id")
+        return dict(rows.select("entity_id", "text_unit_id").iter_rows())
+
+    def units_of(self, entity_id: str) -> list[str]:
+        """Return the ids of the text units of an entity."""
+        return self._units_by_entity.get(entity_id, [])
 
     def chunks_of(self, entities: list[str]) -> list[str]:
         """Return the ids of the text units of some entities, sorted."""
-        found = self.entity_chunks.filter(pl.col("entity_id").is_in(entities))["text_unit_id"]
-        return sorted(set(found) & self.texts.keys())
+        return sorted({unit for one in entities for unit in self.units_of(one)})

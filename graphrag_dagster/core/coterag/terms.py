@@ -11,9 +11,9 @@ import unicodedata
 from collections.abc import Iterable, Iterator, Sequence, Set
 from dataclasses import dataclass
 from functools import cache, lru_cache
-from math import fsum
+from math import fsum, log
 
-from graphrag_dagster.core.coterag.options import TermUnit
+from graphrag_dagster.core.coterag.options import TermUnit, TermWeights
 from graphrag_dagster.core.text.english_words import STOP_WORDS, VERBS
 from graphrag_dagster.core.text.similarity import stem
 
@@ -82,6 +82,19 @@ def share(covered: Sequence[bool], weights: Sequence[float] | None = None) -> fl
     weighed = [1.0] * len(covered) if weights is None else weights
     whole = fsum(weighed)
     return fsum(w for w, one in zip(weighed, covered, strict=True) if one) / whole if whole else 0.0
+
+
+def shares(covered: Sequence[Sequence[bool]], weights: TermWeights = "none") -> list[float]:
+    """Return the share of units that each of several texts covers.
+
+    Args:
+        covered: of each text which units it covers.
+        weights: ``idf``: a unit that d of n texts cover counts ``1 + log((n + 1) / (d + 1))``.
+    """
+    weighed = None
+    if weights == "idf":
+        weighed = [1 + log((len(covered) + 1) / (sum(unit) + 1)) for unit in zip(*covered, strict=True)]
+    return [share(one, weighed) for one in covered]
 
 
 def folded_words(text: str) -> Iterator[str]:

@@ -31,6 +31,7 @@ class Vectors:
     embedder: str
     places: dict[str, int] = field(init=False, repr=False)
     zero: NDArray[np.bool_] = field(init=False, repr=False)
+    order: NDArray[np.int64] = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         if self.matrix.ndim != 2 or len(self.matrix) != len(self.ids):
@@ -44,6 +45,7 @@ class Vectors:
         unit = unit_rows(self.matrix)
         object.__setattr__(self, "matrix", unit)
         object.__setattr__(self, "zero", ~unit.any(axis=1))
+        object.__setattr__(self, "order", _order(self.ids))
         object.__setattr__(self, "places", {one: place for place, one in enumerate(self.ids)})
 
     @classmethod
@@ -96,5 +98,11 @@ class Vectors:
 
 def by_rank(ids: Sequence[str], scores: Scores, most: int | None = None) -> list[int]:
     """Return places by score descending, then id."""
-    order = np.lexsort((np.argsort(np.argsort(np.asarray(ids, dtype=object))), -scores))
+    order = np.lexsort((_order(ids), -scores))
     return [int(place) for place in order[:most]]
+
+
+def _order(ids: Sequence[str]) -> NDArray[np.int64]:
+    """Of each id its place were they sorted."""
+    found: NDArray[np.int64] = np.argsort(np.argsort(np.asarray(ids, dtype=object)))
+    return found

@@ -114,8 +114,9 @@ def calibrated(
 ) -> Calibration:
     """Return the thresholds in force.
 
-    Calibrated ones are brought into order: fallback > entity ≥ chunk ≥ community, entity ≥ traversal. A set
-    with fewer than 500 pairs has the thresholds that were measured for a small sentence transformer.
+    Calibrated ones are brought into order: fallback > entity ≥ chunk ≥ community, entity ≥ traversal. For
+    summaries with fewer than 500 pairs, of which a small corpus has few, text units stand in. Any other set
+    with fewer has the thresholds that were measured for a small sentence transformer.
 
     Args:
         backgrounds: cosines by set: ``summaries``, ``descriptions``, ``chunks``; see :func:`background`.
@@ -130,7 +131,7 @@ def calibrated(
     values = {**dict(MEASURED), "route": _ROUTE}
     rows: dict[str, tuple[str, float | None, int | None]] = {}
     for name in values:
-        cosines = backgrounds.get(SETS.get(name, ""), np.zeros(0))
+        cosines = _cosines(backgrounds, SETS.get(name, ""))
         if name == "coverage" or (name != "route" and profile != "calibrated"):
             rows[name] = ("paper", None, None)
         elif len(cosines) < LEAST_PAIRS:
@@ -162,6 +163,12 @@ def calibrated(
             orient="row",
         ),
     )
+
+
+def _cosines(backgrounds: Mapping[str, Scores], name: str) -> Scores:
+    found = backgrounds.get(name, np.zeros(0))
+    few = name == "summaries" and len(found) < LEAST_PAIRS
+    return backgrounds.get("chunks", found) if few else found
 
 
 def _ordered(found: Thresholds) -> Thresholds:

@@ -24,6 +24,7 @@ class ExtractiveGraphExtractor:
         pipeline: an installed spaCy pipeline for English with tagger, parser and entity recogniser.
         processes: worker processes; 0 chooses one for small corpora, else one per processor, at most 8.
         languages: ISO 639 codes of those whose units are read; of none: every unit is.
+        noun_phrases: noun phrases that are no names are entities too.
     """
 
     engine: Final[Engine] = "extractive"
@@ -33,22 +34,25 @@ class ExtractiveGraphExtractor:
         pipeline: str = DEFAULT_PIPELINE,
         processes: int = 0,
         languages: Sequence[str] = (ENGLISH,),
+        *,
+        noun_phrases: bool = False,
     ) -> None:
         self._pipeline = pipeline
         self._processes = processes
         self._languages = tuple(languages)
+        self._noun_phrases = noun_phrases
 
     def extract(self, units: Sequence[TextUnit]) -> Iterator[UnitExtraction]:
         """Yield one extraction per unit, in the order of ``units``: extracted, empty or unreadable.
 
         Types are PERSON, ORGANIZATION, GEO and EVENT where they fit, else LAW, WORK, PRODUCT, VESSEL, and
-        CONCEPT for other capitalised terms. Dates, numbers and peoples are no entities.
+        CONCEPT for other capitalised terms and for noun phrases. Dates, numbers and peoples are no entities.
 
         Raises:
             EngineError: the pipeline is not installed or unfit, or a worker process died.
         """
         return map_units(
-            partial(extract_unit, languages=self._languages),
+            partial(extract_unit, languages=self._languages, noun_phrases=self._noun_phrases),
             units,
             stage_name="Extracting entities and relationships",
             pipeline=self._pipeline,
@@ -56,16 +60,22 @@ class ExtractiveGraphExtractor:
         )
 
 
-def extract_unit(nlp: "Language", unit: TextUnit, languages: Sequence[str] = (ENGLISH,)) -> UnitExtraction:
+def extract_unit(
+    nlp: "Language",
+    unit: TextUnit,
+    languages: Sequence[str] = (ENGLISH,),
+    *,
+    noun_phrases: bool = False,
+) -> UnitExtraction:
     """Extract one unit with a loaded pipeline."""
     reading = read(unit.text)
     if not reading.text.strip():
         return UnitExtraction(unit.id, "empty", reason="no text")
     if other := unreadable(unit.text, languages):
         return UnitExtraction(unit.id, "unreadable", reason=other)
-    tokens = parse(nlp, reading)
-    found = find_entities(tokens, reading)
+    tokens, lemmas = parse(nlp, reading), Lemmas(nlp)
+    found = find_entities(tokens, reading, lemmas if noun_phrases else None)
     if not found.entities:
         return UnitExtraction(unit.id, "empty", reason="no names found")
-    relations = find_relations(tokens, reading, found, Lemmas(nlp))
+    relations = find_relations(tokens, reading, found, lemmas)
     return UnitExtraction(unit.id, "extracted", entities=found.entities, relationships=relations)

@@ -41,8 +41,8 @@ def find_relations(
 
     A grammatical relation (``basis`` verb, directed from subject to object) wins over co-occurrence. In
     sentences with more than eight entities each is paired with its next three only, so that a list of
-    n names gives 3n records and not n². The description is the sentence, the span its place in the unit.
-    The label is what the verb or noun between them says.
+    n names gives 3n records and not n². Noun phrases are related by the grammar alone. The description is
+    the sentence, the span its place in the unit. The label is what the verb or noun between them says.
     """
     grammar = _Grammar(tokens, RelationLabels(tokens, lemmas))
     records = []
@@ -52,7 +52,8 @@ def find_relations(
             continue
         sentence = reading.sentences[number]
         stated = {frozenset(one[:2]): one for one in reversed(list(grammar.relations(mentions)))}
-        pairs = _together(mentions) | {_ordered(one[:2], mentions) for one in stated.values()}
+        names = [mention for mention in mentions if mention.entity < found.names]
+        pairs = _together(names) | {_ordered(one[:2], mentions) for one in stated.values()}
         for pair in sorted(pairs, key=lambda pair: _places(pair, mentions)):
             verb = stated.get(frozenset(pair))
             source, target = (found.entities[end] for end in (verb[:2] if verb else pair))

@@ -17,6 +17,8 @@ from graphrag_dagster.core.text.embedder import Embedder
 _MOST_SENTENCES = 6
 #: Share of the best cosine from which a sentence is quoted that covers nothing new.
 _NEAR_BEST = 0.8
+#: Stems from which the end of a sentence says something.
+_LEAST_STEMS = 5
 
 
 class ExtractiveEvidenceRouter:
@@ -44,7 +46,8 @@ class _Candidate:
 class ExtractiveEvidenceAnswerer:
     """Quotes up to six sentences of text units: those nearest to the question that cover more of its terms.
 
-    It asks for more where the sentences cover too few of the terms.
+    It asks for more where the sentences cover too few of the terms, and says nothing where they cover none.
+    The end of a sentence that began in another text unit is quoted only where it is long enough.
 
     Args:
         embedder: compares sentences with the question.
@@ -64,6 +67,8 @@ class ExtractiveEvidenceAnswerer:
         asked = question_terms(question, self._unit)
         chosen = self._chosen(question, asked, _candidates(rows))
         covered = coverage(asked, frozenset().union(*(one.stems for one in chosen)))
+        if not covered:
+            chosen = []
         return EvidenceAnswer(
             " ".join(f"{one.text} [Data: Sources ({one.row})]" for one in chosen),
             self.engine,
@@ -128,7 +133,13 @@ def _candidates(rows: Sequence[ContextUnit]) -> list[_Candidate]:
         if row.kind == "source":
             for text, quote in row.sentences:
                 found.setdefault(text, _Candidate(text, row.id, quote, frozenset(terms(text))))
-    return [one for one in found.values() if one.stems]
+    pool = [one for one in found.values() if one.stems]
+    return [one for one in pool if not _is_scrap(one)] or pool
+
+
+def _is_scrap(one: _Candidate) -> bool:
+    """Whether it is the little that a text unit has of the end of a sentence."""
+    return one.text[:1].islower() and len(one.stems) < _LEAST_STEMS
 
 
 def _gain(asked: QuestionTerms, before: Sequence[bool], held: set[str] | frozenset[str]) -> float:

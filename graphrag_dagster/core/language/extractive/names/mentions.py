@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from graphrag_dagster.core.language.extractive.names.candidates import Candidate, find_candidates
 from graphrag_dagster.core.language.extractive.names.kinds import root_of
 from graphrag_dagster.core.language.extractive.names.naming import Named, name_entities
+from graphrag_dagster.core.language.extractive.names.noun_phrases import find_noun_phrases
+from graphrag_dagster.core.language.extractive.parsing.lemmas import Lemmas
 from graphrag_dagster.core.language.extractive.parsing.pipeline import Tokens
 from graphrag_dagster.core.language.extractive.parsing.reading import Reading
 from graphrag_dagster.core.language.tasks import EntityInstance
@@ -29,19 +31,30 @@ class Mention:
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """The entities of a unit and where they are named, by sentence and in the order of the text."""
+    """The entities of a unit and where they are named, by sentence and in the order of the text.
+
+    Those from number ``names`` on are noun phrases.
+    """
 
     entities: tuple[EntityInstance, ...]
     mentions: dict[int, list[Mention]]
+    names: int
 
 
-def find_entities(tokens: Tokens, reading: Reading) -> Found:
+def find_entities(tokens: Tokens, reading: Reading, phrases: Lemmas | None = None) -> Found:
     """Return the named things of a parsed unit; types as in :mod:`.lexicon`.
+
+    With ``phrases``, which knows singulars, its noun phrases come behind them.
 
     The description of an entity is a sentence of the unit that names it: one that is complete, has the
     entity as its subject, and is neither a scrap nor a page long, if there is one (spec_graphrag §12).
     """
     named = name_entities(tokens, reading, find_candidates(tokens, reading))
+    names = len(named)
+    if phrases:
+        known = {one.name for one in named}
+        found = find_noun_phrases(tokens, reading, named, phrases)
+        named += [one for one in found if one.name not in known]
     finite = {sentence for sentence, tag in zip(tokens.sentences, tokens.tags, strict=True) if tag in _FINITE}
     mentions: dict[int, list[Mention]] = defaultdict(list)
     instances = []
@@ -51,9 +64,9 @@ def find_entities(tokens: Tokens, reading: Reading) -> Found:
             mention = Mention(number, candidate.first, candidate.last, root)
             mentions[tokens.sentences[candidate.first]].append(mention)
         instances.append(_instance(tokens, reading, entity, finite))
-    for found in mentions.values():
-        found.sort(key=lambda mention: mention.first)
-    return Found(tuple(instances), dict(mentions))
+    for inside in mentions.values():
+        inside.sort(key=lambda mention: mention.first)
+    return Found(tuple(instances), dict(mentions), names)
 
 
 def _instance(tokens: Tokens, reading: Reading, entity: Named, finite: set[int]) -> EntityInstance:

@@ -37,14 +37,14 @@ def coterag(asked: Asked) -> Answer:
 
 
 def without_communities(asked: Asked) -> Answer:
-    """Answer from entities and paths of the whole graph: no summaries, nothing that stands apart."""
-    own = asked.options.coterag
-    return _answered(asked, _without_fallback(replace(own, everywhere=True, summaries="none")))
+    """Answer from entities and paths of the whole graph: no summaries or terms, nothing that stands apart."""
+    own = replace(asked.options.coterag, everywhere=True, order="similarity", summaries="none")
+    return _answered(asked, _without_fallback(own))
 
 
 def without_coverage(asked: Asked) -> Answer:
     """Answer from the communities that are most similar, whatever terms they cover."""
-    return _answered(asked, replace(asked.options.coterag, coverage="all"))
+    return _answered(asked, replace(asked.options.coterag, coverage="all", order="similarity"))
 
 
 def without_traversal(asked: Asked) -> Answer:
