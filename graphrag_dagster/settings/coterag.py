@@ -179,10 +179,11 @@ class CoteragSettings(Section):
     term_weights: TermWeights = Field(
         _ANSWER.weights, description="idf: terms that few communities speak of count more"
     )
-    order: Order = Field(
-        _ANSWER.order,
-        description="what communities of a class and text units are ranked by: their similarity alone, or "
-        "also the terms of the question that they hold, and the nearest member of a community",
+    order: Order | None = Field(
+        None,
+        description="what communities of a class and text units are ranked by: their similarity alone, as "
+        "in the paper and by its profiles, or also the terms of the question that they hold, and the nearest "
+        "member of a community; default: terms where the profile is calibrated",
     )
     communities: Annotated[PositiveInt, Field(le=1000)] = Field(
         _ANSWER.communities, description="most communities for a question"
@@ -240,7 +241,7 @@ class CoteragSettings(Section):
             coverage=self.coverage,
             unit=self.coverage_unit,
             weights=self.term_weights,
-            order=self.order,
+            order=self.order or ("terms" if self.profile == "calibrated" else "similarity"),
             communities=self.communities,
             entities=self.entities,
             hops=self.hops,

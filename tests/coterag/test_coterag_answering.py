@@ -22,7 +22,9 @@ from graphrag_dagster.core.language.extractive.coterag.answering import (
     ExtractiveEvidenceAnswerer,
     ExtractiveEvidenceRouter,
 )
+from graphrag_dagster.core.language.tasks import ContextUnit, Quote
 from graphrag_dagster.core.text.embedder import CorpusEmbedder
+from graphrag_dagster.core.text.spans import Span
 from graphrag_dagster.errors import QuestionError
 from support.coterag_graphs import Finds, FirstAxis, Parts, Says, Specific, chain
 
@@ -283,6 +285,15 @@ def test_quotations_answer_or_ask_for_more() -> None:
     assert wanting.insufficient
     nothing = ask(**engines, question="What is it?")
     assert (nothing.insufficient, nothing.answer.text) == (True, "")
+
+
+def test_headings_are_not_quoted() -> None:
+    text = "Drugs against fever\n\n## What treats fever\n\nAspirin treats fever.\nA drug of 1899"
+    spans = [Span(0, 19), Span(21, 41), Span(43, 64), Span(65, len(text))]
+    sentences = tuple((text[one.start : one.end], Quote("u", one)) for one in spans)
+    row = ContextUnit(1, "doc", text, sentences, "source")
+    made = ExtractiveEvidenceAnswerer(FirstAxis()).answer("Which drug of 1899 treats fever?", [row])
+    assert {quoted for quoted, _, _ in made.quotes} == {"Aspirin treats fever.", "A drug of 1899"}
 
 
 def test_a_text_that_says_the_signal_is_quoted_and_no_signal() -> None:

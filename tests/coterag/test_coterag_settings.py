@@ -30,6 +30,13 @@ def test_it_is_on_where_it_says_anything(section: dict[str, Any], on: bool) -> N
     assert not CorpusSettings().coterag.enabled
 
 
+def test_a_profile_of_the_paper_ranks_as_the_paper_does() -> None:
+    assert parsed(profile="calibrated").coterag.answer_options().order == "terms"
+    for profile in ("paper_raw", "paper_neo4j"):
+        assert parsed(profile=profile).coterag.answer_options().order == "similarity"
+        assert parsed(profile=profile, order="terms").coterag.answer_options().order == "terms"
+
+
 def test_without_a_word_it_is_as_the_paper_has_it() -> None:
     assert parsed().coterag.answer_options() == AnswerOptions()
     options = parsed(

@@ -136,7 +136,7 @@ def print_answer(answer: Answer, *, streamed: bool = False) -> None:
             f"knowledge, marked {escape(KNOWLEDGE_MARK)}, and not from the documents[/]",
             soft_wrap=True,
         )
-    if answer.refused and quotes(answer.engine) and answer.context:
+    if answer.refused and quotes(answer.engine) and answer.context and not answer.sources:
         OUT.print(_NOTHING_NEAR, style="dim", soft_wrap=True)
     elif answer.sources:
         OUT.print()

@@ -1,5 +1,6 @@
 """Routing, answering and validating by rule."""
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
@@ -17,6 +18,8 @@ from graphrag_dagster.core.text.embedder import Embedder
 _MOST_SENTENCES = 6
 #: Share of the best cosine from which a sentence is quoted that covers nothing new.
 _NEAR_BEST = 0.8
+_CLOSED = re.compile(r"[.!?…:;][\"'”’»)\]]*\Z")
+_EMPTY_LINE = re.compile(r"[ \t]*\r?\n[ \t]*\r?\n")
 #: Stems from which the end of a sentence says something.
 _LEAST_STEMS = 5
 
@@ -132,9 +135,18 @@ def _candidates(rows: Sequence[ContextUnit]) -> list[_Candidate]:
     for row in rows:
         if row.kind == "source":
             for text, quote in row.sentences:
+                if _is_heading(row.text, text, quote):
+                    continue
                 found.setdefault(text, _Candidate(text, row.id, quote, frozenset(terms(text))))
     pool = [one for one in found.values() if one.stems]
     return [one for one in pool if not _is_scrap(one)] or pool
+
+
+def _is_heading(unit: str, text: str, quote: Quote | None) -> bool:
+    """Whether it is marked as a heading, or is not closed before an empty line."""
+    if text.startswith("#") or quote is None:
+        return text.startswith("#")
+    return not _CLOSED.search(text) and _EMPTY_LINE.match(unit, quote.span.end) is not None
 
 
 def _is_scrap(one: _Candidate) -> bool:
