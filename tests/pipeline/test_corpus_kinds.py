@@ -48,7 +48,7 @@ def test_what_is_not_for_a_kind_is_no_part_of_its_index() -> None:
     texts, toys = (parse_settings({"kind": kind}, "") for kind in ("documents", "toys"))
     made = toys.stages_made("index")
     assert made == [name for name in texts.stages_made("index") if name not in TEXT]
-    assert set(texts.asked_by_index) - set(toys.asked_by_index) == {"extraction", "claims"}
+    assert set(texts.asked_by_index) - set(toys.asked_by_index) == {"extraction", "claims", "typing"}
     assert following({"corpus", "reports"}, made) == made[made.index("reports") :]
 
 
