@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 #: What a corpus is made of: the first, unless its settings say otherwise. Stages say for which they are.
-KINDS = ("documents",)
+KINDS = ("documents", "graph")
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,8 +35,10 @@ class Stage:
 
 
 STAGES = (
+    Stage("imports", sections=("imports",), kinds=("graph",)),
     Stage(
         "corpus",
+        reads=("imports",),
         sections=("files", "tables", "text_units"),
         libraries=(
             "beautifulsoup4",
@@ -54,6 +56,7 @@ STAGES = (
         sections=("extraction", "claims", "typing"),
         without_effect=("extraction.processes",),
         users=("extraction",),
+        kinds=("documents",),
     ),
     Stage(
         "resolution",
@@ -61,10 +64,11 @@ STAGES = (
         sections=("resolution",),
         libraries=("anyascii", "jellyfish", "rapidfuzz"),
         users=("resolution",),
+        kinds=("documents",),
     ),
     Stage(
         "graph",
-        reads=("corpus", "extraction", "resolution"),
+        reads=("imports", "corpus", "extraction", "resolution"),
         sections=("graph",),
         without_effect=("graph.shrink_guard",),
         users=("entities", "relationships", "claims"),

@@ -44,6 +44,7 @@ from graphrag_dagster.settings.choices import Choice
 from graphrag_dagster.settings.coterag import CoteragSettings
 from graphrag_dagster.settings.decisions_file import read_decisions
 from graphrag_dagster.settings.evaluation import EvaluationSettings, QuestionSettings, StudySettings
+from graphrag_dagster.settings.imports import ImportSettings
 from graphrag_dagster.settings.model import ModelSettings
 from graphrag_dagster.settings.neural import GlinerSettings, RebelSettings
 from graphrag_dagster.settings.problems import told_of
@@ -452,6 +453,7 @@ class CorpusSettings(Section):
         default_factory=dict,
         description="glob pattern, as in `files.ignore`, of table-like files → their columns",
     )
+    imports: ImportSettings = Field(default_factory=ImportSettings)
     text_units: TextUnitSettings = Field(default_factory=TextUnitSettings)
     extraction: ExtractionSettings = Field(default_factory=ExtractionSettings)
     claims: ClaimSettings = Field(default_factory=ClaimSettings)
