@@ -1,8 +1,8 @@
 """Makes a graph file of Parquet files; a program of its own, see ``making``.
 
 It reads from standard input, as JSON, the name of the file and the statements to run over it, and writes
-nothing but the error that ends it. The engine is native code with allocators of its own: neither belongs into the
-process of who asks.
+nothing but the error that ends it. The engine is native code with an allocator of its own, which is not for
+the process of who asks.
 """
 
 import json
