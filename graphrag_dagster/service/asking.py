@@ -3,7 +3,8 @@
 import asyncio
 import math
 import threading
-from collections.abc import Coroutine
+from collections.abc import AsyncIterator, Coroutine
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
@@ -59,6 +60,23 @@ class AskDesk:
                 f"the question has {len(question.text):,} characters; use at most "
                 f"{self._settings.max_question:,}"
             )
+        await self._wait()
+        return Asking(index, question, self.places, self._settings.answer_seconds)
+
+    @asynccontextmanager
+    async def turn(self) -> AsyncIterator[None]:
+        """Take a turn for what is no question, as soon as there is one.
+
+        Raises:
+            Refusal: (429) it did not come in time.
+        """
+        await self._wait()
+        try:
+            yield
+        finally:
+            self.places.free()
+
+    async def _wait(self) -> None:
         if not await self.places.take(self._settings.queue_seconds):
             raise Refusal(
                 429,
@@ -66,7 +84,6 @@ class AskDesk:
                 f"{self._settings.max_asks} questions are being answered; try again in a moment",
                 {"Retry-After": str(max(1, math.ceil(self._settings.queue_seconds)))},
             )
-        return Asking(index, question, self.places, self._settings.answer_seconds)
 
 
 class Asking:

@@ -2,11 +2,12 @@
 
 import asyncio
 from collections import OrderedDict
-from collections.abc import Callable, Sequence
-from typing import Protocol
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Protocol
 
 from anyio.to_thread import run_sync
 
+from graphrag_dagster.core.cypher.asking import GraphAnswer, Ran
 from graphrag_dagster.core.search.context.answer import Answer
 from graphrag_dagster.core.search.filters import Filters
 from graphrag_dagster.errors import GraphragError
@@ -32,6 +33,12 @@ class OpenIndex(Protocol):
         listen: Callable[[str], None] | None = None,
     ) -> Answer:
         """Answer a question; ``history`` are earlier questions with their answers, oldest first."""
+
+    def cypher(self, query: str, parameters: Mapping[str, Any] | None = None) -> Ran:
+        """Run a query in Cypher over the graph."""
+
+    def ask_graph(self, question: str) -> GraphAnswer:
+        """Answer a question by a query over the graph."""
 
     def search_entities(self, query: str, limit: int = 10) -> Sequence[object]:
         """Find entities."""
