@@ -345,6 +345,7 @@ class Expressions:
         return f"{key}: {self._expression()}"
 
     def _case(self) -> str:
+        self._take("CASE")
         of = "" if self._ahead("WHEN") else f" {self._expression()}"
         parts = []
         while self._taken("WHEN"):

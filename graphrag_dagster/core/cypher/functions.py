@@ -31,7 +31,6 @@ _AGGREGATES = frozenset({"avg", "collect", "count", "max", "min", "sum"})
 #: How the embedded engine has a function of openCypher, by its name and number of arguments.
 _EMBEDDED: Mapping[tuple[str, int], str] = MappingProxyType(
     {
-        ("endnode", 1): "end_node({0})",
         ("head", 1): "list_extract({0}, 1)",
         ("keys", 1): "keys({0})",
         ("labels", 1): "[label({0})]",
@@ -41,7 +40,6 @@ _EMBEDDED: Mapping[tuple[str, int], str] = MappingProxyType(
         ("round", 1): "round({0}, 0)",
         ("round", 2): "round({0}, {1})",
         ("split", 2): "string_split({0}, {1})",
-        ("startnode", 1): "start_node({0})",
         ("substring", 2): f"substring({{0}}, {{1}} + 1, {_ALL})",
         ("substring", 3): "substring({0}, {1} + 1, {2})",
         ("tofloat", 1): "CAST({0} AS DOUBLE)",
@@ -51,7 +49,7 @@ _EMBEDDED: Mapping[tuple[str, int], str] = MappingProxyType(
     }
 )
 _NEO4J = (
-    *("endNode", "head", "keys", "labels", "last", "log", "relationships", "round", "split", "startNode"),
+    *("head", "keys", "labels", "last", "log", "relationships", "round", "split"),
     *("substring", "toFloat", "toInteger", "toString", "type"),
 )
 _NAMED = {name.lower(): name for name in (*_SAME, *_NEO4J)}

@@ -1,5 +1,7 @@
 """Which query over the graph a question in plain words has the form of."""
 
+import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,6 +14,7 @@ from graphrag_dagster.core.search.methods.sql.template import Template
 
 #: Relations of a path where the question does not say how many.
 _STEPS = 3
+_TO = re.compile(r" to ", re.IGNORECASE)
 _NEIGHBOURS = ("neighbour", "neighbor", "connections", "list")
 
 
@@ -48,18 +51,24 @@ def recognised(question: str, index: IndexSnapshot) -> PlainQuery | str:
     for template in TEMPLATES:
         for pattern in template.patterns:
             if found := pattern.fullmatch(bare):
-                try:
-                    return _query(template, fill(template, _said(found.groupdict()), index))
-                except Unfit as reason:
-                    missed.append(reason)
+                for said in _said(found.groupdict()):
+                    try:
+                        return _query(template, fill(template, said, index))
+                    except Unfit as reason:
+                        missed.append(reason)
     best = max(missed, key=lambda one: one.weight, default=None)
     return str(best) if best else "the question has the form of no template"
 
 
-def _said(groups: dict[str, str | None]) -> dict[str, str | None]:
-    types = (groups.get("types") or "").lower()
+def _said(groups: dict[str, str | None]) -> Iterator[dict[str, str | None]]:
+    """The words by slot; once more for each *to* that may stand between two names, as it may in one."""
+    types, names = (groups.get("types") or "").lower(), groups.get("names") or ""
     # Neighbours are of whatever type.
-    return groups | {"types": "entities"} if any(one in types for one in _NEIGHBOURS) else groups
+    if any(one in types for one in _NEIGHBOURS):
+        groups = groups | {"types": "entities"}
+    yield groups
+    for between in _TO.finditer(names):
+        yield groups | {"names": f"{names[: between.start()]} and {names[between.end() :]}"}
 
 
 def _query(template: Template, filled: Filled) -> PlainQuery:

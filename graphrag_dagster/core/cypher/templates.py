@@ -58,10 +58,9 @@ TEMPLATES = (
             f"(is|are|was|were) <names> {_CONNECTED}( (to|with) each other)?",
         ),
         """
-MATCH (a:Entity)-[r:RELATED]-(b:Entity)
-WHERE a.entity_id = $first AND b.entity_id = $second
-RETURN startNode(r).title AS source, r.relation AS relation, endNode(r).title AS target,
-    r.strength AS strength
+MATCH (a:Entity)-[r:RELATED]->(b:Entity)
+WHERE a.entity_id IN [$first, $second] AND b.entity_id IN [$first, $second]
+RETURN a.title AS source, r.relation AS relation, b.title AS target, r.strength AS strength
 ORDER BY strength DESC, relation
 LIMIT {most}""",
         "",
