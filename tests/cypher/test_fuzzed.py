@@ -6,6 +6,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from graphrag_dagster.core.cypher.guard import guarded
 from graphrag_dagster.core.search.context.queries import QueryError
 from graphrag_dagster.operations.querying import cypher_process
@@ -14,7 +16,6 @@ from graphrag_dagster.resources.warehouse import Warehouse
 from support.cypher_queries import REFUSED
 from support.fuzzed_cypher import fuzzed
 
-_NUMBER = 10_000
 #: As the program runs one query, it runs many here: a process each would take an hour.
 _MANY = """
 import json, sys, time
@@ -51,12 +52,13 @@ def _passed(queries: list[str]) -> list[tuple[str, dict[str, object]]]:
     return passed
 
 
-def test_fuzzed_queries_do_no_harm(coast: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize("number", [1_000, pytest.param(10_000, marks=pytest.mark.long)])
+def test_fuzzed_queries_do_no_harm(number: int, coast: Path, tmp_path: Path) -> None:
     file = graph_of(Warehouse(), "coast")
     before = hashlib.sha256(file.read_bytes()).hexdigest()
     there = sorted(path.name for path in file.parent.iterdir())
-    passed = _passed(list(fuzzed(_NUMBER, seed=11)))
-    assert 1_000 < len(passed) < _NUMBER - 1_000
+    passed = _passed(list(fuzzed(number, seed=11)))
+    assert number // 10 < len(passed) < number * 9 // 10
     work = tmp_path / "work"
     work.mkdir()
     ended = subprocess.run(
@@ -70,7 +72,7 @@ def test_fuzzed_queries_do_no_harm(coast: Path, tmp_path: Path) -> None:
     )
     assert ended.returncode == 0, ended.stderr[-2000:]
     ran, _ = json.loads(ended.stdout)
-    assert ran > 500
+    assert ran > number // 20
     assert hashlib.sha256(file.read_bytes()).hexdigest() == before
     assert sorted(path.name for path in file.parent.iterdir()) == there
     assert not list(work.iterdir())

@@ -94,7 +94,7 @@ def test_two_entities(films: Ask) -> None:
         ("Who is connected to Nobody Atall?", "no entity of the graph is called"),
         ("Sing a song", "the form of no template"),
         ("What is within 7 steps of Top Hat?", "1 to 4 relations"),
-        ("How is Top Hat connected to Top Hat?", "names 1 entities where it can name 2"),
+        ("What is the relation between Top Hat and Top Hat?", "names 1 entities where it can name 2"),
         ("x" * 400, "more than 300 characters"),
     ],
 )
@@ -130,7 +130,7 @@ def test_limits_are_kept(tmp_path: Path) -> None:
     assert (len(found.rows), found.more) == (7, True)
     wide = CorpusGraph(warehouse, "hub", CypherSettings(most_rows=10_000))
     huge = wide.run(
-        "MATCH (a:Entity) WITH collect(a.entity_id) AS all MATCH (b:Entity) RETURN all, b", {}
+        "MATCH (a:Entity) WITH collect(a.entity_id) AS every MATCH (b:Entity) RETURN every, b", {}
     ).found
     assert 0 < len(huge.rows) < 100
     assert huge.more
