@@ -1,13 +1,18 @@
 """Queries of users and of questions over a corpus's graph, wherever it is."""
 
+import os
 from collections.abc import Mapping
+from contextlib import closing
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any
 
 from graphrag_dagster.core.cypher.asking import Ran
-from graphrag_dagster.core.cypher.guard import guarded
+from graphrag_dagster.core.cypher.guard import Guarded, guarded
+from graphrag_dagster.core.cypher.rows import GraphRows, within
 from graphrag_dagster.operations.querying.cypher_sandbox import run_embedded
 from graphrag_dagster.operations.querying.guarded_process import QueryLimits
+from graphrag_dagster.resources.bolt import BoltGraph, BoltServer
 from graphrag_dagster.resources.property_graph import graph_of
 from graphrag_dagster.resources.warehouse import Warehouse
 from graphrag_dagster.settings.cypher import CypherSettings
@@ -38,7 +43,30 @@ class CorpusGraph:
         """
         own = self.settings
         query = guarded(text, parameters, dialect=own.backend, most=own.most_rows)
+        if own.backend == "neo4j":
+            return Ran(text, parameters, query, _run_at_server(server_of(own), query, own.seconds))
         limits = QueryLimits(own.seconds, own.megabytes, raisable=False)
         return Ran(
             text, parameters, query, run_embedded(graph_of(self.warehouse, self.corpus), query, limits)
         )
+
+
+def server_of(settings: CypherSettings) -> BoltServer:
+    """Return the graph server that the settings name, with the credentials of the environment."""
+    return BoltServer(
+        settings.uri or "",
+        settings.database,
+        os.environ.get(settings.user_variable) or None,
+        os.environ.get(settings.password_variable) or None,
+    )
+
+
+def _run_at_server(server: BoltServer, query: Guarded, seconds: float) -> GraphRows:
+    with (
+        BoltGraph(server) as graph,
+        closing(graph.stream(query.text, query.parameters, seconds=seconds)) as rows,
+    ):
+        first = next(rows, None)
+        if first is None:
+            return within(query, query.columns, ())
+        return within(query, first, (row.values() for row in chain([first], rows)))
