@@ -28,9 +28,14 @@ class Property:
     meaning: str
 
     @property
+    def engine_type(self) -> str:
+        """Its type in a property graph."""
+        return _TYPES[self.type]
+
+    @property
     def declared(self) -> str:
         """As a property graph declares it."""
-        return f"{self.name} {_TYPES[self.type]}"
+        return f"{self.name} {self.engine_type}"
 
 
 @dataclass(frozen=True)
@@ -222,4 +227,4 @@ def told() -> Iterator[str]:
     for table in GRAPH_TABLES:
         yield f"{table.pattern}: {table.meaning}"
         for one in table.properties:
-            yield f"  {one.name} {_TYPES[one.type]}: {one.meaning}"
+            yield f"  {one.name} {one.engine_type}: {one.meaning}"
