@@ -63,6 +63,8 @@ def open_published(warehouse: Warehouse, corpus: str) -> tuple[IndexSnapshot, Pu
             metadata=reader.read_if_present(tables.DOCUMENT_METADATA),
             periods=reader.read_if_present(tables.DOCUMENT_PERIODS),
             coterag=_coterag(reader),
+            statements=reader.read_if_present(tables.IMPORTED_RELATIONS),
+            declared=reader.read_if_present(tables.IMPORTED_ENTITIES),
         )
     return replace(index, queries=SnapshotQueries(warehouse, corpus, found)), found
 

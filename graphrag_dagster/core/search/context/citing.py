@@ -219,8 +219,8 @@ class _Sources:
             similarity=cited.similarity,
         )
         index = self._units.index
-        if provenance is None and base.kind == "relationship":
-            return replace(base, evidence=index.triple(base.record_id))
+        if provenance is None and base.kind in ("relationship", "entity"):
+            return replace(base, evidence=index.stated(base.kind, base.record_id))
         passage = index.passages.get(provenance.quote.unit_id) if provenance else None
         if provenance is None or passage is None:
             return base
