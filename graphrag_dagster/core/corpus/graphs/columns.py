@@ -96,36 +96,42 @@ GUESSED = GraphColumns()
 
 def proposal(available: Sequence[str], given: GraphColumns = GUESSED) -> GraphColumns:
     """Return the columns as given, and where nothing is given, those of usual names (case-insensitive)."""
-    folded: dict[str, str] = {}
-    for name in available:
-        if name not in given.as_mapping().values():
-            folded.setdefault(name.strip().casefold().replace(" ", "_").replace("-", "_"), name)
+    if not (given.head or given.tail):
+        folded = _folded(available, given)
+        pair = next((pair for pair in _ENDS if pair[0] in folded and pair[1] in folded), None)
+        if pair:
+            given = replace(given, head=folded[pair[0]], tail=folded[pair[1]])
+    ends = given.head and given.tail
+    return relation_columns(available, given) if ends else entity_columns(available, given)
 
-    def take(usual: Sequence[str]) -> str | None:
-        return next((folded.pop(name) for name in usual if name in folded), None)
 
-    found = given
-    if not (found.head or found.tail):
-        ends = next((pair for pair in _ENDS if pair[0] in folded and pair[1] in folded), None)
-        if ends:
-            found = replace(found, head=folded.pop(ends[0]), tail=folded.pop(ends[1]))
-    if found.head and found.tail:
-        roles = {
-            "relation": _RELATION,
-            "weight": _WEIGHT,
-            "description": _DESCRIPTION,
-            "key": _EDGE_KEY,
-            "text_units": _UNITS,
-        }
-    else:
-        roles = {
-            "key": _NODE_KEY,
-            "title": _NODE_TITLE,
-            "type": _NODE_TYPE,
-            "description": _DESCRIPTION,
-            "text_units": _UNITS,
-        }
-    return replace(found, **{role: getattr(found, role) or take(usual) for role, usual in roles.items()})
+def relation_columns(available: Sequence[str], given: GraphColumns) -> GraphColumns:
+    """Return the columns of relations whose ends are known."""
+    usual = {"relation": _RELATION, "weight": _WEIGHT, "description": _DESCRIPTION, "key": _EDGE_KEY}
+    return _with_usual(available, given, {**usual, "text_units": _UNITS})
+
+
+def entity_columns(available: Sequence[str], given: GraphColumns) -> GraphColumns:
+    """Return the columns of entities."""
+    usual = {"key": _NODE_KEY, "title": _NODE_TITLE, "type": _NODE_TYPE, "description": _DESCRIPTION}
+    return _with_usual(available, given, {**usual, "text_units": _UNITS})
+
+
+def _with_usual(
+    available: Sequence[str], given: GraphColumns, usual: Mapping[str, Sequence[str]]
+) -> GraphColumns:
+    folded = _folded(available, given)
+    for role, names in usual.items():
+        if getattr(given, role) is None:
+            found = next((folded.pop(name) for name in names if name in folded), None)
+            given = replace(given, **{role: found})
+    return given
+
+
+def _folded(available: Sequence[str], given: GraphColumns) -> dict[str, str]:
+    """Return the columns that are not given, by the form in which names are compared."""
+    free = [name for name in available if name not in given.as_mapping().values()]
+    return {name.strip().casefold().replace(" ", "_").replace("-", "_"): name for name in reversed(free)}
 
 
 def chosen(available: Sequence[str], given: GraphColumns, path: str) -> GraphColumns:

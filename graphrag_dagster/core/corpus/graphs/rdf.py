@@ -132,7 +132,7 @@ def _entities(declared: pl.DataFrame, graph: str, account: Account) -> pl.DataFr
         "path": account.path,
         "row": [one.row for one in found],
         "graph": graph,
-        "key": keys(pl.Series(subjects, dtype=pl.String)),
+        "key": keys(pl.Series(list(subjects), dtype=pl.String)),
         "title": keys(pl.Series([one.best(_TITLES) for one in found], dtype=pl.String)).fill_null(""),
         "type": [local_name(one.types[0]) if one.types else UNKNOWN_TYPE for one in found],
         "description": bodies(pl.Series([one.best(_DESCRIPTIONS) for one in found], dtype=pl.String)),

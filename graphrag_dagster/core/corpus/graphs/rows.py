@@ -81,11 +81,11 @@ def relations(rows: Rows, columns: GraphColumns, graph: str, account: Account) -
     ends = {}
     for role in ("head", "tail"):
         ends[role], structured = rows.key(getattr(columns, role))
-        _without(rows, "relations", role, getattr(columns, role), ends[role], structured, ends, account)
+        without(rows, "relations", role, getattr(columns, role), ends[role], structured, ends, account)
     weight, wrong = numbers(rows.cells(columns.weight), 1.0)
     rows.mend(wrong, f"{columns.weight} is no finite number and was taken as 1")
     label = keys(rows.text(columns.relation)).fill_null("")
-    frame = _frame(
+    frame = record_frame(
         rows,
         "relations",
         graph,
@@ -104,7 +104,7 @@ def relations(rows: Rows, columns: GraphColumns, graph: str, account: Account) -
     yield from account.records("relations", frame if both.all() else frame.filter(both), rows.repaired)
 
 
-def _without(
+def without(
     rows: Rows,
     record: str,
     role: str,
@@ -122,7 +122,9 @@ def _without(
     for place in found.is_null().arg_true():
         if all(series[place] is not None for series in others):
             fault = "is a list or an object" if place in odd else "is blank"
-            account.malformed(record, rows.numbers[place], f"its {role} ({name}) {fault}", rows.raw(place))
+            # Names of the reader's own, such as <source>, say nothing.
+            where = f" ({name})" if name and not name.startswith("<") else ""
+            account.malformed(record, rows.numbers[place], f"its {role}{where} {fault}", rows.raw(place))
 
 
 def entities(rows: Rows, columns: GraphColumns, graph: str, account: Account) -> Iterator[Batch]:
@@ -130,8 +132,8 @@ def entities(rows: Rows, columns: GraphColumns, graph: str, account: Account) ->
     title, _ = rows.key(columns.title)
     key, structured = rows.key(columns.key)
     key = key.fill_null(title) if columns.title else key
-    _without(rows, "entities", "id", columns.key or columns.title, key, structured, {}, account)
-    frame = _frame(
+    without(rows, "entities", "id", columns.key or columns.title, key, structured, {}, account)
+    frame = record_frame(
         rows,
         "entities",
         graph,
@@ -153,7 +155,7 @@ def _units(rows: Rows, columns: GraphColumns) -> pl.Series:
     return lists(rows.cells(columns.text_units))
 
 
-def _frame(rows: Rows, record: str, graph: str, account: Account, **cells: pl.Series) -> pl.DataFrame:
+def record_frame(rows: Rows, record: str, graph: str, account: Account, **cells: pl.Series) -> pl.DataFrame:
     """Return the columns of a record in their order."""
     same = {"path": account.path, "graph": graph}
     known = {"row": rows.numbers, **cells}
