@@ -1,4 +1,4 @@
-"""What readers of graphs give back: rows of the tables of imports, batch by batch, and what became of each."""
+"""What readers of graphs give back: rows of the tables of imports in batches, and an account."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -61,9 +61,7 @@ class Batch:
 
 def types_of(record: str) -> dict[str, pl.DataType]:
     """Return the columns of a record that its reader fills, with their types."""
-    return {
-        name: kind for name, kind in _TABLES[record].types().items() if name not in _RESOLVED_LATER
-    }
+    return {name: kind for name, kind in _TABLES[record].types().items() if name not in _RESOLVED_LATER}
 
 
 class Account:
@@ -100,18 +98,20 @@ class Account:
         self._notes.setdefault(note)
 
     def records(self, record: str, frame: pl.DataFrame, repaired: Mapping[int, str]) -> Iterator[Batch]:
-        """Count the rows of a frame, each of which is a row of the file, and yield it.
-
-        ``repaired`` says of rows why they were mended; rows that are not in the frame do not matter.
-        """
-        mended = frame["row"].is_in(list(repaired)) if repaired else pl.repeat(False, frame.height, eager=True)
-        for row in frame["row"].filter(mended):
-            self.repaired(record, row, repaired[row])
-        plain = frame["row"].filter(~mended)
-        if len(plain):
-            self.count(record, "read", len(plain), plain[0])
+        """Count the rows of a frame, each of which is a row of the file, and yield it."""
+        self.tally(record, frame["row"], repaired)
         if frame.height:
             yield Batch(record, frame)
+
+    def tally(self, record: str, rows: pl.Series, repaired: Mapping[int, str]) -> None:
+        """Count rows as read, or as repaired for the reason that is given; other rows there do not matter."""
+        if repaired:
+            mended = rows.is_in(list(repaired))
+            for row in rows.filter(mended):
+                self.repaired(record, row, repaired[row])
+            rows = rows.filter(~mended)
+        if len(rows):
+            self.count(record, "read", len(rows), rows[0])
 
     def pending(self) -> Iterator[Batch]:
         """Yield what was put into quarantine or mended since the last time."""

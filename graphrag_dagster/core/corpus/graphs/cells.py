@@ -136,5 +136,5 @@ def relations_of(labels: pl.Series) -> pl.Series:
 
 @lru_cache(65_536)
 def relation_of(label: str) -> str:
-    """Return a label's words in lower case joined by ``_``; the label where it has none; else ``related_to``."""
+    """Return a label's words in lower case, joined by ``_``; the label if it has none; or ``related_to``."""
     return relation_label(label) or label.strip() or RELATED_TO

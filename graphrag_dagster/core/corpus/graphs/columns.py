@@ -143,7 +143,8 @@ def chosen(available: Sequence[str], given: GraphColumns, path: str) -> GraphCol
     missing = [name for name in given.as_mapping().values() if name not in available]
     if missing:
         raise UnreadableError(
-            f"no column {missing[0]!r}, which {SETTING} in corpus.yaml names; the columns are {listed(available)}"
+            f"no column {missing[0]!r}, which {SETTING} in corpus.yaml names; the columns are "
+            f"{listed(available)}"
         )
     found = proposal(available, given)
     if found.record is None:

@@ -29,6 +29,8 @@ _LOOKED_AT_CHARACTERS = 200_000
 #: Lines that a row may span, and how often an unclosed quote is looked for that far.
 _MOST_LINES, _MOST_UNCLOSED = 1_000, 100
 _FIELD_LIMIT = 2**31 - 1
+#: What a table that names no columns may have at most; with more, the first row is taken to name them.
+_WITHOUT_NAMES = ("head", "relation", "tail")
 REPLACED = "characters that are no text were replaced by \ufffd"
 
 
@@ -59,7 +61,7 @@ def layout_of(stream: BinaryIO, path: str, given: GraphColumns = GUESSED) -> Lay
         UnreadableError: no table of at least two columns.
     """
     text, _ = beginning_of(stream)
-    lines = [line for line in text[:_LOOKED_AT_CHARACTERS].split("\n")[: _LOOKED_AT + 1]]
+    lines = text[:_LOOKED_AT_CHARACTERS].split("\n")[: _LOOKED_AT + 1]
     if len(text) > _LOOKED_AT_CHARACTERS:
         lines = lines[:-1] or lines
     skipped = next((place for place, line in enumerate(lines) if not line.startswith(("# ", "% "))), 0)
@@ -71,7 +73,7 @@ def layout_of(stream: BinaryIO, path: str, given: GraphColumns = GUESSED) -> Lay
     rows = _parsed(shown, delimiter, quoted)
     first = [cell.strip() for cell in rows[0]]
     place = skipped + 1 + next(n for n, line in enumerate(lines[skipped:]) if line.strip())
-    if _is_header(first, given):
+    if _is_header(first, given) or (len(first) > len(_WITHOUT_NAMES) and not _is_numbered(first, given)):
         return Layout(delimiter, quoted, tuple(_named(first)), place, skipped)
     if len(first) < 2:
         raise UnreadableError(
@@ -88,7 +90,7 @@ def _is_header(first: Sequence[str], given: GraphColumns) -> bool:
     wanted = set(given.as_mapping().values())
     if wanted & set(first):
         return True
-    if wanted & set(numbered(len(first))):
+    if _is_numbered(first, given):
         return False
     if any(":" in name and is_importer_name(name) for name in first):
         return True
@@ -97,8 +99,12 @@ def _is_header(first: Sequence[str], given: GraphColumns) -> bool:
     return found.record is not None and len(found.as_mapping()) > 1
 
 
+def _is_numbered(first: Sequence[str], given: GraphColumns) -> bool:
+    return bool(set(given.as_mapping().values()) & set(numbered(len(first))))
+
+
 def is_importer_name(name: str) -> bool:
-    """Whether a column has a name as Neo4j's importer wants them: ``:ID``, ``name:string``, ``:START_ID(Space)``."""
+    """Whether a column is named as Neo4j's importer wants it: ``:ID``, ``:START_ID(Space)``, ``:TYPE``."""
     return name.rpartition(":")[2].partition("(")[0].strip() in ("ID", "START_ID", "END_ID", "LABEL", "TYPE")
 
 
@@ -197,10 +203,9 @@ def _of_one_width(
     numbers: list[int] = []
     kept: list[Sequence[str]] = []
     for number, cells in zip(found.numbers, found.cells, strict=True):
-        if not any(cell.strip() for cell in cells):
-            # A blank line; csv gives it no cells, splitting one.
-            if len(cells) < 2:
-                continue
+        # Of a blank line; csv gives it no cells, splitting one.
+        if len(cells) < 2 and not any(cell.strip() for cell in cells):
+            continue
         if len(cells) > width:
             reason = f"{len(cells)} cells, where there are {width} columns"
             account.malformed(record, number, reason, found.raw(number))

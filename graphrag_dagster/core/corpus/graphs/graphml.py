@@ -131,7 +131,7 @@ class _Reader:
             if self._length > _LONGEST_TEXT:
                 raise UnreadableError(f"an attribute has more than {_LONGEST_TEXT:,} characters")
 
-    def _end(self, name: str) -> None:
+    def _end(self, _: str) -> None:
         tag = self._path[-1]
         if self._left_out:
             if self._left_out[0] == len(self._path):
@@ -194,8 +194,10 @@ class _Reader:
 
 
 def _refuse(*_: object) -> int:
-    raise RefusedError("it declares or uses entities of XML, which may be made to fill the memory or to read other files; remove "
-        "its DOCTYPE")
+    raise RefusedError(
+        "it declares or uses entities of XML, which may be made to fill the memory or to read other files; "
+        "remove its DOCTYPE"
+    )
 
 
 def _value(kind: str, text: str | None) -> tuple[object, bool]:
@@ -280,7 +282,9 @@ def _entities(
 def _first_labels(rows: Rows, name: str) -> list[str | None]:
     """The first of several labels, ``:Person:Actor``."""
     texts = (one_line(cell) for cell in rows.cells(name))
-    return [text.removeprefix(":").partition(":")[0] if text and text.startswith(":") else text for text in texts]
+    return [
+        text.removeprefix(":").partition(":")[0] if text and text.startswith(":") else text for text in texts
+    ]
 
 
 def _relations(

@@ -1,4 +1,4 @@
-"""CSV files as Neo4j's importer reads them: ``personId:ID(Person)``, ``:LABEL``, ``:START_ID``, ``born:int[]``."""
+"""CSV files as Neo4j's importer reads them: ``id:ID(Person)``, ``:LABEL``, ``:START_ID``, ``born:int[]``."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -10,14 +10,16 @@ from graphrag_dagster.core.corpus.graphs.cells import Column, one_line
 from graphrag_dagster.core.corpus.graphs.columns import (
     GraphColumns,
     entity_columns,
-    listed,
     relation_columns,
 )
 from graphrag_dagster.core.corpus.graphs.delimited import Layout, delimited_rows
 from graphrag_dagster.core.corpus.graphs.rows import Rows, entities, relations
+from graphrag_dagster.core.files.columns import listed
 from graphrag_dagster.core.files.records import UnreadableError
 
-_HEADER = re.compile(r"(?P<name>.*?)(?::(?P<type>\w+)(?P<many>\[\])?(?:\((?P<space>[^)]*)\))?\s*(?:\{.*\})?)?")
+_HEADER = re.compile(
+    r"(?P<name>.*?)(?::(?P<type>\w+)(?P<many>\[\])?(?:\((?P<space>[^)]*)\))?\s*(?:\{.*\})?)?"
+)
 _INTEGERS, _FRACTIONS = ("int", "long", "short", "byte"), ("float", "double")
 _BOOLEANS = {"true": True, "false": False}
 _ID, _START, _END, _LABEL, _TYPE = "ID", "START_ID", "END_ID", "LABEL", "TYPE"
@@ -67,7 +69,9 @@ def importer_batches(stream: BinaryIO, layout: Layout, graph: str, account: Acco
     needed = (_START, _END) if record == "relations" else (_ID,)
     for kind in needed:
         if not any(column.type == kind for column in columns):
-            raise UnreadableError(f"no column :{kind}, which its rows need; the columns are {listed(layout.names)}")
+            raise UnreadableError(
+                f"no column :{kind}, which its rows need; the columns are {listed(layout.names)}"
+            )
     for column in columns:
         if column.type == "IGNORE":
             account.note(f"the column {column.written} was left out, as it says")
@@ -108,7 +112,9 @@ def _joined(before: Column | None, cells: list[str | None]) -> list[str | None]:
     """Ids of several columns are one id together."""
     if before is None:
         return cells
-    return [f"{one_line(first) or ''}{second or ''}" or None for first, second in zip(before, cells, strict=True)]
+    return [
+        f"{one_line(first) or ''}{second or ''}" or None for first, second in zip(before, cells, strict=True)
+    ]
 
 
 def _split(cell: str | None) -> list[str]:

@@ -79,8 +79,8 @@ def lines_of(stream: BinaryIO) -> Iterator[Lines]:
         *lines, rest = (rest + text).split("\n")
         if len(rest) > _LONGEST_LINE:
             raise UnreadableError(
-                f"line {number + len(lines):,} has more than {_LONGEST_LINE:,} characters; break the file into "
-                "lines, one row each"
+                f"line {number + len(lines):,} has more than {_LONGEST_LINE:,} characters; break the file "
+                "into lines, one row each"
             )
         for start in range(0, len(lines), ROWS):
             some = lines[start : start + ROWS]

@@ -43,11 +43,10 @@ def parquet_rows(stream: BinaryIO, columns: Sequence[str] | None = None) -> Iter
     number = 1
     for table in _tables(stream, columns):
         try:
-            frame = pl.from_arrow(table)
+            frame = pl.DataFrame(pl.from_arrow(table))
         # A panic of the native library is no Exception.
         except (Exception, pl.exceptions.PanicException) as error:
             raise UnreadableError(f"not a readable Parquet file: {error_line(error)}") from error
-        assert isinstance(frame, pl.DataFrame)
         numbers = pl.int_range(number, number + frame.height, dtype=pl.Int64, eager=True)
         yield Rows(numbers, frame.to_dict(), functools.partial(_raw, frame))
         number += frame.height

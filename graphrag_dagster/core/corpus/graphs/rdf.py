@@ -1,9 +1,9 @@
 """From RDF statements to entities and relations.
 
-A statement whose object is an IRI or a blank node is a relation; types and literals declare their subject. All
-that is declared of a subject is kept in its attributes as well, by predicate, so that the same statements can
-be written again: ``{"value", "language", "datatype"}`` for a literal, ``{"iri"}`` for a type. A relation keeps
-its predicate as ``predicate``.
+A statement whose object is an IRI or a blank node is a relation; types and literals declare their subject.
+All that is declared of a subject is kept in its attributes as well, by predicate, so that the same statements
+can be written again: ``{"value", "language", "datatype"}`` for a literal, ``{"iri"}`` for a type. A relation
+keeps its predicate as ``predicate``.
 """
 
 import re
@@ -64,11 +64,7 @@ def statement_batches(
         yield from account.records("relations", _relations(links, graph, account), repaired)
     declared = statements.filter(declares)
     if declared.height:
-        mended = declared["row"].is_in(list(repaired)).sum()
-        for row in declared["row"].filter(declared["row"].is_in(list(repaired))):
-            account.repaired("entities", row, repaired[row])
-        plain = declared["row"].filter(~declared["row"].is_in(list(repaired)))
-        account.count("entities", "read", declared.height - mended, plain[0] if len(plain) else 0)
+        account.tally("entities", declared["row"], repaired)
         yield Batch("entities", _entities(declared, graph, account))
 
 

@@ -130,9 +130,13 @@ def turtle_batches(stream: BinaryIO, graph: str, account: Account) -> Iterator[B
         while some := list(islice(statements, ROWS)):
             rows = [_row(row, one.triple, nodes) for row, one in enumerate(some, start=number)]
             number += len(some)
-            yield from statement_batches(pl.DataFrame(rows, schema=STATEMENT, orient="row"), {}, graph, account)
+            yield from statement_batches(
+                pl.DataFrame(rows, schema=STATEMENT, orient="row"), {}, graph, account
+            )
     except SyntaxError as error:
-        raise UnreadableError(f"not valid Turtle: {error_line(error)}; mend it there, or save it as N-Triples") from error
+        raise UnreadableError(
+            f"not valid Turtle: {error_line(error)}; mend it there, or save it as N-Triples"
+        ) from error
 
 
 def _row(row: int, triple: "Triple", nodes: dict[str, str]) -> tuple[object, ...]:
