@@ -1,0 +1,294 @@
+"""Tables of delimited text of any size, row by row."""
+
+import csv
+import functools
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import islice
+from typing import BinaryIO
+
+import polars as pl
+
+from graphrag_dagster.core.corpus.graphs.batches import Account
+from graphrag_dagster.core.corpus.graphs.columns import (
+    GUESSED,
+    GraphColumns,
+    chosen,
+    headerless,
+    numbered,
+    proposal,
+)
+from graphrag_dagster.core.corpus.graphs.lines import Lines, beginning_of, lines_of
+from graphrag_dagster.core.corpus.graphs.rows import Rows
+from graphrag_dagster.core.files.columns import once_each
+from graphrag_dagster.core.files.records import REPLACEMENT, UnreadableError
+from graphrag_dagster.core.readers.delimited import sniff_delimiter
+
+_LOOKED_AT = 100
+_LOOKED_AT_CHARACTERS = 200_000
+#: Lines that a row may span, and how often an unclosed quote is looked for that far.
+_MOST_LINES, _MOST_UNCLOSED = 1_000, 100
+_FIELD_LIMIT = 2**31 - 1
+#: What a table that names no columns may have at most; with more, the first row is taken to name them.
+_WITHOUT_NAMES = ("head", "relation", "tail")
+REPLACED = "characters that are no text were replaced by \ufffd"
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """How a file of delimited text is written.
+
+    Args:
+        delimiter: between cells.
+        quoted: whether quotes may surround a cell.
+        names: of the columns.
+        header: the line that names them, 0 where none does.
+        skipped: lines of comment at the beginning.
+    """
+
+    delimiter: str
+    quoted: bool
+    names: tuple[str, ...]
+    header: int
+    skipped: int = 0
+
+
+def layout_of(stream: BinaryIO, path: str, given: GraphColumns = GUESSED) -> Layout:
+    """Find out how a file is written, from its beginning.
+
+    Raises:
+        RefusedError: not text.
+        UnreadableError: no table of at least two columns.
+    """
+    text, _ = beginning_of(stream)
+    lines = text[:_LOOKED_AT_CHARACTERS].split("\n")[: _LOOKED_AT + 1]
+    if len(text) > _LOOKED_AT_CHARACTERS:
+        lines = lines[:-1] or lines
+    skipped = next((place for place, line in enumerate(lines) if not line.startswith(("# ", "% "))), 0)
+    shown = [line for line in lines[skipped:] if line.strip()]
+    if not shown:
+        raise UnreadableError("no rows; the file is empty")
+    delimiter = "\t" if path.lower().endswith((".tsv", ".tab")) else _delimiter(shown)
+    quoted = _is_quoted(shown, delimiter)
+    rows = _parsed(shown, delimiter, quoted)
+    first = [cell.strip() for cell in rows[0]]
+    place = skipped + 1 + next(n for n, line in enumerate(lines[skipped:]) if line.strip())
+    if _is_header(first, given) or (len(first) > len(_WITHOUT_NAMES) and not _is_numbered(first, given)):
+        return Layout(delimiter, quoted, tuple(_named(first)), place, skipped)
+    if len(first) < 2:
+        raise UnreadableError(
+            "no table: its lines have no two columns with a comma, semicolon, tab, | or blank between them"
+        )
+    return Layout(delimiter, quoted, tuple(numbered(len(first))), 0, skipped)
+
+
+def _named(first: Sequence[str]) -> list[str]:
+    return once_each(name or f"column_{place}" for place, name in enumerate(first, start=1))
+
+
+def _is_header(first: Sequence[str], given: GraphColumns) -> bool:
+    wanted = set(given.as_mapping().values())
+    if wanted & set(first):
+        return True
+    if _is_numbered(first, given):
+        return False
+    if any(":" in name and is_importer_name(name) for name in first):
+        return True
+    found = proposal(_named(first), given)
+    # A single name may be a cell of the first row.
+    return found.record is not None and len(found.as_mapping()) > 1
+
+
+def _is_numbered(first: Sequence[str], given: GraphColumns) -> bool:
+    return bool(set(given.as_mapping().values()) & set(numbered(len(first))))
+
+
+def is_importer_name(name: str) -> bool:
+    """Whether a column is named as Neo4j's importer wants it: ``:ID``, ``:START_ID(Space)``, ``:TYPE``."""
+    return name.rpartition(":")[2].partition("(")[0].strip() in ("ID", "START_ID", "END_ID", "LABEL", "TYPE")
+
+
+def _delimiter(shown: Sequence[str]) -> str:
+    found = sniff_delimiter("\n".join(shown))
+    widths = {len(line.split(found)) for line in shown} if found.isprintable() or found == "\t" else {1}
+    if widths != {1}:
+        return found
+    blanks = {len(line.split(" ")) for line in shown}
+    return " " if blanks in ({2}, {3}) else ","
+
+
+def _is_quoted(shown: Sequence[str], delimiter: str) -> bool:
+    """Whether quotes surround cells; with delimiters that texts seldom hold, only where the file shows it."""
+    if delimiter in ",;":
+        return True
+    cells = [cell.strip() for line in shown for cell in line.split(delimiter)]
+    begun = [cell for cell in cells if cell.startswith('"')]
+    return bool(begun) and all(len(cell) > 1 and cell.endswith('"') for cell in begun)
+
+
+def _parsed(shown: Sequence[str], delimiter: str, quoted: bool) -> list[list[str]]:
+    csv.field_size_limit(_FIELD_LIMIT)
+    if not quoted:
+        return [line.split(delimiter) for line in shown]
+    try:
+        found = list(islice(csv.reader((f"{line}\n" for line in shown), delimiter=delimiter), _LOOKED_AT))
+    except csv.Error:
+        found = []
+    return [row for row in found if row] or [[line] for line in shown]
+
+
+def columns_of(layout: Layout, given: GraphColumns, path: str) -> GraphColumns:
+    """Return what the columns hold; without a header, three are head, relation, tail, and two head, tail.
+
+    Raises:
+        UnreadableError: that cannot be told.
+    """
+    if layout.header or given != GUESSED:
+        return chosen(layout.names, given, path)
+    return chosen(layout.names, GraphColumns(**headerless(len(layout.names))), path)
+
+
+def delimited_rows(stream: BinaryIO, layout: Layout, record: str, account: Account) -> Iterator[Rows]:
+    """Yield the rows of a file, at most 50,000 at a time.
+
+    A row with too many cells is malformed, one with too few is filled up; a cell is stripped of blanks, and a
+    blank one is null. ``record`` is what the rows hold.
+
+    Raises:
+        RefusedError: not text.
+        UnreadableError: a line is too long.
+    """
+    csv.field_size_limit(_FIELD_LIMIT)
+    splitter = _Splitter(layout)
+    for block in lines_of(stream):
+        found = splitter.split(block)
+        numbers, cells = _of_one_width(found, len(layout.names), record, account)
+        if numbers:
+            raws = functools.partial(_raw, found, numbers)
+            columns = {
+                name: _stripped(column)
+                for name, column in zip(layout.names, zip(*cells, strict=True), strict=True)
+            }
+            yield Rows(pl.Series(numbers, dtype=pl.Int64), columns, raws, found.repaired, blank=False)
+
+
+def _stripped(cells: Sequence[str]) -> pl.Series:
+    return pl.Series(cells, dtype=pl.String).str.strip_chars()
+
+
+def _raw(found: "_Split", numbers: Sequence[int], place: int) -> str:
+    return found.raw(numbers[place])
+
+
+@dataclass(slots=True)
+class _Split:
+    """Cells of some rows and the lines where these begin; why rows were mended."""
+
+    first: int
+    lines: Sequence[str]
+    numbers: Sequence[int] = ()
+    cells: Sequence[Sequence[str]] = ()
+    repaired: dict[int, str] = field(default_factory=dict)
+
+    def raw(self, number: int) -> str:
+        """The line where a row begins."""
+        return self.lines[number - self.first]
+
+
+def _of_one_width(
+    found: _Split, width: int, record: str, account: Account
+) -> tuple[Sequence[int], Sequence[Sequence[str]]]:
+    if set(map(len, found.cells)) == {width}:
+        return found.numbers, found.cells
+    numbers: list[int] = []
+    kept: list[Sequence[str]] = []
+    for number, cells in zip(found.numbers, found.cells, strict=True):
+        # Of a blank line; csv gives it no cells, splitting one.
+        if len(cells) < 2 and not any(cell.strip() for cell in cells):
+            continue
+        if len(cells) > width:
+            reason = f"{len(cells)} cells, where there are {width} columns"
+            account.malformed(record, number, reason, found.raw(number))
+            continue
+        if len(cells) < width:
+            found.repaired.setdefault(number, f"{len(cells)} cells, where there are {width} columns")
+        numbers.append(number)
+        kept.append([*cells, *[""] * (width - len(cells))])
+    return numbers, kept
+
+
+class _Splitter:
+    """Takes lines apart; a quoted cell may span several."""
+
+    def __init__(self, layout: Layout) -> None:
+        self._layout = layout
+        self._carried: list[str] = []
+        self._unclosed = 0
+
+    def split(self, block: Lines) -> _Split:
+        """Take the lines of a block apart; a row that may go on in the next is kept for it."""
+        first = block.first - len(self._carried)
+        lines = [*self._carried, *block.lines]
+        self._carried = []
+        before = max(self._layout.header, self._layout.skipped) + 1 - first
+        if before > 0:
+            lines, first = lines[before:], first + before
+        found = _Split(first, lines)
+        if self._layout.quoted and any('"' in line for line in lines):
+            self._quoted(found, last=block.last)
+        else:
+            found.numbers = range(first, first + len(lines))
+            found.cells = [line.split(self._layout.delimiter) for line in lines]
+        if block.damaged:
+            for number, cells in zip(found.numbers, found.cells, strict=True):
+                if any(REPLACEMENT in cell for cell in cells):
+                    found.repaired.setdefault(number, REPLACED)
+        return found
+
+    def _quoted(self, found: _Split, *, last: bool) -> None:
+        numbers: list[int] = []
+        rows: list[Sequence[str]] = []
+        lines, at = found.lines, 0
+        while at < len(lines):
+            # Each broken quote costs another look at what follows it.
+            feed = _Feed(lines, at, _MOST_LINES if self._unclosed < _MOST_UNCLOSED else 1)
+            try:
+                for cells in csv.reader(feed, delimiter=self._layout.delimiter, strict=True):
+                    numbers.append(found.first + feed.begin)
+                    rows.append(cells)
+                    feed.begin = feed.place
+                break
+            except csv.Error:
+                if feed.place == len(lines) and not last and feed.place - feed.begin < feed.span:
+                    self._carried = list(lines[feed.begin :])
+                    break
+                self._unclosed += 1
+                numbers.append(found.first + feed.begin)
+                rows.append(self._leniently(lines[feed.begin]))
+                found.repaired[numbers[-1]] = "its quotes are broken and were read leniently"
+                at = feed.begin + 1
+        found.numbers, found.cells = numbers, rows
+
+    def _leniently(self, line: str) -> list[str]:
+        try:
+            return next(csv.reader([line], delimiter=self._layout.delimiter), [])
+        except csv.Error:
+            return line.split(self._layout.delimiter)
+
+
+class _Feed:
+    """Lines for a reader, from ``begin`` of a row on no more than ``span``; ``place`` is the next."""
+
+    def __init__(self, lines: Sequence[str], begin: int, span: int) -> None:
+        self._lines = lines
+        self.begin = self.place = begin
+        self.span = span
+
+    def __iter__(self) -> "_Feed":
+        return self
+
+    def __next__(self) -> str:
+        if self.place >= len(self._lines) or self.place - self.begin >= self.span:
+            raise StopIteration
+        self.place += 1
+        return f"{self._lines[self.place - 1]}\n"
