@@ -103,11 +103,13 @@ STAGES = (
         ),
         libraries=("graspologic-native", "PyStemmer"),
         users=("coterag",),
+        kinds=("documents",),
         switch="coterag",
     ),
     Stage(
         "marts",
         reads=(
+            "imports",
             "corpus",
             "extraction",
             "resolution",

@@ -498,6 +498,16 @@ class CorpusSettings(Section):
         return self
 
     @model_validator(mode="after")
+    def _what_is_switched_on_is_for_the_kind(self) -> "CorpusSettings":
+        for stage in stages().values():
+            if stage.switch and self.kind not in stage.kinds and getattr(self, stage.switch).enabled:
+                raise ValueError(
+                    f"{stage.switch}.enabled is set, which is for corpora of kind {' or '.join(stage.kinds)}, not "
+                    f"{self.kind}; leave it out"
+                )
+        return self
+
+    @model_validator(mode="after")
     def _a_model_types_what_has_no_type(self) -> "CorpusSettings":
         if not self.typing.enabled:
             return self

@@ -38,9 +38,9 @@ _TABLES: Mapping[str, Table] = {
     )
 }
 #: Known only when all batches of a graph are.
-_RESOLVED_LATER = frozenset({"name", "head", "tail", "outcome"})
+_RESOLVED_LATER = frozenset({"name", "head", "tail", "said", "outcome", "text_unit_id"})
 _LONGEST_RAW = 1_000
-_REPAIRED_TYPES = {"path": pl.String, "row": pl.Int64, "record": pl.String, "reason": pl.String}
+REPAIRED_TYPES = {"path": pl.String, "row": pl.Int64, "record": pl.String, "reason": pl.String}
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,7 +118,7 @@ class Account:
         if self._quarantine:
             yield Batch(QUARANTINE, pl.DataFrame(self._quarantine, schema=IMPORT_QUARANTINE.types()))
         if self._repaired:
-            yield Batch(REPAIRED, pl.DataFrame(self._repaired, schema=_REPAIRED_TYPES))
+            yield Batch(REPAIRED, pl.DataFrame(self._repaired, schema=REPAIRED_TYPES))
         self._quarantine, self._repaired = [], []
 
     def closed(self) -> Iterator[Batch]:

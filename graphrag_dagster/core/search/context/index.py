@@ -10,7 +10,7 @@ import polars as pl
 from graphrag_dagster.core.coterag.stored import CoteragTables
 from graphrag_dagster.core.language.tasks import Quote
 from graphrag_dagster.core.search.context.queries import Queries
-from graphrag_dagster.core.text.evidence import Row, Triple, imported_row
+from graphrag_dagster.core.text.evidence import Row, Triple, Words, imported_row
 from graphrag_dagster.core.text.passages import Passage, passages_of, triple_of
 
 T = TypeVar("T")
@@ -27,7 +27,7 @@ class IndexSnapshot:
     None were never materialised: what needs them says so, the rest works. ``queries`` runs SQL over the same
     tables; None where there is no file of them. ``coterag`` is what CoTeRAG-S answers from.
     ``statements`` is ``imports.relations`` and ``declared`` is ``imports.entities``, the rows of a graph from
-    elsewhere. ``restricted``:
+    elsewhere; ``sentences`` are these told in words, where it has no text units of its own. ``restricted``:
     it holds what was written from some documents of the corpus only.
     """
 
@@ -52,6 +52,7 @@ class IndexSnapshot:
     coterag: CoteragTables | None = None
     statements: pl.DataFrame | None = None
     declared: pl.DataFrame | None = None
+    sentences: pl.DataFrame | None = None
     restricted: bool = False
     _made: dict[Any, Any] = field(default_factory=dict, init=False, repr=False, compare=False)
 
@@ -97,6 +98,25 @@ class IndexSnapshot:
             of_it = pl.any_horizontal(own)
         found = rows.filter(of_it).sort("path", "row").head(1)
         return next((imported_row(name, row) for row in found.iter_rows(named=True)), None)
+
+    def evidence_of(self, quote: Quote) -> Words | Row | None:
+        """Return what quoted words are evidence of: words of a document, or the row of a graph told in them."""
+        passage = self.passages.get(quote.unit_id)
+        if passage is None:
+            return None
+        if self.sentences is None:
+            return passage.words(quote.span.start, quote.span.end)
+        told = self.sentences.filter(
+            (pl.col("text_unit_id") == quote.unit_id) & (pl.col("start") <= quote.span.start)
+        )
+        row = told.row(-1, named=True)
+        rows = self.statements if row["table"] == "imports.relations" else self.declared
+        if rows is None:
+            return None
+        (found,) = rows.filter((pl.col("path") == row["path"]) & (pl.col("row") == row["row"])).iter_rows(
+            named=True
+        )
+        return imported_row(row["table"], found)
 
     def words(self, quote: Quote) -> str:
         """Return the quoted words, exactly as they stand in the document; nothing for an unknown unit."""
