@@ -154,8 +154,8 @@ class CorpusStore(ConfigurableResource[None]):
         settings = self.settings(name)
         return discover(self.folder(name), max_bytes=_largest(settings), ignore=ignored(settings))
 
-    def register(self, folder: Path) -> str:
-        """Make a folder known as a corpus under its own name, and return that name.
+    def register(self, folder: Path, name: str | None = None) -> str:
+        """Make a folder known as a corpus, and return its name: the given, else the folder's own.
 
         A folder directly below the root needs nothing; for any other a pointer file is written.
 
@@ -165,8 +165,8 @@ class CorpusStore(ConfigurableResource[None]):
         if not folder.is_dir():
             raise CorpusError(f"{folder} is not a folder")
         target = folder.resolve()
-        name = check_name(target.name)
-        if target.parent == self.path.resolve():
+        name = check_name(name or target.name)
+        if target.parent == self.path.resolve() and name == target.name:
             return name
         if name in self.names():
             taken = self.folder(name).resolve()

@@ -80,8 +80,8 @@ class FileSettings(Section):
 
     max_bytes: PositiveInt = Field(
         DEFAULT_LIMITS.max_bytes,
-        description="larger files are refused and listed; also what a docx may unpack to; of graphs only where it is "
-        "set, and else what of them is read as a whole",
+        description="larger files are refused and listed; also what a docx may unpack to; of graphs only "
+        "where it is set, and else what of them is read as a whole",
     )
     max_seconds: Annotated[float, Field(gt=0, le=86_400)] = Field(
         DEFAULT_LIMITS.max_seconds, description="a file that takes longer to read fails"
@@ -502,8 +502,8 @@ class CorpusSettings(Section):
         for stage in stages().values():
             if stage.switch and self.kind not in stage.kinds and getattr(self, stage.switch).enabled:
                 raise ValueError(
-                    f"{stage.switch}.enabled is set, which is for corpora of kind {' or '.join(stage.kinds)}, not "
-                    f"{self.kind}; leave it out"
+                    f"{stage.switch}.enabled is set, which is for corpora of kind "
+                    f"{' or '.join(stage.kinds)}, not {self.kind}; leave it out"
                 )
         return self
 

@@ -37,7 +37,7 @@ class ImportedRows:
         return {**self._below(ENTITIES, declared), **self._below(RELATIONS, related)}
 
     def relationships(self, found: pl.DataFrame) -> Below:
-        """Return by ``relationship_id`` the rows that state relationships; rows of ``graph.relationships``."""
+        """Return by id the rows that state relationships, given as rows of ``graph.relationships``."""
         ends = pl.concat([found["source"], found["target"]]).unique()
         stated = self._stated(ends).with_columns(
             source=pl.min_horizontal("head", "tail"), target=pl.max_horizontal("head", "tail")
@@ -46,13 +46,13 @@ class ImportedRows:
         return self._below(RELATIONS, stated.join(owners, on=["source", "target"]))
 
     def triples(self, found: pl.DataFrame) -> Below:
-        """Return by ``triple_id`` the rows that state triples; rows of ``graph.triples``."""
+        """Return by id the rows that state triples, given as rows of ``graph.triples``."""
         owners = found.select("head", "relation", "tail", owner="triple_id")
         stated = self._stated(found["head"].unique())
         return self._below(RELATIONS, stated.join(owners, on=["head", "relation", "tail"]))
 
     def claims(self, found: pl.DataFrame) -> Below:
-        """Return by ``claim_id`` the rows that make claims; rows of ``graph.claims``."""
+        """Return by id the rows that make claims, given as rows of ``graph.claims``."""
         about = ["subject", "object", "type"]
         made = self._rows.of(CLAIMS, "subject", found["subject"].unique())
         owners = found.select(*about, owner="claim_id")

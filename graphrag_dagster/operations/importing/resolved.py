@@ -58,8 +58,10 @@ names as (
         graph,
         key,
         title,
-        case when count(*) over (partition by graph, title) > 1 then title || ' (' || key || ')' else title end
-            as name
+        case
+            when count(*) over (partition by graph, title) > 1 then title || ' (' || key || ')'
+            else title
+        end as name
     from titled
 )
 """

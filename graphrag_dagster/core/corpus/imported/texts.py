@@ -119,7 +119,7 @@ class _Document:
 
 
 def _places(text: str, units: Sequence[Mapping[str, Any]]) -> list[int] | None:
-    """Where units begin in a text, each sought from the one before on; None where one does not stand there."""
+    """Where units begin in a text, each sought from the one before on; None where one is not found."""
     places: list[int] = []
     for unit in units:
         after = places[-1] if places else 0

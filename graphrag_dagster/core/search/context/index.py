@@ -71,7 +71,7 @@ class IndexSnapshot:
         return next(made, None)
 
     def stated(self, kind: str, record_id: str) -> Triple | Row | None:
-        """Return what a relationship or an entity rests on that rests on no words; None where that is unknown.
+        """Return what a relationship or an entity rests on that rests on no words; None: unknown.
 
         It is a triple where there is a text unit, else the first row of the graph that it came with.
         """
@@ -100,7 +100,7 @@ class IndexSnapshot:
         return next((imported_row(name, row) for row in found.iter_rows(named=True)), None)
 
     def evidence_of(self, quote: Quote) -> Words | Row | None:
-        """Return what quoted words are evidence of: words of a document, or the row of a graph told in them."""
+        """Return what quoted words are: words of a document, or the row of a graph that is told in them."""
         passage = self.passages.get(quote.unit_id)
         if passage is None:
             return None
