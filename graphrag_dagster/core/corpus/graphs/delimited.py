@@ -121,9 +121,18 @@ def _is_quoted(shown: Sequence[str], delimiter: str) -> bool:
     """Whether quotes surround cells; with delimiters that texts seldom hold, only where the file shows it."""
     if delimiter in ",;":
         return True
-    cells = [cell.strip() for line in shown for cell in line.split(delimiter)]
-    begun = [cell for cell in cells if cell.startswith('"')]
-    return bool(begun) and all(len(cell) > 1 and cell.endswith('"') for cell in begun)
+    if not any(line.startswith('"') or f'{delimiter}"' in line for line in shown):
+        return False
+    reader = csv.reader((f"{line}\n" for line in shown), delimiter=delimiter, strict=True)
+    widths = set()
+    try:
+        for cells in reader:
+            widths.add(len(cells))
+    except csv.Error:
+        # The last row that is looked at may go on.
+        if reader.line_num < len(shown):
+            return False
+    return len(widths) == 1
 
 
 def _parsed(shown: Sequence[str], delimiter: str, quoted: bool) -> list[list[str]]:
@@ -149,7 +158,7 @@ def columns_of(layout: Layout, given: GraphColumns, path: str) -> GraphColumns:
 
 
 def delimited_rows(stream: BinaryIO, layout: Layout, record: str, account: Account) -> Iterator[Rows]:
-    """Yield the rows of a file, at most 50,000 at a time.
+    """Yield the rows of at most 50,000 lines at a time.
 
     A row with too many cells is malformed, one with too few is filled up; a cell is stripped of blanks, and a
     blank one is null. ``record`` is what the rows hold.
@@ -163,13 +172,14 @@ def delimited_rows(stream: BinaryIO, layout: Layout, record: str, account: Accou
     for block in lines_of(stream):
         found = splitter.split(block)
         numbers, cells = _of_one_width(found, len(layout.names), record, account)
-        if numbers:
-            raws = functools.partial(_raw, found, numbers)
-            columns = {
-                name: _stripped(column)
-                for name, column in zip(layout.names, zip(*cells, strict=True), strict=True)
-            }
-            yield Rows(pl.Series(numbers, dtype=pl.Int64), columns, raws, found.repaired, blank=False)
+        columns = map(_stripped, zip(*cells, strict=True))
+        yield Rows(
+            pl.Series(numbers, dtype=pl.Int64),
+            dict(zip(layout.names, columns, strict=bool(cells))),
+            functools.partial(_raw, found, numbers),
+            found.repaired,
+            blank=False,
+        )
 
 
 def _stripped(cells: Sequence[str]) -> pl.Series:

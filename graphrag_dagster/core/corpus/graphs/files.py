@@ -219,7 +219,7 @@ def _looked_at(file: FoundFile, kind: str, given: GraphColumns) -> tuple[str, st
 
 
 def proposed_columns(file: GraphFile, given: GraphColumns = GUESSED) -> dict[str, str]:
-    """Return what the columns of a table hold, as settings would write it; empty for formats without choice.
+    """Return what the columns of a table hold, as settings write it; empty for formats without choice.
 
     Columns without names are ``column_1``, ``column_2``, ….
 

@@ -76,6 +76,9 @@ def importer_batches(stream: BinaryIO, layout: Layout, graph: str, account: Acco
         if column.type == "IGNORE":
             account.note(f"the column {column.written} was left out, as it says")
     for rows in delimited_rows(stream, layout, record or "entities", account):
+        if not len(rows.numbers):
+            yield from account.pending()
+            continue
         told = _told(rows, columns)
         names = [name for name in told.columns if not name.startswith("<")]
         if record == "relations":

@@ -33,7 +33,7 @@ def json_names(stream: BinaryIO) -> list[str]:
 
 
 def json_rows(stream: BinaryIO, record: str, account: Account) -> Iterator[Rows]:
-    """Yield the objects, at most 50,000 at a time; a line that is none is malformed.
+    """Yield the objects of at most 50,000 lines at a time; a line that is none is malformed.
 
     Raises:
         RefusedError: not text.
@@ -54,10 +54,9 @@ def json_rows(stream: BinaryIO, record: str, account: Account) -> Iterator[Rows]
             found.append(told)
             if block.damaged and REPLACEMENT in line:
                 repaired[number] = REPLACED
-        if numbers:
-            names = dict.fromkeys(name for row in found for name in row)
-            columns = {name: _column([row.get(name) for row in found]) for name in names}
-            yield Rows(pl.Series(numbers, dtype=pl.Int64), columns, partial(_raw, block, numbers), repaired)
+        names = dict.fromkeys(name for row in found for name in row)
+        columns = {name: _column([row.get(name) for row in found]) for name in names}
+        yield Rows(pl.Series(numbers, dtype=pl.Int64), columns, partial(_raw, block, numbers), repaired)
 
 
 def _raw(block: Lines, numbers: Sequence[int], place: int) -> str:

@@ -65,9 +65,7 @@ def read_file(
     account = Account(file.path)
     try:
         with opened(file.found.location) as stream:
-            for batch in _batches(stream, graph, file, columns, limits, account):
-                yield batch
-                yield from account.pending()
+            yield from _batches(stream, graph, file, columns, limits, account)
     except RecursionError as error:
         raise UnreadableError("values are nested too deeply") from error
     yield from account.closed()

@@ -71,6 +71,8 @@ class Rows:
 
 def graph_rows(rows: Rows, columns: GraphColumns, graph: str, account: Account) -> Iterator[Batch]:
     """Yield relations or entities, whichever the columns are of."""
+    if not len(rows.numbers):
+        return iter(())
     if columns.record == "relations":
         return relations(rows, columns, graph, account)
     return entities(rows, columns, graph, account)
