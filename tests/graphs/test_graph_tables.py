@@ -161,8 +161,8 @@ def test_a_list_of_entities_is_of_one_graph_with_the_relations_beside_it(tmp_pat
     read = read_folder(tmp_path)
     assert [(graph.name, graph.declares_entities) for graph in read.graphs] == [("g", True), ("other.csv", False)]
     told = [(row["key"], row["title"], row["type"], row["description"]) for row in read.rows("entities")]
-    assert told == [("1", "Ada", "person", "She"), ("2", "2", "UNKNOWN", ""), ("Bo", "Bo", "x", "")]
-    assert read.account()["entities", "malformed"] == 1
+    assert told == [("1", "Ada", "person", "She"), ("2", "2", "UNKNOWN", "")]
+    assert read.account()["entities", "malformed"] == 2
     assert read.column("relations", "graph") == ["g", "other.csv"]
 
 
@@ -231,7 +231,8 @@ def test_written_csv_reads_the_same(rows: list[tuple[str, ...]], delimiter: str)
     data = io.BytesIO(stream.getvalue().encode())
     layout = delimited.layout_of(data, "a.csv")
     assert (layout.delimiter, layout.quoted, layout.names) == (delimiter, True, _NAMES)
-    read = [some for some in delimited.delimited_rows(data, layout, "relations", account)]
+    blocks = delimited.delimited_rows(data, layout, "relations", account)
+    read = [some for some in blocks if len(some.numbers)]
     told = list(zip(*(pl.concat([some.columns[name] for some in read]) for name in _NAMES), strict=True))
     assert told == [tuple(cell.strip() for cell in row) for row in rows]
 
