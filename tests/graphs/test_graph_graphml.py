@@ -63,7 +63,11 @@ def test_hyperedges_and_graphs_within_graphs_are_quarantined(tmp_path: Path) -> 
     )
     assert read.column("entities", "key") == ["a"]
     assert sorted((row["row"], row["record"], row["reason"]) for row in read.rows("quarantine")) == [
-        (2, "rows", "a graph inside node 'a' with 2 nodes and edges; only nodes and edges of the graph itself are read"),
+        (
+            2,
+            "rows",
+            "a graph inside node 'a' with 2 nodes and edges; only nodes and edges of the graph itself are read",
+        ),
         (3, "rows", "a hyperedge; only nodes and edges of the graph itself are read"),
         (4, "entities", "its id is blank"),
         (5, "relations", "its tail is blank"),
@@ -120,7 +124,9 @@ def test_columns_may_name_attributes() -> None:
 
 
 _TEXT = st.text(st.characters(exclude_categories=("Cs", "Cc", "Co", "Cn"), max_codepoint=0x2FFF), max_size=8)
-_VALUE = st.one_of(st.integers(-(2**31), 2**31), st.floats(allow_nan=False, allow_infinity=False), st.booleans(), _TEXT)
+_VALUE = st.one_of(
+    st.integers(-(2**31), 2**31), st.floats(allow_nan=False, allow_infinity=False), st.booleans(), _TEXT
+)
 _DATA = st.dictionaries(st.sampled_from(["n", "size", "note", "x y"]), _VALUE, max_size=3)
 _IDS = st.sampled_from(["a", "b", "ü", "1"])
 
@@ -143,7 +149,9 @@ def test_what_networkx_writes_reads_the_same(
     for batch in graphml_batches(io.BytesIO(stream.getvalue()), "g", account):
         frames.setdefault(batch.table, []).append(batch.frame)
     assert set(frames) <= {"entities", "relations"}
-    told = {row["key"]: json.loads(row["attributes"]) for f in frames.get("entities", ()) for row in f.to_dicts()}
+    told = {
+        row["key"]: json.loads(row["attributes"]) for f in frames.get("entities", ()) for row in f.to_dicts()
+    }
     assert told == {node: _kept(data) for node, data in graph.nodes(data=True)}
     ends = [
         (row["head_key"], row["tail_key"], json.loads(row["attributes"]))

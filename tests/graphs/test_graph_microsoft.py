@@ -32,14 +32,18 @@ _SAME = {
 }  # fmt: skip
 
 
-def _written_again(record: str, row: Mapping[str, Any], names: list[str], titles: Mapping[str, str]) -> dict[str, Any]:
+def _written_again(
+    record: str, row: Mapping[str, Any], names: list[str], titles: Mapping[str, str]
+) -> dict[str, Any]:
     """A row of a file from the row of the imports."""
     told = json.loads(row["attributes"])
     found = {name: row[kept] for name, kept in _SAME[record].items()}
     if record == "text_units":
         found["document_id"] = row["document_keys"][0] if row["document_keys"] else None
     if record == "relations":
-        found["source"], found["target"] = (titles.get(row[end], row[end]) for end in ("head_key", "tail_key"))
+        found["source"], found["target"] = (
+            titles.get(row[end], row[end]) for end in ("head_key", "tail_key")
+        )
     if record == "communities":
         found["community"] = found["id"] = row["key"]
         found["parent"] = row["parent_key"] or "-1"
@@ -61,7 +65,9 @@ def _check_written_again(read: Read, folder: Path) -> None:
             continue
         rows = {row["row"]: row for row in read.rows(file.record) if row["path"] == file.path}
         frame = pl.read_parquet(folder / file.path)
-        names = [name for name in frame.columns if not name.startswith("__") and not name.endswith("_embedding")]
+        names = [
+            name for name in frame.columns if not name.startswith("__") and not name.endswith("_embedding")
+        ]
         left_out = {row["row"] for row in read.rows("quarantine") if row["path"] == file.path}
         assert rows.keys() | left_out == set(range(1, frame.height + 1))
         for number, wanted in enumerate(frame.select(names).iter_rows(named=True), start=1):
@@ -129,14 +135,24 @@ def _write(folder: Path, **tables: Mapping[str, list[Any]]) -> Read:
     return read_folder(folder)
 
 
-_ENTITIES = {"id": ["1", "2", "3"], "human_readable_id": [0, 1, 2], "title": ["A", "B", "A"], "type": ["x", None, "y"]}
+_ENTITIES = {
+    "id": ["1", "2", "3"],
+    "human_readable_id": [0, 1, 2],
+    "title": ["A", "B", "A"],
+    "type": ["x", None, "y"],
+}
 
 
 def test_titles_of_ends_become_ids(tmp_path: Path) -> None:
     read = _write(
         tmp_path,
         entities=_ENTITIES,
-        relationships={"id": ["r", "s", "t"], "source": ["A", "B", None], "target": ["B", "C", "A"], "weight": [2, None, 1]},
+        relationships={
+            "id": ["r", "s", "t"],
+            "source": ["A", "B", None],
+            "target": ["B", "C", "A"],
+            "weight": [2, None, 1],
+        },
     )
     told = [(row["head_key"], row["tail_key"], row["weight"]) for row in read.rows("relations")]
     assert told == [("1", "2", 2), ("2", "C", 1)]
@@ -189,9 +205,15 @@ def test_lists_and_texts_may_stand_for_each_other(tmp_path: Path) -> None:
 
 
 def test_a_file_of_another_table_fails_alone(tmp_path: Path) -> None:
-    read = _write(tmp_path, entities=_ENTITIES, relationships={"id": ["1"], "name": ["x"]}, text_units={"id": ["u"]})
-    assert read.failed["relationships.parquet"].startswith("no column source, which relations of Microsoft GraphRAG have; ")
-    assert read.failed["text_units.parquet"].startswith("no column text, which text_units of Microsoft GraphRAG have; ")
+    read = _write(
+        tmp_path, entities=_ENTITIES, relationships={"id": ["1"], "name": ["x"]}, text_units={"id": ["u"]}
+    )
+    assert read.failed["relationships.parquet"].startswith(
+        "no column source, which relations of Microsoft GraphRAG have; "
+    )
+    assert read.failed["text_units.parquet"].startswith(
+        "no column text, which text_units of Microsoft GraphRAG have; "
+    )
     assert len(read.rows("entities")) == 3
 
 
@@ -210,7 +232,12 @@ def test_dates_that_are_none_are_kept_as_written(tmp_path: Path) -> None:
         "start_date": ["1843-12", "last year"], "end_date": ["NONE", None], "text_unit_id": ["u", None],
     }  # fmt: skip
     first, second = _write(tmp_path, covariates=claims).rows("claims")
-    assert (first["object"], first["status"], first["start_date"], first["end_date"]) == (None, "TRUE", "1843-12", None)
+    assert (first["object"], first["status"], first["start_date"], first["end_date"]) == (
+        None,
+        "TRUE",
+        "1843-12",
+        None,
+    )
     assert (second["status"], second["start_date"], second["description"]) == ("SUSPECTED", None, "")
     assert json.loads(second["attributes"]) == {
         "human_readable_id": 2, "status": "maybe", "start_date": "last year", "nulls": ["type", "description"],

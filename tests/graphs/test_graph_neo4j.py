@@ -32,7 +32,13 @@ def test_nodes_and_relationships_of_a_folder_are_one_graph(tmp_path: Path) -> No
     attributes = [json.loads(row["attributes"]) for row in read.rows("entities")]
     assert attributes == [
         {},
-        {"personId": "1", "born": 1964, "aka": ["Neo", "The One"], "alive": True, "labels": ["Person", "Actor"]},
+        {
+            "personId": "1",
+            "born": 1964,
+            "aka": ["Neo", "The One"],
+            "alive": True,
+            "labels": ["Person", "Actor"],
+        },
         {"personId": "2", "born": "many"},
     ]
     role, other = read.rows("relations")

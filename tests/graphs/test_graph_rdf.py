@@ -43,7 +43,9 @@ def test_a_broken_line_costs_itself_alone(tmp_path: Path) -> None:
     assert json.loads(ada["attributes"])["http://e.org/born"] == [
         {"value": "1815", "datatype": "http://www.w3.org/2001/XMLSchema#gYear"}
     ]
-    told = [(r["row"], r["head_key"], r["label"], r["relation"], r["tail_key"]) for r in read.rows("relations")]
+    told = [
+        (r["row"], r["head_key"], r["label"], r["relation"], r["tail_key"]) for r in read.rows("relations")
+    ]
     assert told == [
         (9, "http://e.org/ada", "livedIn", "lived_in", "http://e.org/S%C3%A3o_Paulo"),
         (10, "_:x", "knows", "knows", "_:y"),
@@ -67,7 +69,8 @@ def test_local_names_are_decoded() -> None:
 
 def test_turtle_says_what_n_triples_say(tmp_path: Path) -> None:
     (tmp_path / "a.ttl").write_text(
-        _PREFIXES + ':ada a :Person ; rdfs:label "Ada"@en ; :age "036"^^:int ; :knows [ :knows :bo ] , <rel> .'
+        _PREFIXES
+        + ':ada a :Person ; rdfs:label "Ada"@en ; :age "036"^^:int ; :knows [ :knows :bo ] , <rel> .'
     )
     first, second = read_folder(tmp_path), read_folder(tmp_path)
     ends = [(row["row"], row["head_key"], row["tail_key"]) for row in first.rows("relations")]
@@ -104,7 +107,9 @@ _NODES = st.one_of(_IRIS, st.sampled_from(["_:b0", "_:x.y"]))
 _VALUES = st.text(st.characters(exclude_categories=("Cs",), exclude_characters="\x00"), max_size=12)
 _KINDS = st.sampled_from([(None, None), ("en-GB", None), (None, "http://e.org/type")])
 _LITERALS = st.builds(lambda value, kind: (value, *kind), _VALUES, _KINDS)
-_TRIPLES = st.lists(st.tuples(_NODES, st.one_of(_IRIS, st.just(TYPE)), st.one_of(_NODES, _LITERALS)), max_size=9)
+_TRIPLES = st.lists(
+    st.tuples(_NODES, st.one_of(_IRIS, st.just(TYPE)), st.one_of(_NODES, _LITERALS)), max_size=9
+)
 
 
 def _written(triple: Triple, escaped: bool) -> str:

@@ -21,7 +21,9 @@ def test_a_store_of_lightrag_comes_with_its_texts(tmp_path: Path) -> None:
     graph = networkx.Graph()
     node = {"entity_type": "person", "description": "First.<SEP>Second.", "source_id": "chunk-1<SEP>chunk-2"}
     graph.add_node("Ada", entity_id="Ada", file_path="a.txt", **node)
-    graph.add_edge("Ada", "Bo", weight=2.0, keywords="friendship, trust", description="Friends.", source_id="chunk-1")
+    graph.add_edge(
+        "Ada", "Bo", weight=2.0, keywords="friendship, trust", description="Friends.", source_id="chunk-1"
+    )
     stores = {
         "full_docs": {"doc-1": {"content": "Text.", "file_path": "a.txt"}, "doc-2": {"content": None}},
         "text_chunks": {
@@ -40,7 +42,9 @@ def test_a_store_of_lightrag_comes_with_its_texts(tmp_path: Path) -> None:
     (edge,) = read.rows("relations")
     assert (edge["relation"], edge["weight"], edge["description"]) == ("friendship_trust", 2.0, "Friends.")
     assert json.loads(edge["attributes"]) == {"directed": False}
-    assert [(row["key"], row["title"], row["text"]) for row in read.rows("documents")] == [("doc-1", "a.txt", "Text.")]
+    assert [(row["key"], row["title"], row["text"]) for row in read.rows("documents")] == [
+        ("doc-1", "a.txt", "Text.")
+    ]
     (unit,) = read.rows("text_units")
     assert (unit["key"], unit["document_keys"], unit["text"]) == ("chunk-1", ["doc-1"], "Te")
     assert json.loads(unit["attributes"]) == {"tokens": 1, "chunk_order_index": 0}
@@ -64,10 +68,17 @@ def test_a_store_of_nano_graphrag_comes_with_communities(tmp_path: Path) -> None
     read = read_folder(tmp_path)
     (ada,) = read.rows("entities")
     assert (ada["key"], ada["title"], ada["type"]) == ('"ADA"', "ADA", "PERSON")
-    told = [(row["key"], row["parent_key"], row["level"], row["entity_keys"]) for row in read.rows("communities")]
+    told = [
+        (row["key"], row["parent_key"], row["level"], row["entity_keys"]) for row in read.rows("communities")
+    ]
     assert told == [("0", None, 0, ['"ADA"']), ("1", "0", 1, [])]
     first, second = read.rows("reports")
-    assert (first["community_key"], first["title"], first["rating"], first["content"]) == ("0", "Ada's", 7, "# Ada's")
+    assert (first["community_key"], first["title"], first["rating"], first["content"]) == (
+        "0",
+        "Ada's",
+        7,
+        "# Ada's",
+    )
     assert json.loads(first["findings"]) == [findings[0], {"summary": "alone", "explanation": ""}]
     assert (second["title"], second["rating"]) == ("Cluster 1", 0)
     assert read.account() == {

@@ -155,11 +155,16 @@ def test_parquet_keeps_lists_and_leaves_vectors_out(tmp_path: Path) -> None:
 
 def test_a_list_of_entities_is_of_one_graph_with_the_relations_beside_it(tmp_path: Path) -> None:
     (tmp_path / "g").mkdir()
-    (tmp_path / "g" / "nodes.csv").write_text("id,name,category,summary\n1,Ada,person,She\n2,,,\n,Bo,x,\n,,y,\n")
+    (tmp_path / "g" / "nodes.csv").write_text(
+        "id,name,category,summary\n1,Ada,person,She\n2,,,\n,Bo,x,\n,,y,\n"
+    )
     (tmp_path / "g" / "edges.jsonl").write_text('{"source": 1, "target": 2}')
     (tmp_path / "other.csv").write_text("head,tail\n1,2\n")
     read = read_folder(tmp_path)
-    assert [(graph.name, graph.declares_entities) for graph in read.graphs] == [("g", True), ("other.csv", False)]
+    assert [(graph.name, graph.declares_entities) for graph in read.graphs] == [
+        ("g", True),
+        ("other.csv", False),
+    ]
     told = [(row["key"], row["title"], row["type"], row["description"]) for row in read.rows("entities")]
     assert told == [("1", "Ada", "person", "She"), ("2", "2", "UNKNOWN", "")]
     assert read.account()["entities", "malformed"] == 2
@@ -216,7 +221,9 @@ def test_a_line_without_end_fails_its_file_alone(tmp_path: Path, monkeypatch: py
     assert _triples(read) == [("A", "r", "B")]
 
 
-_TEXT = st.text(st.characters(exclude_categories=("Cs", "Cc", "Cf", "Zs", "Zl", "Zp")), min_size=1, max_size=9)
+_TEXT = st.text(
+    st.characters(exclude_categories=("Cs", "Cc", "Cf", "Zs", "Zl", "Zp")), min_size=1, max_size=9
+)
 _NOTE = st.text(st.characters(exclude_categories=("Cs", "Cc"), include_characters="\n\t"), max_size=9)
 _ROWS = st.lists(st.tuples(_TEXT, _TEXT, _TEXT, _NOTE), min_size=1, max_size=12)
 _NAMES = ("head", "relation", "tail", "note")
