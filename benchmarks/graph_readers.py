@@ -1,10 +1,10 @@
 """Reading graphs: rows a second and peak memory of each format, beside a plain pass over the same file.
 
-    python benchmarks/graph_readers.py [--rows 1000000] [--formats csv jsonl parquet nt ttl graphml] [--folder FOLDER]
+    python benchmarks/graph_readers.py [--rows 1000000] [--formats csv parquet …] [--folder FOLDER]
 
-Triples are made up: 40 relations, as many entities as a tenth of the triples, the more frequent the lower their
-number. The plain pass goes through the lines of the file, and does nothing with them; through the batches of
-Parquet. Each is measured in a process of its own, so peak memory has the imports in it, too.
+Triples are made up: 40 relations, a tenth as many entities as triples, the more frequent the lower their
+number. The plain pass goes through the lines of the file, or the batches of Parquet, and does nothing with
+them. Each is measured in a process of its own, so peak memory has the imports in it, too.
 """
 
 import argparse
@@ -55,7 +55,7 @@ def _lines(kind: str, some: tuple[list[str], list[str], list[str]]) -> Iterable[
 
 _BEGIN = {
     "csv": "head,relation,tail\n",
-    "graphml": '<graphml><key id="d" for="edge" attr.name="label" attr.type="string"/><graph edgedefault="directed">\n',
+    "graphml": '<graphml><key id="d" for="edge" attr.name="label" attr.type="string"/><graph>\n',
 }
 _END = {"graphml": "</graph></graphml>\n"}
 

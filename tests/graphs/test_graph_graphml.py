@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Any
 
 import networkx
-import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -144,7 +143,7 @@ def test_what_networkx_writes_reads_the_same(
     graph.add_edges_from(edges)
     stream = io.BytesIO()
     networkx.write_graphml_xml(graph, stream)
-    frames: dict[str, list[pl.DataFrame]] = {}
+    frames: dict[str, list[Any]] = {}
     account = Account("a")
     for batch in graphml_batches(io.BytesIO(stream.getvalue()), "g", account):
         frames.setdefault(batch.table, []).append(batch.frame)

@@ -148,7 +148,7 @@ def _end(end: dict[str, Any]) -> str | tuple[str, str | None, str | None]:
 @given(_TRIPLES, st.booleans())
 def test_the_same_statements_can_be_written_again(triples: list[Triple], escaped: bool) -> None:
     data = "\n".join(_written(triple, escaped) for triple in triples).encode()
-    if any(byte < 32 and byte not in b"\t\n\r" or byte == 127 for byte in data):
+    if any((byte < 32 and byte not in b"\t\n\r") or byte == 127 for byte in data):
         # So many of them would be no text.
         data += b"\n# " + b"x" * 10_000
     frames: dict[str, list[pl.DataFrame]] = {}

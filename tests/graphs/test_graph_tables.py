@@ -10,10 +10,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graphrag_dagster.core.corpus.graphs import delimited
-from graphrag_dagster.core.corpus.graphs.batches import ROWS
+from graphrag_dagster.core.corpus.graphs.batches import ROWS, Account
 from graphrag_dagster.core.corpus.graphs.columns import GraphColumns
+from graphrag_dagster.core.corpus.graphs.delimited import delimited_rows
 from graphrag_dagster.core.corpus.graphs.files import proposed_columns
+from graphrag_dagster.core.corpus.graphs.json_lines import json_rows
+from graphrag_dagster.core.corpus.graphs.layout import layout_of
 from support.graphs import Read, read_folder
 
 
@@ -234,11 +236,11 @@ def test_written_csv_reads_the_same(rows: list[tuple[str, ...]], delimiter: str)
     stream = io.StringIO()
     writer = csv.writer(stream, delimiter=delimiter, quoting=csv.QUOTE_ALL, lineterminator="\n")
     writer.writerows([_NAMES, *rows])
-    account = delimited.Account("a.csv")
+    account = Account("a.csv")
     data = io.BytesIO(stream.getvalue().encode())
-    layout = delimited.layout_of(data, "a.csv")
+    layout = layout_of(data, "a.csv")
     assert (layout.delimiter, layout.quoted, layout.names) == (delimiter, True, _NAMES)
-    blocks = delimited.delimited_rows(data, layout, "relations", account)
+    blocks = delimited_rows(data, layout, "relations", account)
     read = [some for some in blocks if len(some.numbers)]
     told = list(zip(*(pl.concat([some.columns[name] for some in read]) for name in _NAMES), strict=True))
     assert told == [tuple(cell.strip() for cell in row) for row in rows]
@@ -246,10 +248,8 @@ def test_written_csv_reads_the_same(rows: list[tuple[str, ...]], delimiter: str)
 
 @given(_ROWS)
 def test_written_json_lines_read_the_same(rows: list[tuple[str, ...]]) -> None:
-    from graphrag_dagster.core.corpus.graphs.json_lines import json_rows
-
     lines = [json.dumps(dict(zip(_NAMES, row, strict=True)), ensure_ascii=row[0] > "m") for row in rows]
-    account = delimited.Account("a.jsonl")
+    account = Account("a.jsonl")
     read = list(json_rows(io.BytesIO("\n".join(lines).encode()), "relations", account))
     told = [row for some in read for row in zip(*(list(some.columns[name]) for name in _NAMES), strict=True)]
     assert told == rows

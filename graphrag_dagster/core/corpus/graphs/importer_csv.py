@@ -12,7 +12,8 @@ from graphrag_dagster.core.corpus.graphs.columns import (
     entity_columns,
     relation_columns,
 )
-from graphrag_dagster.core.corpus.graphs.delimited import Layout, delimited_rows
+from graphrag_dagster.core.corpus.graphs.delimited import delimited_rows
+from graphrag_dagster.core.corpus.graphs.layout import Layout
 from graphrag_dagster.core.corpus.graphs.rows import Rows, graph_rows
 from graphrag_dagster.core.files.columns import listed
 from graphrag_dagster.core.files.records import UnreadableError

@@ -9,8 +9,7 @@ import polars as pl
 
 from graphrag_dagster.core.corpus.graphs.batches import Account
 from graphrag_dagster.core.corpus.graphs.cells import Column
-from graphrag_dagster.core.corpus.graphs.delimited import REPLACED
-from graphrag_dagster.core.corpus.graphs.lines import Lines, beginning_of, lines_of
+from graphrag_dagster.core.corpus.graphs.lines import REPLACED, Lines, beginning_of, lines_of
 from graphrag_dagster.core.corpus.graphs.rows import Rows
 from graphrag_dagster.core.files.records import REPLACEMENT, UnreadableError, plain
 

@@ -5,7 +5,7 @@ from io import BufferedReader
 
 from graphrag_dagster.core.corpus.graphs.batches import Account, Batch
 from graphrag_dagster.core.corpus.graphs.columns import GUESSED, GraphColumns, chosen
-from graphrag_dagster.core.corpus.graphs.delimited import columns_of, delimited_rows, layout_of
+from graphrag_dagster.core.corpus.graphs.delimited import delimited_rows
 from graphrag_dagster.core.corpus.graphs.files import (
     DELIMITED,
     GRAPHML,
@@ -22,6 +22,7 @@ from graphrag_dagster.core.corpus.graphs.files import (
 from graphrag_dagster.core.corpus.graphs.graphml import graphml_batches
 from graphrag_dagster.core.corpus.graphs.importer_csv import importer_batches
 from graphrag_dagster.core.corpus.graphs.json_lines import json_names, json_rows
+from graphrag_dagster.core.corpus.graphs.layout import columns_of, layout_of
 from graphrag_dagster.core.corpus.graphs.microsoft.reading import microsoft_batches
 from graphrag_dagster.core.corpus.graphs.microsoft.siblings import Siblings
 from graphrag_dagster.core.corpus.graphs.parquet import is_vector, parquet_rows, parquet_schema
