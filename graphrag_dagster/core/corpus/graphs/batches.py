@@ -115,11 +115,12 @@ class Account:
 
     def pending(self) -> Iterator[Batch]:
         """Yield what was put into quarantine or mended since the last time."""
-        if self._quarantine:
-            yield Batch(QUARANTINE, pl.DataFrame(self._quarantine, schema=IMPORT_QUARANTINE.types()))
-        if self._repaired:
-            yield Batch(REPAIRED, pl.DataFrame(self._repaired, schema=REPAIRED_TYPES))
+        quarantine, repaired = self._quarantine, self._repaired
         self._quarantine, self._repaired = [], []
+        if quarantine:
+            yield Batch(QUARANTINE, pl.DataFrame(quarantine, schema=IMPORT_QUARANTINE.types()))
+        if repaired:
+            yield Batch(REPAIRED, pl.DataFrame(repaired, schema=REPAIRED_TYPES))
 
     def closed(self) -> Iterator[Batch]:
         """Yield what is left when the file was read to its end: the account last."""

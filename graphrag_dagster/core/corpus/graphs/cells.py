@@ -14,6 +14,7 @@ from graphrag_dagster.core.text.relations import RELATED_TO, relation_label
 #: Cells of one type as a series, or whatever they are.
 Column = pl.Series | Sequence[object]
 NO_ATTRIBUTES = "{}"
+_JSON = json.JSONEncoder(ensure_ascii=False)
 
 _CONTROLS = r"[\x00-\x1f\x7f-\x9f]+"
 _SEPARATORS = re.compile(r"<SEP>|[;,|\n]")
@@ -111,7 +112,7 @@ def _json_list(text: str) -> list[object] | None:
 
 def to_json(value: object) -> str:
     """Return a value as JSON, the same in every process."""
-    return json.dumps(plain(value), ensure_ascii=False)
+    return _JSON.encode(plain(value))
 
 
 def attributes(columns: Mapping[str, Column], height: int, *, blank: bool = True) -> pl.Series:

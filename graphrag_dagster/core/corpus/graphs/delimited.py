@@ -4,152 +4,23 @@ import csv
 import functools
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from itertools import islice
 from typing import BinaryIO
 
 import polars as pl
 
 from graphrag_dagster.core.corpus.graphs.batches import Account
-from graphrag_dagster.core.corpus.graphs.columns import (
-    GUESSED,
-    GraphColumns,
-    chosen,
-    headerless,
-    numbered,
-    proposal,
-)
-from graphrag_dagster.core.corpus.graphs.lines import Lines, beginning_of, lines_of
+from graphrag_dagster.core.corpus.graphs.layout import Layout
+from graphrag_dagster.core.corpus.graphs.lines import REPLACED, Lines, lines_of
 from graphrag_dagster.core.corpus.graphs.rows import Rows
-from graphrag_dagster.core.files.columns import once_each
-from graphrag_dagster.core.files.records import REPLACEMENT, UnreadableError
-from graphrag_dagster.core.readers.delimited import sniff_delimiter
+from graphrag_dagster.core.files.records import REPLACEMENT
 
-_LOOKED_AT = 100
-_LOOKED_AT_CHARACTERS = 200_000
 #: Lines that a row may span, and how often an unclosed quote is looked for that far.
 _MOST_LINES, _MOST_UNCLOSED = 1_000, 100
 _FIELD_LIMIT = 2**31 - 1
-#: What a table that names no columns may have at most; with more, the first row is taken to name them.
-_WITHOUT_NAMES = ("head", "relation", "tail")
-REPLACED = "characters that are no text were replaced by \ufffd"
-
-
-@dataclass(frozen=True, slots=True)
-class Layout:
-    """How a file of delimited text is written.
-
-    Args:
-        delimiter: between cells.
-        quoted: whether quotes may surround a cell.
-        names: of the columns.
-        header: the line that names them, 0 where none does.
-        skipped: lines of comment at the beginning.
-    """
-
-    delimiter: str
-    quoted: bool
-    names: tuple[str, ...]
-    header: int
-    skipped: int = 0
-
-
-def layout_of(stream: BinaryIO, path: str, given: GraphColumns = GUESSED) -> Layout:
-    """Find out how a file is written, from its beginning.
-
-    Raises:
-        RefusedError: not text.
-        UnreadableError: no table of at least two columns.
-    """
-    text, _ = beginning_of(stream)
-    lines = text[:_LOOKED_AT_CHARACTERS].split("\n")[: _LOOKED_AT + 1]
-    if len(text) > _LOOKED_AT_CHARACTERS:
-        lines = lines[:-1] or lines
-    skipped = next((place for place, line in enumerate(lines) if not line.startswith(("# ", "% "))), 0)
-    shown = [line for line in lines[skipped:] if line.strip()]
-    if not shown:
-        raise UnreadableError("no rows; the file is empty")
-    delimiter = "\t" if path.lower().endswith((".tsv", ".tab")) else _delimiter(shown)
-    quoted = _is_quoted(shown, delimiter)
-    rows = _parsed(shown, delimiter, quoted)
-    first = [cell.strip() for cell in rows[0]]
-    place = skipped + 1 + next(n for n, line in enumerate(lines[skipped:]) if line.strip())
-    if _is_header(first, given) or (len(first) > len(_WITHOUT_NAMES) and not _is_numbered(first, given)):
-        return Layout(delimiter, quoted, tuple(_named(first)), place, skipped)
-    if len(first) < 2:
-        raise UnreadableError(
-            "no table: its lines have no two columns with a comma, semicolon, tab, | or blank between them"
-        )
-    return Layout(delimiter, quoted, tuple(numbered(len(first))), 0, skipped)
-
-
-def _named(first: Sequence[str]) -> list[str]:
-    return once_each(name or f"column_{place}" for place, name in enumerate(first, start=1))
-
-
-def _is_header(first: Sequence[str], given: GraphColumns) -> bool:
-    wanted = set(given.as_mapping().values())
-    if wanted & set(first):
-        return True
-    if _is_numbered(first, given):
-        return False
-    if any(":" in name and is_importer_name(name) for name in first):
-        return True
-    found = proposal(_named(first), given)
-    # A single name may be a cell of the first row.
-    return found.record is not None and len(found.as_mapping()) > 1
-
-
-def _is_numbered(first: Sequence[str], given: GraphColumns) -> bool:
-    return bool(set(given.as_mapping().values()) & set(numbered(len(first))))
-
-
-def is_importer_name(name: str) -> bool:
-    """Whether a column is named as Neo4j's importer wants it: ``:ID``, ``:START_ID(Space)``, ``:TYPE``."""
-    return name.rpartition(":")[2].partition("(")[0].strip() in ("ID", "START_ID", "END_ID", "LABEL", "TYPE")
-
-
-def _delimiter(shown: Sequence[str]) -> str:
-    found = sniff_delimiter("\n".join(shown))
-    widths = {len(line.split(found)) for line in shown} if found.isprintable() or found == "\t" else {1}
-    if widths != {1}:
-        return found
-    blanks = {len(line.split(" ")) for line in shown}
-    return " " if blanks in ({2}, {3}) else ","
-
-
-def _is_quoted(shown: Sequence[str], delimiter: str) -> bool:
-    """Whether quotes surround cells; with delimiters that texts seldom hold, only where the file shows it."""
-    if delimiter in ",;":
-        return True
-    cells = [cell.strip() for line in shown for cell in line.split(delimiter)]
-    begun = [cell for cell in cells if cell.startswith('"')]
-    return bool(begun) and all(len(cell) > 1 and cell.endswith('"') for cell in begun)
-
-
-def _parsed(shown: Sequence[str], delimiter: str, quoted: bool) -> list[list[str]]:
-    csv.field_size_limit(_FIELD_LIMIT)
-    if not quoted:
-        return [line.split(delimiter) for line in shown]
-    try:
-        found = list(islice(csv.reader((f"{line}\n" for line in shown), delimiter=delimiter), _LOOKED_AT))
-    except csv.Error:
-        found = []
-    return [row for row in found if row] or [[line] for line in shown]
-
-
-def columns_of(layout: Layout, given: GraphColumns, path: str) -> GraphColumns:
-    """Return what the columns hold; without a header, three are head, relation, tail, and two head, tail.
-
-    Raises:
-        UnreadableError: that cannot be told.
-    """
-    if layout.header or given != GUESSED:
-        return chosen(layout.names, given, path)
-    return chosen(layout.names, GraphColumns(**headerless(len(layout.names))), path)
 
 
 def delimited_rows(stream: BinaryIO, layout: Layout, record: str, account: Account) -> Iterator[Rows]:
-    """Yield the rows of a file, at most 50,000 at a time.
+    """Yield the rows of at most 50,000 lines at a time.
 
     A row with too many cells is malformed, one with too few is filled up; a cell is stripped of blanks, and a
     blank one is null. ``record`` is what the rows hold.
@@ -162,27 +33,36 @@ def delimited_rows(stream: BinaryIO, layout: Layout, record: str, account: Accou
     splitter = _Splitter(layout)
     for block in lines_of(stream):
         found = splitter.split(block)
-        numbers, cells = _of_one_width(found, len(layout.names), record, account)
-        if numbers:
-            raws = functools.partial(_raw, found, numbers)
-            columns = {
-                name: _stripped(column)
-                for name, column in zip(layout.names, zip(*cells, strict=True), strict=True)
-            }
-            yield Rows(pl.Series(numbers, dtype=pl.Int64), columns, raws, found.repaired, blank=False)
-
-
-def _stripped(cells: Sequence[str]) -> pl.Series:
-    return pl.Series(cells, dtype=pl.String).str.strip_chars()
+        columns = None if found.cells else _split_alike(found.lines, layout)
+        numbers: Sequence[int] = range(found.first, found.first + len(found.lines))
+        if columns is None:
+            numbers, cells = _of_one_width(found, layout, record, account)
+            columns = [pl.Series(column, dtype=pl.String) for column in zip(*cells, strict=True)]
+        yield Rows(
+            pl.Series(numbers, dtype=pl.Int64),
+            {name: column.str.strip_chars() for name, column in zip(layout.names, columns, strict=False)},
+            functools.partial(_raw, found, numbers),
+            found.repaired,
+            blank=False,
+        )
 
 
 def _raw(found: "_Split", numbers: Sequence[int], place: int) -> str:
     return found.raw(numbers[place])
 
 
+def _split_alike(lines: Sequence[str], layout: Layout) -> list[pl.Series] | None:
+    """Return the columns of lines without quotes, or None where one has too few or too many."""
+    width = len(layout.names)
+    found = pl.Series(lines, dtype=pl.String).str.split_exact(layout.delimiter, width).struct.unnest()
+    *columns, surplus = found.get_columns()
+    whole = columns[-1].null_count() == 0 and surplus.null_count() == len(surplus)
+    return columns if whole else None
+
+
 @dataclass(slots=True)
 class _Split:
-    """Cells of some rows and the lines where these begin; why rows were mended."""
+    """Some lines; the rows that quotes make of them, if there are any; why rows were mended."""
 
     first: int
     lines: Sequence[str]
@@ -196,8 +76,12 @@ class _Split:
 
 
 def _of_one_width(
-    found: _Split, width: int, record: str, account: Account
+    found: _Split, layout: Layout, record: str, account: Account
 ) -> tuple[Sequence[int], Sequence[Sequence[str]]]:
+    width = len(layout.names)
+    if not found.cells:
+        found.numbers = range(found.first, found.first + len(found.lines))
+        found.cells = [line.split(layout.delimiter) for line in found.lines]
     if set(map(len, found.cells)) == {width}:
         return found.numbers, found.cells
     numbers: list[int] = []
@@ -236,11 +120,9 @@ class _Splitter:
         found = _Split(first, lines)
         if self._layout.quoted and any('"' in line for line in lines):
             self._quoted(found, last=block.last)
-        else:
-            found.numbers = range(first, first + len(lines))
-            found.cells = [line.split(self._layout.delimiter) for line in lines]
         if block.damaged:
-            for number, cells in zip(found.numbers, found.cells, strict=True):
+            rows = zip(found.numbers, found.cells, strict=True) if found.cells else enumerate(lines, first)
+            for number, cells in rows:
                 if any(REPLACEMENT in cell for cell in cells):
                     found.repaired.setdefault(number, REPLACED)
         return found

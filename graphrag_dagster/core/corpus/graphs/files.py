@@ -6,9 +6,9 @@ from pathlib import PurePosixPath
 from typing import Final
 
 from graphrag_dagster.core.corpus.graphs.columns import GUESSED, GraphColumns, chosen, proposal
-from graphrag_dagster.core.corpus.graphs.delimited import columns_of, layout_of
 from graphrag_dagster.core.corpus.graphs.importer_csv import importer_record
 from graphrag_dagster.core.corpus.graphs.json_lines import json_names
+from graphrag_dagster.core.corpus.graphs.layout import columns_of, layout_of
 from graphrag_dagster.core.corpus.graphs.microsoft.tables import is_left_out, missing, record_of
 from graphrag_dagster.core.corpus.graphs.parquet import parquet_schema
 from graphrag_dagster.core.corpus.graphs.stores import GRAPH_FILE, STORES
@@ -219,14 +219,14 @@ def _looked_at(file: FoundFile, kind: str, given: GraphColumns) -> tuple[str, st
 
 
 def proposed_columns(file: GraphFile, given: GraphColumns = GUESSED) -> dict[str, str]:
-    """Return what the columns of a table hold, as settings would write it; empty for formats without choice.
+    """Return what the columns of a table hold, as settings write it; empty for formats without choice.
 
     Columns without names are ``column_1``, ``column_2``, ….
 
     Raises:
         OSError: it cannot be opened.
         RefusedError: not text.
-        UnreadableError: which columns are the ends cannot be told; lists them, with an example of the setting.
+        UnreadableError: which columns are the ends cannot be told; lists them, with an example.
     """
     if file.format not in _TABLES:
         return {}

@@ -12,8 +12,9 @@ from graphrag_dagster.core.corpus.graphs.columns import (
     entity_columns,
     relation_columns,
 )
-from graphrag_dagster.core.corpus.graphs.delimited import Layout, delimited_rows
-from graphrag_dagster.core.corpus.graphs.rows import Rows, entities, relations
+from graphrag_dagster.core.corpus.graphs.delimited import delimited_rows
+from graphrag_dagster.core.corpus.graphs.layout import Layout
+from graphrag_dagster.core.corpus.graphs.rows import Rows, graph_rows
 from graphrag_dagster.core.files.columns import listed
 from graphrag_dagster.core.files.records import UnreadableError
 
@@ -76,14 +77,13 @@ def importer_batches(stream: BinaryIO, layout: Layout, graph: str, account: Acco
         if column.type == "IGNORE":
             account.note(f"the column {column.written} was left out, as it says")
     for rows in delimited_rows(stream, layout, record or "entities", account):
-        told = _told(rows, columns)
+        told = _told(rows, columns) if len(rows.numbers) else rows
         names = [name for name in told.columns if not name.startswith("<")]
         if record == "relations":
-            ends = GraphColumns(head="<start>", tail="<end>", relation="<type>")
-            yield from relations(told, relation_columns(names, ends), graph, account)
+            found = relation_columns(names, GraphColumns(head="<start>", tail="<end>", relation="<type>"))
         else:
-            own = GraphColumns(key="<id>", type="<type>")
-            yield from entities(told, entity_columns(names, own), graph, account)
+            found = entity_columns(names, GraphColumns(key="<id>", type="<type>"))
+        yield from graph_rows(told, found, graph, account)
         yield from account.pending()
 
 

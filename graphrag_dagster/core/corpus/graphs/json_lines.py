@@ -9,8 +9,7 @@ import polars as pl
 
 from graphrag_dagster.core.corpus.graphs.batches import Account
 from graphrag_dagster.core.corpus.graphs.cells import Column
-from graphrag_dagster.core.corpus.graphs.delimited import REPLACED
-from graphrag_dagster.core.corpus.graphs.lines import Lines, beginning_of, lines_of
+from graphrag_dagster.core.corpus.graphs.lines import REPLACED, Lines, beginning_of, lines_of
 from graphrag_dagster.core.corpus.graphs.rows import Rows
 from graphrag_dagster.core.files.records import REPLACEMENT, UnreadableError, plain
 
@@ -33,7 +32,7 @@ def json_names(stream: BinaryIO) -> list[str]:
 
 
 def json_rows(stream: BinaryIO, record: str, account: Account) -> Iterator[Rows]:
-    """Yield the objects, at most 50,000 at a time; a line that is none is malformed.
+    """Yield the objects of at most 50,000 lines at a time; a line that is none is malformed.
 
     Raises:
         RefusedError: not text.
@@ -54,10 +53,9 @@ def json_rows(stream: BinaryIO, record: str, account: Account) -> Iterator[Rows]
             found.append(told)
             if block.damaged and REPLACEMENT in line:
                 repaired[number] = REPLACED
-        if numbers:
-            names = dict.fromkeys(name for row in found for name in row)
-            columns = {name: _column([row.get(name) for row in found]) for name in names}
-            yield Rows(pl.Series(numbers, dtype=pl.Int64), columns, partial(_raw, block, numbers), repaired)
+        names = dict.fromkeys(name for row in found for name in row)
+        columns = {name: _column([row.get(name) for row in found]) for name in names}
+        yield Rows(pl.Series(numbers, dtype=pl.Int64), columns, partial(_raw, block, numbers), repaired)
 
 
 def _raw(block: Lines, numbers: Sequence[int], place: int) -> str:

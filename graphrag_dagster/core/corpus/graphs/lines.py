@@ -13,6 +13,8 @@ from graphrag_dagster.core.files.records import REPLACEMENT, UnreadableError
 _BEGINNING = 1 << 20
 _BLOCK = 1 << 21
 _LONGEST_LINE = 10_000_000
+#: Why a row was mended.
+REPLACED = "characters that are no text were replaced by \ufffd"
 _REPLACEMENT_BYTES = REPLACEMENT.encode()
 
 

@@ -5,7 +5,7 @@ from io import BufferedReader
 
 from graphrag_dagster.core.corpus.graphs.batches import Account, Batch
 from graphrag_dagster.core.corpus.graphs.columns import GUESSED, GraphColumns, chosen
-from graphrag_dagster.core.corpus.graphs.delimited import columns_of, delimited_rows, layout_of
+from graphrag_dagster.core.corpus.graphs.delimited import delimited_rows
 from graphrag_dagster.core.corpus.graphs.files import (
     DELIMITED,
     GRAPHML,
@@ -22,6 +22,7 @@ from graphrag_dagster.core.corpus.graphs.files import (
 from graphrag_dagster.core.corpus.graphs.graphml import graphml_batches
 from graphrag_dagster.core.corpus.graphs.importer_csv import importer_batches
 from graphrag_dagster.core.corpus.graphs.json_lines import json_names, json_rows
+from graphrag_dagster.core.corpus.graphs.layout import columns_of, layout_of
 from graphrag_dagster.core.corpus.graphs.microsoft.reading import microsoft_batches
 from graphrag_dagster.core.corpus.graphs.microsoft.siblings import Siblings
 from graphrag_dagster.core.corpus.graphs.parquet import is_vector, parquet_rows, parquet_schema
@@ -65,9 +66,7 @@ def read_file(
     account = Account(file.path)
     try:
         with opened(file.found.location) as stream:
-            for batch in _batches(stream, graph, file, columns, limits, account):
-                yield batch
-                yield from account.pending()
+            yield from _batches(stream, graph, file, columns, limits, account)
     except RecursionError as error:
         raise UnreadableError("values are nested too deeply") from error
     yield from account.closed()

@@ -71,6 +71,8 @@ class Rows:
 
 def graph_rows(rows: Rows, columns: GraphColumns, graph: str, account: Account) -> Iterator[Batch]:
     """Yield relations or entities, whichever the columns are of."""
+    if not len(rows.numbers):
+        return iter(())
     if columns.record == "relations":
         return relations(rows, columns, graph, account)
     return entities(rows, columns, graph, account)
@@ -78,10 +80,11 @@ def graph_rows(rows: Rows, columns: GraphColumns, graph: str, account: Account) 
 
 def relations(rows: Rows, columns: GraphColumns, graph: str, account: Account) -> Iterator[Batch]:
     """Yield the relations; a row without both ends is malformed."""
-    ends = {}
-    for role in ("head", "tail"):
-        ends[role], structured = rows.key(getattr(columns, role))
-        without(rows, "relations", role, getattr(columns, role), ends[role], structured, ends, account)
+    ends = {
+        "head": (columns.head, *rows.key(columns.head)),
+        "tail": (columns.tail, *rows.key(columns.tail)),
+    }
+    whole = without(rows, "relations", ends, account)
     weight, wrong = numbers(rows.cells(columns.weight), 1.0)
     rows.mend(wrong, f"{columns.weight} is no finite number and was taken as 1")
     label = keys(rows.text(columns.relation)).fill_null("")
@@ -91,8 +94,8 @@ def relations(rows: Rows, columns: GraphColumns, graph: str, account: Account) -
         graph,
         account,
         key=rows.key(columns.key)[0],
-        head_key=ends["head"],
-        tail_key=ends["tail"],
+        head_key=ends["head"][1],
+        tail_key=ends["tail"][1],
         label=label,
         relation=relations_of(label),
         weight=weight,
@@ -100,39 +103,38 @@ def relations(rows: Rows, columns: GraphColumns, graph: str, account: Account) -
         text_unit_keys=_units(rows, columns),
         attributes=rows.others(*columns.as_mapping().values()),
     )
-    both = frame["head_key"].is_not_null() & frame["tail_key"].is_not_null()
-    yield from account.records("relations", frame if both.all() else frame.filter(both), rows.repaired)
+    yield from account.records("relations", frame if whole.all() else frame.filter(whole), rows.repaired)
 
 
 def without(
-    rows: Rows,
-    record: str,
-    role: str,
-    name: str | None,
-    found: pl.Series,
-    structured: list[int],
-    before: Mapping[str, pl.Series],
-    account: Account,
-) -> None:
-    """Put rows without a needed key into quarantine, unless one before it was missing."""
-    if not found.null_count():
-        return
-    odd = set(structured)
-    others = [series for other, series in before.items() if other != role]
-    for place in found.is_null().arg_true():
-        if all(series[place] is not None for series in others):
-            fault = "is a list or an object" if place in odd else "is blank"
-            # Names of the reader's own, such as <source>, say nothing.
-            where = f" ({name})" if name and not name.startswith("<") else ""
-            account.malformed(record, rows.numbers[place], f"its {role}{where} {fault}", rows.raw(place))
+    rows: Rows, record: str, wanted: Mapping[str, tuple[str | None, pl.Series, list[int]]], account: Account
+) -> pl.Series:
+    """Put rows into quarantine that lack something they need; return which rows lack nothing.
+
+    Args:
+        rows: the rows.
+        record: what they should hold.
+        wanted: what a row needs → the column it is in, its cells, and the places of lists and objects there.
+        account: counts them.
+    """
+    whole = pl.repeat(True, len(rows.numbers), eager=True)
+    for what, (name, cells, structured) in wanted.items():
+        lacking = whole & cells.is_null()
+        # Names of the reader's own, such as <source>, say nothing.
+        where = f" ({name})" if name and not name.startswith("<") else ""
+        for place in lacking.arg_true():
+            fault = "is a list or an object" if place in structured else "is blank"
+            account.malformed(record, rows.numbers[place], f"its {what}{where} {fault}", rows.raw(place))
+        whole &= ~lacking
+    return whole
 
 
 def entities(rows: Rows, columns: GraphColumns, graph: str, account: Account) -> Iterator[Batch]:
-    """Yield the entities; a row with neither key nor title is malformed."""
+    """Yield the entities; the key is the title where no column has keys; a row without is malformed."""
     title, _ = rows.key(columns.title)
-    key, structured = rows.key(columns.key)
-    key = key.fill_null(title) if columns.title else key
-    without(rows, "entities", "id", columns.key or columns.title, key, structured, {}, account)
+    name = columns.key or columns.title
+    key, structured = rows.key(name)
+    whole = without(rows, "entities", {"id": (name, key, structured)}, account)
     frame = record_frame(
         rows,
         "entities",
@@ -145,8 +147,7 @@ def entities(rows: Rows, columns: GraphColumns, graph: str, account: Account) ->
         text_unit_keys=_units(rows, columns),
         attributes=rows.others(*columns.as_mapping().values()),
     )
-    declared = frame["key"].is_not_null()
-    yield from account.records("entities", frame if declared.all() else frame.filter(declared), rows.repaired)
+    yield from account.records("entities", frame if whole.all() else frame.filter(whole), rows.repaired)
 
 
 def _units(rows: Rows, columns: GraphColumns) -> pl.Series:

@@ -10,8 +10,7 @@ from urllib.parse import quote
 import polars as pl
 
 from graphrag_dagster.core.corpus.graphs.batches import ROWS, Account, Batch
-from graphrag_dagster.core.corpus.graphs.delimited import REPLACED
-from graphrag_dagster.core.corpus.graphs.lines import Lines, blocks, lines_of
+from graphrag_dagster.core.corpus.graphs.lines import REPLACED, Lines, blocks, lines_of
 from graphrag_dagster.core.corpus.graphs.rdf import STATEMENT, statement_batches
 from graphrag_dagster.core.files.records import REPLACEMENT, UnreadableError, clean, error_line
 

@@ -28,7 +28,8 @@ def microsoft_batches(
     if lacking:
         raise UnreadableError(
             f"no column {lacking}, which {record} of Microsoft GraphRAG have; its columns are "
-            f"{listed(list(there))}. Put the file of that name there, or name it otherwise to have it read as a table"
+            f"{listed(list(there))}. Put the file of "
+            "that name there, or name it otherwise to have it read as a table"
         )
     vectors = [name for name, kind in there.items() if is_vector(kind)]
     if vectors:

@@ -75,18 +75,15 @@ class Converter:
         yield from self._account.records(self._record, frame, rows.repaired)
 
     def _usable(self, rows: Rows, frame: pl.DataFrame) -> pl.Series:
-        needed = _NEEDED.get(self._record, ("key",))
-        before: dict[str, pl.Series] = {}
-        for name in needed:
-            before[name] = frame[name]
-            role = "id" if name == "key" else name.removesuffix("_key")
-            without(rows, self._record, role, None, frame[name], [], before, self._account)
-        usable = pl.Series([True]).new_from_index(0, frame.height)
-        for name in needed:
-            usable &= frame[name].is_not_null()
-        if self._record not in ("entities", "relations"):
-            usable = usable.scatter(twice, False) if (twice := self._twice(rows, frame["key"])) else usable
-        return usable
+        wanted: dict[str, tuple[str | None, pl.Series, list[int]]] = {}
+        for name in _NEEDED.get(self._record, ("key",)):
+            what = "id" if name == "key" else name.removesuffix("_key")
+            wanted[what] = (None, frame[name], [])
+        whole = without(rows, self._record, wanted, self._account)
+        if self._record in ("entities", "relations"):
+            return whole
+        twice = self._twice(rows, frame["key"].set(~whole, None))
+        return whole.scatter(twice, False) if twice else whole
 
     def _twice(self, rows: Rows, found: pl.Series) -> list[int]:
         """Places of ids that were there before."""
