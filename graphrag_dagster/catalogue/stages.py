@@ -39,7 +39,7 @@ STAGES = (
     Stage(
         "corpus",
         reads=("imports",),
-        sections=("files", "tables", "text_units"),
+        sections=("corpora", "files", "tables", "text_units"),
         libraries=(
             "beautifulsoup4",
             "chardet",

@@ -29,6 +29,7 @@ from graphrag_dagster.catalogue.stages import KINDS
 from graphrag_dagster.catalogue.support import JudgeName
 from graphrag_dagster.catalogue.ways import AUTO, BASELINE, WAYS, deciding, listed
 from graphrag_dagster.core.files.discovery import DECISIONS_FILE, SETTINGS_FILE
+from graphrag_dagster.core.files.globs import below
 from graphrag_dagster.core.files.limits import DEFAULT_LIMITS, FileLimits
 from graphrag_dagster.core.language.answer_form import KNOWLEDGE_MARK, LONGEST_RESPONSE_TYPE
 from graphrag_dagster.core.language.exemplars import (
@@ -450,6 +451,11 @@ class CorpusSettings(Section):
     kind: Annotated[str, Choice(kinds)] = Field(
         KINDS[0], description="what the corpus is made of; what is not for this kind is not made"
     )
+    corpora: list[Annotated[str, Field(min_length=1, max_length=100)]] = Field(
+        default_factory=list,
+        description="corpora that it is made of, beside files of its own; their files are read where they "
+        "lie, each with the name of its corpus before its path",
+    )
     description: str | None = Field(None, description="what the corpus is about")
     engine: EngineName = Field(
         "extractive", description="who does the language tasks unless a stage says otherwise"
@@ -577,6 +583,13 @@ class CorpusSettings(Section):
         """Whether a stage is made: it is for corpora of this kind, and not switched off."""
         of = stages()[stage]
         return self.kind in of.kinds and (not of.switch or getattr(self, of.switch).enabled)
+
+    def with_columns_of(self, corpus: str, given: "CorpusSettings") -> "CorpusSettings":
+        """Return these settings with what others say of the columns of files, for those of their corpus."""
+        tables = {below(corpus, pattern): columns for pattern, columns in given.tables.items()}
+        graphs = {below(corpus, pattern): columns for pattern, columns in given.imports.columns.items()}
+        imports = self.imports.model_copy(update={"columns": {**self.imports.columns, **graphs}})
+        return self.model_copy(update={"tables": {**self.tables, **tables}, "imports": imports})
 
     def stages_made(self, when: str) -> list[str]:
         """Return the names of the stages that are made of this corpus then; see :attr:`.Stage.made`."""
