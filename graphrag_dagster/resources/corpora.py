@@ -3,15 +3,15 @@
 import glob
 import os
 import re
+import sys
 from pathlib import Path
 
 from dagster import ConfigurableResource
 
 from graphrag_dagster.core.corpus.documents import CorpusContents, read_corpus
 from graphrag_dagster.core.files.columns import ColumnNames
-from graphrag_dagster.core.files.discovery import discover
+from graphrag_dagster.core.files.discovery import FoundFile, discover
 from graphrag_dagster.core.files.hashing import hash_files
-from graphrag_dagster.core.files.limits import FileLimits
 from graphrag_dagster.errors import CorpusError
 from graphrag_dagster.resources.home import corpora_root
 from graphrag_dagster.settings import CorpusSettings, load_settings
@@ -46,6 +46,12 @@ def ignored(settings: CorpusSettings) -> list[str]:
     """Glob patterns of the files that are no part of a corpus: what its settings name, and its questions."""
     asked = settings.questions.file
     return [*settings.files.ignore, *([glob.escape(asked)] if asked else [])]
+
+
+def _largest(settings: CorpusSettings) -> int:
+    """Bytes of the largest file that is read; files of graphs stream through, so that none is too large."""
+    streams = settings.makes("imports") and "max_bytes" not in settings.files.model_fields_set
+    return sys.maxsize if streams else settings.files.max_bytes
 
 
 class CorpusStore(ConfigurableResource[None]):
@@ -115,7 +121,7 @@ class CorpusStore(ConfigurableResource[None]):
             columns={
                 pattern: ColumnNames(**given.model_dump()) for pattern, given in settings.tables.items()
             },
-            limits=FileLimits(**settings.files.model_dump(exclude={"ignore"})),
+            limits=settings.files.limits,
             ignore=ignored(settings),
         )
 
@@ -127,7 +133,7 @@ class CorpusStore(ConfigurableResource[None]):
             SettingsError: its settings cannot be used.
         """
         settings = self.settings(name)
-        return hash_files(self.folder(name), max_bytes=settings.files.max_bytes, ignore=ignored(settings))
+        return hash_files(self.folder(name), max_bytes=_largest(settings), ignore=ignored(settings))
 
     def sizes(self, name: str) -> dict[str, int]:
         """Return the bytes of every file that :meth:`read` would read, by path.
@@ -136,12 +142,20 @@ class CorpusStore(ConfigurableResource[None]):
             CorpusError: there is no such corpus.
             SettingsError: its settings cannot be used.
         """
-        settings = self.settings(name)
-        found = discover(self.folder(name), max_bytes=settings.files.max_bytes, ignore=ignored(settings))
-        return {file.path: file.bytes for file in found if file.problem is None}
+        return {file.path: file.bytes for file in self.found(name) if file.problem is None}
 
-    def register(self, folder: Path) -> str:
-        """Make a folder known as a corpus under its own name, and return that name.
+    def found(self, name: str) -> list[FoundFile]:
+        """Return every file of a corpus, sorted by path; see :func:`.files.discover`.
+
+        Raises:
+            CorpusError: there is no such corpus.
+            SettingsError: its settings cannot be used.
+        """
+        settings = self.settings(name)
+        return discover(self.folder(name), max_bytes=_largest(settings), ignore=ignored(settings))
+
+    def register(self, folder: Path, name: str | None = None) -> str:
+        """Make a folder known as a corpus, and return its name: the given, else the folder's own.
 
         A folder directly below the root needs nothing; for any other a pointer file is written.
 
@@ -151,8 +165,8 @@ class CorpusStore(ConfigurableResource[None]):
         if not folder.is_dir():
             raise CorpusError(f"{folder} is not a folder")
         target = folder.resolve()
-        name = check_name(target.name)
-        if target.parent == self.path.resolve():
+        name = check_name(name or target.name)
+        if target.parent == self.path.resolve() and name == target.name:
             return name
         if name in self.names():
             taken = self.folder(name).resolve()

@@ -38,9 +38,9 @@ _TABLES: Mapping[str, Table] = {
     )
 }
 #: Known only when all batches of a graph are.
-_RESOLVED_LATER = frozenset({"name", "head", "tail", "outcome"})
+_RESOLVED_LATER = frozenset({"name", "head", "tail", "said", "outcome", "text_unit_id"})
 _LONGEST_RAW = 1_000
-_REPAIRED_TYPES = {"path": pl.String, "row": pl.Int64, "record": pl.String, "reason": pl.String}
+REPAIRED_TYPES = {"path": pl.String, "row": pl.Int64, "record": pl.String, "reason": pl.String}
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,7 +120,7 @@ class Account:
         if quarantine:
             yield Batch(QUARANTINE, pl.DataFrame(quarantine, schema=IMPORT_QUARANTINE.types()))
         if repaired:
-            yield Batch(REPAIRED, pl.DataFrame(repaired, schema=_REPAIRED_TYPES))
+            yield Batch(REPAIRED, pl.DataFrame(repaired, schema=REPAIRED_TYPES))
 
     def closed(self) -> Iterator[Batch]:
         """Yield what is left when the file was read to its end: the account last."""
