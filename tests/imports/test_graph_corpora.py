@@ -127,7 +127,9 @@ def test_a_row_that_was_added_and_deleted_leaves_tables_as_they_were_and_no_trac
     assert holding == []
 
 
-def test_a_file_that_cannot_be_read_is_told_and_stops_nothing_but_none_at_all_does(folder: Path, run: Run) -> None:
+def test_a_file_that_cannot_be_read_is_told_and_stops_nothing_but_none_at_all_does(
+    folder: Path, run: Run
+) -> None:
     (folder / "broken.parquet").write_bytes(b"PAR1 nothing")
     run_job("harbour")
     files = dict(read(tables.FILES).select("path", "status").rows())
@@ -142,7 +144,9 @@ def test_a_file_that_cannot_be_read_is_told_and_stops_nothing_but_none_at_all_do
 
 def test_entities_of_the_same_title_are_told_apart_by_their_keys_and_merged_across_files(home: Path) -> None:
     folder = write_graph(home, "from,rel,to\nn1,flows_into,n2\nn3,lies_on,n1\n")
-    (folder / "nodes.csv").write_text("id,label,type\nn1,Ellery,river\nn2,Sound,sea\nn3,Ellery,town\n", "utf-8")
+    (folder / "nodes.csv").write_text(
+        "id,label,type\nn1,Ellery,river\nn2,Sound,sea\nn3,Ellery,town\n", "utf-8"
+    )
     (folder / "more.csv").write_text("from,rel,to\nSound,borders,Skerry\n", "utf-8")
     run_job("harbour")
     assert set(read(tables.ENTITIES).select("name", "type").rows()) == {
@@ -151,7 +155,9 @@ def test_entities_of_the_same_title_are_told_apart_by_their_keys_and_merged_acro
         ("Sound", "sea"),
         ("Skerry", "UNKNOWN"),
     }
-    assert ("Ellery (n3)", "lies_on", "Ellery (n1)") in read(tables.TRIPLES).select("head", "relation", "tail").rows()
+    assert ("Ellery (n3)", "lies_on", "Ellery (n1)") in read(tables.TRIPLES).select(
+        "head", "relation", "tail"
+    ).rows()
 
 
 def test_what_is_for_documents_cannot_be_switched_on_for_a_graph() -> None:
@@ -190,7 +196,9 @@ def test_microsofts_texts_communities_and_reports_are_kept_or_made_anew(home: Pa
     assert sorted(read(tables.COMMUNITIES).select("level", "size").rows()) == sorted(sizes)
 
 
-def test_a_graph_becomes_a_corpus_with_what_was_found_of_its_columns(home: Path, tmp_path: Path, run: Run) -> None:
+def test_a_graph_becomes_a_corpus_with_what_was_found_of_its_columns(
+    home: Path, tmp_path: Path, run: Run
+) -> None:
     file = tmp_path / "film facts.tsv"
     file.write_text("subject\tpredicate\tobject\tweight\nKismet\tdirected_by\tDieterle\t2\n", "utf-8")
     code, out, err = run("import", str(file))
@@ -208,7 +216,9 @@ def test_a_graph_becomes_a_corpus_with_what_was_found_of_its_columns(home: Path,
     assert Warehouse().read(tables.RELATIONSHIPS, "films")["weight"].to_list() == [2.0]
 
 
-def test_a_folder_of_documents_and_one_without_a_graph_are_no_graphs(home: Path, tmp_path: Path, run: Run) -> None:
+def test_a_folder_of_documents_and_one_without_a_graph_are_no_graphs(
+    home: Path, tmp_path: Path, run: Run
+) -> None:
     documents = tmp_path / "letters"
     documents.mkdir()
     (documents / "corpus.yaml").write_text("description: letters\n", "utf-8")
