@@ -120,10 +120,11 @@ def without(
     whole = pl.repeat(True, len(rows.numbers), eager=True)
     for what, (name, cells, structured) in wanted.items():
         lacking = whole & cells.is_null()
+        odd = set(structured)
         # Names of the reader's own, such as <source>, say nothing.
         where = f" ({name})" if name and not name.startswith("<") else ""
         for place in lacking.arg_true():
-            fault = "is a list or an object" if place in structured else "is blank"
+            fault = "is a list or an object" if place in odd else "is blank"
             account.malformed(record, rows.numbers[place], f"its {what}{where} {fault}", rows.raw(place))
         whole &= ~lacking
     return whole
