@@ -228,7 +228,7 @@ def test_a_folder_of_documents_and_one_without_a_graph_are_no_graphs(
     empty = tmp_path / "empty"
     empty.mkdir()
     (empty / "notes.md").write_text("# none\n", "utf-8")
-    code, out, err = run("import", str(empty))
+    code, _, err = run("import", str(empty))
     assert code == 1
     assert "no graph" in err
     assert not (empty / "corpus.yaml").exists()
