@@ -15,7 +15,6 @@ from urllib.parse import urlsplit
 from anyio import fail_after
 from anyio.from_thread import BlockingPortal, start_blocking_portal
 
-from graphrag_dagster import __version__
 from graphrag_dagster.core.search.context.queries import QueryError
 from graphrag_dagster.errors import EndpointDown, EndpointError, EngineError, GraphragError
 
@@ -89,7 +88,7 @@ class BoltGraph:
                 max_transaction_retry_time=0,
                 max_connection_pool_size=1,
                 telemetry_disabled=True,
-                user_agent=f"graphrag_dagster/{__version__}",
+                user_agent="graphrag_dagster",
             )
 
         try:

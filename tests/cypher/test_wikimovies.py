@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 
-from conftest import SHARED
 from graphrag_dagster.core.cypher.asking import asked_of
 from graphrag_dagster.operations.asking.snapshot import open_snapshot
 from graphrag_dagster.operations.querying.graph_queries import CorpusGraph
@@ -15,7 +14,7 @@ from graphrag_dagster.resources.warehouse import Warehouse
 from graphrag_dagster.settings.cypher import CypherSettings
 from support.triple_graphs import publish_triples
 
-FOLDER = SHARED / "data" / "metaqa"
+FOLDER = Path(__file__).parents[3] / "shared" / "data" / "metaqa"
 pytestmark = pytest.mark.skipif(not FOLDER.is_dir(), reason="the real data sets are not here")
 
 #: A form of questions, and the query that answers it.
