@@ -222,7 +222,7 @@ def test_a_folder_of_documents_and_one_without_a_graph_are_no_graphs(
     documents = tmp_path / "letters"
     documents.mkdir()
     (documents / "corpus.yaml").write_text("description: letters\n", "utf-8")
-    code, out, err = run("import", str(documents))
+    code, _, err = run("import", str(documents))
     assert code == 1
     assert "corpus of documents" in err
     empty = tmp_path / "empty"
