@@ -159,5 +159,3 @@ def _remove(place: Path) -> None:
 def _hash(file: Path) -> str:
     with file.open("rb") as stream:
         return hashlib.file_digest(stream, "sha256").hexdigest()
-
-

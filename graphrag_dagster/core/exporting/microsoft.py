@@ -169,8 +169,8 @@ _HEAD = "# Written by graphrag_dagster; see README.md beside it.\n"
 _README = """# {corpus}, for Microsoft GraphRAG 3
 
 `output/*.parquet` are the tables of a project of Microsoft GraphRAG 3, `output/lancedb` its vectors,
-`settings.yaml` its settings. Questions are embedded by the server of graphrag_dagster, with the embedder that made
-the vectors; everything else asks the chat model of `settings.yaml`.
+`settings.yaml` its settings. Questions are embedded by the server of graphrag_dagster, with the embedder that
+made the vectors; everything else asks the chat model of `settings.yaml`.
 
 ```sh
 graphrag-dagster serve &           # answers at {server}

@@ -8,7 +8,7 @@ from graphrag_dagster.core.exporting.lance import EXTRA, lance_there, write_vect
 from graphrag_dagster.core.exporting.microsoft import SCHEMAS, Models, readme_text, settings_text
 from graphrag_dagster.core.exporting.parquet_file import told_columns, write_parquet
 from graphrag_dagster.core.wording import counted
-from graphrag_dagster.operations.exporting import own_tables
+from graphrag_dagster.operations.exporting import imported_tables, own_tables
 from graphrag_dagster.operations.exporting.microsoft_tables import EMBEDDED, VECTORS, microsoft_rows
 from graphrag_dagster.operations.exporting.source import Source
 from graphrag_dagster.settings import parse_settings
@@ -20,9 +20,7 @@ _OPTIONAL = "covariates"
 
 def write_microsoft(source: Source, corpus: str, made: Making) -> list[str]:
     """Write the tables, vectors and settings of a project; returns what it lacks, a sentence each."""
-    own_tables.define_records(source)
-    own_tables.define_communities(source)
-    own_tables.define_reports(source)
+    define_tables(source)
     for name, schema in SCHEMAS.items():
         if name == _OPTIONAL and not source.count(f"ms_{name}"):
             continue
@@ -34,6 +32,24 @@ def write_microsoft(source: Source, corpus: str, made: Making) -> list[str]:
     made.text("settings.yaml", settings_text(models))
     made.text("README.md", readme_text(corpus, models, lacking))
     return lacking
+
+
+def define_tables(source: Source) -> None:
+    """Name the records of a corpus: those that came with its graphs, where it has any, else our own."""
+    if source.settings.get("kind") != "graph":
+        own_tables.define_records(source)
+        own_tables.define_communities(source)
+        own_tables.define_reports(source)
+        return
+    chosen = source.settings.get("imports") or {}
+    imported_tables.define_records(source)
+    if chosen.get("communities") == "kept" and source.count("imports_communities"):
+        imported_tables.define_communities(source)
+        reports = chosen.get("reports") == "kept" and source.count("imports_reports") > 0
+        imported_tables.define_reports(source, kept=reports)
+    else:
+        own_tables.define_communities(source)
+        own_tables.define_reports(source)
 
 
 def _vectors(source: Source, made: Making) -> Iterator[str]:
@@ -51,7 +67,10 @@ def _vectors(source: Source, made: Making) -> Iterator[str]:
             rows = write_vectors(made.place(path), source.rows(query))
             made.note(path, rows)
         if rows < wanted:
-            yield f"{counted(wanted - rows, 'row')} of {name} have no vector: run the job embed and export again"
+            yield (
+                f"{counted(wanted - rows, 'row')} of {name} have no vector; run the job embed, publish and "
+                "export again"
+            )
 
 
 def _models(source: Source, corpus: str) -> Models:

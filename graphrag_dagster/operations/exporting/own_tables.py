@@ -1,4 +1,4 @@
-"""What an index of documents has for Microsoft GraphRAG, as views that :mod:`.microsoft_tables` puts together.
+"""What an index of documents has for Microsoft GraphRAG, as the views that its tables are made of.
 
 Each has ``n``, the place of its rows, and ``attributes``, values that are written as they are under the
 names that Microsoft GraphRAG has for them; an index of our own has none of these.
@@ -107,7 +107,7 @@ from graph_communities as c
 left join graph_communities as p on p.community_id = c.parent_id
 """
 
-_REPORTS = f"""
+REPORTS = f"""
 select
     r.human_readable_id as n, r.report_id as id, r.human_readable_id::bigint as human_readable_id,
     c.human_readable_id::bigint as community, r.title, r.summary, r.content as full_content,
@@ -131,7 +131,7 @@ inner join graph_entities as e on e.entity_id = m.entity_id
 inner join ({entities}) as b on b.name = e.name
 """
 #: Where several rows are of one entity, the first stands for it.
-_FIRST = "select name, min_by(id, n) as id, min(n) as n from ms_entities group by name"
+_FIRST = "select name, arg_min(id, n) as id, min(n) as n from ms_entities group by name"
 
 
 def define_records(source: Source) -> None:
@@ -152,4 +152,4 @@ def define_communities(source: Source) -> None:
 
 def define_reports(source: Source) -> None:
     """Name what an index has of reports; communities are those of the index."""
-    source.define("ms_reports", _REPORTS)
+    source.define("ms_reports", REPORTS)

@@ -55,7 +55,7 @@ class Source:
         return int(self.value(f'select count(*) from "{name}"') or 0)
 
     def rows(self, query: str) -> Rows:
-        """Return the rows of a trusted query, which says their order; those of one query are read at a time."""
+        """Return the rows of a trusted query, which says their order; one query is read at a time."""
 
         def read() -> Iterator[pa.RecordBatch]:
             reader = self.connection.execute(query).to_arrow_reader(AT_ONCE)
