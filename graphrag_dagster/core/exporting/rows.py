@@ -48,3 +48,10 @@ def rebatched(batches: Iterator[pa.RecordBatch], schema: pa.Schema) -> Iterator[
 
 def _one(table: pa.Table) -> pa.RecordBatch:
     return table.combine_chunks().to_batches()[0]
+
+
+def json_text(name: str) -> pl.Expr:
+    """Return a column, such as one of lists, as texts of JSON; null stays null."""
+    # Only objects have a form as JSON there: what is around the value goes again.
+    whole = pl.struct(pl.col(name).alias("x")).struct.json_encode()
+    return pl.when(pl.col(name).is_not_null()).then(whole.str.slice(len('{"x":')).str.head(-1))

@@ -7,13 +7,21 @@ from types import MappingProxyType
 
 from graphrag_dagster.core.exporting.folder import Making, Written, made_whole
 from graphrag_dagster.errors import ExportError
+from graphrag_dagster.operations.exporting.all_tables import write_tables
+from graphrag_dagster.operations.exporting.graphs import write_neo4j, write_network, write_rdf
 from graphrag_dagster.operations.exporting.microsoft import write_microsoft
 from graphrag_dagster.operations.exporting.source import Source, opened
 from graphrag_dagster.resources.corpora import check_name
 from graphrag_dagster.resources.warehouse import Warehouse
 
-_WRITERS: Mapping[str, Callable[[Source, str, Making], list[str]]] = MappingProxyType(
-    {"microsoft": write_microsoft}
+_WRITERS: Mapping[str, Callable[[Source, Making], list[str]]] = MappingProxyType(
+    {
+        "microsoft": write_microsoft,
+        "graphml": write_network,
+        "rdf": write_rdf,
+        "neo4j": write_neo4j,
+        "parquet": write_tables,
+    }
 )
 
 
@@ -69,6 +77,6 @@ def export(
             "package": source.snapshot.manifest.get("package"),
         }
         with made_whole(folder, told) as made:
-            lacking = _WRITERS[to](source, corpus, made)
+            lacking = _WRITERS[to](source, made)
     files = tuple(sorted(made.written, key=lambda one: one.path))
     return Exported(corpus, to, folder, source.snapshot.version, files, tuple(lacking))

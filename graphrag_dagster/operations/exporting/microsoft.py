@@ -9,6 +9,7 @@ from graphrag_dagster.core.exporting.microsoft import SCHEMAS, Models, readme_te
 from graphrag_dagster.core.exporting.parquet_file import told_columns, write_parquet
 from graphrag_dagster.core.wording import counted
 from graphrag_dagster.operations.exporting import imported_tables, own_tables
+from graphrag_dagster.operations.exporting.kept import kept_of
 from graphrag_dagster.operations.exporting.microsoft_tables import EMBEDDED, VECTORS, microsoft_rows
 from graphrag_dagster.operations.exporting.source import Source
 from graphrag_dagster.settings import parse_settings
@@ -18,7 +19,7 @@ _OUTPUT = "output"
 _OPTIONAL = "covariates"
 
 
-def write_microsoft(source: Source, corpus: str, made: Making) -> list[str]:
+def write_microsoft(source: Source, made: Making) -> list[str]:
     """Write the tables, vectors and settings of a project; returns what it lacks, a sentence each."""
     define_tables(source)
     for name, schema in SCHEMAS.items():
@@ -28,25 +29,19 @@ def write_microsoft(source: Source, corpus: str, made: Making) -> list[str]:
         rows = write_parquet(made.place(path), microsoft_rows(source, name), schema)
         made.note(path, rows, told_columns(schema))
     lacking = list(_vectors(source, made))
-    models = _models(source, corpus)
+    models = _models(source)
     made.text("settings.yaml", settings_text(models))
-    made.text("README.md", readme_text(corpus, models, lacking))
+    made.text("README.md", readme_text(source.corpus, models, lacking))
     return lacking
 
 
 def define_tables(source: Source) -> None:
     """Name the records of a corpus: those that came with its graphs, where it has any, else our own."""
-    if source.settings.get("kind") != "graph":
-        own_tables.define_records(source)
-        own_tables.define_communities(source)
-        own_tables.define_reports(source)
-        return
-    chosen = source.settings.get("imports") or {}
-    imported_tables.define_records(source)
-    if chosen.get("communities") == "kept" and source.count("imports_communities"):
+    kept = kept_of(source)
+    (imported_tables if kept.graph else own_tables).define_records(source)
+    if kept.communities:
         imported_tables.define_communities(source)
-        reports = chosen.get("reports") == "kept" and source.count("imports_reports") > 0
-        imported_tables.define_reports(source, kept=reports)
+        imported_tables.define_reports(source, kept=kept.reports)
     else:
         own_tables.define_communities(source)
         own_tables.define_reports(source)
@@ -73,12 +68,12 @@ def _vectors(source: Source, made: Making) -> Iterator[str]:
             )
 
 
-def _models(source: Source, corpus: str) -> Models:
+def _models(source: Source) -> Models:
     """Return the models that the settings of the snapshot name."""
     settings = parse_settings(source.settings, "the settings of the snapshot")
     size = source.value("select len(vector) from embeddings_entities limit 1")
     # Where questions are embedded otherwise than what is found, the name of the model says so.
-    embedding = f"{corpus}:queries" if settings.embeddings.query_prefix else corpus
+    embedding = f"{source.corpus}:queries" if settings.embeddings.query_prefix else source.corpus
     if not any(engines()[settings.engine_of(one)].asks_model for one in ("search", "reports")):
         return Models(embedding, size)
     return Models(embedding, size, settings.model.name, settings.model.base_url)

@@ -28,6 +28,7 @@ class Source:
     snapshot has not is a view without rows.
     """
 
+    corpus: str
     connection: duckdb.DuckDBPyConnection
     snapshot: Published
     present: frozenset[Table]
@@ -87,7 +88,7 @@ def opened(warehouse: Warehouse, corpus: str) -> Iterator[Source]:
         present = frozenset(table for table in ALL_TABLES if reader.has(table))
         for table in ALL_TABLES:
             run(_view(reader, table, present=table in present))
-        yield Source(reader.connection, snapshot, present)
+        yield Source(corpus, reader.connection, snapshot, present)
 
 
 def view_of(table: Table) -> str:

@@ -1,0 +1,272 @@
+"""What came of graphs from elsewhere, as a graph: what was said of each node and edge, under its own name."""
+
+from collections.abc import Collection
+from dataclasses import dataclass
+
+from graphrag_dagster.core.exporting.graph import STATED, Edges, Graph, Nodes
+from graphrag_dagster.operations.exporting.own_graph import community_graph, edges_of
+from graphrag_dagster.operations.exporting.source import Source
+
+#: More names of attributes than these are written as one property, as JSON.
+MOST_ATTRIBUTES = 300
+_WHOLE, _TEXTS, _QUOTE = "attributes", "VARCHAR[]", '"'
+
+#: A node for each name: the key that it has where it is first declared, else where it is first named.
+_NAMED = """
+with declared as (
+    select name, arg_min(key, (path, "row")) as key, arg_min(graph, (path, "row")) as graph, true as declared
+    from imports_entities
+    group by name
+),
+ends as (
+    select name, arg_min(key, (path, "row")) as key, arg_min(graph, (path, "row")) as graph, false as declared
+    from (
+        select path, "row", head as name, head_key as key, graph from imports_relations
+        union all by name
+        select path, "row", tail as name, tail_key as key, graph from imports_relations
+    )
+    where name not in (select name from declared)
+    group by name
+)
+select
+    name, declared,
+    case when count(*) over (partition by key) = 1 then key else graph || '/' || key end as id
+from (select * from declared union all by name select * from ends)
+"""
+
+
+@dataclass(frozen=True)
+class _Property:
+    """A column of properties.
+
+    Attributes:
+        name: of it, which may hold anything.
+        type: of its values.
+        read: expression of what is read under this name; blank where nothing is.
+    """
+
+    name: str
+    type: str
+    read: str = ""
+
+    def column(self, said: Collection[str]) -> str:
+        """Return the column; a row's own value of that name comes first."""
+        pointer = _text("/" + self.name.replace("~", "~0").replace("/", "~1"))
+        value = f"json_extract_string(b.attributes, {pointer})"
+        if self.type == _TEXTS:
+            value = f"from_json(json_extract(b.attributes, {pointer}), '[\"VARCHAR\"]')"
+        elif self.type != "VARCHAR":
+            value = f"try_cast({value} as {self.type})"
+        if self.read:
+            own = f"case when json_exists(b.attributes, {pointer}) then {value} else {self.read} end"
+            value = own if self.name in said else self.read
+        return f'{value} as "{self.name.replace(_QUOTE, _QUOTE * 2)}"'
+
+
+_UNITS = _Property("text_unit_ids", _TEXTS, "b.text_unit_keys")
+
+
+def _text(value: str) -> str:
+    return "'" + value.replace("'", "''") + "'"
+
+
+def _attributes(source: Source, table: str) -> dict[str, str] | None:
+    """Return name → type of what the rows of a table say besides; None where it is too much."""
+    rows = source.connection.execute(
+        f"""
+        select
+            a.key,
+            list(distinct case
+                when a.type = 'UBIGINT' and try_cast(a.value::varchar as bigint) is null then 'VARCHAR'
+                when a.type = 'UBIGINT' then 'BIGINT'
+                when a.type <> 'ARRAY' then a.type
+                when json_structure(a.value)::varchar in ('["VARCHAR"]', '["NULL"]') then '{_TEXTS}'
+                else 'VARCHAR'
+            end) filter (a.type <> 'NULL') as types
+        from {table} as b, json_each(b.attributes::json) as a
+        group by a.key
+        order by a.key
+        limit {MOST_ATTRIBUTES + 1}
+        """
+    ).fetchall()
+    return {name: _type(set(types or ())) for name, types in rows} if len(rows) <= MOST_ATTRIBUTES else None
+
+
+def _type(types: set[str]) -> str:
+    if types == {"BIGINT", "DOUBLE"}:
+        return "DOUBLE"
+    one = types.pop() if len(types) == 1 else ""
+    return one if one in {"BIGINT", "DOUBLE", "BOOLEAN", _TEXTS} else "VARCHAR"
+
+
+def _properties(source: Source, table: str, *read: _Property) -> str:
+    """Return the columns of properties: what a table, called ``b``, is read as, and what it says besides."""
+    said = _attributes(source, table)
+    if said is None:
+        return ", ".join([*(one.column(()) for one in read), f"b.{_WHOLE}"])
+    others = (
+        _Property(name, type_) for name, type_ in said.items() if name not in {one.name for one in read}
+    )
+    return ", ".join(one.column(said) for one in (*read, *others))
+
+
+def _read(*names: str) -> list[_Property]:
+    return [_Property(name, "VARCHAR", f"b.{name}") for name in names]
+
+
+def _entities(source: Source, *more: _Property) -> str:
+    properties = _properties(source, "imports_entities", *_read("title", "type", "description"), *more)
+    # What only relations name has nothing but its name.
+    return f"""
+        select n.id as ":id", n.declared, {properties}
+        from pg_nodes as n
+        left join (
+            select * from imports_entities
+            qualify row_number() over (partition by name order by path, "row") = 1
+        ) as b on b.name = n.name
+        order by n.declared desc, b.path, b."row", n.id
+    """
+
+
+def _stated(source: Source) -> str:
+    weight = _Property("weight", "DOUBLE", "b.weight")
+    label = _Property("label", "VARCHAR", "nullif(b.label, '')")
+    columns = _properties(source, "imports_relations", label, *_read("description"), weight, _UNITS)
+    return f"""
+        select
+            coalesce(b.key, b.path || '#' || b."row") as ":id", h.id as ":source", t.id as ":target",
+            coalesce(nullif(b.label, ''), b.relation) as ":relation", {columns}
+        from imports_relations as b
+        inner join pg_nodes as h on h.name = b.head
+        inner join pg_nodes as t on t.name = b.tail
+        order by b.path, b."row"
+    """
+
+
+def _records(source: Source, kind: str, table: str, *read: _Property) -> Nodes:
+    query = f"""
+        select {_key(source, table)} as ":id", {_properties(source, table, *read)}
+        from {table} as b
+        qualify row_number() over (partition by ":id" order by b.path, b."row") = 1
+        order by b.path, b."row"
+    """
+    return Nodes(kind, source.rows(query))
+
+
+def _key(source: Source, table: str, key: str = "b.key") -> str:
+    """Return the expression of an id; where several graphs have the same, with the graph before it."""
+    shared = source.value(f"select 1 from {table} group by key having count(distinct graph) > 1 limit 1")
+    return f"(b.graph || '/' || {key})" if shared else key
+
+
+def imported_graph(source: Source, *, communities: bool, reports: bool) -> Graph:
+    """Return all kinds of nodes and edges of what came.
+
+    Args:
+        source: the snapshot.
+        communities: those that came are the corpus's; else it has its own.
+        reports: likewise, where the communities are.
+    """
+    source.keep("pg_nodes", _NAMED)
+    texts = [
+        _records(source, "Document", "imports_documents", *_read("title", "text")),
+        _records(source, "TextUnit", "imports_text_units", *_read("text")),
+    ]
+    about = ("type", "status", "description", "start_date", "end_date", "quote")
+    claims = _records(source, "Claim", "imports_claims", *_read(*about))
+    stated = Edges(STATED, "Entity", "Entity", source.rows(_stated(source)))
+    clustered = _communities(source, reports=reports) if communities else community_graph(source)
+    return Graph(
+        [*texts, Nodes("Entity", source.rows(_entities(source))), claims, *clustered.nodes],
+        [stated, *edges_of(source, _edges(source)), *clustered.edges],
+    )
+
+
+def imported_network(source: Source) -> tuple[Nodes, Edges]:
+    """Return the entities that came, and what is stated of them."""
+    source.keep("pg_nodes", _NAMED)
+    entities = Nodes("Entity", source.rows(_entities(source, _UNITS)))
+    return entities, Edges(STATED, "Entity", "Entity", source.rows(_stated(source)))
+
+
+def _edges(source: Source) -> dict[tuple[str, str, str], str]:
+    def key(table: str, name: str) -> str:
+        return _key(source, f"imports_{table}", name)
+
+    def spread(table: str, lists: str, begins: str, ends: str, joined: str = "") -> str:
+        return f"""
+            select {begins} as ":source", {ends} as ":target"
+            from (
+                select *, unnest({lists}) as one, generate_subscripts({lists}, 1) as place
+                from imports_{table}
+            ) as b
+            {joined}
+            order by b.path, b."row", b.place
+        """
+
+    def to_entity(column: str) -> str:
+        return f"""
+            select {key("claims", "b.key")} as ":source", n.id as ":target"
+            from imports_claims as b
+            inner join pg_nodes as n on n.name = b.{column}
+            order by b.path, b."row"
+        """
+
+    unit = key("text_units", "b.one")
+    return {
+        ("TextUnit", "PART_OF", "Document"): spread(
+            "text_units", "document_keys", key("text_units", "b.key"), key("documents", "b.one")
+        ),
+        ("Entity", "MENTIONED_IN", "TextUnit"): spread(
+            "entities", "text_unit_keys", "n.id", unit, "inner join pg_nodes as n on n.name = b.name"
+        ),
+        ("Claim", "SUBJECT", "Entity"): to_entity("subject"),
+        ("Claim", "OBJECT", "Entity"): to_entity("object"),
+        ("Claim", "STATED_IN", "TextUnit"): f"""
+            select {key("claims", "b.key")} as ":source", {key("text_units", "b.text_unit_key")} as ":target"
+            from imports_claims as b
+            where b.text_unit_key is not null
+            order by b.path, b."row"
+        """,
+    }
+
+
+def _communities(source: Source, *, reports: bool) -> Graph:
+    one = _key(source, "imports_communities")
+    level = _Property("level", "BIGINT", "b.level")
+    nodes = [_records(source, "Community", "imports_communities", level, *_read("title"))]
+    edges = {
+        ("Entity", "IN_COMMUNITY", "Community"): f"""
+            select n.id as ":source", {one} as ":target"
+            from (
+                select *, unnest(entity_keys) as one, generate_subscripts(entity_keys, 1) as place
+                from imports_communities
+            ) as b
+            inner join (
+                select graph, key, arg_min(name, (path, "row")) as name
+                from imports_entities
+                group by graph, key
+            ) as e on e.graph = b.graph and e.key = b.one
+            inner join pg_nodes as n on n.name = e.name
+            order by b.path, b."row", b.place
+        """,
+        ("Community", "CHILD_OF", "Community"): f"""
+            select {one} as ":source", {_key(source, "imports_communities", "b.parent_key")} as ":target"
+            from imports_communities as b
+            where b.parent_key is not null
+            order by b.path, b."row"
+        """,
+    }
+    if not reports:
+        return Graph(nodes, edges_of(source, edges))
+    rating = _Property("rating", "DOUBLE", "b.rating")
+    told = _read("title", "summary", "content", "rating_explanation", "findings")
+    nodes.append(_records(source, "Report", "imports_reports", level, *told, rating))
+    edges["Report", "DESCRIBES", "Community"] = f"""
+        select
+            {_key(source, "imports_reports")} as ":source",
+            {_key(source, "imports_communities", "b.community_key")} as ":target"
+        from imports_reports as b
+        order by b.path, b."row"
+    """
+    return Graph(nodes, edges_of(source, edges))
