@@ -14,6 +14,10 @@ from graphrag_dagster.core.progress import stage
 #: Between the values of a list; no text has it, or it is taken out.
 SEPARATOR = "\x1f"
 _AT_ONCE = 10_000
+_BEFORE = """\
+// Put the CSV files into the folder import of Neo4j 5.26 or newer, set
+// db.import.csv.legacy_quote_escaping=false, without which texts with backslashes are misread, and run:
+// cypher-shell -f load.cypher"""
 _TYPES = (
     (pa.types.is_list, "string[]"),
     (pa.types.is_boolean, "boolean"),
@@ -135,7 +139,7 @@ def cypher(graph: Graph) -> str:
     ]
     keys = {one.kind: identifier(one) for one in graph.nodes}
     edges = (_edge_query(one, keys) for one in graph.edges)
-    return "\n".join([*constraints, *map(_node_query, graph.nodes), *edges, ""])
+    return "\n".join([_BEFORE, *constraints, *map(_node_query, graph.nodes), *edges, ""])
 
 
 def quoted(name: str) -> str:

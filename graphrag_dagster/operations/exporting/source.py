@@ -56,13 +56,13 @@ class Source:
         return int(self.value(f'select count(*) from "{name}"') or 0)
 
     def rows(self, query: str) -> Rows:
-        """Return the rows of a trusted query, which says their order; one query is read at a time."""
+        """Return the rows of a trusted query that ends with their order; one query is read at a time."""
 
         def read() -> Iterator[pa.RecordBatch]:
             reader = self.connection.execute(query).to_arrow_reader(AT_ONCE)
             yield from rebatched(iter(reader), reader.schema)
 
-        schema = self.connection.execute(f"select * from ({query}) limit 0").to_arrow_table().schema
+        schema = self.connection.execute(f"{query} limit 0").to_arrow_table().schema
         return Rows(schema, read)
 
 

@@ -1,0 +1,155 @@
+import csv
+import json
+import re
+from pathlib import Path
+from typing import Any
+from urllib.parse import unquote
+
+import networkx as nx
+import pytest
+
+from graphrag_dagster import tables
+from graphrag_dagster.core.exporting.neo4j import SEPARATOR
+from graphrag_dagster.operations.exporting.exporting import export
+from support.imported import write_imported
+
+NASTY = 'a <b> & "c"\r\nd\\e\t`f`;[]\'ü\u2028'
+LINE = re.compile(
+    r'^<[^\x00-\x20<>"{}|^`\\]+> <[^\x00-\x20<>"{}|^`\\]+> '
+    r'(?:<[^\x00-\x20<>"{}|^`\\]+>|"(?:[^"\\\n\r]|\\[tbnrf"\'\\])*"(?:\^\^<[^\x00-\x20<>]+>)?) \.$'
+)
+
+
+def entity(row: int, key: str, **said: Any) -> dict[str, Any]:
+    own = {"path": "g.json", "row": row, "graph": "g", "key": key, "name": f"N{key}", "title": key}
+    read = {"type": "PERSON", "description": "", "text_unit_keys": ["u 1"]}
+    return own | read | {"attributes": json.dumps(said)}
+
+
+def relation(row: int, head: str, tail: str, label: str, **said: Any) -> dict[str, Any]:
+    ends = {"head_key": head, "tail_key": tail, "head": f"N{head}", "tail": f"N{tail}"}
+    own = {
+        "path": "g.json",
+        "row": row,
+        "graph": "g",
+        "key": None,
+        "label": label,
+        "relation": label or "related_to",
+    }
+    return (
+        own
+        | ends
+        | {
+            "weight": 2.5,
+            "description": NASTY,
+            "text_unit_keys": ["u 1"],
+            "outcome": "read",
+            "attributes": json.dumps(said),
+        }
+    )
+
+
+@pytest.fixture
+def guest(home: Path) -> Path:
+    """A graph with parallel relations, a loop, an end that is not declared, and names that mean something elsewhere."""
+    unit = {"path": "g.json", "row": 1, "graph": "g", "key": "u 1", "document_keys": ["d"], "text": NASTY}
+    document = {"path": "g.json", "row": 1, "graph": "g", "key": "d", "title": "T", "text": ""}
+    write_imported(
+        "guest",
+        {
+            tables.IMPORTED_DOCUMENTS: [document | {"attributes": "{}"}],
+            tables.IMPORTED_TEXT_UNITS: [unit | {"attributes": "{}"}],
+            tables.IMPORTED_ENTITIES: [
+                entity(1, NASTY, born=1879, id="E1", **{'a:b`c/~"': [NASTY, "x"]}, big=2**63),
+                entity(2, "b", born=1.5, Born=True, id="E2", type=None),
+            ],
+            tables.IMPORTED_RELATIONS: [
+                relation(1, NASTY, "b", "knows", since=2001),
+                relation(2, NASTY, "b", "knows", since=2002),
+                relation(3, "b", "b", "`) DETACH DELETE n //"),
+                relation(4, "b", "nowhere", ""),
+            ],
+        },
+    )
+    return home
+
+
+def test_graphml_has_all_that_was_said_under_its_own_name(guest: Path) -> None:
+    made = export("guest", "graphml", guest / "out")
+    graph = nx.read_graphml(made.folder / "graph.graphml", force_multigraph=True)
+    assert graph.is_directed()
+    assert set(graph) == {NASTY, "b", "nowhere"}
+    first, second = graph.nodes[NASTY], graph.nodes["b"]
+    assert (first["born"], first["id"], first["declared"]) == (1879.0, "E1", True)
+    assert json.loads(first['a:b`c/~"']) == [NASTY, "x"]
+    assert first["big"] == str(2**63)
+    assert (second["born"], second["Born"]) == (1.5, True)
+    assert "type" not in second
+    assert graph.nodes["nowhere"] == {"declared": False}
+    edges = sorted(
+        (s, t, d.get("label", ""), d.get("since"), d["weight"]) for s, t, d in graph.edges(data=True)
+    )
+    assert edges == sorted(
+        [
+            (NASTY, "b", "knows", 2001, 2.5),
+            (NASTY, "b", "knows", 2002, 2.5),
+            ("b", "b", "`) DETACH DELETE n //", None, 2.5),
+            ("b", "nowhere", "", None, 2.5),
+        ]
+    )
+    assert {d["description"] for *_, d in graph.edges(data=True)} == {NASTY}
+
+
+def test_every_line_of_rdf_is_a_triple(guest: Path) -> None:
+    made = export("guest", "rdf", guest / "out")
+    lines = (made.folder / "graph.nt").read_text(encoding="utf-8").split("\n")
+    assert lines.pop() == ""
+    assert not [line for line in lines if not LINE.match(line)]
+    assert made.files[0].rows == len(lines)
+    thing = "urn:graphrag-dagster:corpus:guest"
+    known = [
+        line for line in lines if line.startswith(f"<{thing}:entity:") and f"<{thing}:relation:knows>" in line
+    ]
+    assert [unquote(line.split("> ")[0].removeprefix(f"<{thing}:entity:")) for line in known] == [
+        NASTY,
+        NASTY,
+    ]
+    derived = "<http://www.w3.org/ns/prov#wasDerivedFrom>"
+    assert f"<{thing}:statement:g.json%231> {derived} <{thing}:textUnit:u%201> ." in lines
+    assert f"<{thing}:textUnit:u%201> {derived} <{thing}:document:d> ." in lines
+
+
+def test_neo4j_reads_back_what_was_said_and_obeys_none_of_it(guest: Path) -> None:
+    made = export("guest", "neo4j", guest / "out")
+
+    def rows(name: str) -> list[dict[str, str]]:
+        with (made.folder / f"{name}-header.csv").open(newline="", encoding="utf-8") as file:
+            header = next(csv.reader(file))
+        with (made.folder / f"{name}.csv").open(newline="", encoding="utf-8") as file:
+            return [dict(zip(header, row, strict=True)) for row in csv.reader(file)]
+
+    entities, stated = rows("Entity"), rows("Entity-STATED-Entity")
+    # The property of the graph's own name keeps it: the key of the node has another.
+    assert [(one["key:ID(Entity)"], one["id:string"]) for one in entities] == [
+        (NASTY, "E1"),
+        ("b", "E2"),
+        ("nowhere", ""),
+    ]
+    assert entities[0]['a_b`c/~":string[]'].split(SEPARATOR) == [NASTY, "x"]
+    assert [one[":TYPE"] for one in stated] == ["knows", "knows", "`) DETACH DELETE n //", "related_to"]
+    assert [one["since:long"] for one in stated] == ["2001", "2002", "", ""]
+    script = (made.folder / "load.cypher").read_text(encoding="utf-8")
+    assert "DETACH" not in script
+    assert 'n.`a_b``c/~"`' in script
+    inside = re.sub(r"`(?:[^`]|``)*`", "", script)
+    assert "`" not in inside
+
+
+def test_bytes_are_the_same_again(guest: Path) -> None:
+    for to in ("graphml", "rdf", "neo4j", "parquet", "microsoft"):
+        first, second = export("guest", to, guest / f"{to} 1"), export("guest", to, guest / f"{to} 2")
+        hashed = {one.path: one.sha256 for one in first.files if one.sha256}
+        assert hashed
+        assert hashed == {one.path: one.sha256 for one in second.files if one.sha256}
+        manifests = {(one.folder / "export.json").read_bytes() for one in (first, second)}
+        assert len(manifests) == 1
