@@ -49,9 +49,31 @@ def relation(row: int, head: str, tail: str, label: str, **said: Any) -> dict[st
     )
 
 
+def rows(folder: Path, name: str) -> list[dict[str, str]]:
+    """The rows of a kind, by the header that the importer reads."""
+    with (folder / f"{name}-header.csv").open(newline="", encoding="utf-8") as file:
+        header = next(csv.reader(file))
+    with (folder / f"{name}.csv").open(newline="", encoding="utf-8") as file:
+        return [dict(zip(header, row, strict=True)) for row in csv.reader(file)]
+
+
 @pytest.fixture
 def guest(home: Path) -> Path:
     """A graph with parallel relations, a loop, an end that is not declared, and names that mean something elsewhere."""
+    at = {"path": "g.json", "graph": "g"}
+    claim = {
+        "key": "c",
+        "subject": "Nb",
+        "object": f"N{NASTY}",
+        "type": "FACT",
+        "status": "TRUE",
+        "quote": "",
+    }
+    claim |= {"description": "led", "start_date": None, "end_date": None, "text_unit_key": "u 1"}
+    top = {"row": 1, "key": "0", "parent_key": None, "level": 0, "title": "All", "entity_keys": [NASTY, "b"]}
+    part = {"row": 2, "key": "1", "parent_key": "0", "level": 1, "title": "One", "entity_keys": ["b"]}
+    report = {"row": 1, "key": "r", "community_key": "1", "level": 1, "title": "Of one", "summary": "s"}
+    report |= {"content": "# Of one", "rating": 4.0, "rating_explanation": "", "findings": "[]"}
     unit = {"path": "g.json", "row": 1, "graph": "g", "key": "u 1", "document_keys": ["d"], "text": NASTY}
     document = {"path": "g.json", "row": 1, "graph": "g", "key": "d", "title": "T", "text": ""}
     write_imported(
@@ -69,6 +91,12 @@ def guest(home: Path) -> Path:
                 relation(3, "b", "b", "`) DETACH DELETE n //"),
                 relation(4, "b", "nowhere", ""),
             ],
+            tables.IMPORTED_CLAIMS: [at | {"row": 1} | claim | {"attributes": "{}"}],
+            tables.IMPORTED_COMMUNITIES: [
+                at | top | {"attributes": '{"size": 2}'},
+                at | part | {"attributes": "{}"},
+            ],
+            tables.IMPORTED_REPORTS: [at | report | {"attributes": "{}"}],
         },
     )
     return home
@@ -121,14 +149,7 @@ def test_every_line_of_rdf_is_a_triple(guest: Path) -> None:
 
 def test_neo4j_reads_back_what_was_said_and_obeys_none_of_it(guest: Path) -> None:
     made = export("guest", "neo4j", guest / "out")
-
-    def rows(name: str) -> list[dict[str, str]]:
-        with (made.folder / f"{name}-header.csv").open(newline="", encoding="utf-8") as file:
-            header = next(csv.reader(file))
-        with (made.folder / f"{name}.csv").open(newline="", encoding="utf-8") as file:
-            return [dict(zip(header, row, strict=True)) for row in csv.reader(file)]
-
-    entities, stated = rows("Entity"), rows("Entity-STATED-Entity")
+    entities, stated = rows(made.folder, "Entity"), rows(made.folder, "Entity-STATED-Entity")
     # The property of the graph's own name keeps it: the key of the node has another.
     assert [(one["key:ID(Entity)"], one["id:string"]) for one in entities] == [
         (NASTY, "E1"),
@@ -143,6 +164,38 @@ def test_neo4j_reads_back_what_was_said_and_obeys_none_of_it(guest: Path) -> Non
     assert 'n.`a_b``c/~"`' in script
     inside = re.sub(r"`(?:[^`]|``)*`", "", script)
     assert "`" not in inside
+
+
+def test_communities_reports_and_claims_come_along(guest: Path) -> None:
+    made = export("guest", "neo4j", guest / "out")
+
+    def ends(name: str) -> list[tuple[str, ...]]:
+        return [tuple(one.values()) for one in rows(made.folder, name)]
+
+    assert ends("Entity-IN_COMMUNITY-Community") == [(NASTY, "0"), ("b", "0"), ("b", "1")]
+    assert ends("Community-CHILD_OF-Community") == [("1", "0")]
+    assert ends("Report-DESCRIBES-Community") == [("r", "1")]
+    assert ends("Claim-SUBJECT-Entity") == [("c", "b")]
+    assert ends("Claim-OBJECT-Entity") == [("c", NASTY)]
+    assert ends("Claim-STATED_IN-TextUnit") == [("c", "u 1")]
+    assert ends("Entity-MENTIONED_IN-TextUnit") == [(NASTY, "u 1"), ("b", "u 1")]
+    assert [one["size:long"] for one in rows(made.folder, "Community")] == ["2", ""]
+    assert [one["content:string"] for one in rows(made.folder, "Report")] == ["# Of one"]
+
+
+def test_what_several_rows_tell_of_one_is_not_left_out_in_silence(home: Path) -> None:
+    write_imported("guest", {tables.IMPORTED_ENTITIES: [entity(1, "b"), entity(2, "b", born=1)]})
+    made = export("guest", "graphml", home / "out")
+    assert made.files[0].rows == 1
+    assert [one for one in made.lacking if one.startswith("1 row of imports.entities")]
+
+
+def test_relations_that_share_an_id_stay_apart(home: Path) -> None:
+    pair = [relation(1, "a", "b", "x") | {"key": "7"}, relation(2, "a", "b", "x") | {"key": "7"}]
+    write_imported("guest", {tables.IMPORTED_RELATIONS: [*pair, relation(3, "a", "b", "y") | {"key": "8"}]})
+    made = export("guest", "neo4j", home / "out")
+    stated = rows(made.folder, "Entity-STATED-Entity")
+    assert [one["id:string"] for one in stated] == ["g.json#1", "g.json#2", "8"]
 
 
 def test_bytes_are_the_same_again(guest: Path) -> None:

@@ -6,7 +6,7 @@ from graphrag_dagster.core.exporting.graphml import write_graphml
 from graphrag_dagster.core.exporting.neo4j import cypher, file_of, importing, write_csv
 from graphrag_dagster.core.exporting.ntriples import NTriples
 from graphrag_dagster.core.exporting.vocabulary import Things
-from graphrag_dagster.operations.exporting.imported_graph import imported_graph, imported_network
+from graphrag_dagster.operations.exporting.imported_graph import imported_graph, imported_network, repeated
 from graphrag_dagster.operations.exporting.kept import kept_of
 from graphrag_dagster.operations.exporting.own_graph import own_graph, own_network
 from graphrag_dagster.operations.exporting.source import Source
@@ -18,7 +18,7 @@ def write_network(source: Source, made: Making) -> list[str]:
     path = "graph.graphml"
     counts = write_graphml(made.place(path), nodes, edges)
     made.note(path, sum(counts))
-    return []
+    return _lacking(source)
 
 
 def write_rdf(source: Source, made: Making) -> list[str]:
@@ -28,7 +28,7 @@ def write_rdf(source: Source, made: Making) -> list[str]:
     run = str(told.get("run_id") or source.snapshot.version)
     path = "graph.nt"
     made.note(path, NTriples(Things(corpus), run, about).write(made.place(path), _graph(source)))
-    return []
+    return _lacking(source)
 
 
 def write_neo4j(source: Source, made: Making) -> list[str]:
@@ -42,7 +42,11 @@ def write_neo4j(source: Source, made: Making) -> list[str]:
         made.note(file.data, rows)
     made.text("import.sh", importing(graph, source.corpus))
     made.text("load.cypher", cypher(graph))
-    return []
+    return _lacking(source)
+
+
+def _lacking(source: Source) -> list[str]:
+    return repeated(source) if kept_of(source).graph else []
 
 
 def _graph(source: Source) -> Graph:

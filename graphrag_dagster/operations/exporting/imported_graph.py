@@ -4,6 +4,7 @@ from collections.abc import Collection
 from dataclasses import dataclass
 
 from graphrag_dagster.core.exporting.graph import STATED, Edges, Graph, Nodes
+from graphrag_dagster.core.wording import counted
 from graphrag_dagster.operations.exporting.own_graph import community_graph, edges_of
 from graphrag_dagster.operations.exporting.source import Source
 
@@ -134,13 +135,20 @@ def _stated(source: Source) -> str:
     columns = _properties(source, "imports_relations", label, *_read("description"), weight, _UNITS)
     return f"""
         select
-            coalesce(b.key, b.path || '#' || b."row") as ":id", h.id as ":source", t.id as ":target",
+            {_relation_key(source)} as ":id", h.id as ":source", t.id as ":target",
             coalesce(nullif(b.label, ''), b.relation) as ":relation", {columns}
         from imports_relations as b
         inner join pg_nodes as h on h.name = b.head
         inner join pg_nodes as t on t.name = b.tail
         order by b.path, b."row"
     """
+
+
+def _relation_key(source: Source) -> str:
+    place = """b.path || '#' || b."row\""""
+    if source.value("select count(key) = count(distinct key) from imports_relations"):
+        return f"coalesce(b.key, {place})"
+    return f"case when b.key is null or count(*) over (partition by b.key) > 1 then {place} else b.key end"
 
 
 def _records(source: Source, kind: str, table: str, *read: _Property) -> Nodes:
@@ -187,6 +195,25 @@ def imported_network(source: Source) -> tuple[Nodes, Edges]:
     source.keep("pg_nodes", _NAMED)
     entities = Nodes("Entity", source.rows(_entities(source, _UNITS)))
     return entities, Edges(STATED, "Entity", "Entity", source.rows(_stated(source)))
+
+
+def repeated(source: Source) -> list[str]:
+    """Return which rows are not written, a sentence for each table: of one thing, a node has the first."""
+    keys = {
+        "entities": "name",
+        **dict.fromkeys(
+            ("documents", "text_units", "claims", "communities", "reports"), "graph || '/' || key"
+        ),
+    }
+    found = {
+        name: source.value(f"select count(*) - count(distinct {key}) from imports_{name}")
+        for name, key in keys.items()
+    }
+    return [
+        f"{counted(count, 'row')} of imports.{name} tell more of what a row before them names; a node has the first"
+        for name, count in found.items()
+        if count
+    ]
 
 
 def _edges(source: Source) -> dict[tuple[str, str, str], str]:
