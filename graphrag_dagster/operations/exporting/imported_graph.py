@@ -199,18 +199,14 @@ def imported_network(source: Source) -> tuple[Nodes, Edges]:
 
 def repeated(source: Source) -> list[str]:
     """Return which rows are not written, a sentence for each table: of one thing, a node has the first."""
-    keys = {
-        "entities": "name",
-        **dict.fromkeys(
-            ("documents", "text_units", "claims", "communities", "reports"), "graph || '/' || key"
-        ),
-    }
+    records = ("documents", "text_units", "claims", "communities", "reports")
+    keys = {"entities": "name", **dict.fromkeys(records, "(graph, key)")}
     found = {
         name: source.value(f"select count(*) - count(distinct {key}) from imports_{name}")
         for name, key in keys.items()
     }
     return [
-        f"{counted(count, 'row')} of imports.{name} tell more of what a row before them names; a node has the first"
+        f"{counted(count, 'row')} of imports.{name} left out: of several rows of one, the first is written"
         for name, count in found.items()
         if count
     ]
