@@ -26,6 +26,7 @@ from graphrag_dagster.assets.indexing.embeddings import (
 )
 from graphrag_dagster.assets.indexing.extraction import extraction
 from graphrag_dagster.assets.indexing.graph import claims, entities, relationships
+from graphrag_dagster.assets.indexing.imports import imports
 from graphrag_dagster.assets.indexing.publishing import published_results, published_snapshot
 from graphrag_dagster.assets.indexing.reports import reports
 from graphrag_dagster.assets.indexing.resolution import resolution
@@ -33,6 +34,7 @@ from graphrag_dagster.assets.sql_models import SQL_ASSETS
 from graphrag_dagster.assets.usage import usage_of
 
 _MADE = (
+    imports,
     corpus_documents,
     said_of_documents,
     text_chunks,

@@ -22,7 +22,7 @@ from dagster import (
 
 from graphrag_dagster import tables
 from graphrag_dagster.assets import ASSETS
-from graphrag_dagster.core.corpus.text_units import check_units
+from graphrag_dagster.core.corpus.text_units import check_texts, check_units
 from graphrag_dagster.core.extraction.ledger import check_ledger, nothing_read, unreadable_units
 from graphrag_dagster.core.graph.levels import check_partition
 from graphrag_dagster.core.printable import printable
@@ -98,6 +98,8 @@ def _declared(table: Table) -> _Check:
 
 
 def _units_cover_documents(of: _Place) -> list[str]:
+    if of.settings.makes("imports"):
+        return check_texts(of.read(tables.DOCUMENTS), of.read(tables.TEXT_CHUNKS))
     settings = of.settings.text_units
     return check_units(
         of.read(tables.DOCUMENTS), of.read(tables.TEXT_CHUNKS), settings.size, settings.overlap
@@ -105,6 +107,8 @@ def _units_cover_documents(of: _Place) -> list[str]:
 
 
 def _ledger_is_complete(of: _Place) -> list[str]:
+    if not of.settings.makes("extraction"):
+        return []
     read = (
         tables.TEXT_CHUNKS,
         tables.UNIT_LEDGER,
@@ -140,6 +144,8 @@ def _people_are_obeyed(of: _Place) -> list[str]:
 
 
 def _entities_are_those_of_resolution(of: _Place) -> list[str]:
+    if not of.settings.makes("resolution"):
+        return []
     return check_entities(of.read(tables.ALIASES), of.read(tables.ENTITIES))
 
 

@@ -53,7 +53,7 @@ class _Tick:
         found = {}
         for name in self.store.names():
             try:
-                found[name] = cheap_fingerprint(self.store.folder(name))
+                found[name] = cheap_fingerprint(self.store.folders(name))
             except (GraphragError, OSError) as error:
                 self.context.log.warning("corpus %s cannot be looked at: %s", name, error)
         return found
@@ -65,7 +65,7 @@ class _Tick:
             return
         seen = self.memory.seen[name]
         try:
-            content = content_fingerprint(self.store.folder(name))
+            content = content_fingerprint(self.store.folders(name))
             changed = self._changed(name, content)
         except (GraphragError, OSError) as error:
             self.context.log.warning("corpus %s cannot be read: %s", name, error)

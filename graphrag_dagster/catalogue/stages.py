@@ -39,7 +39,7 @@ STAGES = (
     Stage(
         "corpus",
         reads=("imports",),
-        sections=("files", "tables", "text_units"),
+        sections=("corpora", "files", "tables", "text_units"),
         libraries=(
             "beautifulsoup4",
             "chardet",
@@ -73,10 +73,15 @@ STAGES = (
         without_effect=("graph.shrink_guard",),
         users=("entities", "relationships", "claims"),
     ),
-    Stage("communities", reads=("graph",), sections=("communities",), libraries=("graspologic-native",)),
+    Stage(
+        "communities",
+        reads=("imports", "graph"),
+        sections=("communities",),
+        libraries=("graspologic-native",),
+    ),
     Stage(
         "reports",
-        reads=("corpus", "extraction", "resolution", "graph", "communities"),
+        reads=("imports", "corpus", "extraction", "resolution", "graph", "communities"),
         sections=("reports",),
         users=("reports",),
     ),
@@ -98,11 +103,13 @@ STAGES = (
         ),
         libraries=("graspologic-native", "PyStemmer"),
         users=("coterag",),
+        kinds=("documents",),
         switch="coterag",
     ),
     Stage(
         "marts",
         reads=(
+            "imports",
             "corpus",
             "extraction",
             "resolution",

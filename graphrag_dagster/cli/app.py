@@ -115,6 +115,18 @@ def init(
     init_corpus(name)
 
 
+@app.command(name="import")
+def import_(
+    path: Annotated[Path, typer.Argument(help="File or folder of a graph.", show_default=False)],
+    name: Annotated[str | None, typer.Option(help="Name of the corpus; default: the path's.")] = None,
+    as_json: Json = False,
+) -> None:
+    """Make a corpus of a graph: triples, RDF, GraphML, or of Microsoft GraphRAG, LightRAG or Neo4j."""
+    from graphrag_dagster.cli.commands.importing import import_graph
+
+    import_graph(path, name, as_json=as_json)
+
+
 @app.command()
 def index(
     target: Target,

@@ -266,10 +266,10 @@ def result(frame: pl.DataFrame, **metadata: Any) -> Output[pl.DataFrame]:
     return Output(frame, metadata={**describe(frame), **metadata})
 
 
-def describe(frame: pl.DataFrame) -> dict[str, Any]:
-    """Row count of the partition and its first rows."""
+def describe(frame: pl.DataFrame, rows: int | None = None) -> dict[str, Any]:
+    """Row count of the partition and its first rows; ``rows`` is the count where the frame is a sample."""
     return {
-        "dagster/partition_row_count": frame.height,
+        "dagster/partition_row_count": frame.height if rows is None else rows,
         "sample": MetadataValue.md(markdown(frame.head(_SAMPLE_ROWS))),
     }
 

@@ -3,15 +3,16 @@
 import glob
 import os
 import re
+import sys
+from dataclasses import replace
 from pathlib import Path
 
 from dagster import ConfigurableResource
 
-from graphrag_dagster.core.corpus.documents import CorpusContents, read_corpus
+from graphrag_dagster.core.corpus.documents import CorpusContents, read_files
 from graphrag_dagster.core.files.columns import ColumnNames
-from graphrag_dagster.core.files.discovery import discover
+from graphrag_dagster.core.files.discovery import FoundFile, discover
 from graphrag_dagster.core.files.hashing import hash_files
-from graphrag_dagster.core.files.limits import FileLimits
 from graphrag_dagster.errors import CorpusError
 from graphrag_dagster.resources.home import corpora_root
 from graphrag_dagster.settings import CorpusSettings, load_settings
@@ -46,6 +47,20 @@ def ignored(settings: CorpusSettings) -> list[str]:
     """Glob patterns of the files that are no part of a corpus: what its settings name, and its questions."""
     asked = settings.questions.file
     return [*settings.files.ignore, *([glob.escape(asked)] if asked else [])]
+
+
+def _of(member: str, file: FoundFile) -> FoundFile:
+    """A file of a corpus that another is made of, as a file of that."""
+    known = file.duplicate_of
+    return replace(
+        file, path=f"{member}/{file.path}", duplicate_of=None if known is None else f"{member}/{known}"
+    )
+
+
+def _largest(settings: CorpusSettings) -> int:
+    """Bytes of the largest file that is read; files of graphs stream through, so that none is too large."""
+    streams = settings.makes("imports") and "max_bytes" not in settings.files.model_fields_set
+    return sys.maxsize if streams else settings.files.max_bytes
 
 
 class CorpusStore(ConfigurableResource[None]):
@@ -99,8 +114,44 @@ class CorpusStore(ConfigurableResource[None]):
         )
 
     def settings(self, name: str) -> CorpusSettings:
-        """Read the settings of a corpus; see :func:`graphrag_dagster.settings.load_settings`."""
-        return load_settings(self.folder(name))
+        """Read the settings of a corpus; see :func:`graphrag_dagster.settings.load_settings`.
+
+        Those of a corpus of several have what the settings of these say of columns.
+
+        Raises:
+            CorpusError: there is no such corpus, or one that it is made of is another kind, or made of it.
+            SettingsError: settings cannot be used.
+        """
+        return self._settings(name, ())
+
+    def _settings(self, name: str, above: tuple[str, ...]) -> CorpusSettings:
+        own = load_settings(self.folder(name))
+        for member in own.corpora:
+            if member in (*above, name):
+                circle = " → ".join((*above, name, member))
+                raise CorpusError(
+                    f"corpora are made of each other: {circle}; take one of them out of corpora"
+                )
+            given = self._settings(member, (*above, name))
+            if given.kind != own.kind:
+                raise CorpusError(
+                    f"corpus {name!r} is of kind {own.kind}, and {member!r}, which it is to be made of, "
+                    f"of kind {given.kind}; leave it out of corpora"
+                )
+            own = own.with_columns_of(member, given)
+        return own
+
+    def folders(self, name: str) -> list[Path]:
+        """Return the folder of a corpus, then those of the corpora that it is made of.
+
+        Raises:
+            CorpusError: as :meth:`settings`.
+            SettingsError: as :meth:`settings`.
+        """
+        return [
+            self.folder(name),
+            *(one for member in self.settings(name).corpora for one in self.folders(member)),
+        ]
 
     def read(self, name: str) -> CorpusContents:
         """Read the files of a corpus as its settings say.
@@ -110,13 +161,12 @@ class CorpusStore(ConfigurableResource[None]):
             SettingsError: its settings cannot be used.
         """
         settings = self.settings(name)
-        return read_corpus(
-            self.folder(name),
+        return read_files(
+            self.found(name),
             columns={
                 pattern: ColumnNames(**given.model_dump()) for pattern, given in settings.tables.items()
             },
-            limits=FileLimits(**settings.files.model_dump(exclude={"ignore"})),
-            ignore=ignored(settings),
+            limits=settings.files.limits,
         )
 
     def hashes(self, name: str) -> dict[str, str | None]:
@@ -126,8 +176,7 @@ class CorpusStore(ConfigurableResource[None]):
             CorpusError: there is no such corpus.
             SettingsError: its settings cannot be used.
         """
-        settings = self.settings(name)
-        return hash_files(self.folder(name), max_bytes=settings.files.max_bytes, ignore=ignored(settings))
+        return hash_files(self.found(name))
 
     def sizes(self, name: str) -> dict[str, int]:
         """Return the bytes of every file that :meth:`read` would read, by path.
@@ -136,12 +185,30 @@ class CorpusStore(ConfigurableResource[None]):
             CorpusError: there is no such corpus.
             SettingsError: its settings cannot be used.
         """
-        settings = self.settings(name)
-        found = discover(self.folder(name), max_bytes=settings.files.max_bytes, ignore=ignored(settings))
-        return {file.path: file.bytes for file in found if file.problem is None}
+        return {file.path: file.bytes for file in self.found(name) if file.problem is None}
 
-    def register(self, folder: Path) -> str:
-        """Make a folder known as a corpus under its own name, and return that name.
+    def found(self, name: str) -> list[FoundFile]:
+        """Return every file of a corpus, sorted by path; see :func:`.files.discover`.
+
+        Files of corpora that it is made of have the name of theirs before their path.
+
+        Raises:
+            CorpusError: there is no such corpus, or a file of its own has the path of one of another.
+            SettingsError: its settings cannot be used.
+        """
+        settings = self.settings(name)
+        found = discover(self.folder(name), max_bytes=_largest(settings), ignore=ignored(settings))
+        for member in settings.corpora:
+            if any(file.path.split("/")[0] == member for file in found):
+                raise CorpusError(
+                    f"the folder of corpus {name!r} has a {member!r} of its own, and is to be made of the "
+                    "corpus of that name; rename one of them"
+                )
+            found += [_of(member, file) for file in self.found(member)]
+        return sorted(found, key=lambda file: file.path)
+
+    def register(self, folder: Path, name: str | None = None) -> str:
+        """Make a folder known as a corpus, and return its name: the given, else the folder's own.
 
         A folder directly below the root needs nothing; for any other a pointer file is written.
 
@@ -151,8 +218,8 @@ class CorpusStore(ConfigurableResource[None]):
         if not folder.is_dir():
             raise CorpusError(f"{folder} is not a folder")
         target = folder.resolve()
-        name = check_name(target.name)
-        if target.parent == self.path.resolve():
+        name = check_name(name or target.name)
+        if target.parent == self.path.resolve() and name == target.name:
             return name
         if name in self.names():
             taken = self.folder(name).resolve()

@@ -2,7 +2,7 @@
 
 import random
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import cache
@@ -31,6 +31,8 @@ _MADE_BY = {
     "evaluation": "evaluate {}",
     "studies": "study {} gleanings|windows",
 }
+#: Rows that are shown of what was written.
+_SAMPLE = 5
 _MEND = "move it away to have it made anew"
 
 
@@ -42,6 +44,15 @@ def qualified(table: Table, database: str | None = None) -> str:
     """The table's name as SQL, in an attached database if one is named."""
     where = "" if database is None else f"{_quoted(database)}."
     return f"{where}{_quoted(table.schema)}.{_quoted(table.name)}"
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """Rows that were written: how many, the first of them, and a hash of all, whatever their order."""
+
+    rows: int
+    sample: pl.DataFrame
+    version: str
 
 
 class Warehouse(ConfigurableResource[None]):
@@ -186,6 +197,40 @@ class Warehouse(ConfigurableResource[None]):
                 raise WarehouseError(f"the query of {table.full_name} gives no rows")
             _replace(connection, table, corpus, table.validated(result))
         return result
+
+    def write_staged(
+        self, corpus: str, staged: Iterable[tuple[str, pl.DataFrame]], queries: Mapping[Table, str]
+    ) -> Mapping[Table, Written]:
+        """Replace the corpus's rows of several tables by what queries make of frames that come one by one.
+
+        No more than a frame is held in memory, and all is one transaction: what cannot be read leaves every
+        table as it was.
+
+        Args:
+            corpus: whose rows they are.
+            staged: frames, each with the name of the temporary table that it is put into; those of a name
+                have the same columns.
+            queries: a trusted ``select`` over these for each table.
+
+        Raises:
+            WarehouseError: as :meth:`write`.
+        """
+        with self._writing(next(iter(queries)), corpus) as connection:
+            there = _staged(connection, staged)
+            made = {}
+            for table, query in queries.items():
+                _prepare(connection, table, corpus, {})
+                names = ", ".join(_quoted(name) for name in table.column_names)
+                keys = ", ".join(_quoted(key) for key in table.key)
+                connection.execute(
+                    f"insert into {qualified(table)} (corpus, {names}) "
+                    f"select ?, {names} from ({query}) order by {keys}",
+                    [corpus],
+                )
+                made[table] = _written(connection, table, corpus)
+            for name in there:
+                connection.execute(f"drop table temp.{_quoted(name)}")
+        return made
 
     @contextmanager
     def _writing(self, table: Table, corpus: str) -> Iterator[duckdb.DuckDBPyConnection]:
@@ -376,6 +421,32 @@ def _replace(
         f"insert into {qualified(table)} (corpus, {names}) select ?, {names} from incoming", [corpus]
     )
     connection.unregister("incoming")
+
+
+def _staged(connection: duckdb.DuckDBPyConnection, frames: Iterable[tuple[str, pl.DataFrame]]) -> set[str]:
+    """Put frames into temporary tables, and return their names."""
+    there: set[str] = set()
+    for name, frame in frames:
+        connection.register("incoming", frame.to_arrow())
+        if name in there:
+            connection.execute(f"insert into temp.{_quoted(name)} by name select * from incoming")
+        else:
+            connection.execute(f"create or replace temp table {_quoted(name)} as select * from incoming")
+            there.add(name)
+        connection.unregister("incoming")
+    return there
+
+
+def _written(connection: duckdb.DuckDBPyConnection, table: Table, corpus: str) -> Written:
+    names = ", ".join(_quoted(name) for name in table.column_names)
+    rows = f"select {names} from {qualified(table)} where corpus = ?"
+    told = connection.execute(
+        f"select count(*), coalesce(sum(hash({names})::hugeint), 0) from ({rows})", [corpus]
+    ).fetchone()
+    sample = pl.from_arrow(connection.execute(f"{rows} limit {_SAMPLE}", [corpus]).to_arrow_table())
+    if told is None or not isinstance(sample, pl.DataFrame):
+        raise WarehouseError(f"{table.full_name} cannot be read as a frame")
+    return Written(told[0], sample, f"{told[1] % 2**128:032x}")
 
 
 def _drop(connection: duckdb.DuckDBPyConnection, table: Table, corpus: str, retyped: list[str]) -> None:

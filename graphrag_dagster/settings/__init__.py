@@ -29,7 +29,8 @@ from graphrag_dagster.catalogue.stages import KINDS
 from graphrag_dagster.catalogue.support import JudgeName
 from graphrag_dagster.catalogue.ways import AUTO, BASELINE, WAYS, deciding, listed
 from graphrag_dagster.core.files.discovery import DECISIONS_FILE, SETTINGS_FILE
-from graphrag_dagster.core.files.limits import DEFAULT_LIMITS
+from graphrag_dagster.core.files.globs import below
+from graphrag_dagster.core.files.limits import DEFAULT_LIMITS, FileLimits
 from graphrag_dagster.core.language.answer_form import KNOWLEDGE_MARK, LONGEST_RESPONSE_TYPE
 from graphrag_dagster.core.language.exemplars import (
     MOST_EXAMPLES,
@@ -80,7 +81,8 @@ class FileSettings(Section):
 
     max_bytes: PositiveInt = Field(
         DEFAULT_LIMITS.max_bytes,
-        description="larger files are refused and listed; also what a docx may unpack to",
+        description="larger files are refused and listed; also what a docx may unpack to; of graphs only "
+        "where it is set, and else what of them is read as a whole",
     )
     max_seconds: Annotated[float, Field(gt=0, le=86_400)] = Field(
         DEFAULT_LIMITS.max_seconds, description="a file that takes longer to read fails"
@@ -99,6 +101,11 @@ class FileSettings(Section):
         description="glob patterns of what is no part of the corpus: without a slash (`*.log`, `drafts`) at "
         "any depth, with one (`news/*.csv`) from the corpus folder on; `**/` is any number of folders",
     )
+
+    @property
+    def limits(self) -> FileLimits:
+        """What reading a file may take."""
+        return FileLimits(**self.model_dump(exclude={"ignore"}))
 
 
 #: Characters of a text unit, and of those shared with the one before, where nothing is given.
@@ -444,6 +451,11 @@ class CorpusSettings(Section):
     kind: Annotated[str, Choice(kinds)] = Field(
         KINDS[0], description="what the corpus is made of; what is not for this kind is not made"
     )
+    corpora: list[Annotated[str, Field(min_length=1, max_length=100)]] = Field(
+        default_factory=list,
+        description="corpora that it is made of, beside files of its own; their files are read where they "
+        "lie, each with the name of its corpus before its path",
+    )
     description: str | None = Field(None, description="what the corpus is about")
     engine: EngineName = Field(
         "extractive", description="who does the language tasks unless a stage says otherwise"
@@ -488,6 +500,16 @@ class CorpusSettings(Section):
                 able = ", ".join(one.name for one in engines().values() if wanted.intersection(one.does))
                 raise ValueError(
                     f"the engine {chosen} is not for {section}; set {section}.engine to one of {able}"
+                )
+        return self
+
+    @model_validator(mode="after")
+    def _what_is_switched_on_is_for_the_kind(self) -> "CorpusSettings":
+        for stage in stages().values():
+            if stage.switch and self.kind not in stage.kinds and getattr(self, stage.switch).enabled:
+                raise ValueError(
+                    f"{stage.switch}.enabled is set, which is for corpora of kind "
+                    f"{' or '.join(stage.kinds)}, not {self.kind}; leave it out"
                 )
         return self
 
@@ -561,6 +583,13 @@ class CorpusSettings(Section):
         """Whether a stage is made: it is for corpora of this kind, and not switched off."""
         of = stages()[stage]
         return self.kind in of.kinds and (not of.switch or getattr(self, of.switch).enabled)
+
+    def with_columns_of(self, corpus: str, given: "CorpusSettings") -> "CorpusSettings":
+        """Return these settings with what others say of the columns of files, for those of their corpus."""
+        tables = {below(corpus, pattern): columns for pattern, columns in given.tables.items()}
+        graphs = {below(corpus, pattern): columns for pattern, columns in given.imports.columns.items()}
+        imports = self.imports.model_copy(update={"columns": {**self.imports.columns, **graphs}})
+        return self.model_copy(update={"tables": {**self.tables, **tables}, "imports": imports})
 
     def stages_made(self, when: str) -> list[str]:
         """Return the names of the stages that are made of this corpus then; see :attr:`.Stage.made`."""

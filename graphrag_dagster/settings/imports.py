@@ -1,18 +1,45 @@
 """The section ``imports``: how graphs that come from elsewhere are taken in."""
 
+from collections.abc import Iterable
 from typing import Literal
 
 from pydantic import Field
 
+from graphrag_dagster.core.corpus.graphs.columns import GraphColumns
+from graphrag_dagster.core.files.globs import first_match
 from graphrag_dagster.settings.section import Section
+
+
+class GraphFileColumns(Section):
+    """Which columns of a table of relations or entities mean what; all others are kept as attributes."""
+
+    head: str | None = Field(None, description="column with the key of the entity that a relation begins at")
+    relation: str | None = Field(None, description="column with the label of the relation")
+    tail: str | None = Field(None, description="column with the key of the entity that a relation leads to")
+    weight: str | None = Field(None, description="column with the weight of the relation")
+    description: str | None = Field(None, description="column with the description")
+    key: str | None = Field(None, description="column with the id of the relation or entity")
+    title: str | None = Field(None, description="column with the title of an entity")
+    type: str | None = Field(None, description="column with the type of an entity")
+    text_units: str | None = Field(None, description="column with the keys of text units, a list")
 
 
 class ImportSettings(Section):
     """Taking graphs in that come from elsewhere; for corpora of the kind graph."""
 
+    columns: dict[str, GraphFileColumns] = Field(
+        default_factory=dict,
+        description="glob pattern, as in `files.ignore`, of tables → their columns; a table without column "
+        "names has `column_1`, `column_2`, …; default: by their usual names",
+    )
     communities: Literal["kept", "made"] = Field(
         "kept", description="communities that come with the graph: kept as they are, or found anew"
     )
     reports: Literal["kept", "made"] = Field(
         "kept", description="reports that come with kept communities: kept as they are, or written anew"
     )
+
+    def columns_of(self, paths: Iterable[str]) -> dict[str, GraphColumns]:
+        """Return what is set for the columns of files, by path; for each the first pattern that fits."""
+        found = ((path, first_match(path, tuple(self.columns))) for path in paths)
+        return {path: GraphColumns(**self.columns[by].model_dump()) for path, by in found if by is not None}

@@ -1,6 +1,9 @@
 """The tables of graphs that come from elsewhere: what their files, or a database, hold, row by row."""
 
+from dataclasses import replace
+
 from graphrag_dagster.tables.declaration import Column, Table, column
+from graphrag_dagster.tables.index import FILES
 
 #: What is read of a graph; the names of the tables of its records.
 RECORDS = ("documents", "text_units", "entities", "relations", "claims", "communities", "reports")
@@ -30,6 +33,12 @@ def _key(meaning: str) -> Column:
     return column("key", "VARCHAR", meaning)
 
 
+IMPORTED_FILES = replace(
+    FILES,
+    schema="imports",
+    group="imports",
+    meaning="Every file found below the folder of a graph, and what became of it",
+)
 IMPORTED_DOCUMENTS = _records(
     "documents",
     "Documents that come with a graph",
@@ -43,6 +52,9 @@ IMPORTED_TEXT_UNITS = _records(
     _key("Id in the graph"),
     column("document_keys", "VARCHAR[]", "Documents that it is of"),
     column("text", "VARCHAR", "Text"),
+    column(
+        "text_unit_id", "VARCHAR", "Hash of graph, key and text: its id among the text units of the corpus"
+    ),
 )
 IMPORTED_ENTITIES = _records(
     "entities",
@@ -75,12 +87,15 @@ IMPORTED_RELATIONS = _records(
     ),
     column("weight", "DOUBLE", "Weight, 1 where none is given"),
     column("description", "VARCHAR", "Description, blank where none is given"),
+    column(
+        "said", "VARCHAR", "What it says in words: its description, else its ends with the label between them"
+    ),
     _UNITS,
     column(
         "outcome",
         "VARCHAR",
         "read; duplicate: a row before it says the same; loop: it leads to where it begins; dangling: its graph "
-        "declares entities, and one of its ends is none of them. Loops are no part of the graph",
+        "declares entities, and one of its ends is none of them. Duplicates and loops are left out of the graph",
         values=OUTCOMES[:4],
     ),
 )
@@ -125,7 +140,7 @@ IMPORT_ACCOUNT = Table(
     "imports",
     "account",
     "imports",
-    "What became of the rows of every file: each row of a file is counted once",
+    "What became of the rows of every file: each is counted once",
     ("path", "record", "outcome"),
     (
         _PLACE[0],

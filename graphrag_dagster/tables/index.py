@@ -162,7 +162,12 @@ TEXT_CHUNKS = Table(
         column("text", "VARCHAR", "The document's text between the two"),
         column("tokens", "INTEGER", "Length in tokens of the encoding"),
         column("encoding", "VARCHAR", "Tokenizer, e.g. cl100k_base"),
-        column("strategy", "VARCHAR", "How it was cut", values=("tokens", "sentences", "characters", "none")),
+        column(
+            "strategy",
+            "VARCHAR",
+            "How it was cut",
+            values=("tokens", "sentences", "characters", "none", "imported"),
+        ),
     ),
 )
 
@@ -440,7 +445,8 @@ TRIPLES = Table(
         column(
             "evidence_unit_id",
             "VARCHAR",
-            "Unit of the first record whose words are known, else of the first",
+            "Unit of the first record whose words are known, else of the first; null where no text states it",
+            nullable=True,
             ref="corpus.text_chunks.text_unit_id",
         ),
         column("start_char", "INTEGER", "Its words in that unit: first character", nullable=True),
@@ -579,7 +585,12 @@ COMMUNITY_REPORTS = Table(
         column("rating_explanation", "VARCHAR", "What the rating rests on"),
         column("content", "VARCHAR", "The whole report as Markdown"),
         column("tokens", "INTEGER", "Tokens of the content"),
-        ENGINE,
+        column(
+            "engine",
+            "VARCHAR",
+            "Which implementation made the row; imported: it came with a graph",
+            values=EngineNames("imported"),
+        ),
         column(
             "problem", "VARCHAR", "Why a model's report was replaced by the extractive one", nullable=True
         ),

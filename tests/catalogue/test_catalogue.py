@@ -111,7 +111,7 @@ def test_a_name_that_there_is_not_is_told_with_those_that_there_are() -> None:
 
 
 def test_a_stage_that_reads_one_there_is_not_is_refused() -> None:
-    with pytest.raises(CatalogueError, match="'weather'; there are corpus, extraction"):
+    with pytest.raises(CatalogueError, match="'weather'; there are imports, corpus, extraction"):
         ordered((*STAGES, Stage("forecast", reads=("weather",))))
 
 

@@ -8,12 +8,12 @@ import pytest
 
 from graphrag_dagster import Index
 from graphrag_dagster.catalogue.registry import embedders, engines, formats
-from graphrag_dagster.core.corpus.documents import read_corpus
 from graphrag_dagster.core.corpus.reader_process import reader_process
 from graphrag_dagster.errors import EngineError, SettingsError
 from graphrag_dagster.settings import parse_settings
 from support.commands import Run
 from support.plugins import plugged_in
+from support.reading import read_corpus
 
 ENGINE = '''
 """An engine that answers with what it is shown."""

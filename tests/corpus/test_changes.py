@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from graphrag_dagster.catalogue.registry import stages as declared_stages
 from graphrag_dagster.catalogue.registry import stages_made
 from graphrag_dagster.core.changes import Change, compare_files, compare_values, flattened
-from graphrag_dagster.core.corpus.documents import read_corpus
+from graphrag_dagster.core.files.discovery import discover
 from graphrag_dagster.core.files.hashing import hash_files
 from graphrag_dagster.core.files.limits import FileLimits
 from graphrag_dagster.operations.keeping.affected import (
@@ -20,6 +20,7 @@ from graphrag_dagster.operations.keeping.affected import (
 )
 from graphrag_dagster.prompts import all_prompts
 from graphrag_dagster.settings import CorpusSettings, parse_settings
+from support.reading import read_corpus
 
 folders = st.dictionaries(
     st.text("abc/", min_size=1, max_size=3), st.none() | st.sampled_from("xyz"), max_size=8
@@ -78,7 +79,7 @@ def test_hashes_are_those_of_reading(tmp_path: Path) -> None:
     (tmp_path / "corpus.yaml").write_text("engine: extractive")
     (tmp_path / "gone").symlink_to(tmp_path / "nowhere")
     read = read_corpus(tmp_path, limits=FileLimits(max_bytes=1000), ignore=["draft*"]).files
-    assert hash_files(tmp_path, max_bytes=1000, ignore=["draft*"]) == dict(
+    assert hash_files(discover(tmp_path, max_bytes=1000, ignore=["draft*"])) == dict(
         read.filter(pl.col("status") != "ignored").select("path", "sha256").iter_rows()
     )
 
@@ -168,7 +169,7 @@ def test_prompts_concern_the_stages_that_send_them() -> None:
 def test_what_follows_a_stage_is_the_rest_of_the_index() -> None:
     assert following([], stages_made("index")) == []
     assert following(["answers"], stages_made("index")) == []
-    assert following(["reports", "graph"], stages_made("index")) == list(stages_made("index")[3:])
+    assert following(["reports", "graph"], stages_made("index")) == list(stages_made("index")[4:])
 
 
 def test_every_setting_is_placed() -> None:

@@ -10,12 +10,13 @@ import polars as pl
 import pytest
 
 from graphrag_dagster import tables
-from graphrag_dagster.core.corpus.documents import CorpusContents, read_corpus, require_documents
+from graphrag_dagster.core.corpus.documents import CorpusContents, require_documents
 from graphrag_dagster.core.files.columns import ColumnNames
 from graphrag_dagster.core.files.limits import FileLimits
 from graphrag_dagster.core.progress import listening
 from graphrag_dagster.errors import CorpusError
 from graphrag_dagster.settings import load_settings
+from support.reading import read_corpus
 
 HARBOUR = Path(__file__).resolve().parents[2] / "examples" / "harbour"
 

@@ -10,10 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from graphrag_dagster.core.corpus.dating import periods_of
-from graphrag_dagster.core.corpus.documents import read_corpus
 from graphrag_dagster.core.corpus.metadata import LONGEST_VALUE, metadata_of
 from graphrag_dagster.core.text.values import value_of
 from graphrag_dagster.tables import DOCUMENT_METADATA, DOCUMENT_PERIODS, DOCUMENTS
+from support.reading import read_corpus
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),

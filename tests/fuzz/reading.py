@@ -9,7 +9,7 @@ from pathlib import Path
 import polars as pl
 
 from graphrag_dagster import tables
-from graphrag_dagster.core.corpus.documents import CorpusContents, read_corpus
+from graphrag_dagster.core.corpus.documents import CorpusContents
 from graphrag_dagster.core.corpus.text_units import check_units, cut
 from graphrag_dagster.core.files.limits import FileLimits
 from graphrag_dagster.core.language.embedders import shared_static
@@ -19,6 +19,7 @@ from graphrag_dagster.core.language.tasks import TextUnit
 from graphrag_dagster.core.text.tokens import get_tokenizer
 from graphrag_dagster.orchestration.declare import data_version
 from graphrag_dagster.resources.warehouse import Warehouse
+from support.reading import read_corpus
 
 #: Less than a case may take, so that a reader which hangs is told from one that is stopped.
 LIMITS = FileLimits(max_seconds=6)

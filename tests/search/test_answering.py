@@ -45,6 +45,9 @@ class Known:
     def document(self, unit_id: str) -> str:
         return unit_id.partition("-")[0]
 
+    def told(self) -> bool:
+        return False
+
     def names(self, _: str) -> Sequence[tuple[str, str]]:
         return [
             ("Anna Ruiz", "PERSON"),

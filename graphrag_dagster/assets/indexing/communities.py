@@ -8,7 +8,15 @@ from dagster import AssetExecutionContext, Output
 from graphrag_dagster.core.graph.clustering import cluster, previous_clustering
 from graphrag_dagster.core.graph.leiden import LeidenOptions
 from graphrag_dagster.core.graph.levels import coverage
-from graphrag_dagster.orchestration.declare import counts, ins_of, output, table_assets, version_in
+from graphrag_dagster.operations.importing.kept import kept_communities
+from graphrag_dagster.orchestration.declare import (
+    counts,
+    ins_of,
+    key_of,
+    output,
+    table_assets,
+    version_in,
+)
 from graphrag_dagster.orchestration.plots import histogram
 from graphrag_dagster.resources.clustering import ClusteringStart
 from graphrag_dagster.resources.corpora import CorpusStore
@@ -19,13 +27,20 @@ from graphrag_dagster.tables import (
     COMMUNITIES,
     COMMUNITY_MEMBERS,
     ENTITIES,
+    IMPORTED_COMMUNITIES,
+    IMPORTED_ENTITIES,
     RELATIONSHIPS,
 )
 
 _TABLES = (COMMUNITIES, COMMUNITY_MEMBERS, COLD_START_EDGES, CLUSTERING_STATE)
 
 
-@table_assets(_TABLES, also=("resources.clustering",), ins=ins_of(ENTITIES, RELATIONSHIPS))
+@table_assets(
+    _TABLES,
+    also=("resources.clustering",),
+    ins=ins_of(ENTITIES, RELATIONSHIPS),
+    deps=[key_of(IMPORTED_COMMUNITIES), key_of(IMPORTED_ENTITIES)],
+)
 def community_hierarchy(
     context: AssetExecutionContext,
     entities: pl.DataFrame,
@@ -36,6 +51,13 @@ def community_hierarchy(
 ) -> Iterator[Output[pl.DataFrame]]:
     """Communities by hierarchical Leiden, begun from those before; ids stay where they can (paper §3.1.4)."""
     corpus = context.partition_key
+    if kept := kept_communities(warehouse, corpora.settings(corpus), corpus, entities, relationships):
+        hierarchy, _ = kept
+        yield output(COMMUNITIES, hierarchy.communities, begun="imported")
+        yield output(COMMUNITY_MEMBERS, hierarchy.members, **coverage(entities, hierarchy.members))
+        yield output(COLD_START_EDGES, COLD_START_EDGES.empty())
+        yield output(CLUSTERING_STATE, CLUSTERING_STATE.empty())
+        return
     settings = corpora.settings(corpus).communities
     with warehouse.reading(corpus) as reader:
         before = [

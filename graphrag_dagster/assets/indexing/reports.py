@@ -7,9 +7,11 @@ from dagster import AssetExecutionContext, Output
 
 from graphrag_dagster.core.reports.build import build_reports
 from graphrag_dagster.core.text.tokens import get_tokenizer
-from graphrag_dagster.orchestration.declare import counts, ins_of, output, table_assets
+from graphrag_dagster.operations.importing.kept import IMPORTED, kept_reports_of
+from graphrag_dagster.orchestration.declare import counts, ins_of, key_of, output, table_assets
 from graphrag_dagster.orchestration.plots import histogram
 from graphrag_dagster.resources.language import Language
+from graphrag_dagster.resources.warehouse import Warehouse
 from graphrag_dagster.tables import (
     ALIASES,
     COMMUNITIES,
@@ -43,10 +45,11 @@ _TABLES = (COMMUNITY_REPORTS, REPORT_FINDINGS, REPORT_REFERENCES, REPORT_CONTEXT
         GLEANED_RELATIONSHIPS,
         ALIASES,
     ),
+    deps=[key_of(table) for table in IMPORTED],
     pool="llm",
 )
 def reports(
-    context: AssetExecutionContext, language: Language, **frames: pl.DataFrame
+    context: AssetExecutionContext, language: Language, warehouse: Warehouse, **frames: pl.DataFrame
 ) -> Iterator[Output[pl.DataFrame]]:
     """A report per community, deepest level first, each citing what it was written from (paper §3.1.5)."""
     session = language.session(context, "reports")
@@ -64,6 +67,9 @@ def reports(
         writer=session.report_writer(),
         count=get_tokenizer(settings.text_units.encoding).count,
         context_tokens=settings.reports.context_tokens,
+        kept=kept_reports_of(
+            warehouse, settings, context.partition_key, frames["entities"], frames["relationships"]
+        ),
     )
     tokens = made.reports["tokens"]
     yield output(

@@ -1,4 +1,4 @@
-"""From a corpus folder to its files and documents, nothing lost in silence."""
+"""From the files of a corpus to its documents, nothing lost in silence."""
 
 import hashlib
 from collections import Counter
@@ -12,7 +12,7 @@ import polars as pl
 from graphrag_dagster.core.corpus.reader_process import ReaderProcess, reader_process
 from graphrag_dagster.core.corpus.reading import Declined, FileContents, FileDocument
 from graphrag_dagster.core.files.columns import ColumnNames
-from graphrag_dagster.core.files.discovery import FoundFile, discover, opened, shown_text
+from graphrag_dagster.core.files.discovery import FoundFile, opened, shown_text
 from graphrag_dagster.core.files.formats import extensions, format_of
 from graphrag_dagster.core.files.globs import first_match
 from graphrag_dagster.core.files.limits import DEFAULT_LIMITS, FileLimits
@@ -38,14 +38,13 @@ class CorpusContents:
     unused_columns: tuple[str, ...] = ()
 
 
-def read_corpus(
-    folder: Path,
+def read_files(
+    found: Sequence[FoundFile],
     *,
     columns: Mapping[str, ColumnNames] = MappingProxyType({}),
     limits: FileLimits = DEFAULT_LIMITS,
-    ignore: Sequence[str] = (),
 ) -> CorpusContents:
-    """Read every file below the folder.
+    """Read files of a corpus, sorted by path.
 
     ``columns`` maps glob patterns (:func:`.globs.matches`) to the columns of table-like files; the first
     pattern that matches a file holds. A document's id is the hash of its text, for a row of a table of text,
@@ -53,10 +52,8 @@ def read_corpus(
     within the ``limits`` has its reason in its row and stops nothing.
 
     Raises:
-        CorpusError: the folder does not exist, is not a folder, or cannot be listed; or files cannot be read
-            because no process can be started for that.
+        CorpusError: files cannot be read because no process can be started for that.
     """
-    found = discover(folder, max_bytes=limits.max_bytes, ignore=ignore)
     with reader_process() as reader:
         gathering = _Gathering(columns, limits, reader)
         for file in track(found, "Reading files", len(found)):

@@ -6,13 +6,13 @@ import polars as pl
 
 from graphrag_dagster.core.corpus.character_windows import character_windows
 from graphrag_dagster.core.corpus.sentence_packing import pack_sentences
-from graphrag_dagster.core.corpus.unit_checks import check_units
+from graphrag_dagster.core.corpus.unit_checks import check_texts, check_units
 from graphrag_dagster.core.ids import stable_id
 from graphrag_dagster.core.text.tokens import Tokenizer, Window, get_tokenizer
 from graphrag_dagster.errors import SettingsError
 from graphrag_dagster.tables import TEXT_CHUNKS
 
-__all__ = ["STRATEGIES", "check_units", "cut"]
+__all__ = ["STRATEGIES", "check_texts", "check_units", "cut"]
 
 STRATEGIES = ("tokens", "sentences", "characters", "none")
 

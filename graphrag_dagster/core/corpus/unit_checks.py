@@ -24,6 +24,11 @@ def check_units(documents: pl.DataFrame, units: pl.DataFrame, size: int, overlap
     return problems + _wrong_ranges(ordered.filter(pl.col("strategy") == "characters"), size, overlap)
 
 
+def check_texts(documents: pl.DataFrame, units: pl.DataFrame) -> list[str]:
+    """Return which units, cut elsewhere, are not what stands between their offsets in these documents."""
+    return _wrong_texts(documents.select("document_id", pl.col("text").alias("whole")), units.sort(_KEYS))
+
+
 def _problem(wrong: pl.DataFrame, meaning: str) -> list[str]:
     if not wrong.height:
         return []

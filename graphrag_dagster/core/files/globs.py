@@ -29,6 +29,12 @@ def matches(path: str, pattern: str) -> bool:
     return True
 
 
+def below(folder: str, pattern: str) -> str:
+    """Return the pattern that means below a folder what the given one means below the corpus folder."""
+    anchored = "/" in pattern.strip("/") or pattern.startswith("/")
+    return f"/{folder}/{pattern.strip('/')}" if anchored else f"/{folder}/**/{pattern}"
+
+
 def first_match(path: str, patterns: Sequence[str]) -> str | None:
     """Return the first pattern that matches the path, or None."""
     return next((pattern for pattern in patterns if matches(path, pattern)), None)

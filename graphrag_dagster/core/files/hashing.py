@@ -2,24 +2,17 @@
 
 import hashlib
 from collections.abc import Sequence
-from pathlib import Path
 
-from graphrag_dagster.core.files.discovery import FoundFile, discover, opened
+from graphrag_dagster.core.files.discovery import FoundFile, opened
 
 
-def hash_files(folder: Path, *, max_bytes: int, ignore: Sequence[str] = ()) -> dict[str, str | None]:
-    """Return path → SHA-256 of the content of every file of the corpus, sorted by path.
+def hash_files(found: Sequence[FoundFile]) -> dict[str, str | None]:
+    """Return path → SHA-256 of the content of files, as they are sorted; ignored files are left out.
 
-    Ignored files are none of it. None for a file that must not or cannot be read. Which files there are:
-    :func:`.files.discover`.
-
-    Raises:
-        CorpusError: the folder does not exist, is not a folder, or cannot be listed.
+    None for a file that must not or cannot be read.
     """
     return {
-        file.path: None if file.problem else _hash_of(file)
-        for file in discover(folder, max_bytes=max_bytes, ignore=ignore)
-        if file.problem != "ignored"
+        file.path: None if file.problem else _hash_of(file) for file in found if file.problem != "ignored"
     }
 
 

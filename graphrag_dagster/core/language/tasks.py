@@ -304,6 +304,9 @@ class Background(Protocol):
     def phrases(self) -> Sequence[Phrase]:
         """Return what tells the documents apart, the weightiest phrase first."""
 
+    def told(self) -> bool:
+        """Whether the text units are a graph told in words: each of their sentences stands for itself."""
+
 
 @dataclass(frozen=True, slots=True)
 class ContextUnit:

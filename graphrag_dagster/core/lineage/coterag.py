@@ -5,6 +5,7 @@ from typing import Any
 
 import polars as pl
 
+from graphrag_dagster.core.lineage.imported import ImportedRows
 from graphrag_dagster.core.lineage.instances import quoted
 from graphrag_dagster.core.lineage.rows import Rows
 from graphrag_dagster.core.lineage.steps import Step
@@ -18,11 +19,21 @@ _QUOTES = "coterag.summary_quotes"
 _SAID = pl.format("{} {} {}", "head", "relation", "tail")
 
 
-def triple_steps(rows: Rows, ids: Iterable[str]) -> list[Step]:
-    """Return triples with the words that state them, in the order of their ids."""
+def triple_steps(rows: Rows, ids: Iterable[str], most: int | None = 5) -> list[Step]:
+    """Return triples with what states them, words or rows of a graph, in the order of their ids.
+
+    Args:
+        rows: the tables.
+        ids: of the triples.
+        most: most rows of a graph for each; None for all.
+    """
     found = rows.of(_TRIPLES, "triple_id", ids).with_columns(title=_SAID)
-    units = units_of(rows, found["evidence_unit_id"].unique())
-    return [_triple_step(row, units) for row in found.iter_rows(named=True)]
+    units = units_of(rows, found["evidence_unit_id"].drop_nulls().unique())
+    imported = ImportedRows(rows, most).triples(found)
+    return [
+        _triple_step(row, units, *imported.get(row["triple_id"], ((), 0)))
+        for row in found.iter_rows(named=True)
+    ]
 
 
 def summary_step(rows: Rows, community_id: str, most: int | None) -> Step:
@@ -100,13 +111,17 @@ def affected_summaries(rows: Rows, triples: pl.DataFrame, gone: pl.Series) -> pl
     )
 
 
-def _triple_step(row: Mapping[str, Any], units: Mapping[str, Passage]) -> Step:
-    unit = units[row["evidence_unit_id"]]
-    start, end = row["start_char"], row["end_char"]
-    below = quoted(units, unit.text_unit_id, *((0, len(unit.text)) if start is None else (start, end)))
+def _triple_step(
+    row: Mapping[str, Any], units: Mapping[str, Passage], imported: tuple[Step, ...], left_out: int
+) -> Step:
     facts = {
         "instances": row["instances"],
         "strength": row["strength"],
         "text_units": len(row["text_unit_ids"]),
     }
+    if imported:
+        return Step("triple", row["triple_id"], row["title"], facts=facts, steps=imported, left_out=left_out)
+    unit = units[row["evidence_unit_id"]]
+    start, end = row["start_char"], row["end_char"]
+    below = quoted(units, unit.text_unit_id, *((0, len(unit.text)) if start is None else (start, end)))
     return Step("triple", row["triple_id"], row["title"], facts=facts, steps=(below,) if below else ())

@@ -5,10 +5,11 @@ from typing import Any
 
 import polars as pl
 
+from graphrag_dagster.core.lineage.imported import ImportedRows
 from graphrag_dagster.core.lineage.resolved import ResolvedRows
 from graphrag_dagster.core.lineage.rows import Rows
 from graphrag_dagster.core.lineage.steps import Step
-from graphrag_dagster.core.lineage.units import in_corpus_order, units_of
+from graphrag_dagster.core.lineage.units import in_corpus_order, unit_step, units_of
 from graphrag_dagster.core.text.evidence import Words
 from graphrag_dagster.core.text.passages import Passage
 
@@ -30,6 +31,7 @@ class Instances:
     def __init__(self, rows: Rows, most: int | None) -> None:
         self._rows = rows
         self._resolved = ResolvedRows(rows)
+        self._imported = ImportedRows(rows, most)
         self._most = most
 
     def entities(self, ids: Iterable[str]) -> dict[str, Step]:
@@ -47,7 +49,7 @@ class Instances:
             owner="name",
             title="surface",
         )
-        below = self._below(records)
+        below = {**self._imported.entities(found["name"]), **self._below(records)}
         return {
             row["entity_id"]: _step(
                 "entity",
@@ -90,7 +92,7 @@ class Instances:
             )
             .join(found.select("source", "target", owner="relationship_id"), on=["source", "target"])
         )
-        below = self._below(records)
+        below = {**self._imported.relationships(found), **self._below(records)}
         return {
             row["relationship_id"]: _step(
                 "relationship",
@@ -116,7 +118,7 @@ class Instances:
             .with_columns(title=_ABOUT)
             .rename({"claim_id": "instance_id"})
         )
-        below = self._below(records.drop("subject", "object"))
+        below = {**self._imported.claims(found), **self._below(records.drop("subject", "object"))}
         return {
             row["claim_id"]: _step(
                 "claim",
@@ -152,7 +154,7 @@ class Instances:
             words = _words(unit, row, ends)
             facts = ("type", "status", "start_date", "end_date", "basis", "strength", "engine", "round")
             instance = _step(
-                "instance", row["instance_id"], row["title"], row, facts, ((_unit_step(unit, words),), 0)
+                "instance", row["instance_id"], row["title"], row, facts, ((unit_step(unit, words),), 0)
             )
             steps.setdefault(row["owner"], []).append(instance)
         return {owner: (tuple(made), total[owner] - len(made)) for owner, made in steps.items()}
@@ -173,7 +175,7 @@ class Instances:
 def quoted(units: Mapping[str, Passage], unit_id: str, start: int, end: int) -> Step | None:
     """Return a text unit with words of it; None where there is no such unit."""
     unit = units.get(unit_id)
-    return _unit_step(unit, (unit.words(start, end),)) if unit else None
+    return unit_step(unit, (unit.words(start, end),)) if unit else None
 
 
 def _step(
@@ -186,17 +188,6 @@ def _step(
 ) -> Step:
     told = {name: row[name] for name in facts if row.get(name) is not None}
     return Step(kind, identity, title, row["description"], told, steps=below[0], left_out=below[1])
-
-
-def _unit_step(unit: Passage, words: tuple[Words, ...]) -> Step:
-    facts = {
-        "human_readable_id": unit.human_readable_id,
-        "document_id": unit.document_id,
-        "document_title": unit.document_title,
-        "start_char": unit.start_char,
-        "end_char": unit.end_char,
-    }
-    return Step("text_unit", unit.text_unit_id, unit.path, facts=facts, evidence=words)
 
 
 def _words(unit: Passage, row: Mapping[str, Any], ends: _Ends | None = None) -> tuple[Words, ...]:

@@ -5,6 +5,8 @@ from collections.abc import Iterable, Mapping
 import polars as pl
 
 from graphrag_dagster.core.lineage.rows import Rows
+from graphrag_dagster.core.lineage.steps import Step
+from graphrag_dagster.core.text.evidence import Words
 from graphrag_dagster.core.text.passages import Passage, passages_of
 
 _UNITS = "corpus.text_chunks"
@@ -21,6 +23,18 @@ def units_of(rows: Rows, ids: Iterable[str]) -> Mapping[str, Passage]:
         ("document_id", "title", "path", "row"),
     )
     return passages_of(chunks, documents)
+
+
+def unit_step(unit: Passage, words: tuple[Words, ...]) -> Step:
+    """Return a text unit with words of it."""
+    facts = {
+        "human_readable_id": unit.human_readable_id,
+        "document_id": unit.document_id,
+        "document_title": unit.document_title,
+        "start_char": unit.start_char,
+        "end_char": unit.end_char,
+    }
+    return Step("text_unit", unit.text_unit_id, unit.path, facts=facts, evidence=words)
 
 
 def in_corpus_order(rows: Rows, records: pl.DataFrame) -> pl.DataFrame:

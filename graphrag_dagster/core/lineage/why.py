@@ -96,7 +96,7 @@ def why(rows: Rows, kind: WhyKind, asked: str, most: int | None = 5) -> Step:
     if kind == "claim":
         return instances.claims([identity])[identity]
     if kind == "triple":
-        return triple_steps(rows, [identity])[0]
+        return triple_steps(rows, [identity], most)[0]
     if kind == "summary":
         return summary_step(rows, identity, most)
     if kind == "report":

@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
+from types import MappingProxyType
 from typing import Any
 
 import polars as pl
@@ -12,6 +13,7 @@ from graphrag_dagster.core.reports.context import ChildReport, PackedContext
 from graphrag_dagster.core.reports.elements import index_elements
 from graphrag_dagster.core.reports.evidence import EvidenceIndex
 from graphrag_dagster.core.reports.frames import ReportFrames, ReportRows, markdown, uncited
+from graphrag_dagster.core.reports.kept import KeptReport
 from graphrag_dagster.core.reports.packing import Packer
 from graphrag_dagster.core.reports.references import References
 from graphrag_dagster.core.reports.waves import Waves
@@ -35,6 +37,7 @@ def build_reports(
     writer: ReportWriter,
     count: Callable[[str], int],
     context_tokens: int,
+    kept: Mapping[str, KeptReport] = MappingProxyType({}),
 ) -> ReportFrames:
     """Write one report per community, none of which waits longer than it must.
 
@@ -56,6 +59,7 @@ def build_reports(
         writer: writes the reports.
         count: tokens of a text.
         context_tokens: most tokens of a packed context.
+        kept: reports that stay as they are, by the id of their community.
 
     Raises:
         EngineError: the writer did not return one report per request.
@@ -84,7 +88,7 @@ def build_reports(
     }
     units = dict(text_chunks.select("text_unit_id", "text").iter_rows())
     rows = ReportRows(References(numbers, units), count)
-    _write_all(communities, Packer(elements, count, context_tokens), evidence, writer, rows)
+    _write_all(communities, Packer(elements, count, context_tokens), evidence, writer, rows, kept)
     return rows.frames()
 
 
@@ -94,12 +98,16 @@ def _write_all(
     evidence: EvidenceIndex,
     writer: ReportWriter,
     rows: ReportRows,
+    kept: Mapping[str, KeptReport],
 ) -> None:
     largest = int(communities.select(pl.max("summed_degree").fill_null(0)).item()) or 1
-    below: dict[str, WrittenReport] = {}
-    children: dict[str, ChildReport] = {}
+    below = {name: one.written() for name, one in kept.items()}
+    children = {name: _child(one) for name, one in below.items()}
+    for community in communities.filter(pl.col("community_id").is_in(list(kept))).iter_rows(named=True):
+        rows.keep(community, kept[community["community_id"]])
+    communities = communities.filter(~pl.col("community_id").is_in(list(kept)))
 
-    first, waiting = _first_wave(communities, packer)
+    first, waiting = _first_wave(communities, packer, children)
 
     def urgency(packed: _Packed) -> tuple[bool, int]:
         # What others wait for, then what is large and takes long: begun last, it would keep all waiting.
@@ -122,12 +130,14 @@ def _write_all(
             running.advance()
 
 
-def _first_wave(communities: pl.DataFrame, packer: Packer) -> tuple[list[_Packed], "_Waiting"]:
+def _first_wave(
+    communities: pl.DataFrame, packer: Packer, children: Mapping[str, ChildReport]
+) -> tuple[list[_Packed], "_Waiting"]:
     """Communities whose report depends on no other, with their contexts; and those that wait for others."""
     first: list[_Packed] = []
     waiting = _Waiting(Counter(communities["parent_id"].drop_nulls()))
     for community in communities.sort("community_id").iter_rows(named=True):
-        context = packer.pack(community["community_id"], {})
+        context = packer.pack(community["community_id"], children)
         if context.complete or not waiting.depends(community):
             first.append((community, context))
     return first, waiting

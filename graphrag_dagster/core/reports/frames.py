@@ -8,7 +8,13 @@ import polars as pl
 
 from graphrag_dagster.core.language.tasks import RecordKind, WrittenReport
 from graphrag_dagster.core.reports.context import PackedContext
-from graphrag_dagster.core.reports.references import Reference, References, without_citations
+from graphrag_dagster.core.reports.kept import IMPORTED, KeptReport
+from graphrag_dagster.core.reports.references import (
+    Reference,
+    References,
+    cited_elsewhere,
+    without_citations,
+)
 from graphrag_dagster.tables import (
     COMMUNITY_REPORTS,
     REPORT_CONTEXT_ROWS,
@@ -53,7 +59,7 @@ class ReportRows:
                 "level": community["level"],
                 "title": stored.title,
                 "summary": stored.summary,
-                "rating": min(max(written.rating, 0.0), 10.0) if math.isfinite(written.rating) else 0.0,
+                "rating": _rating(written.rating),
                 "rating_explanation": stored.rating_explanation,
                 "content": content,
                 "tokens": self.count(content),
@@ -73,6 +79,32 @@ class ReportRows:
         ]
         self._contexts.append(_context_row(report_id, context))
         self._shown += [(report_id, kind, list(ids)) for kind, ids in context.ids.items() if ids]
+
+    def keep(self, community: Mapping[str, object], kept: KeptReport) -> None:
+        """Store a report that was written elsewhere, as it came; what it cites is looked up."""
+        report_id = str(community["community_id"])
+        self._reports.append(
+            {
+                "report_id": report_id,
+                "human_readable_id": community["human_readable_id"],
+                "level": community["level"],
+                "title": kept.title,
+                "summary": kept.summary,
+                "rating": _rating(kept.rating),
+                "rating_explanation": kept.rating_explanation,
+                "content": kept.content,
+                "tokens": self.count(kept.content),
+                "engine": IMPORTED,
+                "problem": None,
+                "repaired": 0,
+            }
+        )
+        self._cite(report_id, -1, cited_elsewhere(kept.summary, kept.cited))
+        for position, (summary, explanation) in enumerate(kept.findings):
+            self._findings.append(
+                {"report_id": report_id, "position": position, "summary": summary, "explanation": explanation}
+            )
+            self._cite(report_id, position, cited_elsewhere(explanation, kept.cited))
 
     def frames(self) -> ReportFrames:
         """Return what was collected."""
@@ -141,6 +173,10 @@ def markdown(report: WrittenReport) -> str:
     """Return the whole report: title, summary, and each finding under its headline."""
     findings = (f"## {finding.summary}\n\n{finding.explanation}" for finding in report.findings)
     return "\n\n".join([f"# {report.title}", report.summary, *findings])
+
+
+def _rating(given: float) -> float:
+    return min(max(given, 0.0), 10.0) if math.isfinite(given) else 0.0
 
 
 def _context_row(report_id: str, context: PackedContext) -> dict[str, object]:

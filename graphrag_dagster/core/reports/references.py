@@ -30,6 +30,21 @@ class Reference(NamedTuple):
     end_char: int | None = None
 
 
+def cited_elsewhere(text: str, records: Mapping[RecordKind, Mapping[int, str]]) -> list[Reference]:
+    """Return what a text cites that was written elsewhere, each once.
+
+    Args:
+        text: with citations as reports have them.
+        records: for each kind, the id of each record by the number that the text cites it with.
+    """
+    found = []
+    for cited in parse_citations(text):
+        known = records.get(cited.kind, {}) if cited.kind else {}
+        record = known.get(cited.number) if cited.number is not None else None
+        found.append(Reference(cited.kind or "entity", record, cited.written, record is not None))
+    return list(dict.fromkeys(found))
+
+
 @dataclass(frozen=True, slots=True)
 class References:
     """Resolves citations and quotes of any report.

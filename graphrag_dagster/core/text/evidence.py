@@ -165,6 +165,21 @@ class Row(_Evidence):
         return Told(self.title, self.table, f"row {self.key}", _folded(said), verbatim=False)
 
 
+#: What is shown of a row of a graph that came from elsewhere.
+_OF_IMPORTED = ("head", "label", "tail", "title", "type", "subject", "object", "status", "description")
+
+
+def imported_row(table: str, row: Mapping[str, Any]) -> Row:
+    """Return a row of a graph that came from elsewhere as evidence.
+
+    Args:
+        table: as ``schema.table``.
+        row: its columns, ``path`` and ``row`` among them.
+    """
+    values = {name: row[name] for name in _OF_IMPORTED if row.get(name)}
+    return Row(table, f"{row['path']}:{row['row']}", row["path"], values)
+
+
 @dataclass(frozen=True, slots=True)
 class Written(_Evidence):
     """What a model wrote from its own knowledge, which no document says."""

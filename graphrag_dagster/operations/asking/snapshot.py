@@ -7,6 +7,7 @@ import polars as pl
 from graphrag_dagster import tables
 from graphrag_dagster.core.coterag.stored import CoteragTables
 from graphrag_dagster.core.search.context.index import IndexSnapshot
+from graphrag_dagster.core.search.context.statements import told_in_words
 from graphrag_dagster.operations.querying.snapshot_queries import SnapshotQueries
 from graphrag_dagster.resources.published import Published, reading
 from graphrag_dagster.resources.warehouse import Reader, Warehouse
@@ -63,7 +64,10 @@ def open_published(warehouse: Warehouse, corpus: str) -> tuple[IndexSnapshot, Pu
             metadata=reader.read_if_present(tables.DOCUMENT_METADATA),
             periods=reader.read_if_present(tables.DOCUMENT_PERIODS),
             coterag=_coterag(reader),
+            statements=reader.read_if_present(tables.IMPORTED_RELATIONS),
+            declared=reader.read_if_present(tables.IMPORTED_ENTITIES),
         )
+    index = told_in_words(index)
     return replace(index, queries=SnapshotQueries(warehouse, corpus, found)), found
 
 

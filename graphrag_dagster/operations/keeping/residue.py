@@ -34,6 +34,7 @@ from graphrag_dagster.resources.warehouse import Warehouse
 _TOLD = ("document_id", "path", "row", "source_id", "title", "date", "metadata")
 
 _SELECT = 'select document_id, path, "row", source_id, title, "date", metadata from corpus.documents'
+_SELECT_FILES = "select status, sha256 from imports.files"
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,9 +67,26 @@ def note_gone(warehouse: Warehouse, corpus: str, documents: pl.DataFrame) -> Non
         documents: rows of ``corpus.documents`` as they will be written.
     """
     before = warehouse.read_if_present(tables.DOCUMENTS, corpus)
-    if before is None:
-        return
-    gone = _identities(before) - _identities(documents)
+    if before is not None:
+        _note(warehouse, corpus, _identities(before) - _identities(documents))
+
+
+def note_gone_graphs(warehouse: Warehouse, corpus: str, files: pl.DataFrame) -> None:
+    """Note which files of graphs the working file was made of that are no longer there as they were; durably.
+
+    A file of a graph is as a document is: of one that was edited, something may be gone.
+
+    Args:
+        warehouse: the corpora's files.
+        corpus: its name.
+        files: rows of ``imports.files`` as they will be written.
+    """
+    before = warehouse.read_if_present(tables.IMPORTED_FILES, corpus)
+    if before is not None:
+        _note(warehouse, corpus, _graphs(before) - _graphs(files))
+
+
+def _note(warehouse: Warehouse, corpus: str, gone: set[str]) -> None:
     noted = _noted(warehouse, corpus)
     if gone - noted:
         write_durably(note_file(warehouse, corpus), json.dumps({"gone": sorted(gone | noted)}))
@@ -80,10 +98,9 @@ def gone_documents(warehouse: Warehouse, corpus: str) -> set[str]:
     Older states are the kept snapshots and what :func:`note_gone` noted. A snapshot that cannot be read
     counts as one such document.
     """
-    now = warehouse.read_if_present(tables.DOCUMENTS, corpus)
-    if now is None:
+    known = _known(warehouse, corpus)
+    if known is None:
         return set()
-    known = _identities(now)
     gone = _noted(warehouse, corpus) - known
     for file in _snapshots(warehouse, corpus):
         held = _held_by(file)
@@ -146,7 +163,7 @@ def clear_older(warehouse: Warehouse, corpus: str, keep_version: str) -> list[st
 
 def _tainted(warehouse: Warehouse, corpus: str, keep_version: str) -> list[Path]:
     """The snapshots to delete, the newest first, so that a kill leaves the one that tells of the others."""
-    known = _identities(warehouse.read(tables.DOCUMENTS, corpus))
+    known = _known(warehouse, corpus) or set()
     made = {file: file.stat().st_mtime for file in _snapshots(warehouse, corpus) if file.stem != keep_version}
     held = {file: _held_by(file) for file in made}
     holding = [file for file, ids in held.items() if ids is None or ids - known]
@@ -193,6 +210,18 @@ def _identities(documents: pl.DataFrame) -> set[str]:
     }
 
 
+def _graphs(files: pl.DataFrame) -> set[str]:
+    """Identities of the files of graphs that were read: their contents, wherever they lie."""
+    return {stable_id("graph", of) for of in files.filter(status="read")["sha256"]}
+
+
+def _known(warehouse: Warehouse, corpus: str) -> set[str] | None:
+    """Identities of what the working file is made of; None where it has no documents yet."""
+    now = warehouse.read_if_present(tables.DOCUMENTS, corpus)
+    files = warehouse.read_if_present(tables.IMPORTED_FILES, corpus)
+    return None if now is None else _identities(now) | (set() if files is None else _graphs(files))
+
+
 def _from_path(title: str, path: str, row: int | None) -> bool:
     name = Path(path).stem
     return title == (name if row is None else f"{name} (row {row})")
@@ -202,10 +231,18 @@ def _held_by(file: Path) -> set[str] | None:
     """Identities of a snapshot's documents; None where it cannot be read."""
     try:
         with duckdb.connect(str(file), read_only=True, config=CONFIG) as connection:
-            frame = pl.from_arrow(connection.execute(_SELECT).to_arrow_table())
+            documents = _frame(connection, _SELECT)
+            # Older versions knew no graphs.
+            there = connection.execute("from duckdb_tables() where schema_name = 'imports'").fetchone()
+            files = _frame(connection, _SELECT_FILES) if there else tables.IMPORTED_FILES.empty()
     except duckdb.Error:
         return None
-    return _identities(frame) if isinstance(frame, pl.DataFrame) else None
+    return _identities(documents) | _graphs(files)
+
+
+def _frame(connection: duckdb.DuckDBPyConnection, query: str) -> pl.DataFrame:
+    made = pl.from_arrow(connection.execute(query).to_arrow_table())
+    return made if isinstance(made, pl.DataFrame) else made.to_frame()
 
 
 def _reports(warehouse: Warehouse, corpus: str) -> Path:

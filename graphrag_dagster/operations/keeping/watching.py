@@ -2,7 +2,8 @@
 
 import hashlib
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from itertools import chain
 from pathlib import Path
 
 from graphrag_dagster.errors import DamagedError
@@ -15,29 +16,29 @@ _NO_PART = (".", "~$")
 _LEFTOVERS = ("~", ".swp", ".swo")
 
 
-def cheap_fingerprint(folder: Path) -> str:
-    """Hash of path, size and time of change of every file below the folder, ``corpus.yaml`` among them.
+def cheap_fingerprint(folders: Iterable[Path]) -> str:
+    """Hash of path, size and time of change of every file below folders, ``corpus.yaml`` among them.
 
     Hidden files and what editors leave are no part of a corpus. Reads no file.
 
     Raises:
-        OSError: the folder cannot be listed.
+        OSError: a folder cannot be listed.
     """
     digest = hashlib.sha256()
-    for path, entry in _files(folder):
+    for path, entry in chain.from_iterable(map(_files, folders)):
         found = entry.stat()
         digest.update(f"{path}\0{found.st_size}\0{found.st_mtime_ns}\n".encode("utf-8", "surrogateescape"))
     return digest.hexdigest()[:16]
 
 
-def content_fingerprint(folder: Path) -> str:
-    """Hash of path and content of every file below the folder.
+def content_fingerprint(folders: Iterable[Path]) -> str:
+    """Hash of path and content of every file below folders.
 
     Raises:
         OSError: a file cannot be read, for instance because it has just gone.
     """
     digest = hashlib.sha256()
-    for path, entry in _files(folder):
+    for path, entry in chain.from_iterable(map(_files, folders)):
         digest.update(path.encode("utf-8", "surrogateescape") + b"\0")
         with Path(entry.path).open("rb") as file:
             digest.update(hashlib.file_digest(file, "sha256").digest())

@@ -154,14 +154,22 @@ class Contents:
         return {single.full_name: accounts.model_usage.height, summed.full_name: rows[0] if rows else 0}
 
     def _documents_are_gone(self) -> bool:
-        """Whether the snapshot before has documents that the warehouse no longer has as they were."""
+        """Whether the snapshot before has documents, or files of graphs, that the warehouse no longer has as
+        they were.
+        """
         both = [self._columns(tables.DOCUMENTS, source) for source in (_STANDING, _WORKING)]
         if not all(_TOLD.issubset(columns) for columns in both):
             return True
-        names = ", ".join(sorted(_TOLD))
+        return self._are_gone(tables.DOCUMENTS, _TOLD) or (
+            bool(self._columns(tables.IMPORTED_FILES, _STANDING))
+            and self._are_gone(tables.IMPORTED_FILES, {"status", "sha256"})
+        )
+
+    def _are_gone(self, table: Table, columns: Collection[str]) -> bool:
+        names = ", ".join(sorted(columns))
         found = self._connection.execute(
-            f"select {names} from {qualified(tables.DOCUMENTS, _STANDING)} where corpus = ? except "
-            f"select {names} from {qualified(tables.DOCUMENTS, _WORKING)} where corpus = ? limit 1",
+            f"select {names} from {qualified(table, _STANDING)} where corpus = ? except "
+            f"select {names} from {qualified(table, _WORKING)} where corpus = ? limit 1",
             [self._corpus, self._corpus],
         ).fetchone()
         return found is not None

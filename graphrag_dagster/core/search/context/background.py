@@ -27,6 +27,10 @@ class IndexBackground:
         """Return what tells the documents apart, the weightiest phrase first."""
         return self._index.once(_phrases)
 
+    def told(self) -> bool:
+        """Whether the text units are a graph told in words: each of their sentences stands for itself."""
+        return self._index.sentences is not None
+
 
 def _phrases(index: IndexSnapshot) -> list[Phrase]:
     ordered = index.text_chunks.sort("human_readable_id", "text_unit_id")

@@ -219,16 +219,15 @@ class _Sources:
             similarity=cited.similarity,
         )
         index = self._units.index
-        if provenance is None and base.kind == "relationship":
-            return replace(base, evidence=index.triple(base.record_id))
-        passage = index.passages.get(provenance.quote.unit_id) if provenance else None
-        if provenance is None or passage is None:
+        if provenance is None and base.kind in ("relationship", "entity"):
+            return replace(base, evidence=index.stated(base.kind, base.record_id))
+        evidence = index.evidence_of(provenance.quote) if provenance else None
+        if provenance is None or evidence is None:
             return base
-        span = provenance.quote.span
         return replace(
             base,
             finding=provenance.finding,
             via_kind=provenance.kind,
             via_id=provenance.record_id,
-            evidence=passage.words(span.start, span.end),
+            evidence=evidence,
         )

@@ -10,7 +10,7 @@ import polars as pl
 from graphrag_dagster.core.coterag.stored import CoteragTables
 from graphrag_dagster.core.language.tasks import Quote
 from graphrag_dagster.core.search.context.queries import Queries
-from graphrag_dagster.core.text.evidence import Triple
+from graphrag_dagster.core.text.evidence import Row, Triple, Words, imported_row
 from graphrag_dagster.core.text.passages import Passage, passages_of, triple_of
 
 T = TypeVar("T")
@@ -25,7 +25,9 @@ class IndexSnapshot:
     were merged from, ``extraction.claims``; the vectors are those of text units, entities and reports.
     ``metadata`` is ``corpus.document_metadata``, ``periods`` is ``corpus.document_periods``. Frames that are
     None were never materialised: what needs them says so, the rest works. ``queries`` runs SQL over the same
-    tables; None where there is no file of them. ``coterag`` is what CoTeRAG-S answers from. ``restricted``:
+    tables; None where there is no file of them. ``coterag`` is what CoTeRAG-S answers from.
+    ``statements`` is ``imports.relations`` and ``declared`` is ``imports.entities``, the rows of a graph from
+    elsewhere; ``sentences`` are these told in words, where it has no text units of its own. ``restricted``:
     it holds what was written from some documents of the corpus only.
     """
 
@@ -48,6 +50,9 @@ class IndexSnapshot:
     metadata: pl.DataFrame | None = None
     periods: pl.DataFrame | None = None
     coterag: CoteragTables | None = None
+    statements: pl.DataFrame | None = None
+    declared: pl.DataFrame | None = None
+    sentences: pl.DataFrame | None = None
     restricted: bool = False
     _made: dict[Any, Any] = field(default_factory=dict, init=False, repr=False, compare=False)
 
@@ -64,6 +69,54 @@ class IndexSnapshot:
         titles = dict(named.iter_rows())
         made = (triple_of(row, titles, self.passages) for row in found.iter_rows(named=True))
         return next(made, None)
+
+    def stated(self, kind: str, record_id: str) -> Triple | Row | None:
+        """Return what a relationship or an entity rests on that rests on no words; None: unknown.
+
+        It is a triple where there is a text unit, else the first row of the graph that it came with.
+        """
+        if self.statements is None or self.declared is None:
+            return self.triple(record_id) if kind == "relationship" else None
+        if kind == "relationship":
+            return self.triple(record_id) or self._first(
+                "imports.relations", self.statements, self.relationships, "relationship_id", record_id
+            )
+        return self._first("imports.entities", self.declared, self.entities, "entity_id", record_id) or (
+            self._first("imports.relations", self.statements, self.entities, "entity_id", record_id)
+        )
+
+    def _first(
+        self, name: str, rows: pl.DataFrame, records: pl.DataFrame, key: str, wanted: str
+    ) -> Row | None:
+        """The first row of a graph that is of a record of the index."""
+        record = records.row(by_predicate=pl.col(key) == wanted, named=True)
+        if "source" in record:
+            ends = (pl.min_horizontal("head", "tail"), pl.max_horizontal("head", "tail"))
+            of_it = (ends[0] == record["source"]) & (ends[1] == record["target"])
+        else:
+            own = [pl.col(end) == record["name"] for end in ("name", "head", "tail") if end in rows.columns]
+            of_it = pl.any_horizontal(own)
+        found = rows.filter(of_it).sort("path", "row").head(1)
+        return next((imported_row(name, row) for row in found.iter_rows(named=True)), None)
+
+    def evidence_of(self, quote: Quote) -> Words | Row | None:
+        """Return what quoted words are: words of a document, or the row of a graph that is told in them."""
+        passage = self.passages.get(quote.unit_id)
+        if passage is None:
+            return None
+        if self.sentences is None:
+            return passage.words(quote.span.start, quote.span.end)
+        told = self.sentences.filter(
+            (pl.col("text_unit_id") == quote.unit_id) & (pl.col("start") <= quote.span.start)
+        )
+        row = told.row(-1, named=True)
+        rows = self.statements if row["table"] == "imports.relations" else self.declared
+        if rows is None:
+            return None
+        (found,) = rows.filter((pl.col("path") == row["path"]) & (pl.col("row") == row["row"])).iter_rows(
+            named=True
+        )
+        return imported_row(row["table"], found)
 
     def words(self, quote: Quote) -> str:
         """Return the quoted words, exactly as they stand in the document; nothing for an unknown unit."""

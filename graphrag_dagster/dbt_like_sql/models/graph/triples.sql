@@ -1,4 +1,27 @@
-with records as (
+with relations as (
+    select head, relation, tail, weight, graph, text_unit_keys, {'path': path, 'row': "row"} as place
+    from {{ ref('imports.relations') }}
+    where outcome in ('read', 'dangling')
+),
+
+stating as (
+    select head, relation, tail, list(text_unit_id order by human_readable_id) as text_unit_ids
+    from (
+        select distinct r.head, r.relation, r.tail, c.text_unit_id, c.human_readable_id
+        from (select head, relation, tail, graph, unnest(text_unit_keys) as key from relations) as r
+        inner join {{ ref('imports.text_units') }} as u on u.graph = r.graph and u.key = r.key
+        inner join {{ ref('corpus.text_chunks') }} as c on c.text_unit_id = u.text_unit_id
+    )
+    group by head, relation, tail
+),
+
+imported as (
+    select head, relation, tail, count(*) as instances, sum(weight order by place) as strength, min(place) as place
+    from relations
+    group by head, relation, tail
+),
+
+records as (
     select
         coalesce(s.entity, r.source) as source,
         coalesce(t.entity, r.target) as target,
@@ -50,6 +73,34 @@ counted as (
         arg_min({'unit': text_unit_id, 'span': span}, (span is null, seen)) as evidence
     from directed
     group by head, relation, tail
+),
+
+stated as (
+    select
+        c.head,
+        c.relation,
+        c.tail,
+        c.instances,
+        c.strength,
+        u.text_unit_ids,
+        c.evidence.unit as unit,
+        c.evidence.span as span,
+        row_number() over (order by c.first_seen) as seen
+    from counted as c
+    inner join units as u on u.head = c.head and u.relation = c.relation and u.tail = c.tail
+    union all
+    select
+        i.head,
+        i.relation,
+        i.tail,
+        i.instances,
+        i.strength,
+        coalesce(s.text_unit_ids, []),
+        s.text_unit_ids[1],
+        null,
+        row_number() over (order by i.place)
+    from imported as i
+    left join stating as s on s.head = i.head and s.relation = i.relation and s.tail = i.tail
 )
 
 select
@@ -60,19 +111,18 @@ select
         ),
         32
     ) as triple_id,
-    (row_number() over (order by c.first_seen) - 1)::integer as human_readable_id,
+    (c.seen - 1)::integer as human_readable_id,
     c.head as head,
     c.relation as relation,
     c.tail as tail,
     h.entity_id as head_id,
     t.entity_id as tail_id,
-    u.text_unit_ids as text_unit_ids,
+    c.text_unit_ids as text_unit_ids,
     c.instances::integer as instances,
     c.strength as strength,
-    c.evidence.unit as evidence_unit_id,
-    c.evidence.span.start as start_char,
-    c.evidence.span.end as end_char
-from counted as c
-inner join units as u on u.head = c.head and u.relation = c.relation and u.tail = c.tail
+    c.unit as evidence_unit_id,
+    c.span.start as start_char,
+    c.span.end as end_char
+from stated as c
 left join {{ ref('graph.entities') }} as h on h.name = c.head
 left join {{ ref('graph.entities') }} as t on t.name = c.tail

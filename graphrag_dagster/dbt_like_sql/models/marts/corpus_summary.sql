@@ -4,6 +4,12 @@ with files as (
     group by status
 ),
 
+imports as (
+    select 'imports' as area, record || ': ' || outcome as measure, sum(rows)::double as value
+    from {{ ref('imports.account') }}
+    group by record, outcome
+),
+
 documents as (
     select 'documents' as area, unnest(['documents', 'characters']) as measure,
         unnest([count(*), coalesce(sum(characters), 0)])::double as value
@@ -40,11 +46,18 @@ quarantine as (
 
 self_loops as (
     select 'graph' as area, 'self-loops left out' as measure, count(*)::double as value
-    from {{ ref('extraction.gleaned_relationships') }} as r
-    inner join {{ ref('corpus.text_chunks') }} as u on u.text_unit_id = r.text_unit_id
-    left join {{ ref('resolution.aliases') }} as s on s.document_id = u.document_id and s.name = r.source
-    left join {{ ref('resolution.aliases') }} as t on t.document_id = u.document_id and t.name = r.target
-    where coalesce(s.entity, r.source) = coalesce(t.entity, r.target)
+    from (
+        select 1
+        from {{ ref('extraction.gleaned_relationships') }} as r
+        inner join {{ ref('corpus.text_chunks') }} as u on u.text_unit_id = r.text_unit_id
+        left join {{ ref('resolution.aliases') }} as s on s.document_id = u.document_id and s.name = r.source
+        left join {{ ref('resolution.aliases') }} as t on t.document_id = u.document_id and t.name = r.target
+        where coalesce(s.entity, r.source) = coalesce(t.entity, r.target)
+        union all
+        select 1
+        from {{ ref('imports.relations') }}
+        where outcome = 'loop'
+    )
 ),
 
 names as (
@@ -148,6 +161,7 @@ citations as (
 )
 
 select area, measure, value from files
+union all select area, measure, value from imports
 union all select area, measure, value from documents
 union all select area, measure, value from text_units
 union all select area, measure, value from ledger

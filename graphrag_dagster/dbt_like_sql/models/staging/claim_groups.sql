@@ -1,5 +1,19 @@
 with instances as (
     select
+        c.subject,
+        coalesce(c.object, '') as object,
+        c.type,
+        c.status,
+        c.description,
+        c.start_date,
+        c.end_date,
+        k.text_unit_id,
+        row_number() over (order by c.path, c."row") as seen
+    from {{ ref('imports.claims') }} as c
+    left join {{ ref('imports.text_units') }} as u on u.graph = c.graph and u.key = c.text_unit_key
+    left join {{ ref('corpus.text_chunks') }} as k on k.text_unit_id = u.text_unit_id
+    union all
+    select
         coalesce(s.entity, c.subject) as subject,
         coalesce(o.entity, c.object, '') as object,
         c.type,
@@ -31,6 +45,7 @@ units as (
     from (
         select subject, object, type, text_unit_id, min(seen) as first_seen
         from instances
+        where text_unit_id is not null
         group by subject, object, type, text_unit_id
     )
     group by subject, object, type
@@ -63,8 +78,8 @@ select
     c.start_date as start_date,
     c.end_date as end_date,
     coalesce(d.descriptions, []) as descriptions,
-    u.text_unit_ids as text_unit_ids,
+    coalesce(u.text_unit_ids, []) as text_unit_ids,
     c.instances::integer as instances
 from counted as c
-inner join units as u on u.subject = c.subject and u.object = c.object and u.type = c.type
+left join units as u on u.subject = c.subject and u.object = c.object and u.type = c.type
 left join descriptions as d on d.subject = c.subject and d.object = c.object and d.type = c.type

@@ -1,4 +1,40 @@
-with ends as (
+with relations as (
+    select
+        least(head, tail) as source,
+        greatest(head, tail) as target,
+        said,
+        weight,
+        graph,
+        text_unit_keys,
+        {'path': path, 'row': "row"} as place
+    from {{ ref('imports.relations') }}
+    where outcome in ('read', 'dangling')
+),
+
+statements as (
+    select source, target, list(said order by place) as descriptions
+    from (select source, target, said, min(place) as place from relations group by source, target, said)
+    group by source, target
+),
+
+stating as (
+    select source, target, list(text_unit_id order by human_readable_id) as text_unit_ids
+    from (
+        select distinct r.source, r.target, c.text_unit_id, c.human_readable_id
+        from (select source, target, graph, unnest(text_unit_keys) as key from relations) as r
+        inner join {{ ref('imports.text_units') }} as u on u.graph = r.graph and u.key = r.key
+        inner join {{ ref('corpus.text_chunks') }} as c on c.text_unit_id = u.text_unit_id
+    )
+    group by source, target
+),
+
+weighed as (
+    select source, target, count(*) as instances, sum(weight order by place) as strength
+    from relations
+    group by source, target
+),
+
+ends as (
     select
         coalesce(s.entity, r.source) as one,
         coalesce(t.entity, r.target) as other,
@@ -55,3 +91,16 @@ select
 from counted as c
 inner join units as u on u.source = c.source and u.target = c.target
 left join descriptions as d on d.source = c.source and d.target = c.target
+
+union all by name
+
+select
+    w.source as source,
+    w.target as target,
+    s.descriptions as descriptions,
+    coalesce(u.text_unit_ids, []) as text_unit_ids,
+    w.instances::integer as instances,
+    w.strength as strength
+from weighed as w
+inner join statements as s on s.source = w.source and s.target = w.target
+left join stating as u on u.source = w.source and u.target = w.target

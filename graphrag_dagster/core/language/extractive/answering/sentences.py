@@ -38,7 +38,8 @@ class Sentence:
     @property
     def quotable(self) -> bool:
         """Whether it is a whole sentence."""
-        return readability(self.text) > 0
+        told = self.quote is not None and self.row.background is not None and self.row.background.told()
+        return told or readability(self.text) > 0
 
 
 def sentences_of(chunks: Sequence[Sequence[ContextUnit]]) -> list[Sentence]:

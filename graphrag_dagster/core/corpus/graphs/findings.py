@@ -1,0 +1,28 @@
+"""Findings of reports, however a file writes them."""
+
+import json
+from collections.abc import Mapping
+
+from graphrag_dagster.core.corpus.graphs.cells import to_json
+from graphrag_dagster.core.files.records import clean
+
+
+def findings_json(told: object) -> tuple[str, bool]:
+    """Return findings as a JSON list of objects with ``summary`` and ``explanation``, and whether all fit.
+
+    They may be a list of objects or of texts, or JSON of either; nothing is no finding.
+    """
+    if isinstance(told, str):
+        try:
+            told = json.loads(told) if told.strip() else []
+        except (ValueError, RecursionError):
+            told = [told]
+    found, fits = [], told is None or isinstance(told, list)
+    for one in told if isinstance(told, list) else []:
+        if isinstance(one, str):
+            found.append({"summary": clean(one), "explanation": ""})
+        elif isinstance(one, Mapping):
+            found.append({name: clean(str(one.get(name) or "")) for name in ("summary", "explanation")})
+        else:
+            fits = False
+    return to_json(found), fits

@@ -1,0 +1,145 @@
+"""CSV files as Neo4j's importer reads them: ``id:ID(Person)``, ``:LABEL``, ``:START_ID``, ``born:int[]``."""
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import BinaryIO
+
+from graphrag_dagster.core.corpus.graphs.batches import Account, Batch
+from graphrag_dagster.core.corpus.graphs.cells import Column, one_line
+from graphrag_dagster.core.corpus.graphs.columns import (
+    GraphColumns,
+    entity_columns,
+    relation_columns,
+)
+from graphrag_dagster.core.corpus.graphs.delimited import delimited_rows
+from graphrag_dagster.core.corpus.graphs.layout import Layout
+from graphrag_dagster.core.corpus.graphs.rows import Rows, graph_rows
+from graphrag_dagster.core.files.columns import listed
+from graphrag_dagster.core.files.records import UnreadableError
+
+_HEADER = re.compile(
+    r"(?P<name>.*?)(?::(?P<type>\w+)(?P<many>\[\])?(?:\((?P<space>[^)]*)\))?\s*(?:\{.*\})?)?"
+)
+_INTEGERS, _FRACTIONS = ("int", "long", "short", "byte"), ("float", "double")
+_BOOLEANS = {"true": True, "false": False}
+_ID, _START, _END, _LABEL, _TYPE = "ID", "START_ID", "END_ID", "LABEL", "TYPE"
+
+
+@dataclass(frozen=True, slots=True)
+class _Column:
+    """A column: as the file has it, name and type of the property, whether it is a list, space of ids."""
+
+    written: str
+    name: str
+    type: str
+    many: bool
+    space: str
+
+
+def _columns(names: Sequence[str]) -> list[_Column]:
+    found = []
+    for written in names:
+        told = _HEADER.fullmatch(written)
+        parts = told.groupdict() if told else {}
+        name, kind = (parts.get("name") or "").strip(), parts.get("type") or ""
+        found.append(_Column(written, name, kind, bool(parts.get("many")), parts.get("space") or ""))
+    return found
+
+
+def importer_record(names: Sequence[str]) -> str | None:
+    """Return what the rows of such a file are, or None where it is none."""
+    kinds = {column.type for column in _columns(names)}
+    if kinds & {_START, _END}:
+        return "relations"
+    return "entities" if kinds & {_ID, _LABEL} else None
+
+
+def importer_batches(stream: BinaryIO, layout: Layout, graph: str, account: Account) -> Iterator[Batch]:
+    """Yield nodes as entities and relationships as relations.
+
+    The key is the id, with its space before it where it has one: ``Person:7``. The type is the first label;
+    several are among the attributes as ``labels``.
+
+    Raises:
+        RefusedError: not text.
+        UnreadableError: the header lacks ids.
+    """
+    columns = _columns(layout.names)
+    record = importer_record(layout.names)
+    needed = (_START, _END) if record == "relations" else (_ID,)
+    for kind in needed:
+        if not any(column.type == kind for column in columns):
+            raise UnreadableError(
+                f"no column :{kind}, which its rows need; the columns are {listed(layout.names)}"
+            )
+    for column in columns:
+        if column.type == "IGNORE":
+            account.note(f"the column {column.written} was left out, as it says")
+    for rows in delimited_rows(stream, layout, record or "entities", account):
+        told = _told(rows, columns) if len(rows.numbers) else rows
+        names = [name for name in told.columns if not name.startswith("<")]
+        if record == "relations":
+            found = relation_columns(names, GraphColumns(head="<start>", tail="<end>", relation="<type>"))
+        else:
+            found = entity_columns(names, GraphColumns(key="<id>", type="<type>"))
+        yield from graph_rows(told, found, graph, account)
+        yield from account.pending()
+
+
+def _told(rows: Rows, columns: Sequence[_Column]) -> Rows:
+    found: dict[str, Column] = {}
+    for column in columns:
+        cells = rows.columns[column.written].to_list()  # type: ignore[union-attr]
+        if column.type in (_ID, _START, _END):
+            place = {_ID: "<id>", _START: "<start>", _END: "<end>"}[column.type]
+            keyed = [f"{column.space}:{cell}" if column.space and cell else cell for cell in cells]
+            found[place] = _joined(found.get(place), keyed)
+            if column.type == _ID and column.name:
+                found[column.name] = cells
+        elif column.type == _LABEL:
+            labels = [_split(cell) for cell in cells]
+            found["<type>"] = [some[0] if some else None for some in labels]
+            found["labels"] = [some if len(some) > 1 else None for some in labels]
+        elif column.type == _TYPE:
+            found["<type>"] = cells
+        elif column.type != "IGNORE":
+            found[column.name or column.written] = _typed(rows, column, cells)
+    return Rows(rows.numbers, found, rows.raw, rows.repaired, blank=False)
+
+
+def _joined(before: Column | None, cells: list[str | None]) -> list[str | None]:
+    """Ids of several columns are one id together."""
+    if before is None:
+        return cells
+    return [
+        f"{one_line(first) or ''}{second or ''}" or None for first, second in zip(before, cells, strict=True)
+    ]
+
+
+def _split(cell: str | None) -> list[str]:
+    return [part.strip() for part in (cell or "").split(";") if part.strip()]
+
+
+def _typed(rows: Rows, column: _Column, cells: list[str | None]) -> Column:
+    found: list[object] = []
+    for place, cell in enumerate(cells):
+        if not cell:
+            found.append(None)
+            continue
+        try:
+            parts = cell.split(";") if column.many else [cell]
+            values = [_value(column.type, part.strip()) for part in parts]
+            found.append(values if column.many else values[0])
+        except (ValueError, KeyError):
+            found.append(cell)
+            rows.mend([place], f"{column.name} is declared as {column.type}, which {cell[:60]!r} is not")
+    return found
+
+
+def _value(kind: str, text: str) -> object:
+    if kind in _INTEGERS:
+        return int(text)
+    if kind in _FRACTIONS:
+        return float(text)
+    return _BOOLEANS[text.lower()] if kind == "boolean" else text

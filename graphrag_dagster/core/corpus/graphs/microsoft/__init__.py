@@ -1,0 +1,1 @@
+"""Indexes that Microsoft GraphRAG made."""

@@ -1,0 +1,82 @@
+"""Parquet files of any size, some rows at a time."""
+
+import functools
+from collections.abc import Iterator, Sequence
+from typing import Any, BinaryIO
+
+import polars as pl
+
+from graphrag_dagster.core.corpus.graphs.batches import ROWS
+from graphrag_dagster.core.corpus.graphs.cells import to_json
+from graphrag_dagster.core.corpus.graphs.rows import Rows
+from graphrag_dagster.core.files.records import UnreadableError, error_line
+
+#: Rows that are unpacked at once, and bytes above which no more are added: a small file may hold much.
+_STEP, _MOST_BYTES = 2_048, 64_000_000
+
+
+def parquet_schema(stream: BinaryIO) -> dict[str, str]:
+    """Return the columns of a file with the names of their types.
+
+    Raises:
+        UnreadableError: not a Parquet file, or damaged.
+    """
+    try:
+        return {field.name: str(field.type) for field in _opened(stream).schema_arrow}
+    except MemoryError:
+        raise
+    except Exception as error:
+        raise UnreadableError(f"not a readable Parquet file: {error_line(error)}") from error
+
+
+def is_vector(kind: str) -> bool:
+    """Whether a column of this type holds vectors."""
+    return "list<" in kind and kind.rstrip(">[]0123456789").endswith(("float", "double"))
+
+
+def parquet_rows(stream: BinaryIO, columns: Sequence[str] | None = None) -> Iterator[Rows]:
+    """Yield the rows, at most 50,000 at a time, with these columns or all.
+
+    Raises:
+        UnreadableError: not a Parquet file, or damaged.
+    """
+    number = 1
+    for table in _tables(stream, columns):
+        try:
+            frame = pl.DataFrame(pl.from_arrow(table))
+        # A panic of the native library is no Exception.
+        except (Exception, pl.exceptions.PanicException) as error:
+            raise UnreadableError(f"not a readable Parquet file: {error_line(error)}") from error
+        numbers = pl.int_range(number, number + frame.height, dtype=pl.Int64, eager=True)
+        yield Rows(numbers, frame.to_dict(), functools.partial(_raw, frame))
+        number += frame.height
+
+
+def _raw(frame: pl.DataFrame, place: int) -> str:
+    return to_json(frame.row(place, named=True))
+
+
+def _tables(stream: BinaryIO, columns: Sequence[str] | None) -> Iterator[Any]:
+    import pyarrow as pa
+
+    try:
+        pending: list[Any] = []
+        wanted = None if columns is None else list(columns)
+        for batch in _opened(stream).iter_batches(batch_size=_STEP, columns=wanted):
+            pending.append(batch)
+            full = sum(one.num_rows for one in pending) > ROWS - _STEP
+            if full or sum(one.nbytes for one in pending) > _MOST_BYTES:
+                yield pa.Table.from_batches(pending)
+                pending = []
+        if pending:
+            yield pa.Table.from_batches(pending)
+    except MemoryError:
+        raise
+    except Exception as error:
+        raise UnreadableError(f"not a readable Parquet file: {error_line(error)}") from error
+
+
+def _opened(stream: BinaryIO) -> Any:
+    import pyarrow.parquet as pq
+
+    return pq.ParquetFile(stream)

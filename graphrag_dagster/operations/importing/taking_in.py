@@ -1,0 +1,149 @@
+"""Taking graphs in: their files are read once, batch by batch, into the tables of imports."""
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+
+import polars as pl
+
+from graphrag_dagster.core.corpus.graphs.batches import (
+    ACCOUNT,
+    NOTES,
+    QUARANTINE,
+    REPAIRED,
+    REPAIRED_TYPES,
+    types_of,
+)
+from graphrag_dagster.core.corpus.graphs.files import Graph, graph_files
+from graphrag_dagster.core.corpus.graphs.reading import read_graph
+from graphrag_dagster.core.files.discovery import FoundFile
+from graphrag_dagster.core.files.records import RefusedError, UnreadableError, error_line
+from graphrag_dagster.core.progress import track
+from graphrag_dagster.errors import CorpusError
+from graphrag_dagster.operations.importing.resolved import QUERIES
+from graphrag_dagster.operations.keeping.residue import note_gone_graphs
+from graphrag_dagster.resources.corpora import CorpusStore
+from graphrag_dagster.resources.warehouse import Warehouse, Written
+from graphrag_dagster.tables import IMPORT_ACCOUNT, IMPORT_QUARANTINE, IMPORTED_FILES, Table
+from graphrag_dagster.tables.imports import RECORDS
+
+_Staged = tuple[str, pl.DataFrame]
+_GRAPHS = {"graph": pl.String(), "path": pl.String(), "declares": pl.Boolean(), "iris": pl.Boolean()}
+_FAILED = {"path": pl.String()}
+_MOST_TOLD = 5
+
+
+@dataclass(slots=True)
+class _Fate:
+    """What became of a file."""
+
+    status: str = "read"
+    format: str | None = None
+    notes: list[str] = field(default_factory=list)
+    documents: int = 0
+
+
+def take_in(corpora: CorpusStore, warehouse: Warehouse, corpus: str) -> Mapping[Table, Written]:
+    """Replace what the tables of imports hold of a corpus by what its files do now.
+
+    Args:
+        corpora: where its files are.
+        warehouse: where its tables are.
+        corpus: its name.
+
+    Raises:
+        CorpusError: no file could be read as a graph; gives examples with reasons.
+        SettingsError: its settings cannot be used.
+        WarehouseError: the tables cannot be written.
+    """
+    taking = _Taking(corpora, corpus)
+    files = taking.hashed()
+    note_gone_graphs(warehouse, corpus, files)
+    return warehouse.write_staged(corpus, taking.staged(files), QUERIES)
+
+
+class _Taking:
+    """The files of a corpus on their way into the tables."""
+
+    def __init__(self, corpora: CorpusStore, corpus: str) -> None:
+        self._settings = corpora.settings(corpus)
+        self._folder = corpora.folder(corpus)
+        self._found = corpora.found(corpus)
+        self._hashes = corpora.hashes(corpus)
+        self._columns = self._settings.imports.columns_of([file.path for file in self._found])
+        self._graphs = graph_files(self._found, self._columns)
+        self._fates: dict[str, _Fate] = defaultdict(_Fate)
+
+    def hashed(self) -> pl.DataFrame:
+        """The files, before it is known what becomes of them."""
+        return IMPORTED_FILES.frame(self._row(file) for file in self._found)
+
+    def staged(self, files: pl.DataFrame) -> Iterator[_Staged]:
+        """Yield what the files hold, then what became of each.
+
+        Raises:
+            CorpusError: nothing could be read.
+        """
+        yield from _empty(files)
+        graphs = self._graphs.graphs
+        for graph in track(graphs, "Reading graphs", len(graphs)):
+            yield from self._read(graph)
+        for path, reason in self._graphs.left_out.items():
+            self._fates[path] = _Fate("unsupported", None, [reason])
+        self._require()
+        yield "files", IMPORTED_FILES.frame(self._row(file) for file in self._found)
+
+    def _read(self, graph: Graph) -> Iterator[_Staged]:
+        limits = self._settings.files.limits
+        told = {"graph": graph.name, "declares": graph.declares_entities, "iris": graph.keys_are_iris}
+        for file, batches in read_graph(graph, self._columns, limits):
+            fate = self._fates[file.path]
+            fate.format = file.format
+            yield "graphs", pl.DataFrame([{**told, "path": file.path}], schema=_GRAPHS)
+            try:
+                for batch in batches:
+                    if batch.table == NOTES:
+                        fate.notes += batch.frame["note"]
+                        continue
+                    fate.documents += batch.frame.height if batch.table == "documents" else 0
+                    yield batch.table, batch.frame
+            except (RefusedError, UnreadableError, OSError) as error:
+                fate.status = "refused" if isinstance(error, RefusedError) else "failed"
+                fate.notes.append(error_line(error))
+                fate.documents = 0
+                yield "failed", pl.DataFrame({"path": [file.path]})
+
+    def _require(self) -> None:
+        if any(fate.status == "read" for fate in self._fates.values()):
+            return
+        told = [f"  {path}: {'; '.join(fate.notes) or fate.status}" for path, fate in self._fates.items()]
+        raise CorpusError(
+            f"no graph could be read in {self._folder}"
+            + (":\n" + "\n".join(told[:_MOST_TOLD]) if told else ": it holds no files")
+        )
+
+    def _row(self, file: FoundFile) -> dict[str, object]:
+        fate = self._fates.get(file.path) or _Fate()
+        status, reason = file.problem or fate.status, file.reason or "; ".join(fate.notes) or None
+        return {
+            "path": file.path,
+            "status": status,
+            "reason": reason,
+            "duplicate_of": file.duplicate_of,
+            "format": fate.format,
+            "encoding": None,
+            "bytes": file.bytes,
+            "sha256": None if status == "refused" else self._hashes.get(file.path),
+            "documents": fate.documents,
+        }
+
+
+def _empty(files: pl.DataFrame) -> Iterator[_Staged]:
+    """A frame without rows of each temporary table, so that all of them are there."""
+    yield from ((record, pl.DataFrame(schema=types_of(record))) for record in RECORDS)
+    yield QUARANTINE, IMPORT_QUARANTINE.empty()
+    yield ACCOUNT, IMPORT_ACCOUNT.empty()
+    yield REPAIRED, pl.DataFrame(schema=REPAIRED_TYPES)
+    yield "graphs", pl.DataFrame(schema=_GRAPHS)
+    yield "failed", pl.DataFrame(schema=_FAILED)
+    yield "files", files.clear()

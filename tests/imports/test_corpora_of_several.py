@@ -1,0 +1,85 @@
+"""A corpus made of others: each document keeps its origin, and what goes there goes here."""
+
+from pathlib import Path
+
+import pytest
+
+from graphrag_dagster import tables
+from graphrag_dagster.cli.output.running import run_job
+from graphrag_dagster.core.files.globs import below, matches
+from graphrag_dagster.errors import CorpusError
+from graphrag_dagster.operations.keeping.changes import status_of
+from graphrag_dagster.resources.corpora import CorpusStore
+from graphrag_dagster.resources.warehouse import Warehouse
+from support.tables_of import contents
+
+HARBOUR = (
+    "Orrin Vask founded Tallow Marine in 1998. Tallow Marine acquired Brinefield Shipping in March 2014."
+)
+COUNCIL = "Ilse Maro advised the Northern Council. The Northern Council granted Tallow Marine a licence."
+GONE = "Zebulon Quarrow wrote to the Northern Council about Tallow Marine."
+
+
+def write(home: Path, name: str, settings: str = "", **files: str) -> Path:
+    folder = home / "corpora" / name
+    folder.mkdir(parents=True, exist_ok=True)
+    for file, text in files.items():
+        (folder / file.replace("_", ".")).write_text(text, encoding="utf-8")
+    if settings:
+        (folder / "corpus.yaml").write_text(settings, encoding="utf-8")
+    return folder
+
+
+@pytest.fixture
+def all_of_them(home: Path) -> Path:
+    write(home, "harbour", founding_txt=HARBOUR)
+    write(
+        home, "council", 'tables: {"*.csv": {text: said}}', licence_txt=COUNCIL, notes_csv=f"said\n{GONE}\n"
+    )
+    return write(home, "town", "corpora: [harbour, council]\ncommunities: {drift: 0}\n")
+
+
+def test_documents_keep_their_origin_and_their_columns_and_deletions_are_followed(all_of_them: Path) -> None:
+    run_job("town")
+    documents = Warehouse().read(tables.DOCUMENTS, "town")
+    assert sorted(documents["path"]) == ["council/licence.txt", "council/notes.csv", "harbour/founding.txt"]
+    assert GONE in set(documents["text"])
+    entities = Warehouse().read(tables.ENTITIES, "town")
+    both = entities.filter(title="Tallow Marine")
+    assert both["frequency"].item() == 3
+
+    (all_of_them.parent / "council" / "notes.csv").unlink()
+    assert status_of("town", {}).files.removed == ("council/notes.csv",)
+    run_job("town")
+    assert "Zebulon Quarrow" not in set(Warehouse().read(tables.ENTITIES, "town")["title"])
+    edited = contents(Warehouse(), "town")
+    Warehouse().file("town").unlink()
+    run_job("town")
+    assert contents(Warehouse(), "town") == edited
+
+
+def test_circles_other_kinds_and_names_that_clash_are_refused(all_of_them: Path) -> None:
+    store, home = CorpusStore(), all_of_them.parent.parent
+    write(home, "council", "corpora: [town]")
+    with pytest.raises(CorpusError, match="town → council → town"):
+        store.settings("town")
+    write(home, "council", "kind: graph")
+    with pytest.raises(CorpusError, match="'council'.*kind graph"):
+        store.settings("town")
+    write(home, "council", "description: the council")
+    (all_of_them / "council").mkdir()
+    (all_of_them / "council" / "own.txt").write_text(COUNCIL, "utf-8")
+    with pytest.raises(CorpusError, match="rename one"):
+        store.found("town")
+    write(home, "town", "corpora: [nobody]")
+    with pytest.raises(CorpusError, match="no corpus 'nobody'"):
+        store.found("town")
+
+
+@pytest.mark.parametrize("pattern", ["*.csv", "drafts", "/top.csv", "a/*.csv", "a/**/b.csv", "**/b.csv"])
+@pytest.mark.parametrize(
+    "path", ["x.csv", "a/x.csv", "top.csv", "a/top.csv", "a/c/b.csv", "drafts/x.txt", "b.csv"]
+)
+def test_a_pattern_means_below_a_folder_what_it_meant(pattern: str, path: str) -> None:
+    assert matches(f"hr/{path}", below("hr", pattern)) == matches(path, pattern)
+    assert not matches(f"legal/{path}", below("hr", pattern))

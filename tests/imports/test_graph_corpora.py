@@ -1,0 +1,235 @@
+"""Corpora of graphs that come from elsewhere: taken in, asked, explained, edited."""
+
+import shutil
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from conftest import SHARED
+from graphrag_dagster import Index, tables
+from graphrag_dagster.cli.output.running import run_job
+from graphrag_dagster.core.text.evidence import Row
+from graphrag_dagster.errors import SettingsError
+from graphrag_dagster.operations.asking.lineage import why
+from graphrag_dagster.resources.warehouse import Warehouse
+from graphrag_dagster.settings import parse_settings
+from support.commands import Run
+from support.homes import copy_home, shared_home
+from support.tables_of import contents
+
+COLD = "kind: graph\ncommunities: {drift: 0}\n"
+EDGES = """from,rel,to
+Ada Kvist,founded,Kvist Marine
+Kvist Marine,is_based_in,Port Ellery
+Ada Kvist,founded,Kvist Marine
+Ada Kvist,founded,Ada Kvist
+,moored_in,Port Ellery
+Bo Tarn,works_for,Kvist Marine
+Bo Tarn,lives_in,Port Ellery
+Port Ellery,$,Skerry Sound
+"""
+DULCE = SHARED / "data" / "msft_graphrag" / "operation_dulce"
+
+
+def write_graph(home: Path, text: str = EDGES, settings: str = COLD) -> Path:
+    folder = home / "corpora" / "harbour"
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "corpus.yaml").write_text(settings, encoding="utf-8")
+    (folder / "edges.csv").write_text(text, encoding="utf-8")
+    return folder
+
+
+@pytest.fixture
+def folder(home: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A graph that has been indexed once."""
+
+    def fill(made: Path) -> None:
+        write_graph(made)
+        run_job("harbour")
+
+    copy_home(shared_home(tmp_path_factory, "graph of edges", fill), home)
+    return home / "corpora" / "harbour"
+
+
+def read(table: tables.Table) -> pl.DataFrame:
+    return Warehouse().read(table, "harbour")
+
+
+@pytest.mark.usefixtures("folder")
+def test_every_row_is_accounted_for_and_the_graph_is_made_of_those_that_hold() -> None:
+    account = read(tables.IMPORT_ACCOUNT).select("record", "outcome", "rows", "first_row").rows()
+    assert sorted(account) == [
+        ("relations", "duplicate", 1, 4),
+        ("relations", "loop", 1, 5),
+        ("relations", "malformed", 1, 6),
+        ("relations", "read", 5, 2),
+    ]
+    assert read(tables.IMPORT_QUARANTINE).select("path", "row", "raw").rows() == [
+        ("edges.csv", 6, ",moored_in,Port Ellery")
+    ]
+    triples = set(read(tables.TRIPLES).select("head", "relation", "tail").rows())
+    assert ("Port Ellery", "$", "Skerry Sound") in triples
+    assert ("Ada Kvist", "founded", "Kvist Marine") in triples
+    assert len(triples) == read(tables.RELATIONSHIPS).height == 5
+    assert set(read(tables.ENTITIES)["title"]) == {
+        *("Ada Kvist", "Bo Tarn", "Kvist Marine", "Port Ellery", "Skerry Sound")
+    }
+    for unmade in (tables.TEXT_CHUNKS, tables.GLEANED_ENTITIES, tables.ALIASES, tables.TEXT_UNIT_EMBEDDINGS):
+        assert read(unmade).is_empty()
+    assert not read(tables.COMMUNITY_REPORTS).is_empty()
+    measures = dict(read(tables.CORPUS_SUMMARY).filter(area="imports").select("measure", "value").rows())
+    assert measures["relations: duplicate"] == 1
+    assert measures["relations: malformed"] == 1
+
+
+@pytest.mark.usefixtures("folder")
+def test_an_answer_cites_rows_of_the_graph() -> None:
+    answer = Index.open("harbour").ask("Who founded Kvist Marine?", method="local")
+    evidence = [source.evidence for source in answer.sources]
+    (row,) = [one for one in evidence if isinstance(one, Row) and one.values.get("label") == "founded"]
+    assert row.table == "imports.relations"
+    assert row.key == "edges.csv:2"
+    assert row.values["head"] == "Ada Kvist"
+    assert "Ada Kvist" in answer.text
+
+
+@pytest.mark.usefixtures("folder")
+@pytest.mark.parametrize(
+    ("kind", "asked", "place"),
+    [
+        ("entity", "Skerry Sound", "edges.csv:9"),
+        ("relationship", "Bo Tarn – Kvist Marine", "edges.csv:7"),
+        ("triple", "Bo Tarn lives_in Port Ellery", "edges.csv:8"),
+    ],
+)
+def test_why_leads_to_rows_of_the_graph(kind: str, asked: str, place: str) -> None:
+    step = why(Warehouse(), "harbour", kind, asked)  # type: ignore[arg-type]
+    assert place in [below.id for below in step.steps]
+    assert {one.key for one in step.all_evidence() if isinstance(one, Row)} >= {place}
+
+
+def test_a_row_that_was_added_and_deleted_leaves_tables_as_they_were_and_no_trace(folder: Path) -> None:
+    first = contents(Warehouse(), "harbour")
+    write_graph(folder.parent.parent, EDGES + "Zebulon Quarrow,keeps,Skerry Sound\n")
+    run_job("harbour")
+    assert "Zebulon Quarrow" in set(read(tables.ENTITIES)["title"])
+    write_graph(folder.parent.parent)
+    run_job("harbour")
+    assert contents(Warehouse(), "harbour") == first
+    home = folder.parent.parent
+    holding = [
+        file
+        for part in ("warehouse", "cache")
+        for file in (home / part).rglob("*")
+        if file.is_file() and b"Zebulon" in file.read_bytes()
+    ]
+    assert holding == []
+
+
+def test_a_file_that_cannot_be_read_is_told_and_stops_nothing_but_none_at_all_does(
+    folder: Path, run: Run
+) -> None:
+    (folder / "broken.parquet").write_bytes(b"PAR1 nothing")
+    run_job("harbour")
+    files = dict(read(tables.FILES).select("path", "status").rows())
+    assert files == {"broken.parquet": "failed", "edges.csv": "read"}
+    before = contents(Warehouse(), "harbour")
+    (folder / "edges.csv").unlink()
+    code, out, err = run("index", "harbour")
+    assert code == 1
+    assert "no graph could be read" in out + err
+    assert contents(Warehouse(), "harbour") == before
+
+
+def test_entities_of_the_same_title_are_told_apart_by_their_keys_and_merged_across_files(home: Path) -> None:
+    folder = write_graph(home, "from,rel,to\nn1,flows_into,n2\nn3,lies_on,n1\n")
+    (folder / "nodes.csv").write_text(
+        "id,label,type\nn1,Ellery,river\nn2,Sound,sea\nn3,Ellery,town\n", "utf-8"
+    )
+    (folder / "more.csv").write_text("from,rel,to\nSound,borders,Skerry\n", "utf-8")
+    run_job("harbour")
+    assert set(read(tables.ENTITIES).select("name", "type").rows()) == {
+        ("Ellery (n1)", "river"),
+        ("Ellery (n3)", "town"),
+        ("Sound", "sea"),
+        ("Skerry", "UNKNOWN"),
+    }
+    assert ("Ellery (n3)", "lies_on", "Ellery (n1)") in read(tables.TRIPLES).select(
+        "head", "relation", "tail"
+    ).rows()
+
+
+def test_what_is_for_documents_cannot_be_switched_on_for_a_graph() -> None:
+    with pytest.raises(SettingsError, match="coterag.enabled is set, which is for corpora of kind documents"):
+        parse_settings({"kind": "graph", "coterag": {"enabled": True}}, "corpus.yaml")
+
+
+@pytest.mark.skipif(not DULCE.is_dir(), reason="the data set is not there")
+def test_microsofts_texts_communities_and_reports_are_kept_or_made_anew(home: Path) -> None:
+    folder = home / "corpora" / "harbour"
+    shutil.copytree(DULCE, folder, ignore=shutil.ignore_patterns("*.zip", "*.md"))
+    (folder / "corpus.yaml").write_text("kind: graph\n", "utf-8")
+    run_job("harbour")
+    theirs = pl.read_parquet(DULCE / "community_reports.parquet")
+    reports = read(tables.COMMUNITY_REPORTS)
+    assert set(reports["engine"]) == {"imported"}
+    assert sorted(reports["content"]) == sorted(theirs["full_content"])
+    sizes = pl.read_parquet(DULCE / "communities.parquet").select("level", "size").rows()
+    assert sorted(read(tables.COMMUNITIES).select("level", "size").rows()) == sorted(sizes)
+    references = read(tables.REPORT_REFERENCES)
+    assert references["valid"].all()
+    assert not references.is_empty()
+    units = read(tables.TEXT_CHUNKS)
+    assert sorted(units["text"]) == sorted(pl.read_parquet(DULCE / "text_units.parquet")["text"])
+    dangling = read(tables.IMPORT_ACCOUNT).filter(outcome="dangling")["rows"].to_list()
+    assert dangling == [2]
+    answer = Index.open("harbour").ask("Who leads the Paranormal Military Squad?", method="basic")
+    assert answer.sources
+
+    (folder / "corpus.yaml").write_text("kind: graph\nimports: {communities: made}\n", "utf-8")
+    run_job("harbour")
+    assert set(read(tables.COMMUNITY_REPORTS)["engine"]) == {"extractive"}
+    (folder / "corpus.yaml").write_text("kind: graph\nimports: {reports: made}\n", "utf-8")
+    run_job("harbour")
+    assert set(read(tables.COMMUNITY_REPORTS)["engine"]) == {"extractive"}
+    assert sorted(read(tables.COMMUNITIES).select("level", "size").rows()) == sorted(sizes)
+
+
+def test_a_graph_becomes_a_corpus_with_what_was_found_of_its_columns(
+    home: Path, tmp_path: Path, run: Run
+) -> None:
+    file = tmp_path / "film facts.tsv"
+    file.write_text("subject\tpredicate\tobject\tweight\nKismet\tdirected_by\tDieterle\t2\n", "utf-8")
+    code, out, err = run("import", str(file))
+    assert code == 0, err
+    assert "subject" in out
+    settings = (home / "corpora" / "film facts" / "corpus.yaml").read_text("utf-8")
+    assert "weight: strength_sum" in settings
+    code, out, err = run("import", str(file))
+    assert code == 1
+    assert "already" in err
+    code, out, err = run("import", str(file), "--name", "films")
+    assert code == 0, err
+    code, out, err = run("index", "films")
+    assert code == 0, err
+    assert Warehouse().read(tables.RELATIONSHIPS, "films")["weight"].to_list() == [2.0]
+
+
+def test_a_folder_of_documents_and_one_without_a_graph_are_no_graphs(
+    home: Path, tmp_path: Path, run: Run
+) -> None:
+    documents = tmp_path / "letters"
+    documents.mkdir()
+    (documents / "corpus.yaml").write_text("description: letters\n", "utf-8")
+    code, out, err = run("import", str(documents))
+    assert code == 1
+    assert "corpus of documents" in err
+    empty = tmp_path / "empty"
+    empty.mkdir()
+    (empty / "notes.md").write_text("# none\n", "utf-8")
+    code, _, err = run("import", str(empty))
+    assert code == 1
+    assert "no graph" in err
+    assert not (empty / "corpus.yaml").exists()
+    assert run("import", str(tmp_path / "nowhere"))[0] == 1

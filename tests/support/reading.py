@@ -1,0 +1,22 @@
+"""A corpus folder read as a corpus is."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from types import MappingProxyType
+
+from graphrag_dagster.core.corpus.documents import CorpusContents, read_files
+from graphrag_dagster.core.files.columns import ColumnNames
+from graphrag_dagster.core.files.discovery import discover
+from graphrag_dagster.core.files.limits import DEFAULT_LIMITS, FileLimits
+
+
+def read_corpus(
+    folder: Path,
+    *,
+    columns: Mapping[str, ColumnNames] = MappingProxyType({}),
+    limits: FileLimits = DEFAULT_LIMITS,
+    ignore: Sequence[str] = (),
+) -> CorpusContents:
+    """Read every file below a folder."""
+    found = discover(folder, max_bytes=limits.max_bytes, ignore=ignore)
+    return read_files(found, columns=columns, limits=limits)
