@@ -42,6 +42,7 @@ def relation(row: int, head: str, tail: str, label: str, **said: Any) -> dict[st
         | {
             "weight": 2.5,
             "description": NASTY,
+            "said": NASTY,
             "text_unit_keys": ["u 1"],
             "outcome": "read",
             "attributes": json.dumps(said),
@@ -75,6 +76,7 @@ def guest(home: Path) -> Path:
     report = {"row": 1, "key": "r", "community_key": "1", "level": 1, "title": "Of one", "summary": "s"}
     report |= {"content": "# Of one", "rating": 4.0, "rating_explanation": "", "findings": "[]"}
     unit = {"path": "g.json", "row": 1, "graph": "g", "key": "u 1", "document_keys": ["d"], "text": NASTY}
+    unit |= {"text_unit_id": "h"}
     document = {"path": "g.json", "row": 1, "graph": "g", "key": "d", "title": "T", "text": ""}
     write_imported(
         "guest",

@@ -1,4 +1,5 @@
 from pathlib import Path
+from shutil import copyfile
 from typing import Any
 
 import polars as pl
@@ -6,9 +7,11 @@ import pytest
 from polars.testing import assert_frame_equal
 
 from graphrag_dagster import tables
+from graphrag_dagster.cli.output.running import run_job
+from graphrag_dagster.core.exporting import lance
 from graphrag_dagster.core.exporting.microsoft import SCHEMAS
 from graphrag_dagster.operations.exporting.exporting import export
-from support.imported import microsoft_project, write_imported
+from support.imported import write_imported
 
 RELATION: dict[str, Any] = {
     "path": "graph.csv",
@@ -18,6 +21,7 @@ RELATION: dict[str, Any] = {
     "relation": "led",
     "weight": 1.0,
     "description": "",
+    "said": "",
     "text_unit_keys": [],
     "outcome": "read",
     "attributes": "{}",
@@ -28,9 +32,14 @@ RELATION: dict[str, Any] = {
 def test_a_project_of_microsoft_graphrag_comes_back_as_it_was(
     project: str, shared_data: Path, home: Path
 ) -> None:
-    origin = shared_data / "msft_graphrag" / project
-    write_imported("guest", microsoft_project(origin))
+    origin, corpus = shared_data / "msft_graphrag" / project, home / "corpora" / "guest"
+    corpus.mkdir()
+    (corpus / "corpus.yaml").write_text("kind: graph\n")
+    for name in SCHEMAS:
+        copyfile(origin / f"{name}.parquet", corpus / f"{name}.parquet")
+    run_job("guest")
     made = export("guest", "microsoft", home / "out")
+    assert all(lance.EXTRA in one for one in made.lacking)
     for name, schema in SCHEMAS.items():
         before = pl.read_parquet(origin / f"{name}.parquet")
         after = pl.read_parquet(made.folder / "output" / f"{name}.parquet")

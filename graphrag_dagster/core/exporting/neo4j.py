@@ -55,8 +55,8 @@ def file_of(one: Nodes | Edges) -> _File:
     key = identifier(one)
     if isinstance(one, Nodes):
         fixed = [(f"{key}:ID({one.kind})", ID)]
-        if "type" in one.rows.schema.names:
-            # The type of an entity is a label of its node, too.
+        # The type of an entity is a label of its node, too.
+        if one.kind == "Entity" and "type" in one.rows.schema.names:
             properties.append((":LABEL", "type"))
         name = one.kind
     else:

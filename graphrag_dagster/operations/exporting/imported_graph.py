@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from graphrag_dagster.core.exporting.graph import STATED, Edges, Graph, Nodes
 from graphrag_dagster.core.wording import counted
+from graphrag_dagster.operations.exporting.microsoft_tables import NULLS, was_null
 from graphrag_dagster.operations.exporting.own_graph import community_graph, edges_of
 from graphrag_dagster.operations.exporting.source import Source
 
@@ -59,8 +60,10 @@ class _Property:
         elif self.type != "VARCHAR":
             value = f"try_cast({value} as {self.type})"
         if self.read:
+            nothing = was_null(self.name) if NULLS in said else "false"
             own = f"case when json_exists(b.attributes, {pointer}) then {value} else {self.read} end"
             value = own if self.name in said else self.read
+            value = f"case when {nothing} then null else {value} end"
         return f'{value} as "{self.name.replace(_QUOTE, _QUOTE * 2)}"'
 
 
@@ -105,9 +108,8 @@ def _properties(source: Source, table: str, *read: _Property) -> str:
     said = _attributes(source, table)
     if said is None:
         return ", ".join([*(one.column(()) for one in read), f"b.{_WHOLE}"])
-    others = (
-        _Property(name, type_) for name, type_ in said.items() if name not in {one.name for one in read}
-    )
+    told = {NULLS, *(one.name for one in read)}
+    others = (_Property(name, type_) for name, type_ in said.items() if name not in told)
     return ", ".join(one.column(said) for one in (*read, *others))
 
 

@@ -63,8 +63,7 @@ def _relationships(source: Source) -> str:
             {_numbered(source, "imports_relations")},
             {given("source", "coalesce(h.title, b.head_key)")},
             {given("target", "coalesce(t.title, b.tail_key)")},
-            case when json_exists(b.attributes, '$.description') then b.attributes ->> 'description'
-                else coalesce(nullif(b.description, ''), b.label) end as description,
+            {given("description", "coalesce(nullif(b.description, ''), b.label)")},
             {given("weight", "b.weight", "double")},
             (coalesce(h.degree, 0) + coalesce(t.degree, 0))::bigint as combined_degree,
             b.text_unit_keys as text_unit_ids, b.attributes
@@ -82,7 +81,7 @@ def _covariates(source: Source) -> str:
             {given("covariate_type", "'claim'")},
             {", ".join(given(name, f"b.{name}") for name in as_read)},
             {given("subject_id", "coalesce(s.title, b.subject)")},
-            {given("object_id", "coalesce(o.title, b.object, 'NONE')")},
+            {given("object_id", "coalesce(o.title, b.object)")},
             {given("source_text", "b.quote")}, {given("text_unit_id", "b.text_unit_key")}, b.attributes
         from imports_claims as b
         left join ms_named as s on s.name = b.subject

@@ -6,22 +6,34 @@ What the views have under ``attributes`` is written as it is; all else is counte
 from graphrag_dagster.core.exporting.rows import Rows
 from graphrag_dagster.operations.exporting.source import Source
 
+#: Attribute in which reading says where nothing stood.
+NULLS = "nulls"
 _NAMES = """'["VARCHAR"]'"""
 _NUMBERS = """'["BIGINT"]'"""
 
 
+def was_null(name: str) -> str:
+    """Return an expression: whether nothing stood under a name, which reading has filled.
+
+    Args:
+        name: as it stands in SQL, between single quotes.
+    """
+    return f"""coalesce(json_contains(b.attributes -> '{NULLS}', '"{name}"'), false)"""
+
+
 def given(name: str, otherwise: str, type_: str = "varchar") -> str:
     """Return an expression: the attribute of that name where there is one, null included, else another."""
-    return (
-        f"case when json_exists(b.attributes, '$.{name}') then (b.attributes ->> '{name}')::{type_} "
-        f"else {otherwise} end as {name}"
-    )
+    return _given(name, f"(b.attributes ->> '{name}')::{type_}", otherwise)
 
 
 def given_list(name: str, otherwise: str, shape: str = _NAMES) -> str:
     """Return the same for a list."""
+    return _given(name, f"from_json(b.attributes -> '{name}', {shape})", otherwise)
+
+
+def _given(name: str, value: str, otherwise: str) -> str:
     return (
-        f"case when json_exists(b.attributes, '$.{name}') then from_json(b.attributes -> '{name}', {shape}) "
+        f"case when {was_null(name)} then null when json_exists(b.attributes, '$.{name}') then {value} "
         f"else {otherwise} end as {name}"
     )
 
