@@ -58,21 +58,19 @@ class Things:
 
     def of(self, kind: str, frame: pl.DataFrame, column: str) -> pl.Series:
         """Return the IRIs of the things of a kind that a column names; null for null."""
-        beginning, keys = self._beginning(kind), frame[column]
-        if keys.str.contains(_RESERVED).any():
-            keys = keys.replace_strict(
-                (distinct := keys.drop_nulls().unique()),
-                distinct.map_elements(encoded, pl.String),
-                return_dtype=pl.String,
-                default=None,
-            )
-        return pl.select(pl.concat_str(pl.lit(f"<{beginning}"), keys, pl.lit(">"))).to_series()
+        return frame.select(_iri(self._beginning(kind), pl.col(column), frame[column])).to_series()
 
     def listed(self, kind: str, frame: pl.DataFrame, column: str) -> pl.Series:
         """Return the same of a column of lists."""
-        rows = frame.select(pl.int_range(pl.len()).alias("row"), column).explode(column)
-        named = rows.with_columns(self.of(kind, rows, column).alias(column))
-        return named.group_by("row", maintain_order=True).agg(pl.col(column).drop_nulls())[column]
+        named = _iri(self._beginning(kind), pl.element().drop_nulls(), frame[column].explode())
+        return frame.select(pl.col(column).list.eval(named)).to_series()
 
     def _beginning(self, kind: str) -> str:
         return f"{_THINGS}{encoded(self.corpus)}:{kind[0].lower()}{kind[1:]}:"
+
+
+def _iri(beginning: str, key: pl.Expr, keys: pl.Series) -> pl.Expr:
+    """Return an expression of IRIs, in which keys are encoded where any needs it."""
+    odd = keys.filter(keys.str.contains(_RESERVED)).unique().to_list()
+    named = key.replace(odd, [encoded(one) for one in odd]) if odd else key
+    return pl.concat_str(pl.lit(f"<{beginning}"), named, pl.lit(">"))

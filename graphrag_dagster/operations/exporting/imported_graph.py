@@ -1,17 +1,12 @@
 """What came of graphs from elsewhere, as a graph: what was said of each node and edge, under its own name."""
 
-from collections.abc import Collection
-from dataclasses import dataclass
-
 from graphrag_dagster.core.exporting.graph import STATED, Edges, Graph, Nodes
 from graphrag_dagster.core.wording import counted
-from graphrag_dagster.operations.exporting.microsoft_tables import NULLS, was_null
+from graphrag_dagster.operations.exporting.imported_properties import TEXTS, Property, as_read, property_rows
 from graphrag_dagster.operations.exporting.own_graph import community_graph, edges_of
 from graphrag_dagster.operations.exporting.source import Source
 
-#: More names of attributes than these are written as one property, as JSON.
-MOST_ATTRIBUTES = 300
-_WHOLE, _TEXTS, _QUOTE = "attributes", "VARCHAR[]", '"'
+_UNITS = Property("text_unit_ids", TEXTS, "b.text_unit_keys")
 
 #: A node for each name: the key that it has where it is first declared, else where it is first named.
 _NAMED = """
@@ -37,94 +32,16 @@ from (select * from declared union all by name select * from ends)
 """
 
 
-@dataclass(frozen=True)
-class _Property:
-    """A column of properties.
-
-    Attributes:
-        name: of it, which may hold anything.
-        type: of its values.
-        read: expression of what is read under this name; blank where nothing is.
-    """
-
-    name: str
-    type: str
-    read: str = ""
-
-    def column(self, said: Collection[str]) -> str:
-        """Return the column; a row's own value of that name comes first."""
-        pointer = _text("/" + self.name.replace("~", "~0").replace("/", "~1"))
-        value = f"json_extract_string(b.attributes, {pointer})"
-        if self.type == _TEXTS:
-            value = f"from_json(json_extract(b.attributes, {pointer}), '[\"VARCHAR\"]')"
-        elif self.type != "VARCHAR":
-            value = f"try_cast({value} as {self.type})"
-        if self.read:
-            nothing = was_null(self.name) if NULLS in said else "false"
-            own = f"case when json_exists(b.attributes, {pointer}) then {value} else {self.read} end"
-            value = own if self.name in said else self.read
-            value = f"case when {nothing} then null else {value} end"
-        return f'{value} as "{self.name.replace(_QUOTE, _QUOTE * 2)}"'
-
-
-_UNITS = _Property("text_unit_ids", _TEXTS, "b.text_unit_keys")
-
-
-def _text(value: str) -> str:
-    return "'" + value.replace("'", "''") + "'"
-
-
-def _attributes(source: Source, table: str) -> dict[str, str] | None:
-    """Return name → type of what the rows of a table say besides; None where it is too much."""
-    rows = source.connection.execute(
-        f"""
-        select
-            a.key,
-            list(distinct case
-                when a.type = 'UBIGINT' and try_cast(a.value::varchar as bigint) is null then 'VARCHAR'
-                when a.type = 'UBIGINT' then 'BIGINT'
-                when a.type <> 'ARRAY' then a.type
-                when json_structure(a.value)::varchar in ('["VARCHAR"]', '["NULL"]') then '{_TEXTS}'
-                else 'VARCHAR'
-            end) filter (a.type <> 'NULL') as types
-        from {table} as b, json_each(b.attributes::json) as a
-        group by a.key
-        order by a.key
-        limit {MOST_ATTRIBUTES + 1}
-        """
-    ).fetchall()
-    return {name: _type(set(types or ())) for name, types in rows} if len(rows) <= MOST_ATTRIBUTES else None
-
-
-def _type(types: set[str]) -> str:
-    if types == {"BIGINT", "DOUBLE"}:
-        return "DOUBLE"
-    one = types.pop() if len(types) == 1 else ""
-    return one if one in {"BIGINT", "DOUBLE", "BOOLEAN", _TEXTS} else "VARCHAR"
-
-
-def _properties(source: Source, table: str, *read: _Property) -> str:
-    """Return the columns of properties: what a table, called ``b``, is read as, and what it says besides."""
-    said = _attributes(source, table)
-    if said is None:
-        return ", ".join([*(one.column(()) for one in read), f"b.{_WHOLE}"])
-    told = {NULLS, *(one.name for one in read)}
-    others = (_Property(name, type_) for name, type_ in said.items() if name not in told)
-    return ", ".join(one.column(said) for one in (*read, *others))
-
-
-def _read(*names: str) -> list[_Property]:
-    return [_Property(name, "VARCHAR", f"b.{name}") for name in names]
-
-
-def _entities(source: Source, *more: _Property) -> str:
-    properties = _properties(source, "imports_entities", *_read("title", "type", "description"), *more)
+def _entities(source: Source, *more: Property) -> str:
+    declared = Property("declared", "BOOLEAN", "n.declared")
+    read = [declared, *as_read("title", "type", "description"), *more]
+    rows = property_rows(source, "imports_entities", *read)
     # What only relations name has nothing but its name.
     return f"""
-        select n.id as ":id", n.declared, {properties}
+        select n.id as ":id", {rows.properties}
         from pg_nodes as n
         left join (
-            select * from imports_entities
+            select * from {rows.table}
             qualify row_number() over (partition by name order by path, "row") = 1
         ) as b on b.name = n.name
         order by n.declared desc, b.path, b."row", n.id
@@ -132,14 +49,14 @@ def _entities(source: Source, *more: _Property) -> str:
 
 
 def _stated(source: Source) -> str:
-    weight = _Property("weight", "DOUBLE", "b.weight")
-    label = _Property("label", "VARCHAR", "nullif(b.label, '')")
-    columns = _properties(source, "imports_relations", label, *_read("description"), weight, _UNITS)
+    weight = Property("weight", "DOUBLE", "b.weight")
+    label = Property("label", "VARCHAR", "nullif(b.label, '')")
+    rows = property_rows(source, "imports_relations", label, *as_read("description"), weight, _UNITS)
     return f"""
         select
             {_relation_key(source)} as ":id", h.id as ":source", t.id as ":target",
-            coalesce(nullif(b.label, ''), b.relation) as ":relation", {columns}
-        from imports_relations as b
+            coalesce(nullif(b.label, ''), b.relation) as ":relation", {rows.properties}
+        from {rows.table} as b
         inner join pg_nodes as h on h.name = b.head
         inner join pg_nodes as t on t.name = b.tail
         order by b.path, b."row"
@@ -153,10 +70,11 @@ def _relation_key(source: Source) -> str:
     return f"case when b.key is null or count(*) over (partition by b.key) > 1 then {place} else b.key end"
 
 
-def _records(source: Source, kind: str, table: str, *read: _Property) -> Nodes:
+def _records(source: Source, kind: str, table: str, *read: Property) -> Nodes:
+    rows = property_rows(source, table, *read)
     query = f"""
-        select {_key(source, table)} as ":id", {_properties(source, table, *read)}
-        from {table} as b
+        select {_key(source, table)} as ":id", {rows.properties}
+        from {rows.table} as b
         qualify row_number() over (partition by ":id" order by b.path, b."row") = 1
         order by b.path, b."row"
     """
@@ -179,11 +97,11 @@ def imported_graph(source: Source, *, communities: bool, reports: bool) -> Graph
     """
     source.keep("pg_nodes", _NAMED)
     texts = [
-        _records(source, "Document", "imports_documents", *_read("title", "text")),
-        _records(source, "TextUnit", "imports_text_units", *_read("text")),
+        _records(source, "Document", "imports_documents", *as_read("title", "text")),
+        _records(source, "TextUnit", "imports_text_units", *as_read("text")),
     ]
     about = ("type", "status", "description", "start_date", "end_date", "quote")
-    claims = _records(source, "Claim", "imports_claims", *_read(*about))
+    claims = _records(source, "Claim", "imports_claims", *as_read(*about))
     stated = Edges(STATED, "Entity", "Entity", source.rows(_stated(source)))
     clustered = _communities(source, reports=reports) if communities else community_graph(source)
     return Graph(
@@ -258,8 +176,8 @@ def _edges(source: Source) -> dict[tuple[str, str, str], str]:
 
 def _communities(source: Source, *, reports: bool) -> Graph:
     one = _key(source, "imports_communities")
-    level = _Property("level", "BIGINT", "b.level")
-    nodes = [_records(source, "Community", "imports_communities", level, *_read("title"))]
+    level = Property("level", "BIGINT", "b.level")
+    nodes = [_records(source, "Community", "imports_communities", level, *as_read("title"))]
     edges = {
         ("Entity", "IN_COMMUNITY", "Community"): f"""
             select n.id as ":source", {one} as ":target"
@@ -284,8 +202,8 @@ def _communities(source: Source, *, reports: bool) -> Graph:
     }
     if not reports:
         return Graph(nodes, edges_of(source, edges))
-    rating = _Property("rating", "DOUBLE", "b.rating")
-    told = _read("title", "summary", "content", "rating_explanation", "findings")
+    rating = Property("rating", "DOUBLE", "b.rating")
+    told = as_read("title", "summary", "content", "rating_explanation", "findings")
     nodes.append(_records(source, "Report", "imports_reports", level, *told, rating))
     edges["Report", "DESCRIBES", "Community"] = f"""
         select
