@@ -2,9 +2,9 @@
 
     python benchmarks/graph_imports.py [--rows 1000000 10000000] [--format csv] [--folder FOLDER]
 
-The triples are those of ``graph_readers.py``. ``taken in`` is the whole of the stage imports: reading, names of
-ends, repeated rows, loops, the account, written to a DuckDB file in one transaction; beside it stands what the
-readers alone take for the same file in the same run. Each is measured in a process of its own.
+The triples are those of ``graph_readers.py``. ``taken`` is the whole of the stage imports: reading, names of
+ends, repeated rows, loops, the account, written to a DuckDB file in one transaction; beside it stands what
+the readers alone take for the same file in the same run. Each is measured in a process of its own.
 """
 
 import argparse
@@ -32,7 +32,10 @@ def read(home: Path) -> dict[str, object]:
     begin = time.monotonic()
     (graph,) = graph_files(discover(home / "corpora" / "made", max_bytes=2**62)).graphs
     rows = sum(
-        batch.frame.height for file in graph.files for batch in read_file(graph, file) if batch.table == "relations"
+        batch.frame.height
+        for file in graph.files
+        for batch in read_file(graph, file)
+        if batch.table == "relations"
     )
     return {"rows": rows, "seconds": time.monotonic() - begin}
 
@@ -58,7 +61,9 @@ def measured(what: str, home: Path) -> dict[str, object]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--rows", type=int, nargs="+", default=[1_000_000])
     parser.add_argument("--format", default="csv")
     parser.add_argument("--folder", type=Path)
@@ -77,7 +82,10 @@ def main() -> None:
                 command = [sys.executable, __file__, "--of", what, folder]
                 told = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
                 speed = told["rows"] / told["seconds"]
-                print(f"{rows:,} {chosen.format} {what}: {told['seconds']:.1f} s, {speed:,.0f} rows/s, {told}", flush=True)
+                print(
+                    f"{rows:,} {chosen.format} {what}: {told['seconds']:.1f} s, {speed:,.0f} rows/s, {told}",
+                    flush=True,
+                )
 
 
 if __name__ == "__main__":

@@ -5,7 +5,9 @@ from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Protocol
 
+import numpy as np
 from anyio.to_thread import run_sync
+from numpy.typing import NDArray
 
 from graphrag_dagster.core.cypher.asking import GraphAnswer, Ran
 from graphrag_dagster.core.search.context.answer import Answer
@@ -40,6 +42,9 @@ class OpenIndex(Protocol):
     def ask_graph(self, question: str) -> GraphAnswer:
         """Answer a question by a query over the graph."""
 
+    def embed(self, texts: Sequence[str], *, queries: bool = False) -> NDArray[np.float32]:
+        """Return unit vectors of texts that are found, or looked for."""
+
     def search_entities(self, query: str, limit: int = 10) -> Sequence[object]:
         """Find entities."""
 
@@ -61,6 +66,12 @@ class Library(Protocol):
 
     def methods(self, name: str) -> list[str]:
         """The ways of answering that the index of a corpus is made for."""
+
+    def embedders(self) -> list[str]:
+        """The embedders that need neither a corpus nor an endpoint."""
+
+    def embed_here(self, name: str, texts: Sequence[str]) -> NDArray[np.float32]:
+        """Return unit vectors of texts by such an embedder."""
 
     def published_version(self, name: str) -> str:
         """What changes when another index of a corpus is published."""
