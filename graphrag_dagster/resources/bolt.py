@@ -202,7 +202,7 @@ class BoltGraph:
             case exceptions.AuthError():
                 return EndpointError(
                     f"the graph server {place} refuses the login: check user and password, which stand in "
-                    "environment variables that the section cypher names"
+                    "the environment variables that user_variable and password_variable name"
                 )
             case exceptions.Neo4jError() if error.code == _TIMED_OUT:
                 return QueryError("the query took too long and was stopped; ask for less")

@@ -30,6 +30,7 @@ class BoltScript:
     Attributes:
         columns: of every result.
         rows: of every result; nodes as :func:`node` makes them.
+        answers: columns and rows of the queries that hold certain words, in place of these.
         login: that is let in; None for anybody.
         fails: code and text of what a query is answered with in place of rows.
         drops_after: rows after which the connection ends.
@@ -44,6 +45,7 @@ class BoltScript:
 
     columns: tuple[str, ...] = ("n",)
     rows: Iterable[tuple[Any, ...]] = ((1,), (2,))
+    answers: dict[str, tuple[tuple[str, ...], list[tuple[Any, ...]]]] = field(default_factory=dict)
     login: tuple[str, str] | None = None
     fails: tuple[str, str] | None = None
     drops_after: int | None = None
@@ -140,6 +142,8 @@ class _Client:
                 self._success()
             case 0x10:
                 script.queries.append((fields[0], fields[1]))
+                known = (made for words, made in script.answers.items() if words in fields[0])
+                script.columns, script.rows = next(known, (script.columns, script.rows))
                 self._run()
             case 0x3F:
                 self._pull(int(fields[0]["n"]))

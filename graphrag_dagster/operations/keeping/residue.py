@@ -72,19 +72,24 @@ def note_gone(warehouse: Warehouse, corpus: str, documents: pl.DataFrame) -> Non
         _note(warehouse, corpus, _identities(before) - _identities(documents))
 
 
-def note_gone_graphs(warehouse: Warehouse, corpus: str, files: pl.DataFrame) -> None:
-    """Note which files of graphs the working file was made of that are no longer there as they were; durably.
+class GoneGraphs:
+    """Files of graphs, or what servers gave, that the working file was made of before it is made anew.
 
     A file of a graph is as a document is: of one that was edited, something may be gone.
-
-    Args:
-        warehouse: the corpora's files.
-        corpus: its name.
-        files: rows of ``imports.files`` as they will be written.
     """
-    before = warehouse.read_if_present(tables.IMPORTED_FILES, corpus)
-    if before is not None:
-        _note(warehouse, corpus, _graphs(before) - _graphs(files))
+
+    def __init__(self, warehouse: Warehouse, corpus: str) -> None:
+        self._warehouse, self._corpus = warehouse, corpus
+        before = warehouse.read_if_present(tables.IMPORTED_FILES, corpus)
+        self._before = set() if before is None else _graphs(before)
+
+    def note(self, files: pl.DataFrame) -> None:
+        """Note which of them are no longer there as they were; durably.
+
+        Args:
+            files: rows of ``imports.files`` as they will be written.
+        """
+        _note(self._warehouse, self._corpus, self._before - _graphs(files))
 
 
 def _note(warehouse: Warehouse, corpus: str, gone: set[str]) -> None:

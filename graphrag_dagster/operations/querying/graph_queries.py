@@ -1,6 +1,5 @@
 """Queries of users and of questions over a corpus's graph, wherever it is."""
 
-import os
 from collections.abc import Mapping
 from contextlib import closing
 from dataclasses import dataclass
@@ -13,6 +12,7 @@ from graphrag_dagster.core.cypher.rows import GraphRows, within
 from graphrag_dagster.operations.querying.cypher_sandbox import run_embedded
 from graphrag_dagster.operations.querying.guarded_process import QueryLimits
 from graphrag_dagster.resources.bolt import BoltGraph, BoltServer
+from graphrag_dagster.resources.graph_server import server_of
 from graphrag_dagster.resources.property_graph import graph_of
 from graphrag_dagster.resources.warehouse import Warehouse
 from graphrag_dagster.settings.cypher import CypherSettings
@@ -49,16 +49,6 @@ class CorpusGraph:
         return Ran(
             text, parameters, query, run_embedded(graph_of(self.warehouse, self.corpus), query, limits)
         )
-
-
-def server_of(settings: CypherSettings) -> BoltServer:
-    """Return the graph server that the settings name, with the credentials of the environment."""
-    return BoltServer(
-        settings.uri or "",
-        settings.database,
-        os.environ.get(settings.user_variable) or None,
-        os.environ.get(settings.password_variable) or None,
-    )
 
 
 def _run_at_server(server: BoltServer, query: Guarded, seconds: float) -> GraphRows:
