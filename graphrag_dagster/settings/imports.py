@@ -37,8 +37,8 @@ class ImportServer(ServerSettings):
         "MATCH (a)-[r]->(b) RETURN elementId(r) AS key, elementId(a) AS head, elementId(b) AS tail, "
         "type(r) AS label, properties(r) AS properties",
         min_length=1,
-        description="query that only reads, with the columns head, tail, label, and, if there are any, key and "
-        "properties",
+        description="query that only reads, with the columns head, tail and label, and, if there are any, "
+        "key and properties",
     )
     most_rows: PositiveInt = Field(
         50_000_000, description="a server that gives more rows to a query is taken to give them for ever"
