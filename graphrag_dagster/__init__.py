@@ -3,7 +3,7 @@
 from typing import Any
 
 __version__ = "0.1.0"
-__all__ = ["Filters", "GraphRagComponent", "Index", "__version__"]
+__all__ = ["Filters", "GraphRagComponent", "Index", "__version__", "export"]
 
 
 def __getattr__(name: str) -> Any:
@@ -12,6 +12,10 @@ def __getattr__(name: str) -> Any:
         from graphrag_dagster.operations.asking.index import Index
 
         return Index
+    if name == "export":
+        from graphrag_dagster.operations.exporting.exporting import export
+
+        return export
     if name == "Filters":
         from graphrag_dagster.core.search.filters import Filters
 

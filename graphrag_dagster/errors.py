@@ -48,3 +48,7 @@ class EndpointDown(EndpointError):
 
 class QuestionError(GraphragError):
     """A question, or an option of it such as the level, that cannot be answered."""
+
+
+class ExportError(GraphragError):
+    """An export that cannot be written as asked."""

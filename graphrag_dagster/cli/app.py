@@ -571,6 +571,37 @@ def rollback(
     roll_back(name, version, as_json=as_json)
 
 
+class Form(StrEnum):
+    """What an export can be made for."""
+
+    microsoft = "microsoft"
+    graphml = "graphml"
+    rdf = "rdf"
+    neo4j = "neo4j"
+    parquet = "parquet"
+
+
+@app.command("export")
+def export_index(
+    name: Name,
+    to: Annotated[
+        Form,
+        typer.Option(
+            help="A project of Microsoft GraphRAG, GraphML, N-Triples, Neo4j's CSV, or all tables as Parquet."
+        ),
+    ],
+    out: Annotated[
+        Path | None,
+        typer.Option(help="Folder; default: NAME-FORM in the current folder.", show_default=False),
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Write what was published of a corpus in a form that other tools read; files of an earlier export go."""
+    from graphrag_dagster.cli.commands.exporting import export_corpus
+
+    export_corpus(name, to.value, out, as_json=as_json)
+
+
 @app.command()
 def delete(
     name: Name,

@@ -31,6 +31,8 @@ _MADE_BY = {
     "evaluation": "evaluate {}",
     "studies": "study {} gleanings|windows",
 }
+#: Of what comes frame by frame there may be more than memory holds; the rest is put on the disk.
+_STAGING: dict[str, Any] = {"memory_limit": "2GB"}
 #: Rows that are shown of what was written.
 _SAMPLE = 5
 _MEND = "move it away to have it made anew"
@@ -224,7 +226,7 @@ class Warehouse(ConfigurableResource[None]):
         Raises:
             WarehouseError: as :meth:`write`.
         """
-        with self._writing(next(iter(queries)), corpus) as connection:
+        with self._writing(next(iter(queries)), corpus, _STAGING) as connection:
             there = _staged(connection, staged)
             made = {}
             for table, query in queries.items():
@@ -242,9 +244,11 @@ class Warehouse(ConfigurableResource[None]):
         return made
 
     @contextmanager
-    def _writing(self, table: Table, corpus: str) -> Iterator[duckdb.DuckDBPyConnection]:
+    def _writing(
+        self, table: Table, corpus: str, config: dict[str, Any] | None = None
+    ) -> Iterator[duckdb.DuckDBPyConnection]:
         try:
-            with self.connect(corpus) as connection, _transaction(connection):
+            with self.connect(corpus, config=config) as connection, _transaction(connection):
                 yield connection
         except (duckdb.IOException, duckdb.TransactionException) as error:
             raise _unwritable(self.file(corpus), table, error) from error

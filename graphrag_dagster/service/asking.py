@@ -3,9 +3,10 @@
 import asyncio
 import math
 import threading
-from collections.abc import Coroutine
+from collections.abc import Callable, Coroutine
+from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 from starlette.requests import Request
 
@@ -59,6 +60,52 @@ class AskDesk:
                 f"the question has {len(question.text):,} characters; use at most "
                 f"{self._settings.max_question:,}"
             )
+        await self._turn()
+        return Asking(index, question, self.places, self._settings.answer_seconds)
+
+    async def do(self, work: Callable[[], _T]) -> _T:
+        """Do work in a thread of its own, as soon as it is its turn; it keeps its place until it ends.
+
+        Raises:
+            Refusal: (429) its turn did not come in time; (504) it takes too long.
+        """
+        await self._turn()
+        loop = asyncio.get_running_loop()
+        ended: asyncio.Future[_T] = loop.create_future()
+
+        def tell(value: _T | None, error: Exception | None) -> None:
+            if ended.done():
+                return
+            if error is not None:
+                ended.set_exception(error)
+            else:
+                ended.set_result(cast("_T", value))
+
+        def run() -> None:
+            value, failed = None, None
+            try:
+                value = work()
+            # It is raised again where it is waited for, in another thread.
+            except Exception as error:
+                failed = error
+            finally:
+                self.places.free()
+            with suppress(RuntimeError):  # the server has ended
+                loop.call_soon_threadsafe(tell, value, failed)
+
+        try:
+            threading.Thread(target=run, name="embed", daemon=True).start()
+        except RuntimeError:
+            self.places.free()
+            raise
+        seconds = self._settings.answer_seconds
+        try:
+            async with asyncio.timeout(seconds):
+                return await ended
+        except TimeoutError:
+            raise Refusal(504, "too_slow", f"it took more than {seconds:g} seconds") from None
+
+    async def _turn(self) -> None:
         if not await self.places.take(self._settings.queue_seconds):
             raise Refusal(
                 429,
@@ -66,7 +113,6 @@ class AskDesk:
                 f"{self._settings.max_asks} questions are being answered; try again in a moment",
                 {"Retry-After": str(max(1, math.ceil(self._settings.queue_seconds)))},
             )
-        return Asking(index, question, self.places, self._settings.answer_seconds)
 
 
 class Asking:

@@ -1,9 +1,11 @@
 """What both servers do: find corpora, look things up, ask."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TypeVar
 
+import numpy as np
 from anyio.to_thread import run_sync
+from numpy.typing import NDArray
 
 from graphrag_dagster.errors import GraphragError, QuestionError
 from graphrag_dagster.service.asking import AskDesk, Asking, Question
@@ -72,6 +74,26 @@ class Backend:
             Refusal: too many questions are being answered.
         """
         return await self.desk.begin(await self.index(corpus), question)
+
+    async def embedders(self) -> list[str]:
+        """Return the names of the embedders that need no corpus."""
+        library, _ = await self._library()
+        return await run_sync(library.embedders)
+
+    async def embed(self, corpus: str, texts: Sequence[str], *, queries: bool) -> NDArray[np.float32]:
+        """Return vectors of texts as the index of a corpus has them, or as its questions are embedded.
+
+        Raises:
+            GraphragError: the corpus cannot be opened, or its embedder cannot be used.
+            Refusal: (429) too much is being done; (504) it takes too long.
+        """
+        index = await self.index(corpus)
+        return await self.desk.do(lambda: index.embed(texts, queries=queries))
+
+    async def embed_here(self, name: str, texts: Sequence[str]) -> NDArray[np.float32]:
+        """Return vectors of texts by an embedder that needs no corpus; see :meth:`embed`."""
+        library, _ = await self._library()
+        return await self.desk.do(lambda: library.embed_here(name, texts))
 
     async def entities(self, corpus: str, query: str, limit: int) -> EntityList:
         """Return the entities that fit a query best."""

@@ -5,7 +5,9 @@ from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from typing import Protocol
 
+import numpy as np
 from anyio.to_thread import run_sync
+from numpy.typing import NDArray
 
 from graphrag_dagster.core.search.context.answer import Answer
 from graphrag_dagster.core.search.filters import Filters
@@ -33,6 +35,9 @@ class OpenIndex(Protocol):
     ) -> Answer:
         """Answer a question; ``history`` are earlier questions with their answers, oldest first."""
 
+    def embed(self, texts: Sequence[str], *, queries: bool = False) -> NDArray[np.float32]:
+        """Return unit vectors of texts that are found, or looked for."""
+
     def search_entities(self, query: str, limit: int = 10) -> Sequence[object]:
         """Find entities."""
 
@@ -54,6 +59,12 @@ class Library(Protocol):
 
     def methods(self, name: str) -> list[str]:
         """The ways of answering that the index of a corpus is made for."""
+
+    def embedders(self) -> list[str]:
+        """The embedders that need neither a corpus nor an endpoint."""
+
+    def embed_here(self, name: str, texts: Sequence[str]) -> NDArray[np.float32]:
+        """Return unit vectors of texts by such an embedder."""
 
     def published_version(self, name: str) -> str:
         """What changes when another index of a corpus is published."""

@@ -12,6 +12,7 @@ from graphrag_dagster.cli.output.running import run_job
 from graphrag_dagster.core.text.evidence import Row
 from graphrag_dagster.errors import SettingsError
 from graphrag_dagster.operations.asking.lineage import why
+from graphrag_dagster.operations.planning.indexing_plan import plan_corpus
 from graphrag_dagster.resources.warehouse import Warehouse
 from graphrag_dagster.settings import parse_settings
 from support.commands import Run
@@ -222,14 +223,24 @@ def test_a_folder_of_documents_and_one_without_a_graph_are_no_graphs(
     documents = tmp_path / "letters"
     documents.mkdir()
     (documents / "corpus.yaml").write_text("description: letters\n", "utf-8")
-    code, out, err = run("import", str(documents))
+    code, _, err = run("import", str(documents))
     assert code == 1
     assert "corpus of documents" in err
     empty = tmp_path / "empty"
     empty.mkdir()
     (empty / "notes.md").write_text("# none\n", "utf-8")
-    code, out, err = run("import", str(empty))
+    code, _, err = run("import", str(empty))
     assert code == 1
     assert "no graph" in err
     assert not (empty / "corpus.yaml").exists()
     assert run("import", str(tmp_path / "nowhere"))[0] == 1
+
+
+def test_a_plan_counts_what_a_model_will_be_asked_before_anything_is_made(home: Path) -> None:
+    settings = COLD + "engine: llm\nmodel: {name: m, base_url: 'http://127.0.0.1:9/v1'}\n"
+    write_graph(home, settings=settings)
+    plan = plan_corpus("harbour")
+    assert [one.stage for one in plan.estimates] == ["merging", "reports"]
+    assert plan.estimates[1].calls.expected > 0
+    assert plan.text_units == 0
+    assert Warehouse().corpora() == []

@@ -4,6 +4,9 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
+import numpy as np
+from numpy.typing import NDArray
+
 from graphrag_dagster.catalogue.ways import WAYS
 from graphrag_dagster.core.language.answer_form import AnswerForm
 from graphrag_dagster.core.language.tasks import Usage
@@ -91,6 +94,16 @@ class FaultyIndex:
             query=plan.query,
         )
 
+    def embed(self, texts: Sequence[str], *, queries: bool = False) -> NDArray[np.float32]:
+        self.library.running += 1
+        try:
+            self.library.gate.wait(20)
+            if self.library.error is not None:
+                raise self.library.error
+        finally:
+            self.library.running -= 1
+        return self.library.embed_here("queries" if queries else "documents", texts)
+
     def search_entities(self, query: str, limit: int = 10) -> list[EntityHit]:
         return [EntityHit("e1", "HANNA QUILL", "person", "led the strike", 3, 1.5)][:limit]
 
@@ -124,6 +137,7 @@ class FaultyLibrary:
     asked: list[tuple[str, str | None, str | None, tuple[tuple[str, str], ...]]] = field(default_factory=list)
     wished: list[tuple[str | None, bool | None]] = field(default_factory=list)
     filters: list[Filters | None] = field(default_factory=list)
+    embedded: list[tuple[str, ...]] = field(default_factory=list)
     running: int = 0
     gate: threading.Event = field(default_factory=threading.Event)
     between: threading.Event = field(default_factory=threading.Event)
@@ -148,6 +162,13 @@ class FaultyLibrary:
 
     def methods(self, name: str) -> list[str]:
         return [one.name for one in WAYS if not one.needs]
+
+    def embedders(self) -> list[str]:
+        return ["static"]
+
+    def embed_here(self, name: str, texts: Sequence[str]) -> NDArray[np.float32]:
+        self.embedded.append((name, *texts))
+        return np.array([[len(text), 0.5, -1e-7] for text in texts], dtype=np.float32)
 
     def published_version(self, name: str) -> str:
         return self.version

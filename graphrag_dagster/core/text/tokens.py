@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphrag_dagster.core.text.vocabularies import ENCODINGS, vocabulary_at_hand
-from graphrag_dagster.errors import SettingsError
+from graphrag_dagster.errors import QuestionError, SettingsError
 
 if TYPE_CHECKING:
     import tiktoken
@@ -39,6 +39,18 @@ class Tokenizer:
     def counts(self, texts: Sequence[str]) -> list[int]:
         """Return the number of tokens of each text."""
         return [len(tokens) for tokens in self._batch(texts)]
+
+    def decode(self, tokens: Sequence[int]) -> str:
+        """Return the text of tokens; bytes that are no whole characters become U+FFFD.
+
+        Raises:
+            QuestionError: a number is no token.
+        """
+        known = len(self._token_bytes)
+        wrong = next((one for one in tokens if not (0 <= one < known and self._token_bytes[one])), None)
+        if wrong is not None:
+            raise QuestionError(f"{wrong} is no token of {self.name}")
+        return self._encoding.decode(list(tokens), errors="replace")
 
     def rarity(self, word: str) -> float:
         """Return how rare a word is: about 0.1 for "the", 5 for "water", 9 and more for names.

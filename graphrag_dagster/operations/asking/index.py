@@ -29,6 +29,7 @@ from graphrag_dagster.core.text.tokens import get_tokenizer
 from graphrag_dagster.engines.session import Session
 from graphrag_dagster.errors import QuestionError
 from graphrag_dagster.model_calls.memory.replies import User
+from graphrag_dagster.operations.asking.embedding import Vectors, embed_here, embedded, embedders_here
 from graphrag_dagster.operations.asking.snapshot import open_published
 from graphrag_dagster.resources.corpora import CorpusStore
 from graphrag_dagster.resources.language import Language
@@ -201,6 +202,30 @@ class Index:
     def _session(self) -> Session:
         user = User(self.name, "ask", str(uuid.uuid4()))
         return Language(memory=self._memory, corpora=CorpusStore()).session_of(self._settings, user)
+
+    def embed(self, texts: Sequence[str], *, queries: bool = False) -> Vectors:
+        """Return unit vectors of texts that can be compared with those of the index, one a row.
+
+        Args:
+            texts: what is embedded; a blank one gives zeros.
+            queries: these are looked for, not found: some models want a prefix before such texts.
+
+        Raises:
+            SettingsError: another embedder made the vectors of the index.
+            EngineError: the embedder is not installed.
+            EndpointError: the model endpoint cannot be used.
+        """
+        return embedded(self._session().embedder(), self.searcher.index, texts, queries=queries)
+
+    @staticmethod
+    def embedders() -> list[str]:
+        """Names of the embedders that need neither a corpus nor an endpoint."""
+        return embedders_here()
+
+    @staticmethod
+    def embed_here(name: str, texts: Sequence[str]) -> Vectors:
+        """Return unit vectors of texts by such an embedder; see :func:`.embedding.embed_here`."""
+        return embed_here(name, texts)
 
     def search_entities(self, query: str, limit: int = 10) -> list[EntityHit]:
         """Return the entities that a query is about, best first.

@@ -103,7 +103,7 @@ class _Taking:
             try:
                 for batch in batches:
                     if batch.table == NOTES:
-                        fate.notes += batch.frame["note"]
+                        fate.notes += batch.frame["note"].to_list()
                         continue
                     fate.documents += batch.frame.height if batch.table == "documents" else 0
                     yield batch.table, batch.frame

@@ -17,9 +17,7 @@ from graphrag_dagster.core.accounting.planning import (
     summary_tokens,
 )
 from graphrag_dagster.core.accounting.prices import Price
-from graphrag_dagster.core.accounting.reply_sizes import names_and_pairs, reply_tokens
-from graphrag_dagster.core.corpus.documents import require_documents
-from graphrag_dagster.core.corpus.text_units import cut
+from graphrag_dagster.core.accounting.reply_sizes import reply_tokens
 from graphrag_dagster.core.language.chat.port import ChatRequest
 from graphrag_dagster.core.language.llm.entity_typing import typed_at_once
 from graphrag_dagster.core.language.llm.extraction.graph import LlmGraphExtractor
@@ -27,6 +25,7 @@ from graphrag_dagster.core.language.llm.name_judging import MOST_PAIRS
 from graphrag_dagster.core.text.tokens import get_tokenizer
 from graphrag_dagster.model_calls.endpoint.chat import OpenAIChatModel
 from graphrag_dagster.model_calls.memory.account import price_of
+from graphrag_dagster.operations.planning.basis import Basis, basis_of
 from graphrag_dagster.operations.planning.coterag_plan import (
     SUMMARIES_PER_NAME,
     members_tokens,
@@ -81,7 +80,7 @@ def plan_corpus(name: str) -> Plan:
         GraphragError: the corpus or its settings cannot be used.
     """
     store = CorpusStore()
-    return _Planner(name, store.settings(name), _units(store, name)).plan()
+    return _Planner(name, store.settings(name), basis_of(store, name)).plan()
 
 
 def largest_data(name: str) -> dict[RoleName, int]:
@@ -93,30 +92,21 @@ def largest_data(name: str) -> dict[RoleName, int]:
         GraphragError: the corpus or its settings cannot be used, or it has no documents.
     """
     store = CorpusStore()
-    return _Planner(name, store.settings(name), _units(store, name)).largest_data()
-
-
-def _units(store: CorpusStore, name: str) -> pl.DataFrame:
-    contents = store.read(name)
-    # A corpus that had documents may have lost them all.
-    if not Warehouse().exists(tables.DOCUMENTS, name):
-        require_documents(contents, store.folder(name))
-    return cut(contents.documents, **store.settings(name).text_units.model_dump())
+    return _Planner(name, store.settings(name), basis_of(store, name)).largest_data()
 
 
 class _Planner:
-    def __init__(self, name: str, settings: CorpusSettings, units: pl.DataFrame) -> None:
+    def __init__(self, name: str, settings: CorpusSettings, basis: Basis) -> None:
         self._name = name
         self._settings = settings
+        self._names, self._pairs, self._left = basis.names, basis.pairs, basis.reports
+        units = basis.units
         self._texts: list[str] = units["text"].to_list()
         self._unit_tokens = int(units["tokens"].sum())
         self._largest_unit = int(units.select(pl.max("tokens")).item() or 0)
         self._units: list[tuple[str, str]] = units.select("text_unit_id", "text").rows()
         self._count = get_tokenizer(settings.text_units.encoding).count
         self._known = Known(settings.model, self._count)
-        names = [names_and_pairs(text) for text in self._texts]
-        self._names = len({one for found, _ in names for one in found})
-        self._pairs = len({one for _, found in names for one in found})
 
     def plan(self) -> Plan:
         made = list(self._stages())
@@ -227,6 +217,8 @@ class _Planner:
         return Estimate("reports", "community_report", settings.name, calls, inputs, outputs)
 
     def _communities(self) -> Range:
+        if self._left is not None:
+            return exactly(float(self._left))
         made = Warehouse().read_if_present(tables.COMMUNITIES, self._name)
         if made is None:
             return around(max(self._names * 0.25, 1), known=False)

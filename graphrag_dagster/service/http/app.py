@@ -18,6 +18,7 @@ from graphrag_dagster.service.http.front import front_router
 from graphrag_dagster.service.library import Library
 from graphrag_dagster.service.models import Health
 from graphrag_dagster.service.openai.chat import chat_router
+from graphrag_dagster.service.openai.embeddings import embeddings_router
 from graphrag_dagster.service.tools.mcp_http import McpOverHttp
 
 
@@ -59,6 +60,7 @@ def make_app(settings: ServiceSettings, library: Library | None = None) -> FastA
     app.include_router(front_router(backend))
     app.include_router(corpora_router(backend), **guarded)
     app.include_router(chat_router(backend), **guarded)
+    app.include_router(embeddings_router(backend), **guarded)
     app.router.routes.append(mcp.route)
     add_handlers(app)
     # The last one added is the first to see a request.

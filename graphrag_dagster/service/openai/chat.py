@@ -22,9 +22,11 @@ from graphrag_dagster.service.openai.chat_models import (
     Choice,
     Model,
     ModelList,
+    ModelType,
     ReplyMessage,
 )
 from graphrag_dagster.service.openai.chat_text import MarkFilter, headed, listed_sources, question_of
+from graphrag_dagster.service.openai.embeddings import DOCUMENTS, QUERIES
 
 _LISTED_METHODS = [one.name for one in ways().values() if one.suits_a_chat and one.name != AUTO]
 _DONE = format_sse_event(data_str="[DONE]")
@@ -106,8 +108,13 @@ def chat_router(backend: Backend) -> APIRouter:
     router = APIRouter(prefix="/v1", tags=["OpenAI-compatible"])
 
     @router.get("/models", responses=documented(openai=True))
-    async def list_models() -> ModelList:
-        """List the corpora as models, by themselves and with the methods that suit a chat."""
+    async def list_models(type: ModelType = "chat") -> ModelList:  # noqa: A002 - its name in the address.
+        """List the corpora as models, by themselves and with the methods that suit a chat; or what embeds.
+
+        What embeds is listed only where it is asked for: front ends offer all that is listed for a chat.
+        """
+        if type == "embedding":
+            return ModelList(data=[Model(id=one, type=type) for one in await _embedding(backend)])
         known = await backend.methods()
         return ModelList(
             data=[
@@ -120,9 +127,12 @@ def chat_router(backend: Backend) -> APIRouter:
     @router.get("/models/{model}", responses=documented(404, openai=True))
     async def read_model(model: str) -> Model:
         """Say whether a corpus can be asked."""
-        if model.partition(":")[0] not in await backend.names():
-            raise Refusal(404, "model_not_found", f"there is no corpus for the model {model!r}")
-        return Model(id=model)
+        if model.partition(":")[0] in await backend.names():
+            embeds = model.partition(":")[2] in (DOCUMENTS, QUERIES)
+            return Model(id=model, type="embedding" if embeds else "chat")
+        if model in await backend.embedders():
+            return Model(id=model, type="embedding")
+        raise Refusal(404, "model_not_found", f"there is no corpus for the model {model!r}")
 
     @router.post(
         "/chat/completions",
@@ -143,3 +153,10 @@ def chat_router(backend: Backend) -> APIRouter:
         return streaming(stream(asking, first, chunks.render, settings.ping_seconds))
 
     return router
+
+
+async def _embedding(backend: Backend) -> list[str]:
+    corpora = await backend.names()
+    # Where a corpus has the name of an embedder, the name means the corpus.
+    others = [name for name in await backend.embedders() if name not in corpora]
+    return [*(f"{name}:{way}" for name in corpora for way in (DOCUMENTS, QUERIES)), *others]

@@ -1,6 +1,6 @@
 """What goes in and out of the OpenAI-compatible routes; what they do not know is accepted and ignored."""
 
-from typing import Literal
+from typing import Literal, TypeAlias
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -78,13 +78,18 @@ class ChatCompletion(BaseModel):
     usage: ChatUsage
 
 
+#: What a model can be used for.
+ModelType: TypeAlias = Literal["chat", "embedding"]
+
+
 class Model(BaseModel):
-    """A corpus, or a corpus asked by one method."""
+    """A corpus, or a corpus asked by one method; or what embeds."""
 
     id: str
     object: Literal["model"] = "model"
     created: int = 0
     owned_by: str = "graphrag_dagster"
+    type: ModelType = "chat"
 
 
 class ModelList(BaseModel):

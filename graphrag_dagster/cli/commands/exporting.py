@@ -1,0 +1,37 @@
+"""``graphrag-dagster export``."""
+
+from pathlib import Path
+
+from rich.markup import escape
+from rich.table import Table as RichTable
+
+from graphrag_dagster.cli.output.console import ERR, OUT, number, print_json
+from graphrag_dagster.cli.output.progress import progress_on
+from graphrag_dagster.core.progress import listening
+from graphrag_dagster.operations.exporting.exporting import export
+
+
+def export_corpus(name: str, to: str, out: Path | None, *, as_json: bool) -> None:
+    """Write the published snapshot of a corpus in a form, and print the files with their rows.
+
+    Raises:
+        GraphragError: what is wrong, and the mend.
+    """
+    with progress_on(ERR) as shown, listening(shown):
+        made = export(name, to, out)
+    if as_json:
+        files = [one.told() for one in made.files]
+        told = {"corpus": name, "to": to, "folder": str(made.folder), "snapshot": made.version}
+        print_json({**told, "files": files, "lacking": list(made.lacking)})
+        return
+    table = RichTable(box=None, padding=(0, 1, 0, 0))
+    for column in ("file", "rows", "MB"):
+        table.add_column(column, justify="left" if column == "file" else "right", no_wrap=True)
+    for one in made.files:
+        rows = "" if one.rows is None else number(one.rows)
+        size = "" if one.bytes is None else f"{one.bytes / 1e6:,.2f}"
+        table.add_row(escape(one.path), rows, size)
+    OUT.print(table)
+    for line in made.lacking:
+        OUT.print(escape(line), soft_wrap=True)
+    OUT.print(f"snapshot {made.version} of {escape(name)} is in {escape(str(made.folder))}", soft_wrap=True)

@@ -1,0 +1,65 @@
+"""Vectors of texts that are given, by the embedder of a corpus or by one that needs no corpus."""
+
+import uuid
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from graphrag_dagster.catalogue.registry import embedders
+from graphrag_dagster.core.search.context.index import IndexSnapshot
+from graphrag_dagster.core.text.embedder import CorpusEmbedder
+from graphrag_dagster.errors import QuestionError, SettingsError
+from graphrag_dagster.model_calls.memory.replies import User
+from graphrag_dagster.resources.corpora import CorpusStore
+from graphrag_dagster.resources.language import Language
+from graphrag_dagster.resources.reply_memory import ReplyMemory
+from graphrag_dagster.settings import parse_settings
+
+Vectors = NDArray[np.float32]
+
+
+def embedders_here() -> list[str]:
+    """Return the names of the embedders that need neither a corpus nor an endpoint."""
+    return [one.name for one in embedders().values() if not one.asks_model]
+
+
+def embed_here(name: str, texts: Sequence[str]) -> Vectors:
+    """Return unit vectors of texts by an embedder of this machine, one a row.
+
+    Raises:
+        QuestionError: there is none of that name.
+        EngineError: what it needs is not installed.
+    """
+    if name not in embedders_here():
+        raise QuestionError(f"there is no embedder {name!r}; there are: {', '.join(embedders_here())}")
+    settings = parse_settings({"embeddings": {"embedder": name}}, name)
+    session = Language(memory=ReplyMemory(), corpora=CorpusStore()).session_of(
+        settings, User(name, "ask", str(uuid.uuid4()))
+    )
+    return session.embedder().embed(texts)
+
+
+def embedded(
+    embedder: CorpusEmbedder, index: IndexSnapshot, texts: Sequence[str], *, queries: bool
+) -> Vectors:
+    """Return unit vectors of texts that can be compared with those of an index, one a row.
+
+    Args:
+        embedder: of the corpus.
+        index: with the vectors.
+        texts: what is embedded.
+        queries: these are looked for, not found.
+
+    Raises:
+        SettingsError: another embedder made the vectors of the index.
+        EndpointError: the model endpoint cannot be used.
+    """
+    known = index.unit_vectors
+    made_by = sorted(known["embedder"].unique()) if known is not None else []
+    if made_by not in ([], [embedder.name]):
+        raise SettingsError(
+            f"the vectors of the index were made by {', '.join(made_by)}, but the settings say "
+            f"{embedder.name}; index the corpus again"
+        )
+    return embedder.embed_queries(texts) if queries else embedder.embed(texts)

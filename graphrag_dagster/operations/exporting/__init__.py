@@ -1,0 +1,1 @@
+"""The published snapshot of a corpus in the forms that other tools read."""

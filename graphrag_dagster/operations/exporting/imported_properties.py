@@ -1,0 +1,125 @@
+"""What rows of graphs from elsewhere say besides what they are read as: a property for each of its names."""
+
+import json
+from dataclasses import dataclass
+
+from graphrag_dagster.operations.exporting.microsoft_tables import NULLS
+from graphrag_dagster.operations.exporting.source import Source
+
+#: More names of attributes than these are written as one property, as JSON.
+MOST_ATTRIBUTES = 300
+_WHOLE, _QUOTE = "attributes", '"'
+#: Type of a list of texts.
+TEXTS = "VARCHAR[]"
+
+
+@dataclass(frozen=True)
+class Property:
+    """A column of properties.
+
+    Attributes:
+        name: of it, which may hold anything.
+        type: of its values.
+        read: expression of what is read under this name; blank where nothing is.
+    """
+
+    name: str
+    type: str
+    read: str = ""
+
+    def column(self, said: list[str]) -> str:
+        """Return the column; a row's own value of that name comes first.
+
+        Args:
+            said: names of what the rows say besides, in the order of the list ``:said``.
+        """
+        if self.name not in said:
+            value = self.read
+        else:
+            own = _nth(said, self.name)
+            value = f"json_extract_string({own}, '$')"
+            if self.type == TEXTS:
+                value = f"from_json({own}, '[\"VARCHAR\"]')"
+            elif self.type != "VARCHAR":
+                value = f"try_cast({value} as {self.type})"
+            if self.read:
+                value = f"case when {own} is null then {self.read} else {value} end"
+        if self.read and NULLS in said:
+            nothing = f"json_contains({_nth(said, NULLS)}, '{json.dumps(self.name)}')"
+            value = f"case when coalesce({nothing}, false) then null else {value} end"
+        return f'{value} as "{self.name.replace(_QUOTE, _QUOTE * 2)}"'
+
+
+def _nth(said: list[str], name: str) -> str:
+    return f'b.":said"[{said.index(name) + 1}]'
+
+
+def _text(value: str) -> str:
+    return "'" + value.replace("'", "''") + "'"
+
+
+def _attributes(source: Source, table: str) -> dict[str, str] | None:
+    """Return name → type of what the rows of a table say besides; None where it is too much."""
+    rows = source.connection.execute(
+        f"""
+        select
+            a.key,
+            list(distinct case
+                when a.type = 'UBIGINT' and try_cast(a.value::varchar as bigint) is null then 'VARCHAR'
+                when a.type = 'UBIGINT' then 'BIGINT'
+                when a.type <> 'ARRAY' then a.type
+                when json_structure(a.value)::varchar in ('["VARCHAR"]', '["NULL"]') then '{TEXTS}'
+                else 'VARCHAR'
+            end) filter (a.type <> 'NULL') as types
+        from {table} as b, json_each(b.attributes::json) as a
+        group by a.key
+        order by a.key
+        limit {MOST_ATTRIBUTES + 1}
+        """
+    ).fetchall()
+    return {name: _type(set(types or ())) for name, types in rows} if len(rows) <= MOST_ATTRIBUTES else None
+
+
+def _type(types: set[str]) -> str:
+    if types == {"BIGINT", "DOUBLE"}:
+        return "DOUBLE"
+    one = types.pop() if len(types) == 1 else ""
+    return one if one in {"BIGINT", "DOUBLE", "BOOLEAN", TEXTS} else "VARCHAR"
+
+
+@dataclass(frozen=True)
+class PropertyRows:
+    """The rows of a table, called ``b``, and the columns of their properties.
+
+    Attributes:
+        table: as it is read: what its rows say besides is taken apart once, into the list ``:said``.
+        properties: what it is read as, and what it says besides.
+    """
+
+    table: str
+    properties: str
+
+
+def property_rows(source: Source, table: str, *read: Property) -> PropertyRows:
+    """Return the rows of a table with what they are read as and what they say besides.
+
+    Args:
+        source: has the table.
+        table: its view.
+        read: what its rows are read as.
+    """
+    said = _attributes(source, table)
+    if said is None:
+        return PropertyRows(table, ", ".join([*(one.column([]) for one in read), f"b.{_WHOLE}"]))
+    names = list(said)
+    told = {NULLS, *(one.name for one in read)}
+    others = (Property(name, type_) for name, type_ in said.items() if name not in told)
+    columns = ", ".join(one.column(names) for one in (*read, *others))
+    places = ", ".join(_text("/" + name.replace("~", "~0").replace("/", "~1")) for name in names)
+    apart = f'(select *, json_extract(attributes, [{places}]) as ":said" from {table})' if names else table
+    return PropertyRows(apart, columns)
+
+
+def as_read(*names: str) -> list[Property]:
+    """Return columns of text that are properties as they are."""
+    return [Property(name, "VARCHAR", f"b.{name}") for name in names]
