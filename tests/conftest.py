@@ -25,6 +25,7 @@ from support.corpora import write_corpus
 from support.endpoint import ScriptedEndpoint
 from support.homes import copy_home, enter_home, shared_home
 from support.modelled import write_modelled
+from support.shared import DATA
 
 # How long an example takes is a matter of the machine.
 settings.register_profile("untimed", deadline=None)
@@ -32,7 +33,6 @@ settings.load_profile("untimed")
 os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
 
 REPOSITORY = Path(__file__).parent.parent
-SHARED = REPOSITORY.parent / "shared"
 
 
 #: A file system in memory, and the bytes that must be free there for it to hold all that tests write.
@@ -118,7 +118,7 @@ def place_of(address: str) -> Path:
 @pytest.fixture
 def shared_data() -> Path:
     """The folder of real data sets beside the checkout; the test is skipped where it is absent."""
-    folder = SHARED / "data"
+    folder = DATA
     if not folder.is_dir():
         pytest.skip("the real data sets are not here")
     return folder

@@ -12,9 +12,10 @@ from graphrag_dagster.operations.asking.snapshot import open_snapshot
 from graphrag_dagster.operations.querying.graph_queries import CorpusGraph
 from graphrag_dagster.resources.warehouse import Warehouse
 from graphrag_dagster.settings.cypher import CypherSettings
+from support.shared import DATA
 from support.triple_graphs import publish_triples
 
-FOLDER = Path(__file__).parents[3] / "shared" / "data" / "metaqa"
+FOLDER = DATA / "metaqa"
 pytestmark = pytest.mark.skipif(not FOLDER.is_dir(), reason="the real data sets are not here")
 
 #: A form of questions, and the query that answers it.
