@@ -1,7 +1,8 @@
 """What rows of graphs from elsewhere say besides what they are read as: a property for each of its names."""
 
 import json
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 
 from graphrag_dagster.operations.exporting.microsoft_tables import NULLS
 from graphrag_dagster.operations.exporting.source import Source
@@ -21,11 +22,21 @@ class Property:
         name: of it, which may hold anything.
         type: of its values.
         read: expression of what is read under this name; blank where nothing is.
+        names: where a row says something else by one of these, the property is called by the first of them
+            that is free, so that it is found again before the others.
     """
 
     name: str
     type: str
     read: str = ""
+    names: Sequence[str] = ()
+
+    def among(self, said: Iterable[str]) -> "Property":
+        """Return the property with the name that it has beside those that rows say something by."""
+        taken = {one.casefold() for one in said}
+        if taken.isdisjoint(self.names):
+            return self
+        return replace(self, name=next((one for one in self.names if one not in taken), self.name))
 
     def column(self, said: list[str]) -> str:
         """Return the column; a row's own value of that name comes first.
@@ -38,8 +49,8 @@ class Property:
         else:
             own = _nth(said, self.name)
             value = f"json_extract_string({own}, '$')"
-            if self.type == TEXTS:
-                value = f"from_json({own}, '[\"VARCHAR\"]')"
+            if self.type.endswith("[]"):
+                value = f"from_json({own}, '[\"{self.type.removesuffix('[]')}\"]')"
             elif self.type != "VARCHAR":
                 value = f"try_cast({value} as {self.type})"
             if self.read:
@@ -68,8 +79,16 @@ def _attributes(source: Source, table: str) -> dict[str, str] | None:
                 when a.type = 'UBIGINT' and try_cast(a.value::varchar as bigint) is null then 'VARCHAR'
                 when a.type = 'UBIGINT' then 'BIGINT'
                 when a.type <> 'ARRAY' then a.type
-                when json_structure(a.value)::varchar in ('["VARCHAR"]', '["NULL"]') then '{TEXTS}'
-                else 'VARCHAR'
+                else case json_structure(a.value)::varchar
+                    when '["VARCHAR"]' then '{TEXTS}'
+                    when '["NULL"]' then '{TEXTS}'
+                    when '["UBIGINT"]'
+                        then case when try_cast(a.value as bigint[]) is null then 'VARCHAR' else 'BIGINT[]' end
+                    when '["BIGINT"]' then 'BIGINT[]'
+                    when '["DOUBLE"]' then 'DOUBLE[]'
+                    when '["BOOLEAN"]' then 'BOOLEAN[]'
+                    else 'VARCHAR'
+                end
             end) filter (a.type <> 'NULL') as types
         from {table} as b, json_each(b.attributes::json) as a
         group by a.key
@@ -84,7 +103,7 @@ def _type(types: set[str]) -> str:
     if types == {"BIGINT", "DOUBLE"}:
         return "DOUBLE"
     one = types.pop() if len(types) == 1 else ""
-    return one if one in {"BIGINT", "DOUBLE", "BOOLEAN", TEXTS} else "VARCHAR"
+    return one if one.removesuffix("[]") in {"BIGINT", "DOUBLE", "BOOLEAN"} or one == TEXTS else "VARCHAR"
 
 
 @dataclass(frozen=True)
@@ -100,20 +119,26 @@ class PropertyRows:
     properties: str
 
 
-def property_rows(source: Source, table: str, *read: Property) -> PropertyRows:
+def property_rows(source: Source, table: str, *read: Property, without: Sequence[str] = ()) -> PropertyRows:
     """Return the rows of a table with what they are read as and what they say besides.
 
     Args:
         source: has the table.
         table: its view.
         read: what its rows are read as.
+        without: names of lists of texts that are told elsewhere.
     """
     said = _attributes(source, table)
     if said is None:
         return PropertyRows(table, ", ".join([*(one.column([]) for one in read), f"b.{_WHOLE}"]))
     names = list(said)
+    read = tuple(one.among(names) for one in read)
     told = {NULLS, *(one.name for one in read)}
-    others = (Property(name, type_) for name, type_ in said.items() if name not in told)
+    others = (
+        Property(name, type_)
+        for name, type_ in said.items()
+        if name not in told and not (name in without and type_ == TEXTS)
+    )
     columns = ", ".join(one.column(names) for one in (*read, *others))
     places = ", ".join(_text("/" + name.replace("~", "~0").replace("/", "~1")) for name in names)
     apart = f'(select *, json_extract(attributes, [{places}]) as ":said" from {table})' if names else table
