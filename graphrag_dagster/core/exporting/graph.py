@@ -10,6 +10,7 @@ from graphrag_dagster.core.exporting.rows import Rows
 #: Columns that say which node or edge a row is; all others are its properties, whatever they are called.
 ID, SOURCE, TARGET, RELATION = ":id", ":source", ":target", ":relation"
 SAME, LABELS = ":same", ":labels"
+RESERVED = (ID, SOURCE, TARGET, RELATION, SAME, LABELS)
 STATED = "STATED"
 
 
@@ -19,8 +20,8 @@ class Nodes:
 
     Attributes:
         kind: such as ``Entity``.
-        rows: :data:`ID`, unique among the kind, and properties. There may be :data:`SAME`, the IRI that it has
-            elsewhere, and :data:`LABELS`, a list of what it is labelled with.
+        rows: :data:`ID`, unique among the kind, and properties; there may be :data:`SAME`, the IRI that it
+            has elsewhere, and :data:`LABELS`, a list of what it is labelled with.
     """
 
     kind: str
@@ -73,4 +74,4 @@ class Graph:
 
 
 def _properties(rows: Rows) -> Sequence[pa.Field]:
-    return [one for one in rows.schema if one.name not in {ID, SOURCE, TARGET, RELATION, SAME, LABELS}]
+    return [one for one in rows.schema if one.name not in RESERVED]

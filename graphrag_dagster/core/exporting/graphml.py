@@ -68,7 +68,7 @@ class _Keys:
 
 
 def _tells_direction(one: pa.Field) -> bool:
-    return one.name == _DIRECTED and pa.types.is_boolean(one.type)
+    return one.name == _DIRECTED and bool(pa.types.is_boolean(one.type))
 
 
 def _type(type_: pa.DataType) -> str:

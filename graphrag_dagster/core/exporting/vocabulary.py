@@ -41,7 +41,7 @@ def edge_term(kind: str) -> str:
 
 
 def iris(names: pl.Series) -> pl.Expr:
-    """Return IRIs as N-Triples have them: in brackets, with escapes for what may not stand there; null for null."""
+    """Return IRIs as N-Triples have them: in brackets, with escapes for what may not stand there."""
     odd = names.filter(names.str.contains(_NO_IRI)).unique().to_list()
     shown = [re.sub(_NO_IRI, lambda found: f"\\u{ord(found[0]):04X}", one) for one in odd]
     return pl.concat_str(pl.lit("<"), pl.lit(names.replace(odd, shown) if odd else names), pl.lit(">"))

@@ -8,12 +8,11 @@ from graphrag_dagster.core.exporting.graphml import write_graphml
 from graphrag_dagster.core.exporting.neo4j import cypher, file_of, importing, write_csv
 from graphrag_dagster.core.exporting.ntriples import NTriples
 from graphrag_dagster.core.exporting.vocabulary import Things
-from graphrag_dagster.operations.exporting.imported_graph import (
-    imported_graph,
+from graphrag_dagster.operations.exporting.imported_graph import imported_graph, repeated
+from graphrag_dagster.operations.exporting.imported_statements import (
     imported_network,
     imported_properties,
     imported_resources,
-    repeated,
 )
 from graphrag_dagster.operations.exporting.kept import kept_of
 from graphrag_dagster.operations.exporting.own_graph import own_graph, own_network

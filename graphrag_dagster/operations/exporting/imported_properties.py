@@ -4,6 +4,8 @@ import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
+from graphrag_dagster.core.exporting.graph import RESERVED
+from graphrag_dagster.core.files.columns import once_each
 from graphrag_dagster.operations.exporting.microsoft_tables import NULLS
 from graphrag_dagster.operations.exporting.source import Source
 
@@ -38,8 +40,8 @@ class Property:
             return self
         return replace(self, name=next((one for one in self.names if one not in taken), self.name))
 
-    def column(self, said: list[str]) -> str:
-        """Return the column; a row's own value of that name comes first.
+    def value(self, said: list[str]) -> str:
+        """Return the expression of its values; a row's own value of that name comes first.
 
         Args:
             said: names of what the rows say besides, in the order of the list ``:said``.
@@ -58,7 +60,11 @@ class Property:
         if self.read and NULLS in said:
             nothing = f"json_contains({_nth(said, NULLS)}, '{json.dumps(self.name)}')"
             value = f"case when coalesce({nothing}, false) then null else {value} end"
-        return f'{value} as "{self.name.replace(_QUOTE, _QUOTE * 2)}"'
+        return value
+
+
+def _quoted(name: str) -> str:
+    return f'"{name.replace(_QUOTE, _QUOTE * 2)}"'
 
 
 def _nth(said: list[str], name: str) -> str:
@@ -82,8 +88,8 @@ def _attributes(source: Source, table: str) -> dict[str, str] | None:
                 else case json_structure(a.value)::varchar
                     when '["VARCHAR"]' then '{TEXTS}'
                     when '["NULL"]' then '{TEXTS}'
-                    when '["UBIGINT"]'
-                        then case when try_cast(a.value as bigint[]) is null then 'VARCHAR' else 'BIGINT[]' end
+                    when '["UBIGINT"]' then
+                        case when try_cast(a.value as bigint[]) is null then 'VARCHAR' else 'BIGINT[]' end
                     when '["BIGINT"]' then 'BIGINT[]'
                     when '["DOUBLE"]' then 'DOUBLE[]'
                     when '["BOOLEAN"]' then 'BOOLEAN[]'
@@ -119,7 +125,9 @@ class PropertyRows:
     properties: str
 
 
-def property_rows(source: Source, table: str, *read: Property, without: Sequence[str] = ()) -> PropertyRows:
+def property_rows(
+    source: Source, table: str, *read: Property, without: Sequence[str] = (), apart: bool = False
+) -> PropertyRows:
     """Return the rows of a table with what they are read as and what they say besides.
 
     Args:
@@ -127,22 +135,23 @@ def property_rows(source: Source, table: str, *read: Property, without: Sequence
         table: its view.
         read: what its rows are read as.
         without: names of lists of texts that are told elsewhere.
+        apart: what rows say by the name of something that they are read as is told beside it, renamed.
     """
     said = _attributes(source, table)
     if said is None:
-        return PropertyRows(table, ", ".join([*(one.column([]) for one in read), f"b.{_WHOLE}"]))
+        columns = [*(f"{one.value([])} as {_quoted(one.name)}" for one in read), f"b.{_WHOLE}"]
+        return PropertyRows(table, ", ".join(columns))
     names = list(said)
     read = tuple(one.among(names) for one in read)
-    told = {NULLS, *(one.name for one in read)}
-    others = (
-        Property(name, type_)
-        for name, type_ in said.items()
-        if name not in told and not (name in without and type_ == TEXTS)
-    )
-    columns = ", ".join(one.column(names) for one in (*read, *others))
+    left_out = {NULLS, *(() if apart else (one.name for one in read))}
+    left_out.update(name for name in without if said.get(name) == TEXTS)
+    others = [Property(name, type_) for name, type_ in said.items() if name not in left_out]
+    values = [*(one.value([] if apart else names) for one in read), *(one.value(names) for one in others)]
+    called = once_each([*RESERVED, *(one.name for one in (*read, *others))])[len(RESERVED) :]
+    told = ", ".join(f"{value} as {_quoted(name)}" for value, name in zip(values, called, strict=True))
     places = ", ".join(_text("/" + name.replace("~", "~0").replace("/", "~1")) for name in names)
-    apart = f'(select *, json_extract(attributes, [{places}]) as ":said" from {table})' if names else table
-    return PropertyRows(apart, columns)
+    taken = f'(select *, json_extract(attributes, [{places}]) as ":said" from {table})' if names else table
+    return PropertyRows(taken, told)
 
 
 def as_read(*names: str) -> list[Property]:

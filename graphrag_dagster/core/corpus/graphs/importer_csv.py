@@ -27,7 +27,7 @@ _BOOLEANS = {"true": True, "false": False}
 _ID, _START, _END, _LABEL, _TYPE = "ID", "START_ID", "END_ID", "LABEL", "TYPE"
 #: Names of an id that say no more than that it is one.
 _PLAIN = ("id", "key")
-#: Between the values of a list: as the importer has it unless it is told otherwise, and as our exports have it.
+#: Between the values of a list: as the importer has it unless it is told otherwise, and as our exports do.
 _USUAL, _UNUSUAL = ";", "\x1f"
 
 

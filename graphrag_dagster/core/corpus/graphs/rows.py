@@ -156,9 +156,7 @@ def entities(rows: Rows, columns: GraphColumns, graph: str, account: Account) ->
     ends = (pl.col("attributes") == _UNDECLARED) & (pl.col("title") == pl.col("key"))
     named = frame.filter(whole & frame.select(ends).to_series())["row"]
     if len(named):
-        account.count(
-            "entities", "dangling", len(named), named[0], "it says of itself that nobody declared it"
-        )
+        account.count("entities", "dangling", len(named), named[0], "it says that it is not declared")
         whole &= ~frame["row"].is_in(named.implode())
     yield from account.records("entities", frame if whole.all() else frame.filter(whole), rows.repaired)
 
