@@ -76,7 +76,7 @@ def _text(value: str) -> str:
 
 
 def _attributes(source: Source, table: str) -> dict[str, str] | None:
-    """Return name → type of what the rows of a table say besides; None where it is too much."""
+    """Return name → type of what rows say besides, in the order in which they do; None where it is too much."""
     rows = source.connection.execute(
         f"""
         select
@@ -98,7 +98,7 @@ def _attributes(source: Source, table: str) -> dict[str, str] | None:
             end) filter (a.type <> 'NULL') as types
         from {table} as b, json_each(b.attributes::json) as a
         group by a.key
-        order by a.key
+        order by min({{'path': b.path, 'row': b."row", 'place': a.id}})
         limit {MOST_ATTRIBUTES + 1}
         """
     ).fetchall()

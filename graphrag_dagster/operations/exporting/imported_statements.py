@@ -110,7 +110,7 @@ def imported_network(source: Source) -> tuple[Nodes, Edges]:
     # Ids are unique in GraphML; those that several have are told as an attribute.
     if _shared_keys(source):
         key = f"case when not ({_SHARED}) then b.key end"
-        said.append(Property("key", "VARCHAR", f"case when {_SHARED} then b.key end"))
+        said.append(Property("id", "VARCHAR", f"case when {_SHARED} then b.key end"))
     undirected = source.value(
         "select bool_and(coalesce(attributes ->> 'directed' = 'false', false)) from imports_relations"
     )
