@@ -64,12 +64,12 @@ Bo Tarn,->,Anna & <C>,0.1,,,x
 Bo Tarn,->,Anna & <C>,0.1,,,x
 Bo Tarn,,nobody,,,1902,
 '''
-PEOPLE = '''id,name,category,about,Age,key
+PEOPLE = """id,name,category,about,Age,key
 "Anna, B.",Anna,person,"Who
 she is",7,k
 Bo Tarn,Bo Tarn,,,,
 Anna & <C>,Anna,person,,08,
-'''
+"""
 
 NODES = """id:ID(Person),name,born:int,height:double,alive:boolean,aka:string[],scores:double[],:LABEL
 1,Keanu,1964,1.86,true,Neo;The One,1;2.5,Person;Actor
@@ -172,14 +172,16 @@ def test_a_list_without_entities_and_weights_gets_none(home: Path) -> None:
     assert pl.read_csv(folder / "triples.csv")["weight"].null_count() == 2
     assert_frame_equal(said(RECORDS[1], "again"), said(RECORDS[1], "guest"))
     export("guest", "graphml", home / "network")
-    assert "<data key=\"n0\">false" in (home / "network" / "graph.graphml").read_text()
+    assert '<data key="n0">false' in (home / "network" / "graph.graphml").read_text()
 
 
 def test_neo4j(home: Path) -> None:
     published_graph("guest", {"people.csv": NODES, "films.csv": FILMS, "roles.csv": ROLES})
     folder = around("guest", "neo4j", home)
     assert_same("guest")
-    assert (folder / "Entity.csv").read_text(encoding="utf-8").startswith("key:ID,declared:boolean,title:string")
+    assert (
+        (folder / "Entity.csv").read_text(encoding="utf-8").startswith("key:ID,declared:boolean,title:string")
+    )
     unread = Warehouse().read(tables.IMPORTED_FILES, "again").filter(status="unsupported")
     assert {"Community.csv", "export.json", "import.sh", "load.cypher"} <= set(unread["path"])
 

@@ -76,7 +76,7 @@ def _text(value: str) -> str:
 
 
 def _attributes(source: Source, table: str) -> dict[str, str] | None:
-    """Return name → type of what rows say besides, in the order in which they do; None where it is too much."""
+    """Return name → type of what rows say besides, the first of it first; None where it is too much."""
     rows = source.connection.execute(
         f"""
         select

@@ -8,12 +8,12 @@ from graphrag_dagster.operations.exporting.kept import kept_of
 from graphrag_dagster.operations.exporting.own_tables import TITLES
 from graphrag_dagster.operations.exporting.source import Source
 
-#: Entities are called by their titles; the words are those that the triple rests on.
+#: Entities are called by their titles; a triple is described by the words that it rests on.
 _TRIPLES = """
     select
-        h.title as head, t.relation, o.title as tail, t.strength as weight, null::varchar as description,
-        t.triple_id as id, t.instances, d.path as document,
-        substr(u.text, t.start_char + 1, t.end_char - t.start_char) as evidence
+        h.title as head, t.relation, o.title as tail, t.strength as weight,
+        substr(u.text, t.start_char + 1, t.end_char - t.start_char) as description, t.triple_id as id,
+        t.instances, d.path as document
     from graph_triples as t
     inner join ms_titles as h on h.entity_id = t.head_id
     inner join ms_titles as o on o.entity_id = t.tail_id
