@@ -72,7 +72,7 @@ def harbour(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
         (folder / "corpora" / "harbour.path").write_text(str(REPOSITORY / "examples" / "harbour"))
         run_job("harbour")
         for to in FORMS:
-            taken_in(export("harbour", to, folder / "exports" / to).folder, to)
+            propose(CorpusStore(), export("harbour", to, folder / "exports" / to).folder, to)
             run_job(to)
 
     home = shared_home(tmp_path_factory, "circles of harbour", fill)

@@ -84,7 +84,7 @@ def guest(home: Path) -> Path:
             tables.IMPORTED_TEXT_UNITS: [unit | {"attributes": "{}"}],
             tables.IMPORTED_ENTITIES: [
                 entity(1, NASTY, born=1879, id="E1", **{'a:b`c/~"': [NASTY, "x"]}, big=2**63),
-                entity(2, "b", born=1.5, Born=True, id="E2", type=None),
+                entity(2, "b", born=1.5, Born=True, id="E2", type=None, years=[1879, -1], **{":id": "x"}),
             ],
             tables.IMPORTED_RELATIONS: [
                 relation(1, NASTY, "b", "knows", since=2001),
@@ -114,6 +114,7 @@ def test_graphml_has_all_that_was_said_under_its_own_name(guest: Path) -> None:
     assert first["big"] == str(2**63)
     assert (second["born"], second["Born"]) == (1.5, True)
     assert "type" not in second
+    assert (json.loads(second["years"]), second[":id_2"]) == ([1879, -1], "x")
     assert graph.nodes["nowhere"] == {"declared": False, "title": "Nnowhere"}
     edges = sorted(
         (s, t, d.get("label", ""), d.get("since"), d["weight"]) for s, t, d in graph.edges(data=True)
@@ -145,6 +146,9 @@ def test_every_line_of_rdf_is_a_triple(guest: Path) -> None:
     ]
     derived = "<http://www.w3.org/ns/prov#wasDerivedFrom>"
     assert f"<{thing}:statement:g.json%231> {derived} <{thing}:textUnit:u%201> ." in lines
+    years = "<urn:graphrag-dagster:vocabulary:years>"
+    of_b = [line.split('"')[1] for line in lines if line.startswith(f"<{thing}:entity:b> {years}")]
+    assert of_b == ["1879", "-1"]
     assert f"<{thing}:textUnit:u%201> {derived} <{thing}:document:d> ." in lines
 
 
@@ -157,6 +161,7 @@ def test_neo4j_reads_back_what_was_said_and_obeys_none_of_it(guest: Path) -> Non
         ("b", "E2"),
         ("nowhere", ""),
     ]
+    assert entities[1]["years:long[]"] == SEPARATOR.join(["1879", "-1"])
     assert entities[0]['a_b`c/~":string[]'].split(SEPARATOR) == [NASTY, "x"]
     assert [one[":TYPE"] for one in stated] == ["knows", "knows", "`) DETACH DELETE n //", "related_to"]
     assert [one["since:long"] for one in stated] == ["2001", "2002", "", ""]
@@ -165,6 +170,14 @@ def test_neo4j_reads_back_what_was_said_and_obeys_none_of_it(guest: Path) -> Non
     assert 'n.`a_b``c/~"`' in script
     inside = re.sub(r"`(?:[^`]|``)*`", "", script)
     assert "`" not in inside
+
+
+def test_lists_call_what_is_said_besides_by_another_name(guest: Path) -> None:
+    made = export("guest", "triples", guest / "out")
+    with (made.folder / "entities.csv").open(newline="", encoding="utf-8") as file:
+        first, second = csv.DictReader(file)
+    assert (first["id"], first["id_2"], first["type"]) == (NASTY, "E1", "PERSON")
+    assert (second["id"], second["id_2"], second["type"]) == ("b", "E2", "PERSON")
 
 
 def test_communities_reports_and_claims_come_along(guest: Path) -> None:

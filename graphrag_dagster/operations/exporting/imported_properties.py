@@ -12,8 +12,9 @@ from graphrag_dagster.operations.exporting.source import Source
 #: More names of attributes than these are written as one property, as JSON.
 MOST_ATTRIBUTES = 300
 _WHOLE, _QUOTE = "attributes", '"'
-#: Type of a list of texts.
-TEXTS = "VARCHAR[]"
+#: Types of a list of texts, and of one of nothing.
+TEXTS, _EMPTY = "VARCHAR[]", "[]"
+_WHOLE_NUMBERS = "case when try_cast(a.value as bigint[]) is not null then 'BIGINT[]' end"
 
 
 @dataclass(frozen=True)
@@ -85,16 +86,16 @@ def _attributes(source: Source, table: str) -> dict[str, str] | None:
                 when a.type = 'UBIGINT' and try_cast(a.value::varchar as bigint) is null then 'VARCHAR'
                 when a.type = 'UBIGINT' then 'BIGINT'
                 when a.type <> 'ARRAY' then a.type
-                else case json_structure(a.value)::varchar
+                else coalesce(case json_structure(a.value)::varchar
                     when '["VARCHAR"]' then '{TEXTS}'
-                    when '["NULL"]' then '{TEXTS}'
-                    when '["UBIGINT"]' then
-                        case when try_cast(a.value as bigint[]) is null then 'VARCHAR' else 'BIGINT[]' end
-                    when '["BIGINT"]' then 'BIGINT[]'
+                    when '["NULL"]' then '{_EMPTY}'
                     when '["DOUBLE"]' then 'DOUBLE[]'
                     when '["BOOLEAN"]' then 'BOOLEAN[]'
-                    else 'VARCHAR'
-                end
+                    when '["BIGINT"]' then 'BIGINT[]'
+                    -- Of numbers that are not negative, or of both signs.
+                    when '["UBIGINT"]' then {_WHOLE_NUMBERS}
+                    when '["HUGEINT"]' then {_WHOLE_NUMBERS}
+                end, 'VARCHAR')
             end) filter (a.type <> 'NULL') as types
         from {table} as b, json_each(b.attributes::json) as a
         group by a.key
@@ -106,6 +107,8 @@ def _attributes(source: Source, table: str) -> dict[str, str] | None:
 
 
 def _type(types: set[str]) -> str:
+    if _EMPTY in types:
+        types = types - {_EMPTY} or {TEXTS}
     if types == {"BIGINT", "DOUBLE"}:
         return "DOUBLE"
     one = types.pop() if len(types) == 1 else ""
