@@ -24,6 +24,8 @@ BASELINE = "SS"
 _TEXT_UNITS = (
     *("corpus.documents", "corpus.document_metadata", "corpus.document_periods"),
     "corpus.text_chunks",
+    # A graph without texts is told in words, and its rows are what is cited.
+    *("imports.entities", "imports.relations"),
 )
 _GRAPH = ("graph.entities", "graph.relationships")
 _LEVELS = ("graph.community_levels",)

@@ -611,6 +611,7 @@ class Form(StrEnum):
     graphml = "graphml"
     rdf = "rdf"
     neo4j = "neo4j"
+    triples = "triples"
     parquet = "parquet"
 
 
@@ -620,7 +621,8 @@ def export_index(
     to: Annotated[
         Form,
         typer.Option(
-            help="A project of Microsoft GraphRAG, GraphML, N-Triples, Neo4j's CSV, or all tables as Parquet."
+            help="A project of Microsoft GraphRAG, GraphML, N-Triples, Neo4j's CSV, lists of triples as CSV, "
+            "or all tables as Parquet."
         ),
     ],
     out: Annotated[

@@ -52,10 +52,9 @@ def relation(row: int, head: str, tail: str, label: str, **said: Any) -> dict[st
 
 def rows(folder: Path, name: str) -> list[dict[str, str]]:
     """The rows of a kind, by the header that the importer reads."""
-    with (folder / f"{name}-header.csv").open(newline="", encoding="utf-8") as file:
-        header = next(csv.reader(file))
     with (folder / f"{name}.csv").open(newline="", encoding="utf-8") as file:
-        return [dict(zip(header, row, strict=True)) for row in csv.reader(file)]
+        header, *told = csv.reader(file)
+    return [dict(zip(header, row, strict=True)) for row in told]
 
 
 @pytest.fixture
@@ -85,7 +84,7 @@ def guest(home: Path) -> Path:
             tables.IMPORTED_TEXT_UNITS: [unit | {"attributes": "{}"}],
             tables.IMPORTED_ENTITIES: [
                 entity(1, NASTY, born=1879, id="E1", **{'a:b`c/~"': [NASTY, "x"]}, big=2**63),
-                entity(2, "b", born=1.5, Born=True, id="E2", type=None),
+                entity(2, "b", born=1.5, Born=True, id="E2", type=None, years=[1879, -1], **{":id": "x"}),
             ],
             tables.IMPORTED_RELATIONS: [
                 relation(1, NASTY, "b", "knows", since=2001),
@@ -110,12 +109,13 @@ def test_graphml_has_all_that_was_said_under_its_own_name(guest: Path) -> None:
     assert graph.is_directed()
     assert set(graph) == {NASTY, "b", "nowhere"}
     first, second = graph.nodes[NASTY], graph.nodes["b"]
-    assert (first["born"], first["id"], first["declared"]) == (1879.0, "E1", True)
+    assert (first["born"], first["id"], "declared" in first) == (1879.0, "E1", False)
     assert json.loads(first['a:b`c/~"']) == [NASTY, "x"]
     assert first["big"] == str(2**63)
     assert (second["born"], second["Born"]) == (1.5, True)
     assert "type" not in second
-    assert graph.nodes["nowhere"] == {"declared": False}
+    assert (json.loads(second["years"]), second[":id_2"]) == ([1879, -1], "x")
+    assert graph.nodes["nowhere"] == {"declared": False, "title": "Nnowhere"}
     edges = sorted(
         (s, t, d.get("label", ""), d.get("since"), d["weight"]) for s, t, d in graph.edges(data=True)
     )
@@ -146,6 +146,9 @@ def test_every_line_of_rdf_is_a_triple(guest: Path) -> None:
     ]
     derived = "<http://www.w3.org/ns/prov#wasDerivedFrom>"
     assert f"<{thing}:statement:g.json%231> {derived} <{thing}:textUnit:u%201> ." in lines
+    years = "<urn:graphrag-dagster:vocabulary:years>"
+    of_b = [line.split('"')[1] for line in lines if line.startswith(f"<{thing}:entity:b> {years}")]
+    assert of_b == ["1879", "-1"]
     assert f"<{thing}:textUnit:u%201> {derived} <{thing}:document:d> ." in lines
 
 
@@ -153,11 +156,12 @@ def test_neo4j_reads_back_what_was_said_and_obeys_none_of_it(guest: Path) -> Non
     made = export("guest", "neo4j", guest / "out")
     entities, stated = rows(made.folder, "Entity"), rows(made.folder, "Entity-STATED-Entity")
     # The property of the graph's own name keeps it: the key of the node has another.
-    assert [(one["key:ID(Entity)"], one["id:string"]) for one in entities] == [
+    assert [(one["key:ID"], one["id:string"]) for one in entities] == [
         (NASTY, "E1"),
         ("b", "E2"),
         ("nowhere", ""),
     ]
+    assert entities[1]["years:long[]"] == SEPARATOR.join(["1879", "-1"])
     assert entities[0]['a_b`c/~":string[]'].split(SEPARATOR) == [NASTY, "x"]
     assert [one[":TYPE"] for one in stated] == ["knows", "knows", "`) DETACH DELETE n //", "related_to"]
     assert [one["since:long"] for one in stated] == ["2001", "2002", "", ""]
@@ -166,6 +170,14 @@ def test_neo4j_reads_back_what_was_said_and_obeys_none_of_it(guest: Path) -> Non
     assert 'n.`a_b``c/~"`' in script
     inside = re.sub(r"`(?:[^`]|``)*`", "", script)
     assert "`" not in inside
+
+
+def test_lists_call_what_is_said_besides_by_another_name(guest: Path) -> None:
+    made = export("guest", "triples", guest / "out")
+    with (made.folder / "entities.csv").open(newline="", encoding="utf-8") as file:
+        first, second = csv.DictReader(file)
+    assert (first["id"], first["id_2"], first["type"]) == (NASTY, "E1", "PERSON")
+    assert (second["id"], second["id_2"], second["type"]) == ("b", "E2", "PERSON")
 
 
 def test_communities_reports_and_claims_come_along(guest: Path) -> None:
@@ -197,11 +209,15 @@ def test_relations_that_share_an_id_stay_apart(home: Path) -> None:
     write_imported("guest", {tables.IMPORTED_RELATIONS: [*pair, relation(3, "a", "b", "y") | {"key": "8"}]})
     made = export("guest", "neo4j", home / "out")
     stated = rows(made.folder, "Entity-STATED-Entity")
-    assert [one["id:string"] for one in stated] == ["g.json#1", "g.json#2", "8"]
+    assert [(one["key:IGNORE"], one["id:string"]) for one in stated] == [
+        ("g.json#1", "7"),
+        ("g.json#2", "7"),
+        ("8", "8"),
+    ]
 
 
 def test_bytes_are_the_same_again(guest: Path) -> None:
-    for to in ("graphml", "rdf", "neo4j", "parquet", "microsoft"):
+    for to in ("graphml", "rdf", "neo4j", "triples", "parquet", "microsoft"):
         first, second = export("guest", to, guest / f"{to} 1"), export("guest", to, guest / f"{to} 2")
         hashed = {one.path: one.sha256 for one in first.files if one.sha256}
         assert hashed

@@ -24,6 +24,16 @@ SUBJECTS = subjects()
 
 #: Functions that are known to be called when an asset is made, the deeper the better; by asset key.
 CALLED = {
+    "imports/files": "core/corpus/graphs/files.py:graph_files",
+    "imports/documents": "core/corpus/graphs/stores.py:store_batches",
+    "imports/text_units": "core/corpus/graphs/lines.py:blocks",
+    "imports/entities": "core/corpus/graphs/rdf.py:local_name",
+    "imports/relations": "core/corpus/graphs/cells.py:relation_of",
+    "imports/claims": "core/corpus/graphs/microsoft/reading.py:microsoft_batches",
+    "imports/communities": "core/corpus/graphs/findings.py:findings_json",
+    "imports/reports": "core/corpus/graphs/graphml.py:graphml_batches",
+    "imports/account": "core/corpus/graphs/batches.py:Account.closed",
+    "imports/quarantine": "core/corpus/graphs/server.py:server_batches",
     "corpus/files": "core/files/globs.py:matches",
     "corpus/documents": "core/readers/pdf_layout.py:paragraphs",
     "corpus/document_metadata": "core/text/values.py:value_of",

@@ -1,7 +1,6 @@
 """GraphML: one directed graph whose nodes and edges have typed attributes."""
 
 import re
-from collections.abc import Sequence
 from pathlib import Path
 from typing import BinaryIO
 from xml.sax.saxutils import quoteattr
@@ -21,7 +20,7 @@ _TAIL = "</graph>\n</graphml>\n"
 #: XML has no form for these, not even an escaped one.
 _NO_XML = "[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]"
 _REPLACEMENT = "\ufffd"
-_LABEL = "label"
+_LABEL, _DIRECTED = "label", "directed"
 
 
 def write_graphml(place: Path, nodes: Nodes, edges: Edges) -> tuple[int, int]:
@@ -32,12 +31,14 @@ def write_graphml(place: Path, nodes: Nodes, edges: Edges) -> tuple[int, int]:
     Args:
         place: the file.
         nodes: of the one kind that the graph has; ids are those of its nodes.
-        edges: statements; the attribute ``label`` is their relation, unless they have one of that name.
+        edges: statements; the attribute ``label`` is their relation, where they have one. The property
+            ``directed``, true or false, is no attribute: edges have it by themselves.
     """
-    keys = _Keys(nodes.properties, edges.properties)
+    keys = _Keys(nodes, edges)
     with place.open("wb") as file:
         file.write(f"{_HEAD}{keys.declared()}".encode())
-        file.write(b'<graph id="G" edgedefault="directed">\n')
+        default = "directed" if edges.directed else "undirected"
+        file.write(f'<graph id="G" edgedefault="{default}">\n'.encode())
         counts = _write_nodes(file, nodes, keys), _write_edges(file, edges, keys)
         file.write(_TAIL.encode())
     return counts
@@ -46,13 +47,14 @@ def write_graphml(place: Path, nodes: Nodes, edges: Edges) -> tuple[int, int]:
 class _Keys:
     """The ids under which attributes are declared: their names may hold anything."""
 
-    def __init__(self, nodes: Sequence[pa.Field], edges: Sequence[pa.Field]) -> None:
-        labelled = any(one.name == _LABEL for one in edges)
-        relation = [] if labelled else [pa.field(RELATION, pa.string())]
+    def __init__(self, nodes: Nodes, edges: Edges) -> None:
+        said = [one for one in edges.properties if not _tells_direction(one)]
+        relation = [one for one in edges.rows.schema if one.name == RELATION]
         self.nodes: dict[str, str] = {}
         self.edges: dict[str, str] = {}
         self._fields: list[tuple[str, str, str, str]] = []
-        for of, fields, keys in (("node", nodes, self.nodes), ("edge", [*relation, *edges], self.edges)):
+        told = (("node", nodes.properties, self.nodes), ("edge", [*relation, *said], self.edges))
+        for of, fields, keys in told:
             for place, one in enumerate(fields):
                 keys[one.name] = f"{of[0]}{place}"
                 name = _LABEL if one.name == RELATION else re.sub(_NO_XML, _REPLACEMENT, one.name)
@@ -63,6 +65,10 @@ class _Keys:
             f'<key id="{key}" for="{of}" attr.name={quoteattr(name)} attr.type="{type_}"/>\n'
             for of, key, name, type_ in self._fields
         )
+
+
+def _tells_direction(one: pa.Field) -> bool:
+    return one.name == _DIRECTED and bool(pa.types.is_boolean(one.type))
 
 
 def _type(type_: pa.DataType) -> str:
@@ -86,11 +92,18 @@ def _write_nodes(file: BinaryIO, nodes: Nodes, keys: _Keys) -> int:
 
 def _write_edges(file: BinaryIO, edges: Edges, keys: _Keys) -> int:
     count = 0
+    directed = [_DIRECTED] if any(map(_tells_direction, edges.properties)) else []
     with stage("Writing edges") as running:
         for frame in edges.rows.frames():
+            # An edge needs no id.
+            key = pl.concat_str(pl.lit(' id="'), _attribute(ID), pl.lit('"')).fill_null("")
+            otherwise = [
+                pl.when(pl.col(name) != edges.directed).then(_text(frame, name)) for name in directed
+            ]
+            told = [pl.concat_str(pl.lit(' directed="'), one, pl.lit('"')).fill_null("") for one in otherwise]
             head = pl.concat_str(
-                *(pl.lit('<edge id="'), _attribute(ID), pl.lit('" source="'), _attribute(SOURCE)),
-                *(pl.lit('" target="'), _attribute(TARGET), pl.lit('">')),
+                *(pl.lit("<edge"), key, pl.lit(' source="'), _attribute(SOURCE), pl.lit('" target="')),
+                *(_attribute(TARGET), pl.lit('"'), *told, pl.lit(">")),
             )
             _write(file, frame, head, keys.edges, "</edge>\n")
             count += frame.height

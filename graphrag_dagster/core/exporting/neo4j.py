@@ -8,18 +8,19 @@ from pathlib import Path
 import polars as pl
 import pyarrow as pa
 
-from graphrag_dagster.core.exporting.graph import ID, RELATION, SOURCE, TARGET, Edges, Graph, Nodes
+from graphrag_dagster.core.exporting.graph import ID, LABELS, RELATION, SOURCE, TARGET, Edges, Graph, Nodes
+from graphrag_dagster.core.files.columns import once_each
 from graphrag_dagster.core.progress import stage
 
 #: Between the values of a list; no text has it, or it is taken out.
 SEPARATOR = "\x1f"
 _AT_ONCE = 10_000
+_ENTITY, _IGNORED = "Entity", "IGNORE"
 _BEFORE = """\
 // Put the CSV files into the folder import of Neo4j 5.26 or newer, set
 // db.import.csv.legacy_quote_escaping=false, without which texts with backslashes are misread, and run:
 // cypher-shell -f load.cypher"""
 _TYPES = (
-    (pa.types.is_list, "string[]"),
     (pa.types.is_boolean, "boolean"),
     (pa.types.is_integer, "long"),
     (pa.types.is_floating, "double"),
@@ -28,7 +29,7 @@ _TYPES = (
 
 @dataclass(frozen=True)
 class _File:
-    """A kind of nodes or edges as files: names of its data and header, and the columns there.
+    """A kind of nodes or edges as a file: its name, and the columns there.
 
     Attributes:
         name: without extension.
@@ -41,28 +42,32 @@ class _File:
     columns: Sequence[str]
 
     @property
-    def data(self) -> str:
+    def path(self) -> str:
         return f"{self.name}.csv"
 
-    @property
-    def head(self) -> str:
-        return f"{self.name}-header.csv"
+    def cell(self, place: int) -> str:
+        """Return what names the cell of a column in a row, in Cypher."""
+        return f"row.{quoted(self.header[place])}"
 
 
 def file_of(one: Nodes | Edges) -> _File:
-    """Return the files of a kind."""
-    properties = [(f"{_header(field.name)}:{_type(field.type)}", field.name) for field in one.properties]
+    """Return the file of a kind."""
+    properties = [
+        (f"{name}:{_type(field.type)}", field.name)
+        for name, field in zip(_headers(one), one.properties, strict=True)
+    ]
     key = identifier(one)
     if isinstance(one, Nodes):
-        fixed = [(f"{key}:ID({one.kind})", ID)]
+        fixed = [(f"{key}:ID{_space(one.kind)}", ID)]
         # The type of an entity is a label of its node, too.
-        if one.kind == "Entity" and "type" in one.rows.schema.names:
-            properties.append((":LABEL", "type"))
+        labels = LABELS if LABELS in one.rows.schema.names else "type"
+        if one.kind == _ENTITY and labels in one.rows.schema.names:
+            properties.append((":LABEL", labels))
         name = one.kind
     else:
-        fixed = [(f":START_ID({one.source})", SOURCE), (f":END_ID({one.target})", TARGET)]
+        fixed = [(f":START_ID{_space(one.source)}", SOURCE), (f":END_ID{_space(one.target)}", TARGET)]
         if one.stated:
-            fixed += [(f"{key}:string", ID), (":TYPE", RELATION)]
+            fixed += [(f"{key}:{'string' if one.named else _IGNORED}", ID), (":TYPE", RELATION)]
         name = f"{one.source}-{one.kind}-{one.target}"
     header, columns = zip(*fixed, *properties, strict=True)
     return _File(name, header, columns)
@@ -70,17 +75,17 @@ def file_of(one: Nodes | Edges) -> _File:
 
 def identifier(one: Nodes | Edges) -> str:
     """Return the property that holds the id of a node or edge: one that no property of its own is called."""
-    taken = {_header(field.name) for field in one.properties}
+    taken = set(_headers(one))
     names = chain(("id", "key"), map("id_{}".format, count()))
     return next(name for name in names if name not in taken)
 
 
 def write_csv(folder: Path, one: Nodes | Edges) -> int:
-    """Write the data and the header of a kind of nodes or edges; returns the number of rows."""
+    """Write the header and the rows of a kind of nodes or edges; returns the number of rows."""
     file, written = file_of(one), 0
     header = pl.DataFrame([list(file.header)], orient="row")
-    header.write_csv(folder / file.head, include_header=False)
-    with stage(f"Writing {file.name}") as running, (folder / file.data).open("wb") as place:
+    with stage(f"Writing {file.name}") as running, (folder / file.path).open("wb") as place:
+        header.write_csv(place, include_header=False)
         for frame in one.rows.frames():
             rows = frame.select(_cell(frame, name).alias(str(n)) for n, name in enumerate(file.columns))
             rows.write_csv(place, include_header=False)
@@ -92,26 +97,35 @@ def write_csv(folder: Path, one: Nodes | Edges) -> int:
 def _cell(frame: pl.DataFrame, name: str) -> pl.Expr:
     type_, value = frame.schema[name], pl.col(name)
     if isinstance(type_, pl.List):
-        return value.list.eval(pl.element().str.replace_all(SEPARATOR, " ", literal=True)).list.join(
-            SEPARATOR
-        )
+        told = pl.element().cast(pl.String).str.replace_all(SEPARATOR, " ", literal=True)
+        return value.list.eval(told).list.drop_nulls().list.join(SEPARATOR)
     return value
 
 
-def _header(name: str) -> str:
+def _headers(one: Nodes | Edges) -> list[str]:
     # A colon ends the name of a property there.
-    return name.replace(":", "_") or "_"
+    return once_each(field.name.replace(":", "_") or "_" for field in one.properties)
+
+
+def _space(kind: str) -> str:
+    """Return the space of the ids of a kind; those of entities are in that of all."""
+    return "" if kind == _ENTITY else f"({kind})"
 
 
 def _type(type_: pa.DataType) -> str:
+    if pa.types.is_list(type_):
+        return f"{_type(type_.value_type)}[]"
     return next((told for fits, told in _TYPES if fits(type_)), "string")
 
 
 def importing(graph: Graph, name: str) -> str:
     """Return the shell script that makes a new database of the files by the importer."""
     options = [
-        *(f"--nodes={one.kind}={_pair(one)}" for one in graph.nodes),
-        *(f"--relationships={'' if one.stated else one.kind + '='}{_pair(one)}" for one in graph.edges),
+        *(f"--nodes={one.kind}={file_of(one).path}" for one in graph.nodes),
+        *(
+            f"--relationships={'' if one.stated else one.kind + '='}{file_of(one).path}"
+            for one in graph.edges
+        ),
     ]
     told = " \\\n    ".join(
         ["neo4j-admin database import full", *options, "--array-delimiter=U+001F", "--multiline-fields=true"]
@@ -120,11 +134,6 @@ def importing(graph: Graph, name: str) -> str:
         f"#!/bin/sh\n# Makes a new database of {name}; run it in this folder, with Neo4j stopped.\n"
         f'set -eu\n{told} \\\n    --id-type=string "${{1:-neo4j}}"\n'
     )
-
-
-def _pair(one: Nodes | Edges) -> str:
-    file = file_of(one)
-    return f"{file.head},{file.data}"
 
 
 def cypher(graph: Graph) -> str:
@@ -154,32 +163,36 @@ def quoted(name: str) -> str:
 
 def _node_query(one: Nodes) -> str:
     file = file_of(one)
-    node = f"(n:{quoted(one.kind)} {{{quoted(identifier(one))}: row[0]}})"
-    cell = f"row[{len(file.columns) - 1}]"
-    label = f" SET n:$(CASE WHEN coalesce({cell}, '') = '' THEN [] ELSE [{cell}] END)"
+    node = f"(n:{quoted(one.kind)} {{{quoted(identifier(one))}: {file.cell(0)}}})"
+    label = f" SET n:$({_list(file.cell(len(file.columns) - 1))})"
     return _query(file, f"MERGE {node} {_set('n', file)}{label if file.header[-1] == ':LABEL' else ''}")
 
 
 def _edge_query(one: Edges, keys: Mapping[str, str]) -> str:
     file = file_of(one)
     a, b = (
-        f"{quoted(kind)} {{{quoted(keys[kind])}: row[{n}]}}"
+        f"{quoted(kind)} {{{quoted(keys[kind])}: {file.cell(n)}}}"
         for n, kind in enumerate((one.source, one.target))
     )
     ends = f"MATCH (a:{a}) MATCH (b:{b}) MERGE (a)"
     if not one.stated:
         return _query(file, f"{ends}-[:{quoted(one.kind)}]->(b)")
-    return _query(file, f"{ends}-[r:$(row[3]) {{{quoted(identifier(one))}: row[2]}}]->(b) {_set('r', file)}")
+    edge = f"[r:$({file.cell(3)}) {{{quoted(identifier(one))}: {file.cell(2)}}}]"
+    return _query(file, f"{ends}-{edge}->(b) {_set('r', file)}")
 
 
 def _query(file: _File, work: str) -> str:
     return (
-        f"LOAD CSV FROM 'file:///{file.data}' AS row\n"
+        f"LOAD CSV WITH HEADERS FROM 'file:///{file.path}' AS row\n"
         f"CALL (row) {{ {work.strip()} }} IN TRANSACTIONS OF {_AT_ONCE} ROWS;"
     )
 
 
 _CONVERSIONS = {"long": "toInteger({})", "double": "toFloat({})", "boolean": "toBoolean({})"}
+
+
+def _list(cell: str) -> str:
+    return f"CASE WHEN coalesce({cell}, '') = '' THEN [] ELSE split({cell}, '\\u001F') END"
 
 
 def _set(variable: str, file: _File) -> str:
@@ -189,10 +202,10 @@ def _set(variable: str, file: _File) -> str:
         name, _, type_ = header.rpartition(":")
         if not name or column == ID:
             continue
-        cell = f"row[{place}]"
-        if type_ == "string[]":
-            value = f"CASE WHEN coalesce({cell}, '') = '' THEN [] ELSE split({cell}, '\\u001F') END"
+        cell, conversion = file.cell(place), _CONVERSIONS.get(type_.removesuffix("[]"), "{}")
+        if type_.endswith("[]"):
+            value = f"[one IN {_list(cell)} | {conversion.format('one')}]"
         else:
-            value = _CONVERSIONS.get(type_, "{}").format(cell)
+            value = conversion.format(cell)
         told.append(f"{variable}.{quoted(name)} = {value}")
     return f"SET {', '.join(told)}" if told else ""

@@ -7,18 +7,21 @@ from typing import BinaryIO, TypeAlias
 
 import polars as pl
 import pyarrow as pa
+from polars.datatypes import DataType, DataTypeClass
 
-from graphrag_dagster.core.exporting.graph import ID, RELATION, SOURCE, TARGET, Edges, Graph, Nodes
+from graphrag_dagster.core.exporting.graph import ID, RELATION, SAME, SOURCE, TARGET, Edges, Graph, Nodes
 from graphrag_dagster.core.exporting.vocabulary import (
     DERIVED,
     GENERATED,
     LABEL,
     PROV,
     RDF,
+    SAME_AS,
     TYPE,
     XSD,
     Things,
     edge_term,
+    iris,
     term,
 )
 from graphrag_dagster.core.progress import stage
@@ -27,7 +30,8 @@ from graphrag_dagster.core.progress import stage
 _DERIVING = frozenset({"PART_OF", "MENTIONED_IN", "STATED_IN", "DESCRIBES"})
 _NAME, _UNITS = "title", "text_unit_ids"
 _SUBJECT = pl.col("_subject")
-_END = " .\n"
+#: After each triple.
+END = " .\n"
 _ESCAPES: Mapping[str, str] = MappingProxyType(
     {"\\": "\\\\", '"': '\\"', "\n": "\\n", "\r": "\\r", "\t": "\\t", "\b": "\\b", "\f": "\\f"}
 )
@@ -73,12 +77,13 @@ class NTriples:
             name: "".join(_ESCAPES.get(one, one) for one in value) for name, value in self._told.items()
         }
         said = (f'{term(name)} "{value}"' for name, value in sorted(values.items()))
-        return "".join(f"{self._run} {one}{_END}" for one in (f"{TYPE} <{PROV}Activity>", *said))
+        return "".join(f"{self._run} {one}{END}" for one in (f"{TYPE} <{PROV}Activity>", *said))
 
     def _of_nodes(self, nodes: Nodes, frame: pl.DataFrame) -> str:
         return _text(
             frame.with_columns(_subject=self._things.of(nodes.kind, frame, ID)),
             *self._made(term(nodes.kind)),
+            *([(SAME_AS, iris(frame[SAME]))] if SAME in frame.columns else []),
             *([(LABEL, _literal(frame, _NAME))] if _NAME in frame.columns else []),
             *_properties(frame, nodes.properties),
         )
@@ -100,7 +105,7 @@ class NTriples:
             _target=things.of(edges.target, frame, TARGET),
             **({_UNITS: things.listed("TextUnit", frame, _UNITS)} if _UNITS in frame.columns else {}),
         )
-        direct = pl.concat_str("_source", pl.lit(" "), "_relation", pl.lit(" "), "_target", pl.lit(_END))
+        direct = pl.concat_str("_source", pl.lit(" "), "_relation", pl.lit(" "), "_target", pl.lit(END))
         return _text(
             stated,
             *self._made(f"<{RDF}Statement>"),
@@ -130,7 +135,11 @@ def _properties(frame: pl.DataFrame, fields: Sequence[pa.Field]) -> Iterator[_Sa
 def _literal(frame: pl.DataFrame, name: str) -> pl.Expr:
     type_, value = frame.schema[name], pl.col(name)
     if isinstance(type_, pl.List):
-        return value.list.drop_nulls().list.eval(_quoted(pl.element()))
+        return value.list.drop_nulls().list.eval(_spelt(type_.inner, pl.element()))
+    return _spelt(type_, value)
+
+
+def _spelt(type_: DataType | DataTypeClass, value: pl.Expr) -> pl.Expr:
     if type_ == pl.String:
         return _quoted(value)
     if type_ == pl.Boolean:
@@ -142,8 +151,12 @@ def _literal(frame: pl.DataFrame, name: str) -> pl.Expr:
 def _quoted(text: pl.Expr, type_: str = "") -> pl.Expr:
     if type_:
         return pl.concat_str(pl.lit('"'), text, pl.lit(f'"^^<{XSD}{type_}>'))
-    escaped = text.str.replace_many(list(_ESCAPES), list(_ESCAPES.values()))
-    return pl.concat_str(pl.lit('"'), escaped, pl.lit('"'))
+    return pl.concat_str(pl.lit('"'), escaped(text), pl.lit('"'))
+
+
+def escaped(text: pl.Expr) -> pl.Expr:
+    """Return texts as they stand between quotes."""
+    return text.str.replace_many(list(_ESCAPES), list(_ESCAPES.values()))
 
 
 def _text(frame: pl.DataFrame, *said: _Said, before: pl.Expr | None = None) -> str:
@@ -162,6 +175,6 @@ def _text(frame: pl.DataFrame, *said: _Said, before: pl.Expr | None = None) -> s
 def _line(frame: pl.DataFrame, predicate: str, value: pl.Expr) -> pl.Expr:
     beginning = pl.concat_str(_SUBJECT, pl.lit(f" {predicate} "))
     if isinstance(frame.lazy().select(value).collect_schema().dtypes()[0], pl.List):
-        joined = value.list.join(pl.concat_str(pl.lit(_END), beginning))
+        joined = value.list.join(pl.concat_str(pl.lit(END), beginning))
         value = pl.when(value.list.len() > 0).then(joined)
-    return pl.concat_str(beginning, value, pl.lit(_END)).fill_null("")
+    return pl.concat_str(beginning, value, pl.lit(END)).fill_null("")

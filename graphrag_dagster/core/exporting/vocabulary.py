@@ -1,5 +1,6 @@
 """The IRIs of an export as RDF: our vocabulary, what we use of others', and those of things."""
 
+import re
 from dataclasses import dataclass
 from urllib.parse import quote
 
@@ -12,9 +13,11 @@ RDF = "http://www.w3.org/1999/02/22-rdf-syntax-ns#"
 RDFS = "http://www.w3.org/2000/01/rdf-schema#"
 XSD = "http://www.w3.org/2001/XMLSchema#"
 PROV = "http://www.w3.org/ns/prov#"
+SAME_AS = "<http://www.w3.org/2002/07/owl#sameAs>"
 
 TYPE, LABEL = f"<{RDF}type>", f"<{RDFS}label>"
 DERIVED, GENERATED = f"<{PROV}wasDerivedFrom>", f"<{PROV}wasGeneratedBy>"
+_NO_IRI = r'[\x00-\x20<>"{}|^`\\]'
 _RESERVED = r"[^A-Za-z0-9._~-]"
 
 
@@ -35,6 +38,13 @@ def edge_term(kind: str) -> str:
     """
     first, *others = kind.lower().split("_")
     return term(first + "".join(one.capitalize() for one in others))
+
+
+def iris(names: pl.Series) -> pl.Expr:
+    """Return IRIs as N-Triples have them: in brackets, with escapes for what may not stand there."""
+    odd = names.filter(names.str.contains(_NO_IRI)).unique().to_list()
+    shown = [re.sub(_NO_IRI, lambda found: f"\\u{ord(found[0]):04X}", one) for one in odd]
+    return pl.concat_str(pl.lit("<"), pl.lit(names.replace(odd, shown) if odd else names), pl.lit(">"))
 
 
 def encoded(text: str) -> str:

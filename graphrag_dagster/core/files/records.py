@@ -64,8 +64,11 @@ Reader = Callable[[bytes, Source], Reading]
 
 def clean(text: str) -> str:
     """Return the text with line ends as ``\\n`` and NUL and lone surrogates replaced by U+FFFD."""
-    if "\r" in text:
-        text = _LINE_ENDS.sub("\n", text)
+    return holdable(_LINE_ENDS.sub("\n", text) if "\r" in text else text)
+
+
+def holdable(text: str) -> str:
+    """Return the text with NUL and lone surrogates replaced by U+FFFD."""
     return _UNHOLDABLE.sub(REPLACEMENT, text)
 
 

@@ -11,6 +11,7 @@ from graphrag_dagster.operations.exporting.all_tables import write_tables
 from graphrag_dagster.operations.exporting.graphs import write_neo4j, write_network, write_rdf
 from graphrag_dagster.operations.exporting.microsoft import write_microsoft
 from graphrag_dagster.operations.exporting.source import Source, opened
+from graphrag_dagster.operations.exporting.triples import write_lists
 from graphrag_dagster.resources.corpora import check_name
 from graphrag_dagster.resources.warehouse import Warehouse
 
@@ -20,6 +21,7 @@ _WRITERS: Mapping[str, Callable[[Source, Making], list[str]]] = MappingProxyType
         "graphml": write_network,
         "rdf": write_rdf,
         "neo4j": write_neo4j,
+        "triples": write_lists,
         "parquet": write_tables,
     }
 )
@@ -55,7 +57,7 @@ def export(
 
     Args:
         corpus: the corpus.
-        to: ``microsoft``, ``graphml``, ``rdf``, ``neo4j`` or ``parquet``.
+        to: ``microsoft``, ``graphml``, ``rdf``, ``neo4j``, ``triples`` or ``parquet``.
         out: folder, made where it is not there; default: ``<corpus>-<to>`` in the current folder. Files of an
             earlier export in it are replaced when all new ones are whole; others stay.
         warehouse: where the tables are; default: as the environment says.

@@ -1,73 +1,10 @@
 """What came of graphs from elsewhere, as a graph: what was said of each node and edge, under its own name."""
 
-from graphrag_dagster.core.exporting.graph import STATED, Edges, Graph, Nodes
+from graphrag_dagster.core.exporting.graph import Edges, Graph, Nodes
 from graphrag_dagster.core.wording import counted
-from graphrag_dagster.operations.exporting.imported_properties import TEXTS, Property, as_read, property_rows
+from graphrag_dagster.operations.exporting.imported_properties import Property, as_read, property_rows
 from graphrag_dagster.operations.exporting.own_graph import community_graph, edges_of
 from graphrag_dagster.operations.exporting.source import Source
-
-_UNITS = Property("text_unit_ids", TEXTS, "b.text_unit_keys")
-
-#: A node for each name: the key that it has where it is first declared, else where it is first named.
-_NAMED = """
-with declared as (
-    select name, arg_min(key, (path, "row")) as key, arg_min(graph, (path, "row")) as graph, true as declared
-    from imports_entities
-    group by name
-),
-ends as (
-    select name, arg_min(key, (path, "row")) as key, arg_min(graph, (path, "row")) as graph, false as declared
-    from (
-        select path, "row", head as name, head_key as key, graph from imports_relations
-        union all by name
-        select path, "row", tail as name, tail_key as key, graph from imports_relations
-    )
-    where name not in (select name from declared)
-    group by name
-)
-select
-    name, declared,
-    case when count(*) over (partition by key) = 1 then key else graph || '/' || key end as id
-from (select * from declared union all by name select * from ends)
-"""
-
-
-def _entities(source: Source, *more: Property) -> str:
-    declared = Property("declared", "BOOLEAN", "n.declared")
-    read = [declared, *as_read("title", "type", "description"), *more]
-    rows = property_rows(source, "imports_entities", *read)
-    # What only relations name has nothing but its name.
-    return f"""
-        select n.id as ":id", {rows.properties}
-        from pg_nodes as n
-        left join (
-            select * from {rows.table}
-            qualify row_number() over (partition by name order by path, "row") = 1
-        ) as b on b.name = n.name
-        order by n.declared desc, b.path, b."row", n.id
-    """
-
-
-def _stated(source: Source) -> str:
-    weight = Property("weight", "DOUBLE", "b.weight")
-    label = Property("label", "VARCHAR", "nullif(b.label, '')")
-    rows = property_rows(source, "imports_relations", label, *as_read("description"), weight, _UNITS)
-    return f"""
-        select
-            {_relation_key(source)} as ":id", h.id as ":source", t.id as ":target",
-            coalesce(nullif(b.label, ''), b.relation) as ":relation", {rows.properties}
-        from {rows.table} as b
-        inner join pg_nodes as h on h.name = b.head
-        inner join pg_nodes as t on t.name = b.tail
-        order by b.path, b."row"
-    """
-
-
-def _relation_key(source: Source) -> str:
-    place = """b.path || '#' || b."row\""""
-    if source.value("select count(key) = count(distinct key) from imports_relations"):
-        return f"coalesce(b.key, {place})"
-    return f"case when b.key is null or count(*) over (partition by b.key) > 1 then {place} else b.key end"
 
 
 def _records(source: Source, kind: str, table: str, *read: Property) -> Nodes:
@@ -87,34 +24,29 @@ def _key(source: Source, table: str, key: str = "b.key") -> str:
     return f"(b.graph || '/' || {key})" if shared else key
 
 
-def imported_graph(source: Source, *, communities: bool, reports: bool) -> Graph:
+def imported_graph(
+    source: Source, entities: Nodes, stated: Edges, *, communities: bool, reports: bool
+) -> Graph:
     """Return all kinds of nodes and edges of what came.
 
     Args:
         source: the snapshot.
+        entities: as they are written.
+        stated: likewise, what is stated of them.
         communities: those that came are the corpus's; else it has its own.
         reports: likewise, where the communities are.
     """
-    source.keep("pg_nodes", _NAMED)
     texts = [
         _records(source, "Document", "imports_documents", *as_read("title", "text")),
         _records(source, "TextUnit", "imports_text_units", *as_read("text")),
     ]
     about = ("type", "status", "description", "start_date", "end_date", "quote")
     claims = _records(source, "Claim", "imports_claims", *as_read(*about))
-    stated = Edges(STATED, "Entity", "Entity", source.rows(_stated(source)))
     clustered = _communities(source, reports=reports) if communities else community_graph(source)
     return Graph(
-        [*texts, Nodes("Entity", source.rows(_entities(source))), claims, *clustered.nodes],
+        [*texts, entities, claims, *clustered.nodes],
         [stated, *edges_of(source, _edges(source)), *clustered.edges],
     )
-
-
-def imported_network(source: Source) -> tuple[Nodes, Edges]:
-    """Return the entities that came, and what is stated of them."""
-    source.keep("pg_nodes", _NAMED)
-    entities = Nodes("Entity", source.rows(_entities(source, _UNITS)))
-    return entities, Edges(STATED, "Entity", "Entity", source.rows(_stated(source)))
 
 
 def repeated(source: Source) -> list[str]:

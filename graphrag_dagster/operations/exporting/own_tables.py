@@ -9,7 +9,7 @@ from graphrag_dagster.operations.exporting.source import Source
 _NONE = "'{}'::varchar as attributes"
 
 #: Titles that several entities have get the number of each behind them: relationships name entities by title.
-_TITLES = """
+TITLES = """
 with counted as (
     select
         entity_id, name, human_readable_id,
@@ -136,7 +136,7 @@ _FIRST = "select name, arg_min(id, n) as id, min(n) as n from ms_entities group 
 
 def define_records(source: Source) -> None:
     """Name what an index has of documents, text units, entities, relationships and claims."""
-    source.keep("ms_titles", _TITLES)
+    source.keep("ms_titles", TITLES)
     source.define("ms_documents", _DOCUMENTS)
     source.define("ms_text_units", _TEXT_UNITS)
     source.define("ms_entities", _ENTITIES)

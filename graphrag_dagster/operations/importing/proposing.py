@@ -9,7 +9,15 @@ from typing import Any
 
 import yaml
 
-from graphrag_dagster.core.corpus.graphs.files import Graph, graph_files, proposed_columns
+from graphrag_dagster.core.corpus.graphs.files import (
+    GRAPHML,
+    MICROSOFT,
+    NEO4J,
+    STORE,
+    Graph,
+    graph_files,
+    proposed_columns,
+)
 from graphrag_dagster.core.files.discovery import SETTINGS_FILE, discover
 from graphrag_dagster.core.files.records import RefusedError, UnreadableError, error_line
 from graphrag_dagster.core.wording import counted
@@ -33,6 +41,8 @@ _OF_MICROSOFT = (
 )
 _MICROSOFT_OUTPUT = "output"
 _LARGEST = 2**62
+#: Formats whose weights have no columns that could be chosen; where there are none, each counts as 1.
+_WEIGHTED = (GRAPHML, MICROSOFT, NEO4J, STORE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +110,7 @@ def propose(corpora: CorpusStore, path: Path, name: str | None = None) -> Propos
         told = [f"  {at}: {why}" for at, why in {**problems, **files.left_out}.items()][:5]
         raise CorpusError("\n".join([f"{path} holds no graph that can be read", *told]))
     folder, called = _placed(corpora, path, name)
-    settings = _settings(columns, ignored) if before is None else {}
+    settings = _settings(files.graphs, columns, ignored) if before is None else {}
     if before is None:
         _write(folder / SETTINGS_FILE, settings)
     return Proposal(
@@ -140,13 +150,15 @@ def _placed(corpora: CorpusStore, path: Path, name: str | None) -> tuple[Path, s
     return folder, called
 
 
-def _settings(columns: Mapping[str, Mapping[str, str]], ignored: list[str]) -> dict[str, Any]:
+def _settings(
+    graphs: tuple[Graph, ...], columns: Mapping[str, Mapping[str, str]], ignored: list[str]
+) -> dict[str, Any]:
     settings: dict[str, Any] = {"kind": KIND}
     if ignored:
         settings["files"] = {"ignore": ignored}
     if columns:
         settings["imports"] = {"columns": {path: dict(held) for path, held in sorted(columns.items())}}
-    if any("weight" in held for held in columns.values()):
+    if any("weight" in held for held in columns.values()) or any(one.format in _WEIGHTED for one in graphs):
         settings["graph"] = {"weight": "strength_sum"}
     return settings
 

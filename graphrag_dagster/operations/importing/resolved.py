@@ -86,7 +86,10 @@ ended as (
     from {_whole("relations")} as r
     left join names as h on h.graph = r.graph and h.key = r.head_key
     left join names as t on t.graph = r.graph and t.key = r.tail_key
-    left join (select distinct graph from temp.graphs where declares) as g on g.graph = r.graph
+    left join (
+        select distinct graph from temp.graphs
+        where declares and graph in (select graph from names)
+    ) as g on g.graph = r.graph
 ),
 
 repeated as (

@@ -37,7 +37,8 @@ _ENDS = (
     ("h", "t"),
     ("u", "v"),
 )
-_RELATION = (
+#: Of the label of a relation; the first of those that are there is taken.
+RELATION_NAMES = (
     *("relation", "predicate", "rel", "relationship", "label", "type", "edge", "edge_type", "relation_type"),
     *("relationship_type", "rel_type", "relation_name", "property", "verb", "keywords", "p", "r"),
 )
@@ -107,7 +108,7 @@ def proposal(available: Sequence[str], given: GraphColumns = GUESSED) -> GraphCo
 
 def relation_columns(available: Sequence[str], given: GraphColumns) -> GraphColumns:
     """Return the columns of relations whose ends are known."""
-    usual = {"relation": _RELATION, "weight": _WEIGHT, "description": _DESCRIPTION, "key": _EDGE_KEY}
+    usual = {"relation": RELATION_NAMES, "weight": _WEIGHT, "description": _DESCRIPTION, "key": _EDGE_KEY}
     return _with_usual(available, given, {**usual, "text_units": _UNITS})
 
 

@@ -10,6 +10,7 @@ from graphrag_dagster.core.corpus.graphs.importer_csv import importer_record
 from graphrag_dagster.core.corpus.graphs.json_lines import json_names
 from graphrag_dagster.core.corpus.graphs.layout import columns_of, layout_of
 from graphrag_dagster.core.corpus.graphs.microsoft.tables import is_left_out, missing, record_of
+from graphrag_dagster.core.corpus.graphs.own_exports import OwnExports
 from graphrag_dagster.core.corpus.graphs.parquet import parquet_schema
 from graphrag_dagster.core.corpus.graphs.stores import GRAPH_FILE, STORES
 from graphrag_dagster.core.files.discovery import FoundFile, opened
@@ -99,7 +100,8 @@ def graph_files(found: Iterable[FoundFile], columns: Mapping[str, GraphColumns] 
 
     Files with a ``problem`` are neither in a graph nor left out. Together are the Parquet files of Microsoft
     GraphRAG in a folder, the CSV files of Neo4j's importer there, the stores of LightRAG or nano-graphrag
-    there, and lists of entities there with the lists of relations. Any other file is a graph of its own; one
+    there, and lists of entities there with the lists of relations. Of exports of ours those files count that
+    hold a graph (:mod:`.own_exports`). Any other file is a graph of its own; one
     that cannot be read is, too, and says so when it is.
 
     Args:
@@ -107,10 +109,16 @@ def graph_files(found: Iterable[FoundFile], columns: Mapping[str, GraphColumns] 
         columns: path → columns, as settings have them.
     """
     given = columns or {}
+    found = sorted(found, key=lambda one: one.path)
+    exports = OwnExports(found)
     folders: dict[str, list[FoundFile]] = {}
     left_out: dict[str, str] = {}
-    for file in sorted(found, key=lambda one: one.path):
-        if file.problem is None:
+    for file in found:
+        if file.problem is not None:
+            continue
+        if why := exports.left_out(file.path):
+            left_out[file.path] = why
+        else:
             folders.setdefault(str(PurePosixPath(file.path).parent), []).append(file)
     graphs: list[Graph] = []
     for folder, files in folders.items():

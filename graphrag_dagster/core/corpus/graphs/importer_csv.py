@@ -14,6 +14,7 @@ from graphrag_dagster.core.corpus.graphs.columns import (
 )
 from graphrag_dagster.core.corpus.graphs.delimited import delimited_rows
 from graphrag_dagster.core.corpus.graphs.layout import Layout
+from graphrag_dagster.core.corpus.graphs.lines import beginning_of
 from graphrag_dagster.core.corpus.graphs.rows import Rows, graph_rows
 from graphrag_dagster.core.files.columns import listed
 from graphrag_dagster.core.files.records import UnreadableError
@@ -24,6 +25,10 @@ _HEADER = re.compile(
 _INTEGERS, _FRACTIONS = ("int", "long", "short", "byte"), ("float", "double")
 _BOOLEANS = {"true": True, "false": False}
 _ID, _START, _END, _LABEL, _TYPE = "ID", "START_ID", "END_ID", "LABEL", "TYPE"
+#: Names of an id that say no more than that it is one.
+_PLAIN = ("id", "key")
+#: Between the values of a list: as the importer has it unless it is told otherwise, and as our exports do.
+_USUAL, _UNUSUAL = ";", "\x1f"
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +64,8 @@ def importer_batches(stream: BinaryIO, layout: Layout, graph: str, account: Acco
     """Yield nodes as entities and relationships as relations.
 
     The key is the id, with its space before it where it has one: ``Person:7``. The type is the first label;
-    several are among the attributes as ``labels``.
+    several are among the attributes as ``labels``. Between the values of a list stands U+001F where the
+    beginning of the file has one, else a semicolon.
 
     Raises:
         RefusedError: not text.
@@ -76,8 +82,9 @@ def importer_batches(stream: BinaryIO, layout: Layout, graph: str, account: Acco
     for column in columns:
         if column.type == "IGNORE":
             account.note(f"the column {column.written} was left out, as it says")
+    between = _UNUSUAL if _UNUSUAL in beginning_of(stream)[0] else _USUAL
     for rows in delimited_rows(stream, layout, record or "entities", account):
-        told = _told(rows, columns) if len(rows.numbers) else rows
+        told = _told(rows, columns, between) if len(rows.numbers) else rows
         names = [name for name in told.columns if not name.startswith("<")]
         if record == "relations":
             found = relation_columns(names, GraphColumns(head="<start>", tail="<end>", relation="<type>"))
@@ -87,7 +94,7 @@ def importer_batches(stream: BinaryIO, layout: Layout, graph: str, account: Acco
         yield from account.pending()
 
 
-def _told(rows: Rows, columns: Sequence[_Column]) -> Rows:
+def _told(rows: Rows, columns: Sequence[_Column], between: str) -> Rows:
     found: dict[str, Column] = {}
     for column in columns:
         cells = rows.columns[column.written].to_list()  # type: ignore[union-attr]
@@ -95,16 +102,17 @@ def _told(rows: Rows, columns: Sequence[_Column]) -> Rows:
             place = {_ID: "<id>", _START: "<start>", _END: "<end>"}[column.type]
             keyed = [f"{column.space}:{cell}" if column.space and cell else cell for cell in cells]
             found[place] = _joined(found.get(place), keyed)
-            if column.type == _ID and column.name:
+            if column.type == _ID and column.name and (column.space or column.name not in _PLAIN):
                 found[column.name] = cells
         elif column.type == _LABEL:
-            labels = [_split(cell) for cell in cells]
+            labels = [[one for one in _split(cell or "", between) if one] for cell in cells]
             found["<type>"] = [some[0] if some else None for some in labels]
-            found["labels"] = [some if len(some) > 1 else None for some in labels]
+            if any(len(some) > 1 for some in labels):
+                found["labels"] = [some if len(some) > 1 else None for some in labels]
         elif column.type == _TYPE:
             found["<type>"] = cells
         elif column.type != "IGNORE":
-            found[column.name or column.written] = _typed(rows, column, cells)
+            found[column.name or column.written] = _typed(rows, column, cells, between)
     return Rows(rows.numbers, found, rows.raw, rows.repaired, blank=False)
 
 
@@ -117,19 +125,21 @@ def _joined(before: Column | None, cells: list[str | None]) -> list[str | None]:
     ]
 
 
-def _split(cell: str | None) -> list[str]:
-    return [part.strip() for part in (cell or "").split(";") if part.strip()]
+def _split(cell: str, between: str) -> list[str]:
+    if between == _UNUSUAL or _UNUSUAL in cell:
+        return cell.split(_UNUSUAL)
+    return [part.strip() for part in cell.split(between)]
 
 
-def _typed(rows: Rows, column: _Column, cells: list[str | None]) -> Column:
+def _typed(rows: Rows, column: _Column, cells: list[str | None], between: str) -> Column:
     found: list[object] = []
     for place, cell in enumerate(cells):
         if not cell:
             found.append(None)
             continue
         try:
-            parts = cell.split(";") if column.many else [cell]
-            values = [_value(column.type, part.strip()) for part in parts]
+            parts = _split(cell, between) if column.many else [cell]
+            values = [_value(column.type, part) for part in parts]
             found.append(values if column.many else values[0])
         except (ValueError, KeyError):
             found.append(cell)
@@ -142,4 +152,4 @@ def _value(kind: str, text: str) -> object:
         return int(text)
     if kind in _FRACTIONS:
         return float(text)
-    return _BOOLEANS[text.lower()] if kind == "boolean" else text
+    return _BOOLEANS[text.strip().lower()] if kind == "boolean" else text

@@ -6,6 +6,7 @@ can be written again: ``{"value", "language", "datatype"}`` for a literal, ``{"i
 keeps its predicate as ``predicate``.
 """
 
+import json
 import re
 from collections.abc import Iterator, Mapping
 from urllib.parse import unquote
@@ -15,6 +16,7 @@ import polars as pl
 from graphrag_dagster.core.corpus.graphs.batches import Account, Batch, types_of
 from graphrag_dagster.core.corpus.graphs.cells import bodies, keys, relation_of, to_json
 from graphrag_dagster.core.corpus.graphs.rows import UNKNOWN_TYPE
+from graphrag_dagster.core.files.records import clean
 
 TYPE = "http://www.w3.org/1999/02/22-rdf-syntax-ns#type"
 _SKOS = "http://www.w3.org/2004/02/skos/core#"
@@ -38,6 +40,7 @@ STATEMENT = {
     "language": pl.String,
     "datatype": pl.String,
 }
+_JSON = json.JSONEncoder(ensure_ascii=False)
 _LOCAL_NAME = re.compile(r"[^/#:]+(?=[/#:]*$)")
 
 
@@ -113,7 +116,7 @@ class _Subject:
             literals = [one for one in self.attributes.get(predicate, ()) if one.get("value", "").strip()]
             plain = [one for one in literals if one.get("language", "en").lower().startswith("en")]
             if literals:
-                return (plain or literals)[0]["value"]
+                return clean((plain or literals)[0]["value"])
         return ""
 
 
@@ -133,6 +136,6 @@ def _entities(declared: pl.DataFrame, graph: str, account: Account) -> pl.DataFr
         "type": [local_name(one.types[0]) if one.types else UNKNOWN_TYPE for one in found],
         "description": bodies(pl.Series([one.best(_DESCRIPTIONS) for one in found], dtype=pl.String)),
         "text_unit_keys": [[]] * len(found),
-        "attributes": [to_json(one.attributes) for one in found],
+        "attributes": [_JSON.encode(one.attributes) for one in found],
     }
     return pl.DataFrame(columns, schema=types_of("entities"))

@@ -15,11 +15,13 @@ from graphrag_dagster.core.corpus.graphs.cells import (
     numbers,
     relations_of,
     texts,
+    to_json,
 )
 from graphrag_dagster.core.corpus.graphs.columns import GraphColumns
 
 #: Type of an entity of which none is given.
 UNKNOWN_TYPE = "UNKNOWN"
+_UNDECLARED = to_json({"declared": False})
 
 
 @dataclass(slots=True)
@@ -131,7 +133,10 @@ def without(
 
 
 def entities(rows: Rows, columns: GraphColumns, graph: str, account: Account) -> Iterator[Batch]:
-    """Yield the entities; the key is the title where no column has keys; a row without is malformed."""
+    """Yield the entities; the key is the title where no column has keys; a row without is malformed.
+
+    One that says nothing but that it is not declared, as our exports have the ends of relations, is none.
+    """
     title, _ = rows.key(columns.title)
     name = columns.key or columns.title
     key, structured = rows.key(name)
@@ -148,6 +153,11 @@ def entities(rows: Rows, columns: GraphColumns, graph: str, account: Account) ->
         text_unit_keys=_units(rows, columns),
         attributes=rows.others(*columns.as_mapping().values()),
     )
+    ends = (pl.col("attributes") == _UNDECLARED) & (pl.col("title") == pl.col("key"))
+    named = frame.filter(whole & frame.select(ends).to_series())["row"]
+    if len(named):
+        account.count("entities", "dangling", len(named), named[0], "it says that it is not declared")
+        whole &= ~frame["row"].is_in(named.implode())
     yield from account.records("entities", frame if whole.all() else frame.filter(whole), rows.repaired)
 
 

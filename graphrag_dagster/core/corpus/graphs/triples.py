@@ -12,7 +12,7 @@ import polars as pl
 from graphrag_dagster.core.corpus.graphs.batches import ROWS, Account, Batch
 from graphrag_dagster.core.corpus.graphs.lines import REPLACED, Lines, blocks, lines_of
 from graphrag_dagster.core.corpus.graphs.rdf import STATEMENT, statement_batches
-from graphrag_dagster.core.files.records import REPLACEMENT, UnreadableError, clean, error_line
+from graphrag_dagster.core.files.records import REPLACEMENT, UnreadableError, error_line, holdable
 
 if TYPE_CHECKING:
     from pyoxigraph import Triple
@@ -77,7 +77,7 @@ def _unescaped(parts: pl.Series) -> pl.Series:
     escaped = parts.str.contains("\\", literal=True).fill_null(False).arg_true()
     if not len(escaped):
         return parts
-    return parts.scatter(escaped, [clean(_ESCAPED.sub(_char, parts[place])) for place in escaped])
+    return parts.scatter(escaped, [holdable(_ESCAPED.sub(_char, parts[place])) for place in escaped])
 
 
 def _char(match: re.Match[str]) -> str:
@@ -150,4 +150,4 @@ def _row(row: int, triple: "Triple", nodes: dict[str, str]) -> tuple[object, ...
     if not isinstance(end, ox.Literal):
         return row, subject, predicate, named(end), None, None, None
     datatype = None if end.language or end.datatype.value == _STRING else end.datatype.value
-    return row, subject, predicate, None, clean(end.value), end.language, datatype
+    return row, subject, predicate, None, holdable(end.value), end.language, datatype
