@@ -109,6 +109,7 @@ CALLED = {
     "studies/window_judgements": "core/evaluation/judging_run.py:judge_answers",
     "usage/model_usage": "model_calls/memory/usage.py:_row",
 }
+IMPORTS = {key for key in CALLED if key.startswith("imports/")}
 EXTRACTION = {key for key in CALLED if key.startswith("extraction/")}
 REPORTS = {key for key in CALLED if key.startswith("reports/")}
 ANSWERS = {key for key in CALLED if key.startswith("answers/")}
@@ -306,7 +307,7 @@ def test_a_prompt_or_template_changes_the_assets_that_send_or_fill_it(
         ),
         # What is told of a column, and what it is.
         ("tables/index.py", "Path of the file with the same content", "Path of another", set()),
-        ("tables/index.py", '"duplicate_of", "VARCHAR"', '"duplicate_of", "INTEGER"', FILES),
+        ("tables/index.py", '"duplicate_of", "VARCHAR"', '"duplicate_of", "INTEGER"', FILES | IMPORTS),
     ],
 )
 def test_a_part_changes_the_assets_that_use_it(

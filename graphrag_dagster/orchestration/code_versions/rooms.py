@@ -65,6 +65,8 @@ PARTS: Mapping[str, Part] = MappingProxyType(
         "operations": Part.NONE,
         "operations.asking": Part.DECIDES,
         "operations.evaluating": Part.DECIDES,
+        "operations.importing": Part.DECIDES,
+        "operations.importing.proposing": Part.NONE,
         "operations.keeping.publication": Part.LEADS,
         "orchestration": Part.NONE,
         "prompts": Part.DECIDES,
