@@ -14,8 +14,13 @@ from graphrag_dagster.settings import CorpusSettings, TableColumns
 from graphrag_dagster.settings.choices import Choice
 from graphrag_dagster.settings.profiles import NEED_A_MODEL, PROFILES
 from graphrag_dagster.tables import ALL_TABLES, Table
+from graphrag_dagster.tables.property_graph import GRAPH_TABLES, GraphTable
 
 DOCS = Path(__file__).parent
+_PROPERTY_GRAPH = (
+    "Made of the published snapshot for [queries in Cypher](cypher.md), from `tables/property_graph.py`: nodes and "
+    "relations, with their properties."
+)
 
 
 def data_dictionary() -> str:
@@ -28,7 +33,16 @@ def data_dictionary() -> str:
     for group in dict.fromkeys(table.group for table in ALL_TABLES):
         parts.append(f"## {group}")
         parts += [_table(table) for table in ALL_TABLES if table.group == group]
+    parts += ["## property graph", _PROPERTY_GRAPH, *map(_graph_table, GRAPH_TABLES)]
     return "\n\n".join(parts) + "\n"
+
+
+def _graph_table(table: GraphTable) -> str:
+    lines = [f"### {table.pattern}", "", table.meaning]
+    if table.properties:
+        lines += ["", "| property | type | meaning |", "| --- | --- | --- |"]
+        lines += [f"| {one.name} | `{one.engine_type}` | {one.meaning} |" for one in table.properties]
+    return "\n".join(lines)
 
 
 def _table(table: Table) -> str:

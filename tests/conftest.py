@@ -25,6 +25,7 @@ from support.corpora import write_corpus
 from support.endpoint import ScriptedEndpoint
 from support.homes import copy_home, enter_home, shared_home
 from support.modelled import write_modelled
+from support.shared import DATA
 
 # How long an example takes is a matter of the machine.
 settings.register_profile("untimed", deadline=None)
@@ -32,7 +33,6 @@ settings.load_profile("untimed")
 os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
 
 REPOSITORY = Path(__file__).parent.parent
-SHARED = REPOSITORY.parent / "shared"
 
 
 #: A file system in memory, and the bytes that must be free there for it to hold all that tests write.
@@ -56,12 +56,15 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 def _connections_are_kept() -> Iterator[None]:
     """Keep the engines and connections of Dagster's SQLite storage, and what alembic reads of its migrations.
 
-    Dagster makes new ones for every statement, and reads the migrations for every run: a third of a run.
+    Dagster makes new ones for every statement, and reads the migrations for every run: a third of a run. Whether
+    it has a table, it asks five hundred times.
     """
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(ScriptDirectory, "from_config", lru_cache(ScriptDirectory.from_config))
         for storage in (sqlite_event_log, sqlite_run_storage):
             patch.setattr(storage, "create_engine", keeping(storage.create_engine))
+        events = sqlite_event_log.SqliteEventLogStorage
+        patch.setattr(events, "has_table", remembering(events.has_table))
         yield
 
 
@@ -87,18 +90,35 @@ def keeping(make: Callable[..., Engine]) -> Callable[..., Engine]:
     return engine
 
 
+def remembering(has_table: Callable[[Any, str], bool]) -> Callable[[Any, str], bool]:
+    """Have a storage ask once for a table that is there: none ever goes."""
+
+    def known(storage: Any, name: str) -> bool:
+        seen: set[str] = vars(storage).setdefault("_tables_seen", set())
+        if name not in seen and has_table(storage, name):
+            seen.add(name)
+        return name in seen
+
+    return known
+
+
 def identity_of(address: str) -> int | None:
     """Tells apart the files that have been at a place; None where there is none yet."""
     try:
-        return Path(make_url(address).database or "").stat().st_ino
+        return place_of(address).stat().st_ino
     except FileNotFoundError:
         return None
+
+
+@lru_cache
+def place_of(address: str) -> Path:
+    return Path(make_url(address).database or "")
 
 
 @pytest.fixture
 def shared_data() -> Path:
     """The folder of real data sets beside the checkout; the test is skipped where it is absent."""
-    folder = SHARED / "data"
+    folder = DATA
     if not folder.is_dir():
         pytest.skip("the real data sets are not here")
     return folder

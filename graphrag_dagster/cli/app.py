@@ -372,10 +372,43 @@ def sql(
 ) -> None:
     """Query a corpus's tables, read-only, without access to files, extensions or the network."""
     from graphrag_dagster.cli.commands.querying import run_sql
-    from graphrag_dagster.operations.querying.sql_sandbox import SqlLimits
+    from graphrag_dagster.operations.querying.guarded_process import QueryLimits
 
-    limits = SqlLimits(seconds, memory_mb)
+    limits = QueryLimits(seconds, memory_mb)
     run_sql(name, query, csv=csv, formula_safe=formula_safe, as_json=as_json, limits=limits)
+
+
+@app.command()
+def cypher(
+    name: Name,
+    query: Annotated[
+        str | None, typer.Argument(help="One query in openCypher that only reads.", show_default=False)
+    ] = None,
+    ask: Annotated[
+        str | None,
+        typer.Option(help="A question in plain words in place of a query, such as 'Who is connected to X?'."),
+    ] = None,
+    param: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="A value of a $name: a number, true, false, null, a list of JSON, else a text.",
+            metavar="NAME=VALUE",
+        ),
+    ] = None,
+    as_json: Json = False,
+    csv: Annotated[Path | None, typer.Option(help="Write the rows to this CSV file.")] = None,
+    formula_safe: Annotated[
+        bool,
+        typer.Option(
+            "--formula-safe", help="In the CSV, put a quote before texts that a spreadsheet would run."
+        ),
+    ] = False,
+) -> None:
+    """Query a corpus's graph in Cypher, read-only, or by a question in plain words."""
+    from graphrag_dagster.cli.commands.graph_querying import Given, run_cypher
+
+    given = Given(query, ask, tuple(param or ()))
+    run_cypher(name, given, csv=csv, formula_safe=formula_safe, as_json=as_json)
 
 
 @app.command()

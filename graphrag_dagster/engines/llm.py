@@ -167,6 +167,14 @@ class LlmEngine:
         limit = self._desk.reply_limit("query_writer")
         return LlmQueryWriter(self._desk.chat("query_writer"), prompts, max_tokens=limit // 2)
 
+    def cypher_writer(self) -> QueryWriter:
+        """Who writes queries over the graph of an index."""
+        from graphrag_dagster.core.language.llm.querying import LlmQueryWriter
+
+        limit = self._desk.reply_limit("cypher_writer")
+        chat = self._desk.chat("cypher_writer")
+        return LlmQueryWriter(chat, prompts, language="cypher", max_tokens=limit // 2)
+
     def context_writer(self) -> ContextWriter:
         """Who writes down what is known of a question, without documents."""
         from graphrag_dagster.core.language.llm.own_context import LlmContextWriter

@@ -205,6 +205,11 @@ class Session:
         made: QueryWriter | None = self._who("query_writer")
         return made
 
+    def cypher_writer(self) -> QueryWriter | None:
+        """Who writes queries over the graph; None without a model, since nothing else can."""
+        made: QueryWriter | None = self._who("cypher_writer")
+        return made
+
     def context_writer(self) -> ContextWriter | None:
         """Who writes down what is known without documents; None without a model, since nothing else can."""
         made: ContextWriter | None = self._who("context_writer")

@@ -1,7 +1,5 @@
 """How a declared table becomes an asset: key, group, column schema, versions, condition, hooks, metadata."""
 
-import hashlib
-import io
 import re
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -21,7 +19,6 @@ from dagster import (
     AssetsDefinition,
     BetaWarning,
     CodeReferencesMetadataValue,
-    DataVersion,
     LocalFileCodeReference,
     MaterializeResult,
     MetadataValue,
@@ -38,18 +35,18 @@ from graphrag_dagster.core.printable import printable
 from graphrag_dagster.errors import EndpointError
 from graphrag_dagster.orchestration.code_versions.versions import code_version
 from graphrag_dagster.orchestration.conditions import condition_of
+from graphrag_dagster.orchestration.data_versions import data_version
 from graphrag_dagster.orchestration.hooks import HOOKS
 from graphrag_dagster.orchestration.leaving_out import made_where_wanted
 from graphrag_dagster.orchestration.partitions import CORPUS
 from graphrag_dagster.orchestration.retrying import retry_of
 from graphrag_dagster.resources.keys import IO_MANAGER, takes_resources
-from graphrag_dagster.tables import VECTOR, Table
+from graphrag_dagster.tables import Table
 
 #: A step makes things of one corpus. A backfill policy would say that too, but its runs have the tags of a
 #: range of partitions; without one, a backfill makes runs of one partition, as a job does.
 _OF_A_CORPUS: Mapping[str, Any] = {"hooks": HOOKS, "partitions_def": CORPUS}
 _SAMPLE_ROWS = 5
-_HASHED_ROWS = 500
 _CELL = 60
 
 
@@ -196,24 +193,6 @@ def timed(function: Callable[..., Any], *tables: Table) -> Callable[..., Any]:
 
     # Dagster reads off the function itself whether it gives one result or several.
     return generate if isgeneratorfunction(function) else run
-
-
-def data_version(table: Table, frame: pl.DataFrame) -> DataVersion:
-    """Hash of a frame's content: the same for the same rows, whatever the order of rows and columns."""
-    vectors = [column.name for column in table.columns if column.type == VECTOR]
-    content = frame.sort([key for key in table.key if key in frame.columns])
-    names = sorted(name for name in frame.columns if name not in vectors)
-    digest = hashlib.sha256(repr(names).encode())
-    # In slices: the lines of a whole table take more memory than the table.
-    for rows in content.select(names).iter_slices(_HASHED_ROWS):
-        lines = io.BytesIO()
-        rows.write_ndjson(lines)
-        digest.update(lines.getbuffer())
-    for vector in vectors:
-        if vector in frame.columns:
-            for rows in content.select(vector).iter_slices(_HASHED_ROWS):
-                digest.update(rows[vector].explode().to_numpy().tobytes())
-    return DataVersion(digest.hexdigest()[:32])
 
 
 def _version(table: Table, functions: Iterable[Callable[..., Any]], also: Iterable[str]) -> str:

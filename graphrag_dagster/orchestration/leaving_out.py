@@ -6,10 +6,13 @@ from inspect import Parameter, isgeneratorfunction, signature
 from typing import Any
 
 import polars as pl
-from dagster import AssetExecutionContext, Output
+from dagster import AssetExecutionContext, MaterializeResult, Output
 
 from graphrag_dagster.catalogue.registry import kinds, stages
+from graphrag_dagster.orchestration.data_versions import data_version
 from graphrag_dagster.resources.corpora import CorpusStore
+from graphrag_dagster.resources.io_manager import stored_at
+from graphrag_dagster.resources.warehouse import Warehouse
 from graphrag_dagster.tables import VECTOR, Table
 
 
@@ -49,13 +52,15 @@ def made_where_wanted(function: Callable[..., Any], *tables: Table) -> Callable[
     @wraps(function)
     def generate(*arguments: Any, **named: Any) -> Iterator[Any]:
         all_named, own = bound(arguments, named)
-        yield from _empty(tables) if left_out(all_named) else function(**own)
+        yield from _emptied(tables, **all_named) if left_out(all_named) else function(**own)
 
     # First, since nothing may stand behind frames of any name.
     needed = {
         "context": Parameter("context", _EITHER, annotation=AssetExecutionContext),
         "corpora": Parameter("corpora", _EITHER, annotation=CorpusStore),
     }
+    if isgeneratorfunction(function):
+        needed["warehouse"] = Parameter("warehouse", _EITHER, annotation=Warehouse)
     taken = {**needed, **given.parameters}
     added = needed.keys() - given.parameters
     # Dagster reads off the function itself what it takes, and whether it gives one result or several.
@@ -68,9 +73,18 @@ _EITHER = Parameter.POSITIONAL_OR_KEYWORD
 _NO_ROWS = {"dagster/partition_row_count": 0}
 
 
-def _empty(tables: Sequence[Table]) -> Iterator[Output[pl.DataFrame]]:
-    for table in tables:
-        yield Output(_nothing(table), output_name=table.name, metadata=_NO_ROWS)
+def _emptied(
+    tables: Sequence[Table], context: AssetExecutionContext, warehouse: Warehouse, **_: Any
+) -> Iterator[MaterializeResult[None]]:
+    """Written all at once: handed on one by one, each table would take an opening of the file."""
+    corpus, frames = context.partition_key, {table: _nothing(table) for table in tables}
+    warehouse.write_all(corpus, frames)
+    for table, frame in frames.items():
+        yield MaterializeResult(
+            asset_key=table.asset_key,
+            metadata={**_NO_ROWS, **stored_at(warehouse.file(corpus))},
+            data_version=data_version(table, frame),
+        )
 
 
 def _nothing(table: Table) -> pl.DataFrame:

@@ -12,6 +12,7 @@ from pathlib import Path
 import duckdb
 
 from graphrag_dagster.errors import WarehouseError
+from graphrag_dagster.resources.duckdb_files.opening import attaching
 from graphrag_dagster.resources.durable import sync_folder
 from graphrag_dagster.resources.warehouse import Warehouse
 
@@ -19,7 +20,7 @@ from graphrag_dagster.resources.warehouse import Warehouse
 # file keeps other processes out.
 _ALONE = {"custom_user_agent": "compaction"}
 # A name that no corpus can have, since a database is called by the name of its file.
-_COPY = '"compacted:copy"'
+_COPY = "compacted:copy"
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +84,7 @@ def _copy(connection: duckdb.DuckDBPyConnection, file: Path, making: Path) -> No
         # It would be played back into the new file.
         raise WarehouseError(f"{log} is in use; end what else uses {file}, and run again")
     row = connection.execute("select current_database()").fetchone()
-    name, place = str((row or ("",))[0]).replace('"', '""'), str(making).replace("'", "''")
-    connection.execute(f"attach '{place}' as {_COPY}")
-    connection.execute(f'copy from database "{name}" to {_COPY}')
-    connection.execute(f"detach {_COPY}")
+    name = str((row or ("",))[0]).replace('"', '""')
+    connection.execute(attaching(making, _COPY, read_only=False))
+    connection.execute(f'copy from database "{name}" to "{_COPY}"')
+    connection.execute(f'detach "{_COPY}"')

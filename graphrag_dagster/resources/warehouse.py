@@ -172,10 +172,19 @@ class Warehouse(ConfigurableResource[None]):
             WarehouseError: the frame does not fit the declaration, the file is held by another process, or
                 it cannot be written, for instance because the disk is full; then it is as it was.
         """
-        incoming = table.validated(frame)
-        with self._writing(table, corpus) as connection:
-            _replace(connection, table, corpus, incoming)
-        return incoming.height
+        self.write_all(corpus, {table: frame})
+        return frame.height
+
+    def write_all(self, corpus: str, frames: Mapping[Table, pl.DataFrame]) -> None:
+        """Replace the corpus's rows of several tables by those of frames, all of them or none.
+
+        Raises:
+            WarehouseError: as :meth:`write`.
+        """
+        incoming = {table: table.validated(frame) for table, frame in frames.items()}
+        with self._writing(next(iter(incoming)), corpus) as connection:
+            for table, rows in incoming.items():
+                _replace(connection, table, corpus, rows)
 
     def write_query(self, table: Table, corpus: str, query: str) -> pl.DataFrame:
         """Replace the corpus's rows by the result of a trusted ``select``, in one transaction; returns it.
@@ -418,9 +427,11 @@ def _normal_type(wanted: str) -> str:
 def _replace(
     connection: duckdb.DuckDBPyConnection, table: Table, corpus: str, incoming: pl.DataFrame
 ) -> None:
+    _prepare(connection, table, corpus, _vector_lengths(table, incoming))
+    if incoming.is_empty():
+        return
     names = ", ".join(_quoted(name) for name in table.column_names)
     connection.register("incoming", incoming.to_arrow())
-    _prepare(connection, table, corpus, _vector_lengths(table, incoming))
     connection.execute(
         f"insert into {qualified(table)} (corpus, {names}) select ?, {names} from incoming", [corpus]
     )

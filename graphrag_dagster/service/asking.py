@@ -94,7 +94,7 @@ class AskDesk:
                 loop.call_soon_threadsafe(tell, value, failed)
 
         try:
-            threading.Thread(target=run, name="embed", daemon=True).start()
+            threading.Thread(target=run, name="work", daemon=True).start()
         except RuntimeError:
             self.places.free()
             raise

@@ -17,6 +17,8 @@ from graphrag_dagster.service.models import (
     CorpusList,
     EntityEntry,
     EntityList,
+    GraphQueryBody,
+    GraphRowsBody,
     ReportBody,
     SourceBody,
 )
@@ -74,6 +76,27 @@ class Backend:
             Refusal: too many questions are being answered.
         """
         return await self.desk.begin(await self.index(corpus), question)
+
+    async def cypher(self, corpus: str, body: GraphQueryBody) -> GraphRowsBody:
+        """Run a query over the graph of a corpus, or one that a question is made into.
+
+        Raises:
+            GraphragError: the corpus cannot be opened, or the query is refused, fails or reaches a limit.
+            Refusal: too many questions are being answered.
+        """
+        if (body.query is None) == (body.question is None):
+            raise QuestionError("give a query or a question, one of them")
+        if body.question is not None and body.parameters:
+            raise QuestionError("parameters are for a query; leave them out with a question")
+        index = await self.index(corpus)
+
+        def run() -> GraphRowsBody:
+            if body.question is None:
+                return GraphRowsBody.of(index.cypher(body.query or "", body.parameters))
+            answer = index.ask_graph(body.question)
+            return GraphRowsBody.of(answer.ran, answer.reading)
+
+        return await self.desk.do(run)
 
     async def embedders(self) -> list[str]:
         """Return the names of the embedders that need no corpus."""

@@ -2,13 +2,14 @@
 
 import asyncio
 from collections import OrderedDict
-from collections.abc import Callable, Sequence
-from typing import Protocol
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Protocol
 
 import numpy as np
 from anyio.to_thread import run_sync
 from numpy.typing import NDArray
 
+from graphrag_dagster.core.cypher.asking import GraphAnswer, Ran
 from graphrag_dagster.core.search.context.answer import Answer
 from graphrag_dagster.core.search.filters import Filters
 from graphrag_dagster.errors import GraphragError
@@ -34,6 +35,12 @@ class OpenIndex(Protocol):
         listen: Callable[[str], None] | None = None,
     ) -> Answer:
         """Answer a question; ``history`` are earlier questions with their answers, oldest first."""
+
+    def cypher(self, query: str, parameters: Mapping[str, Any] | None = None) -> Ran:
+        """Run a query in Cypher over the graph."""
+
+    def ask_graph(self, question: str) -> GraphAnswer:
+        """Answer a question by a query over the graph."""
 
     def embed(self, texts: Sequence[str], *, queries: bool = False) -> NDArray[np.float32]:
         """Return unit vectors of texts that are found, or looked for."""

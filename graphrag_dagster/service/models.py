@@ -6,6 +6,8 @@ from pydantic import BaseModel, ConfigDict, Field, JsonValue, StringConstraints
 
 from graphrag_dagster.catalogue.registry import ways
 from graphrag_dagster.catalogue.ways import listed
+from graphrag_dagster.core.cypher.asking import Ran
+from graphrag_dagster.core.cypher.guard import LONGEST_QUERY
 from graphrag_dagster.core.language.answer_form import KNOWLEDGE_MARK, LONGEST_RESPONSE_TYPE
 from graphrag_dagster.core.language.tasks import Engine, Usage
 from graphrag_dagster.core.search.context.answer import Answer, Call, ContextUse, Source, Statement
@@ -29,6 +31,9 @@ GENERAL_KNOWLEDGE = (
     f"a model may add what it knows of the world, each such sentence marked {KNOWLEDGE_MARK}; default: as "
     "the settings of the corpus say"
 )
+QUERIES = "one query in openCypher that only reads"
+PARAMETERS = "values of the query's $names: texts, numbers, true, false, null, and lists of one kind of these"
+GRAPH_QUESTIONS = "in place of a query: a question in plain words, such as Who is connected to X?"
 FILTERS = "which documents to answer from, and nothing else; default: all of the corpus"
 _METHOD_NAMES: list[JsonValue] = [None, *ways()]
 
@@ -144,6 +149,42 @@ class AnswerBody(BaseModel):
     def json_values(self) -> dict[str, Any]:
         """Return values that JSON can hold."""
         return self.model_dump(mode="json")
+
+
+class GraphQueryBody(BaseModel):
+    """A query in Cypher with its parameters, or a question in plain words."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    query: Text | None = Field(None, description=QUERIES, json_schema_extra={"maxLength": LONGEST_QUERY})
+    parameters: dict[str, JsonValue] = Field(default_factory=dict, description=PARAMETERS)
+    question: Text | None = Field(None, description=GRAPH_QUESTIONS)
+
+
+class GraphRowsBody(BaseModel):
+    """The rows of a query over the graph."""
+
+    reading: str | None = Field(description="how the question was read; null for a query")
+    query: str
+    parameters: dict[str, JsonValue]
+    columns: list[str]
+    rows: list[list[JsonValue]] = Field(
+        description="values by column; a node or relation is an object of its properties, with label"
+    )
+    more: bool = Field(description="there may be rows that are left out")
+
+    @classmethod
+    def of(cls, ran: Ran, reading: str | None = None) -> "GraphRowsBody":
+        """Return a query that was run."""
+        found = ran.found
+        return cls(
+            reading=reading,
+            query=ran.text,
+            parameters=dict(ran.parameters),
+            columns=list(found.columns),
+            rows=[list(row) for row in found.rows],
+            more=found.more,
+        )
 
 
 class EntityEntry(Read):

@@ -43,6 +43,7 @@ from graphrag_dagster.core.text.embedder import Prefixes
 from graphrag_dagster.errors import SettingsError
 from graphrag_dagster.settings.choices import Choice
 from graphrag_dagster.settings.coterag import CoteragSettings
+from graphrag_dagster.settings.cypher import CypherSettings
 from graphrag_dagster.settings.decisions_file import read_decisions
 from graphrag_dagster.settings.evaluation import EvaluationSettings, QuestionSettings, StudySettings
 from graphrag_dagster.settings.imports import ImportSettings
@@ -477,6 +478,7 @@ class CorpusSettings(Section):
     embeddings: EmbeddingSettings = Field(default_factory=EmbeddingSettings)
     coterag: CoteragSettings = Field(default_factory=CoteragSettings)
     search: SearchSettings = Field(default_factory=SearchSettings)
+    cypher: CypherSettings = Field(default_factory=CypherSettings)
     questions: QuestionSettings = Field(default_factory=QuestionSettings)
     evaluation: EvaluationSettings = Field(default_factory=EvaluationSettings)
     studies: StudySettings = Field(default_factory=StudySettings)

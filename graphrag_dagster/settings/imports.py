@@ -7,7 +7,8 @@ from pydantic import Field
 
 from graphrag_dagster.core.corpus.graphs.columns import GraphColumns
 from graphrag_dagster.core.files.globs import first_match
-from graphrag_dagster.settings.section import Section
+from graphrag_dagster.settings.graph_server import ServerSettings
+from graphrag_dagster.settings.section import PositiveInt, Section
 
 
 class GraphFileColumns(Section):
@@ -24,6 +25,26 @@ class GraphFileColumns(Section):
     text_units: str | None = Field(None, description="column with the keys of text units, a list")
 
 
+class ImportServer(ServerSettings):
+    """A Neo4j server whose graph is taken in, beside files."""
+
+    nodes: str = Field(
+        "MATCH (n) RETURN elementId(n) AS key, labels(n) AS labels, properties(n) AS properties",
+        min_length=1,
+        description="query that only reads, with the columns key, labels and properties",
+    )
+    relations: str = Field(
+        "MATCH (a)-[r]->(b) RETURN elementId(r) AS key, elementId(a) AS head, elementId(b) AS tail, "
+        "type(r) AS label, properties(r) AS properties",
+        min_length=1,
+        description="query that only reads, with the columns head, tail and label, and, if there are any, "
+        "key and properties",
+    )
+    most_rows: PositiveInt = Field(
+        50_000_000, description="a server that gives more rows to a query is taken to give them for ever"
+    )
+
+
 class ImportSettings(Section):
     """Taking graphs in that come from elsewhere; for corpora of the kind graph."""
 
@@ -32,6 +53,7 @@ class ImportSettings(Section):
         description="glob pattern, as in `files.ignore`, of tables → their columns; a table without column "
         "names has `column_1`, `column_2`, …; default: by their usual names",
     )
+    neo4j: ImportServer = Field(default_factory=ImportServer)
     communities: Literal["kept", "made"] = Field(
         "kept", description="communities that come with the graph: kept as they are, or found anew"
     )

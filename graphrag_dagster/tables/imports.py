@@ -5,8 +5,6 @@ from dataclasses import replace
 from graphrag_dagster.tables.declaration import Column, Table, column
 from graphrag_dagster.tables.index import FILES
 
-#: What is read of a graph; the names of the tables of its records.
-RECORDS = ("documents", "text_units", "entities", "relations", "claims", "communities", "reports")
 #: What becomes of a row.
 OUTCOMES = ("read", "duplicate", "loop", "dangling", "repaired", "malformed")
 
@@ -135,6 +133,18 @@ IMPORTED_REPORTS = _records(
     column("rating_explanation", "VARCHAR", "What the rating rests on"),
     column("findings", "VARCHAR", "Its findings, as a JSON list of objects with summary and explanation"),
 )
+
+#: What is read of a graph.
+RECORD_TABLES = (
+    IMPORTED_DOCUMENTS,
+    IMPORTED_TEXT_UNITS,
+    IMPORTED_ENTITIES,
+    IMPORTED_RELATIONS,
+    IMPORTED_CLAIMS,
+    IMPORTED_COMMUNITIES,
+    IMPORTED_REPORTS,
+)
+RECORDS = tuple(table.name for table in RECORD_TABLES)
 
 IMPORT_ACCOUNT = Table(
     "imports",

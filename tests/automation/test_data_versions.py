@@ -11,7 +11,8 @@ from graphrag_dagster import tables
 from graphrag_dagster.cli.output.running import run_job
 from graphrag_dagster.composition import compose
 from graphrag_dagster.definitions import defs
-from graphrag_dagster.orchestration.declare import data_version, table_asset
+from graphrag_dagster.orchestration.data_versions import data_version
+from graphrag_dagster.orchestration.declare import table_asset
 from graphrag_dagster.orchestration.partitions import CORPUS
 
 TABLE = tables.TEXT_UNIT_EMBEDDINGS

@@ -44,7 +44,9 @@ def stopped(arguments: list[str], number: int, when: Callable[[], bool]) -> tupl
         return process.returncode, out, err
 
 
-@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+@pytest.mark.parametrize(
+    ("number", "code"), [(signal.SIGINT, 130), pytest.param(signal.SIGTERM, 143, marks=pytest.mark.long)]
+)
 def test_a_stopped_index_ends_with_a_line_and_keeps_what_was_paid(home: Path, number: int, code: int) -> None:
     with ScriptedEndpoint(seconds=0.3) as endpoint:
         write_corpus(

@@ -5,8 +5,7 @@ from pathlib import Path
 import pytest
 
 from support.files import docx, pdf
-
-SHARED = Path(__file__).resolve().parents[3] / "shared"
+from support.shared import DATA
 
 
 @pytest.fixture(scope="session")
@@ -22,7 +21,7 @@ def make_pdf() -> Callable[..., bytes]:
 @pytest.fixture(scope="session")
 def podcast(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The public Podcast corpus: 1,669 texts."""
-    packed = SHARED / "data" / "podcast" / "transcripts.zip"
+    packed = DATA / "podcast" / "transcripts.zip"
     if not packed.is_file():
         pytest.skip("the podcast corpus is not at hand")
     folder = tmp_path_factory.mktemp("podcast")

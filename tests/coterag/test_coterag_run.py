@@ -11,6 +11,7 @@ from graphrag_dagster.operations.keeping.changes import status_of
 from graphrag_dagster.resources.corpora import CorpusStore
 from graphrag_dagster.resources.warehouse import Warehouse
 from support.corpora import DOCUMENTS, write_corpus
+from support.homes import copy_home
 
 OWN = [table for table in tables.ALL_TABLES if table.group == "coterag"]
 
@@ -20,14 +21,20 @@ def of_coterag(corpus: str) -> dict[str, pl.DataFrame]:
 
 
 @pytest.fixture
-def corpus(home: Path) -> Path:
-    return write_corpus(home / "corpora", "shore", "coterag: {profile: calibrated}\n")
+def corpus(coterag_home: Path, home: Path) -> Path:
+    """The folder of a corpus that has been indexed once."""
+    copy_home(coterag_home, home)
+    return home / "corpora" / "coast"
+
+
+def write_another(corpus: Path) -> Path:
+    """Write a corpus with the same documents and settings; gives its folder."""
+    return write_corpus(corpus.parent, "strand", (corpus / "corpus.yaml").read_text())
 
 
 def test_the_index_makes_it_and_switching_it_off_empties_it(corpus: Path) -> None:
-    run_job("shore")
-    made = of_coterag("shore")
-    entities = set(Warehouse().read(tables.ENTITIES, "shore")["entity_id"])
+    made = of_coterag("coast")
+    entities = set(Warehouse().read(tables.ENTITIES, "coast")["entity_id"])
     assert set(made["stores"]["entity_id"]) == entities == set(made["descriptions"]["entity_id"])
     assert set(made["description_vectors"]["entity_id"]) == entities
     main = made["stores"].filter(store="main")
@@ -37,7 +44,7 @@ def test_the_index_makes_it_and_switching_it_off_empties_it(corpus: Path) -> Non
     assert ids == set(made["summaries"]["community_id"]) == set(made["summary_vectors"]["community_id"])
     assert set(made["terms"]["community_id"]) == ids
     assert made["summaries"]["engine"].unique().to_list() == ["extractive"]
-    units = dict(Warehouse().read(tables.TEXT_CHUNKS, "shore").select("text_unit_id", "text").iter_rows())
+    units = dict(Warehouse().read(tables.TEXT_CHUNKS, "coast").select("text_unit_id", "text").iter_rows())
     texts = dict(made["summaries"].select("community_id", "text").iter_rows())
     for community, unit, start, end in made["summary_quotes"].drop("position").iter_rows():
         assert " ".join(units[unit][start:end].split()) in texts[community]
@@ -46,43 +53,40 @@ def test_the_index_makes_it_and_switching_it_off_empties_it(corpus: Path) -> Non
     assert set(made["thresholds"]["profile"]) == {"calibrated"}
 
     (corpus / "corpus.yaml").write_text("coterag: {profile: calibrated, enabled: false}\n")
-    assert not CorpusStore().settings("shore").makes("coterag")
-    assert "coterag" in status_of("shore", {}).redo
-    run_job("shore")
-    assert all(frame.is_empty() for frame in of_coterag("shore").values())
+    assert not CorpusStore().settings("coast").makes("coterag")
+    assert "coterag" in status_of("coast", {}).redo
+    run_job("coast")
+    assert all(frame.is_empty() for frame in of_coterag("coast").values())
 
 
-def test_the_same_corpus_gives_the_same_rows(corpus: Path, home: Path) -> None:
-    write_corpus(home / "corpora", "strand", (corpus / "corpus.yaml").read_text())
-    for name in ("shore", "strand"):
-        run_job(name)
-    one, other = of_coterag("shore"), of_coterag("strand")
+def test_the_same_corpus_gives_the_same_rows(corpus: Path) -> None:
+    write_another(corpus)
+    run_job("strand")
+    one, other = of_coterag("coast"), of_coterag("strand")
     assert all(one[name].equals(other[name]) for name in one)
 
 
-def test_a_deleted_document_leaves_no_trace(corpus: Path, home: Path) -> None:
-    run_job("shore")
+def test_a_deleted_document_leaves_no_trace(corpus: Path) -> None:
     gone = next(iter(DOCUMENTS))
     (corpus / gone).unlink()
-    run_job("shore")
-    (write_corpus(home / "corpora", "strand", (corpus / "corpus.yaml").read_text()) / gone).unlink()
+    run_job("coast")
+    (write_another(corpus) / gone).unlink()
     run_job("strand")
-    left, fresh = of_coterag("shore"), of_coterag("strand")
+    left, fresh = of_coterag("coast"), of_coterag("strand")
     assert all(left[name].equals(fresh[name]) for name in left)
 
 
 def test_settings_of_answers_make_nothing_anew(corpus: Path) -> None:
-    run_job("shore")
     (corpus / "corpus.yaml").write_text("coterag: {profile: calibrated, chunks: 9, fallback: {rounds: 1}}\n")
-    assert "coterag" not in status_of("shore", {}).redo
+    assert "coterag" not in status_of("coast", {}).redo
     (corpus / "corpus.yaml").write_text("coterag: {profile: paper_raw}\n")
-    assert "coterag" in status_of("shore", {}).redo
+    assert "coterag" in status_of("coast", {}).redo
 
 
-def test_levels_of_the_ordinary_graph_may_be_matched(corpus: Path) -> None:
-    (corpus / "corpus.yaml").write_text("coterag: {match: C0, tail_template: isolated}\n")
-    run_job("shore")
-    made = of_coterag("shore")
-    levels = Warehouse().read(tables.COMMUNITY_LEVELS, "shore").filter(level=0)
+def test_levels_of_the_ordinary_graph_may_be_matched(home: Path) -> None:
+    write_corpus(home / "corpora", settings="coterag: {match: C0, tail_template: isolated}\n")
+    run_job("coast")
+    made = of_coterag("coast")
+    levels = Warehouse().read(tables.COMMUNITY_LEVELS, "coast").filter(level=0)
     assert set(made["communities"]["community_id"]) <= set(levels["community_id"])
     assert len(made["communities"])

@@ -170,7 +170,10 @@ def test_what_a_person_says_is_not_asked(run: Run, home: Path) -> None:
     assert "MOUAT" in entities()
 
 
-@pytest.mark.parametrize("resolution", ["", "engine: extractive", "engine: llm, enabled: false"])
+@pytest.mark.parametrize(
+    "resolution",
+    ["", pytest.param("engine: extractive", marks=pytest.mark.long), "engine: llm, enabled: false"],
+)
 def test_without_a_model_nothing_is_asked(run: Run, home: Path, resolution: str) -> None:
     with ScriptedEndpoint(script()) as server:
         write(home, server, resolution)

@@ -17,7 +17,7 @@ from graphrag_dagster.core.language.extractive.graph_extractor import Extractive
 from graphrag_dagster.core.language.extractive.parsing.pipeline import load_pipeline
 from graphrag_dagster.core.language.tasks import TextUnit
 from graphrag_dagster.core.text.tokens import get_tokenizer
-from graphrag_dagster.orchestration.declare import data_version
+from graphrag_dagster.orchestration.data_versions import data_version
 from graphrag_dagster.resources.warehouse import Warehouse
 from support.reading import read_corpus
 

@@ -9,10 +9,10 @@ from typing import Any
 import polars as pl
 import pytest
 
-from conftest import SHARED
 from support.graphs import Read, read_folder
+from support.shared import DATA
 
-_DATA = SHARED / "data" / "msft_graphrag"
+_DATA = DATA / "msft_graphrag"
 _NEEDS_DATA = pytest.mark.skipif(not _DATA.is_dir(), reason="the real data sets are not there")
 
 #: Column of a file → column of the imports, by record.

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from conftest import SHARED
 from support.graphs import read_folder
+from support.shared import DATA
 
-_METAQA = SHARED / "data" / "metaqa" / "kb.txt"
-_OPENIE = SHARED / "data" / "hipporag" / "openie_musique_train_results_ner_gpt-3.5-turbo-1106_1890.json"
+_METAQA = DATA / "metaqa" / "kb.txt"
+_OPENIE = DATA / "hipporag" / "openie_musique_train_results_ner_gpt-3.5-turbo-1106_1890.json"
 
 
 @pytest.mark.skipif(not _METAQA.is_file(), reason="the real data set is not there")

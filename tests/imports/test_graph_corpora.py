@@ -6,7 +6,6 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from conftest import SHARED
 from graphrag_dagster import Index, tables
 from graphrag_dagster.cli.output.running import run_job
 from graphrag_dagster.core.text.evidence import Row
@@ -17,6 +16,7 @@ from graphrag_dagster.resources.warehouse import Warehouse
 from graphrag_dagster.settings import parse_settings
 from support.commands import Run
 from support.homes import copy_home, shared_home
+from support.shared import DATA
 from support.tables_of import contents
 
 COLD = "kind: graph\ncommunities: {drift: 0}\n"
@@ -30,7 +30,7 @@ Bo Tarn,works_for,Kvist Marine
 Bo Tarn,lives_in,Port Ellery
 Port Ellery,$,Skerry Sound
 """
-DULCE = SHARED / "data" / "msft_graphrag" / "operation_dulce"
+DULCE = DATA / "msft_graphrag" / "operation_dulce"
 
 
 def write_graph(home: Path, text: str = EDGES, settings: str = COLD) -> Path:

@@ -15,7 +15,9 @@ from support.commands import Run
 from support.homes import copy_home, enter_home
 
 
-@pytest.mark.parametrize("path", ["news/merger.txt", "institute/report.txt"])
+@pytest.mark.parametrize(
+    "path", ["news/merger.txt", pytest.param("institute/report.txt", marks=pytest.mark.long)]
+)
 def test_impact_is_what_a_run_without_the_document_gives(coast: Path, path: str) -> None:
     warehouse = Warehouse()
     before = {

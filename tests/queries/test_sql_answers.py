@@ -17,8 +17,8 @@ from graphrag_dagster.core.search.methods.sql.scope import Scope
 from graphrag_dagster.core.search.methods.sql.templates import TEMPLATES
 from graphrag_dagster.core.text.evidence import Row, Words
 from graphrag_dagster.errors import QuestionError
+from graphrag_dagster.operations.querying.guarded_process import QueryLimits
 from graphrag_dagster.operations.querying.snapshot_queries import SnapshotQueries
-from graphrag_dagster.operations.querying.sql_sandbox import SqlLimits
 from graphrag_dagster.resources.warehouse import Warehouse
 from search.questions import asked_of
 
@@ -276,7 +276,7 @@ def test_claims_that_were_never_made_are_not_counted_as_none(papers: IndexSnapsh
 
 
 def test_a_query_ends_at_its_limits(papers: IndexSnapshot, warehouse: Warehouse) -> None:
-    late = SnapshotQueries(warehouse, "papers", None, SqlLimits(seconds=0.001, raisable=False))
+    late = SnapshotQueries(warehouse, "papers", None, QueryLimits(seconds=0.001, raisable=False))
     answer = ask(replace(papers, queries=late), "What is the average cost?")
     assert answer.refused
     assert answer.why == "the query took more than 0.001 s and was stopped; ask for less"

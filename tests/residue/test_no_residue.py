@@ -41,7 +41,7 @@ def purge() -> None:
         purge_history(dagster_instance, "coast")
 
 
-@pytest.mark.parametrize("engine", ["extractive", "llm"])
+@pytest.mark.parametrize("engine", [pytest.param("extractive", marks=pytest.mark.long), "llm"])
 def test_a_removed_document_leaves_no_byte(enter: Enter, endpoint: ScriptedEndpoint, engine: str) -> None:
     home = enter(engine)
     before = traces(home)

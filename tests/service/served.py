@@ -1,13 +1,17 @@
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from graphrag_dagster.catalogue.ways import WAYS
+from graphrag_dagster.core.cypher.asking import GraphAnswer, Ran
+from graphrag_dagster.core.cypher.guard import guarded
+from graphrag_dagster.core.cypher.rows import GraphRows
 from graphrag_dagster.core.language.answer_form import AnswerForm
 from graphrag_dagster.core.language.tasks import Usage
 from graphrag_dagster.core.search.context.answer import Answer, Source
@@ -93,6 +97,16 @@ class FaultyIndex:
             usage=Usage(2, 70, 9),
             query=plan.query,
         )
+
+    def cypher(self, query: str, parameters: Mapping[str, Any] | None = None) -> Ran:
+        guarded_query = guarded(query, parameters)
+        found = GraphRows(("title",), (("Hanna Quill",),), more=False)
+        return Ran(query, parameters or {}, guarded_query, found)
+
+    def ask_graph(self, question: str) -> GraphAnswer:
+        if "connected" not in question:
+            raise QuestionError("the question has the form of no template")
+        return GraphAnswer(question, "Found: entities", self.cypher("MATCH (n) RETURN n.title AS title"))
 
     def embed(self, texts: Sequence[str], *, queries: bool = False) -> NDArray[np.float32]:
         self.library.running += 1

@@ -58,6 +58,7 @@ def test_the_document_names_every_route_and_refusal() -> None:
         "/health",
         "/corpora",
         "/corpora/{corpus}/ask",
+        "/corpora/{corpus}/cypher",
         "/corpora/{corpus}/entities",
         "/corpora/{corpus}/reports/{report_id}",
         "/corpora/{corpus}/sources/{text_unit_id}",

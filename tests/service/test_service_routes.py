@@ -49,6 +49,17 @@ def test_a_real_corpus_is_asked_and_its_sources_are_read(coast: Path) -> None:
         assert client.get(f"/corpora/coast/reports/{report}").json()["content"].startswith("# ")
         found = client.get("/corpora/coast/entities", params={"query": "Hanna Quill", "limit": 3}).json()
         assert "Hanna Quill" in [e["title"] for e in found["entities"]]
+        graph = "/corpora/coast/cypher"
+        query = "MATCH (e:Entity)-[r:RELATED]-(:Entity {title: $title}) RETURN e.title AS title"
+        told = client.post(graph, json={"query": query, "parameters": {"title": "Dockers Union"}}).json()
+        assert ["Hanna Quill"] in told["rows"]
+        plain = {"question": "Who is connected to the Dockers Union?"}
+        asked = client.post(graph, json=plain).raise_for_status().json()
+        assert asked["reading"].endswith("connected with Dockers Union")
+        assert "Hanna Quill" in [row[asked["columns"].index("title")] for row in asked["rows"]]
+        for refused in ({"query": "MATCH (n) DETACH DELETE n"}, {}, {**plain, "parameters": {"a": 1}}):
+            answer = client.post(graph, json=refused)
+            assert (answer.status_code, answer.json()["error"]["type"]) == (400, "bad_question")
         bare = client.post("/corpora/bare/ask", json=question)
         assert bare.status_code == 409
         assert "index" in bare.json()["error"]["message"]

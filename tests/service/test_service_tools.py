@@ -21,7 +21,7 @@ from graphrag_dagster.service.backend import Backend
 from graphrag_dagster.service.guarding.settings import ServiceSettings
 from graphrag_dagster.service.tools.mcp_server import make_server
 
-TOOLS = ["list_corpora", "ask", "search_entities", "read_report", "read_source"]
+TOOLS = ["list_corpora", "ask", "query_graph", "search_entities", "read_report", "read_source"]
 QUESTION = {"corpus": "coast", "question": "Who led the Dockers Union?"}
 
 
@@ -79,6 +79,12 @@ def test_tools_give_structured_results(library: FaultyLibrary) -> None:
         found = await client.call_tool("search_entities", {"corpus": "coast", "query": "union", "limit": 5})
         assert found.structured_content is not None
         assert found.structured_content["entities"][0]["entity_id"] == "e1"
+        of_graph = {"corpus": "coast", "query": "MATCH (n {x: $x}) RETURN n", "parameters": {"x": 1}}
+        rows = (await client.call_tool("query_graph", of_graph)).structured_content
+        assert rows is not None
+        assert (rows["columns"], rows["rows"], rows["more"]) == (["title"], [["Hanna Quill"]], False)
+        assert "only read" in await error_of(client, "query_graph", corpus="coast", query="CREATE (n)")
+        assert "one of them" in await error_of(client, "query_graph", corpus="coast")
 
     in_memory(library, use)
 

@@ -7,7 +7,7 @@ import duckdb
 import pytest
 
 from graphrag_dagster.resources.duckdb_files.duckdb_messages import is_busy
-from graphrag_dagster.resources.duckdb_files.opening import Opened, open_alone, open_often
+from graphrag_dagster.resources.duckdb_files.opening import Opened, attaching, open_alone, open_often
 
 
 @pytest.fixture
@@ -34,6 +34,34 @@ def test_a_closed_file_is_whole_and_free(file: Path) -> None:
     assert [path.name for path in file.parent.iterdir()] == [file.name]
     with duckdb.connect(str(file)) as alone:
         assert alone.execute("select count(*) from numbers").fetchall() == [(2,)]
+
+
+def storage_of(path: Path) -> str:
+    """The storage format that DuckDB finds in a file."""
+    with duckdb.connect() as connection:
+        connection.execute(attaching(path, "found", read_only=True))
+        told = connection.execute("select tags from duckdb_databases() where database_name = 'found'")
+        return str((told.fetchone() or ({},))[0]["storage_version"])
+
+
+def test_a_file_is_made_in_a_format_that_is_opened_quickly_and_stays_in_its_own(
+    file: Path, tmp_path: Path
+) -> None:
+    add(file, 2)
+    assert storage_of(file) == "v1.2.0+"
+    alone = tmp_path / "alone.duckdb"
+    open_alone(alone, read_only=False, config={"threads": 1}).close()
+    assert storage_of(alone) == "v1.2.0+"
+    for version in ("v1.0.0", "v1.5.0"):
+        other = tmp_path / f"{version}.duckdb"
+        with duckdb.connect(config={"storage_compatibility_version": version}) as connection:
+            connection.execute(f"attach '{other}' as other")
+            connection.execute("create table other.numbers as select 1 as number")
+        add(other, 2)
+        opened = open_alone(other, read_only=False, config={"threads": 1})
+        assert numbers(opened) == [1, 2]
+        opened.close()
+        assert storage_of(other) == f"{version}+"
 
 
 def test_what_was_not_committed_is_not_kept(file: Path) -> None:

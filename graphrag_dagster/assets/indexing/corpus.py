@@ -7,6 +7,7 @@ from dagster import AssetExecutionContext, Output
 
 from graphrag_dagster.core.corpus.dating import periods_of
 from graphrag_dagster.core.corpus.documents import CorpusContents, require_documents
+from graphrag_dagster.core.corpus.graphs.server import SERVER
 from graphrag_dagster.core.corpus.imported.texts import ImportedTexts, imported_texts
 from graphrag_dagster.core.corpus.metadata import metadata_of
 from graphrag_dagster.core.corpus.text_units import cut
@@ -104,4 +105,6 @@ def _texts(warehouse: Warehouse, corpus: str, encoding: str) -> ImportedTexts:
 
 def _imported(warehouse: Warehouse, corpus: str, settings: CorpusSettings) -> CorpusContents:
     documents = _texts(warehouse, corpus, settings.text_units.encoding).documents
-    return CorpusContents(warehouse.read(IMPORTED_FILES, corpus), documents)
+    # What a server gave is no file, which could have changed.
+    files = warehouse.read(IMPORTED_FILES, corpus).filter(pl.col("format").ne_missing(SERVER))
+    return CorpusContents(files, documents)

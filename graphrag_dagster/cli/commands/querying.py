@@ -13,7 +13,8 @@ from rich.table import Table as RichTable
 
 from graphrag_dagster.cli.output.console import OUT, print_json
 from graphrag_dagster.errors import QuestionError
-from graphrag_dagster.operations.querying.sql_sandbox import Rows, SqlLimits, queried
+from graphrag_dagster.operations.querying.guarded_process import QueryLimits
+from graphrag_dagster.operations.querying.sql_sandbox import Rows, queried
 from graphrag_dagster.resources.warehouse import Warehouse
 
 _MOST_ROWS = 100
@@ -25,7 +26,7 @@ _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
 
 def run_sql(
-    name: str, query: str, *, csv: Path | None, formula_safe: bool, as_json: bool, limits: SqlLimits
+    name: str, query: str, *, csv: Path | None, formula_safe: bool, as_json: bool, limits: QueryLimits
 ) -> None:
     """Run one ``select`` and print its rows, or write them to a CSV file.
 
@@ -37,7 +38,7 @@ def run_sql(
     warehouse = Warehouse()
     if csv:
         with queried(warehouse, name, query, limits) as found:
-            _write_csv(csv, found, formula_safe=formula_safe)
+            write_csv(csv, found, formula_safe=formula_safe)
     elif as_json:
         with queried(warehouse, name, query, limits, values=True) as found:
             print_json([_object(found, row) for row in _fitting(found.rows, limits)])
@@ -45,7 +46,7 @@ def run_sql(
         # One more tells that there are more.
         rows, characters = _MOST_ROWS + 1, _LONGEST_CELL + 1
         with queried(warehouse, name, query, limits, most_rows=rows, most_characters=characters) as found:
-            _print(found)
+            print_rows(found)
 
 
 def _object(found: Rows, row: Sequence[Any]) -> dict[str, Any]:
@@ -60,7 +61,7 @@ def _parsed(text: str | None) -> Any:
         return text
 
 
-def _fitting(rows: Iterator[list[Any]], limits: SqlLimits) -> Iterator[list[Any]]:
+def _fitting(rows: Iterator[list[Any]], limits: QueryLimits) -> Iterator[list[Any]]:
     size = 0
     for row in rows:
         size += sum(len(value) if isinstance(value, str) else 32 for value in row)
@@ -71,7 +72,12 @@ def _fitting(rows: Iterator[list[Any]], limits: SqlLimits) -> Iterator[list[Any]
         yield row
 
 
-def _write_csv(target: Path, found: Rows, *, formula_safe: bool) -> None:
+def write_csv(target: Path, found: Rows, *, formula_safe: bool) -> None:
+    """Write rows to a file that takes its place only when it is whole, and say how many there are.
+
+    Raises:
+        QuestionError: it cannot be written.
+    """
     suspicious = count = 0
     with _replacing(target) as file:
         file.write(_line(found.columns))
@@ -134,7 +140,8 @@ def _replacing(target: Path) -> Iterator[IO[str]]:
         raise QuestionError(f"{target} cannot be written: {why}") from None
 
 
-def _print(found: Rows) -> None:
+def print_rows(found: Rows, more_told: str = "there is more; --json or --csv FILE gives all") -> None:
+    """Print the first rows as a table, or where there are many columns a line a value."""
     rows = list(islice(found.rows, _MOST_ROWS + 1))
     more = len(rows) > _MOST_ROWS
     del rows[_MOST_ROWS:]
@@ -143,7 +150,7 @@ def _print(found: Rows) -> None:
     else:
         OUT.print(_table(found, rows))
     if more:
-        OUT.print("there is more; --json or --csv FILE gives all")
+        OUT.print(more_told)
 
 
 def _table(found: Rows, rows: Sequence[Sequence[Any]]) -> RichTable:

@@ -1,4 +1,4 @@
-"""The port of who writes queries over the tables of an index."""
+"""The port of who writes queries over the tables or the graph of an index."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -11,15 +11,15 @@ from graphrag_dagster.core.language.tasks import OfEngine, Usage
 class FailedQuery:
     """A query that was written before, and what the database said of it."""
 
-    sql: str
+    text: str
     error: str
 
 
 @dataclass(frozen=True, slots=True)
 class WrittenQuery:
-    """A query, and what it asks in words; without SQL where there is none, which ``problem`` explains."""
+    """A query, and what it asks in words; without text where there is none, which ``problem`` explains."""
 
-    sql: str
+    text: str
     reading: str
     problem: str | None = None
     usage: Usage = field(default_factory=Usage)
@@ -33,7 +33,7 @@ class QueryWriter(OfEngine, Protocol):
 
         Args:
             question: as asked.
-            tables: which there are, with their columns.
+            tables: which there are, with their columns; or nodes and relations, with their properties.
             types: of entities in the corpus, one a line.
             failed: what was written before, and why it failed.
         """

@@ -7,13 +7,15 @@
 """
 
 import uuid
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import polars as pl
 
 from graphrag_dagster.catalogue.registry import ways
 from graphrag_dagster.catalogue.ways import GLOBAL
+from graphrag_dagster.core.cypher.asking import GraphAnswer, Ran, asked_of
 from graphrag_dagster.core.language.answer_form import AnswerForm
 from graphrag_dagster.core.language.embedders import shared_static
 from graphrag_dagster.core.language.tasks import Turn
@@ -31,6 +33,7 @@ from graphrag_dagster.errors import QuestionError
 from graphrag_dagster.model_calls.memory.replies import User
 from graphrag_dagster.operations.asking.embedding import Vectors, embed_here, embedded, embedders_here
 from graphrag_dagster.operations.asking.snapshot import open_published
+from graphrag_dagster.operations.querying.graph_queries import CorpusGraph
 from graphrag_dagster.resources.corpora import CorpusStore
 from graphrag_dagster.resources.language import Language
 from graphrag_dagster.resources.published import published
@@ -71,13 +74,20 @@ class Index:
     """
 
     def __init__(
-        self, name: str, searcher: Searcher, settings: CorpusSettings, version: str, memory: ReplyMemory
+        self,
+        name: str,
+        searcher: Searcher,
+        settings: CorpusSettings,
+        version: str,
+        memory: ReplyMemory,
+        warehouse: Warehouse | None = None,
     ) -> None:
         self.name = name
         self.version = version
         self.searcher = searcher
         self._settings = settings
         self._memory = memory
+        self._graph = CorpusGraph(warehouse or Warehouse(), name, settings.cypher)
 
     @classmethod
     def open(
@@ -108,7 +118,7 @@ class Index:
         version = found.index if found else unpublished
         count = get_tokenizer(settings.text_units.encoding).count
         searcher = Searcher(index, options_of(settings), count, Support(shared_static()))
-        return cls(name, searcher, settings, version, memory or ReplyMemory())
+        return cls(name, searcher, settings, version, memory or ReplyMemory(), warehouse)
 
     @staticmethod
     def names() -> list[str]:
@@ -202,6 +212,31 @@ class Index:
     def _session(self) -> Session:
         user = User(self.name, "ask", str(uuid.uuid4()))
         return Language(memory=self._memory, corpora=CorpusStore()).session_of(self._settings, user)
+
+    def cypher(self, query: str, parameters: Mapping[str, Any] | None = None) -> Ran:
+        """Run a query in Cypher over the graph; see ``docs/cypher.md`` for what is allowed.
+
+        Args:
+            query: one that only reads.
+            parameters: values of its ``$names``.
+
+        Raises:
+            QuestionError: it is refused, fails or reaches a limit.
+            EngineError: the extra of the graph's database is not installed.
+            EndpointError: the server of the graph cannot be used.
+        """
+        return self._graph.run(query, parameters or {})
+
+    def ask_graph(self, question: str) -> GraphAnswer:
+        """Answer a question by a query over the graph, which comes with its rows.
+
+        Raises:
+            QuestionError: no query can be made of the question; says which can be asked.
+            EngineError: the extra of the graph's database is not installed.
+            EndpointError: the model endpoint, or the server of the graph, cannot be used.
+        """
+        writer = self._session().cypher_writer() if self._settings.cypher.queries == "model" else None
+        return asked_of(checked(question), self.searcher.index, self._graph, writer)
 
     def embed(self, texts: Sequence[str], *, queries: bool = False) -> Vectors:
         """Return unit vectors of texts that can be compared with those of the index, one a row.

@@ -1,7 +1,9 @@
 """Taking graphs in: their files are read once, batch by batch, into the tables of imports."""
 
+import hashlib
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import closing
 from dataclasses import dataclass, field
 
 import polars as pl
@@ -16,14 +18,19 @@ from graphrag_dagster.core.corpus.graphs.batches import (
 )
 from graphrag_dagster.core.corpus.graphs.files import Graph, graph_files
 from graphrag_dagster.core.corpus.graphs.reading import read_graph
+from graphrag_dagster.core.corpus.graphs.server import SERVER, server_batches
 from graphrag_dagster.core.files.discovery import FoundFile
 from graphrag_dagster.core.files.records import RefusedError, UnreadableError, error_line
 from graphrag_dagster.core.progress import track
+from graphrag_dagster.core.search.context.queries import QueryError
 from graphrag_dagster.errors import CorpusError
 from graphrag_dagster.operations.importing.resolved import QUERIES
-from graphrag_dagster.operations.keeping.residue import note_gone_graphs
+from graphrag_dagster.operations.keeping.residue import GoneGraphs
+from graphrag_dagster.resources.bolt import BoltGraph
 from graphrag_dagster.resources.corpora import CorpusStore
+from graphrag_dagster.resources.graph_server import server_of
 from graphrag_dagster.resources.warehouse import Warehouse, Written
+from graphrag_dagster.settings.imports import ImportServer
 from graphrag_dagster.tables import IMPORT_ACCOUNT, IMPORT_QUARANTINE, IMPORTED_FILES, Table
 from graphrag_dagster.tables.imports import RECORDS
 
@@ -57,9 +64,8 @@ def take_in(corpora: CorpusStore, warehouse: Warehouse, corpus: str) -> Mapping[
         WarehouseError: the tables cannot be written.
     """
     taking = _Taking(corpora, corpus)
-    files = taking.hashed()
-    note_gone_graphs(warehouse, corpus, files)
-    return warehouse.write_staged(corpus, taking.staged(files), QUERIES)
+    gone = GoneGraphs(warehouse, corpus)
+    return warehouse.write_staged(corpus, taking.staged(gone.note), QUERIES)
 
 
 class _Taking:
@@ -74,32 +80,37 @@ class _Taking:
         self._graphs = graph_files(self._found, self._columns)
         self._fates: dict[str, _Fate] = defaultdict(_Fate)
 
-    def hashed(self) -> pl.DataFrame:
-        """The files, before it is known what becomes of them."""
-        return IMPORTED_FILES.frame(self._row(file) for file in self._found)
-
-    def staged(self, files: pl.DataFrame) -> Iterator[_Staged]:
-        """Yield what the files hold, then what became of each.
+    def staged(self, note: Callable[[pl.DataFrame], None]) -> Iterator[_Staged]:
+        """Yield what the files hold, then what became of each, which is noted before.
 
         Raises:
-            CorpusError: nothing could be read.
+            CorpusError: nothing could be read, or a server gives what cannot be used.
+            EndpointError: the server cannot be reached, or goes away.
         """
-        yield from _empty(files)
+        yield from _empty()
         graphs = self._graphs.graphs
         for graph in track(graphs, "Reading graphs", len(graphs)):
             yield from self._read(graph)
         for path, reason in self._graphs.left_out.items():
             self._fates[path] = _Fate("unsupported", None, [reason])
+        rows = [self._row(file) for file in self._found]
+        if (server := self._settings.imports.neo4j).uri:
+            served = _Served(server)
+            yield from served.staged()
+            self._fates[served.place] = _Fate("read", SERVER)
+            rows.append(served.row())
         self._require()
-        yield "files", IMPORTED_FILES.frame(self._row(file) for file in self._found)
+        files = IMPORTED_FILES.frame(rows)
+        note(files)
+        yield "files", files
 
     def _read(self, graph: Graph) -> Iterator[_Staged]:
         limits = self._settings.files.limits
-        told = {"graph": graph.name, "declares": graph.declares_entities, "iris": graph.keys_are_iris}
+        told = {"declares": graph.declares_entities, "iris": graph.keys_are_iris}
         for file, batches in read_graph(graph, self._columns, limits):
             fate = self._fates[file.path]
             fate.format = file.format
-            yield "graphs", pl.DataFrame([{**told, "path": file.path}], schema=_GRAPHS)
+            yield "graphs", _graph_of(graph.name, file.path, **told)
             try:
                 for batch in batches:
                     if batch.table == NOTES:
@@ -138,7 +149,50 @@ class _Taking:
         }
 
 
-def _empty(files: pl.DataFrame) -> Iterator[_Staged]:
+class _Served:
+    """A graph server, and what it gave."""
+
+    def __init__(self, settings: ImportServer) -> None:
+        self._settings = settings
+        self._server = server_of(settings)
+        self._digest = hashlib.sha256()
+        self.place = f"{self._server.place}/{settings.database or ''}".rstrip("/")
+
+    def staged(self) -> Iterator[_Staged]:
+        """Yield its nodes and relations.
+
+        Raises:
+            CorpusError: its rows cannot be used, or have no end.
+            EndpointError: it cannot be reached, or goes away.
+        """
+        own = self._settings
+        yield "graphs", _graph_of(self.place, self.place, declares=True, iris=False)
+        with (
+            BoltGraph(self._server) as graph,
+            closing(graph.stream(own.nodes)) as nodes,
+            closing(graph.stream(own.relations)) as relations,
+        ):
+            try:
+                for batch in server_batches(nodes, relations, self.place, own.most_rows):
+                    if batch.table in RECORDS:
+                        self._digest.update(batch.frame.write_ndjson().encode())
+                    yield batch.table, batch.frame
+            except (UnreadableError, QueryError) as error:
+                raise CorpusError(f"the graph of {self.place} cannot be taken in: {error}") from error
+
+    def row(self) -> dict[str, object]:
+        """Its row among the files."""
+        nothing = dict.fromkeys(("reason", "duplicate_of", "encoding"))
+        told = {"path": self.place, "status": "read", "format": SERVER, "bytes": 0, "documents": 0}
+        return {**nothing, **told, "sha256": self._digest.hexdigest()}
+
+
+def _graph_of(graph: str, path: str, *, declares: bool, iris: bool) -> pl.DataFrame:
+    told = {"graph": graph, "path": path, "declares": declares, "iris": iris}
+    return pl.DataFrame([told], schema=_GRAPHS)
+
+
+def _empty() -> Iterator[_Staged]:
     """A frame without rows of each temporary table, so that all of them are there."""
     yield from ((record, pl.DataFrame(schema=types_of(record))) for record in RECORDS)
     yield QUARANTINE, IMPORT_QUARANTINE.empty()
@@ -146,4 +200,4 @@ def _empty(files: pl.DataFrame) -> Iterator[_Staged]:
     yield REPAIRED, pl.DataFrame(schema=REPAIRED_TYPES)
     yield "graphs", pl.DataFrame(schema=_GRAPHS)
     yield "failed", pl.DataFrame(schema=_FAILED)
-    yield "files", files.clear()
+    yield "files", IMPORTED_FILES.empty()

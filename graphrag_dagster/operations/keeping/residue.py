@@ -28,7 +28,8 @@ from graphrag_dagster.model_calls.memory.upkeep import Pruned, Upkeep
 from graphrag_dagster.resources.compaction import Compacted, compact
 from graphrag_dagster.resources.duckdb_files.opening import CONFIG
 from graphrag_dagster.resources.durable import write_durably
-from graphrag_dagster.resources.published.manifest import folder_of
+from graphrag_dagster.resources.published.graphs import keep_graphs
+from graphrag_dagster.resources.published.manifest import folder_of, snapshots
 from graphrag_dagster.resources.warehouse import Warehouse
 
 _TOLD = ("document_id", "path", "row", "source_id", "title", "date", "metadata")
@@ -71,19 +72,24 @@ def note_gone(warehouse: Warehouse, corpus: str, documents: pl.DataFrame) -> Non
         _note(warehouse, corpus, _identities(before) - _identities(documents))
 
 
-def note_gone_graphs(warehouse: Warehouse, corpus: str, files: pl.DataFrame) -> None:
-    """Note which files of graphs the working file was made of that are no longer there as they were; durably.
+class GoneGraphs:
+    """Files of graphs, or what servers gave, that the working file was made of before it is made anew.
 
     A file of a graph is as a document is: of one that was edited, something may be gone.
-
-    Args:
-        warehouse: the corpora's files.
-        corpus: its name.
-        files: rows of ``imports.files`` as they will be written.
     """
-    before = warehouse.read_if_present(tables.IMPORTED_FILES, corpus)
-    if before is not None:
-        _note(warehouse, corpus, _graphs(before) - _graphs(files))
+
+    def __init__(self, warehouse: Warehouse, corpus: str) -> None:
+        self._warehouse, self._corpus = warehouse, corpus
+        before = warehouse.read_if_present(tables.IMPORTED_FILES, corpus)
+        self._before = set() if before is None else _graphs(before)
+
+    def note(self, files: pl.DataFrame) -> None:
+        """Note which of them are no longer there as they were; durably.
+
+        Args:
+            files: rows of ``imports.files`` as they will be written.
+        """
+        _note(self._warehouse, self._corpus, self._before - _graphs(files))
 
 
 def _note(warehouse: Warehouse, corpus: str, gone: set[str]) -> None:
@@ -157,8 +163,16 @@ def clear_older(warehouse: Warehouse, corpus: str, keep_version: str) -> list[st
         # The data last: as long as it is there, the next run knows that it has to go.
         for ending in (".json", ".duckdb.wal", ".duckdb.tmp", ".duckdb"):
             _remove(file.with_name(file.stem + ending))
+    _clear_graphs(warehouse, corpus)
     note.unlink(missing_ok=True)
     return [file.stem for file in cleared]
+
+
+def _clear_graphs(warehouse: Warehouse, corpus: str) -> None:
+    try:
+        keep_graphs(folder_of(warehouse, corpus), snapshots(warehouse, corpus))
+    except OSError as error:
+        raise WarehouseError(f"{error.filename} cannot be deleted: {error.strerror}") from error
 
 
 def _tainted(warehouse: Warehouse, corpus: str, keep_version: str) -> list[Path]:

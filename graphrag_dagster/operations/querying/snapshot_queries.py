@@ -8,14 +8,15 @@ from typing import Any
 
 from graphrag_dagster.core.search.context.queries import Found, Query, QueryError
 from graphrag_dagster.errors import QuestionError
-from graphrag_dagster.operations.querying.sql_sandbox import Rows, SqlLimits, file_of, queried_file
+from graphrag_dagster.operations.querying.guarded_process import QueryLimits
+from graphrag_dagster.operations.querying.sql_sandbox import Rows, file_of, queried_file
 from graphrag_dagster.resources.published import Published, reading
 from graphrag_dagster.resources.warehouse import Warehouse
 from graphrag_dagster.tables import ALL_TABLES, Table
 from graphrag_dagster.tables.declaration import Column, EngineNames
 
 #: Somebody waits, and others ask at the same time.
-LIMITS = SqlLimits(seconds=20.0, megabytes=500, raisable=False)
+LIMITS = QueryLimits(seconds=20.0, megabytes=500, raisable=False)
 _LONGEST_CELL = 1000
 
 
@@ -30,7 +31,7 @@ class SnapshotQueries:
     """
 
     def __init__(
-        self, warehouse: Warehouse, corpus: str, snapshot: Published | None, limits: SqlLimits = LIMITS
+        self, warehouse: Warehouse, corpus: str, snapshot: Published | None, limits: QueryLimits = LIMITS
     ) -> None:
         self._warehouse = warehouse
         self._corpus = corpus

@@ -16,6 +16,9 @@ import duckdb
 from graphrag_dagster.resources.duckdb_files.duckdb_messages import OPEN_OTHERWISE
 
 CONFIG: dict[str, Any] = {"python_enable_replacements": False}
+#: The oldest format of DuckDB's in which the statistics of a column take 64 bytes, not 3 kB: a file of sixty
+#: tables is opened five times as fast. Any DuckDB from 1.2 on opens it, and leaves it so.
+_STORAGE = "v1.2.0"
 _ALIAS = "opened"
 
 
@@ -33,7 +36,8 @@ def open_alone(file: Path, *, read_only: bool, config: dict[str, Any]) -> Opened
     Raises:
         duckdb.Error: it cannot be opened.
     """
-    connection = duckdb.connect(str(file), read_only=read_only, config={**CONFIG, **config})
+    made = {} if read_only or file.exists() else {"storage_compatibility_version": _STORAGE}
+    connection = duckdb.connect(str(file), read_only=read_only, config={**CONFIG, **made, **config})
     return Opened(connection, connection.close)
 
 
@@ -47,9 +51,11 @@ def open_often(file: Path, *, read_only: bool) -> Opened:
 
 
 def attaching(file: Path, alias: str, *, read_only: bool) -> str:
-    """The statement that attaches a DuckDB file to a connection."""
+    """The statement that attaches a DuckDB file to a connection, and makes it where it is not there."""
     place, name = str(file).replace("'", "''"), alias.replace('"', '""')
-    return f"""attach '{place}' as "{name}"{" (read_only)" if read_only else ""}"""
+    # Of a file that is there the format stays: a newer one cannot be lowered.
+    made = "" if file.exists() else f" (storage_version '{_STORAGE}')"
+    return f"""attach '{place}' as "{name}"{" (read_only)" if read_only else made}"""
 
 
 class _Instance:

@@ -17,6 +17,7 @@ from filelock import FileLock, Timeout
 from graphrag_dagster.errors import WarehouseError
 from graphrag_dagster.resources.durable import write_durably
 from graphrag_dagster.resources.published.contents import SEARCHED, Contents, contents
+from graphrag_dagster.resources.published.graphs import GRAPHS, keep_graphs
 from graphrag_dagster.resources.published.manifest import (
     DATA,
     FORMAT,
@@ -204,7 +205,7 @@ def _tidy(folder: Path, corpus: str) -> None:
             if snapshot_at(folder, file.stem, corpus):
                 complete |= {file.name, f"{file.stem}{MANIFEST}"}
     for entry in list(folder.iterdir()):
-        if entry.name not in {*complete, POINTER, _LOCK}:
+        if entry.name not in {*complete, POINTER, _LOCK, GRAPHS}:
             _remove(entry)
 
 
@@ -214,6 +215,9 @@ def _prune(warehouse: Warehouse, corpus: str, keep: int) -> None:
         if current is None or old.version != current.version:
             _remove(old.file.with_suffix(MANIFEST))
             _remove(old.file)
+    # As above: where one cannot be deleted, the next publication does it.
+    with suppress(OSError):
+        keep_graphs(folder_of(warehouse, corpus), snapshots(warehouse, corpus))
 
 
 def _remove(entry: Path) -> None:

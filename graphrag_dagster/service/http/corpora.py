@@ -14,6 +14,8 @@ from graphrag_dagster.service.models import (
     AskBody,
     CorpusList,
     EntityList,
+    GraphQueryBody,
+    GraphRowsBody,
     ReportBody,
     SourceBody,
 )
@@ -53,6 +55,11 @@ def corpora_router(backend: Backend) -> APIRouter:
         settings = backend.settings
         first = await unless_gone(request, asking.hear(settings.head_start_seconds))
         return streaming(stream(asking, first, plain, settings.ping_seconds))
+
+    @router.post("/{corpus}/cypher", responses=documented(400, 404, 409, 429, 502))
+    async def cypher(corpus: Corpus, body: GraphQueryBody, request: Request) -> GraphRowsBody:
+        """Query the graph of a corpus in Cypher, or by a question in plain words."""
+        return await unless_gone(request, backend.cypher(corpus, body))
 
     @router.get("/{corpus}/entities", responses=documented(400, 404, 409))
     async def search_entities(

@@ -6,7 +6,7 @@ from typing import Annotated, TypeVar
 from mcp.server.mcpserver import MCPServer
 from mcp.server.mcpserver.exceptions import ToolError
 from mcp.types import ToolAnnotations
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, Field, JsonValue
 
 from graphrag_dagster import __version__
 from graphrag_dagster.core.language.tasks import Engine, Usage
@@ -23,11 +23,16 @@ from graphrag_dagster.service.library import Library
 from graphrag_dagster.service.models import (
     FILTERS,
     GENERAL_KNOWLEDGE,
+    GRAPH_QUESTIONS,
     LEVELS,
     METHODS,
+    PARAMETERS,
+    QUERIES,
     RESPONSE_TYPES,
     CorpusList,
     EntityList,
+    GraphQueryBody,
+    GraphRowsBody,
     ReportBody,
     SourceBody,
 )
@@ -146,6 +151,22 @@ def make_server(backend: Backend) -> MCPServer:
             return CitedAnswer.of(await asking.answer())
 
         return await _told(answer())
+
+    @server.tool(title="Query the graph", annotations=_READS)
+    async def query_graph(
+        corpus: Corpus,
+        query: Annotated[str | None, Field(description=QUERIES)] = None,
+        parameters: Annotated[dict[str, JsonValue] | None, Field(description=PARAMETERS)] = None,
+        question: Annotated[str | None, Field(description=GRAPH_QUESTIONS)] = None,
+    ) -> GraphRowsBody:
+        """Query the graph of a corpus in Cypher: paths, neighbours, counts.
+
+        Nodes are Entity (title, name, type, description, degree), Community, Report, TextUnit, Document;
+        entities are joined by RELATED (relation, strength), and lie IN_COMMUNITY and are MENTIONED_IN text
+        units, which are PART_OF documents. Paths have a bound of at most 4, such as [:RELATED*1..3].
+        """
+        body = GraphQueryBody(query=query, parameters=parameters or {}, question=question)
+        return await _told(backend.cypher(corpus, body))
 
     @server.tool(title="Search the entities", annotations=_READS)
     async def search_entities(

@@ -6,18 +6,7 @@ from dataclasses import dataclass
 import polars as pl
 
 from graphrag_dagster.core.files.records import clean
-from graphrag_dagster.tables.declaration import Table
-from graphrag_dagster.tables.imports import (
-    IMPORT_ACCOUNT,
-    IMPORT_QUARANTINE,
-    IMPORTED_CLAIMS,
-    IMPORTED_COMMUNITIES,
-    IMPORTED_DOCUMENTS,
-    IMPORTED_ENTITIES,
-    IMPORTED_RELATIONS,
-    IMPORTED_REPORTS,
-    IMPORTED_TEXT_UNITS,
-)
+from graphrag_dagster.tables.imports import IMPORT_ACCOUNT, IMPORT_QUARANTINE, RECORD_TABLES
 
 #: Most rows of a batch.
 ROWS = 50_000
@@ -25,18 +14,7 @@ QUARANTINE, REPAIRED, NOTES, ACCOUNT = "quarantine", "repaired", "notes", "accou
 #: Record of rows of which it is not known what they should hold.
 ANY = "rows"
 
-_TABLES: Mapping[str, Table] = {
-    table.name: table
-    for table in (
-        IMPORTED_DOCUMENTS,
-        IMPORTED_TEXT_UNITS,
-        IMPORTED_ENTITIES,
-        IMPORTED_RELATIONS,
-        IMPORTED_CLAIMS,
-        IMPORTED_COMMUNITIES,
-        IMPORTED_REPORTS,
-    )
-}
+_TABLES = {table.name: table for table in RECORD_TABLES}
 #: Known only when all batches of a graph are.
 _RESOLVED_LATER = frozenset({"name", "head", "tail", "said", "outcome", "text_unit_id"})
 _LONGEST_RAW = 1_000

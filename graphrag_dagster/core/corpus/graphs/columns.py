@@ -47,7 +47,7 @@ _DESCRIPTION = ("description", "desc", "fact", "definition", "summary")
 _UNITS = ("text_unit_ids", "text_units", "text_unit_keys", "chunk_ids", "chunks", "source_ids")
 _EDGE_KEY = ("id", "key", "edge_id", "relation_id", "relationship_id", "rel_id", "uuid")
 _NODE_KEY = ("id", "key", "node_id", "entity_id", "node", "uuid", "identifier", "iri", "uri", "qid")
-_NODE_TITLE = ("title", "name", "label", "entity", "entity_name", "node_name", "preferred_label")
+NODE_TITLE = ("title", "name", "label", "entity", "entity_name", "node_name", "preferred_label")
 _NODE_TYPE = ("type", "entity_type", "node_type", "category", "kind", "class", "labels", "label")
 
 SETTING = "imports.columns"
@@ -114,7 +114,7 @@ def relation_columns(available: Sequence[str], given: GraphColumns) -> GraphColu
 
 def entity_columns(available: Sequence[str], given: GraphColumns) -> GraphColumns:
     """Return the columns of entities."""
-    usual = {"key": _NODE_KEY, "title": _NODE_TITLE, "type": _NODE_TYPE, "description": _DESCRIPTION}
+    usual = {"key": _NODE_KEY, "title": NODE_TITLE, "type": _NODE_TYPE, "description": _DESCRIPTION}
     return _with_usual(available, given, {**usual, "text_units": _UNITS})
 
 

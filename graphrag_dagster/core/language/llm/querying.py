@@ -1,7 +1,8 @@
-"""Queries over the tables of an index by a model."""
+"""Queries over the tables or the graph of an index by a model."""
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
+from typing import Any, Literal, TypeAlias
 
 from pydantic import BaseModel, model_validator
 
@@ -15,23 +16,33 @@ from graphrag_dagster.core.language.chat.replies import NotUsable, first_of, rea
 from graphrag_dagster.core.language.chat.schemas import Shape
 from graphrag_dagster.core.language.querying import FailedQuery, WrittenQuery
 
+Language: TypeAlias = Literal["sql", "cypher"]
+
 _LONGEST_ERROR = 600
-_NAMES = {"sql": ("sql", "query"), "reading": ("reading", "meaning")}
-_NONE = "the model says that the tables do not hold what is asked"
+_NAMES = {"text": ("sql", "cypher", "query"), "reading": ("reading", "meaning")}
+_NONE = "the model says that the {what} not hold what is asked"
+_HOLDING = {"sql": "tables do", "cypher": "graph does"}
 
 
 class QueryShape(Shape):
-    """A query as the endpoint is asked for it."""
+    """A query over tables as the endpoint is asked for it."""
 
     reading: str
     sql: str
+
+
+class GraphQueryShape(Shape):
+    """A query over a graph as the endpoint is asked for it."""
+
+    reading: str
+    cypher: str
 
 
 class _Query(BaseModel):
     """A query as it is read, whatever its keys are called."""
 
     reading: str
-    sql: str
+    text: str
 
     @model_validator(mode="before")
     @classmethod
@@ -42,18 +53,26 @@ class _Query(BaseModel):
         return {name: first_of(alike, names) or "" for name, names in _NAMES.items()}
 
 
+_SHAPES: Mapping[Language, type[Shape]] = MappingProxyType({"sql": QueryShape, "cypher": GraphQueryShape})
+
+
 class LlmQueryWriter(Asker):
     """Asks a model for a query.
 
     Args:
         model: answers.
-        prompts: ``write_sql_system``, ``write_sql_user``, ``write_sql_again`` and ``retry``.
+        prompts: ``write_sql_system`` or ``write_cypher_system``, ``write_sql_user``, ``write_sql_again`` and
+            ``retry``.
+        language: of the queries.
         max_tokens: longest reply.
     """
 
-    def __init__(self, model: ChatModel, prompts: PromptSource, *, max_tokens: int = 1000) -> None:
+    def __init__(
+        self, model: ChatModel, prompts: PromptSource, *, language: Language = "sql", max_tokens: int = 1000
+    ) -> None:
         super().__init__(model, prompts, max_tokens)
-        self._system = prompts.load("write_sql_system")
+        self._language: Language = language
+        self._system = prompts.load(f"write_{language}_system")
         self._user = prompts.load("write_sql_user")
         self._again = prompts.load("write_sql_again")
 
@@ -66,15 +85,16 @@ class LlmQueryWriter(Asker):
         system = self._system.render(tables=tables)
         user = self._user.render(types=enclose("entity_types", types), question=enclose("question", question))
         for one in failed:
-            told = f"{one.sql}\n\n{one.error[:_LONGEST_ERROR]}"
+            told = f"{one.text}\n\n{one.error[:_LONGEST_ERROR]}"
             user = f"{user}\n\n{self._again.render(failed=enclose('material', told))}"
-        request = self._asking("write_sql", system, user, QueryShape)
+        request = self._asking(f"write_{self._language}", system, user, _SHAPES[self._language])
         try:
             asked = run_one(ask(self._model, request, _read, self._retry))
         except UnusableReply as lost:
             return WrittenQuery("", "", lost.reason, lost.usage)
-        sql = asked.value.sql.strip().rstrip(";").strip()
-        return WrittenQuery(sql, " ".join(asked.value.reading.split()), None if sql else _NONE, asked.usage)
+        text = asked.value.text.strip().rstrip(";").strip()
+        none = None if text else _NONE.format(what=_HOLDING[self._language])
+        return WrittenQuery(text, " ".join(asked.value.reading.split()), none, asked.usage)
 
 
 def _read(text: str) -> tuple[_Query, bool]:
@@ -84,6 +104,6 @@ def _read(text: str) -> tuple[_Query, bool]:
         NotUsable: it has none, and no word on what it reads the question as.
     """
     reply, repaired = read_typed(text, _Query)
-    if reply.sql.strip() and not reply.reading.strip():
+    if reply.text.strip() and not reply.reading.strip():
         raise NotUsable('it has no "reading" that says what the query asks')
     return reply, repaired

@@ -12,7 +12,7 @@ from graphrag_dagster.core.search.methods.sql.template import Template
 from graphrag_dagster.core.search.methods.sql.templates import TEMPLATES
 
 #: Longer questions count nothing.
-_LONGEST = 300
+LONGEST = 300
 #: A name in the question is a part of one of the graph.
 _GUESSED = 0.6
 _POLITE = re.compile(
@@ -70,9 +70,9 @@ def fits(question: str, index: IndexSnapshot) -> Fit:
         question: in English; anything else fits no template.
         index: of the corpus.
     """
-    if len(question) > _LONGEST:
-        return Fit(0.0, f"a question of more than {_LONGEST} characters has the form of no template")
-    bare = _ENDING.sub("", _POLITE.sub("", " ".join(question.split())))
+    if len(question) > LONGEST:
+        return Fit(0.0, f"a question of more than {LONGEST} characters has the form of no template")
+    bare = bare_question(question)
     try:
         scope, rest = scope_in(bare, index)
     except ScopeError as error:
@@ -89,6 +89,11 @@ def fits(question: str, index: IndexSnapshot) -> Fit:
                 return _fit(recognised)
     best = max(missed, key=lambda one: one.weight, default=None)
     return Fit(0.0, str(best) if best else "the question has the form of no template")
+
+
+def bare_question(question: str) -> str:
+    """Return a question without politeness, and without what ends it."""
+    return _ENDING.sub("", _POLITE.sub("", " ".join(question.split())))
 
 
 def _recognised(template: Template, asked: str, scope: Scope, index: IndexSnapshot) -> Recognised | None:

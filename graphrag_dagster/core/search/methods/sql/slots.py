@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from graphrag_dagster.core.cypher.patterns import LONGEST_PATH
 from graphrag_dagster.core.search.asked import retriever_of
 from graphrag_dagster.core.search.context.index import IndexSnapshot
 from graphrag_dagster.core.search.context.queries import MOST_ROWS
@@ -237,6 +238,15 @@ def _level(filled: Filled, said: str, _: Template, __: IndexSnapshot) -> None:
         filled.parameters["level"] = int(said)
 
 
+def _steps(filled: Filled, said: str, _: Template, __: IndexSnapshot) -> None:
+    if not said:
+        return
+    number = int(said) if said.isdecimal() else _NUMBERS[said.lower()]
+    if not 1 <= number <= LONGEST_PATH:
+        raise Unfit(f"a path can have 1 to {LONGEST_PATH} relations, not {said}", 2)
+    filled.words["steps"] = number
+
+
 def _part(filled: Filled, said: str, _: Template, __: IndexSnapshot) -> None:
     filled.pieces["part"] = next(one for one in ("type", "status", "subject") if one == said.lower())
     filled.words["part"] = said.lower()
@@ -256,5 +266,6 @@ _FILL: Mapping[str, Callable[[Filled, str, Template, IndexSnapshot], None]] = {
     "number": _column,
     "part": _part,
     "status": _status,
+    "steps": _steps,
     "types": _types,
 }

@@ -57,15 +57,15 @@ def written(asked: Asked, writer: QueryWriter, queries: Queries) -> Attempt:
     while len(failed) <= _MENDED:
         one = writer.write(asked.question, columns, types, failed)
         usage += one.usage
-        calls.append(Call("write_sql", one.reading or "no query", used=bool(one.sql), problem=one.problem))
-        if not one.sql:
+        calls.append(Call("write_sql", one.reading or "no query", used=bool(one.text), problem=one.problem))
+        if not one.text:
             return Attempt(None, Found(()), (*problems, one.problem or "no query"), tuple(calls), usage)
-        query = Query(None, one.reading, one.sql)
+        query = Query(None, one.reading, one.text)
         try:
             found = queries.run(query, MOST_ROWS, READABLE)
         except QueryError as error:
-            failed.append(FailedQuery(one.sql, str(error)))
-            problems.append(f"{' '.join(one.sql.split())}: {' '.join(str(error).split())}")
+            failed.append(FailedQuery(one.text, str(error)))
+            problems.append(f"{' '.join(one.text.split())}: {' '.join(str(error).split())}")
             calls[-1] = replace(calls[-1], used=False, problem=str(error))
             continue
         return Attempt(query, found, tuple(problems), tuple(calls), usage)

@@ -1,0 +1,41 @@
+"""Guarded queries over the embedded property graph, in a process that is stopped at its limits."""
+
+from pathlib import Path
+
+from graphrag_dagster.core.cypher.guard import Guarded
+from graphrag_dagster.core.cypher.rows import GraphRows, within
+from graphrag_dagster.core.search.context.queries import QueryError
+from graphrag_dagster.errors import QuestionError
+from graphrag_dagster.operations.querying.guarded_process import GuardedProcess, QueryLimits
+
+_PROGRAM = Path(__file__).with_name("cypher_process.py")
+_LONGEST_TOLD = 1500
+
+
+def run_embedded(file: Path, query: Guarded, limits: QueryLimits) -> GraphRows:
+    """Run a query over a graph file.
+
+    Args:
+        file: of the graph.
+        query: as the guard has written it.
+        limits: what it may take.
+
+    Raises:
+        QueryError: the engine refuses it, or it reaches a limit.
+    """
+    # One more tells that there are more.
+    request = {
+        "file": str(file),
+        "query": query.text,
+        "parameters": dict(query.parameters),
+        "rows": query.most + 1,
+    }
+    try:
+        with GuardedProcess(_PROGRAM, request, limits, _failed) as process:
+            return within(query, process.begun(), process.rows())
+    except QuestionError as error:
+        raise QueryError(str(error)) from None
+
+
+def _failed(told: dict[str, str]) -> Exception:
+    return QuestionError(f"the query failed: {told['text'].strip()[:_LONGEST_TOLD]}")

@@ -1,0 +1,62 @@
+"""Queries of users and of questions over a corpus's graph, wherever it is."""
+
+from collections.abc import Mapping
+from contextlib import closing
+from dataclasses import dataclass
+from itertools import chain
+from typing import Any
+
+from graphrag_dagster.core.cypher.asking import Ran
+from graphrag_dagster.core.cypher.guard import Guarded, guarded
+from graphrag_dagster.core.cypher.rows import GraphRows, within
+from graphrag_dagster.operations.querying.cypher_sandbox import run_embedded
+from graphrag_dagster.operations.querying.guarded_process import QueryLimits
+from graphrag_dagster.resources.bolt import BoltGraph, BoltServer
+from graphrag_dagster.resources.graph_server import server_of
+from graphrag_dagster.resources.property_graph import graph_of
+from graphrag_dagster.resources.warehouse import Warehouse
+from graphrag_dagster.settings.cypher import CypherSettings
+
+
+@dataclass(frozen=True, slots=True)
+class CorpusGraph:
+    """A :class:`~graphrag_dagster.core.cypher.asking.Graph` of a corpus.
+
+    Attributes:
+        warehouse: where the tables are.
+        corpus: the corpus.
+        settings: where its graph is, and what a query may take.
+    """
+
+    warehouse: Warehouse
+    corpus: str
+    settings: CypherSettings
+
+    def run(self, text: str, parameters: Mapping[str, Any]) -> Ran:
+        """Return what a query gives.
+
+        Raises:
+            QueryError: the guard or the engine refuses it, or it reaches a limit.
+            EngineError: the extra of the graph's database is not installed.
+            WarehouseError: the corpus has not been indexed, or its graph cannot be made.
+            EndpointError: the server of the graph cannot be used.
+        """
+        own = self.settings
+        query = guarded(text, parameters, dialect=own.backend, most=own.most_rows)
+        if own.backend == "neo4j":
+            return Ran(text, parameters, query, _run_at_server(server_of(own), query, own.seconds))
+        limits = QueryLimits(own.seconds, own.megabytes, raisable=False)
+        return Ran(
+            text, parameters, query, run_embedded(graph_of(self.warehouse, self.corpus), query, limits)
+        )
+
+
+def _run_at_server(server: BoltServer, query: Guarded, seconds: float) -> GraphRows:
+    with (
+        BoltGraph(server) as graph,
+        closing(graph.stream(query.text, query.parameters, seconds=seconds)) as rows,
+    ):
+        first = next(rows, None)
+        if first is None:
+            return within(query, query.columns, ())
+        return within(query, first, (row.values() for row in chain([first], rows)))

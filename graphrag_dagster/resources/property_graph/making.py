@@ -1,0 +1,137 @@
+"""The graph of a snapshot: made when it is first asked for, whole or not at all, by one process at a time."""
+
+import json
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from importlib.util import find_spec
+from pathlib import Path
+from uuid import uuid4
+
+import duckdb
+from filelock import Timeout
+
+from graphrag_dagster.errors import EngineError, WarehouseError
+from graphrag_dagster.resources.published import Published, reading, snapshots
+from graphrag_dagster.resources.published.graphs import (
+    graph_file,
+    graph_lock,
+    keep_graphs,
+    remove_unfinished,
+)
+from graphrag_dagster.resources.warehouse import Reader, Warehouse
+from graphrag_dagster.tables.property_graph import GRAPH_TABLES, GraphTable
+
+_PROGRAM = Path(__file__).with_name("loading_process.py")
+#: Memory for the pages of a graph that is made.
+_MAKING_BYTES = 1_000_000_000
+#: How long a graph that another process makes is waited for.
+_LONGEST_WAIT_SECONDS = 600.0
+_READ_ONLY = 0o444
+
+
+def graph_of(warehouse: Warehouse, corpus: str) -> Path:
+    """Return the file of the graph of a corpus's current snapshot, and make it where it is not there yet.
+
+    Raises:
+        EngineError: the extra ``graph-db`` is not installed.
+        WarehouseError: nothing has been published, or the graph cannot be made.
+        DamagedError: what was published cannot be read.
+    """
+    if find_spec("ladybug") is None:
+        raise EngineError(
+            "queries in Cypher need the graph database of the extra graph-db: pip install "
+            "'graphrag-dagster[graph-db]'"
+        )
+    with reading(warehouse, corpus) as (reader, snapshot):
+        if snapshot is None:
+            raise WarehouseError(
+                f"nothing of corpus {corpus!r} has been published; run 'graphrag-dagster index {corpus}'"
+            )
+        file = graph_file(snapshot)
+        if not file.is_file():
+            _make(reader, snapshot, file)
+    _leave_no_orphan(warehouse, corpus, snapshot)
+    return file
+
+
+def _leave_no_orphan(warehouse: Warehouse, corpus: str, snapshot: Published) -> None:
+    """Delete the graph again if its snapshot went while it was made; whoever opened it still reads it."""
+    kept = snapshots(warehouse, corpus)
+    if all(one.index != snapshot.index for one in kept):
+        keep_graphs(snapshot.file.parent, kept)
+
+
+def _make(reader: Reader, snapshot: Published, file: Path) -> None:
+    folder = snapshot.file.parent
+    file.parent.mkdir(exist_ok=True)
+    try:
+        with graph_lock(folder, _LONGEST_WAIT_SECONDS):
+            remove_unfinished(folder)
+            if file.is_file():
+                return
+            with _making(file) as making:
+                _load(making, [_exported(reader, table, making.parent) for table in GRAPH_TABLES])
+                making.chmod(_READ_ONLY)
+                making.replace(file)
+    except Timeout as error:
+        raise WarehouseError(
+            f"another process makes the graph {file}; waited {_LONGEST_WAIT_SECONDS:.0f} s. Try again when "
+            "it is done"
+        ) from error
+    except (OSError, duckdb.Error) as error:
+        raise WarehouseError(f"the graph {file} cannot be made ({str(error).splitlines()[0]})") from error
+
+
+@contextmanager
+def _making(file: Path) -> Iterator[Path]:
+    folder = file.parent / f".{uuid4().hex}.tmp"
+    folder.mkdir()
+    try:
+        yield folder / file.name
+    finally:
+        for left in folder.iterdir():
+            left.unlink()
+        folder.rmdir()
+
+
+def _exported(reader: Reader, table: GraphTable, folder: Path) -> list[str]:
+    """Write the rows of a table; returns the statements that declare and fill it."""
+    if any(not _has(reader, name) for name in table.needs):
+        return [table.statement]
+    name = f"{table.name}.parquet"
+    target = str(folder / name).replace("'", "''")
+    reader.connection.execute(f"copy ({table.rows}) to '{target}' (format parquet)")
+    return [table.statement, f"COPY {table.name} FROM '{name}'"]
+
+
+def _has(reader: Reader, full_name: str) -> bool:
+    schema, name = full_name.split(".")
+    found = reader.connection.execute(
+        "select 1 from duckdb_tables() where schema_name = ? and table_name = ? "
+        "and database_name = current_database()",
+        [schema, name],
+    ).fetchone()
+    return found is not None
+
+
+def _load(file: Path, statements: list[list[str]]) -> None:
+    request = {
+        "file": file.name,
+        "bytes": _MAKING_BYTES,
+        "statements": [one for table in statements for one in table],
+    }
+    ended = subprocess.run(
+        [sys.executable, "-P", str(_PROGRAM)],
+        input=json.dumps(request),
+        cwd=file.parent,
+        capture_output=True,
+        text=True,
+        encoding="utf-8",
+        check=False,
+    )
+    if ended.returncode != 0:
+        why = (ended.stdout or ended.stderr).strip().splitlines()
+        told = why[-1] if why else "it was killed"
+        raise WarehouseError(f"the graph {file.parent.parent / file.name} cannot be made: {told}")
