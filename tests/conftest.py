@@ -32,8 +32,6 @@ settings.register_profile("untimed", deadline=None)
 settings.load_profile("untimed")
 os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
 
-REPOSITORY = Path(__file__).parent.parent
-
 
 #: A file system in memory, and the bytes that must be free there for it to hold all that tests write.
 _MEMORY, _ROOM = Path("/dev/shm"), 4 * 2**30

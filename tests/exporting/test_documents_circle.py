@@ -7,7 +7,6 @@ import polars as pl
 import pytest
 from polars.testing import assert_frame_equal
 
-from conftest import REPOSITORY
 from graphrag_dagster import export, tables
 from graphrag_dagster.cli.output.running import run_job
 from graphrag_dagster.operations.importing.proposing import propose
@@ -16,6 +15,7 @@ from graphrag_dagster.resources.warehouse import Warehouse
 from graphrag_dagster.tables import Table
 from support.circles import taken_in
 from support.homes import enter_home, shared_home
+from support.shared import REPOSITORY
 
 FORMS = ("microsoft", "graphml", "rdf", "neo4j", "triples")
 #: Columns by which entities, and statements of them, are compared.

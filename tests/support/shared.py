@@ -1,6 +1,6 @@
-"""Where real data sets lie that are no part of the project; tests of them are skipped where they are absent."""
+"""Where the project lies, and real data sets that are no part of it: tests of these are skipped without them."""
 
 from pathlib import Path
 
-SHARED = Path(__file__).resolve().parents[3] / "shared"
-DATA = SHARED / "data"
+REPOSITORY = Path(__file__).resolve().parents[2]
+DATA = REPOSITORY.parent / "shared" / "data"
