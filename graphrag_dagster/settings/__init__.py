@@ -42,6 +42,7 @@ from graphrag_dagster.core.language.exemplars import (
 from graphrag_dagster.core.text.embedder import Prefixes
 from graphrag_dagster.errors import SettingsError
 from graphrag_dagster.settings.choices import Choice
+from graphrag_dagster.settings.context import ContextSettings
 from graphrag_dagster.settings.coterag import CoteragSettings
 from graphrag_dagster.settings.cypher import CypherSettings
 from graphrag_dagster.settings.decisions_file import read_decisions
@@ -306,6 +307,10 @@ class ReportSettings(Section):
     context_tokens: Annotated[PositiveInt, Field(ge=200)] = Field(
         8000, description="tokens of the packed context"
     )
+    context_share: Share = Field(
+        0.15,
+        description="most of it that is for context nodes, where there are any; they come last, and go first",
+    )
 
 
 class EmbeddingSettings(Section):
@@ -327,6 +332,12 @@ class EmbeddingSettings(Section):
     document_prefix: Annotated[str, Field(max_length=_LONGEST_PREFIX)] = Field(
         "",
         description='put before what is indexed: `"search_document: "`, `"passage: "`',
+    )
+
+    kept: Literal["all", "communities"] = Field(
+        "all",
+        description="communities: only the vectors of reports and of context nodes, a smaller store; text "
+        f"units are then found by words alone, and there is no {BASELINE}",
     )
 
     @property
@@ -474,6 +485,7 @@ class CorpusSettings(Section):
     resolution: ResolutionSettings = Field(default_factory=ResolutionSettings)
     graph: GraphSettings = Field(default_factory=GraphSettings)
     communities: CommunitySettings = Field(default_factory=CommunitySettings)
+    context: ContextSettings = Field(default_factory=ContextSettings)
     reports: ReportSettings = Field(default_factory=ReportSettings)
     embeddings: EmbeddingSettings = Field(default_factory=EmbeddingSettings)
     coterag: CoteragSettings = Field(default_factory=CoteragSettings)

@@ -54,7 +54,7 @@ def build(graph: Graph, writer: QuotingWriter, limit: int = 1000, *, backwards: 
     frames = {**graph.frames(), **corpus(graph)}
     if backwards:
         frames = {name: frame.reverse() for name, frame in frames.items()}
-    return build_reports(**frames, writer=writer, count=words_of, context_tokens=limit)
+    return build_reports(**frames, writer=writer, count=words_of, context_tokens=limit, context_share=0.15)
 
 
 def corpus(graph: Graph) -> dict[str, pl.DataFrame]:

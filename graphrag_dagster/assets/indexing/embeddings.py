@@ -25,7 +25,8 @@ def _text_of_unit(units: pl.DataFrame) -> pl.Series:
     return units["text"]
 
 
-def _text_of_entity(entities: pl.DataFrame) -> pl.Series:
+def text_of_entity(entities: pl.DataFrame) -> pl.Series:
+    """Return what stands for each row of ``graph.entities``."""
     return entities.select(text=pl.format("{}: {}", "title", "description"))["text"]
 
 
@@ -73,5 +74,5 @@ def _embeddings(
 
 
 text_unit_embeddings = _embeddings(TEXT_UNIT_EMBEDDINGS, TEXT_CHUNKS, _text_of_unit)
-entity_embeddings = _embeddings(ENTITY_EMBEDDINGS, ENTITIES, _text_of_entity)
+entity_embeddings = _embeddings(ENTITY_EMBEDDINGS, ENTITIES, text_of_entity)
 report_embeddings = _embeddings(REPORT_EMBEDDINGS, COMMUNITY_REPORTS, _text_of_report)
