@@ -556,6 +556,24 @@ class CorpusSettings(Section):
         return self
 
     @model_validator(mode="after")
+    def _vectors_are_kept_that_are_read(self) -> "CorpusSettings":
+        if self.embeddings.kept == "all":
+            return self
+        reading = {
+            f"context.embedding {self.context.embedding}": self.context.enabled and self.context.needs_texts,
+            "coterag": self.coterag.enabled,
+            f"questions.methods {BASELINE}": BASELINE in self.questions.methods,
+            f"search.method {BASELINE}": self.search.method == BASELINE,
+            "search.retrieval vector": self.search.retrieval == "vector",
+        }
+        if wrong := next((name for name, reads in reading.items() if reads), None):
+            raise ValueError(
+                f"embeddings.kept is {self.embeddings.kept}, but {wrong} compares vectors of text units or "
+                "of all entities; set embeddings.kept: all, or leave that out"
+            )
+        return self
+
+    @model_validator(mode="after")
     def _ways_can_be_answered(self) -> "CorpusSettings":
         chosen = {"search.method": [self.search.method], "questions.methods": self.questions.methods}
         for key, names in chosen.items():

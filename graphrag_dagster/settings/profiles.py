@@ -66,6 +66,8 @@ _PAPER_004: Mapping[str, Any] = MappingProxyType(
         # §III.B
         "search.method": "graph",
         "search.level": 0,
+        "questions.methods": ["C0", "TS", "basic", "graph"],
+        "evaluation.baseline": "basic",
     }
 )
 

@@ -39,6 +39,7 @@ def _embeddings(
     table: Table, source: Table, text_of: Callable[[pl.DataFrame], pl.Series]
 ) -> AssetsDefinition:
     key = table.key[0]
+    needed = table is REPORT_EMBEDDINGS
 
     @table_asset(
         table,
@@ -55,6 +56,8 @@ def _embeddings(
     ) -> Output[pl.DataFrame]:
         session = language.session(context, f"{table.name}_embeddings")
         embedder = session.embedder()
+        if session.settings.embeddings.kept != "all" and not needed:
+            rows = rows.clear()
         known = warehouse.read_if_present(table, context.partition_key)
         texts = text_of(rows)
         frame = embed_rows(rows[key], texts, embedder, known, named=table.name.replace("_", " "))

@@ -256,7 +256,7 @@ class ContextReport:
 class ContextNode:
     """A row of a report context about an entity that is no member, but resembles the community.
 
-    ``entity`` and ``relationships``, those with members, are local ids, which go on where those of the members
+    ``relationships`` are those with members, by id and description. Local ids go on where those of members
     end. ``community`` is the small number of the community that it is a member of.
     """
 

@@ -94,9 +94,8 @@ def build_reports(
     units = dict(text_chunks.select("text_unit_id", "text").iter_rows())
     rows = ReportRows(References(numbers, units), count)
     attached = attached_nodes(context_nodes, communities, elements)
-    packer = Packer(
-        elements, count, context_tokens, ContextNodes(attached, elements, count, context_tokens, context_share)
-    )
+    behind = ContextNodes(attached, elements, count, context_tokens, context_share)
+    packer = Packer(elements, count, context_tokens, behind)
     _write_all(communities, packer, evidence, writer, rows, kept)
     return rows.frames()
 

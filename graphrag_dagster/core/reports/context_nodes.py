@@ -46,7 +46,7 @@ class ContextNodes:
     def behind(self, context: PackedContext, community_id: str) -> PackedContext:
         """Return a context with the section behind it: all nodes, or the best that fit; then their edges."""
         attached = self.of.get(community_id, ())
-        if not attached or not context.entities and not context.ids["report"]:
+        if not (context.entities or context.reports):
             return context
         chosen = [attached[: number + 1] for number in range(len(attached))]
         best = next(filter(None, (self._with(context, nodes, []) for nodes in reversed(chosen))), None)
@@ -67,14 +67,10 @@ class ContextNodes:
         elements = self.elements
         ordered, of_nodes = sorted(nodes, key=lambda node: node.entity), sorted(edges)
         first, first_edge = len(context.ids["entity"]) + 1, len(context.ids["relationship"]) + 1
-        text = "".join(
-            [
-                *section(CONTEXT_NODES, [self._row(node) for node in ordered], first),
-                *section(
-                    CONTEXT_RELATIONSHIPS, [elements.relationships.texts[edge] for edge in of_nodes], first_edge
-                ),
-            ]
-        )
+        rows = [self._row(node) for node in ordered]
+        edge_rows = [elements.relationships.texts[edge] for edge in of_nodes]
+        parts = section(CONTEXT_NODES, rows, first) + section(CONTEXT_RELATIONSHIPS, edge_rows, first_edge)
+        text = "".join(parts)
         whole = context.text + text
         tokens = self.count(whole)
         if tokens > self.limit or self.count(text) > self.share * self.limit:
@@ -136,9 +132,7 @@ def attached_nodes(
         entity = place[entity_id]
         into = (edge for edge, other in edges.get(entity, ()) if other in members)
         ordered = sorted(into, key=lambda edge: (-elements.relationship_values[edge][2], edge))
-        found.setdefault(community_id, []).append(
-            Attached(entity, numbers[home], similarity, tuple(ordered))
-        )
+        found.setdefault(community_id, []).append(Attached(entity, numbers[home], similarity, tuple(ordered)))
     return found
 
 

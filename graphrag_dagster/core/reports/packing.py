@@ -36,7 +36,7 @@ class Packer:
         elements: the indexed graph.
         count: tokens of a text.
         limit: most tokens of a context.
-        context_nodes: of the communities.
+        context_nodes: of the communities, None for none.
     """
 
     def __init__(
@@ -44,7 +44,7 @@ class Packer:
         elements: Elements,
         count: Callable[[str], int],
         limit: int,
-        context_nodes: ContextNodes,
+        context_nodes: ContextNodes | None = None,
     ) -> None:
         self._elements = elements
         self._count = count
@@ -65,7 +65,7 @@ class Packer:
             reports: reports by id of their community; sub-communities without one keep their elements.
         """
         packed = self._members(community_id, reports)
-        return self._context_nodes.behind(packed, community_id)
+        return self._context_nodes.behind(packed, community_id) if self._context_nodes else packed
 
     def _members(self, community_id: str, reports: Mapping[str, ChildReport]) -> PackedContext:
         community = self._elements.communities[community_id]

@@ -1,19 +1,18 @@
 """What an extractive report says of a community's context nodes: a finding of its own, by quotations."""
 
-from collections.abc import Sequence
+from collections.abc import Collection
 
 from graphrag_dagster.core.language.extractive.covering import Candidate, candidates
 from graphrag_dagster.core.language.extractive.parsing.quotable import tidy
 from graphrag_dagster.core.language.extractive.subjects import joined
-from graphrag_dagster.core.language.tasks import ContextNode, Finding, ReportRequest
+from graphrag_dagster.core.language.tasks import ContextNode, Finding, Quote, ReportRequest
 from graphrag_dagster.core.text.citations import Citation
-from graphrag_dagster.core.text.similarity import repeats
 
 #: Begins the headline, so that nobody takes what follows for members.
 OUTSIDE = "Outside the community: "
 
 
-def findings_on_context_nodes(request: ReportRequest, told: Sequence[Candidate]) -> list[Finding]:
+def findings_on_context_nodes(request: ReportRequest, told: Collection[Quote]) -> list[Finding]:
     """Return a finding about the context nodes, one sentence for each; none where there is nothing to say.
 
     Sentences come first that state a relationship with a member, then those that read best. Where nothing
@@ -21,14 +20,14 @@ def findings_on_context_nodes(request: ReportRequest, told: Sequence[Candidate])
 
     Args:
         request: the community, with context nodes and what supports them.
-        told: sentences that the report quotes already.
+        told: what the report quotes already.
     """
     pool = candidates(request.context_evidence)
     quoted: dict[int, Candidate] = {}
     texts: dict[int, str] = {}
     for node in request.context_nodes:
-        known = [one.words for one in (*told, *quoted.values())]
-        about = (one for one in pool if node.entity.id in one.entities and not repeats(one.words, known))
+        known = {*told, *(one.quote for one in quoted.values())}
+        about = (one for one in pool if node.entity.id in one.entities and one.quote not in known)
         best = min(about, key=lambda one: (not one.relationships, -one.quality, one.place), default=None)
         if best is not None:
             quoted[node.entity.id], texts[node.entity.id] = best, best.text

@@ -50,7 +50,8 @@ def _report(request: ReportRequest) -> WrittenReport:
     rest = [one for one in pool if one not in told]
     findings = _findings(request, subjects, covering(request, rest, _MOST * _PER_FINDING, told), rest)
     findings = findings or _retold(request.reports) or _described(request, subjects)
-    findings += findings_on_context_nodes(request, pool)
+    quoted = {quote for finding in findings for quote in finding.quotes} | {one.quote for one in summary}
+    findings += findings_on_context_nodes(request, quoted)
     return WrittenReport(
         title=title_of(request, [one.text for one in pool]),
         summary=" ".join(one.text for one in summary) or findings[0].explanation,
