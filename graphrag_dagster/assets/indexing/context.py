@@ -7,6 +7,7 @@ from dagster import AssetExecutionContext, Output
 
 from graphrag_dagster.assets.indexing.embeddings import text_of_entity
 from graphrag_dagster.core.graph.context.build import build_context
+from graphrag_dagster.core.graph.context.vectors.node_vectors import NodeVectors
 from graphrag_dagster.core.language.embedded_rows import embed_rows
 from graphrag_dagster.orchestration.declare import counts, ins_of, output, table_assets
 from graphrag_dagster.resources.language import Language
@@ -37,19 +38,17 @@ def context_nodes(
     """Nodes attached to communities that they resemble and are no members of (fourth paper §III.A)."""
     session = language.session(context, "context_vectors_embeddings")
     settings = session.settings.context
-    made = build_context(
-        relationships=frames["relationships"],
-        community_levels=frames["community_levels"],
-        text_vectors=frames["entity_vectors"],
-        embedding=settings.vectors,
-        options=settings.options,
-    )
+    known = frames["entity_vectors"]
+    vectors = NodeVectors(known["entity_id"], known["vector"].to_numpy(), "text")
+    made = build_context(frames["relationships"], frames["community_levels"], vectors, settings.options)
     yield output(CONTEXT_CANDIDATES, made.candidates, **counts(made.candidates, "outcome"))
-    yield output(CONTEXT_NODES, made.nodes, **counts(made.nodes, "level"))
+    yield output(
+        CONTEXT_NODES, made.nodes, **{f"level_{k}": n for k, n in counts(made.nodes, "level").items()}
+    )
     yield output(CONTEXT_ACCOUNT, made.account)
     taken = frames["entities"].join(made.nodes, on="entity_id", how="semi").sort("entity_id")
     texts = text_of_entity(taken)
-    vectors = embed_rows(
+    stored = embed_rows(
         taken["entity_id"],
         texts,
         session.embedder(),
@@ -57,4 +56,4 @@ def context_nodes(
         named="context nodes",
     )
     session.still_uses(texts.to_list())
-    yield output(CONTEXT_VECTORS, vectors, **session.finish())
+    yield output(CONTEXT_VECTORS, stored, **session.finish())
