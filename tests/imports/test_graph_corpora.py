@@ -1,5 +1,6 @@
 """Corpora of graphs that come from elsewhere: taken in, asked, explained, edited."""
 
+import hashlib
 import shutil
 from pathlib import Path
 
@@ -8,10 +9,13 @@ import pytest
 
 from graphrag_dagster import Index, tables
 from graphrag_dagster.cli.output.running import run_job
+from graphrag_dagster.core.files.discovery import FoundFile
 from graphrag_dagster.core.text.evidence import Row
 from graphrag_dagster.errors import SettingsError
 from graphrag_dagster.operations.asking.lineage import why
+from graphrag_dagster.operations.importing.taking_in import take_in
 from graphrag_dagster.operations.planning.indexing_plan import plan_corpus
+from graphrag_dagster.resources.corpora import CorpusStore
 from graphrag_dagster.resources.warehouse import Warehouse
 from graphrag_dagster.settings import parse_settings
 from support.commands import Run
@@ -271,3 +275,19 @@ def test_a_graph_without_texts_is_evaluated_in_all_conditions(folder: Path, run:
     assert dict(counted.iter_rows()) == {"C0": 2, "TS": 2, "SS": 2}
     asked = read(tables.ANSWERS).filter(method="SS").join(read(tables.ANSWER_CONTEXTS), on="answer_id")
     assert not asked.is_empty()
+
+
+def test_the_files_of_a_graph_are_looked_for_once(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write_graph(home)
+    found = CorpusStore.found
+    looked: list[str] = []
+
+    def counted(store: CorpusStore, name: str) -> list[FoundFile]:
+        looked.append(name)
+        return found(store, name)
+
+    monkeypatch.setattr(CorpusStore, "found", counted)
+    take_in(CorpusStore(), Warehouse(), "harbour")
+    assert looked == ["harbour"]
+    hashed = hashlib.sha256(EDGES.encode()).hexdigest()
+    assert read(tables.IMPORTED_FILES).select("path", "sha256").rows() == [("edges.csv", hashed)]
