@@ -216,20 +216,21 @@ def repaired(name: str = "repaired", what: str = "Replies that were mended for i
     return column(name, "INTEGER", f"{what}; null where an older version wrote", nullable=True)
 
 
-def embeddings(schema: str, name: str, key: str, ref: str, meaning: str) -> Table:
+def embeddings(schema: str, name: str, key: str, ref: str, meaning: str, group: str = "") -> Table:
     """Declare a table of one vector a row.
 
     Args:
-        schema: of the table; its stage has the same name.
+        schema: of the table.
         name: of the table.
         key: column of the ids of what was embedded.
         ref: the column that they refer to.
         meaning: of the table.
+        group: the stage that makes it; blank: the one of the schema's name.
     """
     return Table(
         schema,
         name,
-        schema,
+        group or schema,
         meaning,
         (key,),
         (

@@ -696,6 +696,7 @@ ENTITY_EMBEDDINGS = embeddings(
     "entity_id",
     "graph.entities.entity_id",
     "Vectors of the entities' titles and descriptions",
+    group="entity_embeddings",
 )
 REPORT_EMBEDDINGS = embeddings(
     "embeddings",
