@@ -265,7 +265,8 @@ class GraphSettings(Section):
     shrink_guard: Annotated[float, Field(ge=0, le=1)] = Field(
         0.3,
         description="a run that loses a larger share of the published entities than this, beyond the share "
-        "of text units whose documents are gone, stops before it publishes; 1 switches this off",
+        "of text units whose documents are gone, or of rows whose files of a graph are gone or were edited, "
+        "stops before it publishes; 1 switches this off",
     )
 
     @property

@@ -20,6 +20,7 @@ from graphrag_dagster.core.corpus.graphs.files import Graph, graph_files
 from graphrag_dagster.core.corpus.graphs.reading import read_graph
 from graphrag_dagster.core.corpus.graphs.server import SERVER, server_batches
 from graphrag_dagster.core.files.discovery import FoundFile
+from graphrag_dagster.core.files.hashing import hash_files
 from graphrag_dagster.core.files.records import RefusedError, UnreadableError, error_line
 from graphrag_dagster.core.progress import track
 from graphrag_dagster.core.search.context.queries import QueryError
@@ -75,7 +76,7 @@ class _Taking:
         self._settings = corpora.settings(corpus)
         self._folder = corpora.folder(corpus)
         self._found = corpora.found(corpus)
-        self._hashes = corpora.hashes(corpus)
+        self._hashes = hash_files(self._found)
         self._columns = self._settings.imports.columns_of([file.path for file in self._found])
         self._graphs = graph_files(self._found, self._columns)
         self._fates: dict[str, _Fate] = defaultdict(_Fate)
