@@ -15,9 +15,7 @@ _DISTANCE = column(
     "Fewest edges to a member of that community; null: more than are looked at",
     nullable=True,
 )
-_BETWEENNESS = column(
-    "betweenness", "DOUBLE", "Betweenness of the node, 0–1, normalised as the settings say"
-)
+_BETWEENNESS = column("betweenness", "DOUBLE", "Betweenness of the node, 0–1, normalised as the settings say")
 
 CONTEXT_CANDIDATES = Table(
     "graph",
