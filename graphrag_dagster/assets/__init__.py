@@ -17,6 +17,7 @@ from graphrag_dagster.assets.evaluating.statistics import evaluation_statistics
 from graphrag_dagster.assets.evaluating.studies import extraction_study, window_answers, window_judgements
 from graphrag_dagster.assets.evaluating.themes import reason_themes
 from graphrag_dagster.assets.indexing.communities import community_hierarchy
+from graphrag_dagster.assets.indexing.context import context_nodes
 from graphrag_dagster.assets.indexing.corpus import corpus_documents, said_of_documents, text_chunks
 from graphrag_dagster.assets.indexing.coterag import coterag
 from graphrag_dagster.assets.indexing.embeddings import (
@@ -44,9 +45,10 @@ _MADE = (
     relationships,
     claims,
     community_hierarchy,
+    entity_embeddings,
+    context_nodes,
     reports,
     text_unit_embeddings,
-    entity_embeddings,
     report_embeddings,
     coterag,
     published_snapshot,

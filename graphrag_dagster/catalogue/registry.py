@@ -128,6 +128,11 @@ def stage_of(section: str) -> str:
     return named(owners, section, "stage of a section")
 
 
+def stages_reading(section: str) -> set[str]:
+    """Return the names of the stages whose results a section of ``corpus.yaml`` decides."""
+    return {stage.name for stage in stages().values() if section in stage.sections}
+
+
 def sections_asked(made: Iterable[str]) -> list[str]:
     """Return the sections of ``corpus.yaml`` whose engines some stages ask, in the order of the stages."""
     asked = {task.section for task in tasks().values()}

@@ -88,7 +88,7 @@ STAGES = (
     Stage(
         "context",
         reads=("graph", "communities", "entity_embeddings"),
-        sections=("context", "embeddings"),
+        sections=("context",),
         libraries=("scipy",),
         users=("context_vectors_embeddings",),
         switch="context",

@@ -93,7 +93,12 @@ TASKS = (
     Task("entity_typer", "typing", "type", _asking("type_entities"), model_only=True),
     Task("name_judge", "resolution", "resolve", _asking("judge_names"), model_only=True),
     Task("description_merger", "graph", "summarise", _asking("summarize_descriptions")),
-    Task("report_writer", "reports", "report", _asking("community_report")),
+    Task(
+        "report_writer",
+        "reports",
+        "report",
+        (*_asking("community_report"), "community_report_context_nodes"),
+    ),
     Task(
         "answerer",
         "search",

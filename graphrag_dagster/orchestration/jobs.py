@@ -36,7 +36,7 @@ def jobs(assets: Sequence[AssetsDefinition], executor: ExecutorDefinition | None
         ),
         define_asset_job(
             "embed",
-            selection=_in_groups(assets, ["embeddings"]) | _PUBLISHED,
+            selection=_in_groups(assets, ["entity_embeddings", "context", "embeddings"]) | _PUBLISHED,
             tags=WITH_ALL_BELOW,
             description="Embed text units, entities and reports again, as after a change of embedder",
             executor_def=executor,

@@ -42,6 +42,7 @@ from graphrag_dagster.core.language.exemplars import (
 from graphrag_dagster.core.text.embedder import Prefixes
 from graphrag_dagster.errors import SettingsError
 from graphrag_dagster.settings.choices import Choice
+from graphrag_dagster.settings.context import ContextSettings
 from graphrag_dagster.settings.coterag import CoteragSettings
 from graphrag_dagster.settings.cypher import CypherSettings
 from graphrag_dagster.settings.decisions_file import read_decisions
@@ -307,6 +308,10 @@ class ReportSettings(Section):
     context_tokens: Annotated[PositiveInt, Field(ge=200)] = Field(
         8000, description="tokens of the packed context"
     )
+    context_share: Share = Field(
+        0.15,
+        description="most of it that is for context nodes, where there are any; they come last, and go first",
+    )
 
 
 class EmbeddingSettings(Section):
@@ -328,6 +333,12 @@ class EmbeddingSettings(Section):
     document_prefix: Annotated[str, Field(max_length=_LONGEST_PREFIX)] = Field(
         "",
         description='put before what is indexed: `"search_document: "`, `"passage: "`',
+    )
+
+    kept: Literal["all", "communities"] = Field(
+        "all",
+        description="communities: only the vectors of reports and of context nodes, a smaller store; text "
+        f"units are then found by words alone, and there is no {BASELINE}",
     )
 
     @property
@@ -477,6 +488,7 @@ class CorpusSettings(Section):
     resolution: ResolutionSettings = Field(default_factory=ResolutionSettings)
     graph: GraphSettings = Field(default_factory=GraphSettings)
     communities: CommunitySettings = Field(default_factory=CommunitySettings)
+    context: ContextSettings = Field(default_factory=ContextSettings)
     reports: ReportSettings = Field(default_factory=ReportSettings)
     embeddings: EmbeddingSettings = Field(default_factory=EmbeddingSettings)
     coterag: CoteragSettings = Field(default_factory=CoteragSettings)
@@ -543,6 +555,24 @@ class CorpusSettings(Section):
                 f"embeddings.{given[0]} is set, but the thresholds of coterag.profile {self.coterag.profile} "
                 "are of vectors without prefixes; leave embeddings.query_prefix and "
                 "embeddings.document_prefix blank, or set coterag.profile to calibrated"
+            )
+        return self
+
+    @model_validator(mode="after")
+    def _vectors_are_kept_that_are_read(self) -> "CorpusSettings":
+        if self.embeddings.kept == "all":
+            return self
+        reading = {
+            f"context.embedding {self.context.embedding}": self.context.enabled and self.context.needs_texts,
+            "coterag": self.coterag.enabled,
+            f"questions.methods {BASELINE}": BASELINE in self.questions.methods,
+            f"search.method {BASELINE}": self.search.method == BASELINE,
+            "search.retrieval vector": self.search.retrieval == "vector",
+        }
+        if wrong := next((name for name, reads in reading.items() if reads), None):
+            raise ValueError(
+                f"embeddings.kept is {self.embeddings.kept}, but {wrong} compares vectors of text units or "
+                "of all entities; set embeddings.kept: all, or leave that out"
             )
         return self
 

@@ -1,7 +1,6 @@
 """The section ``coterag``: communities, terms and summaries over directed triples, with a fallback store."""
 
-from collections.abc import Mapping
-from typing import Annotated, Any
+from typing import Annotated
 
 from pydantic import Field, model_validator
 
@@ -24,7 +23,7 @@ from graphrag_dagster.core.coterag.options import (
     TermWeights,
     disorder,
 )
-from graphrag_dagster.settings.section import EngineName, PositiveInt, Section, Seed
+from graphrag_dagster.settings.section import EngineName, PositiveInt, Section, Seed, SwitchedSection
 
 Threshold = Annotated[float, Field(ge=0, lt=1)]
 Quantile = Annotated[float, Field(gt=0, lt=1)]
@@ -120,12 +119,9 @@ class CoteragFallback(Section):
         return self
 
 
-class CoteragSettings(Section):
-    """CoTeRAG-S; on where the section says anything, unless that is that it is not enabled."""
+class CoteragSettings(SwitchedSection):
+    """CoTeRAG-S."""
 
-    enabled: bool = Field(
-        False, description="make it; true where any other key of the section is given, unless this says false"
-    )
     profile: Profile = Field(
         "calibrated",
         description="where thresholds come from: quantiles of the corpus's own cosines; the paper's as raw "
@@ -205,11 +201,6 @@ class CoteragSettings(Section):
         _ANSWER.summaries, description="summaries of the matched communities that are in the context"
     )
     fallback: CoteragFallback = Field(default_factory=CoteragFallback)
-
-    @model_validator(mode="before")
-    @classmethod
-    def _on_where_it_says_anything(cls, given: Any) -> Any:
-        return {"enabled": True, **given} if isinstance(given, Mapping) and given else given
 
     @model_validator(mode="after")
     def _thresholds_in_order(self) -> "CoteragSettings":

@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 from graphrag_dagster.catalogue.registry import engines
 
-ProfileName = Literal["default", "paper"]
+ProfileName = Literal["default", "paper", "paper_004"]
 
 #: What the paper fixes, by key; its section or table beside it. It names no number of gleanings, no level of
 #: communities for a single question, no sizes of communities and no temperature: these stay as they are.
@@ -52,9 +52,28 @@ _PAPER: Mapping[str, Any] = MappingProxyType(
     }
 )
 
+#: What the fourth paper has: flat communities, enriched by what resembles them, and an agent over them.
+_PAPER_004: Mapping[str, Any] = MappingProxyType(
+    {
+        # §V: no hierarchy, which leaves the number of communities to the resolution.
+        "communities.max_cluster_size": 1_000_000_000,
+        "communities.resolution": 1.0,
+        # §IV.A: node2vec alone.
+        "context.enabled": True,
+        "context.embedding": "node2vec",
+        # Table I: vectors of communities and context nodes only.
+        "embeddings.kept": "communities",
+        # §III.B
+        "search.method": "graph",
+        "search.level": 0,
+        "questions.methods": ["C0", "TS", "basic", "graph"],
+        "evaluation.baseline": "basic",
+    }
+)
+
 #: Values of settings by profile and key; a profile leaves what it does not name at its default.
 PROFILES: Mapping[ProfileName, Mapping[str, Any]] = MappingProxyType(
-    {"default": MappingProxyType({}), "paper": _PAPER}
+    {"default": MappingProxyType({}), "paper": _PAPER, "paper_004": _PAPER_004}
 )
 #: Keys that are only set where the engine of their section asks a model: the others refuse the value.
 NEED_A_MODEL = frozenset({"search.general_knowledge"})

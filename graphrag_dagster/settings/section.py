@@ -1,9 +1,10 @@
 """What all sections of the settings share."""
 
+from collections.abc import Mapping
 from pathlib import PurePosixPath, PureWindowsPath
 from typing import Annotated, Any, TypeAlias, get_args
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationInfo, field_validator
+from pydantic import BaseModel, ConfigDict, Field, ValidationInfo, field_validator, model_validator
 
 from graphrag_dagster.catalogue.registry import engines, ways
 from graphrag_dagster.settings.choices import Choice
@@ -48,3 +49,16 @@ class Section(BaseModel):
             if annotation is not bool and bool not in get_args(annotation):
                 raise ValueError("true and false mean nothing here")
         return value
+
+
+class SwitchedSection(Section):
+    """A section of what is off; it is on where any other key is given, unless ``enabled`` says false."""
+
+    enabled: bool = Field(
+        False, description="make it; true where any other key of the section is given, unless this says false"
+    )
+
+    @model_validator(mode="before")
+    @classmethod
+    def _on_where_it_says_anything(cls, given: Any) -> Any:
+        return {"enabled": True, **given} if isinstance(given, Mapping) and given else given

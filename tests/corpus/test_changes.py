@@ -93,6 +93,7 @@ def stages(content: dict[str, object], base: dict[str, object] | None = None) ->
 
 
 LLM = {"engine": "llm"}
+VECTORS = {"embeddings", "entity_embeddings"}
 
 
 @pytest.mark.parametrize(
@@ -111,7 +112,7 @@ LLM = {"engine": "llm"}
         ({"graph": {"weight": "strength_sum"}}, {}, {"graph"}),
         ({"communities": {"seed": 1}}, {}, {"communities"}),
         ({"reports": {"context_tokens": 500}}, {}, {"reports"}),
-        ({"embeddings": {"embedder": "endpoint", "model": "m"}}, {}, {"embeddings"}),
+        ({"embeddings": {"embedder": "endpoint", "model": "m"}}, {}, VECTORS),
         ({"search": {"level": 2}}, {}, {"answers"}),
         ({"description": "harbour news"}, {}, {"questions"}),
         (
@@ -135,7 +136,8 @@ LLM = {"engine": "llm"}
             LLM,
             {"resolution", "graph", "communities", "answers"},
         ),
-        ({"model": {"namespace": "b"}}, {"embeddings": {"embedder": "endpoint"}}, {"embeddings"}),
+        ({"model": {"namespace": "b"}}, {"embeddings": {"embedder": "endpoint"}}, VECTORS),
+        ({"context": {"alpha": 2.0}}, {}, {"context"}),
     ],
 )
 def test_a_setting_concerns_the_stages_that_read_it(

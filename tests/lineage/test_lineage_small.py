@@ -327,7 +327,7 @@ def test_what_would_go_without_the_first_document(warehouse: Warehouse) -> None:
     assert found.answers.select("answer_id", "citations", "shown").rows() == [("a1", 1, 1)]
     assert found.counts() == {
         "text_units_gone": 1, "entities_gone": 1, "entities_less": 2, "relationships_gone": 1,
-        "relationships_less": 1, "claims_gone": 1, "claims_less": 1, "communities_less": 1, "reports_holding": 1,
+        "relationships_less": 1, "claims_gone": 1, "claims_less": 1, "communities_less": 1, "context_nodes_gone": 0, "reports_holding": 1,
         "answers_citing": 1, "descriptions_again": 0, "reports_again": 1,
         "summaries_again": 0,
     }  # fmt: skip

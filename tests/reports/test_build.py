@@ -51,18 +51,18 @@ class QuotingWriter:
 
 
 def build(graph: Graph, writer: QuotingWriter, limit: int = 1000, *, backwards: bool = False) -> ReportFrames:
-    frames = {**graph.frames(), **corpus(graph)}
+    frames = {**graph.frames(), **corpus(graph), "context_nodes": tables.CONTEXT_NODES.empty()}
     if backwards:
         frames = {name: frame.reverse() for name, frame in frames.items()}
-    return build_reports(**frames, writer=writer, count=words_of, context_tokens=limit)
+    return build_reports(**frames, writer=writer, count=words_of, context_tokens=limit, context_share=0.15)
 
 
-def corpus(graph: Graph) -> dict[str, pl.DataFrame]:
-    """A document per relationship, that states it in one sentence."""
+def corpus(graph: Graph, before: str = "") -> dict[str, pl.DataFrame]:
+    """A document per relationship, that states it in one sentence, which may begin with something."""
     units, mentions, records = [], [], []
     pairs = sorted(graph.relationships.select("source", "target").rows())
     for number, (one, other) in enumerate(pairs):
-        text = f"{one} knows {other}."
+        text = f"{before}{one} knows {other}."
         unit = {"text_unit_id": f"t{number}", "round": 0, "position": 0, "engine": "extractive"}
         units.append(
             {
@@ -78,7 +78,7 @@ def corpus(graph: Graph) -> dict[str, pl.DataFrame]:
                 "strategy": "none",
             }
         )
-        for place, name in ((0, one), (len(text) - 2, other)):
+        for place, name in ((len(before), one), (len(text) - 2, other)):
             spans = [{"start": place, "end": place + 1}]
             named = {"name": name, "surface": name, "type": "GEO", "description": "", "spans": spans}
             mentions.append({"instance_id": f"m{number}{name}", **unit, **named})

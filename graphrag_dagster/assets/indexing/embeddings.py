@@ -25,7 +25,8 @@ def _text_of_unit(units: pl.DataFrame) -> pl.Series:
     return units["text"]
 
 
-def _text_of_entity(entities: pl.DataFrame) -> pl.Series:
+def text_of_entity(entities: pl.DataFrame) -> pl.Series:
+    """Return what stands for each row of ``graph.entities``."""
     return entities.select(text=pl.format("{}: {}", "title", "description"))["text"]
 
 
@@ -38,6 +39,7 @@ def _embeddings(
     table: Table, source: Table, text_of: Callable[[pl.DataFrame], pl.Series]
 ) -> AssetsDefinition:
     key = table.key[0]
+    needed = table is REPORT_EMBEDDINGS
 
     @table_asset(
         table,
@@ -54,6 +56,8 @@ def _embeddings(
     ) -> Output[pl.DataFrame]:
         session = language.session(context, f"{table.name}_embeddings")
         embedder = session.embedder()
+        if session.settings.embeddings.kept != "all" and not needed:
+            rows = rows.clear()
         known = warehouse.read_if_present(table, context.partition_key)
         texts = text_of(rows)
         frame = embed_rows(rows[key], texts, embedder, known, named=table.name.replace("_", " "))
@@ -73,5 +77,5 @@ def _embeddings(
 
 
 text_unit_embeddings = _embeddings(TEXT_UNIT_EMBEDDINGS, TEXT_CHUNKS, _text_of_unit)
-entity_embeddings = _embeddings(ENTITY_EMBEDDINGS, ENTITIES, _text_of_entity)
+entity_embeddings = _embeddings(ENTITY_EMBEDDINGS, ENTITIES, text_of_entity)
 report_embeddings = _embeddings(REPORT_EMBEDDINGS, COMMUNITY_REPORTS, _text_of_report)

@@ -17,6 +17,7 @@ from graphrag_dagster.tables import (
     COMMUNITIES,
     COMMUNITY_MEMBERS,
     COMMUNITY_REPORTS,
+    CONTEXT_NODES,
     ENTITIES,
     GLEANED_ENTITIES,
     GLEANED_RELATIONSHIPS,
@@ -44,6 +45,7 @@ _TABLES = (COMMUNITY_REPORTS, REPORT_FINDINGS, REPORT_REFERENCES, REPORT_CONTEXT
         GLEANED_ENTITIES,
         GLEANED_RELATIONSHIPS,
         ALIASES,
+        CONTEXT_NODES,
     ),
     deps=[key_of(table) for table in IMPORTED],
     pool="llm",
@@ -64,9 +66,11 @@ def reports(
         gleaned_entities=frames["gleaned_entities"],
         gleaned_relationships=frames["gleaned_relationships"],
         aliases=frames["aliases"],
+        context_nodes=frames["context_nodes"],
         writer=session.report_writer(),
         count=get_tokenizer(settings.text_units.encoding).count,
         context_tokens=settings.reports.context_tokens,
+        context_share=settings.reports.context_share,
         kept=kept_reports_of(
             warehouse, settings, context.partition_key, frames["entities"], frames["relationships"]
         ),

@@ -121,7 +121,8 @@ def _counted(found: Impact) -> RichTable:
     table = RichTable()
     for column in ("", "gone", "less", "of"):
         table.add_column(column, justify="right" if column else "left")
-    for name in ("text_units", "entities", "relationships", "claims", "communities"):
+    sorts = ("text_units", "entities", "relationships", "claims", "communities", "context_nodes")
+    for name in (one for one in sorts if one != "context_nodes" or totals[one]):
         gone, less = counts.get(f"{name}_gone"), counts.get(f"{name}_less")
         table.add_row(name.replace("_", " "), *map(_count, (gone, less)), number(totals[name]))
     table.add_section()

@@ -253,14 +253,32 @@ class ContextReport:
 
 
 @dataclass(frozen=True, slots=True)
+class ContextNode:
+    """A row of a report context about an entity that is no member, but resembles the community.
+
+    ``relationships`` are those with members, by id and description. Local ids go on where those of members
+    end. ``community`` is the small number of the community that it is a member of.
+    """
+
+    entity: ContextEntity
+    community: int
+    relationships: tuple[tuple[int, str], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class ReportRequest:
-    """All a writer may use for one community: the packed context as text and as rows, and the evidence."""
+    """All a writer may use for one community: the packed context as text and as rows, and the evidence.
+
+    ``context_nodes`` are no members and must not be told of as such; ``context_evidence`` supports them.
+    """
 
     context: str
     entities: tuple[ContextEntity, ...]
     relationships: tuple[ContextRelationship, ...]
     reports: tuple[ContextReport, ...] = ()
     evidence: tuple[SupportingSentence, ...] = ()
+    context_nodes: tuple[ContextNode, ...] = ()
+    context_evidence: tuple[SupportingSentence, ...] = ()
     #: 0…1: summed degree of the members over the largest such sum of all communities.
     prominence: float = 0.0
 

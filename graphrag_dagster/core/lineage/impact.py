@@ -7,6 +7,7 @@ from typing import Any
 import polars as pl
 
 from graphrag_dagster.core.lineage.affected import Touched, affected_answers, affected_reports
+from graphrag_dagster.core.lineage.context_nodes import attachments_of
 from graphrag_dagster.core.lineage.coterag import affected_summaries, stated_in
 from graphrag_dagster.core.lineage.finding import find
 from graphrag_dagster.core.lineage.resolved import ResolvedRows
@@ -21,6 +22,7 @@ _COUNTED = {
     "relationships": "graph.relationships",
     "claims": "graph.claims",
     "communities": "graph.communities",
+    "context_nodes": "graph.context_nodes",
     "reports": "reports.community_reports",
     "summaries": "coterag.summaries",
     "answers": "answers.answers",
@@ -35,9 +37,10 @@ class Impact:
     with the same content, which would take a document's place; ``text_units``, which go; ``entities`` and
     ``relationships`` with ``gone``, and before and after: ``frequency`` or ``weight``, ``instances``, and
     ``descriptions``, the number of distinct ones, of which ``redescribed`` says whether they are to be merged
-    anew; ``claims`` in the same way; ``communities`` that lose members; ``reports`` whose context shows what
-    goes or changes; ``summaries`` of CoTeRAG-S that tell of it; ``answers`` that cite the documents, or were
-    shown what goes or changes. ``totals``: rows of the corpus by sort.
+    anew; ``claims`` in the same way; ``communities`` that lose members; ``context_nodes`` that go;
+    ``reports`` whose context shows what goes or changes; ``summaries`` of CoTeRAG-S that tell of it;
+    ``answers`` that cite the documents, or were shown what goes or changes. ``totals``: rows of the corpus
+    by sort.
     """
 
     documents: pl.DataFrame
@@ -47,6 +50,7 @@ class Impact:
     relationships: pl.DataFrame
     claims: pl.DataFrame
     communities: pl.DataFrame
+    context_nodes: pl.DataFrame
     reports: pl.DataFrame
     summaries: pl.DataFrame
     answers: pl.DataFrame
@@ -66,6 +70,7 @@ class Impact:
             "claims_gone": int(claims["gone"].sum()),
             "claims_less": len(claims) - int(claims["gone"].sum()),
             "communities_less": len(self.communities),
+            "context_nodes_gone": len(self.context_nodes),
             "reports_holding": len(reports.filter("holds")),
             "answers_citing": len(cites),
             "descriptions_again": sum(
@@ -78,7 +83,7 @@ class Impact:
     def to_dict(self) -> dict[str, Any]:
         """Return everything as values that JSON can hold."""
         frames = ("documents", "text_units", "entities", "relationships", "claims", "communities", "reports")
-        told = ("summaries", "answers")
+        told = ("context_nodes", "summaries", "answers")
         return {
             "counts": self.counts(),
             "totals": dict(self.totals),
@@ -105,7 +110,8 @@ def impact(rows: Rows, asked: str) -> Impact:
     relationships = _relationships(rows, ids)
     claims = _claims(rows, ids)
     triples = stated_in(rows, ids)
-    summaries = affected_summaries(rows, triples, entities.filter("gone")["entity_id"])
+    gone = entities.filter("gone")["entity_id"]
+    summaries = affected_summaries(rows, triples, gone)
     touched = Touched(units, entities, relationships, claims, triples, summaries)
     reports = affected_reports(rows, touched)
     sizes = (
@@ -126,7 +132,8 @@ def impact(rows: Rows, asked: str) -> Impact:
         claims=claims.drop("status", "start_date", "end_date").sort(
             ~pl.col("gone"), -pl.col("instances"), "claim_id"
         ),
-        communities=_communities(rows, entities.filter("gone")["entity_id"]),
+        communities=_communities(rows, gone),
+        context_nodes=attachments_of(rows, gone),
         reports=reports,
         summaries=summaries,
         answers=affected_answers(rows, documents["document_id"], touched, reports["report_id"]),

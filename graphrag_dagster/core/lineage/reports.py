@@ -5,6 +5,7 @@ from typing import Any
 
 import polars as pl
 
+from graphrag_dagster.core.lineage.context_nodes import outsiders
 from graphrag_dagster.core.lineage.instances import Instances, quoted
 from graphrag_dagster.core.lineage.rows import Rows
 from graphrag_dagster.core.lineage.steps import Step
@@ -57,13 +58,19 @@ class Reports:
         shown = self._rows.of("reports.report_context_rows", "report_id", [row["report_id"]]).sort("position")
         kept = pl.concat([self._cut(shown.filter(pl.col("kind") == kind)) for kind in _KINDS])
         titles = titles_of(self._rows, kept.select("kind", id="record_id"))
+        outside = outsiders(self._rows, row["report_id"], shown)
         return Step(
             "context",
             row["report_id"],
             "what it was written from",
             facts={name: row[name] for name in _CONTEXT if name != "report_id"},
             steps=tuple(
-                Step(kind, identity, titles.get(identity, ""), facts={"number": number})
+                Step(
+                    "context node" if identity in outside else kind,
+                    identity,
+                    titles.get(identity, ""),
+                    facts={"number": number},
+                )
                 for kind, identity, number in kept.select("kind", "record_id", "number").iter_rows()
             ),
             left_out=len(shown) - len(kept),

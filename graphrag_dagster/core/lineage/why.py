@@ -7,6 +7,7 @@ from typing import Any, Literal, get_args
 import polars as pl
 
 from graphrag_dagster.core.lineage.answers import answer_step
+from graphrag_dagster.core.lineage.context_nodes import resembled_steps
 from graphrag_dagster.core.lineage.coterag import summary_step, triple_steps
 from graphrag_dagster.core.lineage.finding import find_one
 from graphrag_dagster.core.lineage.instances import Instances
@@ -90,7 +91,7 @@ def why(rows: Rows, kind: WhyKind, asked: str, most: int | None = 5) -> Step:
     identity = find_one(kind, _candidates(rows, kind), asked)
     instances = Instances(rows, most)
     if kind == "entity":
-        return _named(rows, instances.entities([identity])[identity], most)
+        return _placed(rows, _named(rows, instances.entities([identity])[identity], most), most)
     if kind == "relationship":
         return instances.relationships([identity])[identity]
     if kind == "claim":
@@ -122,6 +123,11 @@ def _candidates(rows: Rows, kind: WhyKind) -> pl.DataFrame:
 def _named(rows: Rows, step: Step, most: int | None) -> Step:
     names = names_step(rows, step.facts["name"], most)
     return step if names is None else replace(step, steps=(names, *step.steps))
+
+
+def _placed(rows: Rows, step: Step, most: int | None) -> Step:
+    steps, left_out = resembled_steps(rows, step.id, most)
+    return replace(step, steps=(*step.steps, *steps), left_out=step.left_out + left_out)
 
 
 def _names(expressions: Iterable[pl.Expr]) -> list[Any]:

@@ -10,6 +10,7 @@ import polars as pl
 from graphrag_dagster.core.language.tasks import Quote, RecordKind, ReportRequest, ReportWriter, WrittenReport
 from graphrag_dagster.core.progress import stage
 from graphrag_dagster.core.reports.context import ChildReport, PackedContext
+from graphrag_dagster.core.reports.context_nodes import ContextNodes, attached_nodes
 from graphrag_dagster.core.reports.elements import index_elements
 from graphrag_dagster.core.reports.evidence import EvidenceIndex
 from graphrag_dagster.core.reports.frames import ReportFrames, ReportRows, markdown, uncited
@@ -34,9 +35,11 @@ def build_reports(
     gleaned_entities: pl.DataFrame,
     gleaned_relationships: pl.DataFrame,
     aliases: pl.DataFrame,
+    context_nodes: pl.DataFrame,
     writer: ReportWriter,
     count: Callable[[str], int],
     context_tokens: int,
+    context_share: float,
     kept: Mapping[str, KeptReport] = MappingProxyType({}),
 ) -> ReportFrames:
     """Write one report per community, none of which waits longer than it must.
@@ -56,9 +59,11 @@ def build_reports(
         gleaned_entities: rows of ``extraction.gleaned_entities``.
         gleaned_relationships: rows of ``extraction.gleaned_relationships``.
         aliases: rows of ``resolution.aliases``.
+        context_nodes: rows of ``graph.context_nodes``.
         writer: writes the reports.
         count: tokens of a text.
         context_tokens: most tokens of a packed context.
+        context_share: of these, most that the section of the context nodes takes.
         kept: reports that stay as they are, by the id of their community.
 
     Raises:
@@ -88,7 +93,10 @@ def build_reports(
     }
     units = dict(text_chunks.select("text_unit_id", "text").iter_rows())
     rows = ReportRows(References(numbers, units), count)
-    _write_all(communities, Packer(elements, count, context_tokens), evidence, writer, rows, kept)
+    attached = attached_nodes(context_nodes, communities, elements)
+    behind = ContextNodes(attached, elements, count, context_tokens, context_share)
+    packer = Packer(elements, count, context_tokens, behind)
+    _write_all(communities, packer, evidence, writer, rows, kept)
     return rows.frames()
 
 
@@ -183,6 +191,8 @@ def _request(
         reports=context.reports,
         evidence=evidence.of(context, quoted),
         prominence=prominence,
+        context_nodes=context.context_nodes,
+        context_evidence=evidence.of_context_nodes(context),
     )
 
 

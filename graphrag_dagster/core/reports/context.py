@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 
 from graphrag_dagster.core.language.tasks import (
     ContextEntity,
+    ContextNode,
     ContextRelationship,
     ContextReport,
     RecordKind,
@@ -18,6 +19,7 @@ class PackedContext:
 
     The kinds of ``ids`` stand in the order of the text. ``tokens`` are those of the whole text. ``complete``
     is false where elements of the community were left out, cut, or replaced by the report of a sub-community.
+    ``context_nodes`` are no elements of it: their ids and those of their relationships stand last in ``ids``.
     """
 
     text: str
@@ -27,6 +29,24 @@ class PackedContext:
     relationships: tuple[ContextRelationship, ...]
     reports: tuple[ContextReport, ...]
     ids: Mapping[RecordKind, tuple[str, ...]]
+    context_nodes: tuple[ContextNode, ...] = ()
+
+    def numbers(self, kind: RecordKind) -> dict[str, int]:
+        """Return the numbers of the community's own records of a kind."""
+        own = self.ids[kind][: self._own(kind)]
+        return {record: number for number, record in enumerate(own, start=1)}
+
+    def context_numbers(self, kind: RecordKind) -> dict[str, int]:
+        """Return the numbers of the records of a kind that context nodes are shown with."""
+        own = self._own(kind)
+        return {record: number for number, record in enumerate(self.ids[kind][own:], start=own + 1)}
+
+    def _own(self, kind: RecordKind) -> int:
+        others = {
+            "entity": len(self.context_nodes),
+            "relationship": sum(len(node.relationships) for node in self.context_nodes),
+        }
+        return len(self.ids[kind]) - others.get(kind, 0)
 
 
 @dataclass(frozen=True, slots=True)

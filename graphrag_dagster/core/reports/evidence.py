@@ -62,7 +62,7 @@ class EvidenceIndex:
         self._limit = limit
 
     def of(self, context: PackedContext, quoted: Iterable[Quote] = ()) -> tuple[SupportingSentence, ...]:
-        """Return the sentences that support rows of a context, in the order of the corpus.
+        """Return the sentences that support a community's own rows of a context, in the order of the corpus.
 
         Where there are too many, those stay that support the most relationships, then the most entities,
         then the earliest.
@@ -72,20 +72,7 @@ class EvidenceIndex:
             quoted: what the reports in the context quote. These sentences come last, in the given order, and
                 support no numbered row.
         """
-        entities = _numbers(context.ids["entity"])
-        relationships = _numbers(context.ids["relationship"])
-        chosen = self._chosen(list(entities), list(relationships))
-        found = [
-            SupportingSentence(
-                unit,
-                Span(start, end),
-                text,
-                _local(self._entities.records.get(sentence, ()), entities),
-                _local(self._relationships.records.get(sentence, ()), relationships),
-            )
-            for sentence in chosen
-            for unit, start, end, text in (self._sentences[sentence],)
-        ]
+        found = self._supporting(context.numbers("entity"), context.numbers("relationship"))
         known = {(item.unit_id, item.span) for item in found}
         for quote in dict.fromkeys(quoted):
             if len(found) >= self._limit:
@@ -94,6 +81,26 @@ class EvidenceIndex:
                 text = self._units[quote.unit_id][quote.span.start : quote.span.end]
                 found.append(SupportingSentence(quote.unit_id, quote.span, text))
         return tuple(found)
+
+    def of_context_nodes(self, context: PackedContext) -> tuple[SupportingSentence, ...]:
+        """Return the sentences that support the rows about context nodes; see :meth:`of`."""
+        numbers = context.context_numbers
+        return tuple(self._supporting(numbers("entity"), numbers("relationship")))
+
+    def _supporting(
+        self, entities: Mapping[str, int], relationships: Mapping[str, int]
+    ) -> list[SupportingSentence]:
+        return [
+            SupportingSentence(
+                unit,
+                Span(start, end),
+                text,
+                _local(self._entities.records.get(sentence, ()), entities),
+                _local(self._relationships.records.get(sentence, ()), relationships),
+            )
+            for sentence in self._chosen(list(entities), list(relationships))
+            for unit, start, end, text in (self._sentences[sentence],)
+        ]
 
     def _chosen(self, entities: Sequence[str], relationships: Sequence[str]) -> list[int]:
         named, entity_rows = _tally(self._entities, entities)
@@ -124,10 +131,6 @@ def _tally(support: _Support, records: Sequence[str]) -> tuple[NDArray[np.int64]
     if not found:
         return np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64)
     return np.unique(np.concatenate(found), return_counts=True)
-
-
-def _numbers(ids: Sequence[str]) -> dict[str, int]:
-    return {record: number for number, record in enumerate(ids, start=1)}
 
 
 def _local(records: Iterable[str], numbers: Mapping[str, int]) -> tuple[int, ...]:

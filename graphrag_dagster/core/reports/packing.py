@@ -20,6 +20,7 @@ from graphrag_dagster.core.language.tasks import (
     RecordKind,
 )
 from graphrag_dagster.core.reports.context import ChildReport, PackedContext, shortened
+from graphrag_dagster.core.reports.context_nodes import ContextNodes
 from graphrag_dagster.core.reports.draft import Draft, Step
 from graphrag_dagster.core.reports.elements import Community, Elements, Rows
 from graphrag_dagster.core.reports.rows import row
@@ -35,12 +36,20 @@ class Packer:
         elements: the indexed graph.
         count: tokens of a text.
         limit: most tokens of a context.
+        context_nodes: of the communities, None for none.
     """
 
-    def __init__(self, elements: Elements, count: Callable[[str], int], limit: int) -> None:
+    def __init__(
+        self,
+        elements: Elements,
+        count: Callable[[str], int],
+        limit: int,
+        context_nodes: ContextNodes | None = None,
+    ) -> None:
         self._elements = elements
         self._count = count
         self._limit = limit
+        self._context_nodes = context_nodes
         self._sizes: dict[str, int] = {}
 
     def pack(self, community_id: str, reports: Mapping[str, ChildReport]) -> PackedContext:
@@ -49,13 +58,16 @@ class Packer:
         All elements where they fit. Otherwise, largest first, the reports of sub-communities stand for
         their elements until the rest fits, or as many reports as fit. Otherwise edges by combined degree,
         each with its ends and their claims, up to the first that does not fit; then members without an
-        edge. Otherwise the first edge with its texts cut.
+        edge. Otherwise the first edge with its texts cut. Behind all that come context nodes, where they fit.
 
         Args:
             community_id: the community.
             reports: reports by id of their community; sub-communities without one keep their elements.
         """
-        community = self._elements.communities[community_id]
+        packed = self._members(community_id, reports)
+        return self._context_nodes.behind(packed, community_id) if self._context_nodes else packed
+
+    def _members(self, community_id: str, reports: Mapping[str, ChildReport]) -> PackedContext:
         community = self._elements.communities[community_id]
         draft = self._draft(_NO_REPORTS)
         edges_fit = draft.grow(self._edge_steps(community))

@@ -17,6 +17,11 @@ REPORTS = "-----Reports-----\nid,report\n"
 ENTITIES = "-----Entities-----\nid,name,description\n"
 CLAIMS = "-----Claims-----\nid,subject,object,type,status,start_date,end_date,description\n"
 RELATIONSHIPS = "-----Relationships-----\nid,source,target,description,combined_degree\n"
+#: Behind all others, where the community has any; their numbers go on where those of the members end.
+CONTEXT_NODES = "-----Context nodes-----\nid,name,description,community,similarity\n"
+CONTEXT_RELATIONSHIPS = (
+    "-----Relationships of context nodes-----\nid,source,target,description,combined_degree\n"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,10 +42,13 @@ class Sections:
             (CLAIMS, self.claims),
             (RELATIONSHIPS, self.relationships),
         ):
-            if rows:
-                parts.append(header)
-                parts += [f"{number}{text}" for number, text in enumerate(rows, start=1)]
+            parts += section(header, rows)
         return "".join(parts)
+
+
+def section(header: str, rows: Sequence[str], first: int = 1) -> list[str]:
+    """Return a header and its rows, numbered from ``first`` on; nothing where there are no rows."""
+    return [header, *(f"{number}{text}" for number, text in enumerate(rows, first))] if rows else []
 
 
 def row(*values: object) -> str:

@@ -11,6 +11,7 @@ from graphrag_dagster.catalogue.registry import (
     rerankers,
     stage_of,
     stages,
+    stages_reading,
     tasks,
 )
 from graphrag_dagster.catalogue.tasks import SHARED_PROMPTS
@@ -49,7 +50,7 @@ def stages_of_libraries(names: Iterable[str], now: Mapping[str, Any]) -> set[str
             found.add(stage)
     embedder = embedders().get(str(now.get("embeddings.embedder")))
     if embedder and changed.intersection(embedder.libraries):
-        found.add("embeddings")
+        found |= stages_reading("embeddings")
     reranker = rerankers().get(str(now.get("search.reranker")))
     if reranker and changed.intersection(reranker.libraries):
         found.add(stage_of("search"))
@@ -57,9 +58,12 @@ def stages_of_libraries(names: Iterable[str], now: Mapping[str, Any]) -> set[str
 
 
 def following(names: Iterable[str], indexed: Sequence[str]) -> list[str]:
-    """Return the stages of an index from the first of the given ones on, in their order."""
-    places = [indexed.index(name) for name in names if name in indexed]
-    return [*indexed[min(places) :]] if places else []
+    """Return the stages of an index that are named, or read what such a one makes, in their order."""
+    found: set[str] = set()
+    for name in indexed:
+        if name in names or found.intersection(stages()[name].reads):
+            found.add(name)
+    return [name for name in indexed if name in found]
 
 
 def _libraries(engine: Engine, stage: str, settings: Mapping[str, Any]) -> set[str]:
@@ -76,11 +80,10 @@ def _stages_of_setting(key: str, before: Mapping[str, Any], now: Mapping[str, An
         return {stage_of(one) for one in sections if _engine(one, before) != _engine(one, now)}
     if section == "model":
         return _stages_of_model(rest, now)
-    stage = next((one for one in stages().values() if section in one.sections), None)
-    if stage is None or key.startswith(stage.without_effect):
-        return set()
     reading = engines_reading(key)
-    return {stage.name} if not reading or _engine(section, now) in reading else set()
+    if reading and _engine(section, now) not in reading:
+        return set()
+    return {name for name in stages_reading(section) if not key.startswith(stages()[name].without_effect)}
 
 
 def _stages_of_model(key: str, now: Mapping[str, Any]) -> set[str]:
@@ -96,7 +99,7 @@ def _stages_of_model(key: str, now: Mapping[str, Any]) -> set[str]:
     }
     embedder = embedders().get(str(now.get("embeddings.embedder")))
     if role in {None, "embed"} and embedder and embedder.asks_model:
-        found.add("embeddings")
+        found |= stages_reading("embeddings")
     return found
 
 

@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 from dagster import DagsterEventType, DagsterRunStatus, RunRecord, RunsFilter
 
-from graphrag_dagster.catalogue.registry import stage_of, stages, stages_made
+from graphrag_dagster.catalogue.registry import stages, stages_made, stages_reading
 from graphrag_dagster.core.changes import Change, FileChanges, compare_values, flattened
 from graphrag_dagster.operations.keeping.affected import (
     following,
@@ -147,7 +147,8 @@ def _compared(
     libraries = _common(then, "libraries", now["libraries"])
     concerned |= {code[key].stage for key in made_by}
     # Models at an endpoint are known by their task, those on this machine by the setting that names them.
-    concerned |= {stage_of(section) for section, dot, _ in (one.key.partition(".") for one in models) if dot}
+    sections = [section for section, dot, _ in (one.key.partition(".") for one in models) if dot]
+    concerned = concerned.union(*map(stages_reading, sections))
     concerned |= stages_of_libraries((one.key for one in libraries), new)
     if files:
         concerned.add("corpus")

@@ -42,6 +42,8 @@ from graphrag_dagster.settings.model import ModelSettings, RoleName
 
 #: Tokens of an entity or a relationship in a context.
 _ELEMENT = 45
+#: Share of the entities that are context nodes, at most, as in the corpora that were measured.
+_CONTEXT_NODES = 0.3
 _TASKS: dict[str, RoleName] = {
     "extraction": "extract",
     "claims": "extract",
@@ -226,10 +228,13 @@ class _Planner:
 
     def _embeddings(self) -> Estimate:
         model, prefixes = self._settings.embeddings.model or "", self._settings.embeddings.prefixes
-        known, count = self._known.vectors(model, prefixes.of_documents(self._texts)), len(self._texts)
-        share = 1 - known / max(count, 1)
-        # Entities and reports; then descriptions and summaries.
-        each, tokens = 1.25, _ELEMENT + 0.25 * 500
+        whole = self._settings.embeddings.kept == "all"
+        units = self._texts if whole else []
+        known, count = self._known.vectors(model, prefixes.of_documents(units)), len(units)
+        share = (1 - known / max(count, 1)) if whole else 0
+        # Entities, or of these context nodes alone, and reports; then descriptions and summaries.
+        entities = 1.0 if whole else _CONTEXT_NODES if self._settings.makes("context") else 0.0
+        each, tokens = entities + 0.25, entities * _ELEMENT + 0.25 * 500
         if self._settings.makes("coterag"):
             each += 1 + SUMMARIES_PER_NAME
             tokens += _ELEMENT + SUMMARIES_PER_NAME * summary_tokens(None).expected

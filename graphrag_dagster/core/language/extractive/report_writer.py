@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from graphrag_dagster.core.language.extractive.covering import Candidate, candidates, central, covering
+from graphrag_dagster.core.language.extractive.outsiders import findings_on_context_nodes
 from graphrag_dagster.core.language.extractive.parsing.quotable import readability, tidy
 from graphrag_dagster.core.language.extractive.subjects import Subjects, joined, title_of
 from graphrag_dagster.core.language.tasks import ContextReport, Engine, Finding, ReportRequest, WrittenReport
@@ -30,7 +31,8 @@ class ExtractiveReportWriter:
     relationships as possible, by weight, each finding under the names of the two members it is about. What a
     finding rests on is in its ``citations`` and ``quotes``; the mark ``[Data: …]`` is put behind its text
     where the report is stored. Sentences of one text are given in its order, without the labels of speakers
-    where they need none. The same request always gives the same report.
+    where they need none. What is quoted of context nodes has a finding of its own, the last. The same
+    request always gives the same report.
     """
 
     engine: Final[Engine] = "extractive"
@@ -48,6 +50,8 @@ def _report(request: ReportRequest) -> WrittenReport:
     rest = [one for one in pool if one not in told]
     findings = _findings(request, subjects, covering(request, rest, _MOST * _PER_FINDING, told), rest)
     findings = findings or _retold(request.reports) or _described(request, subjects)
+    quoted = {quote for finding in findings for quote in finding.quotes} | {one.quote for one in summary}
+    findings += findings_on_context_nodes(request, quoted)
     return WrittenReport(
         title=title_of(request, [one.text for one in pool]),
         summary=" ".join(one.text for one in summary) or findings[0].explanation,

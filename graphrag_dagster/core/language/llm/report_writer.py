@@ -95,7 +95,8 @@ class LlmReportWriter(Asker):
 
     Args:
         model: answers.
-        prompts: ``community_report_system``, ``community_report_user`` and ``retry``.
+        prompts: ``community_report_system``, ``community_report_user``, ``community_report_context_nodes``,
+            which only communities with context nodes are asked with, and ``retry``.
         fallback: writes the report where no reply could be used; ``problem`` then says why.
         max_output_tokens: longest reply.
     """
@@ -111,6 +112,8 @@ class LlmReportWriter(Asker):
         super().__init__(model, prompts, max_output_tokens)
         self._system = prompts.load("community_report_system").render()
         self._user = prompts.load("community_report_user")
+        outside = prompts.load("community_report_context_nodes").render()
+        self._system_with_context_nodes = f"{self._system}\n\n{outside}"
         self._fallback = fallback
 
     def write(self, requests: Sequence[ReportRequest]) -> Iterator[WrittenReport]:
@@ -129,7 +132,8 @@ class LlmReportWriter(Asker):
 
     async def _write(self, request: ReportRequest) -> WrittenReport | UnusableReply:
         user = self._user.render(community=enclose("community", request.context))
-        asking = self._asking("community_report", self._system, user, ReportShape)
+        system = self._system_with_context_nodes if request.context_nodes else self._system
+        asking = self._asking("community_report", system, user, ReportShape)
         try:
             asked = await ask_typed(self._model, asking, ReportReply, self._retry)
         except UnusableReply as lost:

@@ -1,0 +1,82 @@
+"""Context nodes of all levels of communities (spec_context_leiden §1)."""
+
+from dataclasses import replace
+
+import numpy as np
+import polars as pl
+
+from graphrag_dagster.core.graph.context.adjacency import adjacency
+from graphrag_dagster.core.graph.context.betweenness import centrality
+from graphrag_dagster.core.graph.context.options import ContextOptions
+from graphrag_dagster.core.graph.context.partition import context_leiden
+from graphrag_dagster.core.graph.context.rows import ContextTables, LevelContext, as_tables
+from graphrag_dagster.core.graph.context.units import Units
+from graphrag_dagster.core.graph.context.vectors.node_vectors import NodeVectors
+from graphrag_dagster.core.graph.network import network
+from graphrag_dagster.errors import GraphragError
+
+__all__ = ["ContextTables", "build_context", "partitions"]
+
+
+def build_context(
+    relationships: pl.DataFrame,
+    community_levels: pl.DataFrame,
+    vectors: NodeVectors,
+    options: ContextOptions | None = None,
+) -> ContextTables:
+    """Find the context nodes of every level.
+
+    Betweenness is that of the whole graph, computed once. A level with the partition of the one before has
+    its rows, too, which are not computed again.
+
+    Args:
+        relationships: rows of ``graph.relationships``.
+        community_levels: rows of ``graph.community_levels``; they stay as they are.
+        vectors: of the nodes; a node of which there is none has zeros.
+        options: how they are chosen; default: as :class:`.options.ContextOptions` has it.
+
+    Raises:
+        GraphragError: an edge cannot be used, see :func:`graphrag_dagster.core.graph.network.network`; or a
+            node stands twice in a level.
+    """
+    options = options or ContextOptions()
+    whole = network(relationships.select("weight", source="source_id", target="target_id"))
+    clustered = community_levels["entity_id"].cast(pl.String)
+    ids = pl.concat([whole.names.cast(pl.String), clustered]).unique().sort()
+    graph = adjacency(whole, ids)
+    units = Units(vectors.of(ids))
+    levels = partitions(community_levels)
+    central = centrality(graph, options) if levels else np.zeros(0)
+    made: list[LevelContext] = []
+    for number, (level, rows) in enumerate(levels):
+        if number and rows.equals(levels[number - 1][1]):
+            made.append(replace(made[-1], level=level))
+            continue
+        names = rows["community_id"].unique().sort()
+        labels = np.full(len(ids), -1, dtype=np.int64)
+        labels[ids.search_sorted(rows["entity_id"]).to_numpy()] = names.search_sorted(
+            rows["community_id"]
+        ).to_numpy()
+        context = context_leiden(graph, labels, units, central, options)
+        made.append(LevelContext(level, ids, names, labels, context))
+    return as_tables(made, vectors.name)
+
+
+def partitions(community_levels: pl.DataFrame) -> list[tuple[int, pl.DataFrame]]:
+    """Return of each level the community of each node, sorted by node.
+
+    Raises:
+        GraphragError: a node stands twice in a level.
+    """
+    rows = community_levels.select("level", "entity_id", "community_id").sort("level", "entity_id")
+    twice = rows.filter(pl.struct("level", "entity_id").is_duplicated())
+    if len(twice):
+        level, node, _ = twice.row(0)
+        raise GraphragError(
+            f"graph.community_levels has node {node!r} more than once at level {level}: the rows are no "
+            "partition; materialise the communities again"
+        )
+    return [
+        (int(str(level)), found.select("entity_id", "community_id"))
+        for (level,), found in rows.group_by("level", maintain_order=True)
+    ]
