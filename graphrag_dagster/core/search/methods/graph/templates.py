@@ -19,8 +19,10 @@ _WITHIN = "h.entity_id IN $within AND t.entity_id IN $within"
 _RELATION = "r.relation IN $relations"
 _PATH = """MATCH p = allShortestPaths((a:Entity)-[:RELATED*1..{longest}]-(b:Entity))
 WHERE a.entity_id = $first AND b.entity_id = $second
-RETURN DISTINCT [n IN nodes(p) | n.entity_id] AS entities, length(p) AS steps
-ORDER BY steps, entities[1], entities[2], entities[3]
+WITH DISTINCT [n IN nodes(p) | n.entity_id] AS entities, length(p) AS steps
+WITH entities, steps, entities + ['', ''] AS filled
+RETURN entities, steps
+ORDER BY steps, filled[1], filled[2], filled[3]
 LIMIT {most}"""
 _ATTRIBUTES = """MATCH (e:Entity)
 WHERE e.entity_id IN $entities
