@@ -16,6 +16,8 @@ GLOBAL, LOCAL = "global", "local"
 TABLES = "sql"
 #: All text units, without a graph.
 SOURCES = "TS"
+#: Nodes and edges by a query, or summaries of communities.
+GRAPH = "graph"
 #: Matched communities, paths, and a second look at what stands apart.
 COTERAG = "coterag"
 #: With what the other ways of answering are compared.
@@ -43,13 +45,15 @@ _COTERAG = (
     *("graph.triples", "coterag.stores", "coterag.members", "coterag.summaries", "coterag.summary_quotes"),
     *("coterag.terms", "coterag.description_vectors", "coterag.summary_vectors", "coterag.thresholds"),
 )
+_CONTEXT = ("graph.context_nodes", "graph.context_vectors")
 #: All that an index holds for those who answer from it.
-INDEX_TABLES = (*_SURROUNDINGS, *_LEVELS, *_RELEVANT, *_REPORT_VECTORS, *_COTERAG)
+INDEX_TABLES = (*_SURROUNDINGS, *_LEVELS, *_RELEVANT, *_REPORT_VECTORS, *_COTERAG, *_CONTEXT)
 
 #: What ways of answering may make use of, as tables of features have it in their columns.
 FEATURES = (
     *("route", "community reports", "communities", "term coverage", "traversal", "text units"),
     *("preserved store", "validator", "query", "own context"),
+    "context nodes",
 )
 
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]*")
@@ -268,6 +272,21 @@ WAYS = (
         ),
         options=("engine", "sql"),
         features=("query",),
+    ),
+    Way(
+        GRAPH,
+        "nodes and edges that a query over the graph finds, summaries of communities, or both",
+        f"{_METHODS}.graph.answering:graph",
+        f"{_SIZES}:routed",
+        brief="a query over the graph, or the nearest community reports",
+        tasks=("graph_router", "cypher_writer", "answerer"),
+        tables=(
+            *(*_TEXT_UNITS, *_GRAPH, *_LEVELS, *_REPORTS, *_REPORT_VECTORS, *_CONTEXT),
+            *("graph.community_members", "graph.triples", "embeddings.entities"),
+        ),
+        options=(*_FORM, "routing", "level", "retrieval", GRAPH),
+        levelled=True,
+        features=("route", "community reports", "traversal", "query", "context nodes"),
     ),
     _of_coterag(
         COTERAG,

@@ -189,6 +189,13 @@ class LlmEngine:
         limit = self._desk.reply_limit("router")
         return LlmRouter(self._desk.chat("router"), prompts, max_tokens=limit)
 
+    def graph_router(self) -> Router:
+        """Who chooses what of the graph is looked up; a model of the role ``route``."""
+        from graphrag_dagster.core.language.llm.routing import LlmRouter
+
+        limit = self._desk.reply_limit("graph_router")
+        return LlmRouter(self._desk.chat("graph_router"), prompts, chooses="graph_route", max_tokens=limit)
+
     def community_summariser(self) -> CommunitySummariser:
         """Who summarises communities; what the model cannot is made of quotations, and says so."""
         from graphrag_dagster.core.language.extractive.coterag.summarising import (

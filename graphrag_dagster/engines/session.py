@@ -220,6 +220,11 @@ class Session:
         made: Router | None = self._who("router")
         return made
 
+    def graph_router(self) -> Router | None:
+        """Who chooses what of the graph is looked up; None without a model, since rules choose then."""
+        made: Router | None = self._who("graph_router")
+        return made
+
     def embedder(self) -> CorpusEmbedder:
         """Who turns texts into vectors."""
         own = self.settings.embeddings

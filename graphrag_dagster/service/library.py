@@ -9,7 +9,8 @@ import numpy as np
 from anyio.to_thread import run_sync
 from numpy.typing import NDArray
 
-from graphrag_dagster.core.cypher.asking import GraphAnswer, Ran
+from graphrag_dagster.core.cypher.asking import GraphAnswer
+from graphrag_dagster.core.cypher.port import Ran
 from graphrag_dagster.core.search.context.answer import Answer
 from graphrag_dagster.core.search.filters import Filters
 from graphrag_dagster.errors import GraphragError

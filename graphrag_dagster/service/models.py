@@ -6,11 +6,12 @@ from pydantic import BaseModel, ConfigDict, Field, JsonValue, StringConstraints
 
 from graphrag_dagster.catalogue.registry import ways
 from graphrag_dagster.catalogue.ways import listed
-from graphrag_dagster.core.cypher.asking import Ran
 from graphrag_dagster.core.cypher.guard import LONGEST_QUERY
+from graphrag_dagster.core.cypher.port import Ran
 from graphrag_dagster.core.language.answer_form import KNOWLEDGE_MARK, LONGEST_RESPONSE_TYPE
 from graphrag_dagster.core.language.tasks import Engine, Usage
 from graphrag_dagster.core.search.context.answer import Answer, Call, ContextUse, Source, Statement
+from graphrag_dagster.core.search.context.graph_trace import GraphTrace
 from graphrag_dagster.core.search.context.queries import Query
 from graphrag_dagster.core.search.filters import Filters
 from graphrag_dagster.core.search.reranking.reordering import Reranked
@@ -135,6 +136,9 @@ class AnswerBody(BaseModel):
     )
     coterag: dict[str, JsonValue] | None = Field(
         description="how CoTeRAG-S came to it: route, communities, entities, paths, text units, rounds"
+    )
+    graph: GraphTrace | None = Field(
+        description="how the way graph came to it: route, queries, communities, what context nodes brought in"
     )
     calls: int
     partly_supported: int

@@ -27,7 +27,7 @@ from graphrag_dagster.catalogue.registry import (
 )
 from graphrag_dagster.catalogue.stages import KINDS
 from graphrag_dagster.catalogue.support import JudgeName
-from graphrag_dagster.catalogue.ways import AUTO, BASELINE, WAYS, deciding, listed
+from graphrag_dagster.catalogue.ways import AUTO, BASELINE, GRAPH, WAYS, deciding, listed
 from graphrag_dagster.core.files.discovery import DECISIONS_FILE, SETTINGS_FILE
 from graphrag_dagster.core.files.globs import below
 from graphrag_dagster.core.files.limits import DEFAULT_LIMITS, FileLimits
@@ -47,6 +47,7 @@ from graphrag_dagster.settings.coterag import CoteragSettings
 from graphrag_dagster.settings.cypher import CypherSettings
 from graphrag_dagster.settings.decisions_file import read_decisions
 from graphrag_dagster.settings.evaluation import EvaluationSettings, QuestionSettings, StudySettings
+from graphrag_dagster.settings.graph_search import GraphSearchSettings
 from graphrag_dagster.settings.imports import ImportSettings
 from graphrag_dagster.settings.model import ModelSettings
 from graphrag_dagster.settings.neural import GlinerSettings, RebelSettings
@@ -372,8 +373,9 @@ class SearchSettings(Section):
     )
     routing: Literal["rules", "model"] = Field(
         "rules",
-        description=f"{AUTO}: who chooses the way of answering: rules about the words of the question, or "
-        "the model of the task route, for which the engine must be one",
+        description=f"{AUTO}: who chooses the way of answering, and {GRAPH}: between nodes and summaries: "
+        "rules about the words of the question, or the model of the task route, for which the engine must "
+        "be one",
     )
     level: Annotated[int, Field(ge=0, le=100)] = Field(
         1, description=f"community level of {deciding('level')}, k of Ck"
@@ -405,6 +407,7 @@ class SearchSettings(Section):
     follow_ups: Annotated[int, Field(ge=1, le=10)] = Field(
         3, description=f"{deciding('follow_ups')}: most follow-up questions a round"
     )
+    graph: GraphSearchSettings = Field(default_factory=GraphSearchSettings)
     sql: Literal["templates", "model"] = Field(
         "templates",
         description=f"{deciding('sql')}: who makes the query: templates, or where none fits a model, for "

@@ -48,6 +48,9 @@ ANSWERS = Table(
         column(
             "coterag", "VARCHAR", "How CoTeRAG-S came to it, as JSON; null: in another way", nullable=True
         ),
+        column(
+            "graph", "VARCHAR", "How the way graph came to it, as JSON; null: in another way", nullable=True
+        ),
     ),
 )
 

@@ -38,6 +38,9 @@ TABLES = {
     "unit_vectors": "embeddings.text_units",
     "entity_vectors": "embeddings.entities",
     "report_vectors": "embeddings.community_reports",
+    "triples": "graph.triples",
+    "context_nodes": "graph.context_nodes",
+    "context_vectors": "graph.context_vectors",
     "statements": "imports.relations",
     "declared": "imports.entities",
 }
@@ -121,7 +124,7 @@ def only(snapshot: IndexSnapshot, declared: tuple[str, ...]) -> IndexSnapshot:
 
 def test_the_tables_of_a_snapshot_are_those_that_are_declared() -> None:
     others = {"restricted", "coterag", "sentences"}
-    assert {*TABLES, "queries"} == {one.name for one in fields(IndexSnapshot) if one.init} - others
+    assert {*TABLES, "queries", "graph"} == {one.name for one in fields(IndexSnapshot) if one.init} - others
     assert set(OF_COTERAG) == {one.name for one in fields(CoteragTables)} - {"left_out"}
     assert {table.full_name for table in SEARCHED} == ALL
     assert {name for way in WAYS for name in way.tables} == set(INDEX_TABLES) == ALL

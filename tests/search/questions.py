@@ -33,6 +33,12 @@ class Given:
     def router(self) -> Any:
         return self.engines.get("router")
 
+    def cypher_writer(self) -> Any:
+        return self.engines.get("cypher_writer")
+
+    def graph_router(self) -> Any:
+        return self.engines.get("graph_router")
+
     def embedder(self) -> Any:
         return self.engines["embedder"]
 

@@ -12,6 +12,7 @@ from graphrag_dagster.catalogue.registry import quotes
 from graphrag_dagster.catalogue.support import Verdict
 from graphrag_dagster.cli.output.console import ERR, OUT, markdown, print_json
 from graphrag_dagster.cli.output.coterag_tree import add_coterag
+from graphrag_dagster.cli.output.graph_tree import add_graph
 from graphrag_dagster.cli.output.progress import progress_on
 from graphrag_dagster.core.language.answer_form import KNOWLEDGE_MARK
 from graphrag_dagster.core.progress import listening
@@ -214,6 +215,8 @@ def answer_tree(answer: Answer) -> Tree:
         _add_moves(tree, one, answer.context)
     if answer.coterag:
         add_coterag(tree, answer.coterag)
+    if answer.graph:
+        add_graph(tree, answer.graph)
     _add_steps(tree, answer)
     said = tree.add(f"answer ({counted(len(answer.statements), 'statement')})")
     by_number = {source.number: source for source in answer.sources}

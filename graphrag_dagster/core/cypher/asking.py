@@ -1,13 +1,10 @@
 """A question in plain words, answered by a guarded query over the graph, which is shown with its rows."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Protocol
 
 from graphrag_dagster.core.cypher.functions import FUNCTIONS
-from graphrag_dagster.core.cypher.guard import Guarded
+from graphrag_dagster.core.cypher.port import Graph, Ran
 from graphrag_dagster.core.cypher.recognising import recognised
-from graphrag_dagster.core.cypher.rows import GraphRows
 from graphrag_dagster.core.cypher.templates import TEMPLATES
 from graphrag_dagster.core.language.querying import FailedQuery, QueryWriter
 from graphrag_dagster.core.language.tasks import Usage
@@ -18,27 +15,6 @@ from graphrag_dagster.tables import property_graph
 
 #: Tries after the first.
 _MENDED = 2
-
-
-@dataclass(frozen=True, slots=True)
-class Ran:
-    """A query that was run: as it was given, as the guard wrote it, and what it gave."""
-
-    text: str
-    parameters: Mapping[str, Any]
-    guarded: Guarded
-    found: GraphRows
-
-
-class Graph(Protocol):
-    """Runs queries over the graph of one snapshot, which they cannot change."""
-
-    def run(self, text: str, parameters: Mapping[str, Any]) -> Ran:
-        """Return what a query gives.
-
-        Raises:
-            QueryError: it is refused, fails or reaches a limit.
-        """
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +60,7 @@ def asked_of(
     problems: tuple[str, ...] = ()
     usage = Usage()
     if writer is not None:
-        made = _written(question, index, graph, writer)
+        made = written(question, index, graph, writer)
         if isinstance(made, GraphAnswer):
             return made
         problems, usage = made
@@ -97,16 +73,29 @@ def asked_of(
     return GraphAnswer(question, plain.reading, ran, plain.template, plain.guessed, problems, usage)
 
 
-def _written(
-    question: str, index: IndexSnapshot, graph: Graph, writer: QueryWriter
+def written(
+    question: str, index: IndexSnapshot, graph: Graph, writer: QueryWriter, within: str = ""
 ) -> GraphAnswer | tuple[tuple[str, ...], Usage]:
-    """What a query that a model writes gives, mended up to two times; else what was wrong, and what it took.
+    """Return what a query that a model writes gives, mended up to two times.
 
     What is said of a query goes back to the model; what a query gives does not.
+
+    Args:
+        question: in plain words.
+        index: of the corpus, whose types are told.
+        graph: runs the query.
+        writer: writes it.
+        within: what is told of the part of the graph that the query has to stay in; blank: the whole.
+
+    Returns:
+        the answer, or where no query could be run, what was wrong, and what the model took.
+
+    Raises:
+        EndpointError: the model endpoint cannot be used.
     """
     types = "\n".join(sorted(index.entities["type"].unique()))
     functions = f"Functions: {', '.join(FUNCTIONS)}, and all, any, none and single"
-    tables = "\n".join([*property_graph.told(), "", functions])
+    tables = "\n".join([*property_graph.told(), "", functions, *filter(None, [within])])
     failed: list[FailedQuery] = []
     problems: list[str] = []
     usage = Usage()

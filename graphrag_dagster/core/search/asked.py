@@ -49,6 +49,12 @@ class Engines(Protocol):
     def router(self) -> Router | None:
         """Who chooses the way of answering; None without a model."""
 
+    def cypher_writer(self) -> QueryWriter | None:
+        """Who writes queries over the graph; None without a model, since nothing else can."""
+
+    def graph_router(self) -> Router | None:
+        """Who chooses what of the graph is looked up; None without a model."""
+
     def embedder(self) -> CorpusEmbedder:
         """Who turns the question into a vector."""
 

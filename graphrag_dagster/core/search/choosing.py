@@ -8,9 +8,9 @@ import polars as pl
 from graphrag_dagster.catalogue.ways import GLOBAL, LOCAL, SOURCES, TABLES
 from graphrag_dagster.core.language.routing import Routed
 from graphrag_dagster.core.search.asked import Asked
-from graphrag_dagster.core.search.context.answer import Answer, Call
+from graphrag_dagster.core.search.context.answer import Answer
 from graphrag_dagster.core.search.context.index import IndexSnapshot
-from graphrag_dagster.core.search.finding import linked, with_history
+from graphrag_dagster.core.search.finding import linked, telling_route, with_history
 from graphrag_dagster.core.search.methods.sql.recognising import fits
 from graphrag_dagster.core.search.retrieval.linked import LinkedName
 from graphrag_dagster.core.search.routing import cues, probability_of_local, weightiest
@@ -60,16 +60,7 @@ class Choice:
 
     def told_in(self, made: Answer) -> Answer:
         """Return an answer that tells what was asked of a model for the choice, and what that cost."""
-        if (routed := self.routed) is None:
-            return made
-        problem = f"route: {routed.problem}" if routed.problem else None
-        call = Call("route", routed.way or "no way", used=routed.way is not None, problem=problem)
-        return replace(
-            made,
-            trace=(call, *made.trace),
-            usage=routed.usage + made.usage,
-            problems=(*filter(None, (problem,)), *made.problems),
-        )
+        return telling_route(made, self.routed, "no way")
 
 
 def answer(asked: Asked) -> Answer:

@@ -6,9 +6,10 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
+from graphrag_dagster.core.language.routing import Routed
 from graphrag_dagster.core.ranks import Scores, cosines
 from graphrag_dagster.core.search.asked import Asked, retriever_of
-from graphrag_dagster.core.search.context.answer import Answer
+from graphrag_dagster.core.search.context.answer import Answer, Call
 from graphrag_dagster.core.search.context.index import IndexSnapshot
 from graphrag_dagster.core.search.context.passage_vectors import PassageVectors
 from graphrag_dagster.core.search.reranking.port import Sought
@@ -75,6 +76,26 @@ def telling_how(asked: Asked, made: Answer, note: str | None, moves: Iterable[Re
     favour = asked.favour
     why = "; ".join(filter(None, (note, favour.told)))
     return replace(made, why=why or None, favoured=favour.all, reranked=tuple(moves))
+
+
+def telling_route(made: Answer, routed: Routed | None, none: str) -> Answer:
+    """Return an answer that tells what was asked of a model for a choice, and what that cost.
+
+    Args:
+        made: the answer.
+        routed: what the model said; None where it was not asked.
+        none: what stands for a choice where it made none.
+    """
+    if routed is None:
+        return made
+    problem = f"route: {routed.problem}" if routed.problem else None
+    call = Call("route", routed.way or none, used=routed.way is not None, problem=problem)
+    return replace(
+        made,
+        trace=(call, *made.trace),
+        usage=routed.usage + made.usage,
+        problems=(*filter(None, (problem,)), *made.problems),
+    )
 
 
 def favouring_none(asked: Asked, made: Answer, reads: str) -> Answer:

@@ -24,6 +24,17 @@ class Shares:
 
 
 @dataclass(frozen=True, slots=True)
+class GraphOptions:
+    """How the way ``graph`` answers; the meaning of each is that of the setting of the same name."""
+
+    summaries: int = 5
+    facts: int = 30
+    queries: Literal["templates", "model"] = "model"
+    propagation: bool = True
+    brought_in: int = 10
+
+
+@dataclass(frozen=True, slots=True)
 class SearchOptions:
     """How questions are answered; the meaning of each is that of the setting of the same name.
 
@@ -40,6 +51,7 @@ class SearchOptions:
     steps: int = 2
     follow_ups: int = 3
     support: JudgeName = "words"
+    graph: GraphOptions = field(default_factory=GraphOptions)
     sql: Literal["templates", "model"] = "templates"
     soft_filters: bool = True
     rerank_first: int = 60

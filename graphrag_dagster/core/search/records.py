@@ -65,6 +65,7 @@ class AnswerRows:
                 "query": _json(asdict(answer.query)) if answer.query else None,
                 "filters": _json(answer.scope.filters) if answer.scope else None,
                 "coterag": _json(answer.coterag.as_dict()) if answer.coterag else None,
+                "graph": _json(asdict(answer.graph)) if answer.graph else None,
             }
         )
         self._costs.append(

@@ -8,14 +8,15 @@
 
 import uuid
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import polars as pl
 
 from graphrag_dagster.catalogue.registry import ways
 from graphrag_dagster.catalogue.ways import GLOBAL
-from graphrag_dagster.core.cypher.asking import GraphAnswer, Ran, asked_of
+from graphrag_dagster.core.cypher.asking import GraphAnswer, asked_of
+from graphrag_dagster.core.cypher.port import Ran
 from graphrag_dagster.core.language.answer_form import AnswerForm
 from graphrag_dagster.core.language.embedders import shared_static
 from graphrag_dagster.core.language.tasks import Turn
@@ -24,7 +25,7 @@ from graphrag_dagster.core.search.context.levels import level_of
 from graphrag_dagster.core.search.context.question import checked
 from graphrag_dagster.core.search.context.support import Support
 from graphrag_dagster.core.search.filters import ALL, Filters
-from graphrag_dagster.core.search.options import SearchOptions, Shares
+from graphrag_dagster.core.search.options import GraphOptions, SearchOptions, Shares
 from graphrag_dagster.core.search.searcher import Searcher
 from graphrag_dagster.core.text.passages import Passage
 from graphrag_dagster.core.text.tokens import get_tokenizer
@@ -116,6 +117,8 @@ class Index:
         unpublished = _unpublished(warehouse, name)
         index, found = open_published(warehouse, name)
         version = found.index if found else unpublished
+        if found:
+            index = replace(index, graph=CorpusGraph(warehouse, name, settings.cypher, found.index))
         count = get_tokenizer(settings.text_units.encoding).count
         searcher = Searcher(index, options_of(settings), count, Support(shared_static()))
         return cls(name, searcher, settings, version, memory or ReplyMemory(), warehouse)
@@ -316,6 +319,7 @@ def options_of(settings: CorpusSettings) -> SearchOptions:
         steps=own.steps,
         follow_ups=own.follow_ups,
         support=own.support,
+        graph=GraphOptions(**own.graph.model_dump()),
         sql=own.sql,
         soft_filters=own.soft_filters,
         rerank_first=own.rerank_first,

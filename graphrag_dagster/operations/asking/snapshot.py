@@ -45,6 +45,7 @@ def open_published(warehouse: Warehouse, corpus: str) -> tuple[IndexSnapshot, Pu
         merged = reader.read_if_present(tables.MERGED_CLAIMS)
         # Indexes of older versions have claims that were not merged.
         claims = records if merged is None else merged
+        triples = reader.read_if_present(tables.TRIPLES)
         index = IndexSnapshot(
             documents=reader.read(tables.DOCUMENTS),
             text_chunks=reader.read(tables.TEXT_CHUNKS),
@@ -63,7 +64,10 @@ def open_published(warehouse: Warehouse, corpus: str) -> tuple[IndexSnapshot, Pu
             report_vectors=reader.read_if_present(tables.REPORT_EMBEDDINGS),
             metadata=reader.read_if_present(tables.DOCUMENT_METADATA),
             periods=reader.read_if_present(tables.DOCUMENT_PERIODS),
-            coterag=_coterag(reader),
+            coterag=_coterag(reader, triples),
+            triples=triples,
+            context_nodes=reader.read_if_present(tables.CONTEXT_NODES),
+            context_vectors=reader.read_if_present(tables.CONTEXT_VECTORS),
             statements=reader.read_if_present(tables.IMPORTED_RELATIONS),
             declared=reader.read_if_present(tables.IMPORTED_ENTITIES),
         )
@@ -71,14 +75,14 @@ def open_published(warehouse: Warehouse, corpus: str) -> tuple[IndexSnapshot, Pu
     return replace(index, queries=SnapshotQueries(warehouse, corpus, found)), found
 
 
-def _coterag(reader: Reader) -> CoteragTables | None:
+def _coterag(reader: Reader, triples: pl.DataFrame | None) -> CoteragTables | None:
     """What CoTeRAG-S answers from; None where the index was made without it."""
     thresholds = reader.read_if_present(tables.COTERAG_THRESHOLDS)
-    if thresholds is None or thresholds.is_empty():
+    if thresholds is None or thresholds.is_empty() or triples is None:
         return None
     return CoteragTables(
         thresholds=thresholds,
-        triples=reader.read(tables.TRIPLES),
+        triples=triples,
         stores=reader.read(tables.COTERAG_STORES),
         members=reader.read(tables.COTERAG_MEMBERS),
         summaries=reader.read(tables.COTERAG_SUMMARIES),

@@ -3,40 +3,53 @@
 from collections.abc import Mapping
 from contextlib import closing
 from dataclasses import dataclass
+from importlib.util import find_spec
 from itertools import chain
 from typing import Any
 
-from graphrag_dagster.core.cypher.asking import Ran
 from graphrag_dagster.core.cypher.guard import Guarded, guarded
+from graphrag_dagster.core.cypher.port import Ran
 from graphrag_dagster.core.cypher.rows import GraphRows, within
+from graphrag_dagster.core.search.context.queries import QueryError
 from graphrag_dagster.operations.querying.cypher_sandbox import run_embedded
 from graphrag_dagster.operations.querying.guarded_process import QueryLimits
 from graphrag_dagster.resources.bolt import BoltGraph, BoltServer
 from graphrag_dagster.resources.graph_server import server_of
 from graphrag_dagster.resources.property_graph import graph_of
+from graphrag_dagster.resources.published import published
 from graphrag_dagster.resources.warehouse import Warehouse
 from graphrag_dagster.settings.cypher import CypherSettings
 
 
 @dataclass(frozen=True, slots=True)
 class CorpusGraph:
-    """A :class:`~graphrag_dagster.core.cypher.asking.Graph` of a corpus.
+    """A :class:`~graphrag_dagster.core.cypher.port.Graph` of a corpus.
 
     Attributes:
         warehouse: where the tables are.
         corpus: the corpus.
         settings: where its graph is, and what a query may take.
+        index: version of the published index whose graph it has to be; None: the current one.
     """
 
     warehouse: Warehouse
     corpus: str
     settings: CypherSettings
+    index: str | None = None
+
+    @property
+    def missing(self) -> str | None:
+        """Why no query can be run at all; None: they can."""
+        if self.settings.backend == "embedded" and find_spec("ladybug") is None:
+            return "the extra graph-db is not installed"
+        return None
 
     def run(self, text: str, parameters: Mapping[str, Any]) -> Ran:
         """Return what a query gives.
 
         Raises:
-            QueryError: the guard or the engine refuses it, or it reaches a limit.
+            QueryError: the guard or the engine refuses it, it reaches a limit, or another index has been
+                published.
             EngineError: the extra of the graph's database is not installed.
             WarehouseError: the corpus has not been indexed, or its graph cannot be made.
             EndpointError: the server of the graph cannot be used.
@@ -45,6 +58,9 @@ class CorpusGraph:
         query = guarded(text, parameters, dialect=own.backend, most=own.most_rows)
         if own.backend == "neo4j":
             return Ran(text, parameters, query, _run_at_server(server_of(own), query, own.seconds))
+        current = published(self.warehouse, self.corpus) if self.index else None
+        if current and current.index != self.index:
+            raise QueryError("another index has been published since this one was opened: open it again")
         limits = QueryLimits(own.seconds, own.megabytes, raisable=False)
         return Ran(
             text, parameters, query, run_embedded(graph_of(self.warehouse, self.corpus), query, limits)

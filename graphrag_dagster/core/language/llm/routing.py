@@ -1,7 +1,8 @@
 """The way of answering, chosen by a model."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from types import MappingProxyType
+from typing import Any, Literal
 
 from pydantic import BaseModel, model_validator
 
@@ -28,6 +29,17 @@ class RouteShape(Shape):
     way: str
 
 
+class GraphRouteShape(Shape):
+    """A choice of what of a graph is looked up, as the endpoint is asked for it."""
+
+    reason: str
+    route: str
+
+
+#: By the beginning of their prompts' names.
+_SHAPES: Mapping[str, type[Shape]] = MappingProxyType({"route": RouteShape, "graph_route": GraphRouteShape})
+
+
 class _Route(BaseModel):
     """A choice as it is read, whatever its keys are called."""
 
@@ -42,17 +54,26 @@ class _Route(BaseModel):
 
 
 class LlmRouter(Asker):
-    """Asks a model for the way of answering a question.
+    """Asks a model for the way of answering a question, or for what of a graph is looked up for it.
 
     Args:
         model: answers.
-        prompts: ``route_system``, ``route_user`` and ``retry``.
+        prompts: ``route_system`` or ``graph_route_system``, ``route_user`` and ``retry``.
+        chooses: ``route``, or ``graph_route`` for what of a graph is looked up.
         max_tokens: longest reply.
     """
 
-    def __init__(self, model: ChatModel, prompts: PromptSource, *, max_tokens: int = 300) -> None:
+    def __init__(
+        self,
+        model: ChatModel,
+        prompts: PromptSource,
+        *,
+        chooses: Literal["route", "graph_route"] = "route",
+        max_tokens: int = 300,
+    ) -> None:
         super().__init__(model, prompts, max_tokens)
-        self._system = prompts.load("route_system")
+        self._chooses = chooses
+        self._system = prompts.load(f"{chooses}_system")
         self._user = prompts.load("route_user")
 
     def route(self, question: str, ways: Mapping[str, str], names: Sequence[str]) -> Routed:
@@ -72,13 +93,14 @@ class LlmRouter(Asker):
             reason = " ".join(found.reason.split())
             way = next((one for one in ways if one.casefold() == found.way.strip().casefold()), None)
             if way is None:
-                raise NotUsable(f'its "way" is {found.way[:40]!r}; there are {", ".join(ways)}')
+                key = "way" if self._chooses == "route" else "route"
+                raise NotUsable(f'its "{key}" is {found.way[:40]!r}; there are {", ".join(ways)}')
             if not reason:
                 raise NotUsable('it has no "reason"')
             example.refuse_copies((reason,), user)
             return _Route(reason=reason[:_LONGEST_REASON].rstrip("."), way=way), repaired
 
-        request = self._asking("route", system, user, RouteShape)
+        request = self._asking(self._chooses, system, user, _SHAPES[self._chooses])
         try:
             asked = run_one(ask(self._model, request, read, self._retry))
         except UnusableReply as lost:

@@ -8,6 +8,7 @@ from typing import Any, Concatenate, ParamSpec, TypeVar
 import polars as pl
 
 from graphrag_dagster.core.coterag.stored import CoteragTables
+from graphrag_dagster.core.cypher.port import Graph
 from graphrag_dagster.core.language.tasks import Quote
 from graphrag_dagster.core.search.context.queries import Queries
 from graphrag_dagster.core.text.evidence import Row, Triple, Words, imported_row
@@ -27,8 +28,10 @@ class IndexSnapshot:
     None were never materialised: what needs them says so, the rest works. ``queries`` runs SQL over the same
     tables; None where there is no file of them. ``coterag`` is what CoTeRAG-S answers from.
     ``statements`` is ``imports.relations`` and ``declared`` is ``imports.entities``, the rows of a graph from
-    elsewhere; ``sentences`` are these told in words, where it has no text units of its own. ``restricted``:
-    it holds what was written from some documents of the corpus only.
+    elsewhere; ``sentences`` are these told in words, where it has no text units of its own. ``triples`` is
+    ``graph.triples``; ``context_nodes`` and ``context_vectors`` are the tables of these names of ``graph``.
+    ``graph`` runs Cypher over the graph of the same index; None where there is none of it. ``restricted``: it
+    holds what was written from some documents of the corpus only.
     """
 
     documents: pl.DataFrame
@@ -53,6 +56,10 @@ class IndexSnapshot:
     statements: pl.DataFrame | None = None
     declared: pl.DataFrame | None = None
     sentences: pl.DataFrame | None = None
+    triples: pl.DataFrame | None = None
+    context_nodes: pl.DataFrame | None = None
+    context_vectors: pl.DataFrame | None = None
+    graph: Graph | None = field(default=None, compare=False)
     restricted: bool = False
     _made: dict[Any, Any] = field(default_factory=dict, init=False, repr=False, compare=False)
 

@@ -65,6 +65,11 @@ def relationship_rows(index: IndexSnapshot, entities: Sequence[str]) -> Iterator
         yield LocalRow(unit, key[row], ends, partial(_naming, index, key[row]))
 
 
+def titles_of(index: IndexSnapshot) -> dict[str, str]:
+    """Return the titles of entities by id; made once per snapshot."""
+    return index.once(_titles)[0]
+
+
 def claim_rows(index: IndexSnapshot, entities: Sequence[str]) -> Iterator[LocalRow]:
     """Yield claims about entities."""
     if index.claims is None or index.claims.is_empty() or not entities:

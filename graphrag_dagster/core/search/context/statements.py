@@ -19,6 +19,8 @@ _SENTENCES = 30
 #: Characters of a token, about.
 _TOKEN = 4
 _ENCODING, _STRATEGY = "characters", "imported"
+#: The names of two ends, in their order.
+_PAIR = ["smaller", "larger"]
 _RELATIONS, _ENTITIES = "imports.relations", "imports.entities"
 
 
@@ -40,6 +42,7 @@ def told_in_words(index: IndexSnapshot) -> IndexSnapshot:
         text_chunks=_typed(units, TEXT_CHUNKS),
         entities=_naming(index.entities, sentences),
         relationships=_stating(index.relationships, sentences),
+        triples=None if index.triples is None else _stating(index.triples, sentences, "head", "tail"),
         unit_vectors=None,
         sentences=sentences,
     )
@@ -130,14 +133,20 @@ def _naming(entities: pl.DataFrame, sentences: pl.DataFrame) -> pl.DataFrame:
     return _with_units(entities, units, ["name"])
 
 
-def _stating(relationships: pl.DataFrame, sentences: pl.DataFrame) -> pl.DataFrame:
+def _stating(
+    records: pl.DataFrame, sentences: pl.DataFrame, first: str = "source", second: str = "target"
+) -> pl.DataFrame:
+    """The records with the units that name both of their ends, whichever is said of the other."""
+    ends = [pl.min_horizontal, pl.max_horizontal]
     pairs = sentences.drop_nulls("other").select(
-        source=pl.min_horizontal("about", "other"),
-        target=pl.max_horizontal("about", "other"),
+        *(end("about", "other").alias(name) for end, name in zip(ends, _PAIR, strict=True)),
         found="text_unit_id",
     )
-    units = pairs.unique(maintain_order=True).group_by("source", "target", maintain_order=True).agg("found")
-    return _with_units(relationships, units, ["source", "target"])
+    units = pairs.unique(maintain_order=True).group_by(_PAIR, maintain_order=True).agg("found")
+    keyed = records.with_columns(
+        end(first, second).alias(name) for end, name in zip(ends, _PAIR, strict=True)
+    )
+    return _with_units(keyed, units, _PAIR).drop(_PAIR)
 
 
 def _with_units(records: pl.DataFrame, units: pl.DataFrame, keys: list[str]) -> pl.DataFrame:

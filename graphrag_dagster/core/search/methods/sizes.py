@@ -81,6 +81,20 @@ def looked_again(basis: Basis) -> WaySize:
     return WaySize(calls, calls * context)
 
 
+def routed(basis: Basis) -> WaySize:
+    """A context of its own; before it the route, and queries over the graph, where a model gives these."""
+    options = basis.options
+    # What a query finds is small beside what a window can hold.
+    window = options.context_tokens
+    size = WaySize(exactly(1), Range(window / 10, window / 2, float(window)))
+    if options.routing == "model":
+        size = WaySize(size.calls + Range(0.0, 1.0, 1.0), size.input_tokens + Range(0.0, _PROMPT, _PROMPT))
+    if options.graph.queries == "model":
+        written = Range(0.0, float(_TABLES), 3.0 * _TABLES)
+        size = WaySize(size.calls + Range(0.0, 1.0, 3.0), size.input_tokens + written)
+    return size
+
+
 def queried(basis: Basis) -> WaySize:
     """No call, or where a model writes queries one that reads the tables' columns, and mended ones."""
     if basis.options.sql == "templates":

@@ -50,7 +50,11 @@ def restricted(index: IndexSnapshot, document_ids: Set[str]) -> IndexSnapshot:
         metadata=_if_made(index.metadata, "document_id", documents["document_id"]),
         periods=_if_made(index.periods, "document_id", documents["document_id"]),
         coterag=None if index.coterag is None else _coterag(index.coterag, kept, ends),
+        triples=None if index.triples is None else _stated(_within(index.triples, kept), index.triples),
+        context_nodes=_if_made(index.context_nodes, "entity_id", ends),
+        context_vectors=_if_made(index.context_vectors, "entity_id", ends),
         queries=None,
+        graph=None,
         restricted=True,
     )
 
@@ -75,7 +79,7 @@ def _coterag(own: CoteragTables, kept: pl.Series, ends: pl.Series) -> CoteragTab
     stores = own.stores.with_columns(store=pl.when(apart).then(pl.lit("preserved")).otherwise("store"))
     return replace(
         own,
-        triples=triples.filter(pl.col("text_unit_ids").list.len() > 0).select(_columns(own.triples)),
+        triples=_stated(triples, own.triples),
         stores=_among(stores, "entity_id", ends),
         members=own.members.filter(staying),
         summaries=own.summaries.filter(staying),
@@ -85,6 +89,11 @@ def _coterag(own: CoteragTables, kept: pl.Series, ends: pl.Series) -> CoteragTab
         summary_vectors=own.summary_vectors.filter(staying),
         left_out=len(gone),
     )
+
+
+def _stated(found: pl.DataFrame, triples: pl.DataFrame) -> pl.DataFrame:
+    """The triples that some text unit states that stays."""
+    return found.filter(pl.col("text_unit_ids").list.len() > 0).select(triples.columns)
 
 
 def _columns(frame: pl.DataFrame | None) -> list[str]:

@@ -9,7 +9,8 @@ from graphrag_dagster.core.coterag.context import Context, Part
 from graphrag_dagster.core.language.tasks import ContextUnit, Quote
 from graphrag_dagster.core.search.context.context_units import Provenance, RecordKind
 from graphrag_dagster.core.search.context.index import IndexSnapshot
-from graphrag_dagster.core.search.context.naming import sentences_naming, spans_of
+from graphrag_dagster.core.search.context.naming import spans_of
+from graphrag_dagster.core.search.context.stating import words_stating
 from graphrag_dagster.core.text.citations import ContextKind
 from graphrag_dagster.core.text.spans import Span
 
@@ -88,19 +89,9 @@ def _of_triple(index: IndexSnapshot, triple_id: str) -> Sequence[Provenance]:
 
 
 def _stated(index: IndexSnapshot, row: Mapping[str, object]) -> list[Quote]:
-    """The words of a triple; where they are not known, sentences that name both ends, else the whole unit."""
-    unit, start, end = str(row["evidence_unit_id"]), row["start_char"], row["end_char"]
-    if isinstance(start, int) and isinstance(end, int):
-        return [Quote(unit, Span(start, end))]
-    units = [str(one) for one in row["text_unit_ids"]] if isinstance(row["text_unit_ids"], list) else []
-    titles = index.once(_titles)
-    ends = [titles.get(str(row["head_id"]), ""), titles.get(str(row["tail_id"]), "")]
-    named = list(sentences_naming(index, ends, units, _SENTENCES))
-    return named or [Quote(unit, span) for span, _ in spans_of(index, unit)]
-
-
-def _titles(index: IndexSnapshot) -> dict[str, str]:
-    return dict(index.entities.select("entity_id", "title").iter_rows())
+    """The words of a triple; where there are none, not even sentences that name both ends, the whole unit."""
+    unit = str(row["evidence_unit_id"])
+    return words_stating(index, row, _SENTENCES) or [Quote(unit, span) for span, _ in spans_of(index, unit)]
 
 
 def _of_summary(index: IndexSnapshot, community_id: str) -> Sequence[Provenance]:

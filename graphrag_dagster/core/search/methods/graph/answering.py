@@ -1,0 +1,130 @@
+"""The way of answering ``graph``: a router, then nodes and edges, summaries of communities, or both."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from graphrag_dagster.core.search.asked import Asked
+from graphrag_dagster.core.search.context.answer import Answer, Call, ContextUse
+from graphrag_dagster.core.search.context.graph_trace import BroughtIn, GraphTrace, Route
+from graphrag_dagster.core.search.context.local_units import LocalContext
+from graphrag_dagster.core.search.context.question import REFUSAL
+from graphrag_dagster.core.search.finding import favouring_none, linked, telling_route
+from graphrag_dagster.core.search.methods.graph.communities import has_summaries
+from graphrag_dagster.core.search.methods.graph.context import packed
+from graphrag_dagster.core.search.methods.graph.retrieving import Retrieved, hybrid, local, summaries
+from graphrag_dagster.core.search.methods.graph.routing import Chosen, chosen_for
+from graphrag_dagster.core.search.methods.graph.telling import told
+from graphrag_dagster.core.search.methods.map_reduce import finished
+from graphrag_dagster.core.search.retrieval.linked import LinkedName
+from graphrag_dagster.core.wording import counted
+
+#: Entities of a question that are looked up, the surest first.
+_MOST_ENTITIES = 8
+_MISSING = "there is no report of C{level} to be read"
+
+
+def graph(asked: Asked) -> Answer:
+    """Answer a question by a query for nodes and edges, by summaries of communities, or by both.
+
+    Raises:
+        QuestionError: there is no such level.
+        EndpointError: the model endpoint cannot be used.
+    """
+    names = linked(asked)
+    entities, summarised = _entities(names), has_summaries(asked)
+    possible = _possible(entities, summarised=summarised)
+    chosen = chosen_for(asked, list(entities.values()), possible)
+    answer = Answer(
+        *(asked.question, asked.way.name, asked.level, REFUSAL),
+        asked.engines.answerer().engine,
+        refused=True,
+        linked=names,
+    )
+    if not possible:
+        why = f"{chosen.reason}; {_MISSING.format(level=asked.level)}"
+        trace = GraphTrace(chosen.route, why, chosen.by)
+        return _told(asked, replace(answer, why=why, graph=trace), chosen)
+    if chosen.route not in possible:
+        without = f"{_MISSING.format(level=asked.level)}, so nodes alone"
+        chosen = replace(chosen, route=possible[0], reason=f"{chosen.reason}; {without}")
+    found = _retrieved(asked, chosen.route, entities)
+    context = packed(asked, found.found)
+    trace = _trace(chosen, found, context)
+    answer = replace(
+        answer,
+        why=told(trace),
+        graph=trace,
+        context=_uses(context, used=False),
+        trace=tuple(
+            Call("query", f"{one.template or 'written by the model'}, {counted(one.rows, 'row')}")
+            for one in trace.queries
+        ),
+        problems=found.queries.problems,
+        usage=found.queries.usage,
+    )
+    if context.rows:
+        answer = _answered(asked, answer, context)
+    return _told(asked, answer, chosen)
+
+
+def _told(asked: Asked, answer: Answer, chosen: Chosen) -> Answer:
+    told = favouring_none(asked, answer, "the graph alone says what is read")
+    return telling_route(told, chosen.routed, "no route")
+
+
+def _retrieved(asked: Asked, route: Route, entities: Mapping[str, str]) -> Retrieved:
+    if route == "global":
+        return summaries(asked)
+    writer = asked.engines.cypher_writer() if asked.options.graph.queries == "model" else None
+    return (local if route == "local" else hybrid)(asked, entities, writer)
+
+
+def _answered(asked: Asked, answer: Answer, context: LocalContext) -> Answer:
+    final = asked.engines.answerer().answer(asked.question, context.rows, context.rendered, asked.history)
+    used = bool(final.text.strip())
+    call = Call("answer", "what was found", None, sum(context.row_tokens), used)
+    answer = replace(answer, context=_uses(context, used=used), trace=(*answer.trace, call))
+    return finished(answer, final, context.units, {row.id for row in context.rows}, asked.supporting)
+
+
+def _entities(names: tuple[LinkedName, ...]) -> dict[str, str]:
+    """Titles of the entities that a question names, by id, the surest first."""
+    sure = sorted(
+        (one for one in names if one.named and one.entity_id), key=lambda one: (-one.sure, -one.weight)
+    )
+    found = {str(one.entity_id): one.title or one.text for one in sure}
+    return dict(list(found.items())[:_MOST_ENTITIES])
+
+
+def _possible(entities: Mapping[str, str], *, summarised: bool) -> tuple[Route, ...]:
+    """The routes that there is something for: nodes of the question, summaries of the level."""
+    if not summarised:
+        return ("local",) if entities else ()
+    return ("local", "global", "hybrid") if entities else ("global", "hybrid")
+
+
+def _uses(context: LocalContext, *, used: bool) -> tuple[ContextUse, ...]:
+    return tuple(
+        ContextUse(row.kind, context.units.record_id(row.id), row.title, 0, tokens, used)
+        for row, tokens in zip(context.rows, context.row_tokens, strict=True)
+    )
+
+
+def _trace(chosen: Chosen, retrieved: Retrieved, context: LocalContext) -> GraphTrace:
+    boundary = retrieved.boundary
+    return GraphTrace(
+        chosen.route,
+        chosen.reason,
+        chosen.by,
+        queries=tuple(retrieved.queries.ran),
+        untold=retrieved.queries.untold,
+        communities=retrieved.communities,
+        facts=retrieved.facts,
+        shown=sum(row.kind == "relationship" for row in context.rows),
+        context_nodes=boundary.nodes,
+        brought_in=tuple(
+            BroughtIn(fact.relationship_id, fact.head, fact.relation, fact.tail, like)
+            for fact, like in boundary.facts
+        ),
+        boundary=boundary.told,
+    )
