@@ -228,9 +228,9 @@ def test_a_graph_that_changed_is_counted_and_said(port: Path, run: Run) -> None:
         assert code == 0, err
     for line in (
         "5 nodes of 7 written",
-        "1 node of the corpus that are not there any more",
-        "1 node left alone: they lost the label that they came with",
-        "2 nodes there that the corpus has not",
+        "1 node of the corpus not there any more",
+        "1 node left alone, without the label of before",
+        "2 nodes there unknown to the corpus",
         "2 nodes cleared",
         "graphrag-dagster index port --again",
     ):

@@ -35,12 +35,12 @@ def _told(made: WrittenBack) -> list[str]:
         f"{', '.join(made.properties)}"
     ]
     counts = {
-        f"{done}cleared: of the corpus no more": made.cleared,
-        "had it all already": made.already,
+        f"{done}cleared, of the corpus no more": made.cleared,
+        "with all of it already": made.already,
         "in no community": made.apart,
-        "of the corpus that are not there any more": made.gone,
-        "left alone: they lost the label that they came with": made.changed,
-        "there that the corpus has not": made.unknown,
+        "of the corpus not there any more": made.gone,
+        "left alone, without the label of before": made.changed,
+        "there unknown to the corpus": made.unknown,
     }
     lines += [f"  {counted(count, 'node')} {what}" for what, count in counts.items() if count]
     if made.differs:
