@@ -16,8 +16,10 @@ def text_vectors(rows: pl.DataFrame, ids: pl.Series) -> NodeVectors:
         ids: of the nodes; one without a row has zeros, as one whose text is blank.
 
     Raises:
-        GraphragError: there are no rows, or they are of several embedders.
+        GraphragError: there are nodes and no rows, or they are of several embedders.
     """
+    if ids.is_empty():
+        return NodeVectors(ids, np.zeros((0, 1), dtype=np.float32), "text")
     embedders = rows["embedder"].unique().sort().to_list()
     if len(embedders) != 1:
         found = f"vectors of {', '.join(embedders)}, which cannot be compared" if embedders else "no vectors"
