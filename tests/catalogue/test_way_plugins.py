@@ -104,7 +104,7 @@ def test_what_a_way_declares_decides_how_it_is_asked(tmp_path: Path) -> None:
         assert ask("level").question == "Why?"
         with pytest.raises(
             QuestionError,
-            match="every reads no level of choice; leave it out, or ask by global or dynamic or level",
+            match="every reads no level of choice; leave it out, or ask by global or dynamic or graph or level",
         ):
             ask("every", 1)
         with pytest.raises(EngineError, match="the way of answering text gave a str, not an Answer"):
