@@ -16,7 +16,16 @@ from support.corpora import DOCUMENTS
 PATHS = tuple(DOCUMENTS)
 QUESTIONS = ("What did Hanna Quill say of Orrin Vask?", "What are the main themes?")
 #: Ways that read text units, and so find some in any document.
-READING_UNITS = ("auto", "local", "drift", "basic", "TS", "SS", *(one.name for one in WAYS if one.needs))
+READING_UNITS = (
+    "auto",
+    "local",
+    "drift",
+    "basic",
+    "TS",
+    "SS",
+    "graph",
+    *(one.name for one in WAYS if one.needs),
+)
 
 
 def reports_inside(index: Index, paths: Sequence[str]) -> bool:

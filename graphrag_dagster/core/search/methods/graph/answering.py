@@ -31,7 +31,7 @@ def graph(asked: Asked) -> Answer:
         EndpointError: the model endpoint cannot be used.
     """
     names = linked(asked)
-    entities, summarised = _entities(names), has_summaries(asked)
+    entities, summarised = entities_of(names), has_summaries(asked)
     possible = _possible(entities, summarised=summarised)
     chosen = chosen_for(asked, list(entities.values()), possible)
     answer = Answer(
@@ -87,8 +87,8 @@ def _answered(asked: Asked, answer: Answer, context: LocalContext) -> Answer:
     return finished(answer, final, context.units, {row.id for row in context.rows}, asked.supporting)
 
 
-def _entities(names: tuple[LinkedName, ...]) -> dict[str, str]:
-    """Titles of the entities that a question names, by id, the surest first."""
+def entities_of(names: tuple[LinkedName, ...]) -> dict[str, str]:
+    """Return the titles of the entities that a question names, by id, the surest first."""
     sure = sorted(
         (one for one in names if one.named and one.entity_id), key=lambda one: (-one.sure, -one.weight)
     )

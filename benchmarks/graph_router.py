@@ -1,0 +1,173 @@
+"""Does the way ``graph`` choose the route that a person would?
+
+    python benchmarks/graph_router.py [--homes FOLDER] [--show]
+
+``graph_router_questions.jsonl`` has 150 questions over the sample corpus and the podcasts, with the route
+that a person would choose: ``local`` (a fact at certain nodes), ``global`` (what holds of many), ``hybrid``
+(a broad question about certain nodes). Half of them, drawn by the hash of the question, is what the rule was
+written on; the other half is reported. ``--show`` prints what was taken for another route.
+
+The path of a model is measured with a scripted endpoint, whose replies are right but for those that are
+spoiled: one in ten is no JSON at all, one in ten breaks off, one in ten names a route that there is not. What
+a person would choose is what its replies say, so that the table shows the path, not a model.
+
+Indexes are made without a model in ``FOLDER/<corpus>`` (default: a folder that is deleted) unless they are
+there.
+"""
+
+import argparse
+import hashlib
+import json
+import sys
+import tempfile
+from collections import Counter
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from routing import indexed
+
+ROOT = Path(__file__).parents[1]
+sys.path.insert(0, str(ROOT / "tests"))
+
+from graphrag_dagster import Index
+from graphrag_dagster.core.language.routing import Router
+from graphrag_dagster.core.search.asked import Asked
+from graphrag_dagster.core.search.finding import linked
+from graphrag_dagster.core.search.methods.graph.answering import entities_of
+from graphrag_dagster.core.search.methods.graph.routing import by_rule, chosen_for
+from graphrag_dagster.core.search.ways import way_of
+from graphrag_dagster.model_calls.memory.replies import User
+from graphrag_dagster.resources.language import Language
+from graphrag_dagster.resources.reply_memory import ReplyMemory
+from graphrag_dagster.settings import parse_settings
+from support.conversations import section
+from support.endpoint import ScriptedEndpoint, name_pattern_script
+
+WRITTEN = Path(__file__).with_name("graph_router_questions.jsonl")
+ROUTES = ("local", "global", "hybrid")
+CHOOSING = "You choose what of a knowledge graph"
+
+
+@dataclass(frozen=True)
+class Labelled:
+    """A question about a corpus, and its route."""
+
+    corpus: str
+    question: str
+    route: str
+
+    @property
+    def digest(self) -> bytes:
+        """What decides its half, and what becomes of its reply."""
+        return hashlib.sha256(f"{self.corpus} {self.question}".encode()).digest()
+
+    @property
+    def tunes(self) -> bool:
+        """Whether it is of the half that the rule was written on."""
+        return self.digest[0] % 2 == 0
+
+
+def labelled() -> list[Labelled]:
+    return [Labelled(**json.loads(line)) for line in WRITTEN.read_text(encoding="utf-8").splitlines()]
+
+
+class Engines:
+    """The router alone."""
+
+    def __init__(self, router: Router | None) -> None:
+        self._router = router
+
+    def graph_router(self) -> Router | None:
+        return self._router
+
+
+def asked_in(homes: Path, questions: list[Labelled]) -> Iterator[tuple[Labelled, Asked, list[str]]]:
+    """Every question as it is asked, with the titles of the entities that it names."""
+    for corpus in dict.fromkeys(one.corpus for one in questions):
+        indexed(corpus, homes / corpus)
+        searcher = Index.open(corpus).searcher
+        for one in questions:
+            if one.corpus == corpus:
+                asked = Asked(
+                    way=way_of("graph"),
+                    index=searcher.index,
+                    count=searcher.count,
+                    options=replace(searcher.options, routing="model"),
+                    question=one.question,
+                    engines=Engines(None),  # type: ignore[arg-type]
+                )
+                yield one, asked, list(entities_of(linked(asked)).values())
+
+
+def scripted(questions: list[Labelled]) -> Callable[[dict[str, Any]], Any]:
+    """Replies of a router that says what a person would, some of them spoiled."""
+    known = {one.question: one for one in questions}
+
+    def reply(body: dict[str, Any]) -> Any:
+        if not body["messages"][0]["content"].startswith(CHOOSING):
+            return name_pattern_script(body)
+        one = known[str(section(body["messages"][1]["content"], "question"))]
+        good = json.dumps({"reason": "So a person would say.", "route": one.route})
+        spoiled = {0: "I would look it up.", 1: good[:-20], 2: good.replace(one.route, "sideways")}
+        return spoiled.get(one.digest[1] % 10, good)
+
+    return reply
+
+
+def router_at(url: str) -> Router:
+    settings = parse_settings(
+        {"engine": "llm", "model": {"base_url": url, "name": "scripted"}, "search": {"routing": "model"}},
+        "graph_router.py",
+    )
+    session = Language(memory=ReplyMemory()).session_of(settings, User("routes", "ask", "1"))
+    router = session.graph_router()
+    assert router
+    return router
+
+
+def table(name: str, chosen: dict[Labelled, str], questions: list[Labelled]) -> None:
+    """Print how often each labelled route was taken for each."""
+    found = Counter((one.route, chosen[one]) for one in questions)
+    right = sum(found[route, route] for route in ROUTES)
+    print(f"\n{name}: {right} of {len(questions)} right ({right / len(questions):.1%})")
+    print(f"{'labelled':<10}" + "".join(f"{route:>9}" for route in ROUTES))
+    for route in ROUTES:
+        print(f"{route:<10}" + "".join(f"{found[route, other]:>9}" for other in ROUTES))
+
+
+def main() -> None:
+    """Measure and print."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--homes", type=Path)
+    parser.add_argument("--show", action="store_true")
+    options = parser.parse_args()
+    questions = labelled()
+    with tempfile.TemporaryDirectory() as folder:
+        homes = (options.homes or Path(folder)).resolve()
+        by_rules: dict[Labelled, str] = {}
+        by_model: dict[Labelled, str] = {}
+        problems = 0
+        with ScriptedEndpoint(scripted(questions)) as endpoint:
+            router = router_at(endpoint.url)
+            for one, asked, names in asked_in(homes, questions):
+                by_rules[one] = by_rule(one.question, names).route
+                if options.show and by_rules[one] != one.route:
+                    half = "tune" if one.tunes else "report"
+                    print(f"  {half}: {one.route} taken for {by_rules[one]}: {one.question}  {names}")
+                engines: Any = Engines(router)
+                possible = ROUTES if names else ROUTES[1:]
+                chosen = chosen_for(replace(asked, engines=engines), names, possible)
+                by_model[one] = chosen.route
+                problems += chosen.routed is not None and chosen.routed.way is None
+    table("rule, half that it was written on", by_rules, [one for one in questions if one.tunes])
+    table("rule, reported half", by_rules, [one for one in questions if not one.tunes])
+    table("scripted model, all", by_model, questions)
+    print(f"replies of no use, booked as problems: {problems}")
+
+
+if __name__ == "__main__":
+    main()

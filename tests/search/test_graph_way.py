@@ -1,0 +1,304 @@
+"""The way ``graph`` over an index made by hand: routes, what is found, and what context nodes bring in."""
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+from graph_index import BRIDGE, STATED, small_index, with_bridges
+from hypothesis import given
+from hypothesis import strategies as st
+from questions import asked_of
+
+from graphrag_dagster.core.language.embedders import shared_static
+from graphrag_dagster.core.language.extractive.answerer import ExtractiveAnswerer
+from graphrag_dagster.core.language.routing import Routed
+from graphrag_dagster.core.search.asked import Asked
+from graphrag_dagster.core.search.context.answer import Answer
+from graphrag_dagster.core.search.context.index import IndexSnapshot
+from graphrag_dagster.core.search.methods.graph.answering import graph
+from graphrag_dagster.core.search.methods.graph.routing import by_rule
+from graphrag_dagster.core.search.methods.graph.smoothing import Smoothed, likeness
+from graphrag_dagster.core.search.options import GraphOptions
+from graphrag_dagster.core.search.retrieval.lists import WeightedLists
+from graphrag_dagster.core.search.scope.restricting import restricted
+from graphrag_dagster.core.text.embedder import CorpusEmbedder
+from graphrag_dagster.core.text.tokens import get_tokenizer
+from graphrag_dagster.errors import QuestionError
+
+COUNT = get_tokenizer("o200k_base").count
+OWNER = "Who owns Mill House?"
+#: What Otto Brand's home holds.
+OF_IRON = {("Otto Brand", "founded", "Iron Works"), ("Coal Fund", "financed", "Iron Works")}
+
+
+def asked(
+    index: IndexSnapshot, question: str, graph_options: GraphOptions | None = None, **more: Any
+) -> Asked:
+    options = {"graph": graph_options or GraphOptions(), **more.pop("options", {})}
+    engines = {"answerer": ExtractiveAnswerer(shared_static()), "embedder": CorpusEmbedder(shared_static())}
+    return asked_of(
+        index,
+        question,
+        "graph",
+        count=COUNT,
+        level=more.pop("level", 0),
+        options=options,
+        **{**engines, **more},
+    )
+
+
+def answer(index: IndexSnapshot, question: str, *options: GraphOptions, **more: Any) -> Answer:
+    return graph(asked(index, question, *options, **more))
+
+
+def brought(found: Answer) -> set[tuple[str, str, str]]:
+    assert found.graph
+    return {(one.head, one.relation, one.tail) for one in found.graph.brought_in}
+
+
+@pytest.mark.parametrize(
+    ("question", "names", "route"),
+    [
+        ("Who owns Mill House?", ["Mill House"], "local"),
+        ("What are the main disputes about Mill House?", ["Mill House"], "hybrid"),
+        ("What are the main disputes?", [], "global"),
+        ("Who owns it?", [], "global"),
+        ("How many kinds of mills did Anna Velm own?", ["Anna Velm"], "hybrid"),
+        ("How many mills did Anna Velm own?", ["Anna Velm"], "local"),
+    ],
+)
+def test_the_rule_counts_names_and_cues_and_gives_its_reason(
+    question: str, names: list[str], route: str
+) -> None:
+    chosen = by_rule(question, names)
+    assert (chosen.route, chosen.by) == (route, "rules")
+    assert all(name in chosen.reason for name in names)
+    assert chosen.reason
+
+
+def test_a_fact_is_found_at_its_node_and_cited_with_its_words() -> None:
+    found = answer(small_index(bridged=False), OWNER)
+    assert found.graph
+    assert (found.graph.route, found.level) == ("local", 0)
+    assert "**Anna Velm** owns Mill House since the flood. [1]" in found.text
+    first, *_ = found.sources
+    assert (first.kind, first.record_id) == ("relationship", "r0")
+    assert first.evidence
+    assert first.evidence.quotation == STATED[0][-1]
+    assert {use.record_id for use in found.context} == {"e Mill House", "r0", "r1"}
+    assert found.graph.boundary == "this index has no context nodes"
+    assert all(part in (found.why or "") for part in ("local: it names Mill House", "around over the tables"))
+
+
+def test_the_relation_that_is_named_comes_first() -> None:
+    found = answer(small_index(bridged=False), "Which guild repaired Mill House?")
+    assert found.graph
+    assert [one.template for one in found.graph.queries] == ["by_relation", "around"]
+    assert [one.rows for one in found.graph.queries] == [1, 2]
+    facts = [use.record_id for use in found.context if use.kind == "relationship"]
+    assert facts == ["r1", "r0"]
+
+
+def test_two_nodes_without_an_edge_are_joined_by_the_shortest_path() -> None:
+    found = answer(small_index(bridged=False), "How is Anna Velm connected to River Guild?")
+    assert found.graph
+    path = found.graph.queries[-1]
+    assert (path.template, path.rows) == ("path", 1)
+    assert {use.record_id for use in found.context} >= {"r0", "r1", "e Mill House"}
+
+
+def test_what_is_asked_of_a_node_itself_is_looked_up() -> None:
+    found = answer(small_index(bridged=False), "What is Town Choir?")
+    assert found.graph
+    assert found.graph.queries[0].template == "attributes"
+
+
+def test_members_of_a_community_are_listed() -> None:
+    found = answer(small_index(bridged=False), "Who is in the community of Ida Noor?")
+    assert found.graph
+    assert found.graph.queries[0].template == "members"
+    assert {use.title for use in found.context if use.kind == "entity"} == {
+        "Ida Noor",
+        "Town Choir",
+        "Harvest Fair",
+    }
+
+
+def test_context_nodes_bring_in_facts_of_their_home() -> None:
+    index = small_index()
+    found = answer(index, OWNER)
+    assert found.graph
+    assert [one.title for one in found.graph.context_nodes] == ["Otto Brand"]
+    assert brought(found) == OF_IRON
+    assert {use.record_id for use in found.context} >= {"r2", "r3"}
+    assert "1 context node brought in 2 relationships" in (found.why or "")
+    similar = [one.similarity for one in found.graph.brought_in]
+    assert similar == sorted(similar, reverse=True)
+    without = answer(index, OWNER, GraphOptions(propagation=False))
+    assert without.graph
+    assert (without.graph.brought_in, without.graph.boundary) == ((), "search.graph.propagation is off")
+    assert not {"r2", "r3"} & {use.record_id for use in without.context}
+    (one,) = answer(index, OWNER, GraphOptions(brought_in=1)).graph.brought_in  # type: ignore[union-attr]
+    assert one.similarity == similar[0]
+
+
+def test_an_entity_that_is_a_context_node_leads_to_the_community_it_resembles() -> None:
+    found = answer(small_index(), "What did Otto Brand found?")
+    assert brought(found) >= {("Anna Velm", "owns", "Mill House"), ("River Guild", "repaired", "Mill House")}
+
+
+def test_context_nodes_of_other_communities_lead_nowhere() -> None:
+    elsewhere = {**BRIDGE, "community_id": "k-choir"}
+    found = answer(with_bridges(small_index(), elsewhere), OWNER)
+    assert found.graph
+    assert (found.graph.brought_in, found.graph.context_nodes) == ((), ())
+    assert found.graph.boundary == "no context node leads on from there"
+
+
+def test_without_vectors_the_strongest_edges_are_brought_in() -> None:
+    found = answer(small_index(with_vectors=False), OWNER)
+    assert brought(found) == OF_IRON
+    assert found.graph
+    assert {one.similarity for one in found.graph.brought_in} == {None}
+
+
+def test_vectors_of_context_nodes_alone_serve_where_there_are_no_others() -> None:
+    whole = small_index()
+    assert whole.entity_vectors is not None
+    own = whole.entity_vectors.filter(entity_id="e Otto Brand")
+    found = answer(replace(whole, entity_vectors=None, context_vectors=own), OWNER)
+    assert found.graph
+    assert all(isinstance(one.similarity, float) for one in found.graph.brought_in)
+
+
+def test_a_broad_question_without_names_reads_the_nearest_summaries() -> None:
+    found = answer(
+        small_index(), "What are the main events around choirs and singing?", GraphOptions(summaries=1)
+    )
+    assert found.graph
+    assert found.graph.route == "global"
+    assert [one.community_id for one in found.graph.communities] == ["k-choir"]
+    assert [use.kind for use in found.context] == ["report"]
+    mill = answer(
+        small_index(), "What are the main events around mills and floods?", GraphOptions(summaries=1)
+    )
+    assert [use.record_id for use in mill.context if use.kind == "report"] == ["k-mill"]
+    assert brought(mill) == OF_IRON
+
+
+def test_a_broad_question_about_a_node_stays_in_the_communities_found() -> None:
+    question = "What are the main events in the history of Mill House?"
+    found = answer(small_index(bridged=False), question, GraphOptions(summaries=1))
+    assert found.graph
+    assert found.graph.route == "hybrid"
+    (query,) = found.graph.queries
+    assert set(query.parameters["within"]) == {"e Anna Velm", "e Mill House", "e River Guild"}
+    assert {use.record_id for use in found.context if use.kind == "relationship"} == {"r0", "r1"}
+
+
+class Chooses:
+    """A router that gives one route."""
+
+    engine = "llm"
+
+    def __init__(self, way: str | None) -> None:
+        self.way = way
+        self.offered: list[str] = []
+
+    def route(self, question: str, ways: dict[str, str], names: list[str]) -> Routed:
+        self.offered = list(ways)
+        return Routed(self.way, "so" if self.way else "", None if self.way else "it was no JSON")
+
+
+def test_a_model_may_choose_both_without_names_and_then_all_edges_of_the_part_are_found() -> None:
+    router = Chooses("hybrid")
+    found = answer(
+        small_index(bridged=False),
+        "What happened by the weir?",
+        GraphOptions(summaries=1),
+        options={"routing": "model"},
+        graph_router=router,
+    )
+    assert found.graph
+    assert (found.graph.route, found.graph.by) == ("hybrid", "model")
+    assert router.offered == ["global", "hybrid"]
+    assert [one.template for one in found.graph.queries] == ["inside"]
+    assert {use.record_id for use in found.context} == {"r2", "r3"}
+
+
+def test_a_reply_of_no_use_means_both_and_is_told() -> None:
+    found = answer(small_index(), OWNER, options={"routing": "model"}, graph_router=Chooses(None))
+    assert found.graph
+    assert found.graph.route == "hybrid"
+    assert found.problems == ("route: it was no JSON",)
+    assert (found.trace[0].task, found.trace[0].used) == ("route", False)
+
+
+def test_nothing_to_look_for_is_refused_with_the_reason() -> None:
+    index = small_index()
+    bare = replace(index, reports=index.reports.clear())
+    found = answer(bare, "Who paid?")
+    assert found.refused
+    assert "there is no report of C0 to be read" in (found.why or "")
+    assert not found.context
+    assert answer(bare, "Give an overview of Mill House").graph.route == "local"  # type: ignore[union-attr]
+
+
+def test_a_level_that_is_not_there_is_an_error() -> None:
+    with pytest.raises(QuestionError, match="there is no level C7; there are C0"):
+        answer(small_index(), OWNER, level=7)
+
+
+def test_the_context_stays_within_its_tokens() -> None:
+    for tokens in (200, 60, 30):
+        found = answer(small_index(), OWNER, options={"context_tokens": tokens})
+        assert sum(use.tokens for use in found.context) <= tokens
+
+
+def test_a_restricted_index_holds_nothing_of_other_documents() -> None:
+    whole = small_index()
+    inside = restricted(whole, {"d mill.txt"})
+    assert inside.graph is None
+    assert inside.triples is not None
+    assert set(inside.triples["triple_id"]) == {"t0", "t1"}
+    assert inside.context_nodes is not None
+    assert inside.context_nodes.is_empty()
+    assert inside.context_vectors is None
+    both = restricted(whole, {"d mill.txt", "d iron.txt"})
+    assert both.context_nodes is not None
+    assert both.context_nodes.height == 1
+    found = answer(inside, OWNER)
+    assert not brought(found)
+    assert {use.record_id for use in found.context} == {"e Mill House", "r0", "r1"}
+
+
+@given(st.integers(0, 10_000))
+def test_smoothing_is_the_weighted_mean_of_the_neighbours(seed: int) -> None:
+    made = np.random.default_rng(seed)
+    vectors = made.normal(size=(6, 3)).astype(np.float32)
+    vectors[made.random(6) < 0.3] = 0
+    weights = np.triu((made.random((6, 6)) < 0.5) * made.integers(1, 9, (6, 6)), 1).astype(float)
+    one, other = np.nonzero(weights)
+    lists = WeightedLists.of_pairs(
+        6, np.concatenate([one, other]), np.concatenate([other, one]), np.tile(weights[one, other], 2)
+    )
+    found = Smoothed({str(n): n for n in range(6)}, vectors, lists).of([str(n) for n in range(6)])
+    whole = weights + weights.T
+    for n in range(6):
+        told = [m for m in range(6) if whole[n, m] and vectors[m].any()]
+        mean = np.average(vectors[told], axis=0, weights=whole[n, told]) if told else 0
+        wanted = vectors[n] + mean
+        length = np.linalg.norm(wanted)
+        assert found[n] == pytest.approx(wanted / length if length > 1e-6 else found[n], abs=1e-5)
+
+
+def test_likeness_needs_vectors_of_the_embedder_that_asks() -> None:
+    index = small_index()
+    pairs = [("e Otto Brand", "e Iron Works"), ("e Ida Noor", "e Town Choir")]
+    iron, choir = likeness(asked(index, "Who founded the iron works?"), pairs)  # type: ignore[misc]
+    assert iron > choir
+    assert index.entity_vectors is not None
+    other = replace(index, entity_vectors=index.entity_vectors.with_columns(embedder=pl.lit("another")))
+    assert likeness(asked(other, "Who founded the iron works?"), pairs) is None
