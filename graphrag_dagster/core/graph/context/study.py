@@ -1,4 +1,4 @@
-"""What the choices behind context nodes are worth: the same measures under other settings, on other graphs."""
+"""Studies of context nodes: the same measures under other settings, and on thinner graphs."""
 
 import hashlib
 from collections.abc import Iterator, Sequence
