@@ -156,3 +156,50 @@ def test_any_key_switches_it_on() -> None:
     assert not CorpusSettings().context.enabled
     assert parse_settings({"context": {"alpha": 2}}, "corpus.yaml").makes("context")
     assert not parse_settings({"context": {"alpha": 2, "enabled": False}}, "corpus.yaml").makes("context")
+
+
+def graph_of(home: Path, rows: list[str], settings: str = "") -> None:
+    """Index a graph of triples with context nodes."""
+    folder = home / "corpora" / "coast"
+    folder.mkdir(parents=True)
+    (folder / "triples.csv").write_text("\n".join(["head,relation,tail", *rows, ""]))
+    (folder / "corpus.yaml").write_text(f"kind: graph\ncontext: {{enabled: true{settings}}}\n")
+    run_job("coast")
+
+
+@pytest.mark.parametrize(
+    ("rows", "nodes", "communities"),
+    [(["a,knows,a"], 0, 0), (["a,knows,b"], 2, 1), (["a,knows,b", "b,knows,c", "c,knows,a"], 3, 1)],
+)
+def test_a_graph_without_two_communities_has_no_context_nodes(
+    home: Path, rows: list[str], nodes: int, communities: int
+) -> None:
+    graph_of(home, rows)
+    account = read(tables.CONTEXT_ACCOUNT)
+    assert set(account["nodes"]) <= {nodes}
+    assert set(account["communities"]) <= {communities}
+    assert account["misaligned"].sum() == 0
+    assert read(tables.CONTEXT_NODES).is_empty()
+    assert read(tables.CONTEXT_VECTORS).is_empty()
+
+
+def test_documents_that_name_nothing_have_no_context_nodes(home: Path) -> None:
+    folder = home / "corpora" / "coast"
+    folder.mkdir(parents=True)
+    (folder / "one.txt").write_text("It rained all day, and then it stopped.")
+    (folder / "corpus.yaml").write_text("context: {enabled: true}\n")
+    run_job("coast")
+    assert all(read(table).is_empty() for table in OWN)
+
+
+def test_a_graph_from_elsewhere_has_context_nodes_by_its_structure_or_by_its_names(home: Path) -> None:
+    ring = ["red", "rose", "ruby", "rust"], ["blue", "navy", "sky", "teal"]
+    edges = [f"{one},near,{two}" for part in ring for one in part for two in part if one < two]
+    graph_of(
+        home, [*edges, "rust,near,sky", "red wine,near,teal", "red wine,near,blue", "red wine,near,navy"]
+    )
+    nodes = read(tables.CONTEXT_NODES)
+    titles = dict(read(tables.ENTITIES).select("entity_id", "title").iter_rows())
+    assert "red wine" in {titles[one].lower() for one in nodes["entity_id"]}
+    outside = read(tables.REPORT_FINDINGS)["summary"].to_list()
+    assert any(one.startswith("Outside the community: ") for one in outside)
