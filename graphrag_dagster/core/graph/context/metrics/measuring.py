@@ -159,7 +159,8 @@ def _add_mean_precision(made: LevelRows, nodes: LevelNodes, members: Memberships
 
 
 def _shares(flags: NDArray[np.bool_]) -> Doubles:
-    return flags.sum(axis=1) / max(flags.shape[1], 1)
+    found: Doubles = flags.sum(axis=1) / max(flags.shape[1], 1)
+    return found
 
 
 def _mean(values: Doubles) -> float:
