@@ -21,6 +21,7 @@ ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT / "tests"))
 
 from graphrag_dagster.core.cypher.asking import asked_of
+from graphrag_dagster.core.search.context.queries import QueryError
 from graphrag_dagster.operations.asking.snapshot import open_snapshot
 from graphrag_dagster.operations.querying.graph_queries import CorpusGraph
 from graphrag_dagster.resources.property_graph import graph_of
@@ -84,7 +85,7 @@ def _seconds(question: str, index: Any, graph: CorpusGraph) -> float | str:
         begun = time.perf_counter()
         try:
             asked_of(question, index, graph)
-        except Exception as error:
+        except QueryError as error:
             return str(error).split(";")[0]
         taken.append(time.perf_counter() - begun)
     return round(statistics.median(taken), 2)

@@ -3,7 +3,7 @@
 from typing import Any
 
 __version__ = "0.1.0"
-__all__ = ["Filters", "GraphRagComponent", "Index", "__version__", "export"]
+__all__ = ["Filters", "GraphRagComponent", "Index", "__version__", "export", "write_back"]
 
 
 def __getattr__(name: str) -> Any:
@@ -16,6 +16,10 @@ def __getattr__(name: str) -> Any:
         from graphrag_dagster.operations.exporting.exporting import export
 
         return export
+    if name == "write_back":
+        from graphrag_dagster.operations.writing_back.writing import write_back
+
+        return write_back
     if name == "Filters":
         from graphrag_dagster.core.search.filters import Filters
 

@@ -256,7 +256,7 @@ _CHECKS = [
         tables.ENTITIES,
         "graph_has_not_shrunk",
         "The graph has not lost more of its published entities than graph.shrink_guard allows, beyond what "
-        "went with its documents",
+        "went with its documents or with files of a graph",
         _graph_has_not_shrunk,
     ),
     _Check(

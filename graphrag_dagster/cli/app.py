@@ -637,6 +637,33 @@ def export_index(
     export_corpus(name, to.value, out, as_json=as_json)
 
 
+@app.command("write-back")
+def write_back_to_server(
+    name: Name,
+    level: Annotated[
+        str | None,
+        typer.Option(
+            help="Level whose community and summary a node gets; default: that of corpus.yaml.",
+            show_default=False,
+        ),
+    ] = None,
+    remove: Annotated[
+        bool, typer.Option("--remove", help="Take away all that was written of the corpus.")
+    ] = False,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Look at the server and say what would be done.")
+    ] = False,
+    as_json: Json = False,
+) -> None:
+    """Write communities and summaries onto the nodes of the Neo4j server of a graph."""
+    from graphrag_dagster.cli.commands.writing_back import remove_written, write_back_corpus
+
+    if remove:
+        remove_written(name, dry_run=dry_run, as_json=as_json)
+    else:
+        write_back_corpus(name, level, dry_run=dry_run, as_json=as_json)
+
+
 @app.command()
 def delete(
     name: Name,

@@ -132,16 +132,22 @@ class BoltGraph:
             with suppress(Exception):
                 self._portal.call(self._closed, session)
 
-    def write(self, query: str, parameters: Mapping[str, Any] | None = None) -> None:
+    def write(self, query: str, parameters: Mapping[str, Any] | None = None) -> list[Mapping[str, Any]]:
         """Run a query that writes, in a transaction of its own; raises as :meth:`stream`.
+
+        What is returned was committed; of what raises, nothing was, unless the server went away after that.
 
         Args:
             query: in the server's Cypher.
             parameters: values of its ``$names``, such as the rows of an ``UNWIND``.
+
+        Returns:
+            its rows, as those of :meth:`stream`.
         """
         session = self._session("WRITE")
         try:
-            self._waited(self._written, None, session, query, dict(parameters or {}))
+            rows = self._waited(self._written, None, session, query, dict(parameters or {}))
+            return [_row(record) for record in rows]
         finally:
             with suppress(Exception):
                 self._portal.call(self._closed, session)
@@ -161,10 +167,11 @@ class BoltGraph:
         return await transaction.run(query, parameters)
 
     @staticmethod
-    async def _written(session: "AsyncSession", query: str, parameters: dict[str, Any]) -> None:
+    async def _written(session: "AsyncSession", query: str, parameters: dict[str, Any]) -> "list[Record]":
         transaction = await session.begin_transaction()
-        await (await transaction.run(query, parameters)).consume()
+        rows = [record async for record in await transaction.run(query, parameters)]
         await transaction.commit()
+        return rows
 
     @staticmethod
     async def _closed(closing: Any) -> None:

@@ -58,6 +58,7 @@ from graphrag_dagster.settings.resolution import ResolutionSettings
 from graphrag_dagster.settings.schedule import ScheduleSettings
 from graphrag_dagster.settings.section import EngineName, Method, PositiveInt, Section, Seed
 from graphrag_dagster.settings.typing import TypingSettings
+from graphrag_dagster.settings.write_back import WriteBackSettings
 from graphrag_dagster.settings.yaml_file import Location, read_yaml
 
 Share = Annotated[float, Field(ge=0, lt=1)]
@@ -266,7 +267,8 @@ class GraphSettings(Section):
     shrink_guard: Annotated[float, Field(ge=0, le=1)] = Field(
         0.3,
         description="a run that loses a larger share of the published entities than this, beyond the share "
-        "of text units whose documents are gone, stops before it publishes; 1 switches this off",
+        "of text units whose documents are gone, or of rows whose files of a graph are gone or were edited, "
+        "stops before it publishes; 1 switches this off",
     )
 
     @property
@@ -497,6 +499,7 @@ class CorpusSettings(Section):
     questions: QuestionSettings = Field(default_factory=QuestionSettings)
     evaluation: EvaluationSettings = Field(default_factory=EvaluationSettings)
     studies: StudySettings = Field(default_factory=StudySettings)
+    write_back: WriteBackSettings = Field(default_factory=WriteBackSettings)
     publishing: PublishingSettings = Field(default_factory=PublishingSettings)
     schedule: ScheduleSettings = Field(default_factory=ScheduleSettings)
     model: ModelSettings = Field(default_factory=ModelSettings)

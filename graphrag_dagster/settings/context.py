@@ -10,31 +10,23 @@ from graphrag_dagster.core.graph.context.options import (
     Penalty,
     Unreachable,
 )
-from graphrag_dagster.core.graph.context.vectors.options import (
-    Embedding,
-    EmbeddingOptions,
-    Structure,
-)
+from graphrag_dagster.core.graph.context.vectors.making import Embedding, Structure
 from graphrag_dagster.settings.section import PositiveInt, Seed, SwitchedSection
 
 _OWN = ContextOptions()
-_VECTORS = EmbeddingOptions()
 
 
 class ContextSettings(SwitchedSection):
     """Context nodes of communities, by Context-Aware Leiden."""
 
     embedding: Embedding = Field(
-        _VECTORS.embedding,
+        "text",
         description="what nodes are compared by: the vectors of their texts, their place in the graph by "
         "node2vec (extra node2vec) or by spectral, which is the same on every machine, or both: concat puts "
         "the vectors side by side, mean averages them",
     )
     structure: Structure = Field(
-        _VECTORS.structure, description="what concat and mean have from the place in the graph"
-    )
-    text_weight: Annotated[float, Field(gt=0, lt=1)] = Field(
-        _VECTORS.text_weight, description="concat: weight w of the text, that of the structure is √(1 − w²)"
+        "spectral", description="what concat and mean have from the place in the graph"
     )
     include_self: bool = Field(
         _OWN.include_self,
@@ -81,12 +73,6 @@ class ContextSettings(SwitchedSection):
         """How context nodes are chosen."""
         own = ContextOptions.__dataclass_fields__
         return ContextOptions(**self.model_dump(include=set(own)))
-
-    @property
-    def vectors(self) -> EmbeddingOptions:
-        """What nodes are compared by."""
-        own = EmbeddingOptions.__dataclass_fields__
-        return EmbeddingOptions(**self.model_dump(include=set(own)))
 
     @property
     def needs_texts(self) -> bool:

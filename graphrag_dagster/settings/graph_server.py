@@ -31,10 +31,14 @@ def _uri(uri: str) -> str:
     return uri
 
 
+#: Address of a graph server, without credentials.
+ServerUri = Annotated[str, AfterValidator(_uri)]
+
+
 class ServerSettings(Section):
     """A graph server, and who logs in there."""
 
-    uri: Annotated[str, AfterValidator(_uri)] | None = Field(
+    uri: ServerUri | None = Field(
         None, description="neo4j: address of the server, such as bolt://localhost:7687"
     )
     database: str | None = Field(None, description="neo4j: name of the database; default: the server's")

@@ -83,6 +83,76 @@ def test_entities_may_go_with_their_documents_and_a_few_more(
     assert all("graph.shrink_guard" in line and "100 entities" in line for line in told)
 
 
+def write_graph(warehouse: Warehouse, files: dict[str, tuple[str, str | None, int]], entities: int) -> None:
+    """A graph without texts, of files with their status, hash and rows."""
+    rows = [{"path": p, "status": s, "sha256": h, "reason": None} for p, (s, h, _) in files.items()]
+    warehouse.write(tables.IMPORTED_FILES, "coast", filled(tables.IMPORTED_FILES, rows))
+    account = [
+        {"path": p, "record": record, "outcome": outcome, "rows": n}
+        for p, (status, _, n) in files.items()
+        if status == "read"
+        for record, outcome in (("relations", "read"), ("relations", "malformed"), ("text_units", "read"))
+    ]
+    warehouse.write(tables.IMPORT_ACCOUNT, "coast", filled(tables.IMPORT_ACCOUNT, account))
+    made = [{"entity_id": f"e{n}", "name": f"E{n}"} for n in range(entities)]
+    warehouse.write(tables.ENTITIES, "coast", filled(tables.ENTITIES, made))
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "entities", "told"),
+    [
+        (("read", "1", 90), ("read", "2", 10), 100, None),
+        (("read", "1", 90), ("read", "2", 10), 69, "0% of the rows"),
+        (("read", "another", 20), ("read", "2", 10), 1, None),
+        (("read", "1", 90), ("read", "another", 1), 65, None),
+        (("read", "1", 90), ("read", "another", 1), 55, "10% of the rows"),
+        (None, ("read", "2", 10), 1, None),
+        (("failed", "1", 0), ("read", "2", 10), 10, "0% of the rows"),
+        (("failed", "another", 0), ("read", "2", 10), 10, "0% of the rows"),
+        (("refused", None, 0), ("read", "another", 10), 10, "10% of the rows"),
+        (("ignored", None, 0), ("read", "2", 10), 10, None),
+        (("unsupported", "1", 0), ("read", "2", 10), 10, "0% of the rows"),
+    ],
+)
+def test_entities_of_a_graph_may_go_with_files_that_are_gone_or_edited(
+    home: Path,
+    a: tuple[str, str | None, int] | None,
+    b: tuple[str, str | None, int],
+    entities: int,
+    told: str | None,
+) -> None:
+    made = Warehouse()
+    write_graph(made, {"a.csv": ("read", "1", 90), "b.csv": ("read", "2", 10)}, 100)
+    publish(made, "coast")
+    write_graph(made, {path: file for path, file in {"a.csv": a, "b.csv": b}.items() if file}, entities)
+    assert [told in line and "prompts" not in line for line in lost(made)] == ([True] if told else [])
+
+
+def test_rows_deleted_from_a_graph_are_published_and_a_file_cut_off_is_not(home: Path) -> None:
+    folder = home / "corpora" / "coast"
+    folder.mkdir(parents=True)
+    (folder / "corpus.yaml").write_text("kind: graph\ncommunities: {drift: 0}\n", "utf-8")
+    (folder / "own.csv").write_text("from,rel,to\nAda,knows,Bo\n", "utf-8")
+    ships = pl.DataFrame([(f"Ship {n}", "passed", f"Ship {n + 1}") for n in range(30)], orient="row")
+    ships.columns = ["from", "rel", "to"]
+    ships.write_parquet(folder / "ships.parquet")
+    run_job("coast")
+    ships.head(3).write_parquet(folder / "ships.parquet")
+    run_job("coast")
+    left = published(Warehouse(), "coast")
+    assert left is not None
+    assert left.rows("graph.entities") == 6
+    ships.write_parquet(folder / "ships.parquet")
+    run_job("coast")
+    whole = (folder / "ships.parquet").read_bytes()
+    (folder / "ships.parquet").write_bytes(whole[: len(whole) // 2])
+    with pytest.raises(WarehouseError, match="could no longer be read"):
+        run_job("coast")
+    kept = published(Warehouse(), "coast")
+    assert kept is not None
+    assert kept.rows("graph.entities") == 33
+
+
 def test_nothing_is_compared_before_something_is_published_or_where_it_is_little(home: Path) -> None:
     made = Warehouse()
     write(made, entities=10, documents=1)

@@ -4,7 +4,6 @@ import csv
 import json
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -18,9 +17,10 @@ from graphrag_dagster.operations.querying.graph_queries import CorpusGraph
 from graphrag_dagster.resources.warehouse import Warehouse
 from graphrag_dagster.settings.cypher import CypherSettings
 from support.commands import Run
-from support.endpoint import ScriptedEndpoint, name_pattern_script
+from support.endpoint import ScriptedEndpoint
 from support.homes import copy_home
 from support.modelled import write_modelled
+from support.query_writer import QueryWriter
 from support.triple_graphs import publish_triples
 
 FILMS = [
@@ -176,31 +176,13 @@ def test_the_command_prints_rows_and_queries(coast: Path, run: Run, tmp_path: Pa
         assert told in " ".join(problem.split())
 
 
-class Writer:
-    """Answers with these queries, one after the other."""
-
-    def __init__(self) -> None:
-        self.replies: list[str] = []
-        self.prompts: list[str] = []
-
-    def __call__(self, body: dict[str, Any]) -> Any:
-        system, *_ = body["messages"]
-        if "query in openCypher" not in system["content"]:
-            return name_pattern_script(body)
-        self.prompts.append(body["messages"][-1]["content"])
-        return self.replies.pop(0)
-
-    def will(self, *queries: str) -> None:
-        self.replies += [json.dumps({"reading": "Entities by degree", "cypher": one}) for one in queries]
+@pytest.fixture
+def writer() -> QueryWriter:
+    return QueryWriter("cypher", "query in openCypher")
 
 
 @pytest.fixture
-def writer() -> Writer:
-    return Writer()
-
-
-@pytest.fixture
-def endpoint(writer: Writer) -> Iterator[ScriptedEndpoint]:
+def endpoint(writer: QueryWriter) -> Iterator[ScriptedEndpoint]:
     with ScriptedEndpoint(writer) as server:
         yield server
 
@@ -215,7 +197,7 @@ def modelled_index(modelled_home: Path, home: Path, endpoint: ScriptedEndpoint) 
 GOOD = "MATCH (e:Entity) RETURN e.title AS title, e.degree AS degree ORDER BY degree DESC, title"
 
 
-def test_a_model_writes_the_query_behind_the_guard(modelled_index: Index, writer: Writer) -> None:
+def test_a_model_writes_the_query_behind_the_guard(modelled_index: Index, writer: QueryWriter) -> None:
     writer.will(GOOD + ";")
     answer = modelled_index.ask_graph("Which entity is the most important?")
     assert (answer.template, answer.reading, answer.usage.calls) == (None, "Entities by degree", 1)
@@ -225,7 +207,9 @@ def test_a_model_writes_the_query_behind_the_guard(modelled_index: Index, writer
     assert "Tallow" not in prompt
 
 
-def test_what_the_guard_and_the_engine_say_goes_back_twice(modelled_index: Index, writer: Writer) -> None:
+def test_what_the_guard_and_the_engine_say_goes_back_twice(
+    modelled_index: Index, writer: QueryWriter
+) -> None:
     writer.will("MATCH (n) DETACH DELETE n", "MATCH (e:Ship) RETURN e", GOOD)
     answer = modelled_index.ask_graph("Which entity is the most important?")
     assert answer.ran.text == GOOD
@@ -235,7 +219,7 @@ def test_what_the_guard_and_the_engine_say_goes_back_twice(modelled_index: Index
     assert answer.usage.calls == 3
 
 
-def test_then_templates_answer(modelled_index: Index, writer: Writer) -> None:
+def test_then_templates_answer(modelled_index: Index, writer: QueryWriter) -> None:
     writer.will(*["CREATE (n)"] * 3)
     answer = modelled_index.ask_graph("How many entities are there of each type?")
     assert (answer.template, len(answer.problems)) == ("entities_by_type", 3)

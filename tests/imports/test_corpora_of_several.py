@@ -4,9 +4,11 @@ from pathlib import Path
 
 import pytest
 
-from graphrag_dagster import tables
+from graphrag_dagster import Index, tables
 from graphrag_dagster.cli.output.running import run_job
 from graphrag_dagster.core.files.globs import below, matches
+from graphrag_dagster.core.search.filters import Filters
+from graphrag_dagster.core.text.evidence import Row
 from graphrag_dagster.errors import CorpusError
 from graphrag_dagster.operations.keeping.changes import status_of
 from graphrag_dagster.resources.corpora import CorpusStore
@@ -56,6 +58,28 @@ def test_documents_keep_their_origin_and_their_columns_and_deletions_are_followe
     Warehouse().file("town").unlink()
     run_job("town")
     assert contents(Warehouse(), "town") == edited
+
+
+def test_a_question_restricted_to_one_graph_reads_nothing_of_another(home: Path) -> None:
+    graph = "kind: graph\ncommunities: {drift: 0}\n"
+    write(home, "harbour", graph, edges_csv="from,rel,to\nAda Kvist,founded,Kvist Marine\n")
+    nodes = "id,label,description\nAda Kvist,Ada Kvist,a councillor\n"
+    links = "from,rel,to\nAda Kvist,chairs,Northern Council\n"
+    write(home, "council", graph, links_csv=links, nodes_csv=nodes)
+    write(home, "town", graph + "corpora: [harbour, council]\n")
+    run_job("town")
+    index = Index.open("town")
+
+    def cited(question: str, folder: str) -> set[str]:
+        answer = index.ask(question, method="basic", filters=Filters(folders=(folder,)))
+        return {one.evidence.key for one in answer.sources if isinstance(one.evidence, Row)}
+
+    assert cited("Who founded Kvist Marine?", "harbour") == {"harbour/edges.csv:2"}
+    assert "harbour/edges.csv:2" not in cited("Who founded Kvist Marine?", "council")
+    assert "council/links.csv:2" in cited("What does Ada Kvist chair?", "council")
+    assert "council/links.csv:2" not in cited("What does Ada Kvist chair?", "harbour")
+    one = index.ask("Who is Ada Kvist?", method="basic").context
+    assert len([row for row in one if row.title == "Ada Kvist"]) == 2
 
 
 def test_circles_other_kinds_and_names_that_clash_are_refused(all_of_them: Path) -> None:

@@ -1,5 +1,6 @@
 """Corpora of graphs that come from elsewhere: taken in, asked, explained, edited."""
 
+import hashlib
 import shutil
 from pathlib import Path
 
@@ -8,10 +9,13 @@ import pytest
 
 from graphrag_dagster import Index, tables
 from graphrag_dagster.cli.output.running import run_job
+from graphrag_dagster.core.files.discovery import FoundFile
 from graphrag_dagster.core.text.evidence import Row
 from graphrag_dagster.errors import SettingsError
 from graphrag_dagster.operations.asking.lineage import why
+from graphrag_dagster.operations.importing.taking_in import take_in
 from graphrag_dagster.operations.planning.indexing_plan import plan_corpus
+from graphrag_dagster.resources.corpora import CorpusStore
 from graphrag_dagster.resources.warehouse import Warehouse
 from graphrag_dagster.settings import parse_settings
 from support.commands import Run
@@ -260,3 +264,46 @@ def test_a_query_over_the_graph_finds_rows_and_cites_them() -> None:
         "Port Ellery — Skerry Sound",
         "Ada Kvist — Kvist Marine",
     }
+
+
+@pytest.mark.parametrize("how", [{"method": "SS"}, {"method": "basic", "retrieval": "vector"}])
+@pytest.mark.usefixtures("folder")
+def test_vectors_alone_find_what_a_graph_without_texts_says(how: dict[str, str]) -> None:
+    corpus = Path("corpora/harbour/corpus.yaml")
+    if retrieval := how.pop("retrieval", None):
+        corpus.write_text(f"{COLD}search: {{retrieval: {retrieval}}}\n", "utf-8")
+    answer = Index.open("harbour").ask("Who founded Kvist Marine?", **how)
+    rows = [one.evidence for one in answer.sources if isinstance(one.evidence, Row)]
+    assert "edges.csv:2" in {row.key for row in rows}
+    assert "words alone" not in (answer.why or "")
+    assert read(tables.TEXT_UNIT_EMBEDDINGS).is_empty()
+
+
+def test_a_graph_without_texts_is_evaluated_in_all_conditions(folder: Path, run: Run) -> None:
+    (folder / "corpus.yaml").write_text(
+        COLD
+        + "questions: {methods: [C0, TS, SS], ask: [Who founded Kvist Marine?, Who lives in Port Ellery?]}\n",
+        "utf-8",
+    )
+    code, out, err = run("evaluate", "harbour")
+    assert code == 0, out + err
+    counted = read(tables.ANSWERS).group_by("method").len()
+    assert dict(counted.iter_rows()) == {"C0": 2, "TS": 2, "SS": 2}
+    asked = read(tables.ANSWERS).filter(method="SS").join(read(tables.ANSWER_CONTEXTS), on="answer_id")
+    assert not asked.is_empty()
+
+
+def test_the_files_of_a_graph_are_looked_for_once(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write_graph(home)
+    found = CorpusStore.found
+    looked: list[str] = []
+
+    def counted(store: CorpusStore, name: str) -> list[FoundFile]:
+        looked.append(name)
+        return found(store, name)
+
+    monkeypatch.setattr(CorpusStore, "found", counted)
+    take_in(CorpusStore(), Warehouse(), "harbour")
+    assert looked == ["harbour"]
+    hashed = hashlib.sha256(EDGES.encode()).hexdigest()
+    assert read(tables.IMPORTED_FILES).select("path", "sha256").rows() == [("edges.csv", hashed)]

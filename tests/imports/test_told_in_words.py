@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from graphrag_dagster.core.language.tasks import Quote
 from graphrag_dagster.core.search.context.index import IndexSnapshot
+from graphrag_dagster.core.search.context.passage_vectors import PassageVectors
 from graphrag_dagster.core.search.context.statements import told_in_words
 from graphrag_dagster.core.text.evidence import Row
 from graphrag_dagster.core.text.spans import Span
@@ -24,6 +25,7 @@ from graphrag_dagster.tables import (
     REPORT_REFERENCES,
     TEXT_CHUNKS,
 )
+from support.coterag_graphs import FirstAxis
 
 NAMES = st.sampled_from(["Ada Kvist", "Mr. & Mrs. Vask", "Bo\nTarn", "Port Ellery.", "Ä. 潮"])
 TRIPLES = st.lists(
@@ -95,6 +97,16 @@ def snapshot(triples: list[tuple[str, str, str]]) -> IndexSnapshot:
     return IndexSnapshot(**frames, entities=entities, statements=statements, declared=declared)
 
 
+class CountedEmbedder(FirstAxis):
+    """Counts the texts that it embeds."""
+
+    texts = 0
+
+    def embed(self, texts):
+        self.texts += len(texts)
+        return super().embed(texts)
+
+
 @given(triples=TRIPLES)
 def test_every_sentence_leads_to_its_row_and_every_row_has_one(triples: list[tuple[str, str, str]]) -> None:
     whole = snapshot(triples)
@@ -129,3 +141,14 @@ def test_a_snapshot_with_texts_or_of_documents_stays_as_it_is() -> None:
     of_documents = replace(whole, statements=None, declared=None)
     assert told_in_words(of_documents) is of_documents
     assert told_in_words(with_texts) is with_texts
+
+
+def test_passages_are_embedded_once_for_each_embedder() -> None:
+    told = told_in_words(snapshot([("Ada Kvist", "knows", "Bo\nTarn"), ("Bo\nTarn", "$", "Ada Kvist")]))
+    embedders = [CountedEmbedder("one"), CountedEmbedder("one"), CountedEmbedder("two")]
+    first, again, another = [told.once(PassageVectors).by(one) for one in embedders]
+    assert first is again is not another
+    assert [one.texts for one in embedders] == [2, 0, 2]
+    assert another.unit_vectors["embedder"].to_list() == ["two"] * 2
+    assert sorted(first.unit_vectors["text_unit_id"]) == sorted(told.text_chunks["text_unit_id"])
+    assert told.unit_vectors is None

@@ -137,6 +137,7 @@ def test_a_new_embedder_re_embeds_and_changes_nothing_else(indexed: Path) -> Non
     job = defs.resolve_job_def("embed")
     assert {".".join(key.path) for key in job.asset_layer.executable_asset_keys} == {
         "embeddings.text_units", "embeddings.entities", "embeddings.community_reports",
+        "graph.context_candidates", "graph.context_nodes", "graph.context_account", "graph.context_vectors",
         "marts.published_snapshot",
     }  # fmt: skip
     with dg.DagsterInstance.from_config(str(indexed / ".dagster_home")) as instance:

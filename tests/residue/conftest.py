@@ -11,7 +11,7 @@ from support.gone import SECRET
 from support.homes import copy_home, shared_home
 
 SETTINGS = {
-    "extractive": "questions: {methods: [C0, SS], personas: 1, tasks: 1, per_task: 2}\n",
+    "extractive": "context: {min_sim: -1, alpha: 2}\nquestions: {methods: [C0, SS], personas: 1, tasks: 1, per_task: 2}\n",
     "llm": """
 engine: llm
 claims: {enabled: true}

@@ -11,6 +11,8 @@ from typing import Any
 
 from neo4j._codec.packstream.v1 import PackableBuffer, Packer, UnpackableBuffer, Unpacker
 
+from support.served_graph import ServedGraph
+
 _VERSION = b"\x00\x00\x04\x05"
 _HELLO, _GOODBYE, _RESET, _RUN, _BEGIN, _COMMIT, _ROLLBACK = 0x01, 0x02, 0x0F, 0x10, 0x11, 0x12, 0x13
 _DISCARD, _PULL, _TELEMETRY, _LOGON, _LOGOFF = 0x2F, 0x3F, 0x54, 0x6A, 0x6B
@@ -41,6 +43,8 @@ class BoltScript:
         messages: tags of all that came.
         timeouts: of each transaction, in milliseconds.
         committed: transactions.
+        graph: answers queries in place of rows.
+        drops_at: the query at which the connection ends, 1…, or ``commit``.
     """
 
     columns: tuple[str, ...] = ("n",)
@@ -56,6 +60,8 @@ class BoltScript:
     messages: list[int] = field(default_factory=list)
     timeouts: list[int | None] = field(default_factory=list)
     committed: int = 0
+    graph: ServedGraph | None = None
+    drops_at: int | str | None = None
 
 
 class Structure:
@@ -142,19 +148,30 @@ class _Client:
                 self._success()
             case 0x10:
                 script.queries.append((fields[0], fields[1]))
-                known = (made for words, made in script.answers.items() if words in fields[0])
-                script.columns, script.rows = next(known, (script.columns, script.rows))
-                self._run()
+                self._run(*fields[:2])
             case 0x3F:
                 self._pull(int(fields[0]["n"]))
             case 0x12:
-                script.committed += 1
+                self._commit()
                 self._success(bookmark="b")
             case _:
                 self._success()
 
-    def _run(self) -> None:
+    def _commit(self) -> None:
+        if self._script.drops_at == "commit":
+            raise Gone
+        if self._script.graph is not None:
+            self._script.graph.commit()
+        self._script.committed += 1
+
+    def _run(self, query: str, given: dict[str, Any]) -> None:
         script = self._script
+        if script.drops_at == len(script.queries):
+            raise Gone
+        if script.graph is not None:
+            script.columns, script.rows = script.graph.run(query, given)
+        known = (made for words, made in script.answers.items() if words in query)
+        script.columns, script.rows = next(known, (script.columns, script.rows))
         if script.silent:
             self._ended.wait(30)
             raise Gone

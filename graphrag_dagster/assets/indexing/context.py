@@ -7,7 +7,8 @@ from dagster import AssetExecutionContext, Output
 
 from graphrag_dagster.assets.indexing.embeddings import text_of_entity
 from graphrag_dagster.core.graph.context.build import build_context
-from graphrag_dagster.core.graph.context.vectors.node_vectors import NodeVectors
+from graphrag_dagster.core.graph.context.vectors.making import node_vectors
+from graphrag_dagster.core.graph.network import network_of
 from graphrag_dagster.core.language.embedded_rows import embed_rows
 from graphrag_dagster.orchestration.declare import counts, ins_of, output, table_assets
 from graphrag_dagster.resources.language import Language
@@ -38,8 +39,14 @@ def context_nodes(
     """Nodes attached to communities that they resemble and are no members of (fourth paper §III.A)."""
     session = language.session(context, "context_vectors_embeddings")
     settings = session.settings.context
-    known = frames["entity_vectors"]
-    vectors = NodeVectors(known["entity_id"], known["vector"].to_numpy(), "text")
+    vectors = node_vectors(
+        settings.embedding,
+        frames["entities"]["entity_id"],
+        frames["entity_vectors"],
+        network_of(frames["relationships"]),
+        settings.seed,
+        settings.structure,
+    )
     made = build_context(frames["relationships"], frames["community_levels"], vectors, settings.options)
     yield output(CONTEXT_CANDIDATES, made.candidates, **counts(made.candidates, "outcome"))
     yield output(

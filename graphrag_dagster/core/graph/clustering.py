@@ -14,7 +14,7 @@ import polars as pl
 
 from graphrag_dagster.core.graph.hierarchy import Hierarchy, as_hierarchy, empty_hierarchy
 from graphrag_dagster.core.graph.leiden import LeidenOptions, clustered
-from graphrag_dagster.core.graph.network import Network, Profile, clustered_part, modularity, network
+from graphrag_dagster.core.graph.network import Network, Profile, clustered_part, modularity, network_of
 from graphrag_dagster.core.graph.warm import clustered_from
 from graphrag_dagster.core.ids import stable_id
 from graphrag_dagster.tables import CLUSTERING_STATE
@@ -121,7 +121,7 @@ def previous_clustering(
 
 def _graph(relationships: pl.DataFrame, profile: Profile, rules: str) -> _Graph:
     rows = relationships.select("relationship_id", "source_id", "target_id", "weight").sort("relationship_id")
-    whole = network(rows.select(source="source_id", target="target_id", weight="weight"))
+    whole = network_of(rows)
     ids = rows["relationship_id"]
     return _Graph(whole, clustered_part(whole, profile), ids, stable_id(rows.write_csv()), rules)
 

@@ -55,6 +55,11 @@ def network(edges: pl.DataFrame) -> Network:
     return Network(names, low[first], high[first], summed)
 
 
+def network_of(relationships: pl.DataFrame) -> Network:
+    """Return the graph of rows of ``graph.relationships``; errors as of :func:`network`."""
+    return network(relationships.select("weight", source="source_id", target="target_id"))
+
+
 def clustered_part(graph: Network, profile: Profile) -> Network:
     """Return the edges that are clustered: all, or in the paper's profile those of the largest component."""
     if profile == "default" or not len(graph.low):

@@ -11,6 +11,7 @@ from graphrag_dagster.core.ranks import Scores, cosines
 from graphrag_dagster.core.search.asked import Asked, retriever_of
 from graphrag_dagster.core.search.context.answer import Answer, Call
 from graphrag_dagster.core.search.context.index import IndexSnapshot
+from graphrag_dagster.core.search.context.passage_vectors import PassageVectors
 from graphrag_dagster.core.search.reranking.port import Sought
 from graphrag_dagster.core.search.reranking.reordering import Reranked, reordered
 from graphrag_dagster.core.search.retrieval.linked import LinkedName
@@ -36,6 +37,7 @@ def found(asked: Asked, sought: str, entities: int) -> tuple[LocalRanking, str |
     """Return the text units and at most so many entities that a text is about, and a note where words alone
     were used.
     """
+    asked = with_passage_vectors(asked, asked.options.retrieval)
     vector, mode, note = question_vector(asked, sought, asked.options.retrieval)
     ranking = asked.retriever.local(sought, vector, mode, most_entities=entities, prior=prior_of(asked))
     return ranking, note
@@ -110,14 +112,27 @@ def linked(asked: Asked) -> tuple[LinkedName, ...]:
 def nearest_reports(asked: Asked) -> list[str]:
     """Return ids of reports, the nearest to the question first; without vectors those of the best rating."""
     vectors = asked.index.report_vectors
-    ordered = asked.index.reports.sort(["rating", "report_id"], descending=[True, False])["report_id"]
-    if vectors is None or vectors.is_empty():
-        return ordered.to_list()[:_MOST_FOUND]
-    vector, _, _ = question_vector(asked, asked.question, "hybrid")
-    if vector is None or vectors["embedder"].unique().to_list() != [asked.engines.embedder().name]:
-        return ordered.to_list()[:_MOST_FOUND]
+    if vectors is None or vectors["embedder"].unique().to_list() != [asked.engines.embedder().name]:
+        ordered = asked.index.reports.sort(["rating", "report_id"], descending=[True, False])
+        return ordered["report_id"].to_list()[:_MOST_FOUND]
+    (vector,) = asked.engines.embedder().embed_queries([asked.question])
     near = cosines(vectors["vector"].to_numpy(), vector)
     return [str(vectors["report_id"][int(place)]) for place in first_places(near, _MOST_FOUND)]
+
+
+def with_passage_vectors(asked: Asked, mode: Mode) -> Asked:
+    """Return the question over an index that has what vectors alone are to find, as far as it can be made.
+
+    A graph told in words has no stored vectors; its passages are embedded once an opened index, and only
+    where nothing but vectors is wanted, since that takes a call for each at an endpoint.
+
+    Args:
+        asked: the question.
+        mode: what text units are found by.
+    """
+    if mode != "vector" or asked.index.sentences is None:
+        return asked
+    return replace(asked, index=asked.index.once(PassageVectors).by(asked.engines.embedder()))
 
 
 def question_vector(

@@ -44,7 +44,7 @@ def write_rdf(source: Source, made: Making) -> list[str]:
 
 def write_neo4j(source: Source, made: Making) -> list[str]:
     """Write everything as CSV files for Neo4j, with a script for its importer and one in Cypher."""
-    graph = _graph(source, imported_properties)
+    graph = graph_of_nodes(source)
     kinds: list[Nodes | Edges] = [*graph.nodes, *graph.edges]
     for one in kinds:
         file = file_of(one)
@@ -53,6 +53,11 @@ def write_neo4j(source: Source, made: Making) -> list[str]:
     made.text("import.sh", importing(graph, source.corpus))
     made.text("load.cypher", cypher(graph))
     return _lacking(source)
+
+
+def graph_of_nodes(source: Source) -> Graph:
+    """Return a snapshot as Neo4j has it; ``pg_nodes`` says the id of the node that an entity's name is."""
+    return _graph(source, imported_properties)
 
 
 def _lacking(source: Source) -> list[str]:

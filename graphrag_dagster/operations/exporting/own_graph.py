@@ -63,6 +63,32 @@ _STATED = """
     from graph_triples
     order by human_readable_id
 """
+
+
+def _in_units(table: str, key: str) -> str:
+    """Edges from records to their text units, in the order of these."""
+    return f"""
+        select {key} as ":source", unit as ":target"
+        from (
+            select
+                {key}, human_readable_id, unnest(text_unit_ids) as unit,
+                generate_subscripts(text_unit_ids, 1) as position
+            from {table}
+        )
+        order by human_readable_id, position
+    """
+
+
+def _about(end: str) -> str:
+    """Edges from claims to the entity that one of their columns names."""
+    return f"""
+        select c.claim_id as ":source", e.entity_id as ":target"
+        from graph_claims as c
+        inner join graph_entities as e on e.name = c.{end}
+        order by c.human_readable_id
+    """
+
+
 #: Beginning, kind and end of other edges.
 _EDGES = {
     ("TextUnit", "PART_OF", "Document"): """
@@ -70,38 +96,10 @@ _EDGES = {
         from corpus_text_chunks
         order by human_readable_id
     """,
-    ("Entity", "MENTIONED_IN", "TextUnit"): """
-        select entity_id as ":source", unit as ":target"
-        from (
-            select
-                entity_id, human_readable_id, unnest(text_unit_ids) as unit,
-                generate_subscripts(text_unit_ids, 1) as position
-            from graph_entities
-        )
-        order by human_readable_id, position
-    """,
-    ("Claim", "SUBJECT", "Entity"): """
-        select c.claim_id as ":source", e.entity_id as ":target"
-        from graph_claims as c
-        inner join graph_entities as e on e.name = c.subject
-        order by c.human_readable_id
-    """,
-    ("Claim", "OBJECT", "Entity"): """
-        select c.claim_id as ":source", e.entity_id as ":target"
-        from graph_claims as c
-        inner join graph_entities as e on e.name = c.object
-        order by c.human_readable_id
-    """,
-    ("Claim", "STATED_IN", "TextUnit"): """
-        select claim_id as ":source", unit as ":target"
-        from (
-            select
-                claim_id, human_readable_id, unnest(text_unit_ids) as unit,
-                generate_subscripts(text_unit_ids, 1) as position
-            from graph_claims
-        )
-        order by human_readable_id, position
-    """,
+    ("Entity", "MENTIONED_IN", "TextUnit"): _in_units("graph_entities", "entity_id"),
+    ("Claim", "SUBJECT", "Entity"): _about("subject"),
+    ("Claim", "OBJECT", "Entity"): _about("object"),
+    ("Claim", "STATED_IN", "TextUnit"): _in_units("graph_claims", "claim_id"),
 }
 _COMMUNITY_EDGES = {
     ("Entity", "IN_COMMUNITY", "Community"): """

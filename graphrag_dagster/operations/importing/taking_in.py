@@ -19,7 +19,9 @@ from graphrag_dagster.core.corpus.graphs.batches import (
 from graphrag_dagster.core.corpus.graphs.files import Graph, graph_files
 from graphrag_dagster.core.corpus.graphs.reading import read_graph
 from graphrag_dagster.core.corpus.graphs.server import SERVER, server_batches
+from graphrag_dagster.core.exporting.node_properties import NodeProperties
 from graphrag_dagster.core.files.discovery import FoundFile
+from graphrag_dagster.core.files.hashing import hash_files
 from graphrag_dagster.core.files.records import RefusedError, UnreadableError, error_line
 from graphrag_dagster.core.progress import track
 from graphrag_dagster.core.search.context.queries import QueryError
@@ -75,7 +77,7 @@ class _Taking:
         self._settings = corpora.settings(corpus)
         self._folder = corpora.folder(corpus)
         self._found = corpora.found(corpus)
-        self._hashes = corpora.hashes(corpus)
+        self._hashes = hash_files(self._found)
         self._columns = self._settings.imports.columns_of([file.path for file in self._found])
         self._graphs = graph_files(self._found, self._columns)
         self._fates: dict[str, _Fate] = defaultdict(_Fate)
@@ -95,7 +97,7 @@ class _Taking:
             self._fates[path] = _Fate("unsupported", None, [reason])
         rows = [self._row(file) for file in self._found]
         if (server := self._settings.imports.neo4j).uri:
-            served = _Served(server)
+            served = _Served(server, NodeProperties(self._settings.write_back.prefix).names)
             yield from served.staged()
             self._fates[served.place] = _Fate("read", SERVER)
             rows.append(served.row())
@@ -152,8 +154,9 @@ class _Taking:
 class _Served:
     """A graph server, and what it gave."""
 
-    def __init__(self, settings: ImportServer) -> None:
+    def __init__(self, settings: ImportServer, written_back: frozenset[str]) -> None:
         self._settings = settings
+        self._written_back = written_back
         self._server = server_of(settings)
         self._digest = hashlib.sha256()
         self.place = f"{self._server.place}/{settings.database or ''}".rstrip("/")
@@ -173,7 +176,10 @@ class _Served:
             closing(graph.stream(own.relations)) as relations,
         ):
             try:
-                for batch in server_batches(nodes, relations, self.place, own.most_rows):
+                taken = server_batches(
+                    nodes, relations, self.place, own.most_rows, left_out=self._written_back
+                )
+                for batch in taken:
                     if batch.table in RECORDS:
                         self._digest.update(batch.frame.write_ndjson().encode())
                     yield batch.table, batch.frame

@@ -90,9 +90,11 @@ class Contents:
         ]
 
     def embedder(self) -> str | None:
-        """Return what made the vectors of the text units; None where there are none."""
-        rows = self._rows(tables.TEXT_UNIT_EMBEDDINGS, "any_value(embedder)", "1")
-        return rows[0][0] if rows else None
+        """Return what made the vectors, which those of the reports always are; None where there are none."""
+        for table in (tables.TEXT_UNIT_EMBEDDINGS, tables.REPORT_EMBEDDINGS):
+            if (rows := self._rows(table, "any_value(embedder)", "1")) and rows[0][0]:
+                return str(rows[0][0])
+        return None
 
     def copy(self, file: Path, accounts: Accounts | None) -> dict[str, int]:
         """Write all tables into a new DuckDB file; returns the rows of the accounts by table.

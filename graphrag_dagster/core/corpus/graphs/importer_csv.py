@@ -97,7 +97,7 @@ def importer_batches(stream: BinaryIO, layout: Layout, graph: str, account: Acco
 def _told(rows: Rows, columns: Sequence[_Column], between: str) -> Rows:
     found: dict[str, Column] = {}
     for column in columns:
-        cells = rows.columns[column.written].to_list()  # type: ignore[union-attr]
+        cells = list(rows.columns[column.written])
         if column.type in (_ID, _START, _END):
             place = {_ID: "<id>", _START: "<start>", _END: "<end>"}[column.type]
             keyed = [f"{column.space}:{cell}" if column.space and cell else cell for cell in cells]

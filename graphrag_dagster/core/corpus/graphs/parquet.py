@@ -2,6 +2,7 @@
 
 import functools
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any, BinaryIO
 
 import polars as pl
@@ -21,12 +22,8 @@ def parquet_schema(stream: BinaryIO) -> dict[str, str]:
     Raises:
         UnreadableError: not a Parquet file, or damaged.
     """
-    try:
+    with _reading():
         return {field.name: str(field.type) for field in _opened(stream).schema_arrow}
-    except MemoryError:
-        raise
-    except Exception as error:
-        raise UnreadableError(f"not a readable Parquet file: {error_line(error)}") from error
 
 
 def is_vector(kind: str) -> bool:
@@ -42,11 +39,8 @@ def parquet_rows(stream: BinaryIO, columns: Sequence[str] | None = None) -> Iter
     """
     number = 1
     for table in _tables(stream, columns):
-        try:
+        with _reading():
             frame = pl.DataFrame(pl.from_arrow(table))
-        # A panic of the native library is no Exception.
-        except (Exception, pl.exceptions.PanicException) as error:
-            raise UnreadableError(f"not a readable Parquet file: {error_line(error)}") from error
         numbers = pl.int_range(number, number + frame.height, dtype=pl.Int64, eager=True)
         yield Rows(numbers, frame.to_dict(), functools.partial(_raw, frame))
         number += frame.height
@@ -59,7 +53,7 @@ def _raw(frame: pl.DataFrame, place: int) -> str:
 def _tables(stream: BinaryIO, columns: Sequence[str] | None) -> Iterator[Any]:
     import pyarrow as pa
 
-    try:
+    with _reading():
         pending: list[Any] = []
         wanted = None if columns is None else list(columns)
         for batch in _opened(stream).iter_batches(batch_size=_STEP, columns=wanted):
@@ -70,9 +64,20 @@ def _tables(stream: BinaryIO, columns: Sequence[str] | None) -> Iterator[Any]:
                 pending = []
         if pending:
             yield pa.Table.from_batches(pending)
+
+
+@contextmanager
+def _reading() -> Iterator[None]:
+    """Say of whatever the libraries raise over a damaged file that it cannot be read.
+
+    Bytes of a damaged file lead them to any error: of their own, of Python's types and codecs, or a panic of
+    native code, which is no Exception. Only running out of memory says nothing of the file.
+    """
+    try:
+        yield
     except MemoryError:
         raise
-    except Exception as error:
+    except (Exception, pl.exceptions.PanicException) as error:
         raise UnreadableError(f"not a readable Parquet file: {error_line(error)}") from error
 
 

@@ -1,6 +1,6 @@
 """Nodes and relations of a graph server, as they come."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from itertools import count, islice
 from typing import Any, Final
 
@@ -22,7 +22,12 @@ _Row = Mapping[str, Any]
 
 
 def server_batches(
-    nodes: Iterable[_Row], relations: Iterable[_Row], place: str, most: int
+    nodes: Iterable[_Row],
+    relations: Iterable[_Row],
+    place: str,
+    most: int,
+    *,
+    left_out: Collection[str] = (),
 ) -> Iterator[Batch]:
     """Yield what a server gives as entities and relations, and the account last.
 
@@ -34,6 +39,7 @@ def server_batches(
         relations: ``head``, ``tail``, ``label``, ``key`` and ``properties``, of which the last two may lack.
         place: what the server is called; it stands for the path.
         most: rows of each, beyond which it is taken to give them for ever.
+        left_out: properties that are not taken: what was written back there.
 
     Raises:
         UnreadableError: a column lacks, or there are more rows.
@@ -46,7 +52,7 @@ def server_batches(
                 raise UnreadableError(
                     f"the query gives no column {lacking[0]}; it gives {', '.join(some[0])}: name it with AS"
                 )
-            rows = _rows(some, pl.Series([next(numbers) for _ in some]))
+            rows = _rows(some, pl.Series([next(numbers) for _ in some]), left_out)
             yield from graph_rows(rows, _columns(rows, needed[0] == "head"), place, account)
             yield from account.pending()
     yield from account.closed()
@@ -66,9 +72,10 @@ def _limited(rows: Iterable[_Row], most: int) -> Iterator[_Row]:
         yield row
 
 
-def _rows(some: list[_Row], numbers: pl.Series) -> Rows:
+def _rows(some: list[_Row], numbers: pl.Series, left_out: Collection[str]) -> Rows:
     columns: dict[str, Column] = {}
-    properties = [row.get("properties") or {} for row in some]
+    given = (row.get("properties") or {} for row in some)
+    properties = [{name: held for name, held in one.items() if name not in left_out} for one in given]
     for name in dict.fromkeys(name for held in properties for name in held):
         columns[name] = [held.get(name) for held in properties]
     own = {"<key>": "key", "<head>": "head", "<tail>": "tail", "<label>": "label"}

@@ -12,7 +12,7 @@ from graphrag_dagster.core.graph.context.partition import context_leiden
 from graphrag_dagster.core.graph.context.rows import ContextTables, LevelContext, as_tables
 from graphrag_dagster.core.graph.context.units import Units
 from graphrag_dagster.core.graph.context.vectors.node_vectors import NodeVectors
-from graphrag_dagster.core.graph.network import network
+from graphrag_dagster.core.graph.network import network_of
 from graphrag_dagster.errors import GraphragError
 
 __all__ = ["ContextTables", "build_context", "partitions"]
@@ -40,7 +40,7 @@ def build_context(
             node stands twice in a level.
     """
     options = options or ContextOptions()
-    whole = network(relationships.select("weight", source="source_id", target="target_id"))
+    whole = network_of(relationships)
     clustered = community_levels["entity_id"].cast(pl.String)
     ids = pl.concat([whole.names.cast(pl.String), clustered]).unique().sort()
     graph = adjacency(whole, ids)

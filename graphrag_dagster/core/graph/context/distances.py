@@ -89,37 +89,51 @@ def _searched(
 ) -> NDArray[np.int32]:
     found = np.full(len(nodes), UNREACHABLE, dtype=np.int32)
     distinct, number = np.unique(targets, return_inverse=True)
-    word, bit = number // _BITS, np.uint64(1) << (number % _BITS).astype(np.uint64)
-    reach = _members(labels, distinct, width)
+    word, bit = number // _BITS, _bit(number)
+    reach = _beside_members(graph, labels, distinct, width)
     open_ = np.arange(len(nodes))
     for hops in range(2, max_hops + 1):
-        reach = _grown(graph, reach)
+        if hops > 2:
+            # Neighbours of what is still looked for first: often nothing is left to look for then.
+            near = np.zeros(graph.nodes, dtype=np.bool_)
+            near[graph.around(nodes[open_])[1]] = True
+            before, reach = reach, reach.copy()
+            _grow(graph, before, reach, np.flatnonzero(near))
         met = _met(graph, reach, nodes[open_], word[open_], bit[open_])
         found[open_[met]] = hops
         open_ = open_[~met]
         if not len(open_):
             break
+        if hops > 2:
+            _grow(graph, before, reach, np.flatnonzero(~near & (graph.degrees > 0)))
     return found
 
 
-def _members(labels: Places, communities: Places, width: int) -> _Words:
-    """Return the words of all nodes with the bit of their own community, where it is among these."""
-    reach = np.zeros((len(labels), width), dtype=np.uint64)
+def _beside_members(graph: Adjacency, labels: Places, communities: Places, width: int) -> _Words:
+    """Return the words of all nodes with the bits of those communities that have a member within an edge."""
     place = np.searchsorted(communities, labels).clip(max=len(communities) - 1)
-    inside = np.flatnonzero(communities[place] == labels)
-    number = place[inside]
-    reach[inside, number // _BITS] = np.uint64(1) << (number % _BITS).astype(np.uint64)
-    return reach
+    members = np.flatnonzero(communities[place] == labels)
+    begins, around = graph.around(members)
+    number = np.repeat(place[members], np.diff(begins, append=len(around)))
+    span = width * _BITS
+    held = np.concatenate([members * span + place[members], around * np.int64(span) + number])
+    held.sort()
+    held = held[np.diff(held, prepend=-1) > 0]
+    reach = np.zeros(graph.nodes * width, dtype=np.uint64)
+    # Each bit is there once, so that adding sets it.
+    np.add.at(reach, held // _BITS, _bit(held))
+    return reach.reshape(graph.nodes, width)
 
 
-def _grown(graph: Adjacency, reach: _Words) -> _Words:
-    """Return the words one edge farther."""
-    grown = reach.copy()
-    linked = np.flatnonzero(graph.degrees)
-    for some in graph.portions(linked, _AT_ONCE // reach.shape[1]):
-        begins, around = graph.around(linked[some])
-        grown[linked[some]] |= np.bitwise_or.reduceat(np.take(reach, around, axis=0), begins, axis=0)
-    return grown
+def _bit(number: Places) -> _Words:
+    return np.uint64(1) << (number % _BITS).astype(np.uint64)
+
+
+def _grow(graph: Adjacency, before: _Words, after: _Words, nodes: Places) -> None:
+    """Add to the words of nodes, each of which has a neighbour, what their neighbours had before."""
+    for some in graph.portions(nodes, _AT_ONCE // before.shape[1]):
+        begins, around = graph.around(nodes[some])
+        after[nodes[some]] |= np.bitwise_or.reduceat(np.take(before, around, axis=0), begins, axis=0)
 
 
 def _met(graph: Adjacency, reach: _Words, nodes: Places, word: Places, bit: _Words) -> _Flags:

@@ -86,7 +86,7 @@ def _targets(units: Units, rows: Places, own: Places, home: Doubles, means: Doub
     target = own.copy()
     buffer = np.empty(_ROWS * _COLUMNS, dtype=np.float32)
     for some in blocks(len(rows), _ROWS):
-        best, place, second = _nearest_other(units.single(rows[some]), single, own[some], buffer)
+        best, place, second = _nearest_other(units.single(rows[some]), single, own[some], home[some], buffer)
         ahead = best - home[some]
         sure = np.where(ahead > 0, best - second > _UNSURE, True) & (np.abs(ahead) > _UNSURE)
         target[some] = np.where(sure & (ahead > 0), place, own[some])
@@ -98,9 +98,12 @@ def _targets(units: Units, rows: Places, own: Places, home: Doubles, means: Doub
 
 
 def _nearest_other(
-    rows: Singles, means: Singles, own: Places, buffer: Singles
+    rows: Singles, means: Singles, own: Places, home: Doubles, buffer: Singles
 ) -> tuple[Singles, Places, Singles]:
-    """Return of each row the largest product with a mean but its own, which mean, and the second largest."""
+    """Return of each row the largest product with a mean but its own, which mean, and the second largest.
+
+    The second is not looked for beside a largest that is less than that of the own community.
+    """
     count = np.arange(len(rows))
     best = np.full(len(rows), -np.inf, dtype=np.float32)
     second, place = best.copy(), np.zeros(len(rows), dtype=np.int64)
@@ -112,8 +115,10 @@ def _nearest_other(
         tile[inside, own[inside] - some.start] = -np.inf
         at = tile.argmax(axis=1)
         high = tile[count, at]
-        tile[count, at] = -np.inf
-        second = np.maximum(np.maximum(second, tile.max(axis=1)), np.minimum(best, high))
+        second = np.maximum(second, np.minimum(best, high))
+        rivals = np.flatnonzero(high >= home - _UNSURE)
+        tile[rivals, at[rivals]] = -np.inf
+        second[rivals] = np.maximum(second[rivals], tile[rivals].max(axis=1))
         place = np.where(high > best, at + some.start, place)
         best = np.maximum(best, high)
     return best, place, second

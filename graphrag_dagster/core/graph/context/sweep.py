@@ -14,7 +14,7 @@ from graphrag_dagster.core.graph.context.adjacency import Adjacency, Places
 from graphrag_dagster.core.graph.context.units import Doubles
 
 #: How many times longer a neighbour takes on its own than in the product of the whole graph.
-_ALONE = 12
+_ALONE = 64
 _Flags = NDArray[np.bool_]
 
 
@@ -34,6 +34,7 @@ class Sweep:
         self._depth = np.full(pairs, -1, dtype=np.int32)
         self._paths = np.zeros(pairs)
         self._share = np.zeros(pairs)
+        self._claim = np.zeros(pairs, dtype=np.int32)
         begin = sources * self._width + np.arange(self._width)
         self._depth[begin] = 0
         self._paths[begin] = 1
@@ -64,7 +65,7 @@ class Sweep:
         around = around[fresh]
         np.add.at(self._paths, around, self._paths[owner[fresh]])
         self._depth[around] = level
-        met = np.unique(around)
+        met = self._distinct(around)
         degrees = self._graph.degrees[met // self._width]
         return met if self._is_cheap(int(degrees.sum())) else None
 
@@ -105,6 +106,13 @@ class Sweep:
         begins, around = self._graph.around(nodes)
         counts = np.diff(begins, append=len(around))
         return np.repeat(pairs, counts), around * np.int64(self._width) + np.repeat(source, counts)
+
+    def _distinct(self, pairs: Places) -> Places:
+        """Return each pair once: where it comes last, without sorting."""
+        places = np.arange(len(pairs), dtype=np.int32)
+        self._claim[pairs] = places
+        last: _Flags = self._claim[pairs] == places
+        return pairs[last]
 
     def _is_cheap(self, neighbours: int) -> bool:
         return neighbours * _ALONE < len(self._graph.neighbours) * self._width

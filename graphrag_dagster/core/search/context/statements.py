@@ -1,7 +1,9 @@
 """A graph without texts, told in words, so that it can be searched as texts are.
 
 What a graph says of an entity is a passage of the entity's own: its description, then a sentence for each
-relation that begins there. Such passages stand in no table; what is cited of them is the row of the graph.
+relation that begins there. What another graph says of it is another passage, so that a question that is
+restricted to one reads nothing of the other. Such passages stand in no table; what is cited of them is the
+row of the graph.
 """
 
 from dataclasses import replace
@@ -53,11 +55,18 @@ def _sentences(statements: pl.DataFrame, declared: pl.DataFrame, entities: pl.Da
         other=pl.lit(None, pl.String),
         said=pl.format("{}: {}", "title", "description"),
         table=pl.lit(_ENTITIES),
+        graph="graph",
         path="path",
         row="row",
     )
     stated = statements.filter(pl.col("outcome").is_in(["read", "dangling"])).select(
-        about="head", other="tail", said="said", table=pl.lit(_RELATIONS), path="path", row="row"
+        about="head",
+        other="tail",
+        said="said",
+        table=pl.lit(_RELATIONS),
+        graph="graph",
+        path="path",
+        row="row",
     )
     ids = entities.select("entity_id", "title", about="name")
     ordered = (
@@ -65,32 +74,36 @@ def _sentences(statements: pl.DataFrame, declared: pl.DataFrame, entities: pl.Da
         .join(ids, on="about")
         .with_columns(said=pl.col("said").str.replace_all(r"\s+", " ").str.strip_chars(" ."))
         .with_columns(said=pl.col("said") + ".")
-        .sort("about", "table", "path", "row")
-        .with_columns(part=pl.int_range(pl.len()).over("about") // _SENTENCES)
+        .sort("about", "graph", "table", "path", "row")
+        .with_columns(part=pl.int_range(pl.len()).over("about", "graph") // _SENTENCES)
     )
     keys = (
-        ordered.select("about", "part")
+        ordered.select("about", "graph", "part")
         .unique(maintain_order=True)
         .with_columns(
-            pl.struct("about", "part")
-            .map_elements(lambda key: stable_id("told", key["about"], key["part"]), return_dtype=pl.String)
-            .alias("text_unit_id")
+            document_id=_id_of("told", "about", "graph"),
+            text_unit_id=_id_of("told", "about", "graph", "part"),
         )
     )
-    return ordered.join(keys, on=["about", "part"], maintain_order="left").with_columns(
+    return ordered.join(keys, on=["about", "graph", "part"], maintain_order="left").with_columns(
         start=(pl.col("said").str.len_chars() + 1).cum_sum().over("text_unit_id")
         - pl.col("said").str.len_chars()
         - 1
     )
 
 
+def _id_of(kind: str, *columns: str) -> pl.Expr:
+    return pl.struct(columns).map_elements(
+        lambda key: stable_id(kind, *(key[column] for column in columns)), return_dtype=pl.String
+    )
+
+
 def _units(sentences: pl.DataFrame) -> pl.DataFrame:
     parts = sentences.group_by("text_unit_id", maintain_order=True).agg(
-        pl.first("entity_id", "title", "path", "part"), text=pl.col("said").str.join("\n")
+        pl.first("document_id", "title", "path", "part"), text=pl.col("said").str.join("\n")
     )
     length = pl.col("text").str.len_chars()
     return parts.with_row_index("human_readable_id").with_columns(
-        document_id=pl.col("entity_id"),
         position=pl.col("part"),
         start_char=pl.lit(0),
         end_char=length,

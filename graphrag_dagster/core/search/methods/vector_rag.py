@@ -13,6 +13,7 @@ from graphrag_dagster.core.search.finding import (
     question_vector,
     telling_how,
     with_history,
+    with_passage_vectors,
 )
 from graphrag_dagster.core.search.methods.global_search import sources_of
 from graphrag_dagster.core.search.methods.map_reduce import map_reduce
@@ -20,7 +21,7 @@ from graphrag_dagster.core.search.methods.map_reduce import map_reduce
 
 def basic(asked: Asked) -> Answer:
     """Answer a question from the text units that are found as the options say; the conversation counts."""
-    sought = with_history(asked)
+    asked, sought = with_passage_vectors(asked, asked.options.retrieval), with_history(asked)
     vector, mode, note = question_vector(asked, sought, asked.options.retrieval)
     ranking = asked.retriever.units(sought, vector, mode, prior=prior_of(asked))
     best, done = in_new_order(asked, sought, ranking.ids, followed=False)
@@ -33,6 +34,7 @@ def nearest(asked: Asked) -> Answer:
     Raises:
         QuestionError: the vectors cannot be used.
     """
+    asked = with_passage_vectors(asked, "vector")
     vector, mode, note = question_vector(asked, asked.question, "vector")
     made = vector_rag(asked, asked.retriever.units(asked.question, vector, mode).ids)
     return favouring_none(asked, replace(made, why=note), "vectors alone choose the text units")

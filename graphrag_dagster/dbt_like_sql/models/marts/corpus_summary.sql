@@ -142,6 +142,20 @@ levels as (
     group by level
 ),
 
+context_nodes as (
+    select 'context' as area,
+        unnest([
+            'context nodes of C' || level,
+            'misaligned in C' || level || ', behind the budget',
+            'misaligned in C' || level || ', too far away',
+            'misaligned in C' || level || ', without a score after the penalty',
+            'misaligned in C' || level || ', like nothing',
+            'nodes of C' || level || ' without a vector'
+        ]) as measure,
+        unnest([taken, over_budget, unreachable, penalised, dissimilar, without_vector])::double as value
+    from {{ ref('graph.context_account') }}
+),
+
 reports as (
     select 'reports' as area, 'reports by ' || engine || ' engine' as measure, count(*)::double as value
     from {{ ref('reports.community_reports') }}
@@ -179,6 +193,7 @@ union all select area, measure, value from descriptions
 union all select area, measure, value from clustered
 union all select area, measure, value from communities
 union all select area, measure, value from levels
+union all select area, measure, value from context_nodes
 union all select area, measure, value from reports
 union all select area, measure, value from report_problems
 union all select area, measure, value from citations

@@ -1,0 +1,140 @@
+"""What the choices behind context nodes are worth: the same measures under other settings, on other graphs."""
+
+import hashlib
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+
+import polars as pl
+
+from graphrag_dagster.core.graph.context.options import ContextOptions
+from graphrag_dagster.core.graph.context.vectors.making import Embedding, Structure
+from graphrag_dagster.core.graph.leiden import LeidenOptions, hierarchical_communities
+from graphrag_dagster.core.graph.levels import levels
+
+#: A community that is never split: flat Leiden.
+FLAT = 1_000_000_000
+#: The variant that is the index as it is.
+AS_SET = "as set"
+
+
+@dataclass(frozen=True, slots=True)
+class Variant:
+    """A partition at one or more levels, and how context nodes of it are chosen.
+
+    Attributes:
+        name: what differs from the index.
+        relationships: rows of ``graph.relationships``.
+        community_levels: rows of ``graph.community_levels``.
+        embedding: what nodes are compared by.
+        options: how context nodes are chosen.
+    """
+
+    name: str
+    relationships: pl.DataFrame
+    community_levels: pl.DataFrame
+    embedding: Embedding
+    options: ContextOptions
+
+
+@dataclass(frozen=True, slots=True)
+class Studied:
+    """Which values are compared; what is empty is left out.
+
+    Attributes:
+        resolutions: of flat Leiden.
+        alphas: of the budget.
+        largest: context nodes of a community at most.
+        densities: shares of the edges that are kept; each with ``drop`` and ``far``.
+        embeddings: what nodes are compared by.
+    """
+
+    resolutions: Sequence[float] = ()
+    alphas: Sequence[float] = ()
+    largest: Sequence[int] = ()
+    densities: Sequence[float] = ()
+    embeddings: Sequence[Embedding] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Indexed:
+    """A graph with its communities, and how it got them.
+
+    Attributes:
+        relationships: rows of ``graph.relationships``.
+        community_levels: rows of ``graph.community_levels``.
+        embedding: what nodes are compared by.
+        structure: of ``concat`` and ``mean``.
+        options: how context nodes are chosen.
+        leiden: how the graph was clustered.
+    """
+
+    relationships: pl.DataFrame
+    community_levels: pl.DataFrame
+    embedding: Embedding = "text"
+    structure: Structure = "spectral"
+    options: ContextOptions = field(default_factory=ContextOptions)
+    leiden: LeidenOptions = field(default_factory=LeidenOptions)
+
+
+def variants(index: Indexed, studied: Studied) -> Iterator[Variant]:
+    """Yield the index as it is, then each of what is compared with it.
+
+    Edges are thinned by the hash of their id, so that fewer edges are always some of those that are more; the
+    thinned graph is clustered anew, from nothing.
+
+    Args:
+        index: the graph as it is.
+        studied: the values to be compared.
+    """
+    base = Variant(AS_SET, index.relationships, index.community_levels, index.embedding, index.options)
+    yield base
+    yield replace(
+        base,
+        name=f"include_self={not index.options.include_self}",
+        options=replace(index.options, include_self=not index.options.include_self),
+    )
+    for value in studied.resolutions:
+        flat = replace(index.leiden, max_cluster_size=FLAT, resolution=value)
+        yield replace(
+            base,
+            name=f"flat, resolution={value:g}",
+            community_levels=_clustered(index.relationships, flat).filter(level=0),
+        )
+    for value in studied.alphas:
+        yield replace(base, name=f"alpha={value:g}", options=replace(index.options, alpha=value))
+    for most in studied.largest:
+        yield replace(base, name=f"lambda_max={most}", options=replace(index.options, lambda_max=most))
+    for share in studied.densities:
+        edges = thinned(index.relationships, share)
+        communities = _clustered(edges, index.leiden)
+        for unreachable in ("drop", "far"):
+            yield Variant(
+                f"{share:.0%} of the edges, {unreachable}",
+                edges,
+                communities,
+                index.embedding,
+                replace(index.options, unreachable=unreachable),
+            )
+    for embedding in studied.embeddings:
+        yield replace(base, name=f"embedding={embedding}", embedding=embedding)
+
+
+def thinned(relationships: pl.DataFrame, share: float) -> pl.DataFrame:
+    """Return the edges whose hash is among the given share of all hashes; the same edges in every run."""
+    kept = [_place(one) < share for one in relationships["relationship_id"]]
+    return relationships.filter(pl.Series(kept, dtype=pl.Boolean))
+
+
+def _place(relationship_id: str) -> float:
+    return int.from_bytes(hashlib.sha256(relationship_id.encode()).digest()[:8]) / 2**64
+
+
+def _clustered(relationships: pl.DataFrame, options: LeidenOptions) -> pl.DataFrame:
+    found = hierarchical_communities(
+        relationships.select("weight", source="source_id", target="target_id"),
+        max_cluster_size=options.max_cluster_size,
+        seed=options.seed,
+        resolution=options.resolution,
+        randomness=options.randomness,
+    )
+    return levels(found.communities, found.members)

@@ -1,0 +1,1 @@
+"""What was found of a graph, written back onto the nodes of a graph server."""

@@ -1,0 +1,158 @@
+"""Context nodes are made with the index where they are switched on, and change nothing that lies below them."""
+
+from collections.abc import Iterator
+from importlib.util import find_spec
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from graphrag_dagster import tables
+from graphrag_dagster.cli.output.running import run_job
+from graphrag_dagster.errors import GraphragError, SettingsError
+from graphrag_dagster.operations.asking.lineage import why
+from graphrag_dagster.operations.keeping.changes import status_of
+from graphrag_dagster.resources.warehouse import Warehouse
+from graphrag_dagster.settings import CorpusSettings, parse_settings
+from graphrag_dagster.tables import Table
+from support.corpora import write_corpus
+from support.endpoint import ScriptedEndpoint
+from support.homes import copy_home, shared_home
+from support.modelled import write_modelled
+
+OWN = [table for table in tables.ALL_TABLES if table.group == "context"]
+BELOW = (tables.COMMUNITIES, tables.COMMUNITY_MEMBERS, tables.COMMUNITY_LEVELS, tables.ENTITY_EMBEDDINGS)
+
+
+@pytest.fixture(scope="session")
+def context_home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A home whose corpus ``coast`` has been indexed with context nodes."""
+
+    def fill(folder: Path) -> None:
+        write_corpus(folder / "corpora", settings="context: {alpha: 2}\n")
+        run_job("coast")
+
+    return shared_home(tmp_path_factory, "context", fill)
+
+
+@pytest.fixture
+def endpoint() -> Iterator[ScriptedEndpoint]:
+    with ScriptedEndpoint() as server:
+        yield server
+
+
+@pytest.fixture
+def corpus(context_home: Path, home: Path) -> Path:
+    """The folder of the corpus in a home of its own."""
+    copy_home(context_home, home)
+    return home / "corpora" / "coast"
+
+
+def read(table: Table) -> pl.DataFrame:
+    return Warehouse().read(table, "coast")
+
+
+def test_what_is_made_fits_together_and_leaves_the_partition_as_it_is(corpus: Path) -> None:
+    candidates, nodes, account = (
+        read(table) for table in (tables.CONTEXT_CANDIDATES, tables.CONTEXT_NODES, tables.CONTEXT_ACCOUNT)
+    )
+    keys = ["level", "community_id", "entity_id", "home_id"]
+    assert nodes.height > 0
+    assert nodes.select(keys).sort(keys).equals(candidates.filter(outcome="taken").select(keys).sort(keys))
+    levels = read(tables.COMMUNITY_LEVELS)
+    home = nodes.join(levels, on=["level", "entity_id"], suffix="_own")
+    assert (home["community_id_own"] == home["home_id"]).all()
+    assert (home["home_id"] != home["community_id"]).all()
+    outcomes = ("taken", "over_budget", "penalised", "unreachable", "dissimilar")
+    assert (account["misaligned"] == account.select(pl.sum_horizontal(outcomes)).to_series()).all()
+    assert set(read(tables.CONTEXT_VECTORS)["entity_id"]) == set(nodes["entity_id"])
+
+    before = {table: read(table) for table in BELOW}
+    (corpus / "corpus.yaml").write_text("context: {alpha: 2, enabled: false}\n")
+    assert {"context", "reports"} <= set(status_of("coast", {}).redo)
+    run_job("coast")
+    assert all(read(table).is_empty() for table in OWN)
+    assert all(read(table).equals(frame) for table, frame in before.items())
+
+
+def test_reports_show_them_and_lineage_tells_of_them(corpus: Path) -> None:
+    assert corpus.is_dir()
+    nodes = read(tables.CONTEXT_NODES).join(
+        read(tables.COMMUNITIES).select("community_id", "level"), on=["community_id", "level"], how="semi"
+    )
+    contexts = read(tables.REPORT_CONTEXTS)
+    with_section = contexts.filter(pl.col("context").str.contains("-----Context nodes-----"))
+    assert set(with_section["report_id"]) == set(nodes["community_id"])
+    entity, community = nodes.sort("rank").select("entity_id", "community_id").row(0)
+    explained = why(Warehouse(), "coast", "entity", entity)
+    placed = [step for step in explained.steps if step.kind == "context node"]
+    report = why(Warehouse(), "coast", "report", community)
+    assert community in {step.id for step in placed}
+    assert placed[0].facts["outcome"] == "taken"
+    (context,) = (step for step in report.steps if step.kind == "context")
+    assert entity in {step.id for step in context.steps if step.kind == "context node"}
+    findings = read(tables.REPORT_FINDINGS).filter(report_id=community)["summary"].to_list()
+    assert findings[-1].startswith("Outside the community: ")
+
+
+def test_only_communities_whose_section_changed_are_written_again(
+    home: Path, endpoint: ScriptedEndpoint
+) -> None:
+    folder = write_modelled(home / "corpora", endpoint)
+    run_job("coast")
+    settings = (folder / "corpus.yaml").read_text()
+    paid = len(endpoint.requests)
+    (folder / "corpus.yaml").write_text(f"{settings}context: {{min_sim: -1, alpha: 2}}\n")
+    run_job("coast")
+    attached = (
+        read(tables.CONTEXT_NODES)
+        .join(read(tables.COMMUNITIES), on=["community_id", "level"], how="semi")["community_id"]
+        .n_unique()
+    )
+    contexts = read(tables.REPORT_CONTEXTS)["context"]
+    assert contexts.str.contains("-----Context nodes-----").sum() == attached > 0
+    asked = [request for request in endpoint.requests[paid:] if "You write reports" in str(request)]
+    assert attached <= len(asked) < read(tables.COMMUNITIES).height + attached
+    assert all("never" in str(one).lower() and "Context nodes." in str(one) for one in asked)
+    paid = len(endpoint.requests)
+    run_job("coast")
+    assert len(endpoint.requests) == paid
+
+
+def test_the_profile_of_the_fourth_paper_is_flat_and_keeps_few_vectors(home: Path) -> None:
+    write_corpus(home / "corpora", settings="{profile: paper_004, context: {embedding: spectral}}\n")
+    run_job("coast")
+    assert read(tables.COMMUNITIES)["level"].unique().to_list() == [0]
+    assert read(tables.TEXT_UNIT_EMBEDDINGS).is_empty()
+    assert read(tables.ENTITY_EMBEDDINGS).is_empty()
+    assert read(tables.REPORT_EMBEDDINGS).height == read(tables.COMMUNITY_REPORTS).height
+    assert "spectral" in read(tables.CONTEXT_ACCOUNT)["embedding"][0]
+
+
+@pytest.mark.skipif(find_spec("gensim") is not None, reason="the extra node2vec is installed")
+def test_what_node2vec_needs_is_said(home: Path) -> None:
+    write_corpus(home / "corpora", settings="profile: paper_004\n")
+    with pytest.raises(GraphragError, match=r"graphrag-dagster\[node2vec\]"):
+        run_job("coast")
+
+
+@pytest.mark.parametrize(
+    ("given", "told"),
+    [
+        ({"embeddings": {"kept": "communities"}, "context": {"embedding": "text"}}, "context.embedding text"),
+        ({"embeddings": {"kept": "communities"}, "coterag": {"enabled": True}}, "coterag"),
+        ({"embeddings": {"kept": "communities"}}, "questions.methods SS"),
+        ({"context": {"penalty": "none"}}, "penalty"),
+        ({"context": {"alpha": -1}}, "alpha"),
+        ({"context": {"lamda_max": 3}}, "lambda_max"),
+    ],
+)
+def test_settings_that_contradict_each_other_are_refused(given: dict[str, object], told: str) -> None:
+    with pytest.raises(SettingsError, match=told):
+        parse_settings(given, "corpus.yaml")
+
+
+def test_any_key_switches_it_on() -> None:
+    assert not CorpusSettings().context.enabled
+    assert parse_settings({"context": {"alpha": 2}}, "corpus.yaml").makes("context")
+    assert not parse_settings({"context": {"alpha": 2, "enabled": False}}, "corpus.yaml").makes("context")
