@@ -150,7 +150,7 @@ def main() -> None:
         homes = (options.homes or Path(folder)).resolve()
         by_rules: dict[Labelled, str] = {}
         by_model: dict[Labelled, str] = {}
-        problems = 0
+        lost: dict[Labelled, str] = {}
         with ScriptedEndpoint(scripted(questions)) as endpoint:
             router = router_at(endpoint.url)
             for one, asked, names in asked_in(homes, questions):
@@ -161,12 +161,12 @@ def main() -> None:
                 engines: Any = Engines(router)
                 possible = ROUTES if names else ROUTES[1:]
                 chosen = chosen_for(replace(asked, engines=engines), names, possible)
-                by_model[one] = chosen.route
-                problems += chosen.routed is not None and chosen.routed.way is None
+                usable = chosen.routed is None or chosen.routed.way is not None
+                (by_model if usable else lost)[one] = chosen.route
     table("rule, half that it was written on", by_rules, [one for one in questions if one.tunes])
     table("rule, reported half", by_rules, [one for one in questions if not one.tunes])
-    table("scripted model, all", by_model, questions)
-    print(f"replies of no use, booked as problems: {problems}")
+    table("scripted model, replies of use", by_model, list(by_model))
+    table("scripted model, replies of no use", lost, list(lost))
 
 
 if __name__ == "__main__":

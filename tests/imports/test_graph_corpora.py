@@ -250,6 +250,22 @@ def test_a_plan_counts_what_a_model_will_be_asked_before_anything_is_made(home: 
     assert Warehouse().corpora() == []
 
 
+@pytest.mark.usefixtures("folder")
+def test_a_query_over_the_graph_finds_rows_and_cites_them() -> None:
+    answer = Index.open("harbour").ask("Who founded Kvist Marine?", method="graph")
+    assert answer.graph
+    assert next(one.template for one in answer.graph.queries) == "by_relation"
+    cited = next(source for source in answer.sources if source.kind == "relationship")
+    assert isinstance(cited.evidence, Row)
+    assert (cited.evidence.table, cited.evidence.key) == ("imports.relations", "edges.csv:2")
+    assert "Ada Kvist" in answer.text
+    between = Index.open("harbour").ask("How is Ada Kvist related to Skerry Sound?", method="graph")
+    assert {use.title for use in between.context} >= {
+        "Port Ellery — Skerry Sound",
+        "Ada Kvist — Kvist Marine",
+    }
+
+
 @pytest.mark.parametrize("how", [{"method": "SS"}, {"method": "basic", "retrieval": "vector"}])
 @pytest.mark.usefixtures("folder")
 def test_vectors_alone_find_what_a_graph_without_texts_says(how: dict[str, str]) -> None:

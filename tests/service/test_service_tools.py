@@ -147,6 +147,9 @@ def test_a_real_corpus_over_standard_input_and_output(coast: Path) -> None:
             answer = (await client.call_tool("ask", QUESTION)).structured_content
             assert answer is not None
             assert "Hanna Quill" in answer["text"]
+            by_graph = (await client.call_tool("ask", {**QUESTION, "method": "graph"})).structured_content
+            assert by_graph is not None
+            assert by_graph["why"].startswith("local: it names")
             unit = next(s["evidence"]["text_unit_id"] for s in answer["sources"])
             source = await client.call_tool("read_source", {"corpus": "coast", "text_unit_id": unit})
             assert source.structured_content is not None

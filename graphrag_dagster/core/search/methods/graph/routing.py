@@ -28,7 +28,8 @@ _CUES = re.compile(
     r"trends?|patterns?|tendenc(?:y|ies)|compar(?:e[sd]?|ing|isons?)|contrast(?:s|ed|ing)?|"
     r"how many (?:different )?(?:kinds|types|sorts)|(?:what|which) (?:kinds|types|sorts)|"
     r"(?:main|major|key|central|biggest|most important|most common|recurring|common|broad(?:er)?|general) "
-    r"\w+|in general|generally|typically|as a whole|across|throughout|big picture)\b",
+    r"\w+|in general|generally|typically|as a whole|across|throughout|big picture|describe|"
+    r"over (?:time|the years))\b",
     re.IGNORECASE,
 )
 
