@@ -14,7 +14,12 @@ from graphrag_dagster.assets.evaluating.evaluation import (
 from graphrag_dagster.assets.evaluating.evaluation_report import evaluation_report
 from graphrag_dagster.assets.evaluating.questions import questions, testset, written_questions
 from graphrag_dagster.assets.evaluating.statistics import evaluation_statistics
-from graphrag_dagster.assets.evaluating.studies import extraction_study, window_answers, window_judgements
+from graphrag_dagster.assets.evaluating.studies import (
+    context_study,
+    extraction_study,
+    window_answers,
+    window_judgements,
+)
 from graphrag_dagster.assets.evaluating.themes import reason_themes
 from graphrag_dagster.assets.indexing.communities import community_hierarchy
 from graphrag_dagster.assets.indexing.context import context_nodes
@@ -64,6 +69,7 @@ _MADE = (
     evaluation_statistics,
     evaluation_report,
     extraction_study,
+    context_study,
     window_answers,
     window_judgements,
     published_results,

@@ -311,6 +311,7 @@ class Study(StrEnum):
 
     gleanings = "gleanings"
     windows = "windows"
+    context = "context"
 
 
 @app.command()
@@ -319,7 +320,8 @@ def study(
     kind: Annotated[
         Study,
         typer.Argument(
-            help="gleanings: entities by chunk size and gleanings; windows: plain retrieval by context size.",
+            help="gleanings: entities by chunk size and gleanings; windows: plain retrieval by context size; "
+            "context: what context nodes are worth beside random ones.",
             show_default=False,
         ),
     ],

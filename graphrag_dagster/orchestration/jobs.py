@@ -61,6 +61,12 @@ def jobs(assets: Sequence[AssetsDefinition], executor: ExecutorDefinition | None
             executor_def=executor,
         ),
         define_asset_job(
+            "study_context",
+            selection=AssetSelection.assets(["studies", "context_metrics"]) | with_every_run | _RESULTS,
+            description="What context nodes are worth beside random ones",
+            executor_def=executor,
+        ),
+        define_asset_job(
             "study_windows",
             selection=requested("questions")
             | AssetSelection.assets(

@@ -31,6 +31,7 @@ from graphrag_dagster.catalogue.ways import AUTO, BASELINE, GRAPH, WAYS, decidin
 from graphrag_dagster.core.files.discovery import DECISIONS_FILE, SETTINGS_FILE
 from graphrag_dagster.core.files.globs import below
 from graphrag_dagster.core.files.limits import DEFAULT_LIMITS, FileLimits
+from graphrag_dagster.core.graph.leiden import LeidenOptions
 from graphrag_dagster.core.language.answer_form import KNOWLEDGE_MARK, LONGEST_RESPONSE_TYPE
 from graphrag_dagster.core.language.exemplars import (
     MOST_EXAMPLES,
@@ -301,6 +302,11 @@ class CommunitySettings(Section):
         description="share of edges new or gone since the last cold start from which the next is cold; "
         "0: always cold",
     )
+
+    @property
+    def leiden(self) -> LeidenOptions:
+        """How Leiden runs."""
+        return LeidenOptions(self.max_cluster_size, self.seed, self.resolution, self.randomness)
 
 
 class ReportSettings(Section):

@@ -6,6 +6,7 @@ from pydantic import Field, field_validator
 
 from graphrag_dagster.catalogue.registry import ways
 from graphrag_dagster.catalogue.ways import BASELINE
+from graphrag_dagster.core.graph.context.vectors.making import Embedding
 from graphrag_dagster.settings.section import EngineName, Method, PositiveInt, Section, Seed, path_below
 
 Criterion = Literal["comprehensiveness", "diversity", "empowerment", "directness"]
@@ -23,6 +24,10 @@ def _criteria() -> list[Criterion]:
 
 def _families() -> list[Family]:
     return ["deepeval"]
+
+
+def _embeddings() -> list[Embedding]:
+    return ["text", "spectral", "concat", "mean"]
 
 
 class TestsetSettings(Section):
@@ -137,6 +142,30 @@ class EvaluationSettings(Section):
         return sorted(set(thresholds))
 
 
+class ContextStudySettings(Section):
+    """What context nodes are compared under, beside how they are; an empty list leaves it out."""
+
+    draws: Annotated[int, Field(ge=30, le=10_000)] = Field(
+        30, description="random choices that context nodes are compared with"
+    )
+    resolutions: list[Annotated[float, Field(gt=0, le=1_000_000)]] = Field(
+        default_factory=lambda: [0.5, 1, 2, 4], description="resolutions of flat Leiden"
+    )
+    alphas: list[Annotated[float, Field(ge=0, le=1000)]] = Field(
+        default_factory=lambda: [0.5, 2], description="values of context.alpha"
+    )
+    lambda_max: list[Annotated[int, Field(ge=0, le=1000)]] = Field(
+        default_factory=lambda: [3, 20], description="values of context.lambda_max"
+    )
+    densities: list[Annotated[float, Field(gt=0, lt=1)]] = Field(
+        default_factory=lambda: [0.5, 0.25, 0.1],
+        description="shares of the edges that are kept, each with unreachable: drop and far",
+    )
+    embeddings: list[Embedding] = Field(
+        default_factory=_embeddings, description="values of context.embedding"
+    )
+
+
 class StudySettings(Section):
     """Studies of settings, on a sample of the corpus."""
 
@@ -155,3 +184,4 @@ class StudySettings(Section):
         description="tokens of the contexts compared",
     )
     questions: PositiveInt = Field(25, description="questions that are answered with each context")
+    context: ContextStudySettings = Field(default_factory=ContextStudySettings)

@@ -156,3 +156,53 @@ def test_any_key_switches_it_on() -> None:
     assert not CorpusSettings().context.enabled
     assert parse_settings({"context": {"alpha": 2}}, "corpus.yaml").makes("context")
     assert not parse_settings({"context": {"alpha": 2, "enabled": False}}, "corpus.yaml").makes("context")
+
+
+def graph_of(home: Path, rows: list[str], settings: str = "") -> None:
+    """Index a graph of triples with context nodes."""
+    folder = home / "corpora" / "coast"
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "triples.csv").write_text("\n".join(["head,relation,tail", *rows, ""]))
+    (folder / "corpus.yaml").write_text(f"kind: graph\ncontext: {{enabled: true{settings}}}\n")
+    run_job("coast")
+
+
+@pytest.mark.parametrize(
+    ("rows", "nodes", "communities"),
+    [(["a,knows,a"], 0, 0), (["a,knows,b"], 2, 1), (["a,knows,b", "b,knows,c", "c,knows,a"], 3, 1)],
+)
+def test_a_graph_without_two_communities_has_no_context_nodes(
+    home: Path, rows: list[str], nodes: int, communities: int
+) -> None:
+    graph_of(home, rows)
+    account = read(tables.CONTEXT_ACCOUNT)
+    assert set(account["nodes"]) <= {nodes}
+    assert set(account["communities"]) <= {communities}
+    assert account["misaligned"].sum() == 0
+    assert read(tables.CONTEXT_NODES).is_empty()
+    assert read(tables.CONTEXT_VECTORS).is_empty()
+
+
+def test_documents_that_name_nothing_have_no_context_nodes(home: Path) -> None:
+    folder = home / "corpora" / "coast"
+    folder.mkdir(parents=True)
+    (folder / "one.txt").write_text("It rained all day, and then it stopped.")
+    (folder / "corpus.yaml").write_text("context: {enabled: true}\n")
+    run_job("coast")
+    assert all(read(table).is_empty() for table in OWN)
+
+
+def test_an_entity_of_a_graph_from_elsewhere_goes_with_what_is_described_alike(home: Path) -> None:
+    parts = ["dog", "cat", "horse", "cow"], ["boat", "ship", "ferry", "vessel"]
+    edges = [f"{one},near,{two}" for part in parts for one in part for two in part if one < two]
+    described = [f"{one},animal,An animal that eats grass" for one in (*parts[0], "puppy")]
+    described += [f"{one},craft,A craft that sails the sea" for one in parts[1]]
+    folder = home / "corpora" / "coast"
+    folder.mkdir(parents=True)
+    (folder / "entities.csv").write_text("\n".join(["title,type,description", *described, ""]))
+    graph_of(home, [*edges, "cow,near,boat", *(f"puppy,near,{one}" for one in parts[1][:3])])
+    nodes = read(tables.CONTEXT_NODES).filter(level=0)
+    titles = dict(read(tables.ENTITIES).select("entity_id", "title").iter_rows())
+    assert [titles[one] for one in nodes["entity_id"]] == ["puppy"]
+    outside = read(tables.REPORT_FINDINGS)["summary"].to_list()
+    assert "Outside the community: puppy" in outside

@@ -65,6 +65,7 @@ CALLED = {
     "graph/claims": "core/language/llm/descriptions.py:LlmDescriptionMerger._batches",
     "graph/communities": "core/graph/components.py:connected_components",
     "graph/community_members": "core/graph/hierarchy.py:as_hierarchy",
+    "studies/context_metrics": "core/graph/context/metrics/cross.py:cross_similarity",
     "graph/context_candidates": "core/graph/context/selection.py:select",
     "graph/context_nodes": "core/graph/context/similarity.py:alignment",
     "graph/context_account": "core/graph/context/distances.py:distances",

@@ -10,9 +10,14 @@ from graphrag_dagster.resources.corpora import CorpusStore
 from graphrag_dagster.resources.language import Language
 from graphrag_dagster.resources.warehouse import Warehouse
 from graphrag_dagster.tables import (
+    COMMUNITY_LEVELS,
+    CONTEXT_METRICS,
     DOCUMENTS,
+    ENTITIES,
+    ENTITY_EMBEDDINGS,
     EXTRACTION_COUNTS,
     QUESTIONS,
+    RELATIONSHIPS,
     TEXT_CHUNKS,
     WINDOW_ANSWERS,
     WINDOW_JUDGEMENTS,
@@ -36,6 +41,26 @@ def extraction_study(
     session = language.session(context, "extraction_study")
     frame, sampled = count_extraction(documents, text_chunks, session)
     return result(frame, sampled_documents=sampled, **session.finish())
+
+
+@table_asset(
+    CONTEXT_METRICS,
+    ins=ins_of(ENTITIES, RELATIONSHIPS, COMMUNITY_LEVELS, entity_vectors=ENTITY_EMBEDDINGS),
+)
+def context_study(
+    context: AssetExecutionContext,
+    entities: pl.DataFrame,
+    relationships: pl.DataFrame,
+    community_levels: pl.DataFrame,
+    entity_vectors: pl.DataFrame,
+    corpora: CorpusStore,
+) -> Output[pl.DataFrame]:
+    """What context nodes are worth beside random ones, as set and otherwise (fourth paper §IV.A)."""
+    from graphrag_dagster.operations.evaluating.setting_studies import measured_context
+
+    settings = corpora.settings(context.partition_key)
+    frame = measured_context(entities, relationships, community_levels, entity_vectors, settings)
+    return result(frame, variants=frame["variant"].n_unique(), draws=settings.studies.context.draws)
 
 
 @table_asset(

@@ -6,7 +6,6 @@ import polars as pl
 from dagster import AssetExecutionContext, Output
 
 from graphrag_dagster.core.graph.clustering import cluster, previous_clustering
-from graphrag_dagster.core.graph.leiden import LeidenOptions
 from graphrag_dagster.core.graph.levels import coverage
 from graphrag_dagster.operations.importing.kept import kept_communities
 from graphrag_dagster.orchestration.declare import (
@@ -68,9 +67,7 @@ def community_hierarchy(
         relationships,
         previous_clustering(*before),
         profile=settings.profile,
-        options=LeidenOptions(
-            settings.max_cluster_size, settings.seed, settings.resolution, settings.randomness
-        ),
+        options=settings.leiden,
         start=clustering.of(settings),
         drift=settings.drift,
         code=version_in(context, CLUSTERING_STATE),

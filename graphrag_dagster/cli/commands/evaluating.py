@@ -18,6 +18,8 @@ from graphrag_dagster.cli.output.spending import usage_rows, usage_table
 from graphrag_dagster.core.evaluation.inference.measures import measure
 from graphrag_dagster.core.evaluation.inference.verdict import headline, main_measure
 from graphrag_dagster.core.evaluation.quality.quality_asking import NOT_KNOWN
+from graphrag_dagster.core.graph.context.metrics.summary import IN_SHORT, in_the_papers_form, verdict
+from graphrag_dagster.core.graph.context.study import AS_SET
 from graphrag_dagster.errors import WarehouseError
 from graphrag_dagster.operations.evaluating.evaluation_report import report_folder
 from graphrag_dagster.operations.evaluating.scope import EvaluationScope
@@ -25,8 +27,12 @@ from graphrag_dagster.operations.planning.evaluation_plan import plan_evaluation
 from graphrag_dagster.resources.corpora import CorpusStore
 from graphrag_dagster.resources.warehouse import Warehouse
 
-_STUDIES = {"gleanings": "study_extraction", "windows": "study_windows"}
-_STUDY_TABLES = {"gleanings": tables.EXTRACTION_COUNTS, "windows": tables.WINDOW_WIN_RATES}
+_STUDIES = {"gleanings": "study_extraction", "windows": "study_windows", "context": "study_context"}
+_STUDY_TABLES = {
+    "gleanings": tables.EXTRACTION_COUNTS,
+    "windows": tables.WINDOW_WIN_RATES,
+    "context": tables.CONTEXT_METRICS,
+}
 #: Names of columns that are too long for 80 characters.
 _SHORT = {"gleanings": "rounds", "relationships": "relations", "quarantined": "put aside"}
 #: Measures whose verdicts are printed, beside those of a judge.
@@ -201,7 +207,7 @@ def run_study(name: str, study: str, budget: Budget, *, as_json: bool) -> None:
 
     Args:
         name: the corpus.
-        study: ``gleanings`` or ``windows``.
+        study: ``gleanings``, ``windows`` or ``context``.
         budget: what the run may use.
         as_json: print JSON.
 
@@ -212,6 +218,13 @@ def run_study(name: str, study: str, budget: Budget, *, as_json: bool) -> None:
     made = Warehouse().read(_STUDY_TABLES[study], name)
     if as_json:
         print_json({"corpus": name, "study": study, "rows": made.to_dicts()})
+        return
+    if study == "context":
+        # A level at which nothing is split any more is the one before.
+        told = in_the_papers_form(made).select(IN_SHORT).with_columns(pl.col(pl.Float64).round(3) + 0.0)
+        told = told.unique(set(IN_SHORT) - {"level"}, keep="first", maintain_order=True)
+        OUT.print(_study_table(f"{name}: {study}", told))
+        OUT.print(verdict(made, AS_SET), soft_wrap=True)
         return
     OUT.print(_study_table(f"{name}: {study}", made))
     if study == "windows" and made.is_empty():
@@ -227,7 +240,9 @@ def _study_table(title: str, made: pl.DataFrame) -> RichTable:
     shown = made.drop(alike)
     for column in shown.columns:
         table.add_column(
-            _SHORT.get(column, column.replace("_", " ")), justify="left" if column in words else "right"
+            _SHORT.get(column, column.replace("_", " ")),
+            justify="left" if column in words else "right",
+            overflow="fold",
         )
     for row in shown.iter_rows():
         table.add_row(

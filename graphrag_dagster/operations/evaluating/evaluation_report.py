@@ -35,6 +35,7 @@ _TOLD = (
     tables.QUALITY_SCORES,
     tables.THEMES,
     tables.THEME_REASONS,
+    tables.CONTEXT_METRICS,
 )
 #: What a report is made from: what it tells, and what its figures draw.
 SHOWN = (

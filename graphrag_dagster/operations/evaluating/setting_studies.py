@@ -7,6 +7,7 @@ import polars as pl
 from graphrag_dagster.core.evaluation.judging import sample
 from graphrag_dagster.core.evaluation.judging_run import judge_answers
 from graphrag_dagster.core.evaluation.studies import Mode, extraction_counts, sampled_documents
+from graphrag_dagster.core.graph.context.study import Indexed, Studied, study
 from graphrag_dagster.core.ids import stable_id
 from graphrag_dagster.core.language.judging import AnswerJudge
 from graphrag_dagster.core.language.tasks import GraphExtractor
@@ -15,7 +16,7 @@ from graphrag_dagster.engines.session import Session
 from graphrag_dagster.operations.asking.index import Index
 from graphrag_dagster.operations.asking.question_list import asked_at_once
 from graphrag_dagster.settings import CorpusSettings
-from graphrag_dagster.tables import EXTRACTION_COUNTS, WINDOW_ANSWERS
+from graphrag_dagster.tables import CONTEXT_METRICS, EXTRACTION_COUNTS, WINDOW_ANSWERS
 
 
 def count_extraction(
@@ -42,6 +43,41 @@ def count_extraction(
         encoding=session.settings.text_units.encoding,
     )
     return EXTRACTION_COUNTS.frame(rows), len(chosen)
+
+
+def measured_context(
+    entities: pl.DataFrame,
+    relationships: pl.DataFrame,
+    community_levels: pl.DataFrame,
+    entity_vectors: pl.DataFrame,
+    settings: CorpusSettings,
+) -> pl.DataFrame:
+    """Return rows of ``studies.context_metrics``.
+
+    Args:
+        entities: rows of ``graph.entities``.
+        relationships: rows of ``graph.relationships``.
+        community_levels: rows of ``graph.community_levels``.
+        entity_vectors: rows of ``embeddings.entities``.
+        settings: of the corpus.
+
+    Raises:
+        EngineError: an extra that the settings need is not installed.
+    """
+    own, studied = settings.context, settings.studies.context
+    index = Indexed(
+        relationships,
+        community_levels,
+        own.embedding,
+        own.structure,
+        own.options,
+        settings.communities.leiden,
+    )
+    compared = Studied(
+        studied.resolutions, studied.alphas, studied.lambda_max, studied.densities, studied.embeddings
+    )
+    rows = study(index, compared, entities["entity_id"], entity_vectors, draws=studied.draws)
+    return rows.sort(CONTEXT_METRICS.key)
 
 
 def answer_windows(

@@ -11,6 +11,11 @@ from graphrag_dagster.core.evaluation.report.check_tables import (
     quality_table,
 )
 from graphrag_dagster.core.evaluation.report.content import Figure, ReportData, rows_of
+from graphrag_dagster.core.evaluation.report.context_tables import (
+    context_table,
+    context_variants_table,
+    context_verdict,
+)
 from graphrag_dagster.core.evaluation.report.result_tables import (
     all_tests_table,
     judged_table,
@@ -69,6 +74,7 @@ def blocks(data: ReportData) -> list[Block]:
         ),
         *_counted(data),
         *_checks(data, nobody),
+        *_of_context(data),
         *([Block("Further figures", "", (), "", rest)] if rest else []),
         Block(
             "All verdicts and tests", "", _there(_sentences(data), all_tests_table(data)), "No test was made."
@@ -122,6 +128,12 @@ def _checks(data: ReportData, nobody: str) -> list[Block]:
         ),
         Block("Does the place in the prompt matter?", "", _there(bias_table(data)), nobody),
     ]
+
+
+def _of_context(data: ReportData) -> list[Block]:
+    tables = _there(context_table(data), context_variants_table(data))
+    said = context_verdict(data)
+    return [Block("Are context nodes better than chance?", said, tables, "")] if tables else []
 
 
 def _sentences(data: ReportData) -> TableView | None:

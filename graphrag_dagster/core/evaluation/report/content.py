@@ -36,7 +36,7 @@ class ReportData:
     """An evaluation of a corpus.
 
     Frames are the rows of the tables of the same name (schemas ``questions``, ``answers``, ``evaluation``,
-    ``marts``), in any order; one that is None or empty was not made, and its section says so.
+    ``studies``, ``marts``), in any order; one that is None or empty was not made, and its section says so.
 
     Args:
         corpus: its name.
@@ -77,6 +77,7 @@ class ReportData:
     position_bias: pl.DataFrame | None = None
     alignment: pl.DataFrame | None = None
     verdicts: pl.DataFrame | None = None
+    context_metrics: pl.DataFrame | None = None
     condition_costs: pl.DataFrame | None = None
     context_sizes: pl.DataFrame | None = None
     comparisons: pl.DataFrame | None = None

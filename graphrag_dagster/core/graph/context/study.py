@@ -1,4 +1,4 @@
-"""What the choices behind context nodes are worth: the same measures under other settings, on other graphs."""
+"""Studies of context nodes: the same measures under other settings, and on thinner graphs."""
 
 import hashlib
 from collections.abc import Iterator, Sequence
@@ -6,10 +6,20 @@ from dataclasses import dataclass, field, replace
 
 import polars as pl
 
+from graphrag_dagster.core.graph.context.build import build_context
+from graphrag_dagster.core.graph.context.metrics.measuring import measure_context
+from graphrag_dagster.core.graph.context.metrics.rows import COLUMNS
 from graphrag_dagster.core.graph.context.options import ContextOptions
-from graphrag_dagster.core.graph.context.vectors.making import Embedding, Structure
+from graphrag_dagster.core.graph.context.vectors.making import (
+    STRUCTURES,
+    Embedding,
+    Structure,
+    node_vectors,
+)
 from graphrag_dagster.core.graph.leiden import LeidenOptions, hierarchical_communities
 from graphrag_dagster.core.graph.levels import levels
+from graphrag_dagster.core.graph.network import network_of
+from graphrag_dagster.core.progress import stage
 
 #: A community that is never split: flat Leiden.
 FLAT = 1_000_000_000
@@ -97,7 +107,7 @@ def variants(index: Indexed, studied: Studied) -> Iterator[Variant]:
         flat = replace(index.leiden, max_cluster_size=FLAT, resolution=value)
         yield replace(
             base,
-            name=f"flat, resolution={value:g}",
+            name=f"flat, {value:g}",
             community_levels=_clustered(index.relationships, flat).filter(level=0),
         )
     for value in studied.alphas:
@@ -109,7 +119,7 @@ def variants(index: Indexed, studied: Studied) -> Iterator[Variant]:
         communities = _clustered(edges, index.leiden)
         for unreachable in ("drop", "far"):
             yield Variant(
-                f"{share:.0%} of the edges, {unreachable}",
+                f"{share:.0%} edges, {unreachable}",
                 edges,
                 communities,
                 index.embedding,
@@ -138,3 +148,45 @@ def _clustered(relationships: pl.DataFrame, options: LeidenOptions) -> pl.DataFr
         randomness=options.randomness,
     )
     return levels(found.communities, found.members)
+
+
+def study(
+    index: Indexed,
+    studied: Studied,
+    entity_ids: pl.Series,
+    entity_vectors: pl.DataFrame | None,
+    *,
+    draws: int = 30,
+) -> pl.DataFrame:
+    """Measure every variant; to the columns of :func:`.metrics.measuring.measure_context` comes ``variant``.
+
+    What needs vectors of texts is left out where there are none.
+
+    Args:
+        index: the graph as it is.
+        studied: the values to be compared.
+        entity_ids: of all entities.
+        entity_vectors: rows of ``embeddings.entities``; none or no rows: there are none.
+        draws: random choices of each control.
+    """
+    texts = None if entity_vectors is None or entity_vectors.is_empty() else entity_vectors
+    compared = [one for one in variants(index, studied) if texts is not None or one.embedding in STRUCTURES]
+    found = [pl.DataFrame(schema={"variant": pl.String(), **COLUMNS})]
+    # Thinner graphs are parts of denser ones: as many edges are the same edges.
+    made_of = {}
+    with stage("Measuring context nodes", len(compared)) as running:
+        for variant in compared:
+            edges, levels_of, options = variant.relationships, variant.community_levels, variant.options
+            place = variant.embedding, edges.height
+            if place not in made_of:
+                graph = network_of(edges)
+                made_of[place] = node_vectors(
+                    variant.embedding, entity_ids, texts, graph, options.seed, index.structure
+                )
+            made = build_context(edges, levels_of, made_of[place], options)
+            measured = measure_context(
+                made.candidates, levels_of, made_of[place], draws=draws, seed=options.seed
+            )
+            found.append(measured.select(pl.lit(variant.name).alias("variant"), pl.all()))
+            running.advance()
+    return pl.concat(found)

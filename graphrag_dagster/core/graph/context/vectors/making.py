@@ -17,7 +17,8 @@ from graphrag_dagster.errors import GraphragError
 Embedding = Literal["text", "spectral", "node2vec", "concat", "mean"]
 Structure = Literal["spectral", "node2vec"]
 
-_STRUCTURES: Mapping[str, Callable[[Network, pl.Series, int], NodeVectors]] = MappingProxyType(
+#: Embeddings that need no texts.
+STRUCTURES: Mapping[str, Callable[[Network, pl.Series, int], NodeVectors]] = MappingProxyType(
     {"spectral": spectral_vectors, "node2vec": node2vec_vectors}
 )
 
@@ -48,8 +49,8 @@ def node_vectors(
         EngineError: the extra ``node2vec`` is needed and not installed.
     """
     ids = ids.sort()
-    if embedding in _STRUCTURES:
-        return _STRUCTURES[embedding](graph, ids, seed)
+    if embedding in STRUCTURES:
+        return STRUCTURES[embedding](graph, ids, seed)
     if text is None:
         raise GraphragError(
             f"context.embedding is {embedding}, but there are no vectors of entities: materialise "
@@ -58,5 +59,5 @@ def node_vectors(
     said = text_vectors(text, ids)
     if embedding == "text":
         return said
-    place = _STRUCTURES[structure](graph, ids, seed)
+    place = STRUCTURES[structure](graph, ids, seed)
     return side_by_side(said, place) if embedding == "concat" else averaged(said, place, seed)

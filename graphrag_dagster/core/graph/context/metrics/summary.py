@@ -1,0 +1,71 @@
+"""Measures of context nodes in the fourth paper's form, with the controls that it lacks, and a verdict."""
+
+import polars as pl
+
+_CROSS, _PRECISION = "cross_similarity", "precision_at_5"
+#: Columns of the summary after those that name the row: measure, reading.
+SHOWN = {
+    "cross context": (_CROSS, "context"),
+    "cross leiden": (_CROSS, "leiden"),
+    "cross misaligned": (_CROSS, "random_misaligned"),
+    "P@5 plain": (_PRECISION, "plain"),
+    "P@5 context": (_PRECISION, "context"),
+    "P@5 random": (_PRECISION, "random"),
+    "P@5 misaligned": (_PRECISION, "random_misaligned"),
+    "own set": (f"{_PRECISION}_own_set", "context"),
+    "can fall": (f"mean_{_PRECISION}", "context_own_mean"),
+    "size-normalised": (_PRECISION, "size_normalised"),
+}
+#: Differences that tell whether the choice is better than chance.
+TESTED = {
+    "over random": (_PRECISION, "context_minus_random"),
+    "over misaligned": (_PRECISION, "context_minus_random_misaligned"),
+}
+#: Columns of the summary for where there is room for few.
+IN_SHORT = (
+    *("variant", "level", "taken"),
+    *("P@5 plain", "P@5 context", "P@5 random", "over random", "over misaligned"),
+)
+_NAMED = ("variant", "level", "communities", "taken")
+
+
+def in_the_papers_form(measured: pl.DataFrame) -> pl.DataFrame:
+    """Return a row per variant and level.
+
+    Args:
+        measured: rows of ``studies.context_metrics``.
+
+    Returns:
+        ``variant``, ``level``, ``communities``, ``taken``; the values of :data:`SHOWN`; and for each of
+        :data:`TESTED` the value, and the ends of its interval behind `` low`` and `` high``.
+    """
+    values = [_of(measure, reading, "value").alias(name) for name, (measure, reading) in SHOWN.items()]
+    tested = [
+        _of(measure, reading, end).alias(name if end == "value" else f"{name} {end}")
+        for name, (measure, reading) in TESTED.items()
+        for end in ("value", "low", "high")
+    ]
+    return measured.group_by(_NAMED).agg(*values, *tested).sort("variant", "level")
+
+
+def verdict(measured: pl.DataFrame, variant: str) -> str:
+    """Return in words whether the context nodes of a variant are better than chance.
+
+    Args:
+        measured: rows of ``studies.context_metrics``.
+        variant: of these.
+    """
+    rows = in_the_papers_form(measured.filter(variant=variant)).filter(pl.col("taken") > 0)
+    if rows.is_empty():
+        return "There are no context nodes to be compared."
+    said = []
+    for name, who in (("over random", "random nodes"), ("over misaligned", "random misaligned ones")):
+        better = rows.filter(pl.col(f"{name} low") > 0).height
+        worse = rows.filter(pl.col(f"{name} high") < 0).height
+        said.append(f"{who} at {better} of {rows.height} levels" + (f" (worse at {worse})" if worse else ""))
+    return f"By P@5, context nodes are better than {said[0]}, and than {said[1]}."
+
+
+def _of(measure: str, reading: str, column: str) -> pl.Expr:
+    place = (pl.col("measure") == measure) & (pl.col("reading") == reading)
+    return pl.col(column).filter(place).first()

@@ -1,0 +1,116 @@
+"""What a study of context nodes compares, and what it says."""
+
+from itertools import pairwise
+from pathlib import Path
+
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from graphrag_dagster import tables
+from graphrag_dagster.cli.output.running import run_job
+from graphrag_dagster.core.graph.context.metrics.summary import SHOWN, in_the_papers_form, verdict
+from graphrag_dagster.core.graph.context.study import AS_SET, Indexed, Studied, study, thinned, variants
+from graphrag_dagster.core.graph.leiden import hierarchical_communities
+from graphrag_dagster.core.graph.levels import levels
+from graphrag_dagster.resources.warehouse import Warehouse
+from support.corpora import write_corpus
+
+#: Three rings of eight, each tied to the next.
+RINGS = [f"{ring}{node}" for ring in "abc" for node in range(8)]
+
+
+def index() -> Indexed:
+    pairs = [(f"{r}{n}", f"{r}{(n + step) % 8}") for r in "abc" for n in range(8) for step in (1, 2)]
+    pairs += [("a0", "b0"), ("b4", "c0"), ("c4", "a4")]
+    edges = pl.DataFrame(
+        {
+            "relationship_id": [f"{one}-{two}" for one, two in pairs],
+            "source_id": [one for one, _ in pairs],
+            "target_id": [two for _, two in pairs],
+            "weight": [1.0] * len(pairs),
+        }
+    )
+    found = hierarchical_communities(edges.select("weight", source="source_id", target="target_id"))
+    return Indexed(edges, levels(found.communities, found.members), embedding="spectral")
+
+
+STUDIED = Studied([1.0, 8.0], [0.5], [0], [0.5], ["spectral", "text"])
+
+
+def test_each_variant_differs_in_what_its_name_says() -> None:
+    made = {one.name: one for one in variants(index(), STUDIED)}
+    assert list(made) == [
+        *(AS_SET, "include_self=False", "flat, 1", "flat, 8", "alpha=0.5", "lambda_max=0"),
+        *("50% edges, drop", "50% edges, far", "embedding=spectral", "embedding=text"),
+    ]
+    assert not made["include_self=False"].options.include_self
+    assert made["flat, 8"].community_levels["level"].unique().to_list() == [0]
+    finer, coarser = (made[f"flat, {n}"].community_levels["community_id"].n_unique() for n in (8, 1))
+    assert finer > coarser
+    assert made["lambda_max=0"].options.lambda_max == 0
+    assert made["50% edges, far"].options.unreachable == "far"
+    assert made["50% edges, far"].relationships.height < index().relationships.height
+
+
+@given(shares=st.lists(st.floats(0, 1), min_size=2, max_size=5))
+def test_thinner_graphs_are_parts_of_denser_ones(shares: list[float]) -> None:
+    edges = index().relationships
+    kept = [set(thinned(edges, share)["relationship_id"]) for share in sorted(shares)]
+    assert all(few <= more for few, more in pairwise(kept))
+    assert thinned(edges, 1).equals(edges)
+
+
+def test_without_texts_only_the_structure_is_compared_and_no_budget_is_no_gain() -> None:
+    made = study(index(), STUDIED, pl.Series("entity_id", RINGS), None)
+    assert "embedding=text" not in set(made["variant"])
+    tables.CONTEXT_METRICS.validated(made)
+    told = in_the_papers_form(made)
+    assert told.height == made.select("variant", "level").n_unique()
+    assert set(SHOWN) < set(told.columns)
+    nothing = told.filter(variant="lambda_max=0")
+    assert nothing["taken"].sum() == 0
+    assert (nothing["P@5 plain"] == nothing["P@5 context"]).all()
+    assert (told["P@5 context"] >= told["P@5 plain"] - 1e-12).all()
+    assert verdict(made, "lambda_max=0") == "There are no context nodes to be compared."
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "said"), [(0.1, 0.2, "2 of 2"), (-0.2, -0.1, "0 of 2 levels (worse at 2)")]
+)
+def test_the_verdict_counts_levels_whose_interval_leaves_zero_out(low: float, high: float, said: str) -> None:
+    row = {
+        "variant": AS_SET,
+        "measure": "precision_at_5",
+        "value": 0.15,
+        "nodes": 9,
+        "communities": 3,
+        "taken": 2,
+    }
+    rows = [
+        {**row, "level": level, "reading": reading, "low": low, "high": high}
+        for level in (0, 1)
+        for reading in ("context_minus_random", "context_minus_random_misaligned")
+    ]
+    assert verdict(tables.CONTEXT_METRICS.frame(rows), AS_SET).count(said) == 2
+
+
+def test_the_job_measures_an_index_whether_it_has_context_nodes_or_not(coast: Path) -> None:
+    assert coast.is_dir()
+    run_job("coast", "study_context")
+    made = Warehouse().read(tables.CONTEXT_METRICS, "coast")
+    assert {AS_SET, "embedding=concat", "10% edges, far"} < set(made["variant"])
+    own = made.filter(variant=AS_SET, measure="precision_at_5")
+    assert {"plain", "context", "random", "size_normalised"} < set(own["reading"])
+
+
+def test_an_index_of_nothing_has_nothing_to_measure(home: Path) -> None:
+    folder = write_corpus(home / "corpora")
+    for file in list(folder.rglob("*")):
+        if file.is_file():
+            file.unlink()
+    (folder / "one.txt").write_text("It rained all day.")
+    run_job("coast")
+    run_job("coast", "study_context")
+    assert Warehouse().read(tables.CONTEXT_METRICS, "coast").is_empty()
