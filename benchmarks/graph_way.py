@@ -10,7 +10,8 @@ a model that chooses the route and writes the query. Counted are the tokens that
 
 ``recall``: the questions of ``retrieval.py`` over titled passages, asked without a model. The context of the
 way ``graph`` is made with and without context nodes (``context: {enabled: true}``); its passages are the
-text units that its rows quote, in the order of the rows. Printed are recall among the first 2, 5 and 8 and
+text units that its rows quote, in the order of the rows. As a control, as many random nodes stand in the
+place of the context nodes. Printed are recall among the first 2, 5 and 8 and
 among all of them, and how many there are.
 
 Indexes are kept in FOLDER and used again; default: a folder that is deleted.
@@ -19,6 +20,7 @@ Indexes are kept in FOLDER and used again; default: a folder that is deleted.
 import argparse
 import hashlib
 import json
+import random
 import re
 import sys
 import tempfile
@@ -30,6 +32,7 @@ from statistics import mean
 from typing import Any
 
 import numpy as np
+import polars as pl
 import yaml
 from graph_router import CHOOSING, labelled
 from measuring import session_of
@@ -39,11 +42,12 @@ from graphrag_dagster import Index
 from graphrag_dagster.cli.output.running import run_job
 from graphrag_dagster.core.language.tasks import ContextUnit, FinalAnswer
 from graphrag_dagster.core.search.asked import Asked
+from graphrag_dagster.core.search.context.index import IndexSnapshot
 from graphrag_dagster.core.search.methods.graph.answering import graph
 from graphrag_dagster.core.search.ways import way_of
 from graphrag_dagster.engines.session import Session
 from graphrag_dagster.settings import CorpusSettings
-from retrieval import SECTIONS, Measured, index, line, questions, ranks_of
+from retrieval import SECTIONS, SEED, Measured, index, line, questions, ranks_of
 from support.endpoint import ScriptedEndpoint, name_pattern_script
 
 QUESTIONS = 100
@@ -168,6 +172,22 @@ def units_of(rows: Sequence[ContextUnit]) -> list[str]:
     return list(dict.fromkeys(quote.unit_id for row in facts_first for _, quote in row.sentences if quote))
 
 
+def at_random(snapshot: IndexSnapshot) -> pl.DataFrame:
+    """As many context nodes of the same communities, drawn from all nodes of their level: a control."""
+    nodes = snapshot.context_nodes
+    if nodes is None:
+        raise SystemExit("the index has no context nodes")
+    drawn = random.Random(SEED)
+    rows = []
+    for row in nodes.iter_rows(named=True):
+        others = snapshot.community_levels.filter(level=row["level"]).filter(
+            pl.col("community_id") != row["community_id"]
+        )
+        entity, home = others.select("entity_id", "community_id").row(drawn.randrange(len(others)))
+        rows.append({**row, "entity_id": entity, "home_id": home})
+    return pl.DataFrame(rows, schema=nodes.schema)
+
+
 def recall(section: str, homes: Path) -> None:
     """Make the contexts of all questions, and print which gold passages they rest on."""
     name = SECTIONS[section]
@@ -180,7 +200,12 @@ def recall(section: str, homes: Path) -> None:
     noted = Noted(session_of("measured", CorpusSettings()))
     line(section, *(f"recall@{k}" for k in FIRST), "recall", "passages", "context nodes", "routes")
     line(*("---" for _ in range(len(FIRST) + 5)))
-    for called, propagation in (("without context nodes", False), ("with context nodes", True)):
+    ways = {
+        "without context nodes": (snapshot, False),
+        "with context nodes": (snapshot, True),
+        "with as many random nodes": (replace(snapshot, context_nodes=at_random(snapshot)), True),
+    }
+    for called, (of, propagation) in ways.items():
         options = replace(
             corpus.searcher.options, graph=replace(corpus.searcher.options.graph, propagation=propagation)
         )
@@ -189,7 +214,7 @@ def recall(section: str, homes: Path) -> None:
         for question in asked:
             one = Asked(
                 way=way_of("graph"),
-                index=snapshot,
+                index=of,
                 count=corpus.searcher.count,
                 options=options,
                 level=options.level,

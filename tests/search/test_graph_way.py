@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
-from graph_index import BRIDGE, STATED, small_index, with_bridges
+from graph_index import BRIDGE, COMMUNITIES, STATED, small_index, with_bridges
 from hypothesis import given
 from hypothesis import strategies as st
 from questions import asked_of
@@ -302,3 +302,30 @@ def test_likeness_needs_vectors_of_the_embedder_that_asks() -> None:
     assert index.entity_vectors is not None
     other = replace(index, entity_vectors=index.entity_vectors.with_columns(embedder=pl.lit("another")))
     assert likeness(asked(other, "Who founded the iron works?"), pairs) is None
+
+
+def test_a_path_that_leaves_the_part_is_not_followed() -> None:
+    question = "Describe how Anna Velm is connected to Otto Brand"
+    bridging = {**BRIDGE, "entity_id": "e Ida Noor", "home_id": "k-choir"}
+    found = answer(
+        with_bridges(small_index(), bridging), question, GraphOptions(summaries=1, propagation=False)
+    )
+    assert found.graph
+    assert found.graph.route == "hybrid"
+    part = {
+        "e Ida Noor",
+        *(f"e {one}" for k in found.graph.communities for one in COMMUNITIES[k.community_id]),
+    }
+    ends = {
+        f"e {end}" for use in found.context if use.kind == "relationship" for end in use.title.split(" — ")
+    }
+    assert ends <= part
+
+
+def test_a_label_that_says_nothing_is_no_relation_that_is_named() -> None:
+    index = small_index(bridged=False)
+    assert index.triples is not None
+    vague = replace(index, triples=index.triples.with_columns(relation=pl.lit("related_to")))
+    found = answer(vague, "What is Mill House related to?")
+    assert found.graph
+    assert "by_relation" not in [one.template for one in found.graph.queries]

@@ -28,6 +28,8 @@ from graphrag_dagster.tables import (
 
 #: Of the settings, whose engines answer.
 _SECTIONS = ("search", "coterag")
+#: What else decides answers.
+_READ = ("cypher", "embeddings", "text_units")
 _DECIDING = {
     "base_url",
     "name",
@@ -87,7 +89,7 @@ def answers(
 def options_hash(session: Session, filters: Filters = ALL) -> str:
     """Hash of the settings that decide an answer, the reranker's model, and the documents that are meant."""
     settings, reranker = session.settings, session.reranker()
-    told = settings.model_dump_json(include={"engine", *_SECTIONS, "embeddings", "text_units"})
+    told = settings.model_dump_json(include={"engine", *_SECTIONS, *_READ})
     roles = sorted({task.role for task in tasks().values() if task.section in _SECTIONS})
     models = [settings.model.for_role(role).model_dump_json(include=_DECIDING) for role in roles]
     return stable_id(

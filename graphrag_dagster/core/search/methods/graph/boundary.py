@@ -20,6 +20,8 @@ from graphrag_dagster.core.search.methods.graph.smoothing import likeness
 from graphrag_dagster.core.search.methods.graph.tables import edges_of
 from graphrag_dagster.core.search.retrieval.ranking import first_places
 
+#: Edges that are compared with the question, the strongest ones: a root community may hold most of a graph.
+_MOST_COMPARED = 20_000
 _OFF = "search.graph.propagation is off"
 _NONE = "this index has no context nodes"
 _NONE_HERE = "no context node leads on from there"
@@ -91,5 +93,5 @@ def _edges(asked: Asked, nodes: Collection[ContextNode], entities: Collection[st
         pl.col("tail_id").is_in(bridges) & pl.col("head_id").is_in(members)
     )
     found = edges_of(asked.index).filter(inside | crossing)
-    ordered = found.sort(-pl.col("strength"), "head_id", "relation", "tail_id")
+    ordered = found.sort(-pl.col("strength"), "head_id", "relation", "tail_id").head(_MOST_COMPARED)
     return keys_of(ordered.iter_rows(named=True))

@@ -43,7 +43,7 @@ def nearest_summaries(asked: Asked) -> list[FoundCommunity]:
     sought = with_history(asked)
     wanted = embedder.embed_queries([sought])[0] if comparable and options.retrieval != "lexical" else None
     found = ranked(ranker.ids, ranker.scores(sought, wanted, options.retrieval), options.graph.summaries)
-    titles = index.once(report_titles)
+    titles = index.once(_titles)
     return [
         FoundCommunity(one, titles[one], round(score, 6))
         for one, score in zip(found.ids, found.scores, strict=True)
@@ -52,7 +52,7 @@ def nearest_summaries(asked: Asked) -> list[FoundCommunity]:
 
 def communities_of(asked: Asked, entity_ids: Sequence[str]) -> list[FoundCommunity]:
     """Return the communities of the level that entities are members of, each once."""
-    home, titles = asked.index.once(homes, level_of(asked)), asked.index.once(report_titles)
+    home, titles = asked.index.once(_homes, level_of(asked)), asked.index.once(_titles)
     found = dict.fromkeys(home[one] for one in entity_ids if one in home)
     return [FoundCommunity(one, titles.get(one, one)) for one in found]
 
@@ -66,14 +66,14 @@ def members_of(index: IndexSnapshot, level: int, communities: Collection[str]) -
     return found.sort(-pl.col("degree"), "entity_id")["entity_id"].to_list()
 
 
-def homes(index: IndexSnapshot, level: int) -> Mapping[str, str]:
-    """Return the community of each clustered entity at a level."""
+def _homes(index: IndexSnapshot, level: int) -> Mapping[str, str]:
+    """The community of each clustered entity at a level."""
     chosen = index.community_levels.filter(pl.col("level") == level)
     return dict(chosen.select("entity_id", "community_id").iter_rows())
 
 
-def report_titles(index: IndexSnapshot) -> Mapping[str, str]:
-    """Return the titles of reports by the ids of their communities."""
+def _titles(index: IndexSnapshot) -> Mapping[str, str]:
+    """The titles of reports by the ids of their communities."""
     return dict(index.reports.select("report_id", "title").iter_rows())
 
 

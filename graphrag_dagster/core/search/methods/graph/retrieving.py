@@ -4,6 +4,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
+from typing import Any
 
 import polars as pl
 
@@ -24,8 +25,11 @@ from graphrag_dagster.core.search.methods.graph.facts import Key, facts_of, keys
 from graphrag_dagster.core.search.methods.graph.queries import NodeQueries, texts_in
 from graphrag_dagster.core.search.methods.graph.tables import edges_of
 from graphrag_dagster.core.search.methods.graph.templates import around, attributes, inside, members, path
+from graphrag_dagster.core.text.relations import CO_OCCURS, RELATED_TO
 from graphrag_dagster.core.text.similarity import stems
 
+#: Labels that say nothing of how two are related.
+_OF_ANY = (CO_OCCURS, RELATED_TO)
 #: Entities of a subgraph that a query is restricted to, at most; those with the most neighbours stay.
 _LARGEST_PART = 2_000
 #: Entities that rows name, at most.
@@ -132,7 +136,7 @@ def _by_templates(
         one, other = list(entities.items())[:2]
         together = [key for key in every if {key[0], key[2]} <= set(entities)]
         if _TOGETHER.search(question) or not together:
-            on_the_way = _on_paths(index, queries.ask(path(one, other)))
+            on_the_way = _on_paths(index, queries.ask(path(one, other)), part)
             first += on_the_way
             named += [end for head, _, tail in on_the_way for end in (head, tail)]
         first += together
@@ -148,15 +152,17 @@ def _labels_named(index: IndexSnapshot, entities: Sequence[str], rest: set[str])
     edges = edges_of(index)
     at = edges.filter(pl.col("head_id").is_in(entities) | pl.col("tail_id").is_in(entities))
     labels = ((label, set(stems(label.replace("_", " ")))) for label in at["relation"].unique().sort())
-    return [label for label, words in labels if words and words <= rest]
+    return [label for label, words in labels if words and words <= rest and label not in _OF_ANY]
 
 
-def _on_paths(index: IndexSnapshot, rows: Sequence[Mapping[str, object]]) -> list[Key]:
-    """Every edge between two entities that follow one another on a path, in the order of the paths."""
+def _on_paths(
+    index: IndexSnapshot, rows: Sequence[Mapping[str, Any]], part: Sequence[str] | None
+) -> list[Key]:
+    """Every edge between two entities that follow one another on a path inside of the part."""
     steps: dict[tuple[str, str], None] = {}
     for row in rows:
-        on_it = [str(one) for one in row["entities"]] if isinstance(row["entities"], list) else []
-        steps |= dict.fromkeys(pairwise(on_it))
+        if part is None or set(row["entities"]) <= set(part):
+            steps |= dict.fromkeys(pairwise(row["entities"]))
     every = edges_of(index).sort(-pl.col("strength"), "head_id", "relation", "tail_id")
     found: list[Key] = []
     for one, other in steps:

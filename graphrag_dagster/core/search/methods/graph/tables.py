@@ -43,7 +43,8 @@ def _known_edges(index: IndexSnapshot) -> pl.DataFrame:
     if index.triples is None:
         return TRIPLES.empty()
     known = index.entities["entity_id"].implode()
-    return index.triples.filter(pl.col("head_id").is_in(known) & pl.col("tail_id").is_in(known))
+    both = index.triples["head_id"].is_in(known) & index.triples["tail_id"].is_in(known)
+    return index.triples if both.all() else index.triples.filter(both)
 
 
 def _edges(index: IndexSnapshot, given: Mapping[str, Sequence[str]]) -> Rows:
