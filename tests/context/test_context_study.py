@@ -84,13 +84,12 @@ def test_the_verdict_counts_levels_whose_interval_leaves_zero_out(low: float, hi
     row = {
         "variant": AS_SET,
         "measure": "precision_at_5",
-        "value": 0.15,
         "nodes": 9,
         "communities": 3,
         "taken": 2,
     }
     rows = [
-        {**row, "level": level, "reading": reading, "low": low, "high": high}
+        {**row, "value": 0.15 + level, "level": level, "reading": reading, "low": low, "high": high}
         for level in (0, 1)
         for reading in ("context_minus_random", "context_minus_random_misaligned")
     ]
