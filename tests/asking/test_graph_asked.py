@@ -118,3 +118,14 @@ def test_a_plan_tells_what_a_question_takes(index: Index) -> None:
     size = index.searcher.size("graph")
     assert size.calls.low <= 1 <= size.calls.high
     assert sum(use.tokens for use in index.ask(FACT, method="graph").context) <= size.input_tokens.high
+
+
+def test_an_answer_by_rule_lists_the_edges_of_what_is_named_each_with_its_source(index: Index) -> None:
+    answer = index.ask("Who is connected to Hanna Quill?", method="graph")
+    assert answer.graph
+    _, _, listed = answer.text.partition("**In the graph**")
+    lines = [line for line in listed.splitlines() if line.startswith("- ")]
+    assert 0 < len(lines) <= min(answer.graph.facts, 10)
+    assert all("Hanna Quill" in line and line.endswith("]") for line in lines)
+    assert not any("co occurs" in line or "related to" in line for line in lines)
+    assert {source.kind for source in answer.sources} >= {"relationship"}

@@ -220,9 +220,7 @@ def run_study(name: str, study: str, budget: Budget, *, as_json: bool) -> None:
         print_json({"corpus": name, "study": study, "rows": made.to_dicts()})
         return
     if study == "context":
-        # A level at which nothing is split any more is the one before.
         told = in_the_papers_form(made).select(IN_SHORT).with_columns(pl.col(pl.Float64).round(3) + 0.0)
-        told = told.unique(set(IN_SHORT) - {"level"}, keep="first", maintain_order=True)
         OUT.print(_study_table(f"{name}: {study}", told))
         OUT.print(verdict(made, AS_SET), soft_wrap=True)
         return

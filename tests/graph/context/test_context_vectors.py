@@ -16,6 +16,7 @@ from graphrag_dagster.core.ranks import unit_rows
 from graphrag_dagster.errors import EngineError, GraphragError
 
 BLOCK = 25
+NO_EDGES = network(pl.DataFrame(schema={"source": pl.String, "target": pl.String, "weight": pl.Float64}))
 
 
 def blocks_of_nodes(blocks: int = 4, seed: int = 0, alone: int = 2) -> tuple[Network, pl.Series]:
@@ -65,12 +66,11 @@ def test_vectors_of_texts_are_those_of_the_index(width: int | None) -> None:
     rows = embeddings({"b": [0.0, 1.0], "a": [1.0, 0.0], "x": [0.5, 0.5]})
     if width:
         rows = rows.with_columns(pl.col("vector").list.to_array(width))
-    graph, _ = blocks_of_nodes()
-    found = node_vectors("text", pl.Series(["c", "b", "a"]), rows, graph)
+    found = node_vectors("text", pl.Series(["c", "b", "a"]), rows, NO_EDGES)
     assert found.ids.to_list() == ["a", "b", "c"]
     assert found.matrix.tolist() == [[1, 0], [0, 1], [0, 0]]
     assert found.name == "text/static@1"
-    assert not node_vectors("text", pl.Series(["q"]), rows, graph).matrix.any()
+    assert not node_vectors("text", pl.Series(["q"]), rows, NO_EDGES).matrix.any()
 
 
 def test_vectors_of_two_embedders_are_not_compared() -> None:
@@ -174,6 +174,12 @@ def test_a_missing_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
         "context.embedding is node2vec, but gensim is not installed; run: "
         'pip install "graphrag-dagster[node2vec]"'
     )
+
+
+def test_an_edge_to_a_node_without_an_id_is_an_error() -> None:
+    graph, ids = blocks_of_nodes()
+    with pytest.raises(GraphragError, match="1 ends of relationships are not among the nodes, e.g. 'n0003'"):
+        node_vectors("spectral", ids.filter(ids != "n0003"), None, graph)
 
 
 def test_side_by_side_a_cosine_is_the_weighted_sum() -> None:

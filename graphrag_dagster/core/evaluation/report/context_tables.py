@@ -11,6 +11,9 @@ from graphrag_dagster.core.graph.context.metrics.summary import SHOWN, TESTED, i
 from graphrag_dagster.core.graph.context.study import AS_SET
 
 Row = dict[str, Any]
+_ASIDE = ("own set", "can fall", "size-normalised")
+#: What tells most stands first.
+_COLUMNS = (*(name for name in SHOWN if name not in _ASIDE), *TESTED, *_ASIDE)
 
 
 def context_verdict(data: ReportData) -> str:
@@ -45,7 +48,7 @@ def _table(data: ReportData, which: pl.Expr, caption: str, first: str) -> TableV
     if rows is None:
         return None
     made = in_the_papers_form(rows.filter(which)).iter_rows(named=True)
-    header = (first, "communities", "taken", *SHOWN, *TESTED)
+    header = (first, "communities", "taken", *_COLUMNS)
     return table(caption, header, [_cells(row) for row in made], folded="Variant" in first)
 
 
@@ -55,8 +58,7 @@ def _cells(row: Row) -> list[Cell]:
         Cell(name) if row["variant"] == AS_SET else Cell(row["variant"], (name,)),
         Cell(f"{row['communities']:,}"),
         Cell(f"{row['taken']:,}"),
-        *(Cell(_number(row[column])) for column in SHOWN),
-        *(_tested(row, column) for column in TESTED),
+        *(_tested(row, column) if column in TESTED else Cell(_number(row[column])) for column in _COLUMNS),
     ]
 
 

@@ -30,7 +30,7 @@ _NAMED = ("variant", "level", "communities", "taken")
 
 
 def in_the_papers_form(measured: pl.DataFrame) -> pl.DataFrame:
-    """Return a row per variant and level.
+    """Return a row per variant and level; a level where all is as at the one above is left out.
 
     Args:
         measured: rows of ``studies.context_metrics``.
@@ -45,7 +45,8 @@ def in_the_papers_form(measured: pl.DataFrame) -> pl.DataFrame:
         for name, (measure, reading) in TESTED.items()
         for end in ("value", "low", "high")
     ]
-    return measured.group_by(_NAMED).agg(*values, *tested).sort("variant", "level")
+    made = measured.group_by(_NAMED).agg(*values, *tested).sort("variant", "level")
+    return made.unique(set(made.columns) - {"level"}, keep="first", maintain_order=True)
 
 
 def verdict(measured: pl.DataFrame, variant: str) -> str:

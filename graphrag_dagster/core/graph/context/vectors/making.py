@@ -45,10 +45,17 @@ def node_vectors(
         vectors in the order of the sorted ids.
 
     Raises:
-        GraphragError: the vectors of texts are needed and not there, or are of several embedders.
+        GraphragError: the vectors of texts are needed and not there, or are of several embedders; or an edge
+            leads to a node without an id.
         EngineError: the extra ``node2vec`` is needed and not installed.
     """
     ids = ids.sort()
+    strays = graph.names.filter(~graph.names.is_in(ids.implode()))
+    if len(strays):
+        raise GraphragError(
+            f"{len(strays)} ends of relationships are not among the nodes, e.g. {strays[0]!r}: the two come "
+            "from different runs; materialise the graph again"
+        )
     if embedding in STRUCTURES:
         return STRUCTURES[embedding](graph, ids, seed)
     if text is None:

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import replace
 
+from graphrag_dagster.catalogue.registry import asks_model
 from graphrag_dagster.core.search.asked import Asked
 from graphrag_dagster.core.search.context.answer import Answer, Call, ContextUse
 from graphrag_dagster.core.search.context.graph_trace import BroughtIn, GraphTrace, Route
@@ -11,6 +12,7 @@ from graphrag_dagster.core.search.context.question import REFUSAL
 from graphrag_dagster.core.search.finding import favouring_none, linked, telling_route
 from graphrag_dagster.core.search.methods.graph.communities import has_summaries
 from graphrag_dagster.core.search.methods.graph.context import packed
+from graphrag_dagster.core.search.methods.graph.listing import with_edges
 from graphrag_dagster.core.search.methods.graph.retrieving import Retrieved, hybrid, local, summaries
 from graphrag_dagster.core.search.methods.graph.routing import Chosen, chosen_for
 from graphrag_dagster.core.search.methods.graph.telling import told
@@ -63,7 +65,7 @@ def graph(asked: Asked) -> Answer:
         usage=found.queries.usage,
     )
     if context.rows:
-        answer = _answered(asked, answer, context)
+        answer = _answered(asked, answer, context, found, entities)
     return _told(asked, answer, chosen)
 
 
@@ -79,8 +81,12 @@ def _retrieved(asked: Asked, route: Route, entities: Mapping[str, str]) -> Retri
     return (local if route == "local" else hybrid)(asked, entities, writer)
 
 
-def _answered(asked: Asked, answer: Answer, context: LocalContext) -> Answer:
+def _answered(
+    asked: Asked, answer: Answer, context: LocalContext, retrieved: Retrieved, entities: Mapping[str, str]
+) -> Answer:
     final = asked.engines.answerer().answer(asked.question, context.rows, context.rendered, asked.history)
+    if not asks_model(final.engine):
+        final = with_edges(final, context.rows, retrieved.found.facts, entities)
     used = bool(final.text.strip())
     call = Call("answer", "what was found", None, sum(context.row_tokens), used)
     answer = replace(answer, context=_uses(context, used=used), trace=(*answer.trace, call))
