@@ -178,12 +178,13 @@ def at_random(snapshot: IndexSnapshot) -> pl.DataFrame:
     if nodes is None:
         raise SystemExit("the index has no context nodes")
     drawn = random.Random(SEED)
+    levels = snapshot.community_levels.select("level", "entity_id", "community_id")
+    every = {level: of.rows() for (level,), of in levels.group_by("level", maintain_order=True)}
     rows = []
     for row in nodes.iter_rows(named=True):
-        others = snapshot.community_levels.filter(level=row["level"]).filter(
-            pl.col("community_id") != row["community_id"]
-        )
-        entity, home = others.select("entity_id", "community_id").row(drawn.randrange(len(others)))
+        home = row["community_id"]
+        while home == row["community_id"]:
+            _, entity, home = drawn.choice(every[row["level"]])
         rows.append({**row, "entity_id": entity, "home_id": home})
     return pl.DataFrame(rows, schema=nodes.schema)
 

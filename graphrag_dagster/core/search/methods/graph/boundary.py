@@ -4,7 +4,7 @@ A context node of a found community leads to the community that it is a member o
 and is a context node itself leads to both of its communities.
 """
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from itertools import islice
 
@@ -19,6 +19,7 @@ from graphrag_dagster.core.search.methods.graph.facts import Fact, Key, facts_of
 from graphrag_dagster.core.search.methods.graph.smoothing import likeness
 from graphrag_dagster.core.search.methods.graph.tables import edges_of
 from graphrag_dagster.core.search.retrieval.ranking import first_places
+from graphrag_dagster.core.text.relations import CO_OCCURS, RELATED_TO
 
 #: Edges that are compared with the question, the strongest ones: a root community may hold most of a graph.
 _MOST_COMPARED = 20_000
@@ -45,7 +46,7 @@ def brought_in(
         asked: the question.
         communities: that were found.
         entities: that were found.
-        known: edges that were found, and are not brought in again.
+        known: edges that were found; what joins the same two is not brought in again.
     """
     options = asked.options.graph
     if not options.propagation:
@@ -55,7 +56,7 @@ def brought_in(
     nodes = nodes_of(asked.index, level_of(asked), communities, entities)
     if not nodes:
         return Boundary(told=_NONE_HERE)
-    keys = [key for key in _edges(asked, nodes, entities) if key not in known]
+    keys = _between_others(_edges(asked, nodes, entities), known)
     near = likeness(asked, [(head, tail) for head, _, tail in keys])
     if near is None:
         chosen: list[tuple[Key, float | None]] = [(key, None) for key in keys[: options.brought_in]]
@@ -65,6 +66,15 @@ def brought_in(
     like = dict(chosen)
     facts = facts_of(asked.index, like)
     return Boundary(nodes, tuple((fact, like[fact.key]) for fact in facts))
+
+
+def _between_others(keys: Iterable[Key], known: Iterable[Key]) -> list[Key]:
+    """The first edge between each two that no known edge joins, whatever its label."""
+    found = {frozenset((key[0], key[2])): key for key in known}
+    joined = set(found)
+    for key in keys:
+        found.setdefault(frozenset((key[0], key[2])), key)
+    return [key for pair, key in found.items() if pair not in joined]
 
 
 def nodes_of(
@@ -93,5 +103,6 @@ def _edges(asked: Asked, nodes: Collection[ContextNode], entities: Collection[st
         pl.col("tail_id").is_in(bridges) & pl.col("head_id").is_in(members)
     )
     found = edges_of(asked.index).filter(inside | crossing)
-    ordered = found.sort(-pl.col("strength"), "head_id", "relation", "tail_id").head(_MOST_COMPARED)
+    telling = ~pl.col("relation").is_in([CO_OCCURS, RELATED_TO])
+    ordered = found.sort(~telling, -pl.col("strength"), "head_id", "relation", "tail_id").head(_MOST_COMPARED)
     return keys_of(ordered.iter_rows(named=True))
