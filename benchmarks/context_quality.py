@@ -16,7 +16,7 @@ bootstrap. Parts:
 
 Graphs: an index of the podcasts without a model (kept in --home), two indexes made by GPT, the triples of
 MuSiQue by GPT-3.5, WikiMovies; the last two have names and no descriptions. Node2Vec is left out beyond
-20,000 nodes.
+5,000 nodes.
 """
 
 import argparse
@@ -52,7 +52,7 @@ HEADER = (
     "own set",
     "nearest to mean: Leiden → context, own mean",
 )
-NODE2VEC_UP_TO = 20_000
+NODE2VEC_UP_TO = 5_000
 
 
 def number(value: float | None) -> str:

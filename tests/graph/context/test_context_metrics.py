@@ -124,6 +124,7 @@ def test_without_a_budget_nothing_changes() -> None:
     found = measured(random_case(3, nodes=100), ContextOptions(lambda_max=0))
     assert found["precision_at_5", "plain"] == found["precision_at_5", "context"]
     assert found["precision_at_5", "random"] == pytest.approx(found["precision_at_5", "plain"])
+    assert str(found["precision_at_5", "context_minus_random"]) == "0.0"
     assert found["cross_similarity", "context"] is None
     assert found["cross_similarity", "leiden"] == found["cross_similarity", "all"]
 

@@ -26,6 +26,7 @@ from graphrag_dagster.core.graph.context.metrics.rows import COLUMNS, LevelRows
 from graphrag_dagster.core.graph.context.similarity import community_means
 from graphrag_dagster.core.graph.context.units import Doubles
 from graphrag_dagster.core.graph.context.vectors.node_vectors import NodeVectors
+from graphrag_dagster.core.ranks import comparable
 
 
 def measure_context(
@@ -134,8 +135,8 @@ def _add_precision(
     made.drawn(measure, "random_misaligned", map(_mean, misaligned), len(plain))
     made.mean(measure, "context_minus_plain", context - plain)
     made.drawn(measure, "random_minus_plain", map(_mean, anyone - plain), len(plain))
-    made.mean(measure, "context_minus_random", context - anyone.mean(axis=0))
-    made.mean(measure, "context_minus_random_misaligned", context - misaligned.mean(axis=0))
+    made.mean(measure, "context_minus_random", _apart(context, anyone))
+    made.mean(measure, "context_minus_random_misaligned", _apart(context, misaligned))
     room = [(_mean(context) - mean) / (1 - mean) for mean in map(_mean, anyone) if mean < 1]
     made.drawn(measure, "size_normalised", room, len(plain))
 
@@ -156,6 +157,11 @@ def _add_mean_precision(made: LevelRows, nodes: LevelNodes, members: Memberships
     near = nearest_to(nodes.units, nodes.members, grown, k)
     inside = (members.home[near] == communities) | (members.attached[near] == communities)
     made.mean(measure, "context_own_mean", _shares(inside))
+
+
+def _apart(context: Doubles, drawn: Doubles) -> Doubles:
+    """Return how much more each node has than on average over the draws; the same is 0, not nearly so."""
+    return comparable(context - drawn.mean(axis=0)) + 0.0
 
 
 def _shares(flags: NDArray[np.bool_]) -> Doubles:
