@@ -159,7 +159,7 @@ STAGES = (
     ),
     Stage(
         "studies",
-        reads=("corpus", "marts", "questions"),
+        reads=("corpus", "graph", "communities", "entity_embeddings", "marts", "questions"),
         sections=("studies",),
         made="request",
         users=("extraction_study", "window_answers", "window_judgements"),
