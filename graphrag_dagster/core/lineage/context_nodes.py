@@ -1,5 +1,7 @@
 """Which communities an entity resembles that it is no member of, and what became of that."""
 
+from collections.abc import Sequence
+
 import polars as pl
 
 from graphrag_dagster.core.lineage.rows import Rows
@@ -10,7 +12,7 @@ _MEASURES = ("similarity", "home_similarity", "distance", "betweenness", "penali
 
 
 def resembled_steps(rows: Rows, entity_id: str, most: int | None) -> tuple[tuple[Step, ...], int]:
-    """Return the communities that an entity is most like, at each level, and how many are left out.
+    """Return the communities that an entity is most like, each with its levels, and how many are left out.
 
     Args:
         rows: the tables.
@@ -18,6 +20,8 @@ def resembled_steps(rows: Rows, entity_id: str, most: int | None) -> tuple[tuple
         most: most communities; None for all.
     """
     found = rows.of("graph.context_candidates", "entity_id", [entity_id]).sort("level")
+    alike = [name for name in found.columns if name != "level"]
+    found = found.group_by(alike, maintain_order=True).agg("level")
     kept = found if most is None else found.head(most)
     titles = rows.of("reports.community_reports", "report_id", kept["community_id"], ("report_id", "title"))
     named = dict(titles.iter_rows())
@@ -25,7 +29,7 @@ def resembled_steps(rows: Rows, entity_id: str, most: int | None) -> tuple[tuple
         Step(
             "context node" if row["outcome"] == "taken" else "candidate",
             row["community_id"],
-            f"of C{row['level']}: {named.get(row['community_id'], '')}",
+            f"of {_levels(row['level'])}: {named.get(row['community_id'], '')}",
             facts={
                 "outcome": row["outcome"],
                 **{name: _short(row[name]) for name in _MEASURES if row[name] is not None},
@@ -53,6 +57,10 @@ def outsiders(rows: Rows, report_id: str, shown: pl.DataFrame) -> set[str]:
     entities = set(shown.filter(kind="entity")["record_id"])
     attached = rows.of(_NODES, "community_id", [report_id], ("entity_id",))["entity_id"]
     return entities.intersection(attached)
+
+
+def _levels(found: Sequence[int]) -> str:
+    return ", ".join(f"C{level}" for level in found)
 
 
 def _short(value: float | int) -> float | int:
