@@ -12,7 +12,7 @@ FACT = "Hanna Quill led the Dockers Union."
 
 
 def check(index: Index, answer: Answer) -> None:
-    """Every source holds verbatim, every statement is a quotation, every mark is one of the sources."""
+    """Every source holds verbatim, every mark is one of them; statements are quotations, or edges of the graph."""
     documents = dict(index.searcher.index.documents.select("document_id", "text").iter_rows())
     assert answer.sources
     for source in answer.sources:
@@ -20,9 +20,10 @@ def check(index: Index, answer: Answer) -> None:
         assert documents[words.document_id][words.start_char : words.end_char] == words.quotation
         assert f"[{source.number}]" in answer.text
     for statement in answer.statements:
-        assert (statement.verdict, statement.score) == ("supported", 1.0)
-        assert statement.similarity == 1.0
+        assert statement.verdict == "supported"
         assert statement.sources
+        if " — " not in statement.text:
+            assert statement.score == statement.similarity == 1.0
     assert sum(use.tokens for use in answer.context) > 0
     assert answer.seconds is not None
     json.dumps(answer.to_dict())

@@ -128,6 +128,7 @@ def test_entities_of_a_graph_may_go_with_files_that_are_gone_or_edited(
     assert [told in line and "prompts" not in line for line in lost(made)] == ([True] if told else [])
 
 
+@pytest.mark.long
 def test_rows_deleted_from_a_graph_are_published_and_a_file_cut_off_is_not(home: Path) -> None:
     folder = home / "corpora" / "coast"
     folder.mkdir(parents=True)

@@ -184,6 +184,7 @@ def test_doctor_says_whether_the_endpoint_can_be_used(
     assert run("doctor", "coast")[0] == 1
 
 
+@pytest.mark.long
 def test_an_index_goes_on_from_batch_to_batch_until_it_is_done(
     run: Run, modelled: Path, home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

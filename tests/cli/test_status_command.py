@@ -250,6 +250,7 @@ def test_a_file_that_no_reader_took_is_no_change(run: Run, home: Path, coast: Pa
     assert status(run)["files"]["edited"] == ["broken.docx"]
 
 
+@pytest.mark.long
 def test_a_run_that_failed_half_way_is_told(run: Run, coast: Path) -> None:
     (coast / "corpus.yaml").write_text("extraction: {pipeline: no_such_pipeline}\n", encoding="utf-8")
     code, _, err = run("index", "coast")

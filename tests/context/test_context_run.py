@@ -95,6 +95,7 @@ def test_reports_show_them_and_lineage_tells_of_them(corpus: Path) -> None:
     assert findings[-1].startswith("Outside the community: ")
 
 
+@pytest.mark.long
 def test_only_communities_whose_section_changed_are_written_again(
     home: Path, endpoint: ScriptedEndpoint
 ) -> None:

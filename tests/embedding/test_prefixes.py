@@ -82,6 +82,7 @@ def asked() -> Answer:
     return Index.open("coast").ask(QUESTION, method="basic")
 
 
+@pytest.mark.long
 def test_an_index_and_its_questions_are_embedded_with_their_prefixes(home: Path) -> None:
     corpus = write_corpus(home / "corpora")
     both = f', query_prefix: "{QUERY}", document_prefix: "{DOCUMENT}"'

@@ -237,6 +237,7 @@ def test_an_endpoint_that_refuses_and_a_limit_end_the_run(run: Run, home: Path) 
         assert asked(server) == []
 
 
+@pytest.mark.long
 def test_one_more_document_asks_little(run: Run, home: Path) -> None:
     family = (
         "Adair",

@@ -87,6 +87,7 @@ def test_without_a_model_counts_have_names_of_their_own_and_nothing_is_judged(
     assert (Path(told["report"]).parent / "measures.png").read_bytes()[:4] == b"\x89PNG"
 
 
+@pytest.mark.long
 def test_a_judge_that_likes_length_gives_the_win_to_the_longer_answers(
     coast: Path, endpoint: ScriptedEndpoint, run: Run
 ) -> None:

@@ -56,6 +56,7 @@ def evaluated(run: Run, *arguments: str, code: int = 0) -> dict[str, Any]:
     return told
 
 
+@pytest.mark.long
 def test_answers_are_measured_against_what_single_documents_say(
     coast: Path, endpoint: ScriptedEndpoint, run: Run
 ) -> None:

@@ -41,6 +41,7 @@ def all_of_them(home: Path) -> Path:
     return write(home, "town", "corpora: [harbour, council]\ncommunities: {drift: 0}\n")
 
 
+@pytest.mark.long
 def test_documents_keep_their_origin_and_their_columns_and_deletions_are_followed(all_of_them: Path) -> None:
     run_job("town")
     documents = Warehouse().read(tables.DOCUMENTS, "town")

@@ -114,6 +114,7 @@ def test_why_leads_to_rows_of_the_graph(kind: str, asked: str, place: str) -> No
     assert {one.key for one in step.all_evidence() if isinstance(one, Row)} >= {place}
 
 
+@pytest.mark.long
 def test_a_row_that_was_added_and_deleted_leaves_tables_as_they_were_and_no_trace(folder: Path) -> None:
     first = contents(Warehouse(), "harbour")
     write_graph(folder.parent.parent, EDGES + "Zebulon Quarrow,keeps,Skerry Sound\n")
@@ -170,6 +171,7 @@ def test_what_is_for_documents_cannot_be_switched_on_for_a_graph() -> None:
         parse_settings({"kind": "graph", "coterag": {"enabled": True}}, "corpus.yaml")
 
 
+@pytest.mark.long
 @pytest.mark.skipif(not DULCE.is_dir(), reason="the data set is not there")
 def test_microsofts_texts_communities_and_reports_are_kept_or_made_anew(home: Path) -> None:
     folder = home / "corpora" / "harbour"

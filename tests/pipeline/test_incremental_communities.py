@@ -58,6 +58,7 @@ def test_an_unchanged_corpus_gives_identical_tables_and_torn_ones_are_mended() -
     assert contents(Warehouse(), "coast") == first
 
 
+@pytest.mark.long
 def test_what_a_new_document_does_not_touch_stays_until_a_cold_start_is_asked_for(folder: Path) -> None:
     before, contexts = communities(), Warehouse().read(tables.REPORT_CONTEXTS, "coast")
     add(folder)

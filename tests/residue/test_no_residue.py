@@ -65,6 +65,7 @@ def test_a_removed_document_leaves_no_byte(enter: Enter, endpoint: ScriptedEndpo
         assert len(endpoint.requests) == paid
 
 
+@pytest.mark.long
 def test_an_edited_document_leaves_no_byte_of_what_was_edited_out(enter: Enter) -> None:
     home = enter("extractive")
     (home / "corpora/coast/secret/dossier.txt").rename(home / "corpora/coast/secret/open.txt")
