@@ -36,10 +36,9 @@ def _text_of_report(reports: pl.DataFrame) -> pl.Series:
 
 
 def _embeddings(
-    table: Table, source: Table, text_of: Callable[[pl.DataFrame], pl.Series]
+    table: Table, source: Table, text_of: Callable[[pl.DataFrame], pl.Series], *, always: bool = False
 ) -> AssetsDefinition:
     key = table.key[0]
-    needed = table is REPORT_EMBEDDINGS
 
     @table_asset(
         table,
@@ -56,7 +55,7 @@ def _embeddings(
     ) -> Output[pl.DataFrame]:
         session = language.session(context, f"{table.name}_embeddings")
         embedder = session.embedder()
-        if session.settings.embeddings.kept != "all" and not needed:
+        if session.settings.embeddings.kept != "all" and not always:
             rows = rows.clear()
         known = warehouse.read_if_present(table, context.partition_key)
         texts = text_of(rows)
@@ -78,4 +77,4 @@ def _embeddings(
 
 text_unit_embeddings = _embeddings(TEXT_UNIT_EMBEDDINGS, TEXT_CHUNKS, _text_of_unit)
 entity_embeddings = _embeddings(ENTITY_EMBEDDINGS, ENTITIES, text_of_entity)
-report_embeddings = _embeddings(REPORT_EMBEDDINGS, COMMUNITY_REPORTS, _text_of_report)
+report_embeddings = _embeddings(REPORT_EMBEDDINGS, COMMUNITY_REPORTS, _text_of_report, always=True)
