@@ -164,6 +164,7 @@ def test_nothing_is_compared_before_something_is_published_or_where_it_is_little
     assert lost(made) == []
 
 
+@pytest.mark.long
 def test_a_run_that_loses_its_entities_publishes_nothing_until_it_is_meant(home: Path) -> None:
     folder = write_corpus(home / "corpora")
     people = [f"{first} {last}" for first in ("Mara", "Tobin", "Elsa", "Ruben", "Ines") for last in

@@ -40,6 +40,7 @@ def test_the_summary_shows_what_was_asked_and_paid(run: Run, endpoint: ScriptedE
     assert "asked of models in this run" in out
 
 
+@pytest.mark.long
 def test_a_run_stops_before_its_limit_and_the_next_goes_on(run: Run, endpoint: ScriptedEndpoint) -> None:
     limit = 12_000
     code, out, err = run("index", "coast", "--max-tokens", str(limit))
@@ -136,6 +137,7 @@ def test_an_endpoint_that_never_answers_is_said_in_the_terminal_and_in_the_run_a
         assert any(told in (event.user_message or "") for event in dagster.all_logs(made.run_id))
 
 
+@pytest.mark.long
 def test_pruning_leaves_no_text_of_a_deleted_document(
     run: Run, modelled: Path, endpoint: ScriptedEndpoint, home: Path
 ) -> None:

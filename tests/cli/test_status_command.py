@@ -237,6 +237,7 @@ def test_a_manifest_that_tells_less_is_believed_as_far_as_it_goes(run: Run, home
     assert found["package"] is None
 
 
+@pytest.mark.long
 def test_a_file_that_no_reader_took_is_no_change(run: Run, home: Path, coast: Path) -> None:
     (coast / "broken.docx").write_bytes(b"PK\x03\x04 no archive")
     from graphrag_dagster.cli.output.running import run_job

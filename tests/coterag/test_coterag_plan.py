@@ -51,6 +51,7 @@ def summaries(endpoint: ScriptedEndpoint) -> Callable[[], list[str]]:
     return asked
 
 
+@pytest.mark.long
 def test_a_plan_counts_the_communities_that_lack_a_summary(
     planned: Callable[[], dict[str, Any]],
     summaries: Callable[[], list[str]],

@@ -10,6 +10,7 @@ from support.commands import Run
 from support.tables_of import contents
 
 
+@pytest.mark.long
 def test_a_decision_is_applied_and_taken_back_without_a_trace(coast: Path, run: Run) -> None:
     warehouse = Warehouse()
     before = contents(warehouse, "coast")

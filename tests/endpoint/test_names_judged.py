@@ -78,6 +78,7 @@ def summary() -> dict[str, float]:
     return dict(rows.select("measure", "value").iter_rows())
 
 
+@pytest.mark.long
 def test_what_a_model_says_decides_and_is_asked_once(run: Run, home: Path) -> None:
     with ScriptedEndpoint(script()) as server:
         write(home, server)
@@ -147,6 +148,7 @@ def test_a_name_is_shown_where_it_stands(run: Run, home: Path) -> None:
     assert len(long) < 250
 
 
+@pytest.mark.long
 def test_names_of_one_document_are_asked_about_once(run: Run, home: Path) -> None:
     both = "Orrin Vask sold Brinefield Shipping. Selma Dray sued Brinefeild Shipping in Port Ellery."
     with ScriptedEndpoint(script()) as server:
@@ -185,6 +187,7 @@ def test_without_a_model_nothing_is_asked(run: Run, home: Path, resolution: str)
     assert {by for _, by in decided().values()} <= {"rule"}
 
 
+@pytest.mark.long
 def test_nonsense_leaves_pairs_open_is_told_and_asked_again(run: Run, home: Path) -> None:
     sane = False
 

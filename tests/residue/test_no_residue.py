@@ -91,6 +91,7 @@ def test_what_was_said_of_a_removed_document_leaves_no_byte(home: Path) -> None:
     assert "1871-05-04" not in warehouse.read(tables.DOCUMENT_PERIODS, "coast")["words"]
 
 
+@pytest.mark.long
 def test_the_last_documents_leave_no_byte(enter: Enter) -> None:
     home = enter("llm")
     for folder in ("secret", "news", "institute"):
