@@ -3,6 +3,8 @@
 import json
 from pathlib import Path
 
+import pytest
+
 from graphrag_dagster import tables
 from graphrag_dagster.operations.asking.lineage import why
 from graphrag_dagster.resources.warehouse import Warehouse
