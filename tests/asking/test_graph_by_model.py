@@ -98,6 +98,7 @@ def test_only_what_there_is_something_for_may_be_chosen(opened: Callable[[str], 
     assert '- "local": ' not in model.asked["route"][0]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "nonsense", ["I cannot choose.", '{"reason": "x", "rou', '{"reason": "x", "route": "auto"}', "[]"]
 )

@@ -116,6 +116,7 @@ def test_a_run_that_failed_goes_on_at_the_asset_that_failed_and_pays_nothing_twi
     assert "401" in failures[0].reason
 
 
+@pytest.mark.long
 def test_an_outage_is_waited_for_and_what_needs_a_person_is_not(
     home: Path, instance: dg.DagsterInstance, failures: list[StepFailure]
 ) -> None:

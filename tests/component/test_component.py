@@ -92,6 +92,7 @@ def test_the_scaffolded_file_says_all_that_can_be_said(project: DefsFolderSandbo
     }
 
 
+@pytest.mark.long
 def test_a_corpus_is_made_in_the_home_of_the_instance_and_nowhere_else(
     project: DefsFolderSandbox, home: Path
 ) -> None:

@@ -168,6 +168,7 @@ def graph_of(home: Path, rows: list[str], settings: str = "") -> None:
     run_job("coast")
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("rows", "nodes", "communities"),
     [(["a,knows,a"], 0, 0), (["a,knows,b"], 2, 1), (["a,knows,b", "b,knows,c", "c,knows,a"], 3, 1)],

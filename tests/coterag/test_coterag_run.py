@@ -66,6 +66,7 @@ def test_the_same_corpus_gives_the_same_rows(corpus: Path) -> None:
     assert all(one[name].equals(other[name]) for name in one)
 
 
+@pytest.mark.long
 def test_a_deleted_document_leaves_no_trace(corpus: Path) -> None:
     gone = next(iter(DOCUMENTS))
     (corpus / gone).unlink()

@@ -172,6 +172,7 @@ def test_what_a_person_says_is_not_asked(run: Run, home: Path) -> None:
     assert "MOUAT" in entities()
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "resolution",
     ["", pytest.param("engine: extractive", marks=pytest.mark.long), "engine: llm, enabled: false"],

@@ -156,6 +156,7 @@ def test_a_judge_that_likes_length_gives_the_win_to_the_longer_answers(
         assert read(tables.table(name)).equals(frame), name
 
 
+@pytest.mark.long
 def test_a_judge_that_takes_the_first_is_found_out(coast: Path, endpoint: ScriptedEndpoint, run: Run) -> None:
     def script(body: dict[str, object]) -> object:
         return first_judge(body) if body["model"] == "judge" else name_pattern_script(body)
@@ -200,6 +201,7 @@ def test_verdicts_that_cannot_be_used_are_ties_and_told(
     assert any("judgements count as ties" in line for line in told["missing"])
 
 
+@pytest.mark.long
 def test_the_studies_compare_chunk_sizes_and_windows(
     coast: Path, endpoint: ScriptedEndpoint, run: Run
 ) -> None:

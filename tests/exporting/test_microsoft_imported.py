@@ -28,6 +28,7 @@ RELATION: dict[str, Any] = {
 }
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("project", ["operation_dulce", "verbs_data"])
 def test_a_project_of_microsoft_graphrag_comes_back_as_it_was(
     project: str, shared_data: Path, home: Path

@@ -91,6 +91,7 @@ def _damaged(rng: Random, data: bytes, others: list[bytes]) -> bytes:
     return data
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("seed", range(4))
 def test_no_damage_stops_the_reading(seed: int, tmp_path: Path) -> None:
     rng, seeds = Random(seed), _seeds()

@@ -93,6 +93,7 @@ def test_drift_bounds_how_far_warm_starts_lead(folder: Path) -> None:
     assert (state()["start"], state()["changed"]) == ("cold", 0)
 
 
+@pytest.mark.long
 def test_with_cold_starts_added_then_deleted_is_never_added(folder: Path) -> None:
     set_communities(folder, "start: cold")
     never = contents(Warehouse(), "coast")

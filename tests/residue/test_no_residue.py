@@ -75,6 +75,7 @@ def test_an_edited_document_leaves_no_byte_of_what_was_edited_out(enter: Enter) 
     assert traces(home) == {}
 
 
+@pytest.mark.long
 def test_what_was_said_of_a_removed_document_leaves_no_byte(home: Path) -> None:
     folder = write_corpus(home / "corpora")
     front = "---\nOstrellin keeper: Zentholm\ndate: 1871-05-04\n---\n"
@@ -111,6 +112,7 @@ def test_a_corpus_that_never_had_documents_stays_an_error(home: Path) -> None:
             run_job("empty")
 
 
+@pytest.mark.long
 def test_nothing_is_erased_and_older_snapshots_stay_while_nothing_is_gone(enter: Enter) -> None:
     home = enter("extractive")
     (home / "corpora/coast/secret/dossier.txt").rename(home / "corpora/coast/dossier.txt")

@@ -26,6 +26,7 @@ def client(library: FaultyLibrary) -> TestClient:
     return TestClient(make_app(ServiceSettings(), library), base_url=LOCAL, raise_server_exceptions=False)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "sent",
     [

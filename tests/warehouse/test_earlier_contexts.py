@@ -139,6 +139,7 @@ def test_rows_that_are_there_stay_as_they_are(small: Warehouse, half: str) -> No
     assert small.read(tables.REPORT_CONTEXT_ROWS, "quay").equals(made)
 
 
+@pytest.mark.long
 def test_lineage_over_a_snapshot_without_the_rows_says_the_same(small: Warehouse) -> None:
     before = told(small)
     found = [report for one in before[1].values() for report in one["reports"]]
@@ -165,6 +166,7 @@ def test_an_unchanged_corpus_is_not_indexed_again_for_the_rows(small: Warehouse,
     assert run("status", "quay")[0] == 0
 
 
+@pytest.mark.long
 def test_lineage_over_a_working_file_without_the_rows_says_the_same(tmp_path: Path, small: Warehouse) -> None:
     before = told(small)
     older = Warehouse(path=str(tmp_path / "older" / "{corpus}.duckdb"))
