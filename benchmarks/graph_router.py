@@ -96,7 +96,7 @@ def asked_in(homes: Path, questions: list[Labelled]) -> Iterator[tuple[Labelled,
                     count=searcher.count,
                     options=replace(searcher.options, routing="model"),
                     question=one.question,
-                    engines=Engines(None),  # type: ignore[arg-type]
+                    engines=Engines(None),
                 )
                 yield one, asked, list(entities_of(linked(asked)).values())
 

@@ -220,7 +220,7 @@ def recall(section: str, homes: Path) -> None:
                 options=options,
                 level=options.level,
                 question=question.text,
-                engines=noted,  # type: ignore[arg-type]
+                engines=noted,
             )
             noted.rows = ()
             trace = graph(one).graph
