@@ -46,7 +46,7 @@ class ContextNodes:
     def behind(self, context: PackedContext, community_id: str) -> PackedContext:
         """Return a context with the section behind it: all nodes, or the best that fit; then their edges."""
         attached = self.of.get(community_id, ())
-        if not (context.entities or context.reports):
+        if not attached or not (context.entities or context.reports):
             return context
         chosen = [attached[: number + 1] for number in range(len(attached))]
         best = next(filter(None, (self._with(context, nodes, []) for nodes in reversed(chosen))), None)
@@ -71,9 +71,12 @@ class ContextNodes:
         edge_rows = [elements.relationships.texts[edge] for edge in of_nodes]
         parts = section(CONTEXT_NODES, rows, first) + section(CONTEXT_RELATIONSHIPS, edge_rows, first_edge)
         text = "".join(parts)
+        # The section is short, and mostly tells; the whole is counted once it fits into its share.
+        if self.count(text) > self.share * self.limit:
+            return None
         whole = context.text + text
         tokens = self.count(whole)
-        if tokens > self.limit or self.count(text) > self.share * self.limit:
+        if tokens > self.limit:
             return None
         numbers = {edge: number for number, edge in enumerate(of_nodes, first_edge)}
         return replace(
