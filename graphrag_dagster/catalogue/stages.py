@@ -89,7 +89,7 @@ STAGES = (
         "context",
         reads=("graph", "communities", "entity_embeddings"),
         sections=("context",),
-        libraries=("scipy",),
+        libraries=("gensim", "scipy"),
         users=("context_vectors_embeddings",),
         switch="context",
     ),
