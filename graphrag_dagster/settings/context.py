@@ -31,7 +31,7 @@ class ContextSettings(SwitchedSection):
     include_self: bool = Field(
         _OWN.include_self,
         description="a node counts in the similarity with its own community, as the formula has it; without, "
-        "about twice as many are misaligned",
+        "more are misaligned",
     )
     lambda_max: Annotated[int, Field(ge=0, le=1000)] = Field(
         _OWN.lambda_max, description="most context nodes of a community"
