@@ -1,0 +1,52 @@
+"""Many texts as one block of bytes, of which any can be read without reading the others."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import pairwise
+from typing import overload
+
+import numpy as np
+from numpy.typing import NDArray
+
+Block = NDArray[np.uint8]
+Starts = NDArray[np.int64]
+
+
+class Texts(Sequence[str]):
+    """Texts, read from a block of UTF-8 bytes that may lie in a file.
+
+    Args:
+        block: their bytes, one behind the other.
+        starts: where each begins, and where the last ends [n + 1].
+    """
+
+    def __init__(self, block: Block, starts: Starts) -> None:
+        self.block, self.starts = block, starts
+
+    @classmethod
+    def of(cls, texts: Iterable[str]) -> "Texts":
+        """Return texts as such a sequence."""
+        encoded = [text.encode("utf-8", "surrogatepass") for text in texts]
+        starts = np.zeros(len(encoded) + 1, dtype=np.int64)
+        np.cumsum([len(one) for one in encoded], out=starts[1:])
+        return cls(np.frombuffer(b"".join(encoded), dtype=np.uint8), starts)
+
+    def __len__(self) -> int:
+        return len(self.starts) - 1
+
+    def __iter__(self) -> Iterator[str]:
+        whole = self.block.tobytes()
+        ends = self.starts.tolist()
+        for start, end in pairwise(ends):
+            yield whole[start:end].decode("utf-8", "surrogatepass")
+
+    @overload
+    def __getitem__(self, place: int) -> str: ...
+    @overload
+    def __getitem__(self, place: slice) -> Sequence[str]: ...
+    def __getitem__(self, place: int | slice) -> str | Sequence[str]:
+        if isinstance(place, slice):
+            return [self[one] for one in range(*place.indices(len(self)))]
+        if not 0 <= place < len(self):
+            raise IndexError(place)
+        start, end = int(self.starts[place]), int(self.starts[place + 1])
+        return bytes(self.block[start:end]).decode("utf-8", "surrogatepass")
