@@ -18,6 +18,7 @@ from graphrag_dagster.core.search.retrieval.linked import LinkedName
 from graphrag_dagster.core.search.retrieval.linking import Link, Links, NameLinker
 from graphrag_dagster.core.search.retrieval.names import NameGraph, name_graph
 from graphrag_dagster.core.search.retrieval.naming import NamedEntities, entities_named
+from graphrag_dagster.core.search.retrieval.passage_rank import PassageRank
 from graphrag_dagster.core.search.retrieval.passages import Passages
 from graphrag_dagster.core.search.retrieval.ranking import (
     Likeness,
@@ -167,6 +168,46 @@ class Retriever:
             linked=self._told(links),
         )
 
+    def spread(
+        self,
+        question: str,
+        question_vector: QuestionVector = None,
+        mode: Mode = "hybrid",
+        *,
+        most: int | None = None,
+        most_entities: int | None = None,
+        prior: Scores | None = None,
+    ) -> LocalRanking:
+        """Rank the text units and entities by personalised PageRank over both.
+
+        Args:
+            question: the question.
+            question_vector: its unit vector [d] by the embedder of the tables; None: by words only.
+            mode: what the likeness of texts to the question rests on.
+            most: how many units and how many entities to return; None: all.
+            most_entities: how many entities, if not as many.
+            prior: weight of each of :attr:`unit_ids`, as for :meth:`units`.
+        """
+        if self._entities.is_empty() or self._units.is_empty():
+            units_alone = self.units(question, question_vector, mode, most=most, prior=prior)
+            return LocalRanking(units_alone, Ranking((), ()))
+        ranker = self._unit_ranker
+        likeness = ranker.likeness(ranker.lexical.stems(question), question_vector, mode).whole
+        links = self._linker.link(question)
+        begun = np.zeros(len(self._graph.names))
+        for link in links.found:
+            begun[link.place] = max(begun[link.place], link.weight)
+        units, names = self._passage_rank.scores(begun, likeness)
+        return LocalRanking(
+            units=ranked(ranker.ids, units, most, prior=prior),
+            entities=ranked(
+                self._entity_ids,
+                names[: len(self._entity_ids)],
+                most if most_entities is None else most_entities,
+            ),
+            linked=self._told(links),
+        )
+
     def named(self, phrase: str) -> NamedEntities:
         """Return the entities that a phrase names, by their places in the order of the corpus."""
         titles = self._entities["title"].to_list()
@@ -307,6 +348,10 @@ class Retriever:
     @cached_property
     def _reaching(self) -> Reaching:
         return Reaching(self._graph, self._units["text"].to_list())
+
+    @cached_property
+    def _passage_rank(self) -> PassageRank:
+        return PassageRank(self._graph)
 
     @cached_property
     def _passages(self) -> Passages:
