@@ -105,6 +105,12 @@ from graphrag_dagster.tables.index import (
     TYPINGS as TYPINGS,
     UNIT_LEDGER as UNIT_LEDGER,
 )
+from graphrag_dagster.tables.path_scores import (
+    PATH_JUDGEMENTS as PATH_JUDGEMENTS,
+    PATH_SCORES as PATH_SCORES,
+    PATH_SUMMARY as PATH_SUMMARY,
+    RECALL_WINDOWS as RECALL_WINDOWS,
+)
 from graphrag_dagster.tables.questions import (
     CORPUS_DESCRIPTIONS as CORPUS_DESCRIPTIONS,
     PERSONA_QUESTIONS as PERSONA_QUESTIONS,
@@ -226,6 +232,10 @@ ALL_TABLES: tuple[Table, ...] = (
     WINDOW_ANSWERS,
     WINDOW_JUDGEMENTS,
     WINDOW_WIN_RATES,
+    PATH_SCORES,
+    PATH_JUDGEMENTS,
+    PATH_SUMMARY,
+    RECALL_WINDOWS,
     MODEL_USAGE,
     RUN_USAGE,
 )
