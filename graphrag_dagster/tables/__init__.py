@@ -105,6 +105,13 @@ from graphrag_dagster.tables.index import (
     TYPINGS as TYPINGS,
     UNIT_LEDGER as UNIT_LEDGER,
 )
+from graphrag_dagster.tables.paths import (
+    PATH_ANSWERS as PATH_ANSWERS,
+    PATH_COSTS as PATH_COSTS,
+    PATH_QUESTIONS as PATH_QUESTIONS,
+    PATH_SUBGRAPHS as PATH_SUBGRAPHS,
+    PATHS_FOUND as PATHS_FOUND,
+)
 from graphrag_dagster.tables.questions import (
     CORPUS_DESCRIPTIONS as CORPUS_DESCRIPTIONS,
     PERSONA_QUESTIONS as PERSONA_QUESTIONS,
@@ -226,6 +233,11 @@ ALL_TABLES: tuple[Table, ...] = (
     WINDOW_ANSWERS,
     WINDOW_JUDGEMENTS,
     WINDOW_WIN_RATES,
+    PATH_QUESTIONS,
+    PATH_SUBGRAPHS,
+    PATHS_FOUND,
+    PATH_ANSWERS,
+    PATH_COSTS,
     MODEL_USAGE,
     RUN_USAGE,
 )
