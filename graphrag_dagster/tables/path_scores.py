@@ -2,11 +2,9 @@
 
 from graphrag_dagster.tables.declaration import ENGINE, Column, Table, column
 
-_QUESTION = column("question_id", "VARCHAR", "The question")
+_QUESTION = column("question_id", "VARCHAR", "Question", ref="paths.questions.question_id")
 _INSTANCE = column(
-    "instance",
-    "VARCHAR",
-    "Number of the instance, or GRAG-M; -lex behind it: rules stood in for the model of a module",
+    "instance", "VARCHAR", "Instance; -lex behind it: rules stood in for the model of one of its modules"
 )
 
 

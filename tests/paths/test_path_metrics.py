@@ -1,7 +1,6 @@
 """Measures by gold answers; examples by hand (spec_lego §9 and §12.4)."""
 
 import random
-from typing import Any
 
 import numpy as np
 import polars as pl
@@ -10,18 +9,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from graphrag_dagster.core.language.path_selection import GraphAnswer
-from graphrag_dagster.core.language.tasks import Usage
 from graphrag_dagster.core.paths.found import Paths
 from graphrag_dagster.core.paths.metrics.answers import answer_scores, items
 from graphrag_dagster.core.paths.metrics.normalising import Answers, NormalisedLabels, normalised
 from graphrag_dagster.core.paths.metrics.paths import CUTS, path_scores
-from graphrag_dagster.core.paths.metrics.scoring import COUNTS, GOLD_MEASURES, question_costs, question_scores
+from graphrag_dagster.core.paths.metrics.scoring import COUNTS, GOLD_MEASURES, question_scores
 from graphrag_dagster.core.paths.metrics.subgraphs import subgraph_scores
 from graphrag_dagster.core.paths.metrics.summary import summarised
 from graphrag_dagster.core.paths.outcome import Outcome
 from graphrag_dagster.core.paths.query import PathQuery
 from graphrag_dagster.core.paths.subgraph import Subgraph
-from graphrag_dagster.core.paths.use import ModuleUse
 from graphrag_dagster.tables import PATH_SCORES, PATH_SUMMARY
 from support.path_graphs import graph_of, node
 
@@ -140,14 +137,14 @@ def test_pieces_normalise_as_the_path_that_they_make(ends: list[str]) -> None:
     assert NormalisedLabels(store).texts(written) == [normalised(text) for text in written.texts]
 
 
-def outcome(reply: GraphAnswer, **more: Any) -> Outcome:
+def outcome(reply: GraphAnswer) -> Outcome:
     store = graph_of([("a1", "p", "b"), ("b", "q", "c")])
     seed, b, c = (node(store, one) for one in ("a1", "b", "c"))
     paths = Paths(
         store, np.array([[seed, b, c]]), np.array([[0, 1]]), np.zeros((1, 2), dtype=np.bool_), np.ones(1)
     )
     subgraph = Subgraph.of_edges(store, np.arange(2), (seed,))
-    return Outcome("12", PathQuery("?", (seed,)), subgraph, paths, 32, reply, **more)
+    return Outcome("12", PathQuery("?", (seed,)), subgraph, paths, 32, reply)
 
 
 def test_a_question_has_all_measures_and_fits_its_table() -> None:
@@ -164,17 +161,6 @@ def test_without_gold_answers_a_question_is_counted_only() -> None:
     assert found["paths"] == 1
 
 
-def test_costs_by_module() -> None:
-    uses = {"retrieval": ModuleUse(Usage(2, 30, 4), scored=5)}
-    found = question_costs(outcome(said("c"), uses=uses, seconds={"retrieval": 0.5}))
-    assert (found["calls_retrieval"], found["input_tokens_retrieval"], found["scored_retrieval"]) == (
-        2,
-        30,
-        5,
-    )
-    assert (found["seconds_retrieval"], found["calls_answer"]) == (0.5, 0)
-
-
 def test_means_by_instance_and_hops() -> None:
     scores = pl.DataFrame(
         {
@@ -185,7 +171,9 @@ def test_means_by_instance_and_hops() -> None:
         }
     )
     questions = pl.DataFrame({"question_id": ["1", "2", "3"], "hops": [1, 2, 2]})
-    costs = pl.DataFrame({"question_id": ["1"], "instance": ["12"], "seconds_retrieval": [0.25]})
+    costs = pl.DataFrame(
+        {"question_id": ["1"], "instance": ["12"], "module": ["retrieval"], "seconds": [0.25]}
+    )
     found = summarised(scores, questions, costs=costs, resamples=50)
     assert PATH_SUMMARY.validated(found).height == found.height
     rows = {(one["instance"], one["hops"], one["measure"]): one for one in found.iter_rows(named=True)}

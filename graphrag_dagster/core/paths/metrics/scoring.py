@@ -6,8 +6,7 @@ from graphrag_dagster.core.paths.metrics.answers import ANSWER_MEASURES, LEX, an
 from graphrag_dagster.core.paths.metrics.normalising import Answers, Matching, NormalisedLabels
 from graphrag_dagster.core.paths.metrics.paths import CUTS, PATH_MEASURES, path_scores
 from graphrag_dagster.core.paths.metrics.subgraphs import SUBGRAPH_MEASURES, subgraph_scores
-from graphrag_dagster.core.paths.outcome import MODULES, Outcome
-from graphrag_dagster.core.paths.use import ModuleUse
+from graphrag_dagster.core.paths.outcome import Outcome
 
 #: What is null without gold answers, and what is counted with or without them.
 GOLD_MEASURES = (
@@ -17,8 +16,6 @@ GOLD_MEASURES = (
     *SUBGRAPH_MEASURES,
 )
 COUNTS = ("answers", "unmatchable", "paths", "subgraph_nodes", "subgraph_edges", "wcc")
-#: What a module may cost.
-COST_KINDS = ("calls", "input_tokens", "output_tokens", "scored", "scored_tokens", "empty", "seconds")
 
 
 def question_scores(
@@ -54,21 +51,3 @@ def question_scores(
         | subgraph_scores(subgraph, gold, known)
         | counts
     )
-
-
-def question_costs(outcome: Outcome) -> dict[str, float]:
-    """Return what a question cost by kind and module, as ``calls_extraction``; 0 where nothing is told."""
-    found: dict[str, float] = {}
-    for module in MODULES:
-        use = outcome.uses.get(module, ModuleUse())
-        values = (
-            use.usage.calls,
-            use.usage.input_tokens,
-            use.usage.output_tokens,
-            use.scored,
-            use.scored_tokens,
-            use.empty,
-            outcome.seconds.get(module, 0.0),
-        )
-        found |= {f"{kind}_{module}": float(one) for kind, one in zip(COST_KINDS, values, strict=True)}
-    return found

@@ -7,6 +7,7 @@ import polars as pl
 
 from graphrag_dagster.core.evaluation.inference.bootstrap import RESAMPLES, mean_interval
 from graphrag_dagster.core.paths.instances import INSTANCES, LEX
+from graphrag_dagster.core.paths.outcome import MODULES
 
 #: All questions together, whatever is known of their hops.
 ALL_HOPS = "all"
@@ -27,7 +28,8 @@ def summarised(
     Args:
         scores: question_id, instance and a column of numbers for each measure, as ``paths.scores``.
         questions: question_id and hops, which may be null.
-        costs: question_id, instance and further columns of numbers, such as seconds by module.
+        costs: question_id, instance and module, and a column of numbers for each kind of cost, as
+            ``paths.costs``; a measure of each is named as ``seconds_retrieval``.
         resamples: samples that are drawn for an interval.
         seed: of the draws.
 
@@ -36,7 +38,7 @@ def summarised(
         value or where all are equal, questions that the mean is of, and those of which it is undefined. A
         measure without any value for an instance has no row.
     """
-    wide = scores if costs is None else scores.join(costs, on=KEY, how="left")
+    wide = scores if costs is None else scores.join(_by_module(costs), on=KEY, how="left")
     measures = [name for name, kind in wide.schema.items() if kind.is_numeric() and name not in KEY]
     by_hops = wide.join(questions.select("question_id", "hops"), on="question_id", how="left")
     rows = [
@@ -50,6 +52,18 @@ def summarised(
 def in_the_papers_order(name: str) -> tuple[int, str]:
     """Return by what instances are sorted: their number; those of other names come behind."""
     return _ORDER.get(name.removesuffix(LEX), len(_ORDER)), name
+
+
+def _by_module(costs: pl.DataFrame) -> pl.DataFrame:
+    kinds = [name for name, kind in costs.schema.items() if kind.is_numeric()]
+    parts = [
+        costs.filter(module=module).select(*KEY, *(pl.col(name).alias(f"{name}_{module}") for name in kinds))
+        for module in MODULES
+    ]
+    found = costs.select(KEY).unique()
+    for part in parts:
+        found = found.join(part, on=KEY, how="left")
+    return found
 
 
 def _of_instance(
