@@ -105,6 +105,12 @@ from graphrag_dagster.tables.index import (
     TYPINGS as TYPINGS,
     UNIT_LEDGER as UNIT_LEDGER,
 )
+from graphrag_dagster.tables.path_scores import (
+    PATH_JUDGEMENTS as PATH_JUDGEMENTS,
+    PATH_SCORES as PATH_SCORES,
+    PATH_SUMMARY as PATH_SUMMARY,
+    RECALL_WINDOWS as RECALL_WINDOWS,
+)
 from graphrag_dagster.tables.paths import (
     PATH_ANSWERS as PATH_ANSWERS,
     PATH_COSTS as PATH_COSTS,
@@ -238,6 +244,10 @@ ALL_TABLES: tuple[Table, ...] = (
     PATHS_FOUND,
     PATH_ANSWERS,
     PATH_COSTS,
+    PATH_SCORES,
+    PATH_JUDGEMENTS,
+    PATH_SUMMARY,
+    RECALL_WINDOWS,
     MODEL_USAGE,
     RUN_USAGE,
 )
