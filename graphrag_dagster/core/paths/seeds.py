@@ -14,6 +14,7 @@ from graphrag_dagster.core.ranks import cosines
 from graphrag_dagster.core.search.retrieval.linking import Link, NameLinker
 from graphrag_dagster.core.search.retrieval.words import WordRarity
 from graphrag_dagster.core.text.embedder import CorpusEmbedder
+from graphrag_dagster.core.text.english_words import STOP_WORDS
 
 #: By what seeds were found.
 LinkedBy = Literal["label", "normalised", "words", "vectors", "none"]
@@ -84,7 +85,7 @@ class SeedLinker:
         return self._best(self._names.spelled(entity)), "normalised"
 
     def _standing(self, question: str) -> Iterable[int]:
-        found = [link for link in self._names.standing(question) if link.named]
+        found = [link for link in self._names.standing(question) if link.named and not self._plain(link)]
         spans = [list(links) for _, links in groupby(found, key=lambda link: link.start)]
         chosen = [(links[0], label) for links in spans for label in self._best([one.place for one in links])]
 
@@ -93,6 +94,10 @@ class SeedLinker:
             return link.start - link.end, -self._degree(label), self._store.labels[label]
 
         return [label for _, label in sorted(chosen, key=surest)]
+
+    def _plain(self, link: Link) -> bool:
+        """Whether a name is one of the words that every question has, such as a tag `who`."""
+        return link.end - link.start == 1 and self._store.labels[link.place].casefold() in STOP_WORDS
 
     def _like(self, question: str) -> Iterable[int]:
         if self._embedder is None or not self._store.nodes or not question.strip():
