@@ -28,10 +28,10 @@ class Spreading:
         sharpness: power of a unit's likeness before the first, by which the like ones stand out.
     """
 
-    damping: float = 0.5
+    damping: float = 0.8
     units: float = 0.3
     home: float = 3.0
-    related: float = 0.5
+    related: float = 0.1
     sharpness: float = 2.0
 
 

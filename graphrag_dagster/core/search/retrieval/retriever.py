@@ -175,38 +175,25 @@ class Retriever:
         mode: Mode = "hybrid",
         *,
         most: int | None = None,
-        most_entities: int | None = None,
         prior: Scores | None = None,
-    ) -> LocalRanking:
-        """Rank the text units and entities by personalised PageRank over both.
+    ) -> Ranking:
+        """Rank the text units by personalised PageRank over names and units; see :class:`.PassageRank`.
 
         Args:
             question: the question.
             question_vector: its unit vector [d] by the embedder of the tables; None: by words only.
             mode: what the likeness of texts to the question rests on.
-            most: how many units and how many entities to return; None: all.
-            most_entities: how many entities, if not as many.
+            most: how many to return; None: all.
             prior: weight of each of :attr:`unit_ids`, as for :meth:`units`.
         """
         if self._entities.is_empty() or self._units.is_empty():
-            units_alone = self.units(question, question_vector, mode, most=most, prior=prior)
-            return LocalRanking(units_alone, Ranking((), ()))
-        ranker = self._unit_ranker
+            return self.units(question, question_vector, mode, most=most, prior=prior)
+        ranker, names = self._unit_ranker, np.zeros(len(self._graph.names))
         likeness = ranker.likeness(ranker.lexical.stems(question), question_vector, mode).whole
-        links = self._linker.link(question)
-        begun = np.zeros(len(self._graph.names))
-        for link in links.found:
-            begun[link.place] = max(begun[link.place], link.weight)
-        units, names = self._passage_rank.scores(begun, likeness)
-        return LocalRanking(
-            units=ranked(ranker.ids, units, most, prior=prior),
-            entities=ranked(
-                self._entity_ids,
-                names[: len(self._entity_ids)],
-                most if most_entities is None else most_entities,
-            ),
-            linked=self._told(links),
-        )
+        for link in self._linker.link(question).found:
+            names[link.place] = max(names[link.place], link.weight)
+        units, _ = self._passage_rank.scores(names, likeness)
+        return ranked(ranker.ids, units, most, prior=prior)
 
     def named(self, phrase: str) -> NamedEntities:
         """Return the entities that a phrase names, by their places in the order of the corpus."""
