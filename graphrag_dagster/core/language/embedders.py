@@ -54,7 +54,7 @@ class StaticEmbedder:
         return _each_once(texts, self.dimension, self._means)
 
     def _means(self, texts: list[str]) -> Vectors:
-        tokenizer, table = self._model
+        tokenizer, table = self.model
         means = np.zeros((len(texts), self.dimension), dtype=np.float32)
         for start in range(0, len(texts), _TEXTS_AT_ONCE):
             batch = texts[start : start + _TEXTS_AT_ONCE]
@@ -64,7 +64,8 @@ class StaticEmbedder:
         return means
 
     @property
-    def _model(self) -> tuple[Any, Vectors]:
+    def model(self) -> tuple[Any, Vectors]:
+        """The tokenizer, and the table of the vectors of its tokens [tokens, 256]."""
         with LOADING:
             return _static_model(self.dimension)
 

@@ -29,11 +29,18 @@ class CrossEncoderReranker:
 
     Args:
         model: a folder, or the name of a model of the hub, which is fetched on first use.
+        wanted_by: the setting that needs it, as errors have it.
+        named_by: the setting that names it, as errors have it.
     """
 
-    def __init__(self, model: str) -> None:
+    def __init__(
+        self,
+        model: str,
+        wanted_by: str = "search.reranker is cross-encoder",
+        named_by: str = "search.reranker_model",
+    ) -> None:
         self.model = model
-        self._local = LocalModel(model, "search.reranker is cross-encoder", "search.reranker_model", _MEND)
+        self._local = LocalModel(model, wanted_by, named_by, _MEND)
 
     @cached_property
     def name(self) -> str:

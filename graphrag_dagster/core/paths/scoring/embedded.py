@@ -1,0 +1,42 @@
+"""Vectors of whole texts by any embedder."""
+
+import numpy as np
+
+from graphrag_dagster.core.language.embedders import CachingEmbedder
+from graphrag_dagster.core.ranks import Scores, cosines
+from graphrag_dagster.core.text.embedder import CorpusEmbedder
+from graphrag_dagster.core.text.tokens import get_tokenizer
+from graphrag_dagster.core.text.verbalised import Verbalised
+
+_MOST = 100_000
+#: What tokens are counted by where those of the model are not known.
+_ENCODING = "cl100k_base"
+
+
+class EmbeddedScorer:
+    """Cosine of question and text; vectors of texts are remembered.
+
+    Args:
+        embedder: makes vectors of questions and of texts.
+        most: vectors remembered; when there are more, all are forgotten.
+    """
+
+    def __init__(self, embedder: CorpusEmbedder, most: int = _MOST) -> None:
+        self._embedder = embedder
+        self._remembering = CachingEmbedder(embedder, most)
+
+    @property
+    def name(self) -> str:
+        """That of the embedder."""
+        return self._embedder.name
+
+    def scores(self, question: str, candidates: Verbalised) -> Scores:
+        """Return the cosine of each candidate [n]; see the port."""
+        if not len(candidates):
+            return np.zeros(0)
+        (asked,) = self._embedder.embed_queries([question])
+        return cosines(self._remembering.embed(candidates.texts), asked)
+
+    def tokens(self, candidates: Verbalised) -> int:
+        """Return the tokens of all candidates, by the encoding that is counted by elsewhere, too."""
+        return sum(get_tokenizer(_ENCODING).counts(candidates.texts))

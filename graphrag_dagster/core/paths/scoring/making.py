@@ -1,0 +1,69 @@
+"""Scorers by their names."""
+
+from functools import cache
+
+from graphrag_dagster.core.language.embedders import shared_sentence_transformer
+from graphrag_dagster.core.paths.options import ScorerName
+from graphrag_dagster.core.paths.scoring.bm25 import Bm25Scorer
+from graphrag_dagster.core.paths.scoring.cross_encoder import CrossEncoderScorer
+from graphrag_dagster.core.paths.scoring.embedded import EmbeddedScorer
+from graphrag_dagster.core.paths.scoring.port import PathScorer
+from graphrag_dagster.core.paths.scoring.shuffled import ShuffledScorer
+from graphrag_dagster.core.paths.scoring.static import StaticScorer
+from graphrag_dagster.core.paths.store import PathStore
+from graphrag_dagster.core.search.reranking.cross_encoder import CrossEncoderReranker
+from graphrag_dagster.core.text.embedder import CorpusEmbedder
+from graphrag_dagster.errors import EngineError
+
+#: The cross-encoder of the paper, where none is named.
+BGE_RERANKER = "BAAI/bge-reranker-v2-m3"
+
+
+def scorer_of(
+    name: ScorerName,
+    store: PathStore | None = None,  # noqa: ARG001 - what is remembered of a graph is kept by its labels.
+    *,
+    embedder: CorpusEmbedder | None = None,
+    model: str | None = None,
+    seed: int = 0,
+) -> PathScorer:
+    """Return a scorer.
+
+    Args:
+        name: of it.
+        store: the graph that it is for; another one is scored, too, but what is known of the first is
+            forgotten.
+        embedder: of the corpus, for ``embedder``.
+        model: for ``minilm`` and ``cross-encoder`` a folder, or the name of a model of the hub; default: the
+            packaged all-MiniLM-L6-v2, and the paper's cross-encoder.
+        seed: for ``random``.
+
+    Raises:
+        EngineError: ``embedder`` without one.
+    """
+    if name == "static":
+        return StaticScorer()
+    if name == "bm25":
+        return Bm25Scorer()
+    if name == "random":
+        return ShuffledScorer(seed)
+    if name == "minilm":
+        return _sentence_transformer(model)
+    if name == "cross-encoder":
+        return _cross_encoder(model or BGE_RERANKER)
+    if embedder is None:
+        raise EngineError("paths.scorer is embedder, but there is none here; set paths.scorer to static")
+    return EmbeddedScorer(embedder)
+
+
+@cache
+def _sentence_transformer(model: str | None) -> EmbeddedScorer:
+    """The scorer of that model of this process, with its memory of vectors."""
+    return EmbeddedScorer(CorpusEmbedder(shared_sentence_transformer(model)))
+
+
+@cache
+def _cross_encoder(model: str) -> CrossEncoderScorer:
+    """The scorer of that model of this process: loading one takes seconds."""
+    wanted = "paths.scorer is cross-encoder"
+    return CrossEncoderScorer(CrossEncoderReranker(model, wanted, "paths.scorer_model"))
