@@ -14,7 +14,11 @@ PATH_QUESTIONS = Table(
     "The questions of the corpus's question files, and the entities that they begin from",
     ("question_id",),
     (
-        column("question_id", "VARCHAR", "Hash of the question and the entities that are given with it"),
+        column(
+            "question_id",
+            "VARCHAR",
+            "Hash of the question and the entities given with it, and of how often they came before",
+        ),
         column("position", "INTEGER", "Place in the files, 0…"),
         column("file", "VARCHAR", "File below the corpus folder"),
         column("row", "INTEGER", "Line or row in it, 1…"),
@@ -34,7 +38,7 @@ PATH_QUESTIONS = Table(
         column(
             "problem",
             "VARCHAR",
-            "What is the matter with it: it is counted, and asked unless it has no text or repeats another",
+            "What is the matter with it, the gravest first; it is asked unless it has no text",
             nullable=True,
             values=(
                 *("no_question", "no_bracket", "no_answers", "answers_blank", "repeated", "hops_unreadable"),
