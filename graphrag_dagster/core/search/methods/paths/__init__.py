@@ -1,1 +1,1 @@
-"""The way of answering ``paths``: paths of the graph from what a question names, and the words that state them."""
+"""The way of answering ``paths``: paths from what a question names, and the words that state them."""

@@ -1,4 +1,4 @@
-"""The way of answering ``paths``: entities, a part of the graph, paths in it, and the text units that state them."""
+"""The way of answering ``paths``: entities, a part of the graph, paths in it, and words that state them."""
 
 from dataclasses import replace
 
