@@ -164,5 +164,14 @@ STAGES = (
         made="request",
         users=("extraction_study", "window_answers", "window_judgements"),
     ),
+    Stage(
+        "paths",
+        sections=("paths",),
+        without_effect=("paths.processes",),
+        libraries=("bm25s", "scipy", "wordllama"),
+        made="request",
+        users=("paths", "path_asked"),
+        switch="paths",
+    ),
     Stage("usage", made="run"),
 )

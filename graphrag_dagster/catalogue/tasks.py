@@ -205,4 +205,5 @@ TASKS = (
         ),
         model_only=True,
     ),
+    Task("path_judge", "paths", "judge", _asking("path_judge"), model_only=True),
 )

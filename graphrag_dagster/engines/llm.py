@@ -4,6 +4,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from graphrag_dagster import prompts
+from graphrag_dagster.core.language.answer_checking import PathJudge
 from graphrag_dagster.core.language.answer_form import AnswerForm
 from graphrag_dagster.core.language.coterag import (
     AnswerValidator,
@@ -286,6 +287,17 @@ class LlmEngine:
 
         limit = self._desk.reply_limit("quality_judge")
         return LlmQualityJudge(self._desk.chat("quality_judge"), prompts, max_tokens=limit)
+
+    def path_judge(self) -> PathJudge:
+        """Who says whether answers from paths are correct."""
+        from graphrag_dagster.core.language.llm.evaluation.answer_checking import LlmPathJudge
+
+        return LlmPathJudge(
+            self._desk.chat("path_judge"),
+            prompts,
+            max_tokens=self._desk.reply_limit("path_judge"),
+            temperature=self._settings.model.verdict_temperature,
+        )
 
     def _reply_options(self, task: str) -> dict[str, Any]:
         return {

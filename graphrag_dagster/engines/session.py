@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 from graphrag_dagster.catalogue.registry import embedders, engines, loaded, named, rerankers, tasks
 from graphrag_dagster.core.accounting.use import ModelUse
+from graphrag_dagster.core.language.answer_checking import PathJudge
 from graphrag_dagster.core.language.answer_form import AnswerForm
 from graphrag_dagster.core.language.coterag import (
     AnswerValidator,
@@ -198,6 +199,11 @@ class Session:
     def quality_judge(self) -> QualityJudge | None:
         """Who says what in an answer is relevant and true; None without a model, since nothing else can."""
         made: QualityJudge | None = self._who("quality_judge")
+        return made
+
+    def path_judge(self) -> PathJudge | None:
+        """Who says whether answers from paths are correct; None without a model, since nothing else can."""
+        made: PathJudge | None = self._who("path_judge")
         return made
 
     def query_writer(self) -> QueryWriter | None:

@@ -45,8 +45,8 @@ def check_name(name: str) -> str:
 
 def ignored(settings: CorpusSettings) -> list[str]:
     """Glob patterns of the files that are no part of a corpus: what its settings name, and its questions."""
-    asked = settings.questions.file
-    return [*settings.files.ignore, *([glob.escape(asked)] if asked else [])]
+    asked = [*([settings.questions.file] if settings.questions.file else []), *settings.paths.questions]
+    return [*settings.files.ignore, *map(glob.escape, asked)]
 
 
 def _of(member: str, file: FoundFile) -> FoundFile:

@@ -30,6 +30,7 @@ _MADE_BY = {
     "answers": "answer {}",
     "evaluation": "evaluate {}",
     "studies": "study {} gleanings|windows",
+    "paths": "paths {}",
 }
 #: Of what comes frame by frame there may be more than memory holds; the rest is put on the disk.
 _STAGING: dict[str, Any] = {"memory_limit": "2GB"}

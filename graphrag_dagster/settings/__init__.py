@@ -52,6 +52,7 @@ from graphrag_dagster.settings.graph_search import GraphSearchSettings
 from graphrag_dagster.settings.imports import ImportSettings
 from graphrag_dagster.settings.model import ModelSettings
 from graphrag_dagster.settings.neural import GlinerSettings, RebelSettings
+from graphrag_dagster.settings.paths import PathSettings
 from graphrag_dagster.settings.problems import told_of
 from graphrag_dagster.settings.profiles import ProfileName, with_profile
 from graphrag_dagster.settings.publishing import PublishingSettings
@@ -505,6 +506,7 @@ class CorpusSettings(Section):
     questions: QuestionSettings = Field(default_factory=QuestionSettings)
     evaluation: EvaluationSettings = Field(default_factory=EvaluationSettings)
     studies: StudySettings = Field(default_factory=StudySettings)
+    paths: PathSettings = Field(default_factory=PathSettings)
     write_back: WriteBackSettings = Field(default_factory=WriteBackSettings)
     publishing: PublishingSettings = Field(default_factory=PublishingSettings)
     schedule: ScheduleSettings = Field(default_factory=ScheduleSettings)

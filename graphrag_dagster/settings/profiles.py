@@ -5,8 +5,9 @@ from types import MappingProxyType
 from typing import Any, Literal
 
 from graphrag_dagster.catalogue.registry import engines
+from graphrag_dagster.core.paths.instances import INSTANCES
 
-ProfileName = Literal["default", "paper", "paper_004"]
+ProfileName = Literal["default", "paper", "paper_002", "paper_004"]
 
 #: What the paper fixes, by key; its section or table beside it. It names no number of gleanings, no level of
 #: communities for a single question, no sizes of communities and no temperature: these stay as they are.
@@ -52,6 +53,36 @@ _PAPER: Mapping[str, Any] = MappingProxyType(
     }
 )
 
+#: What the second paper and its code do (spec_lego): single options, each of which may be set by itself.
+_PAPER_002: Mapping[str, Any] = MappingProxyType(
+    {
+        # Table 1, B.10: all fifteen, and its instance of GraphRAG.
+        "paths.instances": [one.name for one in INSTANCES],
+        # §4: edges are followed out alone; Freebase has its inverse relations in it.
+        "paths.direction": "out",
+        # §2: the vectors that every instance from the second on is measured with.
+        "paths.scorer": "minilm",
+        # §3: personalised PageRank.
+        "paths.max_ent": 1000,
+        "paths.damping": 0.8,
+        "paths.max_edge": 64,
+        "paths.max_triples": 256,
+        # Algorithm 1: paths may come back (Figure 9), and of a node the first neighbours are looked at.
+        "paths.beam": 8,
+        "paths.max_hop": 4,
+        "paths.allow_revisit": True,
+        "paths.expansion": "first",
+        "paths.cap": 32,
+        # B.13: whatever occurs in a reply counts as selected.
+        "paths.parsing": "paper",
+        # §5
+        "paths.top_k": 32,
+        "paths.shown": 32,
+        "paths.ties": "target",
+        "paths.sample": 1000,
+    }
+)
+
 #: What the fourth paper has: flat communities, enriched by what resembles them, and an agent over them.
 _PAPER_004: Mapping[str, Any] = MappingProxyType(
     {
@@ -73,7 +104,7 @@ _PAPER_004: Mapping[str, Any] = MappingProxyType(
 
 #: Values of settings by profile and key; a profile leaves what it does not name at its default.
 PROFILES: Mapping[ProfileName, Mapping[str, Any]] = MappingProxyType(
-    {"default": MappingProxyType({}), "paper": _PAPER, "paper_004": _PAPER_004}
+    {"default": MappingProxyType({}), "paper": _PAPER, "paper_002": _PAPER_002, "paper_004": _PAPER_004}
 )
 #: Keys that are only set where the engine of their section asks a model: the others refuse the value.
 NEED_A_MODEL = frozenset({"search.general_knowledge"})

@@ -105,6 +105,19 @@ from graphrag_dagster.tables.index import (
     TYPINGS as TYPINGS,
     UNIT_LEDGER as UNIT_LEDGER,
 )
+from graphrag_dagster.tables.path_scores import (
+    PATH_JUDGEMENTS as PATH_JUDGEMENTS,
+    PATH_SCORES as PATH_SCORES,
+    PATH_SUMMARY as PATH_SUMMARY,
+    RECALL_WINDOWS as RECALL_WINDOWS,
+)
+from graphrag_dagster.tables.paths import (
+    PATH_ANSWERS as PATH_ANSWERS,
+    PATH_COSTS as PATH_COSTS,
+    PATH_QUESTIONS as PATH_QUESTIONS,
+    PATH_SUBGRAPHS as PATH_SUBGRAPHS,
+    PATHS_FOUND as PATHS_FOUND,
+)
 from graphrag_dagster.tables.questions import (
     CORPUS_DESCRIPTIONS as CORPUS_DESCRIPTIONS,
     PERSONA_QUESTIONS as PERSONA_QUESTIONS,
@@ -226,6 +239,15 @@ ALL_TABLES: tuple[Table, ...] = (
     WINDOW_ANSWERS,
     WINDOW_JUDGEMENTS,
     WINDOW_WIN_RATES,
+    PATH_QUESTIONS,
+    PATH_SUBGRAPHS,
+    PATHS_FOUND,
+    PATH_ANSWERS,
+    PATH_COSTS,
+    PATH_SCORES,
+    PATH_JUDGEMENTS,
+    PATH_SUMMARY,
+    RECALL_WINDOWS,
     MODEL_USAGE,
     RUN_USAGE,
 )

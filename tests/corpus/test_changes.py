@@ -138,6 +138,9 @@ VECTORS = {"embeddings", "entity_embeddings"}
         ),
         ({"model": {"namespace": "b"}}, {"embeddings": {"embedder": "endpoint"}}, VECTORS),
         ({"context": {"alpha": 2.0}}, {}, {"context"}),
+        ({"paths": {"max_ent": 50}}, {}, {"paths"}),
+        ({"paths": {"max_ent": 50, "processes": 2}}, {"paths": {"max_ent": 50}}, set()),
+        ({"paths": {"max_ent": 50, "engine": "llm"}}, {"paths": {"max_ent": 50}}, {"paths"}),
     ],
 )
 def test_a_setting_concerns_the_stages_that_read_it(

@@ -1,7 +1,7 @@
 """What an instance makes of a question."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Literal
 
@@ -39,7 +39,7 @@ class Outcome:
     paths: Paths
     shown: int
     answer: GraphAnswer
-    uses: Mapping[Module, ModuleUse] = MappingProxyType({})
-    seconds: Mapping[Module, float] = MappingProxyType({})
+    uses: Mapping[Module, ModuleUse] = field(default_factory=lambda: MappingProxyType({}))
+    seconds: Mapping[Module, float] = field(default_factory=lambda: MappingProxyType({}))
     reason: str = ""
     cut: bool = False

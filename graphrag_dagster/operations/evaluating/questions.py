@@ -10,6 +10,7 @@ from typing import Literal
 from graphrag_dagster.core.files.discovery import SETTINGS_FILE
 from graphrag_dagster.core.search.context.question import checked
 from graphrag_dagster.errors import QuestionError, SettingsError
+from graphrag_dagster.operations.evaluating.own_files import content_of
 from graphrag_dagster.settings.evaluation import QuestionSettings
 
 _MOST_BYTES = 10_000_000
@@ -59,14 +60,8 @@ def questions_of(folder: Path, settings: QuestionSettings) -> list[OwnQuestion]:
 
 def _from_file(folder: Path, name: str) -> list[OwnQuestion]:
     where = f"{folder / SETTINGS_FILE}: questions.file {name!r}"
-    try:
-        path = (folder / name).resolve()
-    except (OSError, RuntimeError):
-        raise SettingsError(f"{where} cannot be read: its links go in a circle") from None
-    if not path.is_relative_to(folder.resolve()):
-        raise SettingsError(f"{where} lies outside of the corpus folder; put it inside")
-    text = _text(path, where)
-    if path.suffix.lower() != ".csv":
+    text = _text(content_of(folder, name, where, _MOST_BYTES), where)
+    if Path(name).suffix.lower() != ".csv":
         found = [OwnQuestion(line.strip(), "file") for line in text.splitlines()]
     else:
         found = _from_csv(text, where)
@@ -76,15 +71,9 @@ def _from_file(folder: Path, name: str) -> list[OwnQuestion]:
     return found
 
 
-def _text(path: Path, where: str) -> str:
+def _text(content: bytes, where: str) -> str:
     try:
-        if path.exists() and not path.is_file():
-            raise SettingsError(f"{where} is no ordinary file")
-        if (size := path.stat().st_size) > _MOST_BYTES:
-            raise SettingsError(f"{where} has {size:,} bytes; a list of questions may have {_MOST_BYTES:,}")
-        return path.read_text(encoding="utf-8-sig")
-    except OSError as error:
-        raise SettingsError(f"{where} cannot be read: {error.strerror}") from error
+        return content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise SettingsError(f"{where} is no text in UTF-8 (byte {error.start})") from error
 

@@ -7,7 +7,7 @@ from math import fsum
 from graphrag_dagster.core.search.retrieval.linked import SURE, How
 from graphrag_dagster.core.search.retrieval.name_index import Mention, NameIndex
 from graphrag_dagster.core.search.retrieval.spellings import is_slip, likeness, plurals
-from graphrag_dagster.core.search.retrieval.words import WordForms, WordRarity, words_with_case
+from graphrag_dagster.core.search.retrieval.words import WordForms, WordRarity, words, words_with_case
 from graphrag_dagster.core.text.english_words import PLAIN_OR_NAME, STOP_WORDS
 
 _LOWER_CASE, _NO_CASE, _LEAST_LIKELY = 0.3, 0.8, 0.2
@@ -92,6 +92,14 @@ class NameLinker:
         """
         return _Reading(self._index, self._rarity, words_with_case(question)).links()
 
+    def spelled(self, name: str) -> Sequence[int]:
+        """Return the places of the names of just the words of a name."""
+        return self._index.spelled(words(name))
+
+    def standing(self, question: str) -> tuple[Link, ...]:
+        """Return the names that stand in the question as they are, as :meth:`link` finds them."""
+        return _Reading(self._index, self._rarity, words_with_case(question)).standing()
+
 
 class _Reading:
     """One question, as it is being read: words that are linked are no longer free."""
@@ -104,6 +112,11 @@ class _Reading:
         self._links: dict[int, Link] = {}
         self._unlinked: list[Unlinked] = []
         self._has_case = any(found.capital(at) and not found.begins[at] for at in self._free)
+
+    def standing(self) -> tuple[Link, ...]:
+        """Read names as they are, and nothing else."""
+        self._whole("exact", 1.0, self._index.most_words, self._exact)
+        return tuple(sorted(self._links.values(), key=lambda link: (link.start, link.place)))
 
     def links(self) -> Links:
         """Read the question."""

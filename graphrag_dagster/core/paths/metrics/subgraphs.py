@@ -1,0 +1,24 @@
+"""How good a subgraph is (spec_lego §9)."""
+
+import numpy as np
+
+from graphrag_dagster.core.paths.metrics.answers import harmonic
+from graphrag_dagster.core.paths.metrics.normalising import Answers, NormalisedLabels
+from graphrag_dagster.core.paths.subgraph import Subgraph
+
+SUBGRAPH_MEASURES = ("subgraph_recall", "subgraph_f1")
+
+
+def subgraph_scores(subgraph: Subgraph, gold: Answers, labels: NormalisedLabels) -> dict[str, float | None]:
+    """Return recall and F1 of the answers among the labels of its nodes; None without gold.
+
+    Precision, which F1 is made of, is the share of the nodes that are answers: the paper has recall .96
+    beside F1 .004.
+    """
+    if not len(gold):
+        return dict.fromkeys(SUBGRAPH_MEASURES)
+    there = np.unique(subgraph.store.label_of[subgraph.nodes])
+    found = sum(bool(np.isin(labels.labels(answer), there).any()) for answer in gold.texts)
+    recall = found / len(gold)
+    precision = found / len(subgraph.nodes) if len(subgraph.nodes) else 0.0
+    return {"subgraph_recall": recall, "subgraph_f1": harmonic(precision, recall)}

@@ -1,0 +1,332 @@
+"""The section ``paths``: LEGO-GraphRAG, fifteen ways to find a path (spec_lego)."""
+
+import re
+from dataclasses import replace
+from typing import Annotated, Literal
+
+from pydantic import Field, field_validator, model_validator
+
+from graphrag_dagster.core.paths.instances import INSTANCES, instance
+from graphrag_dagster.core.paths.options import (
+    BaseExtraction,
+    Expansion,
+    Judged,
+    Parsing,
+    Partitions,
+    PathOptions,
+    Pruning,
+    PruningLevel,
+    Retrieval,
+    ScorerName,
+    Switches,
+    TieRule,
+)
+from graphrag_dagster.core.paths.prefilter import Prefilter
+from graphrag_dagster.core.paths.recipes import DEFAULT, Recipe
+from graphrag_dagster.core.paths.store import Direction
+from graphrag_dagster.errors import GraphragError
+from graphrag_dagster.settings.section import (
+    EngineName,
+    PositiveInt,
+    Section,
+    Seed,
+    SwitchedSection,
+    path_below,
+)
+
+_OWN = PathOptions()
+_SWITCHES = Switches()
+_PREFILTER = Prefilter()
+_NAMES = ", ".join(one.name for one in INSTANCES)
+Relation = Annotated[str, Field(min_length=1, max_length=1000)]
+Count = Annotated[int, Field(ge=0, le=1_000_000_000)]
+Hops = Annotated[int, Field(ge=1, le=20)]
+
+
+def without_a_model() -> list[str]:
+    """Return the names of the instances that ask no model."""
+    return [one.name for one in INSTANCES if not one.asks_model]
+
+
+class PrefilterSettings(Section):
+    """Relations that are left out of the graph, as of Freebase; an empty list leaves out none."""
+
+    relations: list[Relation] = Field(
+        default_factory=lambda: list(_PREFILTER.relations), description="by their whole name"
+    )
+    prefixes: list[Relation] = Field(
+        default_factory=lambda: list(_PREFILTER.prefixes), description="by what they begin with"
+    )
+    parts: list[Relation] = Field(
+        default_factory=lambda: list(_PREFILTER.parts), description="by what they contain"
+    )
+
+    def prefilter(self) -> Prefilter:
+        """Return what is left out."""
+        return Prefilter(tuple(self.relations), tuple(self.prefixes), tuple(self.parts))
+
+
+class PathSwitches(Section):
+    """What is done to paths beside, each alone or combined with others (paper B.6, B.8, B.9)."""
+
+    triple_level: bool = Field(
+        _SWITCHES.triple_level, description="ISAR-EEMs: paths are ranked by their last triple alone"
+    )
+    dynamic_prune: bool = Field(
+        _SWITCHES.dynamic_prune,
+        description="ISAR-EEMs: of each step the paths stay whose score is not below the mean",
+    )
+    percentile: Annotated[float, Field(ge=0, le=100)] | None = Field(
+        _SWITCHES.percentile, description="percentile of the scores in place of the mean"
+    )
+    combine: bool = Field(
+        _SWITCHES.combine,
+        description="ISAR-EEMs: dynamic_prune for questions of one hop, triple_level for others, as a "
+        "predictor of hops tells",
+    )
+    refine: bool = Field(_SWITCHES.refine, description="ISAR-EEMs: LLMs-R, a selection of the 32 best paths")
+    early_stop: bool = Field(
+        _SWITCHES.early_stop, description="ISAR-EEMs: LLMs-ES, each step asks whether the paths are enough"
+    )
+    prefilter: Count = Field(
+        _SWITCHES.prefilter,
+        description="ISAR-LLMs: EEMs-PF, so many candidates are scored best and selected from; 0: all",
+    )
+    supplement: bool = Field(
+        _SWITCHES.supplement, description="-LLMs: EEMs-S, what the selection lacks is filled up by score"
+    )
+    rerank: bool = Field(_SWITCHES.rerank, description="OSAR-LLMs: EEMs-R, what is selected is scored again")
+    window: Count = Field(
+        _SWITCHES.window,
+        description="OSAR-LLMs: M-LLMs, a selection of every so many candidates, then of what these leave; "
+        "0: one selection",
+    )
+    llm_embeddings: bool = Field(
+        _SWITCHES.llm_embeddings,
+        description="OSAR-LLMs: LLMs-E, paths are compared by the hidden states of a model on this machine",
+    )
+
+
+class CustomInstance(Section):
+    """Any other combination of modules; what is not given is as the section has it."""
+
+    name: Annotated[str, Field(pattern=r"^[A-Za-z][A-Za-z0-9_.+ ]{0,40}$")] = Field(
+        description="what it is called"
+    )
+    extraction: BaseExtraction = Field(_OWN.extraction, description="what gives the subgraph")
+    pruning: Pruning = Field(_OWN.pruning, description="who prunes it")
+    pruning_level: PruningLevel | None = Field(None, description="of what it is pruned")
+    retrieval: Retrieval = Field(_OWN.retrieval, description="how paths are found")
+    judged: Judged = Field(_OWN.judged, description="who judges them")
+    scorer: ScorerName | None = Field(None, description="what scores")
+    scorer_model: str | None = Field(None, description="its model")
+    max_ent: PositiveInt | None = Field(None, description="nodes of the subgraph")
+    ties: TieRule | None = Field(None, description="how equally long shortest paths are ordered")
+    switches: PathSwitches | None = Field(None, description="what is done beside")
+    reports: bool = Field(False, description="reports of the seeds' communities are read, too")
+
+    def recipe(self, base: Recipe) -> Recipe:
+        """Return how it is made, of what the section says."""
+        told = {name: value for name in _MODULES if (value := getattr(self, name)) is not None}
+        switches = base.options.switches if self.switches is None else Switches(**self.switches.model_dump())
+        return Recipe(
+            self.name,
+            replace(base.options, **told, switches=switches),
+            self.scorer_model or base.scorer_model,
+            self.reports,
+        )
+
+
+_MODULES = ("extraction", "pruning", "pruning_level", "retrieval", "judged", "scorer", "max_ent", "ties")
+
+
+class PathRecallSettings(Section):
+    """Recall as a constraint: the smallest subgraph that holds enough of the answers (paper B.5)."""
+
+    enabled: bool = Field(False, description="choose the window of each question by its class")
+    threshold: Annotated[float, Field(ge=0, le=1)] = Field(
+        0.6, description="share of the answers that are to be in the subgraph, before the question's class"
+    )
+    application: Literal["normal", "critical", "lightweight"] = Field(
+        "normal",
+        description="critical, such as health, law and finance: more; lightweight: less",
+    )
+    windows: list[PositiveInt] = Field(
+        default_factory=lambda: [8, 16, 32, 64, 128, 256, 512, 1000],
+        min_length=1,
+        description="sizes of the subgraph that are measured and chosen from",
+    )
+    development: PositiveInt = Field(200, description="questions with answers that they are measured on")
+    feedback: PositiveInt = Field(
+        200, description="answered questions of a class from which the threshold is learned from them"
+    )
+
+    @field_validator("windows")
+    @classmethod
+    def _rising(cls, windows: list[int]) -> list[int]:
+        return sorted(set(windows))
+
+
+class PathSettings(SwitchedSection):
+    """Paths of the graph that answer questions, and what these are worth beside gold answers."""
+
+    engine: EngineName | None = Field(
+        None,
+        description="who selects and answers; default: the corpus's engine. Where that asks no model, an "
+        "instance that has one is done by rule, and named -lex",
+    )
+    questions: list[str] = Field(
+        default_factory=list,
+        description="files below the corpus folder with questions, their entities, answers and hops: jsonl, "
+        "csv, tsv, or MetaQA's own txt; they are no documents of the corpus",
+    )
+    instances: list[str] = Field(
+        default_factory=without_a_model,
+        description=f"which instances answer them: {_NAMES}; default: those that ask no model",
+    )
+    answering: str = Field(
+        DEFAULT.name,
+        description="by which instance, custom ones too, the way of answering `paths` finds paths",
+    )
+    custom: list[CustomInstance] = Field(
+        default_factory=list, max_length=1000, description="other combinations of modules that answer, too"
+    )
+    sample: PositiveInt | None = Field(
+        None, description="so many questions, drawn of each number of hops alike; default: all"
+    )
+    seed: Seed = Field(_OWN.seed, description="seed of the sample, of random walks and of the random scorer")
+    processes: Annotated[int, Field(ge=0, le=1000)] = Field(
+        0, description="processes that answer without a model; 0: by the number of questions and processors"
+    )
+    embedded_links: bool = Field(
+        True,
+        description="a question that names no entity is linked to those whose names are like it by vectors",
+    )
+    direction: Direction = Field(
+        _OWN.direction,
+        description="follow edges out alone, or both ways; auto: both, unless a fifth of the pairs of nodes "
+        "has an edge back",
+    )
+    prefilter: PrefilterSettings = Field(default_factory=PrefilterSettings)
+    scorer: ScorerName = Field(
+        _OWN.scorer,
+        description="what compares questions with nodes, relations, triples and paths: packaged static "
+        "vectors, MiniLM (extra sentence-transformers), the corpus's embedder, BM25, a cross-encoder (the "
+        "same extra), or chance",
+    )
+    scorer_model: str | None = Field(
+        None, description="for minilm and cross-encoder a folder, or a name on the hub; default: its own"
+    )
+    max_ent: PositiveInt = Field(_OWN.max_ent, description="most nodes of a subgraph")
+    damping: Annotated[float, Field(gt=0, lt=1)] = Field(
+        _OWN.damping, description="probability that PageRank follows an edge"
+    )
+    pruning_level: PruningLevel = Field(
+        _OWN.pruning_level,
+        description="what SAE prunes by; auto: triples where the graph has fewer than 64 relations, else "
+        "relations",
+    )
+    max_edge: PositiveInt = Field(_OWN.max_edge, description="relations that are kept of a subgraph")
+    max_triples: PositiveInt = Field(_OWN.max_triples, description="triples that are kept")
+    max_nodes: PositiveInt = Field(_OWN.max_nodes, description="nodes that are kept")
+    hops: Hops = Field(_OWN.hops, description="khop: edges from a seed")
+    walks: PositiveInt = Field(_OWN.walks, description="walks: from each seed")
+    walk_steps: Hops = Field(_OWN.walk_steps, description="walks: steps of each")
+    top_k: PositiveInt = Field(_OWN.top_k, description="OSAR: paths that are kept")
+    beam: PositiveInt = Field(_OWN.beam, description="ISAR: paths that are kept at each step")
+    max_hop: Hops = Field(_OWN.max_hop, description="longest path")
+    cap: PositiveInt = Field(_OWN.cap, description="ISAR: edges of a node that are looked at")
+    expansion: Expansion = Field(
+        _OWN.expansion,
+        description="ISAR: of more edges the best by score, or the first as they are stored, one for each "
+        "neighbour",
+    )
+    allow_revisit: bool = Field(_OWN.allow_revisit, description="ISAR: a path may come back to a node")
+    most_paths: PositiveInt = Field(_OWN.most_paths, description="all simple paths: most of a question")
+    ties: TieRule = Field(
+        _OWN.ties,
+        description="how equally long shortest paths are ordered: by target, by seed and target, or by "
+        "target with the best linked last",
+    )
+    shown: PositiveInt = Field(_OWN.shown, description="paths that an answer is made from")
+    skip_ids: Annotated[str, Field(max_length=1000)] = Field(
+        _OWN.skip_ids, description="regular expression of names that are no targets; blank: none"
+    )
+    parsing: Parsing = Field(
+        _OWN.parsing,
+        description="how a model's selection is read: line by line, or whatever occurs anywhere in it",
+    )
+    rmax: Annotated[float, Field(gt=0, lt=1)] = Field(
+        _OWN.rmax, description="push, rbs: what may be left at a node, for each of its edges"
+    )
+    epsilon: Annotated[float, Field(gt=0, le=1)] = Field(_OWN.epsilon, description="fora: relative error")
+    nearest: PositiveInt = Field(_OWN.nearest, description="node_vectors, triple_vectors: most alike")
+    vector_hops: Hops = Field(_OWN.vector_hops, description="node_vectors: edges around them")
+    edges_of_node: PositiveInt = Field(
+        _OWN.edges_of_node, description="node_vectors: edges that are taken of a node, the best by score"
+    )
+    partitions: Partitions = Field(
+        _OWN.partitions, description="partition: the seeds' communities, or that of the nearest report"
+    )
+    switches: PathSwitches = Field(default_factory=PathSwitches)
+    recall: PathRecallSettings = Field(default_factory=PathRecallSettings)
+
+    @field_validator("questions")
+    @classmethod
+    def _files_are_below(cls, files: list[str]) -> list[str]:
+        return list(dict.fromkeys(map(path_below, files)))
+
+    @field_validator("instances")
+    @classmethod
+    def _there_are_such(cls, names: list[str]) -> list[str]:
+        try:
+            return list(dict.fromkeys(instance(name).name for name in names))
+        except GraphragError as error:
+            raise ValueError(str(error)) from None
+
+    @field_validator("skip_ids")
+    @classmethod
+    def _is_a_pattern(cls, pattern: str) -> str:
+        try:
+            re.compile(pattern)
+        except re.error as error:
+            raise ValueError(f"is no regular expression: {error}") from None
+        return pattern
+
+    @model_validator(mode="after")
+    def _names_are_different(self) -> "PathSettings":
+        known = {one.name.casefold() for one in INSTANCES}
+        for one in self.custom:
+            if one.name.casefold() in known:
+                raise ValueError(f"custom: {one.name!r} is the name of another instance; choose another")
+            known.add(one.name.casefold())
+        if self.answering.casefold() not in known:
+            raise ValueError(f"answering: there is no instance {self.answering!r}; there are {_NAMES}")
+        return self
+
+    def options(self) -> PathOptions:
+        """Return how subgraphs and paths are found, whatever the instance."""
+        own = set(PathOptions.__dataclass_fields__) & set(type(self).model_fields)
+        told = self.model_dump(include=own - {"prefilter", "switches"})
+        return PathOptions(
+            **told,
+            prefilter=self.prefilter.prefilter(),
+            switches=Switches(**self.switches.model_dump()),
+        )
+
+    def recipe(self, name: str) -> Recipe:
+        """Return how an instance is made, by its name; those of ``custom`` are known, too.
+
+        Raises:
+            GraphragError: there is none of that name.
+        """
+        base = Recipe("", self.options(), self.scorer_model)
+        for one in self.custom:
+            if one.name.casefold() == name.casefold():
+                return one.recipe(base)
+        found = instance(name)
+        return Recipe(found.name, found.options(base.options), base.scorer_model, found.reports)
+
+    def recipes(self) -> list[Recipe]:
+        """Return how each of the chosen instances is made, then the custom ones."""
+        return [self.recipe(name) for name in [*self.instances, *(one.name for one in self.custom)]]
