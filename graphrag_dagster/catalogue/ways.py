@@ -18,6 +18,8 @@ TABLES = "sql"
 SOURCES = "TS"
 #: Nodes and edges by a query, or summaries of communities.
 GRAPH = "graph"
+#: Paths of the graph, and the words that state them.
+PATHS = "paths"
 #: Matched communities, paths, and a second look at what stands apart.
 COTERAG = "coterag"
 #: With what the other ways of answering are compared.
@@ -287,6 +289,21 @@ WAYS = (
         options=(*_FORM, "routing", "level", "retrieval", GRAPH),
         levelled=True,
         features=("route", "community reports", "traversal", "query", "context nodes"),
+    ),
+    Way(
+        PATHS,
+        "text units that state the paths from what the question names, and those that a walk over names and "
+        "text units reaches",
+        f"{_METHODS}.paths.answering:paths",
+        f"{_SIZES}:walked",
+        brief="paths of the graph and the words that state them",
+        tasks=("path_selector", "answerer"),
+        tables=(
+            *(*_TEXT_UNITS, *_GRAPH, *_REPORTS, *_UNIT_VECTORS),
+            *("graph.community_members", "graph.triples"),
+        ),
+        options=(*_FORM, *_FOUND, "shares", PATHS),
+        features=("traversal", "text units"),
     ),
     _of_coterag(
         COTERAG,

@@ -12,6 +12,7 @@ from graphrag_dagster.core.language.answer_form import KNOWLEDGE_MARK, LONGEST_R
 from graphrag_dagster.core.language.tasks import Engine, Usage
 from graphrag_dagster.core.search.context.answer import Answer, Call, ContextUse, Source, Statement
 from graphrag_dagster.core.search.context.graph_trace import GraphTrace
+from graphrag_dagster.core.search.context.path_trace import PathTrace
 from graphrag_dagster.core.search.context.queries import Query
 from graphrag_dagster.core.search.filters import Filters
 from graphrag_dagster.core.search.reranking.reordering import Reranked
@@ -139,6 +140,9 @@ class AnswerBody(BaseModel):
     )
     graph: GraphTrace | None = Field(
         description="how the way graph came to it: route, queries, communities, what context nodes brought in"
+    )
+    paths: PathTrace | None = Field(
+        description="how the way paths came to it: seeds, the part of the graph, paths with their scores"
     )
     calls: int
     partly_supported: int

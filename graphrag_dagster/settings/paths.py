@@ -22,7 +22,7 @@ from graphrag_dagster.core.paths.options import (
     TieRule,
 )
 from graphrag_dagster.core.paths.prefilter import Prefilter
-from graphrag_dagster.core.paths.recipes import Recipe
+from graphrag_dagster.core.paths.recipes import DEFAULT, Recipe
 from graphrag_dagster.core.paths.store import Direction
 from graphrag_dagster.errors import GraphragError
 from graphrag_dagster.settings.section import (
@@ -184,6 +184,10 @@ class PathSettings(SwitchedSection):
         default_factory=without_a_model,
         description=f"which instances answer them: {_NAMES}; default: those that ask no model",
     )
+    answering: str = Field(
+        DEFAULT.name,
+        description="by which instance, custom ones too, the way of answering `paths` finds paths",
+    )
     custom: list[CustomInstance] = Field(
         default_factory=list, max_length=1000, description="other combinations of modules that answer, too"
     )
@@ -296,6 +300,8 @@ class PathSettings(SwitchedSection):
             if one.name.casefold() in known:
                 raise ValueError(f"custom: {one.name!r} is the name of another instance; choose another")
             known.add(one.name.casefold())
+        if self.answering.casefold() not in known:
+            raise ValueError(f"answering: there is no instance {self.answering!r}; there are {_NAMES}")
         return self
 
     def options(self) -> PathOptions:

@@ -51,6 +51,9 @@ ANSWERS = Table(
         column(
             "graph", "VARCHAR", "How the way graph came to it, as JSON; null: in another way", nullable=True
         ),
+        column(
+            "paths", "VARCHAR", "How the way paths came to it, as JSON; null: in another way", nullable=True
+        ),
     ),
 )
 

@@ -12,7 +12,7 @@ from graphrag_dagster.operations.keeping.deletion import delete_made
 from graphrag_dagster.operations.querying.graph_queries import CorpusGraph
 from graphrag_dagster.resources.property_graph import graph_of, making
 from graphrag_dagster.resources.published import published, rollback
-from graphrag_dagster.resources.published.graphs import graph_file
+from graphrag_dagster.resources.published.beside import GRAPHS
 from graphrag_dagster.resources.warehouse import Warehouse
 from graphrag_dagster.settings.cypher import CypherSettings
 from graphrag_dagster.tables.property_graph import GRAPH_TABLES
@@ -74,9 +74,9 @@ def test_one_process_makes_it_and_what_was_left_half_made_goes(
 ) -> None:
     warehouse = Warehouse(path=str(tmp_path / "{corpus}.duckdb"))
     snapshot = publish_triples(warehouse, "films", [("A", "$", "B")])
-    left = graph_file(snapshot).parent / ".killed.tmp"
+    left = GRAPHS.place(snapshot).parent / ".killed.tmp"
     left.mkdir(parents=True)
-    (left / graph_file(snapshot).name).write_bytes(b"half")
+    (left / GRAPHS.place(snapshot).name).write_bytes(b"half")
     loads: list[Path] = []
     real = making._load
 
@@ -91,8 +91,8 @@ def test_one_process_makes_it_and_what_was_left_half_made_goes(
     for thread in threads:
         thread.join()
     assert len(loads) == 1
-    assert [path.name for path in graph_file(snapshot).parent.glob(".*.tmp")] == []
-    assert graph_file(snapshot).is_file()
+    assert [path.name for path in GRAPHS.place(snapshot).parent.glob(".*.tmp")] == []
+    assert GRAPHS.place(snapshot).is_file()
 
 
 def test_a_graph_that_cannot_be_made_is_told_and_leaves_nothing(
@@ -106,7 +106,7 @@ def test_a_graph_that_cannot_be_made_is_told_and_leaves_nothing(
     )
     with pytest.raises(WarehouseError, match="cannot be made: .*Nothing"):
         graph_of(warehouse, "films")
-    assert [path.name for path in graph_file(snapshot).parent.iterdir()] == [".lock"]
+    assert [path.name for path in GRAPHS.place(snapshot).parent.iterdir()] == [".lock"]
 
 
 def test_without_the_extra_or_a_snapshot_it_says_what_to_do(

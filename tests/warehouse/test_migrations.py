@@ -100,7 +100,7 @@ def test_the_first_write_upgrades_and_keeps_the_rows(warehouse: Warehouse) -> No
             "1 as statements, 0 as unsupported, 1 as calls, 0 as dropped, 0 as removed_citations, "
             "'none' as problems, 0 as repaired, 3 as context_rows, 90 as context_tokens, 's' as snapshot, "
             "'o' as options, 'none' as query, 'none' as filters, 'none' as coterag, "
-            "'none' as graph",
+            "'none' as graph, 'none' as paths",
             "partly_supported",
         ),
     ],

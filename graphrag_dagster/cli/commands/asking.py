@@ -13,6 +13,7 @@ from graphrag_dagster.catalogue.support import Verdict
 from graphrag_dagster.cli.output.console import ERR, OUT, markdown, print_json
 from graphrag_dagster.cli.output.coterag_tree import add_coterag
 from graphrag_dagster.cli.output.graph_tree import add_graph
+from graphrag_dagster.cli.output.path_tree import add_paths
 from graphrag_dagster.cli.output.progress import progress_on
 from graphrag_dagster.core.language.answer_form import KNOWLEDGE_MARK
 from graphrag_dagster.core.progress import listening
@@ -217,6 +218,8 @@ def answer_tree(answer: Answer) -> Tree:
         add_coterag(tree, answer.coterag)
     if answer.graph:
         add_graph(tree, answer.graph)
+    if answer.paths:
+        add_paths(tree, answer.paths)
     _add_steps(tree, answer)
     said = tree.add(f"answer ({counted(len(answer.statements), 'statement')})")
     by_number = {source.number: source for source in answer.sources}

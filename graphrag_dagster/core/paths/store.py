@@ -30,11 +30,12 @@ FORMAT = 1
 _ABOUT = "about.json"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class PathStore:
     """A directed multigraph: nodes 0… in the order of their names, edges by head, relation and tail.
 
-    Neither depends on the order in which triples come.
+    Neither depends on the order in which triples come. A graph is the same as itself alone, so that what is
+    made of it can be kept beside it.
 
     Attributes:
         entity_ids: id of each node [n].

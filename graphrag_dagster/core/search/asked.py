@@ -11,6 +11,7 @@ from graphrag_dagster.core.corpus.documents import name_of
 from graphrag_dagster.core.language.coterag import AnswerValidator, EvidenceAnswerer, EvidenceRouter
 from graphrag_dagster.core.language.exploring import Explorer, ReportRater
 from graphrag_dagster.core.language.own_context import ContextWriter
+from graphrag_dagster.core.language.path_selection import PathSelector
 from graphrag_dagster.core.language.querying import QueryWriter
 from graphrag_dagster.core.language.routing import Router
 from graphrag_dagster.core.language.supporting import SupportJudge
@@ -63,6 +64,9 @@ class Engines(Protocol):
 
     def support_judge(self) -> SupportJudge:
         """Who says whether words support what is said."""
+
+    def path_selector(self) -> PathSelector:
+        """Who selects among nodes, relations, triples and paths."""
 
     def evidence_router(self) -> EvidenceRouter:
         """Who says whether a question needs the documents."""

@@ -5,6 +5,7 @@ from typing import Literal
 
 from graphrag_dagster.catalogue.support import JudgeName
 from graphrag_dagster.core.coterag.options import AnswerOptions
+from graphrag_dagster.core.paths.recipes import DEFAULT, Recipe
 from graphrag_dagster.core.search.retrieval.ranking import Mode
 
 
@@ -38,7 +39,7 @@ class GraphOptions:
 class SearchOptions:
     """How questions are answered; the meaning of each is that of the setting of the same name.
 
-    ``coterag``: how CoTeRAG-S does, which has a section of its own.
+    ``coterag`` and ``paths``: how CoTeRAG-S and the way ``paths`` do, which have sections of their own.
     """
 
     routing: Literal["rules", "model"] = "rules"
@@ -56,3 +57,4 @@ class SearchOptions:
     soft_filters: bool = True
     rerank_first: int = 60
     coterag: AnswerOptions = field(default_factory=AnswerOptions)
+    paths: Recipe = DEFAULT

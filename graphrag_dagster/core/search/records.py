@@ -66,6 +66,7 @@ class AnswerRows:
                 "filters": _json(answer.scope.filters) if answer.scope else None,
                 "coterag": _json(answer.coterag.as_dict()) if answer.coterag else None,
                 "graph": _json(asdict(answer.graph)) if answer.graph else None,
+                "paths": _json(asdict(answer.paths)) if answer.paths else None,
             }
         )
         self._costs.append(

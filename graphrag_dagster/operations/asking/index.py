@@ -324,4 +324,5 @@ def options_of(settings: CorpusSettings) -> SearchOptions:
         soft_filters=own.soft_filters,
         rerank_first=own.rerank_first,
         coterag=settings.coterag.answer_options(),
+        paths=settings.paths.recipe(settings.paths.answering),
     )

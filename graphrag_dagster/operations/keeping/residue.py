@@ -28,7 +28,7 @@ from graphrag_dagster.model_calls.memory.upkeep import Pruned, Upkeep
 from graphrag_dagster.resources.compaction import Compacted, compact
 from graphrag_dagster.resources.duckdb_files.opening import CONFIG
 from graphrag_dagster.resources.durable import write_durably
-from graphrag_dagster.resources.published.graphs import keep_graphs
+from graphrag_dagster.resources.published.beside import keep_beside
 from graphrag_dagster.resources.published.manifest import folder_of, snapshots
 from graphrag_dagster.resources.warehouse import Warehouse
 
@@ -163,14 +163,14 @@ def clear_older(warehouse: Warehouse, corpus: str, keep_version: str) -> list[st
         # The data last: as long as it is there, the next run knows that it has to go.
         for ending in (".json", ".duckdb.wal", ".duckdb.tmp", ".duckdb"):
             _remove(file.with_name(file.stem + ending))
-    _clear_graphs(warehouse, corpus)
+    _clear_beside(warehouse, corpus)
     note.unlink(missing_ok=True)
     return [file.stem for file in cleared]
 
 
-def _clear_graphs(warehouse: Warehouse, corpus: str) -> None:
+def _clear_beside(warehouse: Warehouse, corpus: str) -> None:
     try:
-        keep_graphs(folder_of(warehouse, corpus), snapshots(warehouse, corpus))
+        keep_beside(folder_of(warehouse, corpus), snapshots(warehouse, corpus))
     except OSError as error:
         raise WarehouseError(f"{error.filename} cannot be deleted: {error.strerror}") from error
 

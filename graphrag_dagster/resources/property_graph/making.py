@@ -3,31 +3,19 @@
 import json
 import subprocess
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
+from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
-from uuid import uuid4
-
-import duckdb
-from filelock import Timeout
 
 from graphrag_dagster.errors import EngineError, WarehouseError
-from graphrag_dagster.resources.published import Published, reading, snapshots
-from graphrag_dagster.resources.published.graphs import (
-    graph_file,
-    graph_lock,
-    keep_graphs,
-    remove_unfinished,
-)
+from graphrag_dagster.resources.published.beside import GRAPHS
+from graphrag_dagster.resources.published.reading import reading
 from graphrag_dagster.resources.warehouse import Reader, Warehouse
 from graphrag_dagster.tables.property_graph import GRAPH_TABLES, GraphTable
 
 _PROGRAM = Path(__file__).with_name("loading_process.py")
 #: Memory for the pages of a graph that is made.
 _MAKING_BYTES = 1_000_000_000
-#: How long a graph that another process makes is waited for.
-_LONGEST_WAIT_SECONDS = 600.0
 _READ_ONLY = 0o444
 
 
@@ -49,51 +37,15 @@ def graph_of(warehouse: Warehouse, corpus: str) -> Path:
             raise WarehouseError(
                 f"nothing of corpus {corpus!r} has been published; run 'graphrag-dagster index {corpus}'"
             )
-        file = graph_file(snapshot)
+        file = GRAPHS.place(snapshot)
         if not file.is_file():
-            _make(reader, snapshot, file)
-    _leave_no_orphan(warehouse, corpus, snapshot)
+            GRAPHS.make(warehouse, corpus, snapshot, file, partial(_write, reader))
     return file
 
 
-def _leave_no_orphan(warehouse: Warehouse, corpus: str, snapshot: Published) -> None:
-    """Delete the graph again if its snapshot went while it was made; whoever opened it still reads it."""
-    kept = snapshots(warehouse, corpus)
-    if all(one.index != snapshot.index for one in kept):
-        keep_graphs(snapshot.file.parent, kept)
-
-
-def _make(reader: Reader, snapshot: Published, file: Path) -> None:
-    folder = snapshot.file.parent
-    file.parent.mkdir(exist_ok=True)
-    try:
-        with graph_lock(folder, _LONGEST_WAIT_SECONDS):
-            remove_unfinished(folder)
-            if file.is_file():
-                return
-            with _making(file) as making:
-                _load(making, [_exported(reader, table, making.parent) for table in GRAPH_TABLES])
-                making.chmod(_READ_ONLY)
-                making.replace(file)
-    except Timeout as error:
-        raise WarehouseError(
-            f"another process makes the graph {file}; waited {_LONGEST_WAIT_SECONDS:.0f} s. Try again when "
-            "it is done"
-        ) from error
-    except (OSError, duckdb.Error) as error:
-        raise WarehouseError(f"the graph {file} cannot be made ({str(error).splitlines()[0]})") from error
-
-
-@contextmanager
-def _making(file: Path) -> Iterator[Path]:
-    folder = file.parent / f".{uuid4().hex}.tmp"
-    folder.mkdir()
-    try:
-        yield folder / file.name
-    finally:
-        for left in folder.iterdir():
-            left.unlink()
-        folder.rmdir()
+def _write(reader: Reader, making: Path) -> None:
+    _load(making, [_exported(reader, table, making.parent) for table in GRAPH_TABLES])
+    making.chmod(_READ_ONLY)
 
 
 def _exported(reader: Reader, table: GraphTable, folder: Path) -> list[str]:

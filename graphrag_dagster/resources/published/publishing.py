@@ -16,8 +16,8 @@ from filelock import FileLock, Timeout
 
 from graphrag_dagster.errors import WarehouseError
 from graphrag_dagster.resources.durable import write_durably
+from graphrag_dagster.resources.published.beside import ALL_BESIDE, keep_beside
 from graphrag_dagster.resources.published.contents import SEARCHED, Contents, contents
-from graphrag_dagster.resources.published.graphs import GRAPHS, keep_graphs
 from graphrag_dagster.resources.published.manifest import (
     DATA,
     FORMAT,
@@ -199,13 +199,13 @@ def _write_json(place: Path, content: Mapping[str, Any]) -> None:
 
 def _tidy(folder: Path, corpus: str) -> None:
     """Remove what a killed publication left: all that is no part of a complete snapshot."""
-    complete = set()
+    complete = {one.folder for one in ALL_BESIDE}
     for file in folder.glob(f"*{DATA}"):
         with suppress(WarehouseError):
             if snapshot_at(folder, file.stem, corpus):
                 complete |= {file.name, f"{file.stem}{MANIFEST}"}
     for entry in list(folder.iterdir()):
-        if entry.name not in {*complete, POINTER, _LOCK, GRAPHS}:
+        if entry.name not in {*complete, POINTER, _LOCK}:
             _remove(entry)
 
 
@@ -217,7 +217,7 @@ def _prune(warehouse: Warehouse, corpus: str, keep: int) -> None:
             _remove(old.file)
     # As above: where one cannot be deleted, the next publication does it.
     with suppress(OSError):
-        keep_graphs(folder_of(warehouse, corpus), snapshots(warehouse, corpus))
+        keep_beside(folder_of(warehouse, corpus), snapshots(warehouse, corpus))
 
 
 def _remove(entry: Path) -> None:

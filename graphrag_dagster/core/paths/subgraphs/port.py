@@ -1,5 +1,6 @@
 """The port to what gives a question a part of the graph."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -23,4 +24,13 @@ class SubgraphExtractor(Protocol):
         """Return the part that the question is about; the seeds are always in it.
 
         Without a seed it is empty, unless the extractor needs none.
+
+        Raises:
+            QuestionError: a seed is no node of the graph.
+        """
+
+    def prepare(self, queries: Iterable[PathQuery]) -> None:
+        """Find out beforehand what several questions will need, where that is faster than one by one.
+
+        It changes no result; what is not needed any more is forgotten.
         """

@@ -8,6 +8,7 @@ from graphrag_dagster.catalogue.support import Verdict
 from graphrag_dagster.core.coterag.trace import Trace
 from graphrag_dagster.core.language.tasks import Engine, Usage
 from graphrag_dagster.core.search.context.graph_trace import GraphTrace
+from graphrag_dagster.core.search.context.path_trace import PathTrace
 from graphrag_dagster.core.search.context.queries import Query
 from graphrag_dagster.core.search.reranking.reordering import Reranked
 from graphrag_dagster.core.search.retrieval.linked import LinkedName
@@ -105,18 +106,18 @@ class Answer:
     """An answer, what it rests on, and what it cost.
 
     ``method`` is the way of answering (``C0`` … ``C3``, ``TS``, ``SS``, ``dynamic``, ``local``, ``drift``,
-    ``basic``, ``sql``, ``graph``, ``coterag``, ``coterag-no-communities`` …, ``own-context``); ``level`` the
-    community level it read, None where it read none; ``why`` says why the way was chosen or what it saved.
-    ``linked``: the names in the question and what each was taken for, where the way looks for names
-    (``auto``, ``local``, ``drift``, ``graph``). ``refused``: nothing in the context was of use. ``scores``:
-    helpfulness 0–100 of each chunk's partial answer in the order of the chunks. ``dropped``: partial answers
-    that scored 0 or did not fit. ``removed_citations``: ids cited that were not in the context.
-    ``problems``: partial answers that could not be used, with reasons. ``query``: whose rows the answer
-    tells. ``calls``: what was asked of the answerer; ``usage`` has the calls of a model. ``seconds`` is
-    filled by who measures it. ``scope`` is what the answer was restricted to, None for nothing; ``favoured``
-    what the question named of the documents, and was favoured for that. ``reranked``: what a reranker did to
-    the text units found, for each question that they were looked for by. ``coterag`` and ``graph``: how
-    CoTeRAG-S and the way ``graph`` came to it, None in other ways.
+    ``basic``, ``sql``, ``graph``, ``paths``, ``coterag``, ``coterag-no-communities`` …, ``own-context``);
+    ``level`` the community level it read, None where it read none; ``why`` says why the way was chosen or
+    what it saved. ``linked``: the names in the question and what each was taken for, where the way looks for
+    names (``auto``, ``local``, ``drift``, ``graph``, ``paths``). ``refused``: nothing in the context was of
+    use. ``scores``: helpfulness 0–100 of each chunk's partial answer in the order of the chunks. ``dropped``:
+    partial answers that scored 0 or did not fit. ``removed_citations``: ids cited that were not in the
+    context. ``problems``: partial answers that could not be used, with reasons. ``query``: whose rows the
+    answer tells. ``calls``: what was asked of the answerer; ``usage`` has the calls of a model. ``seconds``
+    is filled by who measures it. ``scope`` is what the answer was restricted to, None for nothing;
+    ``favoured`` what the question named of the documents, and was favoured for that. ``reranked``: what a
+    reranker did to the text units found, for each question that they were looked for by. ``coterag``,
+    ``graph`` and ``paths``: how CoTeRAG-S and the ways of these names came to it, None in other ways.
     """
 
     question: str
@@ -143,6 +144,7 @@ class Answer:
     reranked: tuple[Reranked, ...] = ()
     coterag: Trace | None = None
     graph: GraphTrace | None = None
+    paths: PathTrace | None = None
 
     @property
     def calls(self) -> int:

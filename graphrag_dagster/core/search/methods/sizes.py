@@ -95,6 +95,21 @@ def routed(basis: Basis) -> WaySize:
     return size
 
 
+def walked(basis: Basis) -> WaySize:
+    """A context of its own; before it what a selector reads, where the instance has a model in a module."""
+    size, recipe = one_call(basis), basis.options.paths
+    if not recipe.asks_selector:
+        return size
+    own = recipe.options
+    steps = own.max_hop if own.retrieval == "isar" else 1
+    calls = float((own.pruning == "llm") + steps * (own.judged == "llm"))
+    window = float(basis.options.context_tokens)
+    return WaySize(
+        size.calls + Range(0.0, calls, 4.0 * calls),
+        size.input_tokens + Range(0.0, calls * window / 4, 4.0 * calls * window),
+    )
+
+
 def queried(basis: Basis) -> WaySize:
     """No call, or where a model writes queries one that reads the tables' columns, and mended ones."""
     if basis.options.sql == "templates":

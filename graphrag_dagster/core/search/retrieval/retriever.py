@@ -18,6 +18,7 @@ from graphrag_dagster.core.search.retrieval.linked import LinkedName
 from graphrag_dagster.core.search.retrieval.linking import Link, Links, NameLinker
 from graphrag_dagster.core.search.retrieval.names import NameGraph, name_graph
 from graphrag_dagster.core.search.retrieval.naming import NamedEntities, entities_named
+from graphrag_dagster.core.search.retrieval.passage_rank import PassageRank
 from graphrag_dagster.core.search.retrieval.passages import Passages
 from graphrag_dagster.core.search.retrieval.ranking import (
     Likeness,
@@ -167,6 +168,33 @@ class Retriever:
             linked=self._told(links),
         )
 
+    def spread(
+        self,
+        question: str,
+        question_vector: QuestionVector = None,
+        mode: Mode = "hybrid",
+        *,
+        most: int | None = None,
+        prior: Scores | None = None,
+    ) -> Ranking:
+        """Rank the text units by personalised PageRank over names and units; see :class:`.PassageRank`.
+
+        Args:
+            question: the question.
+            question_vector: its unit vector [d] by the embedder of the tables; None: by words only.
+            mode: what the likeness of texts to the question rests on.
+            most: how many to return; None: all.
+            prior: weight of each of :attr:`unit_ids`, as for :meth:`units`.
+        """
+        if self._entities.is_empty() or self._units.is_empty():
+            return self.units(question, question_vector, mode, most=most, prior=prior)
+        ranker, names = self._unit_ranker, np.zeros(len(self._graph.names))
+        likeness = ranker.likeness(ranker.lexical.stems(question), question_vector, mode).whole
+        for link in self._linker.link(question).found:
+            names[link.place] = max(names[link.place], link.weight)
+        units, _ = self._passage_rank.scores(names, likeness)
+        return ranked(ranker.ids, units, most, prior=prior)
+
     def named(self, phrase: str) -> NamedEntities:
         """Return the entities that a phrase names, by their places in the order of the corpus."""
         titles = self._entities["title"].to_list()
@@ -307,6 +335,10 @@ class Retriever:
     @cached_property
     def _reaching(self) -> Reaching:
         return Reaching(self._graph, self._units["text"].to_list())
+
+    @cached_property
+    def _passage_rank(self) -> PassageRank:
+        return PassageRank(self._graph)
 
     @cached_property
     def _passages(self) -> Passages:

@@ -1,0 +1,109 @@
+"""Paths of an index's graph from what a question names."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from graphrag_dagster.core.paths.found import NONE, Paths
+from graphrag_dagster.core.paths.query import PathQuery
+from graphrag_dagster.core.paths.recipes import Recipe
+from graphrag_dagster.core.paths.retrieval.making import retriever_of as path_retriever_of
+from graphrag_dagster.core.paths.scoring.making import scorer_of
+from graphrag_dagster.core.paths.scoring.port import PathScorer
+from graphrag_dagster.core.paths.store import PathStore, store_of
+from graphrag_dagster.core.paths.subgraph import Subgraph
+from graphrag_dagster.core.paths.subgraphs.making import extractor_of
+from graphrag_dagster.core.paths.use import ModuleUse
+from graphrag_dagster.core.search.asked import Asked
+from graphrag_dagster.core.search.context.index import IndexSnapshot
+from graphrag_dagster.core.search.finding import with_history
+from graphrag_dagster.core.search.methods.graph.facts import Key
+from graphrag_dagster.core.search.methods.graph.tables import edges_of
+
+
+@dataclass(frozen=True)
+class Walked:
+    """What was found from the entities of a question.
+
+    Attributes:
+        subgraph: the part of the graph.
+        paths: best first.
+        use: what was asked of models.
+    """
+
+    subgraph: Subgraph
+    paths: Paths
+    use: ModuleUse = field(default_factory=ModuleUse)
+
+    @property
+    def keys(self) -> list[list[Key]]:
+        """The edges of each path, as ids of head and tail with the relation between."""
+        store = self.paths.store
+        return [
+            [
+                (
+                    store.entity_ids[int(store.heads[edge])],
+                    store.relations[int(store.edge_relations[edge])],
+                    store.entity_ids[int(store.tails[edge])],
+                )
+                for edge in edges
+                if edge != NONE
+            ]
+            for edges in self.paths.edges.tolist()
+        ]
+
+    @property
+    def entity_ids(self) -> list[tuple[str, ...]]:
+        """The nodes of each path."""
+        store = self.paths.store
+        return [
+            tuple(store.entity_ids[node] for node in nodes if node != NONE)
+            for nodes in self.paths.nodes.tolist()
+        ]
+
+
+def walked(asked: Asked, entities: Sequence[str]) -> Walked:
+    """Return paths from entities of the index, as the options of paths say.
+
+    Args:
+        asked: the question.
+        entities: ids, the surest first; what has no place in the graph begins nothing.
+
+    Raises:
+        EngineError: a scorer or selector cannot be used.
+        EndpointError: the model endpoint cannot be used.
+    """
+    options, index = asked.options.paths.options, asked.index
+    store, places = index.once(store_of_index), index.once(_places)
+    query = PathQuery(with_history(asked), tuple(places[one] for one in entities if one in places))
+    recipe = asked.options.paths
+    scorer = _scorer(asked, recipe, store) if recipe.scores else None
+    selector = asked.engines.path_selector() if recipe.asks_selector else None
+    extracted = extractor_of(options, store, scorer=scorer, selector=selector).extract(query)
+    found = path_retriever_of(options, store, scorer=scorer, selector=selector).retrieve(
+        query, extracted.subgraph
+    )
+    best = found.paths.at(np.arange(min(len(found.paths), options.shown)))
+    return Walked(extracted.subgraph, best, extracted.use + found.use)
+
+
+def store_of_index(index: IndexSnapshot) -> PathStore:
+    """Return the graph of an index as arrays."""
+    return store_of(index.entities, edges_of(index))
+
+
+def _places(index: IndexSnapshot) -> Mapping[str, int]:
+    return {one: place for place, one in enumerate(index.once(store_of_index).entity_ids)}
+
+
+def _scorer(asked: Asked, recipe: Recipe, store: PathStore) -> PathScorer:
+    if recipe.options.scorer == "embedder":
+        return scorer_of("embedder", store, embedder=asked.engines.embedder())
+    return asked.index.once(_shared_scorer, recipe)
+
+
+def _shared_scorer(index: IndexSnapshot, recipe: Recipe) -> PathScorer:
+    """One for all questions: it remembers what it has read of the graph."""
+    own, store = recipe.options, index.once(store_of_index)
+    return scorer_of(own.scorer, store, model=recipe.scorer_model, seed=own.seed)

@@ -1,0 +1,1 @@
+"""The arrays of a corpus's graph, beside the snapshot that they are made of."""
