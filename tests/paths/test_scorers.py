@@ -134,7 +134,7 @@ NAMES: list[ScorerName] = ["static", "bm25", "random"]
 
 @settings(max_examples=40, deadline=None)
 @given(verbalised(), st.randoms(use_true_random=False), st.sampled_from(NAMES))
-def test_scores_do_not_depend_on_the_order(candidates: Verbalised, drawn, name: ScorerName) -> None:  # type: ignore[no-untyped-def]
+def test_scores_do_not_depend_on_the_order(candidates: Verbalised, drawn, name: ScorerName) -> None:
     places = list(range(len(candidates)))
     drawn.shuffle(places)
     scores = scorer_of(name).scores(QUESTION, candidates)
@@ -163,7 +163,7 @@ def test_an_embedder_is_given_questions_as_such_and_each_text_once() -> None:
     class Listening:
         name, at_once = "listening", 8
 
-        def embed(self, texts: Sequence[str]):  # type: ignore[no-untyped-def]
+        def embed(self, texts: Sequence[str]):
             seen.extend(texts)
             return StaticEmbedder().embed(texts)
 

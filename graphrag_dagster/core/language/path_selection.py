@@ -9,8 +9,9 @@ from graphrag_dagster.core.ranks import Scores
 from graphrag_dagster.core.text.verbalised import Places, Verbalised
 
 #: What is selected: whole paths after the search, paths of one step more (``subgraph``: of those that a
-#: subgraph is made of), nodes, relations or triples; each has a prompt of its own.
-Level: TypeAlias = Literal["subgraph", "path", "node", "relation", "triple"]
+#: subgraph is made of), nodes, relations or triples; each has a prompt of its own. ``refinement``: whole
+#: paths that were chosen before, with the prompt of ``path``.
+Level: TypeAlias = Literal["subgraph", "path", "node", "relation", "triple", "refinement"]
 
 
 @dataclass(frozen=True, slots=True)

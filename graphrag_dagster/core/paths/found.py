@@ -23,7 +23,8 @@ class Paths:
         nodes: of the store [n, longest + 1]; :data:`NONE` behind the last of a path.
         edges: of the store [n, longest]; likewise.
         inverse: whether an edge is followed against its direction [n, longest].
-        scores: by which they are ordered [n]; zeros where nothing scored them.
+        scores: by which they are ordered, unless a selector has ordered them [n]; zeros where nothing scored
+            them.
     """
 
     store: PathStore
