@@ -24,7 +24,7 @@ from graphrag_dagster.core.paths.recipes import Recipe
 from graphrag_dagster.core.paths.running import run_batch
 from graphrag_dagster.core.paths.store import PathStore, store_of
 
-DATA = Path(__file__).parents[1] / "shared" / "data" / "metaqa"
+DATA = Path(__file__).parents[2] / "shared" / "data" / "metaqa"
 #: Questions that one task of a process answers.
 AT_ONCE = 250
 
@@ -83,8 +83,12 @@ def asked(data: Path = DATA, most: int | None = None, seed: int = 0) -> list[Gol
 def run(
     folder: Path, variants: Sequence[Variant], questions: Sequence[GoldQuestion], *, processes: int = 2
 ) -> None:
-    """Answer what has not been answered yet; every file that is written stays."""
+    """Answer what has not been answered yet; every file that is written stays.
+
+    Questions of the same seed come together, so that PageRank is solved once for them.
+    """
     store = made_store(folder)
+    questions = sorted(questions, key=lambda one: (one.entities, one.id))
     missing = {variant: {one.id for one in questions} - _done(folder, variant) for variant in variants}
     tasks = []
     for start in range(0, len(questions), AT_ONCE):
