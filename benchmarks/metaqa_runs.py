@@ -12,6 +12,8 @@ from pathlib import Path
 from typing import Any
 
 import polars as pl
+from graphrag_dagster.core.language.extractive.paths.answerer import ExtractivePathAnswerer
+from graphrag_dagster.core.language.extractive.paths.selector import ExtractivePathSelector
 
 from graphrag_dagster.core.paths.composing import Workshop
 from graphrag_dagster.core.paths.instances import LEX, instance
@@ -154,7 +156,7 @@ class _Known:
         self.labels = NormalisedLabels(store)
         labels = list(store.labels)
         self._nodes = {labels[label]: node for node, label in enumerate(store.label_of.tolist())}
-        self.workshop = Workshop(store, answerer(), selector(store))
+        self.workshop = Workshop(store, ExtractivePathAnswerer(), ExtractivePathSelector())
 
     def seeds(self, entities: Sequence[str]) -> tuple[int, ...]:
         return tuple(self._nodes[entity] for entity in entities if entity in self._nodes)
