@@ -35,7 +35,7 @@ WITHOUT_A_MODEL = [one.name for one in INSTANCES if not one.asks_model]
 TIES = ("seed_target", "target", "hub_last")
 WINDOWS = (2, 4, 8, 16, 32, 64, 128, 256, 512, 1000)
 PATH_F1 = "path_f1_at_32"
-#: Variant, its base, table of the paper, and what that says of CWQ (several hops, mostly) and of WebQSP (one);
+#: Variant, its base, table of the paper, and what that says of CWQ (several hops) and of WebQSP (mostly one);
 #: ``0`` where it differs by .005 or less.
 ORDERINGS = (
     (Variant("14", switches=(("triple_level", True),)), Variant("14"), "7", "+", "-"),
