@@ -52,6 +52,23 @@ ORDERINGS = (
 COMBINED = (Variant("14", switches=(("combine", True),)), Variant("14"))
 
 
+def ties(scores: pl.DataFrame) -> None:
+    """Print what the rule for equally long paths does; with one seed two of them are the same."""
+    means(scores)
+    print()
+    rows = []
+    for one in ("1", "10"):
+        own, other = (_tied(one, rule).name for rule in ("hub_last", "target"))
+        for hops in (1, 2, 3):
+            told = [difference(scores, own, other, name, hops) for name in (HITS, "path_recall_at_32")]
+            rows.append([own, other, str(hops), *told])
+    table(("variant", "beside", "hops", "Hits@1-lex: difference", "path recall at 32: difference"), rows)
+
+
+def _tied(instance: str, rule: str) -> Variant:
+    return Variant(instance, options=(("ties", rule),))
+
+
 def switches(scores: pl.DataFrame) -> None:
     """Print which orderings of the paper's Tables 7 to 9 are as they are there."""
     rows = []
@@ -89,8 +106,7 @@ def main() -> None:
     questions = asked(most=given.questions, seed=given.seed)
     parts: list[tuple[Sequence[Variant], Callable[[pl.DataFrame], None]]] = []
     if given.ties:
-        tied = [Variant(one, options=(("ties", rule),)) for one in ("1", "10") for rule in TIES]
-        parts.append((tied, means))
+        parts.append(([_tied(one, rule) for one in ("1", "10") for rule in TIES], ties))
     if given.recall_sweep:
         sizes = [Variant("12", given.scorer, (("max_ent", size),)) for size in WINDOWS]
         parts.append((sizes, lambda scores: by_window(scores, _window, (HITS, "path_recall_at_32"))))
