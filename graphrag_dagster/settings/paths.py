@@ -192,7 +192,7 @@ class PathSettings(SwitchedSection):
         default_factory=list, max_length=1000, description="other combinations of modules that answer, too"
     )
     sample: PositiveInt | None = Field(
-        None, description="so many questions, drawn of each number of hops alike; default: all"
+        None, description="so many questions of each number of hops, drawn; default: all"
     )
     seed: Seed = Field(_OWN.seed, description="seed of the sample, of random walks and of the random scorer")
     processes: Annotated[int, Field(ge=0, le=1000)] = Field(

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graphrag_dagster.core.evaluation.figures.costs import cost_against_quality, ticks
+from graphrag_dagster.core.evaluation.figures.costs import cost_against_quality
 from graphrag_dagster.core.evaluation.figures.figure import Figure, short
 from graphrag_dagster.core.evaluation.figures.gleanings import gleaning_lines
 from graphrag_dagster.core.evaluation.figures.graph import community_maps
@@ -18,6 +18,7 @@ from graphrag_dagster.core.evaluation.figures.hues import parent_colours, shades
 from graphrag_dagster.core.evaluation.figures.labels import _shared, place_labels, spread
 from graphrag_dagster.core.evaluation.figures.layout import _repulsion, community_layout
 from graphrag_dagster.core.evaluation.figures.measures import measure_bars
+from graphrag_dagster.core.evaluation.figures.scatter import ticks
 from graphrag_dagster.core.evaluation.figures.win_rates import win_rate_maps
 from graphrag_dagster.core.evaluation.figures.windows import window_bars
 from graphrag_dagster.core.evaluation.inference.winners import overall_winners

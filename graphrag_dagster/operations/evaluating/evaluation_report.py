@@ -36,10 +36,12 @@ _TOLD = (
     tables.THEMES,
     tables.THEME_REASONS,
     tables.CONTEXT_METRICS,
+    tables.RECALL_WINDOWS,
 )
 #: What a report is made from: what it tells, and what its figures draw.
 SHOWN = (
     *_TOLD,
+    tables.PATH_SUMMARY,
     tables.CORPUS_DESCRIPTIONS,
     tables.ENTITIES,
     tables.RELATIONSHIPS,
@@ -111,6 +113,7 @@ def _figures(reader: Reader, settings: CorpusSettings) -> list[Figure]:
     from graphrag_dagster.core.evaluation.figures.gleanings import gleaning_lines
     from graphrag_dagster.core.evaluation.figures.graph import community_maps
     from graphrag_dagster.core.evaluation.figures.measures import measure_bars
+    from graphrag_dagster.core.evaluation.figures.paths import path_figures
     from graphrag_dagster.core.evaluation.figures.win_rates import win_rate_maps
     from graphrag_dagster.core.evaluation.figures.windows import window_bars
     from graphrag_dagster.core.evaluation.inference.measures import faithful_to_itself
@@ -151,6 +154,7 @@ def _figures(reader: Reader, settings: CorpusSettings) -> list[Figure]:
         community_maps(read(tables.ENTITIES), read(tables.RELATIONSHIPS), read(tables.COMMUNITY_LEVELS)),
         gleaning_lines(read(tables.EXTRACTION_COUNTS)),
         window_bars(read(tables.WINDOW_WIN_RATES)),
+        *path_figures(read(tables.PATH_SUMMARY)),
     ]
     return [figure for figure in made if figure is not None]
 
@@ -188,6 +192,7 @@ def _data(reader: Reader, settings: CorpusSettings, corpus: str, figures: Sequen
         answer_model=model.for_role("answer").name if settings.asks_model("search") else None,
         commands=(f"graphrag-dagster index {corpus}", f"graphrag-dagster evaluate {corpus}"),
         figures=figures,
+        path_summary=reader.read_if_present(tables.PATH_SUMMARY),
         **frames,
     )
 

@@ -16,6 +16,7 @@ from graphrag_dagster.core.evaluation.report.context_tables import (
     context_variants_table,
     context_verdict,
 )
+from graphrag_dagster.core.evaluation.report.path_tables import path_tables
 from graphrag_dagster.core.evaluation.report.result_tables import (
     all_tests_table,
     judged_table,
@@ -51,7 +52,7 @@ def blocks(data: ReportData) -> list[Block]:
         else "There are no judgements; make the table evaluation.judgements."
     )
     grids = tuple(win_rate_grids(data))
-    placed = ("win_rates", "measures", "quality", "cost")
+    placed = ("win_rates", "measures", "quality", "cost", "paths")
     rest = tuple(one for one in data.figures if not one.name.startswith(placed))
     return [
         Block(
@@ -75,6 +76,7 @@ def blocks(data: ReportData) -> list[Block]:
         *_counted(data),
         *_checks(data, nobody),
         *_of_context(data),
+        *_of_paths(data),
         *([Block("Further figures", "", (), "", rest)] if rest else []),
         Block(
             "All verdicts and tests", "", _there(_sentences(data), all_tests_table(data)), "No test was made."
@@ -134,6 +136,15 @@ def _of_context(data: ReportData) -> list[Block]:
     tables = _there(context_table(data), context_variants_table(data))
     said = context_verdict(data)
     return [Block("Are context nodes better than chance?", said, tables, "")] if tables else []
+
+
+def _of_paths(data: ReportData) -> list[Block]:
+    tables, figures = _there(*path_tables(data)), figures_of(data, "paths")
+    intro = (
+        "Questions with gold answers, answered from paths of the graph by several combinations of modules. "
+        "Hits@1: the text of an answer holds any gold answer. What no model answered is named -lex."
+    )
+    return [Block("Which way to find paths is best?", intro, tables, "", figures)] if tables else []
 
 
 def _sentences(data: ReportData) -> TableView | None:

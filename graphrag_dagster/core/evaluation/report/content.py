@@ -36,7 +36,8 @@ class ReportData:
     """An evaluation of a corpus.
 
     Frames are the rows of the tables of the same name (schemas ``questions``, ``answers``, ``evaluation``,
-    ``studies``, ``marts``), in any order; one that is None or empty was not made, and its section says so.
+    ``studies``, ``paths``, ``marts``; ``path_summary`` is ``paths.summary``), in any order; one that is None
+    or empty was not made, and its section says so.
 
     Args:
         corpus: its name.
@@ -85,6 +86,8 @@ class ReportData:
     quality_scores: pl.DataFrame | None = None
     themes: pl.DataFrame | None = None
     theme_reasons: pl.DataFrame | None = None
+    path_summary: pl.DataFrame | None = None
+    recall_windows: pl.DataFrame | None = None
 
 
 def rows_of(frame: pl.DataFrame | None) -> list[dict[str, Any]]:

@@ -45,6 +45,11 @@ class Adjacency:
         """Number of nodes."""
         return len(self.out_starts) - 1
 
+    @property
+    def edges(self) -> int:
+        """How many edges can be followed; one that can be followed both ways is two."""
+        return len(self.tails) * (2 if self.followed == "both" else 1)
+
     @cached_property
     def degrees(self) -> Longs:
         """How many edges can be followed from each node [n]."""

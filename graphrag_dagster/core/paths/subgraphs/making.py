@@ -1,14 +1,52 @@
 """Which extraction options stand for."""
 
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import partial
+
 from graphrag_dagster.core.language.path_selection import PathSelector
-from graphrag_dagster.core.paths.options import PathOptions
+from graphrag_dagster.core.paths.options import BaseExtraction, PathOptions
 from graphrag_dagster.core.paths.scoring.port import PathScorer
 from graphrag_dagster.core.paths.store import PathStore
+from graphrag_dagster.core.paths.subgraphs.adjacency import Adjacency, adjacency_of
+from graphrag_dagster.core.paths.subgraphs.fora import fora_ranks
+from graphrag_dagster.core.paths.subgraphs.khop import Neighbourhoods
+from graphrag_dagster.core.paths.subgraphs.nearest import (
+    NodeVectorSubgraphs,
+    TripleVectorSubgraphs,
+    label_vectors,
+    triple_vectors,
+)
+from graphrag_dagster.core.paths.subgraphs.partition import CommunityTexts, Partition
+from graphrag_dagster.core.paths.subgraphs.partitioned import PartitionedSubgraphs, of_reports, of_seeds
 from graphrag_dagster.core.paths.subgraphs.port import SubgraphExtractor
 from graphrag_dagster.core.paths.subgraphs.ppr import page_ranks_of
 from graphrag_dagster.core.paths.subgraphs.pruning import PrunedSubgraphs, pruned_level, window
+from graphrag_dagster.core.paths.subgraphs.push import push_ranks
 from graphrag_dagster.core.paths.subgraphs.ranked import RankedSubgraphs
+from graphrag_dagster.core.paths.subgraphs.rbs import rbs_ranks
+from graphrag_dagster.core.paths.subgraphs.vectors import TextVectors
+from graphrag_dagster.core.paths.subgraphs.walks import WalkedSubgraphs
+from graphrag_dagster.core.text.embedder import CorpusEmbedder
 from graphrag_dagster.errors import GraphragError
+
+#: Extractions of the paper that there are not, and why.
+REFUSED: Mapping[str, str] = {
+    "topppr": "TopPPR refines the first k of PageRank with walks and searches from candidates; of a subgraph "
+    "only the set of its nodes matters, which `fora` and `push` estimate in less time"
+}
+
+
+@dataclass(frozen=True)
+class _Given:
+    """What :func:`extractor_of` is given beside options."""
+
+    store: PathStore
+    scorer: PathScorer | None
+    embedder: CorpusEmbedder | None
+    partition: Partition | None
+    reports: CommunityTexts | None
+    vectors: TextVectors | None
 
 
 def extractor_of(
@@ -17,23 +55,30 @@ def extractor_of(
     *,
     scorer: PathScorer | None = None,
     selector: PathSelector | None = None,
+    embedder: CorpusEmbedder | None = None,
+    partition: Partition | None = None,
+    reports: CommunityTexts | None = None,
+    vectors: TextVectors | None = None,
 ) -> SubgraphExtractor:
     """Return the extraction that options stand for.
 
     Args:
         options: which.
         store: the graph.
-        scorer: of a pruning, and of neighbourhoods that are cut.
+        scorer: of a pruning, and of the triples of a node with many edges.
         selector: of a pruning by one.
+        embedder: of the question, where extractions look through vectors or reports.
+        partition: of the graph, made beforehand.
+        reports: of its communities, where the nearest is chosen.
+        vectors: of the labels or of the triples, made beforehand; None: they are made now.
 
     Raises:
-        GraphragError: an option has no such value, or what it needs is not given.
+        GraphragError: there is no such extraction, an option has no such value, or what is needed is not
+            given.
     """
-    base = RankedSubgraphs(
-        store,
-        page_ranks_of(store, store.followed(options.direction), options.damping),
-        options.max_ent,
-    )
+    given = _Given(store, scorer, embedder, partition, reports, vectors)
+    check_extraction(options.extraction)
+    base = _MAKERS[options.extraction](options, given)
     if options.pruning == "none":
         return base
     if scorer is None:
@@ -43,3 +88,113 @@ def extractor_of(
     level = pruned_level(options, store)
     chosen = selector if options.pruning == "llm" else None
     return PrunedSubgraphs(base, scorer, level, window(options, level), chosen)
+
+
+def check_extraction(name: str) -> None:
+    """Refuse extractions that there are not.
+
+    Raises:
+        GraphragError: why, or which there are.
+    """
+    if name in REFUSED:
+        raise GraphragError(f"extraction {name!r} is not offered: {REFUSED[name]}")
+    if name not in _MAKERS:
+        raise GraphragError(f"there is no extraction {name!r}; there are {', '.join(_MAKERS)}")
+
+
+def _adjacency(options: PathOptions, given: _Given) -> Adjacency:
+    return adjacency_of(given.store, given.store.followed(options.direction))
+
+
+def _ppr(options: PathOptions, given: _Given) -> SubgraphExtractor:
+    store = given.store
+    known = page_ranks_of(store, store.followed(options.direction), options.damping)
+    return RankedSubgraphs(store, known.ranks, options.max_ent, known.prepare)
+
+
+def _push(options: PathOptions, given: _Given) -> SubgraphExtractor:
+    ranks = partial(push_ranks, _adjacency(options, given), damping=options.damping, rmax=options.rmax)
+    return RankedSubgraphs(given.store, ranks, options.max_ent)
+
+
+def _fora(options: PathOptions, given: _Given) -> SubgraphExtractor:
+    ranks = partial(
+        fora_ranks,
+        _adjacency(options, given),
+        damping=options.damping,
+        epsilon=options.epsilon,
+        seed=options.seed,
+    )
+    return RankedSubgraphs(given.store, ranks, options.max_ent)
+
+
+def _rbs(options: PathOptions, given: _Given) -> SubgraphExtractor:
+    ranks = partial(
+        rbs_ranks,
+        _adjacency(options, given),
+        damping=options.damping,
+        theta=options.rmax,
+        seed=options.seed,
+    )
+    return RankedSubgraphs(given.store, ranks, options.max_ent)
+
+
+def _khop(options: PathOptions, given: _Given) -> SubgraphExtractor:
+    return Neighbourhoods(given.store, _adjacency(options, given), options.hops)
+
+
+def _walks(options: PathOptions, given: _Given) -> SubgraphExtractor:
+    adjacency = _adjacency(options, given)
+    return WalkedSubgraphs(given.store, adjacency, options.walks, options.walk_steps, options.seed)
+
+
+def _partition(options: PathOptions, given: _Given) -> SubgraphExtractor:
+    store, partition = given.store, given.partition
+    if partition is None:
+        raise GraphragError("extraction 'partition' needs the communities of the graph, made beforehand")
+    if options.partitions == "seed":
+        chosen = of_seeds(partition)
+    elif given.reports is None:
+        raise GraphragError("partitions 'report' needs reports of the communities")
+    else:
+        chosen = of_reports(given.reports, _embedder(options, given))
+    followed = store.followed(options.direction)
+    return PartitionedSubgraphs(store, partition, chosen, followed, options.damping, options.max_ent)
+
+
+def _node_vectors(options: PathOptions, given: _Given) -> SubgraphExtractor:
+    embedder = _embedder(options, given)
+    return NodeVectorSubgraphs(
+        given.store,
+        given.vectors or label_vectors(given.store, embedder),
+        embedder,
+        options.nearest,
+        options.vector_hops,
+        options.edges_of_node,
+        given.scorer,
+    )
+
+
+def _triple_vectors(options: PathOptions, given: _Given) -> SubgraphExtractor:
+    embedder = _embedder(options, given)
+    vectors = given.vectors or triple_vectors(given.store, embedder)
+    return TripleVectorSubgraphs(given.store, vectors, embedder, options.max_triples)
+
+
+def _embedder(options: PathOptions, given: _Given) -> CorpusEmbedder:
+    if given.embedder is None:
+        raise GraphragError(f"extraction {options.extraction!r} needs an embedder")
+    return given.embedder
+
+
+_MAKERS: Mapping[BaseExtraction, Callable[[PathOptions, _Given], SubgraphExtractor]] = {
+    "ppr": _ppr,
+    "push": _push,
+    "fora": _fora,
+    "rbs": _rbs,
+    "khop": _khop,
+    "walks": _walks,
+    "partition": _partition,
+    "node_vectors": _node_vectors,
+    "triple_vectors": _triple_vectors,
+}

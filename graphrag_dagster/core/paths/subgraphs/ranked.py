@@ -1,7 +1,6 @@
 """Subgraphs of the nodes that a walk from the seeds is most probably at."""
 
-from collections.abc import Iterable
-from typing import Protocol
+from collections.abc import Callable, Iterable
 
 import numpy as np
 
@@ -13,15 +12,7 @@ from graphrag_dagster.core.paths.subgraphs.port import Extracted
 from graphrag_dagster.core.ranks import comparable
 from graphrag_dagster.errors import GraphragError, QuestionError
 
-
-class NodeRanks(Protocol):
-    """Says how probable nodes are, seen from seeds."""
-
-    def ranks(self, seeds: tuple[int, ...]) -> Mass:
-        """Return the probability of each node [n]; 0 for those that are not reached."""
-
-    def prepare(self, seed_sets: Iterable[tuple[int, ...]]) -> None:
-        """Find out beforehand what several questions will need, where that is faster than one by one."""
+Seeds = tuple[int, ...]
 
 
 class RankedSubgraphs:
@@ -29,29 +20,37 @@ class RankedSubgraphs:
 
     Args:
         store: the graph.
-        ranks: of its nodes.
+        ranks: gives the probability of each node [n] for seeds; 0 for those that are not reached.
         most: nodes of a subgraph; only seeds can be more.
+        prepare: finds out beforehand what many seeds will need, where that is faster than one by one.
 
     Raises:
         GraphragError: ``most`` is below 1.
     """
 
-    def __init__(self, store: PathStore, ranks: NodeRanks, most: int) -> None:
+    def __init__(
+        self,
+        store: PathStore,
+        ranks: Callable[[Seeds], Mass],
+        most: int,
+        prepare: Callable[[Iterable[Seeds]], None] | None = None,
+    ) -> None:
         if most < 1:
             raise GraphragError(f"max_ent {most}: a subgraph has one node or more")
-        self._store, self._ranks, self._most = store, ranks, most
+        self._store, self._ranks, self._most, self._prepare = store, ranks, most, prepare
 
     def extract(self, query: PathQuery) -> Extracted:
         """Return the subgraph of a question; without a seed it is empty."""
         seeds = checked(self._store, query)
         if not seeds:
             return Extracted(Subgraph.of_nodes(self._store, np.zeros(0, dtype=np.int64), ()))
-        nodes = largest(self._ranks.ranks(seeds), self._most, seeds)
+        nodes = largest(self._ranks(seeds), self._most, seeds)
         return Extracted(Subgraph.of_nodes(self._store, nodes, seeds))
 
     def prepare(self, queries: Iterable[PathQuery]) -> None:
         """Find out beforehand what several questions will need."""
-        self._ranks.prepare(query.seeds for query in queries if query.seeds)
+        if self._prepare is not None:
+            self._prepare(query.seeds for query in queries if query.seeds)
 
 
 def largest(ranks: Mass, most: int, seeds: tuple[int, ...]) -> Longs:
@@ -60,7 +59,9 @@ def largest(ranks: Mass, most: int, seeds: tuple[int, ...]) -> Longs:
     Seeds come before all others; what has a rank of 0 does not come.
     """
     chosen = np.asarray(seeds, dtype=np.int64)
-    nodes = np.union1d(np.flatnonzero(ranks > 0), chosen).astype(np.int64)
+    reached = ranks > 0
+    reached[chosen] = True
+    nodes = np.flatnonzero(reached).astype(np.int64)
     rounded = comparable(ranks[nodes])
     rounded[np.searchsorted(nodes, chosen)] = np.inf
     most = max(most, len(seeds))

@@ -1,0 +1,125 @@
+"""Instances put together: from a recipe and what there is to work with to a runner."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+
+from graphrag_dagster.catalogue.registry import asks_model
+from graphrag_dagster.core.language.path_selection import PathAnswerer, PathSelector
+from graphrag_dagster.core.paths.community_reports import SeedReports
+from graphrag_dagster.core.paths.instances import LEX
+from graphrag_dagster.core.paths.options import PathOptions
+from graphrag_dagster.core.paths.recall.constrained import ConstrainedSubgraphs
+from graphrag_dagster.core.paths.recall.question_classes import Classifier
+from graphrag_dagster.core.paths.recall.windows import Row
+from graphrag_dagster.core.paths.recipes import Recipe
+from graphrag_dagster.core.paths.retrieval.making import retriever_of
+from graphrag_dagster.core.paths.running import Runner
+from graphrag_dagster.core.paths.scoring.locked import LockedScorer
+from graphrag_dagster.core.paths.scoring.making import scorer_of
+from graphrag_dagster.core.paths.scoring.port import PathScorer
+from graphrag_dagster.core.paths.store import PathStore
+from graphrag_dagster.core.paths.subgraphs.making import extractor_of
+from graphrag_dagster.core.paths.subgraphs.port import SubgraphExtractor
+from graphrag_dagster.core.text.embedder import CorpusEmbedder
+from graphrag_dagster.errors import EngineError
+
+_NEUTRAL = PathOptions()
+#: What subgraphs before pruning, and these alone, depend on.
+_OF_WALKS = ("direction", "extraction", "damping", "rmax", "epsilon", "hops", "walks", "walk_steps", "seed")
+_OF_VECTORS = ("nearest", "vector_hops", "edges_of_node", "partitions")
+_OF_EXTRACTION = (
+    *(*_OF_WALKS, *_OF_VECTORS),
+    *("max_ent", "pruning", "pruning_level", "max_edge", "max_triples", "max_nodes", "parsing"),
+)
+
+
+@dataclass
+class Workshop:
+    """What instances are made of, over one graph; scorers are made once for all of them.
+
+    Attributes:
+        store: the graph.
+        answerer: answers from paths.
+        selector: selects; None: nobody does.
+        embedder: of the corpus, for the scorer of that name.
+        reports: of the seeds' communities, where there are any.
+        at_once: several threads will ask the instances.
+        windows: rows of ``paths.recall_windows``, by which subgraphs are as large as their class needs; none:
+            all are of ``max_ent``.
+    """
+
+    store: PathStore
+    answerer: PathAnswerer
+    selector: PathSelector | None = None
+    embedder: CorpusEmbedder | None = None
+    reports: SeedReports | None = None
+    at_once: bool = False
+    windows: Sequence[Row] = ()
+    _scorers: dict[object, PathScorer] = field(default_factory=dict)
+
+    def runner(self, recipe: Recipe) -> Runner:
+        """Return an instance.
+
+        Raises:
+            EngineError: what it needs is not there, or its switches mean nothing for its modules.
+            GraphragError: its options do not fit the graph.
+        """
+        options = recipe.options
+        scorer = self._scorer(recipe) if recipe.scores else None
+        selector = self._selector(recipe) if recipe.asks_selector else None
+
+        def sized(most: int) -> SubgraphExtractor:
+            return extractor_of(replace(options, max_ent=most), self.store, scorer=scorer, selector=selector)
+
+        extractor = sized(options.max_ent)
+        if self.windows:
+            classifier = Classifier(self.store, options.direction)
+            extractor = ConstrainedSubgraphs(sized, self.windows, classifier)
+        retriever = retriever_of(options, self.store, scorer=scorer, selector=selector)
+        scoring = (options.scorer, recipe.scorer_model) if options.pruning != "none" else None
+        return Runner(
+            self.store,
+            extractor,
+            retriever,
+            self.answerer,
+            options,
+            named(recipe, self.answerer.engine if selector is None else selector.engine),
+            self.reports if recipe.reports else None,
+            (_only(options, _OF_EXTRACTION), scoring),
+            _only(options, (*_OF_WALKS, *_OF_VECTORS)),
+        )
+
+    def _selector(self, recipe: Recipe) -> PathSelector:
+        if self.selector is None:
+            raise EngineError(
+                f"instance {recipe.name} selects paths, and the engine of paths cannot; set paths.engine"
+            )
+        return self.selector
+
+    def _scorer(self, recipe: Recipe) -> PathScorer:
+        key = (recipe.options.scorer, recipe.scorer_model, recipe.options.seed)
+        if key not in self._scorers:
+            made = scorer_of(
+                recipe.options.scorer,
+                self.store,
+                embedder=self.embedder,
+                model=recipe.scorer_model,
+                seed=recipe.options.seed,
+            )
+            self._scorers[key] = LockedScorer(made) if self.at_once else made
+        return self._scorers[key]
+
+
+def named(recipe: Recipe, engine: str) -> str:
+    """Return what an instance is called: :data:`LEX` behind it where an engine without a model does its part.
+
+    Args:
+        recipe: of the instance.
+        engine: who selects, and reads reports.
+    """
+    for_model = recipe.asks_selector or recipe.reports
+    return f"{recipe.name}{LEX}" if for_model and not asks_model(engine) else recipe.name
+
+
+def _only(options: PathOptions, names: tuple[str, ...]) -> PathOptions:
+    return replace(_NEUTRAL, **{name: getattr(options, name) for name in names})

@@ -1,0 +1,93 @@
+"""Figures and tables of instances in the report."""
+
+import polars as pl
+
+from graphrag_dagster.core.evaluation.figures.paths import path_figures
+from graphrag_dagster.core.evaluation.report.content import ReportData
+from graphrag_dagster.core.evaluation.report.page import render
+from graphrag_dagster.core.paths.metrics.summary import summarised
+from graphrag_dagster.tables import PATH_SUMMARY, RECALL_WINDOWS
+
+
+def summary() -> pl.DataFrame:
+    instances = ["12", "1", "13-lex", "GRAG-M-lex"]
+    rows = [
+        {
+            "question_id": f"q{at}",
+            "instance": one,
+            "hits_at_1_lex": float(at % (place + 2) == 0),
+            "answer_f1_lex": at / (10 + place),
+            "subgraph_recall": 0.5 + 0.01 * at + 0.1 * place,
+            "path_f1_at_32": 0.1 * place,
+        }
+        for place, one in enumerate(instances)
+        for at in range(9)
+    ]
+    costs = [
+        {
+            "question_id": f"q{at}",
+            "instance": one,
+            "module": "extraction",
+            "seconds": 0.01 * 2**place,
+            "calls": place,
+        }
+        for place, one in enumerate(instances)
+        for at in range(9)
+    ]
+    questions = pl.DataFrame([{"question_id": f"q{at}", "hops": 1 + at % 3} for at in range(9)])
+    return PATH_SUMMARY.validated(
+        summarised(pl.DataFrame(rows), questions, costs=pl.DataFrame(costs), resamples=50)
+    )
+
+
+def windows() -> pl.DataFrame:
+    row = {"class": "all", "threshold": 0.6, "why": "0.600", "best": 64, "smallest": 64, "chosen": 64}
+    return RECALL_WINDOWS.frame([{**row, "recall": 0.7, "f1": 0.01, "questions": 40}])
+
+
+def data(**more: object) -> ReportData:
+    given = {
+        "corpus": "films",
+        "description": None,
+        "version": "0",
+        "created_by": {},
+        "settings": {},
+        "conditions": ("C0", "SS"),
+        "baseline": "SS",
+        "answer_engine": "extractive",
+        "claim_engine": "extractive",
+        "judge_model": None,
+    }
+    return ReportData(**{**given, **more})  # type: ignore[arg-type]
+
+
+def test_figures_are_drawn_of_what_was_measured() -> None:
+    figures = {figure.name: figure for figure in path_figures(summary())}
+    assert list(figures) == [
+        "paths_hits_at_1_lex",
+        "paths_answer_f1_lex",
+        "paths_path_f1_at_32",
+        "paths_subgraph_recall",
+        "paths_recall_hits_at_1_lex",
+        "paths_calls_hits_at_1_lex",
+        "paths_time_subgraph_recall",
+    ]
+    bars = figures["paths_hits_at_1_lex"]
+    assert "All questions: 1 0.33, 12 0.56, 13-lex 0.33, GRAG-M-lex 0.22." in bars.alt
+    assert "2 hops" in bars.alt
+    assert "Grey: GRAG-M" in bars.caption
+    assert "12: 0.01, 0.54" in figures["paths_time_subgraph_recall"].alt
+    assert all(figure.png.startswith(b"\x89PNG") for figure in figures.values())
+
+
+def test_of_one_instance_there_is_no_figure() -> None:
+    assert path_figures(summary().filter(instance="12")) == []
+    assert path_figures(PATH_SUMMARY.empty()) == []
+
+
+def test_the_report_has_a_part_of_them() -> None:
+    made = summary()
+    page = render(data(path_summary=made, recall_windows=windows(), figures=path_figures(made)))
+    for words in ("Which way to find paths is best?", "Hits@1-lex", "SBE-PPR+OSAR-LLMs", "64", "2 hops"):
+        assert words in page
+    assert "Which way to find paths" not in render(data())

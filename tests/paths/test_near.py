@@ -1,0 +1,55 @@
+"""Neighbourhoods, and what random walks come by."""
+
+import igraph
+from hypothesis import given
+from hypothesis import strategies as st
+
+from graphrag_dagster.core.paths.options import PathOptions
+from graphrag_dagster.core.paths.query import PathQuery
+from graphrag_dagster.core.paths.store import Followed, PathStore
+from graphrag_dagster.core.paths.subgraphs.adjacency import adjacency_of
+from graphrag_dagster.core.paths.subgraphs.khop import Neighbourhoods
+from graphrag_dagster.core.paths.subgraphs.making import extractor_of
+from graphrag_dagster.core.paths.subgraphs.walks import WalkedSubgraphs
+from support.path_graphs import graph_of, node
+from support.random_walks import pairs, random_store
+
+
+@given(st.integers(0, 10_000).map(random_store), st.sampled_from(["out", "both"]), st.integers(0, 4))
+def test_a_neighbourhood_is_that_of_igraph(store: PathStore, followed: Followed, hops: int) -> None:
+    graph = igraph.Graph(store.nodes, pairs(store, followed), directed=True)
+    found = Neighbourhoods(store, adjacency_of(store, followed), hops).extract(PathQuery("?", (0,)))
+    near = sorted(graph.neighborhood(0, order=hops, mode="out"))
+    assert found.subgraph.nodes.tolist() == near
+    assert found.subgraph.edges.tolist() == store.between(found.subgraph.nodes).tolist()
+
+
+def walked(store: PathStore, seeds: tuple[int, ...], chance: int = 0, walks: int = 3) -> set[int]:
+    made = WalkedSubgraphs(store, adjacency_of(store, "both"), walks, 2, chance)
+    return set(made.extract(PathQuery("?", seeds)).subgraph.nodes.tolist())
+
+
+@given(st.integers(0, 10_000).map(random_store))
+def test_walks_from_a_node_are_the_same_in_every_question(store: PathStore) -> None:
+    last = store.nodes - 1
+    both = walked(store, (0, last) if last else (0,))
+    assert both == walked(store, (0,)) | walked(store, (last,))
+    near = Neighbourhoods(store, adjacency_of(store, "both"), 2).extract(PathQuery("?", (0,)))
+    assert walked(store, (0,)) <= set(near.subgraph.nodes.tolist())
+
+
+def test_other_chance_walks_elsewhere() -> None:
+    store = graph_of([("hub", "p", f"leaf{place:03}") for place in range(500)])
+    hub = node(store, "hub")
+    assert walked(store, (hub,), chance=1) != walked(store, (hub,), chance=2)
+
+
+def test_a_dead_end_ends_a_walk_and_nothing_begins_without_a_seed() -> None:
+    store = graph_of([("a", "p", "b"), ("c", "p", "a")])
+    options = {"extraction": "walks", "direction": "out"}
+    found = extractor_of(PathOptions(**options), store).extract(PathQuery("?", (node(store, "a"),)))
+    assert [store.label(one) for one in found.subgraph.nodes] == ["a", "b"]
+    assert not len(extractor_of(PathOptions(**options), store).extract(PathQuery("?", ())).subgraph.nodes)
+    assert not len(
+        extractor_of(PathOptions(extraction="khop"), store).extract(PathQuery("?", ())).subgraph.nodes
+    )
