@@ -48,6 +48,13 @@ def require_questions(settings: PathSettings, corpus: str) -> None:
         )
 
 
+def asked_of(questions: Iterable[GoldQuestion], settings: PathSettings) -> list[GoldQuestion]:
+    """Return the questions that are asked: all, or the sample."""
+    able = list(questions)
+    drawn = set(_drawn(able, settings))
+    return [one for one in able if one.id in drawn]
+
+
 def linked_questions(
     asked: Iterable[GoldQuestion], store: PathStore, settings: PathSettings, embedder: CorpusEmbedder
 ) -> pl.DataFrame:
