@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, field_validator, model_validator
 
-from graphrag_dagster.core.paths.instances import INSTANCES, instance
+from graphrag_dagster.core.paths.instances import INSTANCES, LEX, instance
 from graphrag_dagster.core.paths.options import (
     BaseExtraction,
     Expansion,
@@ -110,7 +110,7 @@ class PathSwitches(Section):
 class CustomInstance(Section):
     """Any other combination of modules; what is not given is as the section has it."""
 
-    name: Annotated[str, Field(pattern=r"^[A-Za-z][A-Za-z0-9_.+ ]{0,40}$")] = Field(
+    name: Annotated[str, Field(pattern=r"^[A-Za-z][A-Za-z0-9_.+ -]{0,40}$")] = Field(
         description="what it is called"
     )
     extraction: BaseExtraction = Field(_OWN.extraction, description="what gives the subgraph")
@@ -302,6 +302,10 @@ class PathSettings(SwitchedSection):
         for one in self.custom:
             if one.name.casefold() in known:
                 raise ValueError(f"custom: {one.name!r} is the name of another instance; choose another")
+            if one.name.casefold().endswith(LEX):
+                raise ValueError(
+                    f"custom: {one.name!r} ends in {LEX}, which tells that rules do a model's part"
+                )
             known.add(one.name.casefold())
         if self.answering.casefold() not in known:
             raise ValueError(f"answering: there is no instance {self.answering!r}; there are {_NAMES}")

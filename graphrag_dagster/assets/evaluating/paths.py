@@ -172,5 +172,9 @@ def decided(session: Session, recipe: Recipe) -> str:
     asks = settings.asks_model("paths")
     embedder = session.embedder().name if recipe.options.scorer == "embedder" else ""
     models = deciding_models(settings, ("paths",)) if asks else []
-    code = code_version("paths/options", f"{__name__}:path_outcomes", stage="paths")
-    return stable_id("path instance", recipe, engine, embedder, *models, code)
+    return stable_id("path instance", recipe, engine, embedder, *models, path_options_code())
+
+
+def path_options_code() -> str:
+    """Version of the code that decides what instances give."""
+    return code_version("paths/options", f"{__name__}:path_outcomes", stage="paths")

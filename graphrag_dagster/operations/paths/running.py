@@ -148,7 +148,7 @@ def _by_processes(
     if number < 2:
         results: Iterable[Frames] = map(bench_of(work).frames, chunks) if chunks else ()
     else:
-        results = in_processes(
+        made = in_processes(
             number,
             answer_chunk,
             [(chunk,) for chunk in chunks],
@@ -157,6 +157,7 @@ def _by_processes(
             begin=begin_working,
             given=(work,),
         )
+        results = (dict(zip(TABLES, frames, strict=True)) for frames in made)
     for chunk, frames in zip(chunks, results, strict=True):
         yield len(chunk), frames
 
