@@ -1,53 +1,28 @@
 """Every question by every instance: what still holds is kept, and a killed run goes on where it was."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
-from pathlib import Path
-from time import monotonic
+from dataclasses import dataclass, replace
 
 import polars as pl
 
 from graphrag_dagster.core.paths.composing import named
-from graphrag_dagster.core.paths.recall.windows import Row
 from graphrag_dagster.core.paths.recipes import Recipe
 from graphrag_dagster.core.paths.store import PathStore
 from graphrag_dagster.core.processes import chosen_processes, in_processes
 from graphrag_dagster.core.progress import quietly, stage
 from graphrag_dagster.engines.session import Session
 from graphrag_dagster.operations.paths.bench import TABLES, Asked, Bench, Frames
+from graphrag_dagster.operations.paths.hops import hops_told
 from graphrag_dagster.operations.paths.kept import Wanted, good_among, kept_rows, options_of
+from graphrag_dagster.operations.paths.made import Here, Made
 from graphrag_dagster.operations.paths.tools import reports_of, workshop_of
 from graphrag_dagster.operations.paths.working import Work, answer_chunk, begin_working, bench_of
-from graphrag_dagster.resources.warehouse import Warehouse
 from graphrag_dagster.settings import CorpusSettings
-from graphrag_dagster.tables import Table
 
 #: Questions that are answered together, and how many outcomes are worth a second process.
 _AT_ONCE = 64
 _WORTH_PROCESSES = 2000
-#: Seconds after which what was made is put down, at least; it may take a tenth of the time.
-_SAVED_AFTER = 60.0
-_SHARE = 10
-
-
-@dataclass(frozen=True, slots=True)
-class Here:
-    """Where a run reads and writes.
-
-    Attributes:
-        corpus: its name.
-        warehouse: where its tables are.
-        folder: of the arrays of its graph.
-        snapshot: the index that these are of.
-        windows: rows of ``paths.recall_windows``; none where subgraphs are of one size.
-    """
-
-    corpus: str
-    warehouse: Warehouse
-    folder: Path
-    snapshot: str
-    windows: Sequence[Row] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,8 +38,6 @@ def answer_questions(
     here: Here,
     session: Session,
     decided: Callable[[Recipe], str],
-    *,
-    saved_after: float = _SAVED_AFTER,
 ) -> Answered:
     """Answer all questions that are asked by all instances of the settings, but for what still holds.
 
@@ -75,7 +48,6 @@ def answer_questions(
         here: where to read and write.
         session: the engines.
         decided: hash of what decides what an instance gives, but for question and snapshot.
-        saved_after: least seconds between two writings.
 
     Raises:
         GraphragError: of the first question that cannot be answered; what was answered before is written.
@@ -85,6 +57,7 @@ def answer_questions(
     names = [named(recipe, settings.engine_of("paths")) for recipe in recipes]
     hashes = [decided(recipe) for recipe in recipes]
     windowed = repr([(row["class"], row["chosen"]) for row in here.windows])
+    here = replace(here, hops=hops_told(questions, recipes))
     rows = list(
         questions.filter("sampled")
         .sort("position")
@@ -92,7 +65,11 @@ def answer_questions(
         .iter_rows(named=True)
     )
     options = [
-        [options_of(hashed, windowed, row["seeds"], row["answers"]) for hashed in hashes] for row in rows
+        [
+            options_of(hashed, windowed, row["seeds"], row["answers"], _hops(recipe, here, row["question"]))
+            for recipe, hashed in zip(recipes, hashes, strict=True)
+        ]
+        for row in rows
     ]
     wanted = [
         Wanted(row["question_id"], name, told)
@@ -101,7 +78,7 @@ def answer_questions(
     ]
     known = {table: here.warehouse.read_if_present(table, here.corpus) for table in TABLES}
     good = good_among(wanted, known[TABLES[0]], here.snapshot)
-    made = _Made(here, kept_rows(known, good), saved_after)
+    made = Made(here, kept_rows(known, good))
     alone = {place for place, recipe in enumerate(recipes) if _alone(recipe, settings)}
 
     def asked(places: Iterable[int]) -> list[Asked]:
@@ -131,6 +108,11 @@ def answer_questions(
     return Answered(made.frames(), len(good))
 
 
+def _hops(recipe: Recipe, here: Here, question: str) -> int | None:
+    """The told steps of a question, where they decide what an instance gives."""
+    return here.hops.get(question) if recipe.options.switches.combine else None
+
+
 def _alone(recipe: Recipe, settings: CorpusSettings) -> bool:
     """Whether another process can do it: with neither a model nor what only this process has."""
     scorer = recipe.options.scorer if recipe.scores else "random"
@@ -144,7 +126,7 @@ def _by_processes(
     chunks = list(_chunks(asked, _AT_ONCE))
     outcomes = sum(len(one.recipes) for one in asked)
     number = min(settings.paths.processes or chosen_processes(outcomes, _WORTH_PROCESSES), len(chunks))
-    work = Work(here.corpus, here.folder, here.snapshot, settings, here.windows)
+    work = Work(here.corpus, here.folder, here.snapshot, settings, here.windows, here.hops)
     if number < 2:
         results: Iterable[Frames] = map(bench_of(work).frames, chunks) if chunks else ()
     else:
@@ -174,7 +156,9 @@ def _by_threads(
     reports = reports_of(here.warehouse, here.corpus, store, chosen, settings.text_units.encoding)
     asks = settings.asks_model("paths")
     at_once = settings.model.for_role("answer").concurrency if asks else 1
-    workshop = workshop_of(session, store, chosen, reports, at_once=at_once > 1, windows=here.windows)
+    workshop = workshop_of(
+        session, store, chosen, reports, at_once=at_once > 1, windows=here.windows, hops=here.hops
+    )
     bench = Bench(workshop, recipes, here.snapshot)
     chunks = list(_chunks(asked, 1 if asks else _AT_ONCE))
 
@@ -195,36 +179,3 @@ def _by_threads(
 def _chunks(asked: Sequence[Asked], size: int) -> Iterator[Sequence[Asked]]:
     for start in range(0, len(asked), size):
         yield asked[start : start + size]
-
-
-@dataclass
-class _Made:
-    """What was made so far, beside what is kept; put down from time to time."""
-
-    here: Here
-    kept: Mapping[Table, pl.DataFrame]
-    saved_after: float
-    parts: dict[Table, list[pl.DataFrame]] = field(default_factory=lambda: {table: [] for table in TABLES})
-    saved_at: float = field(default_factory=monotonic)
-    saving_took: float = 0.0
-    unsaved: bool = False
-
-    def add(self, frames: Frames) -> None:
-        for table, frame in frames.items():
-            self.parts[table].append(frame)
-        self.unsaved = True
-        if monotonic() - self.saved_at >= max(self.saved_after, _SHARE * self.saving_took):
-            self.save()
-
-    def frames(self) -> Frames:
-        for table, parts in self.parts.items():
-            self.parts[table] = [pl.concat(parts)] if parts else []
-        return {table: pl.concat([self.kept[table], *self.parts[table]]).sort(table.key) for table in TABLES}
-
-    def save(self) -> None:
-        if not self.unsaved:
-            return
-        begin = monotonic()
-        self.here.warehouse.write_all(self.here.corpus, self.frames())
-        self.saved_at = monotonic()
-        self.saving_took, self.unsaved = self.saved_at - begin, False
