@@ -256,6 +256,11 @@ class PathSettings(SwitchedSection):
         _OWN.parsing,
         description="how a model's selection is read: line by line, or whatever occurs anywhere in it",
     )
+    llm_embeddings_model: str | None = Field(
+        None,
+        description="switches.llm_embeddings: a folder with a language model in the form of transformers, or "
+        "the name of one on the hub (extra sentence-transformers)",
+    )
     context_tokens: PositiveInt = Field(
         32_000, description="tokens that the model reads; candidates and paths in a prompt leave half free"
     )
