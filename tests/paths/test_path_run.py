@@ -9,7 +9,7 @@ import pytest
 from graphrag_dagster import tables
 from graphrag_dagster.cli.output.running import run_job
 from graphrag_dagster.errors import GraphragError
-from graphrag_dagster.operations.paths import running
+from graphrag_dagster.operations.paths import made, running
 from graphrag_dagster.operations.paths.bench import Asked, Bench, Frames
 from graphrag_dagster.resources.warehouse import Warehouse
 from support.films import SETTINGS, write_films
@@ -103,7 +103,7 @@ def test_a_killed_run_goes_on_where_it_was(films: Path, monkeypatch: pytest.Monk
     wanted = {table: read(table) for table in OUTCOMES}
     write_films(films.parents[1], SETTINGS + "  max_ent: 999\n")
     monkeypatch.setattr(running, "_AT_ONCE", 2)
-    monkeypatch.setattr(running, "_SAVED_AFTER", 0.0)
+    monkeypatch.setattr(made, "_SAVED_AFTER", 0.0)
     real, answered = Bench.frames, []
 
     def dying(bench: Bench, asked: Sequence[Asked]) -> Frames:

@@ -90,7 +90,8 @@ def path_outcomes(
     warehouse: Warehouse,
 ) -> Iterator[Output[pl.DataFrame]]:
     """Every question by every chosen instance; what is still good from an earlier run is kept."""
-    from graphrag_dagster.operations.paths.running import Here, answer_questions
+    from graphrag_dagster.operations.paths.made import Here
+    from graphrag_dagster.operations.paths.running import answer_questions
     from graphrag_dagster.resources.paths.making import path_arrays_of
 
     session, corpus = language.session(context, "path_asked"), context.partition_key
