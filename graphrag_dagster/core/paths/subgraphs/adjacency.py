@@ -69,6 +69,10 @@ class Adjacency:
             found += self._out @ shares
         return found.reshape(mass.shape)
 
+    def product(self, one: Mass, other: Mass) -> Mass:
+        """Return the inner products [k] of columns [n, k], divided by the degrees of the nodes."""
+        return sums(one * other * self._part[:, None])
+
     def neighbours(self, nodes: Longs) -> tuple[Longs, Ints]:
         """Return the ends of all edges that can be followed from nodes, and the place of each one's node."""
         out = spans(self.out_starts, nodes)
@@ -112,6 +116,12 @@ class Adjacency:
         from scipy.sparse import csr_array
 
         return csr_array((self._ones, ends, starts), shape=(self.nodes, self.nodes))
+
+
+def sums(block: Mass) -> Mass:
+    """Return the sum of each column [k]; added in an order that does not depend on the other columns."""
+    found: Mass = np.ascontiguousarray(block.T).sum(axis=1)
+    return found
 
 
 def adjacency_of(store: PathStore, followed: Followed) -> Adjacency:
