@@ -12,6 +12,8 @@ from pathlib import Path
 from typing import Any
 
 import polars as pl
+from graphrag_dagster.core.language.extractive.paths.answerer import ExtractivePathAnswerer
+from graphrag_dagster.core.language.extractive.paths.selector import ExtractivePathSelector
 
 from graphrag_dagster.core.paths.composing import Workshop
 from graphrag_dagster.core.paths.instances import LEX, instance
@@ -24,7 +26,7 @@ from graphrag_dagster.core.paths.recipes import Recipe
 from graphrag_dagster.core.paths.running import run_batch
 from graphrag_dagster.core.paths.store import PathStore, store_of
 
-DATA = Path(__file__).parents[1] / "shared" / "data" / "metaqa"
+DATA = Path(__file__).parents[2] / "shared" / "data" / "metaqa"
 #: Questions that one task of a process answers.
 AT_ONCE = 250
 
@@ -83,8 +85,12 @@ def asked(data: Path = DATA, most: int | None = None, seed: int = 0) -> list[Gol
 def run(
     folder: Path, variants: Sequence[Variant], questions: Sequence[GoldQuestion], *, processes: int = 2
 ) -> None:
-    """Answer what has not been answered yet; every file that is written stays."""
+    """Answer what has not been answered yet; every file that is written stays.
+
+    Questions of the same seed come together, so that PageRank is solved once for them.
+    """
     store = made_store(folder)
+    questions = sorted(questions, key=lambda one: (one.entities, one.id))
     missing = {variant: {one.id for one in questions} - _done(folder, variant) for variant in variants}
     tasks = []
     for start in range(0, len(questions), AT_ONCE):
@@ -150,7 +156,7 @@ class _Known:
         self.labels = NormalisedLabels(store)
         labels = list(store.labels)
         self._nodes = {labels[label]: node for node, label in enumerate(store.label_of.tolist())}
-        self.workshop = Workshop(store, answerer(), selector(store))
+        self.workshop = Workshop(store, ExtractivePathAnswerer(), ExtractivePathSelector())
 
     def seeds(self, entities: Sequence[str]) -> tuple[int, ...]:
         return tuple(self._nodes[entity] for entity in entities if entity in self._nodes)

@@ -12,6 +12,13 @@ from graphrag_dagster.assets.evaluating.evaluation import (
     quality,
 )
 from graphrag_dagster.assets.evaluating.evaluation_report import evaluation_report
+from graphrag_dagster.assets.evaluating.paths import (
+    path_judgements,
+    path_outcomes,
+    path_questions,
+    path_summary,
+    recall_windows,
+)
 from graphrag_dagster.assets.evaluating.questions import questions, testset, written_questions
 from graphrag_dagster.assets.evaluating.statistics import evaluation_statistics
 from graphrag_dagster.assets.evaluating.studies import (
@@ -72,6 +79,11 @@ _MADE = (
     context_study,
     window_answers,
     window_judgements,
+    path_questions,
+    recall_windows,
+    path_outcomes,
+    path_judgements,
+    path_summary,
     published_results,
     *SQL_ASSETS,
 )

@@ -166,11 +166,12 @@ STAGES = (
     ),
     Stage(
         "paths",
+        reads=("marts",),
         sections=("paths",),
         without_effect=("paths.processes",),
         libraries=("bm25s", "scipy", "wordllama"),
         made="request",
-        users=("paths", "path_asked"),
+        users=("paths", "path_asked", "path_judged"),
         switch="paths",
     ),
     Stage("usage", made="run"),

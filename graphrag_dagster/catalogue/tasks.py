@@ -48,6 +48,7 @@ ROLES = (
     Role("answer", 4000),
     Role("judge", 1000),
     Role("route", 300),
+    Role("select", 1000),
     Role("validate", 300),
     Role("testset", 4000),
     Role("embed", 0),
@@ -205,5 +206,17 @@ TASKS = (
         ),
         model_only=True,
     ),
+    Task(
+        "path_selector",
+        "paths",
+        "select",
+        (
+            *(f"paths_select_{level}_system" for level in ("subgraph", "path", "node", "relation", "triple")),
+            "paths_select_user",
+            *_asking("paths_enough"),
+        ),
+        waited_for=True,
+    ),
+    Task("path_answerer", "paths", "answer", _asking("paths_answer"), waited_for=True),
     Task("path_judge", "paths", "judge", _asking("path_judge"), model_only=True),
 )

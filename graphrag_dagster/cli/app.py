@@ -413,6 +413,70 @@ def cypher(
     run_cypher(name, given, csv=csv, formula_safe=formula_safe, as_json=as_json)
 
 
+Entities = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--entity",
+        help="Label of an entity that the question is about; several times for several. Default: those in "
+        "[brackets], else those that it names.",
+        metavar="LABEL",
+        show_default=False,
+    ),
+]
+
+
+@app.command()
+def paths(
+    name: Name,
+    question: Annotated[
+        str | None,
+        typer.Argument(help="One question; default: all of the corpus's question files.", show_default=False),
+    ] = None,
+    instance: Annotated[
+        str, typer.Option(help="Instance that is asked the question: 1 to 15, GRAG-M, or a custom one.")
+    ] = "12",
+    entity: Entities = None,
+    max_usd: MaxUsd = None,
+    max_tokens: MaxTokens = None,
+    plan_only: Annotated[
+        bool, typer.Option("--plan", help="Only tell what the question files would ask of models.")
+    ] = False,
+    as_json: Json = False,
+) -> None:
+    """Find paths of the graph that answer a question; or measure instances on questions with gold answers.
+
+    Exit codes: 0 done; 1 an error; 3 done, but something a model was to give is missing; 4 stopped before a
+    limit of tokens or money.
+    """
+    from graphrag_dagster.cli.commands.path_asking import ask_paths, run_paths
+    from graphrag_dagster.cli.output.running import Budget
+
+    if question is not None:
+        if plan_only:
+            raise typer.BadParameter("--plan is of the question files: leave the question out")
+        ask_paths(name, question, [instance], entity or (), as_json=as_json)
+        return
+    if code := run_paths(name, Budget(max_tokens, max_usd), plan_only=plan_only, as_json=as_json):
+        raise typer.Exit(code)
+
+
+@app.command()
+def compare(
+    name: Name,
+    question: Annotated[str, typer.Argument(help="The question.", show_default=False)],
+    instances: Annotated[
+        str, typer.Option(help="Names of instances, with commas between.", metavar="NAMES")
+    ] = "1,2,6,10,12,14",
+    entity: Entities = None,
+    shown: Annotated[int, typer.Option("--paths", min=1, help="Paths of each that are printed.")] = 5,
+    as_json: Json = False,
+) -> None:
+    """Put paths and answers of several instances beside each other."""
+    from graphrag_dagster.cli.commands.path_asking import compare_paths
+
+    compare_paths(name, question, instances, entity or (), paths=shown, as_json=as_json)
+
+
 @app.command()
 def batches(
     name: Annotated[str | None, typer.Argument(help="Only those of this corpus.", show_default=False)] = None,

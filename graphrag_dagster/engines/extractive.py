@@ -11,6 +11,7 @@ from graphrag_dagster.core.language.coterag import (
 )
 from graphrag_dagster.core.language.decomposing import ClaimDecomposer
 from graphrag_dagster.core.language.exploring import Explorer, ReportRater
+from graphrag_dagster.core.language.path_selection import PathAnswerer, PathSelector
 from graphrag_dagster.core.language.questioning import QuestionWriter
 from graphrag_dagster.core.language.tasks import (
     Answerer,
@@ -116,6 +117,18 @@ class ExtractiveEngine:
 
         own = self._settings.coterag
         return ExtractiveAnswerValidator(own.coverage_unit, own.thresholds.coverage)
+
+    def path_selector(self) -> PathSelector:
+        """Who selects nodes, relations, triples and paths."""
+        from graphrag_dagster.core.language.extractive.paths.selector import ExtractivePathSelector
+
+        return ExtractivePathSelector()
+
+    def path_answerer(self, _listen: Callable[[str], None] | None) -> PathAnswerer:
+        """Who answers from paths."""
+        from graphrag_dagster.core.language.extractive.paths.answerer import ExtractivePathAnswerer
+
+        return ExtractivePathAnswerer()
 
     def question_writer(self, themes: Sequence[str]) -> QuestionWriter:
         """Who writes questions; ``themes`` are what the corpus is about, most important first."""

@@ -18,6 +18,7 @@ from graphrag_dagster.core.language.exploring import Explorer, ReportRater
 from graphrag_dagster.core.language.judging import AnswerJudge
 from graphrag_dagster.core.language.name_judging import NameJudge
 from graphrag_dagster.core.language.own_context import ContextWriter
+from graphrag_dagster.core.language.path_selection import PathAnswerer, PathSelector
 from graphrag_dagster.core.language.quality import QualityJudge
 from graphrag_dagster.core.language.querying import QueryWriter
 from graphrag_dagster.core.language.questioning import QuestionWriter
@@ -235,6 +236,34 @@ class LlmEngine:
 
         limit = self._desk.reply_limit("answer_validator")
         return LlmAnswerValidator(self._desk.chat("answer_validator"), prompts, max_tokens=limit)
+
+    def path_selector(self) -> PathSelector:
+        """Who selects nodes, relations, triples and paths; a model of the role ``select``."""
+        from graphrag_dagster.core.language.chat.yes_no import encoding_of_model, first_tokens
+        from graphrag_dagster.core.language.llm.paths.selector import LlmPathSelector
+
+        own, chat = self._settings.paths, self._desk.chat("path_selector")
+        forced = first_tokens(encoding_of_model(chat.name)) if self._settings.model.logit_bias else ()
+        return LlmPathSelector(
+            chat,
+            prompts,
+            parsing=own.parsing,
+            context_tokens=own.context_tokens,
+            max_tokens=self._desk.reply_limit("path_selector"),
+            forced=forced,
+        )
+
+    def path_answerer(self, listen: Callable[[str], None] | None) -> PathAnswerer:
+        """Who answers from paths; ``listen`` hears the answer as it comes."""
+        from graphrag_dagster.core.language.llm.paths.answerer import LlmPathAnswerer
+
+        return LlmPathAnswerer(
+            self._desk.chat("path_answerer"),
+            prompts,
+            context_tokens=self._settings.paths.context_tokens,
+            max_tokens=self._desk.reply_limit("path_answerer"),
+            listen=listen,
+        )
 
     def question_writer(self, _themes: object) -> QuestionWriter:
         """Who writes questions, from the description of the corpus."""

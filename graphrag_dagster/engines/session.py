@@ -19,6 +19,7 @@ from graphrag_dagster.core.language.exploring import Explorer, ReportRater
 from graphrag_dagster.core.language.judging import AnswerJudge
 from graphrag_dagster.core.language.name_judging import NameJudge
 from graphrag_dagster.core.language.own_context import ContextWriter
+from graphrag_dagster.core.language.path_selection import PathAnswerer, PathSelector
 from graphrag_dagster.core.language.quality import QualityJudge
 from graphrag_dagster.core.language.querying import QueryWriter
 from graphrag_dagster.core.language.questioning import QuestionWriter
@@ -199,6 +200,16 @@ class Session:
     def quality_judge(self) -> QualityJudge | None:
         """Who says what in an answer is relevant and true; None without a model, since nothing else can."""
         made: QualityJudge | None = self._who("quality_judge")
+        return made
+
+    def path_selector(self) -> PathSelector:
+        """Who selects nodes, relations, triples and paths."""
+        made: PathSelector = self._who("path_selector")
+        return made
+
+    def path_answerer(self) -> PathAnswerer:
+        """Who answers from paths."""
+        made: PathAnswerer = self._who("path_answerer", self.listen)
         return made
 
     def path_judge(self) -> PathJudge | None:

@@ -67,6 +67,12 @@ def jobs(assets: Sequence[AssetsDefinition], executor: ExecutorDefinition | None
             executor_def=executor,
         ),
         define_asset_job(
+            "paths",
+            selection=requested("paths"),
+            description="Paths of the graph that answer the corpus's questions with gold answers, measured",
+            executor_def=executor,
+        ),
+        define_asset_job(
             "study_windows",
             selection=requested("questions")
             | AssetSelection.assets(

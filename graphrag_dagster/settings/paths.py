@@ -256,6 +256,9 @@ class PathSettings(SwitchedSection):
         _OWN.parsing,
         description="how a model's selection is read: line by line, or whatever occurs anywhere in it",
     )
+    context_tokens: PositiveInt = Field(
+        32_000, description="tokens that the model reads; candidates and paths in a prompt leave half free"
+    )
     rmax: Annotated[float, Field(gt=0, lt=1)] = Field(
         _OWN.rmax, description="push, rbs: what may be left at a node, for each of its edges"
     )

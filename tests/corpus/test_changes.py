@@ -166,7 +166,7 @@ def test_prompts_concern_the_stages_that_send_them() -> None:
     assert of("type_entities_user", typing) == {"extraction"}
     assert of("retry", {"reports": {"engine": "llm"}}) == {"reports"}
     assert all(
-        of(name, LLM) or name.startswith(("claims_", "coterag_", "extract_claims", "type_entities"))
+        of(name, LLM) or name.startswith(("claims_", "coterag_", "extract_claims", "path", "type_entities"))
         for name in all_prompts()
     )
 

@@ -9,7 +9,7 @@ import pytest
 from graphrag_dagster.core.paths.prefilter import Prefilter
 from graphrag_dagster.core.paths.store import PathStore
 from graphrag_dagster.errors import WarehouseError
-from graphrag_dagster.resources.paths.making import path_folder_of, path_store_of
+from graphrag_dagster.resources.paths.making import path_arrays_of, path_store_of
 from graphrag_dagster.resources.published import rollback
 from graphrag_dagster.resources.published.beside import PATHS
 from graphrag_dagster.resources.warehouse import Warehouse
@@ -35,13 +35,13 @@ def test_it_holds_the_triples_and_is_mapped(tmp_path: Path) -> None:
 def test_it_goes_with_its_snapshot_and_comes_back_with_a_rollback(tmp_path: Path) -> None:
     warehouse = warehouse_in(tmp_path)
     publish_triples(warehouse, "films", [("A", "$", "B")])
-    first = path_folder_of(warehouse, "films", NONE)
+    first = path_arrays_of(warehouse, "films", NONE).folder
     publish_triples(warehouse, "films", [("A", "$", "B"), ("B", "->", "C")])
-    second = path_folder_of(warehouse, "films", NONE)
-    assert path_folder_of(warehouse, "films", Prefilter()).parent == second.parent
+    second = path_arrays_of(warehouse, "films", NONE).folder
+    assert path_arrays_of(warehouse, "films", Prefilter()).folder.parent == second.parent
     opened = PathStore.opened(first)
     rollback(warehouse, "films")
-    assert path_folder_of(warehouse, "films", NONE) == first
+    assert path_arrays_of(warehouse, "films", NONE).folder == first
     for number in range(3):
         publish_triples(warehouse, "films", [("A", "$", f"X{number}")])
     assert [place.name for place in second.parent.iterdir() if not place.name.startswith(".")] == []
@@ -64,7 +64,7 @@ def test_one_makes_it_and_what_was_left_half_made_goes(
         real(store, folder)
 
     monkeypatch.setattr(PathStore, "write", write)
-    threads = [threading.Thread(target=path_folder_of, args=(warehouse, "films", NONE)) for _ in range(4)]
+    threads = [threading.Thread(target=path_arrays_of, args=(warehouse, "films", NONE)) for _ in range(4)]
     for thread in threads:
         thread.start()
     for thread in threads:
@@ -78,7 +78,7 @@ def test_what_cannot_be_made_is_told_and_leaves_nothing(
 ) -> None:
     warehouse = warehouse_in(tmp_path)
     with pytest.raises(WarehouseError, match="films.* has not been indexed"):
-        path_folder_of(warehouse, "films", NONE)
+        path_arrays_of(warehouse, "films", NONE)
     snapshot = publish_triples(warehouse, "films", [("A", "$", "B")])
 
     def write(_store: PathStore, folder: Path) -> None:
@@ -87,5 +87,5 @@ def test_what_cannot_be_made_is_told_and_leaves_nothing(
 
     monkeypatch.setattr(PathStore, "write", write)
     with pytest.raises(WarehouseError, match="cannot be made .*no space left"):
-        path_folder_of(warehouse, "films", NONE)
+        path_arrays_of(warehouse, "films", NONE)
     assert [path.name for path in PATHS.place(snapshot).parent.iterdir()] == [".lock"]

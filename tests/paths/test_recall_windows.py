@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from graphrag_dagster.core.paths.metrics.normalising import Answers, NormalisedLabels
 from graphrag_dagster.core.paths.query import PathQuery
-from graphrag_dagster.core.paths.recall.feedback import learned_threshold
+from graphrag_dagster.core.paths.recall.feedback import learned_threshold, learned_thresholds
 from graphrag_dagster.core.paths.recall.question_classes import (
     CLASSES,
     Classifier,
@@ -141,6 +141,19 @@ def test_feedback_by_hand() -> None:
     assert found.value == 0.6
     assert learned_threshold(thresholds[:199], correct[:199]) is None
     assert learned_threshold(np.full(300, 0.6), np.ones(300)) is None
+
+
+def test_feedback_is_by_class() -> None:
+    log = pl.DataFrame(
+        {
+            "class": ["simple, dense"] * 200 + ["simple, sparse"] * 10,
+            "threshold": [0.5, 0.6] * 105,
+            "correct": [False, True] * 105,
+        }
+    )
+    found = learned_thresholds(log)
+    assert {name: one.value for name, one in found.items()} == {"simple, dense": 0.6}
+    assert "200 answered questions" in found["simple, dense"].why
 
 
 def test_more_recall_never_counts_as_worse() -> None:

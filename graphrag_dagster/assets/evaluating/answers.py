@@ -1,7 +1,7 @@
 """Answers to the corpus's list of questions, in the chosen ways."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 
 import polars as pl
 from dagster import AssetExecutionContext, Output
@@ -17,6 +17,7 @@ from graphrag_dagster.orchestration.declare import counts, ins_of, output, table
 from graphrag_dagster.resources.corpora import CorpusStore
 from graphrag_dagster.resources.language import Language
 from graphrag_dagster.resources.warehouse import Warehouse
+from graphrag_dagster.settings import CorpusSettings
 from graphrag_dagster.tables import (
     ANSWER_CITATIONS,
     ANSWER_CONTEXTS,
@@ -90,16 +91,20 @@ def options_hash(session: Session, filters: Filters = ALL) -> str:
     """Hash of the settings that decide an answer, the reranker's model, and the documents that are meant."""
     settings, reranker = session.settings, session.reranker()
     told = settings.model_dump_json(include={"engine", *_SECTIONS, *_READ})
-    roles = sorted({task.role for task in tasks().values() if task.section in _SECTIONS})
-    models = [settings.model.for_role(role).model_dump_json(include=_DECIDING) for role in roles]
     return stable_id(
         "options",
         told,
-        *models,
+        *deciding_models(settings, _SECTIONS),
         reranker.name if reranker else "",
         json.dumps(filters.to_dict()),
         options_code(),
     )
+
+
+def deciding_models(settings: CorpusSettings, sections: Collection[str]) -> list[str]:
+    """Return what of the models decides replies, for each role that tasks of some sections have."""
+    roles = sorted({task.role for task in tasks().values() if task.section in sections})
+    return [settings.model.for_role(role).model_dump_json(include=_DECIDING) for role in roles]
 
 
 def options_code() -> str:

@@ -1,5 +1,6 @@
 """Instances put together: from a recipe and what there is to work with to a runner."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 from graphrag_dagster.catalogue.registry import asks_model
@@ -7,6 +8,9 @@ from graphrag_dagster.core.language.path_selection import PathAnswerer, PathSele
 from graphrag_dagster.core.paths.community_reports import SeedReports
 from graphrag_dagster.core.paths.instances import LEX
 from graphrag_dagster.core.paths.options import PathOptions
+from graphrag_dagster.core.paths.recall.constrained import ConstrainedSubgraphs
+from graphrag_dagster.core.paths.recall.question_classes import Classifier
+from graphrag_dagster.core.paths.recall.windows import Row
 from graphrag_dagster.core.paths.recipes import Recipe
 from graphrag_dagster.core.paths.retrieval.making import retriever_of
 from graphrag_dagster.core.paths.running import Runner
@@ -15,6 +19,7 @@ from graphrag_dagster.core.paths.scoring.making import scorer_of
 from graphrag_dagster.core.paths.scoring.port import PathScorer
 from graphrag_dagster.core.paths.store import PathStore
 from graphrag_dagster.core.paths.subgraphs.making import extractor_of
+from graphrag_dagster.core.paths.subgraphs.port import SubgraphExtractor
 from graphrag_dagster.core.text.embedder import CorpusEmbedder
 from graphrag_dagster.errors import EngineError
 
@@ -39,6 +44,8 @@ class Workshop:
         embedder: of the corpus, for the scorer of that name.
         reports: of the seeds' communities, where there are any.
         at_once: several threads will ask the instances.
+        windows: rows of ``paths.recall_windows``, by which subgraphs are as large as their class needs; none:
+            all are of ``max_ent``.
     """
 
     store: PathStore
@@ -47,6 +54,7 @@ class Workshop:
     embedder: CorpusEmbedder | None = None
     reports: SeedReports | None = None
     at_once: bool = False
+    windows: Sequence[Row] = ()
     _scorers: dict[object, PathScorer] = field(default_factory=dict)
 
     def runner(self, recipe: Recipe) -> Runner:
@@ -59,7 +67,14 @@ class Workshop:
         options = recipe.options
         scorer = self._scorer(recipe) if recipe.scores else None
         selector = self._selector(recipe) if recipe.asks_selector else None
-        extractor = extractor_of(options, self.store, scorer=scorer, selector=selector)
+
+        def sized(most: int) -> SubgraphExtractor:
+            return extractor_of(replace(options, max_ent=most), self.store, scorer=scorer, selector=selector)
+
+        extractor = sized(options.max_ent)
+        if self.windows:
+            classifier = Classifier(self.store, options.direction)
+            extractor = ConstrainedSubgraphs(sized, self.windows, classifier)
         retriever = retriever_of(options, self.store, scorer=scorer, selector=selector)
         scoring = (options.scorer, recipe.scorer_model) if options.pruning != "none" else None
         return Runner(

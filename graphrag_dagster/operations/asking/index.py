@@ -34,6 +34,7 @@ from graphrag_dagster.errors import QuestionError
 from graphrag_dagster.model_calls.memory.replies import User
 from graphrag_dagster.operations.asking.embedding import Vectors, embed_here, embedded, embedders_here
 from graphrag_dagster.operations.asking.snapshot import open_published
+from graphrag_dagster.operations.paths.asking import DEFAULT_INSTANCE, PathIndex, PathsFound
 from graphrag_dagster.operations.querying.graph_queries import CorpusGraph
 from graphrag_dagster.resources.corpora import CorpusStore
 from graphrag_dagster.resources.language import Language
@@ -88,7 +89,8 @@ class Index:
         self.searcher = searcher
         self._settings = settings
         self._memory = memory
-        self._graph = CorpusGraph(warehouse or Warehouse(), name, settings.cypher)
+        self._warehouse = warehouse or Warehouse()
+        self._graph = CorpusGraph(self._warehouse, name, settings.cypher)
 
     @classmethod
     def open(
@@ -212,9 +214,8 @@ class Index:
             filters=filters or ALL,
         )
 
-    def _session(self) -> Session:
-        user = User(self.name, "ask", str(uuid.uuid4()))
-        return Language(memory=self._memory, corpora=CorpusStore()).session_of(self._settings, user)
+    def _session(self, user: str = "ask") -> Session:
+        return session_of(self.name, self._settings, user, self._memory)
 
     def cypher(self, query: str, parameters: Mapping[str, Any] | None = None) -> Ran:
         """Run a query in Cypher over the graph; see ``docs/cypher.md`` for what is allowed.
@@ -229,6 +230,25 @@ class Index:
             EndpointError: the server of the graph cannot be used.
         """
         return self._graph.run(query, parameters or {})
+
+    def paths(
+        self, question: str, *, instance: str = DEFAULT_INSTANCE, entities: Sequence[str] = ()
+    ) -> PathsFound:
+        """Return the paths of the graph that an instance of LEGO-GraphRAG finds, and what it answers.
+
+        Args:
+            question: at most 4,000 characters; entities may stand in brackets: ``who directed [Alien]``.
+            instance: its name, as ``docs/paths.md`` lists them, or of one of ``paths.custom``.
+            entities: labels of those the question is about; default: those in brackets, else those that it
+                names.
+
+        Raises:
+            QuestionError: the question is empty or too long.
+            WarehouseError: nothing has been published.
+            GraphragError: there is no such instance, or it cannot be made here.
+        """
+        index = PathIndex(self._warehouse, self.name, self._session("path_asked"))
+        return index.ask(question, [instance], entities)[0]
 
     def ask_graph(self, question: str) -> GraphAnswer:
         """Answer a question by a query over the graph, which comes with its rows.
@@ -298,6 +318,21 @@ class Index:
         if passage is None:
             raise QuestionError(f"corpus {self.name!r} has no text unit {text_unit_id!r}")
         return passage
+
+
+def session_of(
+    corpus: str, settings: CorpusSettings, user: str, memory: ReplyMemory | None = None
+) -> Session:
+    """Return the engines of a corpus for who asks it outside of a run.
+
+    Args:
+        corpus: its name.
+        settings: of the corpus.
+        user: the name under which what is asked of models is booked.
+        memory: where replies are remembered; default: as the environment says.
+    """
+    language = Language(memory=memory or ReplyMemory(), corpora=CorpusStore())
+    return language.session_of(settings, User(corpus, user, str(uuid.uuid4())))
 
 
 def _unpublished(warehouse: Warehouse, name: str) -> str:

@@ -1,5 +1,6 @@
 """The graph of a snapshot as arrays: made when it is first asked for, and opened without being read."""
 
+from dataclasses import dataclass
 from pathlib import Path
 
 from graphrag_dagster.core.ids import stable_id
@@ -14,13 +15,21 @@ from graphrag_dagster.tables import ENTITIES, TRIPLES
 _DIGITS = 12
 
 
+@dataclass(frozen=True, slots=True)
+class PathArrays:
+    """Arrays of a graph: their folder, and the hash of the index that they are of."""
+
+    folder: Path
+    index: str
+
+
 def path_store_of(warehouse: Warehouse, corpus: str, prefilter: Prefilter) -> PathStore:
-    """Return the graph of a corpus's current snapshot as arrays; see :func:`path_folder_of`."""
-    return PathStore.opened(path_folder_of(warehouse, corpus, prefilter))
+    """Return the graph of a corpus's current snapshot as arrays; see :func:`path_arrays_of`."""
+    return PathStore.opened(path_arrays_of(warehouse, corpus, prefilter).folder)
 
 
-def path_folder_of(warehouse: Warehouse, corpus: str, prefilter: Prefilter) -> Path:
-    """Return the folder with the arrays of a corpus's current snapshot, made where it is not there yet.
+def path_arrays_of(warehouse: Warehouse, corpus: str, prefilter: Prefilter) -> PathArrays:
+    """Return the arrays of the graph of a corpus's current snapshot, made where it is not there yet.
 
     Args:
         warehouse: where the tables are.
@@ -44,7 +53,7 @@ def path_folder_of(warehouse: Warehouse, corpus: str, prefilter: Prefilter) -> P
 
         if not folder.is_dir():
             PATHS.make(warehouse, corpus, snapshot, folder, write)
-    return folder
+    return PathArrays(folder, snapshot.index)
 
 
 def _hash(prefilter: Prefilter) -> str:

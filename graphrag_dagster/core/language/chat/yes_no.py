@@ -38,29 +38,49 @@ class YesNo:
             EndpointError: the endpoint cannot be used at all.
         """
         asked = (*messages, Message("user", self.prompt.render()))
-        forced = ChatRequest(self.task, asked, 1, forced_tokens=self.forced)
-        word, usage = await self._forced(forced) if self.forced else ("", Usage())
-        if not word:
-            free = ChatRequest(self.task, asked, _SHORT)
-            told = await ask(self.model, free, _first_word, self.retry, whole=False)
-            word, usage = told.value, told.usage
-            if self.forced:
-                reply = ChatReply(word, "stop", told.usage.input_tokens, told.usage.output_tokens)
-                self.model.remember(forced, reply)
-        answer = "YES" if word == "YES" else "NO"
-        return word == "YES", (*asked, Message("assistant", answer)), usage
+        yes, usage = await yes_or_no(self.model, self.task, asked, self.retry, self.forced)
+        return yes, (*asked, Message("assistant", "YES" if yes else "NO")), usage
 
-    async def _forced(self, request: ChatRequest) -> tuple[str, Usage]:
-        """The word if it is one of the two; the forced tokens may mean something else to this model."""
-        try:
-            reply = await self.model.complete(request)
-        except CallFailed as failure:
-            raise UnusableReply(str(failure), request.messages[-1].content, "", Usage(calls=1)) from None
-        word = _WORD.search(visible(reply.text))
-        if word is None or (found := word[0].upper()) not in {"YES", "NO"}:
-            return "", Usage()
-        self.model.remember(request, reply)
-        return found, reply.usage
+
+async def yes_or_no(
+    model: ChatModel, task: str, asked: tuple[Message, ...], retry: Prompt, forced: tuple[int, ...] = ()
+) -> tuple[bool, Usage]:
+    """Return whether the reply to a conversation that ends with a yes/no question is yes, and the cost.
+
+    Args:
+        model: answers.
+        task: of the request.
+        asked: the conversation.
+        retry: prompt with the placeholder ``reason``.
+        forced: as those of :class:`YesNo`.
+
+    Raises:
+        UnusableReply: no reply came that holds a word.
+        EndpointError: the endpoint cannot be used at all.
+    """
+    request = ChatRequest(task, asked, 1, forced_tokens=forced)
+    word, usage = await _forced_word(model, request) if forced else ("", Usage())
+    if not word:
+        free = ChatRequest(task, asked, _SHORT)
+        told = await ask(model, free, _first_word, retry, whole=False)
+        word, usage = told.value, told.usage
+        if forced:
+            reply = ChatReply(word, "stop", told.usage.input_tokens, told.usage.output_tokens)
+            model.remember(request, reply)
+    return word == "YES", usage
+
+
+async def _forced_word(model: ChatModel, request: ChatRequest) -> tuple[str, Usage]:
+    """The word if it is one of the two; the forced tokens may mean something else to this model."""
+    try:
+        reply = await model.complete(request)
+    except CallFailed as failure:
+        raise UnusableReply(str(failure), request.messages[-1].content, "", Usage(calls=1)) from None
+    word = _WORD.search(visible(reply.text))
+    if word is None or (found := word[0].upper()) not in {"YES", "NO"}:
+        return "", Usage()
+    model.remember(request, reply)
+    return found, reply.usage
 
 
 def _first_word(text: str) -> tuple[str, bool]:

@@ -1,6 +1,9 @@
 """A threshold learned from what became of earlier questions (second paper B.5, spec_lego §6)."""
 
+from collections.abc import Mapping
+
 import numpy as np
+import polars as pl
 from numpy.typing import ArrayLike
 
 from graphrag_dagster.core.paths.recall.thresholds import Threshold
@@ -10,6 +13,25 @@ from graphrag_dagster.core.ranks import comparable
 FEWEST = 200
 #: What the share of correct answers may be below its best.
 WITHIN = 0.01
+
+
+def learned_thresholds(
+    log: pl.DataFrame, *, fewest: int = FEWEST, within: float = WITHIN
+) -> Mapping[str, Threshold]:
+    """Return the threshold of each class of questions of which enough were answered.
+
+    Args:
+        log: class, threshold that was in force and whether the answer was correct, a row for each question.
+        fewest: see :func:`learned_threshold`.
+        within: likewise.
+    """
+    found = {}
+    for name in sorted(set(log["class"])):
+        own = log.filter(pl.col("class") == name)
+        learned = learned_threshold(own["threshold"], own["correct"], fewest=fewest, within=within)
+        if learned is not None:
+            found[name] = learned
+    return found
 
 
 def learned_threshold(

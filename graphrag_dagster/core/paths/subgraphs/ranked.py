@@ -59,7 +59,9 @@ def largest(ranks: Mass, most: int, seeds: tuple[int, ...]) -> Longs:
     Seeds come before all others; what has a rank of 0 does not come.
     """
     chosen = np.asarray(seeds, dtype=np.int64)
-    nodes = np.union1d(np.flatnonzero(ranks > 0), chosen).astype(np.int64)
+    reached = ranks > 0
+    reached[chosen] = True
+    nodes = np.flatnonzero(reached).astype(np.int64)
     rounded = comparable(ranks[nodes])
     rounded[np.searchsorted(nodes, chosen)] = np.inf
     most = max(most, len(seeds))

@@ -1,0 +1,229 @@
+"""Every question by every instance: what still holds is kept, and a killed run goes on where it was."""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from pathlib import Path
+from time import monotonic
+
+import polars as pl
+
+from graphrag_dagster.core.paths.composing import named
+from graphrag_dagster.core.paths.recall.windows import Row
+from graphrag_dagster.core.paths.recipes import Recipe
+from graphrag_dagster.core.paths.store import PathStore
+from graphrag_dagster.core.processes import chosen_processes, in_processes
+from graphrag_dagster.core.progress import quietly, stage
+from graphrag_dagster.engines.session import Session
+from graphrag_dagster.operations.paths.bench import TABLES, Asked, Bench, Frames
+from graphrag_dagster.operations.paths.kept import Wanted, good_among, kept_rows, options_of
+from graphrag_dagster.operations.paths.tools import reports_of, workshop_of
+from graphrag_dagster.operations.paths.working import Work, answer_chunk, begin_working, bench_of
+from graphrag_dagster.resources.warehouse import Warehouse
+from graphrag_dagster.settings import CorpusSettings
+from graphrag_dagster.tables import Table
+
+#: Questions that are answered together, and how many outcomes are worth a second process.
+_AT_ONCE = 64
+_WORTH_PROCESSES = 2000
+#: Seconds after which what was made is put down, at least; it may take a tenth of the time.
+_SAVED_AFTER = 60.0
+_SHARE = 10
+
+
+@dataclass(frozen=True, slots=True)
+class Here:
+    """Where a run reads and writes.
+
+    Attributes:
+        corpus: its name.
+        warehouse: where its tables are.
+        folder: of the arrays of its graph.
+        snapshot: the index that these are of.
+        windows: rows of ``paths.recall_windows``; none where subgraphs are of one size.
+    """
+
+    corpus: str
+    warehouse: Warehouse
+    folder: Path
+    snapshot: str
+    windows: Sequence[Row] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Answered:
+    """What came of all questions: rows of each table, and how many outcomes are from before."""
+
+    frames: Frames
+    kept: int
+
+
+def answer_questions(
+    questions: pl.DataFrame,
+    here: Here,
+    session: Session,
+    decided: Callable[[Recipe], str],
+    *,
+    saved_after: float = _SAVED_AFTER,
+) -> Answered:
+    """Answer all questions that are asked by all instances of the settings, but for what still holds.
+
+    What is made is written to the tables from time to time, so that a run that is killed loses little.
+
+    Args:
+        questions: rows of ``paths.questions``.
+        here: where to read and write.
+        session: the engines.
+        decided: hash of what decides what an instance gives, but for question and snapshot.
+        saved_after: least seconds between two writings.
+
+    Raises:
+        GraphragError: of the first question that cannot be answered; what was answered before is written.
+    """
+    settings = session.settings
+    recipes = settings.paths.recipes()
+    names = [named(recipe, settings.engine_of("paths")) for recipe in recipes]
+    hashes = [decided(recipe) for recipe in recipes]
+    windowed = repr([(row["class"], row["chosen"]) for row in here.windows])
+    rows = list(
+        questions.filter("sampled")
+        .sort("position")
+        .select("question_id", "question", "seeds", "answers")
+        .iter_rows(named=True)
+    )
+    options = [
+        [options_of(hashed, windowed, row["seeds"], row["answers"]) for hashed in hashes] for row in rows
+    ]
+    wanted = [
+        Wanted(row["question_id"], name, told)
+        for row, own in zip(rows, options, strict=True)
+        for name, told in zip(names, own, strict=True)
+    ]
+    known = {table: here.warehouse.read_if_present(table, here.corpus) for table in TABLES}
+    good = good_among(wanted, known[TABLES[0]], here.snapshot)
+    made = _Made(here, kept_rows(known, good), saved_after)
+    alone = {place for place, recipe in enumerate(recipes) if _alone(recipe, settings)}
+
+    def asked(places: Iterable[int]) -> list[Asked]:
+        """The questions for some of the instances, without what is there."""
+        chosen = sorted(places)
+        found = []
+        for row, own in zip(rows, options, strict=True):
+            left = tuple(place for place in chosen if (row["question_id"], names[place]) not in good)
+            if left:
+                told = tuple(own[place] for place in left)
+                seeds, answers = tuple(row["seeds"]), tuple(row["answers"])
+                found.append(Asked(row["question_id"], row["question"], seeds, answers, left, told))
+        return found
+
+    parts = (asked(alone), asked(set(range(len(recipes))) - alone))
+    with stage("Answering questions along paths", sum(map(len, parts))) as running:
+        try:
+            for count, frames in _by_processes(parts[0], here, settings):
+                made.add(frames)
+                running.advance(count)
+            for count, frames in _by_threads(parts[1], here, session, recipes):
+                made.add(frames)
+                running.advance(count)
+        except BaseException:
+            made.save()
+            raise
+    return Answered(made.frames(), len(good))
+
+
+def _alone(recipe: Recipe, settings: CorpusSettings) -> bool:
+    """Whether another process can do it: with neither a model nor what only this process has."""
+    scorer = recipe.options.scorer if recipe.scores else "random"
+    light = scorer in ("static", "bm25", "random")
+    return light and not recipe.reports and not settings.asks_model("paths")
+
+
+def _by_processes(
+    asked: Sequence[Asked], here: Here, settings: CorpusSettings
+) -> Iterator[tuple[int, Frames]]:
+    chunks = list(_chunks(asked, _AT_ONCE))
+    outcomes = sum(len(one.recipes) for one in asked)
+    number = min(settings.paths.processes or chosen_processes(outcomes, _WORTH_PROCESSES), len(chunks))
+    work = Work(here.corpus, here.folder, here.snapshot, settings, here.windows)
+    if number < 2:
+        results: Iterable[Frames] = map(bench_of(work).frames, chunks) if chunks else ()
+    else:
+        results = in_processes(
+            number,
+            answer_chunk,
+            [(chunk,) for chunk in chunks],
+            whose="paths",
+            setting="paths.processes",
+            begin=begin_working,
+            given=(work,),
+        )
+    for chunk, frames in zip(chunks, results, strict=True):
+        yield len(chunk), frames
+
+
+def _by_threads(
+    asked: Sequence[Asked], here: Here, session: Session, recipes: Sequence[Recipe]
+) -> Iterator[tuple[int, Frames]]:
+    """Yield what comes of questions, several under way at once where a model is asked, in their order."""
+    if not asked:
+        return
+    settings, places = session.settings, {place for one in asked for place in one.recipes}
+    chosen = [recipe for place, recipe in enumerate(recipes) if place in places]
+    store = PathStore.opened(here.folder)
+    reports = reports_of(here.warehouse, here.corpus, store, chosen, settings.text_units.encoding)
+    asks = settings.asks_model("paths")
+    at_once = settings.model.for_role("answer").concurrency if asks else 1
+    workshop = workshop_of(session, store, chosen, reports, at_once=at_once > 1, windows=here.windows)
+    bench = Bench(workshop, recipes, here.snapshot)
+    chunks = list(_chunks(asked, 1 if asks else _AT_ONCE))
+
+    def answer(chunk: Sequence[Asked]) -> Frames:
+        with quietly():
+            return bench.frames(chunk)
+
+    with ThreadPoolExecutor(at_once) as pool:
+        pending = [pool.submit(answer, chunk) for chunk in chunks]
+        try:
+            for chunk, future in zip(chunks, pending, strict=True):
+                yield len(chunk), future.result()
+        finally:
+            for future in pending:
+                future.cancel()
+
+
+def _chunks(asked: Sequence[Asked], size: int) -> Iterator[Sequence[Asked]]:
+    for start in range(0, len(asked), size):
+        yield asked[start : start + size]
+
+
+@dataclass
+class _Made:
+    """What was made so far, beside what is kept; put down from time to time."""
+
+    here: Here
+    kept: Mapping[Table, pl.DataFrame]
+    saved_after: float
+    parts: dict[Table, list[pl.DataFrame]] = field(default_factory=lambda: {table: [] for table in TABLES})
+    saved_at: float = field(default_factory=monotonic)
+    saving_took: float = 0.0
+    unsaved: bool = False
+
+    def add(self, frames: Frames) -> None:
+        for table, frame in frames.items():
+            self.parts[table].append(frame)
+        self.unsaved = True
+        if monotonic() - self.saved_at >= max(self.saved_after, _SHARE * self.saving_took):
+            self.save()
+
+    def frames(self) -> Frames:
+        for table, parts in self.parts.items():
+            self.parts[table] = [pl.concat(parts)] if parts else []
+        return {table: pl.concat([self.kept[table], *self.parts[table]]).sort(table.key) for table in TABLES}
+
+    def save(self) -> None:
+        if not self.unsaved:
+            return
+        begin = monotonic()
+        self.here.warehouse.write_all(self.here.corpus, self.frames())
+        self.saved_at = monotonic()
+        self.saving_took, self.unsaved = self.saved_at - begin, False

@@ -1,0 +1,72 @@
+"""What instances work with, over what a corpus has published."""
+
+from collections.abc import Iterable, Sequence
+
+from graphrag_dagster.core.paths.community_reports import SeedReports
+from graphrag_dagster.core.paths.composing import Workshop
+from graphrag_dagster.core.paths.recall.windows import Row
+from graphrag_dagster.core.paths.recipes import Recipe
+from graphrag_dagster.core.paths.store import PathStore
+from graphrag_dagster.core.text.tokens import get_tokenizer
+from graphrag_dagster.engines.session import Session
+from graphrag_dagster.resources.published.reading import reading
+from graphrag_dagster.resources.warehouse import Warehouse
+from graphrag_dagster.tables import COMMUNITY_MEMBERS, COMMUNITY_REPORTS
+
+
+def workshop_of(
+    session: Session,
+    store: PathStore,
+    recipes: Iterable[Recipe],
+    reports: SeedReports | None = None,
+    *,
+    at_once: bool = False,
+    windows: Sequence[Row] = (),
+) -> Workshop:
+    """Return what instances are made of.
+
+    Args:
+        session: the engines.
+        store: the graph.
+        recipes: of the instances; what none of them needs is not made.
+        reports: of the seeds' communities.
+        at_once: several threads will ask the instances.
+        windows: rows of ``paths.recall_windows``.
+
+    Raises:
+        EngineError: the engine of paths cannot do what an instance needs.
+        SettingsError: the settings of a model or an embedder cannot be used.
+    """
+    chosen = list(recipes)
+    embedded = any(recipe.scores and recipe.options.scorer == "embedder" for recipe in chosen)
+    return Workshop(
+        store,
+        session.path_answerer(),
+        session.path_selector() if any(recipe.asks_selector for recipe in chosen) else None,
+        session.embedder() if embedded else None,
+        reports,
+        at_once,
+        windows,
+    )
+
+
+def reports_of(
+    warehouse: Warehouse, corpus: str, store: PathStore, recipes: Iterable[Recipe], encoding: str
+) -> SeedReports | None:
+    """Return the published reports of communities, where an instance reads them; None where none does.
+
+    Args:
+        warehouse: where the tables are.
+        corpus: the corpus.
+        store: its graph.
+        recipes: of the instances.
+        encoding: by which tokens are counted.
+
+    Raises:
+        WarehouseError: the corpus has not been indexed.
+    """
+    if not any(recipe.reports for recipe in recipes):
+        return None
+    with reading(warehouse, corpus) as (reader, _):
+        members, reports = reader.read(COMMUNITY_MEMBERS), reader.read(COMMUNITY_REPORTS)
+    return SeedReports(store, members, reports, get_tokenizer(encoding))

@@ -1,0 +1,99 @@
+"""The way ``paths`` over a real index, wherever it is asked."""
+
+import json
+from dataclasses import replace
+
+import polars as pl
+
+from graphrag_dagster import Filters, Index
+from graphrag_dagster.core.paths.instances import instance
+from graphrag_dagster.core.paths.options import PathOptions
+from graphrag_dagster.core.paths.recipes import Recipe
+from graphrag_dagster.core.search.methods.paths.ranking import units_stating
+from graphrag_dagster.core.search.options import SearchOptions
+from graphrag_dagster.tables import RELATIONSHIPS, TRIPLES
+from support.commands import Run
+
+FACT, NOTHING = "Who led the Dockers Union?", "What are the main themes?"
+
+
+def test_it_answers_with_words_that_the_paths_lead_to(index: Index) -> None:
+    answer = index.ask(FACT, method="paths")
+    assert answer.paths
+    assert answer.paths.seeds == ("Dockers Union",)
+    assert "Hanna Quill" in answer.text
+    assert (answer.unsupported, answer.usage.calls, answer.refused) == (0, 0, False)
+    assert answer.sources
+    assert all(source.evidence for source in answer.sources)
+    assert all(one.text.startswith("Dockers Union -> ") for one in answer.paths.paths)
+    scores = [one.score for one in answer.paths.paths]
+    assert scores == sorted(scores, reverse=True)
+    assert answer.paths.stated
+    assert answer.paths.shown == sum(use.kind == "relationship" for use in answer.context)
+    assert json.loads(json.dumps(answer.to_dict()))["paths"]["modules"] == "SBE-PPR+OSAR-EEMs"
+
+
+def test_a_question_that_names_nothing_is_answered_from_passages(index: Index) -> None:
+    answer = index.ask(NOTHING, method="paths")
+    assert answer.paths
+    assert (answer.paths.seeds, answer.paths.paths, answer.paths.nodes) == ((), (), 0)
+    assert answer.context
+    assert not answer.refused
+
+
+def test_from_some_documents_only(index: Index) -> None:
+    inside = index.ask(FACT, method="paths", filters=Filters(folders=("news",)))
+    assert inside.paths
+    assert all(source.evidence.path.startswith("news/") for source in inside.sources)  # type: ignore[union-attr]
+    assert "Hanna Quill" in inside.text
+
+
+def test_any_instance_may_find_the_paths(index: Index) -> None:
+    own = index.searcher
+    for name in ("1", "2", "6", "14"):
+        made = instance(name)
+        recipe = Recipe(name, made.options(PathOptions(pruning_level="triple")))
+        searcher = own.with_options(replace(own.options, paths=recipe))
+        answer = searcher.answer(FACT, index._session(), method="paths")
+        assert answer.paths
+        assert answer.paths.modules == made.title
+        assert answer.paths.paths
+        assert "Hanna Quill" in answer.text
+
+
+def test_a_graph_without_triples_leaves_what_following_and_the_walk_find(index: Index) -> None:
+    own = index.searcher
+    own.index = replace(own.index, triples=None)
+    answer = own.answer(FACT, index._session(), method="paths")
+    assert answer.paths
+    assert answer.paths.paths == ()
+    assert "Hanna Quill" in answer.text
+
+
+def test_the_command_shows_the_paths(index: Index, run: Run) -> None:
+    told = run("trace", "coast", FACT, "--method", "paths")
+    assert "from Dockers Union, by SBE-PPR+OSAR-EEMs" in told
+    assert "Dockers Union -> " in told
+
+
+def test_units_of_the_best_path_come_first_then_those_that_state_more_of_it(index: Index) -> None:
+    def edge(head: str, tail: str, units: list[str]) -> dict[str, object]:
+        return {"head_id": head, "relation": "r", "tail_id": tail, "text_unit_ids": units}
+
+    triples = [edge("a", "b", ["1", "2"]), edge("b", "c", ["2", "3"]), edge("c", "d", [])]
+    pair = {"source_id": "d", "target_id": "c", "text_unit_ids": ["4"]}
+    entities = pl.DataFrame({"entity_id": list("abcd")})
+    tables = replace(
+        index.searcher.index,
+        entities=entities,
+        triples=TRIPLES.rows(triples),
+        relationships=RELATIONSHIPS.rows([pair]),
+    )
+    one, other = [("a", "r", "b"), ("b", "r", "c")], [("c", "r", "d")]
+    assert units_stating(tables, [one, other]) == ["2", "1", "3", "4"]
+    assert units_stating(tables, [other, one]) == ["4", "2", "1", "3"]
+
+
+def test_the_shipped_recipe_asks_no_model() -> None:
+    recipe = SearchOptions().paths
+    assert (recipe.name, recipe.asks_selector, recipe.scores) == ("12", False, True)
