@@ -24,6 +24,7 @@ from same_bytes import CORPUS, ROOT, differences, index
 
 import graphrag_dagster.assets  # noqa: F401  # Having been declared, each asset is a subject.
 from graphrag_dagster.assets.evaluating.answers import options_code
+from graphrag_dagster.assets.evaluating.paths import path_options_code
 from graphrag_dagster.orchestration.code_versions.versions import KEPT, Kept, Subject, subjects
 
 COMMANDS = (("index", CORPUS), ("evaluate", CORPUS))
@@ -34,6 +35,11 @@ told = {"/".join(s.key.path): s.code_version for a in ASSETS for s in a.specs if
 try:
     from graphrag_dagster.assets.evaluating.answers import options_code
     told["answers/options"] = options_code()
+except ImportError:
+    pass
+try:
+    from graphrag_dagster.assets.evaluating.paths import path_options_code
+    told["paths/options"] = path_options_code()
 except ImportError:
     pass
 print(json.dumps(told))
@@ -73,6 +79,7 @@ def main() -> int:
     parser.add_argument("--earlier", nargs="*", default=[], metavar="NAME=VERSION")
     given = parser.parse_args()
     options_code()
+    path_options_code()
     now, changed = subjects(), set(given.changed)
     with tempfile.TemporaryDirectory() as folder:
         before, homes = Path(folder, "before"), (Path(folder, "one"), Path(folder, "other"))

@@ -448,14 +448,16 @@ def paths(
     Exit codes: 0 done; 1 an error; 3 done, but something a model was to give is missing; 4 stopped before a
     limit of tokens or money.
     """
-    from graphrag_dagster.cli.commands.path_asking import ask_paths, run_paths
-    from graphrag_dagster.cli.output.running import Budget
-
     if question is not None:
+        from graphrag_dagster.cli.commands.path_asking import ask_paths
+
         if plan_only:
             raise typer.BadParameter("--plan is of the question files: leave the question out")
         ask_paths(name, question, [instance], entity or (), as_json=as_json)
         return
+    from graphrag_dagster.cli.commands.path_measuring import run_paths
+    from graphrag_dagster.cli.output.running import Budget
+
     if code := run_paths(name, Budget(max_tokens, max_usd), plan_only=plan_only, as_json=as_json):
         raise typer.Exit(code)
 

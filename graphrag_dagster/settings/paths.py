@@ -2,11 +2,11 @@
 
 import re
 from dataclasses import replace
-from typing import Annotated, Literal
+from typing import Annotated
 
 from pydantic import Field, field_validator, model_validator
 
-from graphrag_dagster.core.paths.instances import INSTANCES, instance
+from graphrag_dagster.core.paths.instances import INSTANCES, LEX, instance
 from graphrag_dagster.core.paths.options import (
     BaseExtraction,
     Expansion,
@@ -21,10 +21,10 @@ from graphrag_dagster.core.paths.options import (
     Switches,
     TieRule,
 )
-from graphrag_dagster.core.paths.prefilter import Prefilter
 from graphrag_dagster.core.paths.recipes import DEFAULT, Recipe
 from graphrag_dagster.core.paths.store import Direction
 from graphrag_dagster.errors import GraphragError
+from graphrag_dagster.settings.path_parts import PathRecallSettings, PathSwitches, PrefilterSettings
 from graphrag_dagster.settings.section import (
     EngineName,
     PositiveInt,
@@ -35,11 +35,7 @@ from graphrag_dagster.settings.section import (
 )
 
 _OWN = PathOptions()
-_SWITCHES = Switches()
-_PREFILTER = Prefilter()
 _NAMES = ", ".join(one.name for one in INSTANCES)
-Relation = Annotated[str, Field(min_length=1, max_length=1000)]
-Count = Annotated[int, Field(ge=0, le=1_000_000_000)]
 Hops = Annotated[int, Field(ge=1, le=20)]
 
 
@@ -48,69 +44,10 @@ def without_a_model() -> list[str]:
     return [one.name for one in INSTANCES if not one.asks_model]
 
 
-class PrefilterSettings(Section):
-    """Relations that are left out of the graph, as of Freebase; an empty list leaves out none."""
-
-    relations: list[Relation] = Field(
-        default_factory=lambda: list(_PREFILTER.relations), description="by their whole name"
-    )
-    prefixes: list[Relation] = Field(
-        default_factory=lambda: list(_PREFILTER.prefixes), description="by what they begin with"
-    )
-    parts: list[Relation] = Field(
-        default_factory=lambda: list(_PREFILTER.parts), description="by what they contain"
-    )
-
-    def prefilter(self) -> Prefilter:
-        """Return what is left out."""
-        return Prefilter(tuple(self.relations), tuple(self.prefixes), tuple(self.parts))
-
-
-class PathSwitches(Section):
-    """What is done to paths beside, each alone or combined with others (paper B.6, B.8, B.9)."""
-
-    triple_level: bool = Field(
-        _SWITCHES.triple_level, description="ISAR-EEMs: paths are ranked by their last triple alone"
-    )
-    dynamic_prune: bool = Field(
-        _SWITCHES.dynamic_prune,
-        description="ISAR-EEMs: of each step the paths stay whose score is not below the mean",
-    )
-    percentile: Annotated[float, Field(ge=0, le=100)] | None = Field(
-        _SWITCHES.percentile, description="percentile of the scores in place of the mean"
-    )
-    combine: bool = Field(
-        _SWITCHES.combine,
-        description="ISAR-EEMs: dynamic_prune for questions of one hop, triple_level for others, as a "
-        "predictor of hops tells",
-    )
-    refine: bool = Field(_SWITCHES.refine, description="ISAR-EEMs: LLMs-R, a selection of the 32 best paths")
-    early_stop: bool = Field(
-        _SWITCHES.early_stop, description="ISAR-EEMs: LLMs-ES, each step asks whether the paths are enough"
-    )
-    prefilter: Count = Field(
-        _SWITCHES.prefilter,
-        description="ISAR-LLMs: EEMs-PF, so many candidates are scored best and selected from; 0: all",
-    )
-    supplement: bool = Field(
-        _SWITCHES.supplement, description="-LLMs: EEMs-S, what the selection lacks is filled up by score"
-    )
-    rerank: bool = Field(_SWITCHES.rerank, description="OSAR-LLMs: EEMs-R, what is selected is scored again")
-    window: Count = Field(
-        _SWITCHES.window,
-        description="OSAR-LLMs: M-LLMs, a selection of every so many candidates, then of what these leave; "
-        "0: one selection",
-    )
-    llm_embeddings: bool = Field(
-        _SWITCHES.llm_embeddings,
-        description="OSAR-LLMs: LLMs-E, paths are compared by the hidden states of a model on this machine",
-    )
-
-
 class CustomInstance(Section):
     """Any other combination of modules; what is not given is as the section has it."""
 
-    name: Annotated[str, Field(pattern=r"^[A-Za-z][A-Za-z0-9_.+ ]{0,40}$")] = Field(
+    name: Annotated[str, Field(pattern=r"^[A-Za-z][A-Za-z0-9_.+ -]{0,40}$")] = Field(
         description="what it is called"
     )
     extraction: BaseExtraction = Field(_OWN.extraction, description="what gives the subgraph")
@@ -138,33 +75,6 @@ class CustomInstance(Section):
 
 
 _MODULES = ("extraction", "pruning", "pruning_level", "retrieval", "judged", "scorer", "max_ent", "ties")
-
-
-class PathRecallSettings(Section):
-    """Recall as a constraint: the smallest subgraph that holds enough of the answers (paper B.5)."""
-
-    enabled: bool = Field(False, description="choose the window of each question by its class")
-    threshold: Annotated[float, Field(ge=0, le=1)] = Field(
-        0.6, description="share of the answers that are to be in the subgraph, before the question's class"
-    )
-    application: Literal["normal", "critical", "lightweight"] = Field(
-        "normal",
-        description="critical, such as health, law and finance: more; lightweight: less",
-    )
-    windows: list[PositiveInt] = Field(
-        default_factory=lambda: [8, 16, 32, 64, 128, 256, 512, 1000],
-        min_length=1,
-        description="sizes of the subgraph that are measured and chosen from",
-    )
-    development: PositiveInt = Field(200, description="questions with answers that they are measured on")
-    feedback: PositiveInt = Field(
-        200, description="answered questions of a class from which the threshold is learned from them"
-    )
-
-    @field_validator("windows")
-    @classmethod
-    def _rising(cls, windows: list[int]) -> list[int]:
-        return sorted(set(windows))
 
 
 class PathSettings(SwitchedSection):
@@ -256,6 +166,11 @@ class PathSettings(SwitchedSection):
         _OWN.parsing,
         description="how a model's selection is read: line by line, or whatever occurs anywhere in it",
     )
+    llm_embeddings_model: str | None = Field(
+        None,
+        description="switches.llm_embeddings: a folder with a language model in the form of transformers, or "
+        "the name of one on the hub (extra sentence-transformers)",
+    )
     context_tokens: PositiveInt = Field(
         32_000, description="tokens that the model reads; candidates and paths in a prompt leave half free"
     )
@@ -302,6 +217,10 @@ class PathSettings(SwitchedSection):
         for one in self.custom:
             if one.name.casefold() in known:
                 raise ValueError(f"custom: {one.name!r} is the name of another instance; choose another")
+            if one.name.casefold().endswith(LEX):
+                raise ValueError(
+                    f"custom: {one.name!r} ends in {LEX}, which tells that rules do a model's part"
+                )
             known.add(one.name.casefold())
         if self.answering.casefold() not in known:
             raise ValueError(f"answering: there is no instance {self.answering!r}; there are {_NAMES}")

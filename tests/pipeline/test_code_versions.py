@@ -9,6 +9,7 @@ import pytest
 import graphrag_dagster
 from graphrag_dagster.assets import ASSETS
 from graphrag_dagster.assets.evaluating.answers import options_code
+from graphrag_dagster.assets.evaluating.paths import path_options_code
 from graphrag_dagster.orchestration.code_versions.closure import Sources
 from graphrag_dagster.orchestration.code_versions.definitions import Module
 from graphrag_dagster.orchestration.code_versions.rooms import GIVEN, PARTS
@@ -20,6 +21,7 @@ from graphrag_dagster.orchestration.code_versions.versions import (
 
 PACKAGE = Path(graphrag_dagster.__file__).parent
 options_code()
+path_options_code()
 SUBJECTS = subjects()
 
 #: Functions that are known to be called when an asset is made, the deeper the better; by asset key.
@@ -112,6 +114,16 @@ CALLED = {
     "studies/extraction_counts": "core/corpus/text_units.py:cut",
     "studies/window_answers": "core/search/methods/vector_rag.py:vector_rag",
     "studies/window_judgements": "core/evaluation/judging_run.py:judge_answers",
+    "paths/questions": "core/paths/question_rows.py:unmarked",
+    "paths/recall_windows": "core/paths/recall/question_classes.py:is_complex",
+    "paths/subgraphs": "core/paths/subgraphs/ppr.py:page_ranks",
+    "paths/found": "core/paths/rows.py:path_rows",
+    "paths/answers": "core/language/extractive/paths/answerer.py:ExtractivePathAnswerer.answer",
+    "paths/costs": "core/paths/running.py:run_together",
+    "paths/scores": "core/paths/metrics/normalising.py:normalised",
+    "paths/judgements": "core/language/llm/evaluation/answer_checking.py:LlmPathJudge.check",
+    "paths/summary": "core/evaluation/inference/bootstrap.py:mean_interval",
+    "paths/options": "core/paths/retrieval/iterative.py:GrowingPaths.retrieve",
     "usage/model_usage": "model_calls/memory/usage.py:_row",
 }
 IMPORTS = {key for key in CALLED if key.startswith("imports/")}
@@ -192,7 +204,7 @@ def with_a_line_more(source: str, function: str) -> str:
 def test_every_asset_has_a_version_of_its_code_or_of_its_query() -> None:
     specs = {"/".join(spec.key.path): spec for made in ASSETS for spec in made.specs}
     of_code = {key for key, spec in specs.items() if "sql" not in spec.kinds}
-    assert of_code | {"answers/options"} == SUBJECTS.keys() == CALLED.keys()
+    assert of_code | {"answers/options", "paths/options"} == SUBJECTS.keys() == CALLED.keys()
     assert all(spec.code_version for spec in specs.values())
 
 

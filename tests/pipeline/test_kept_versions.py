@@ -9,6 +9,7 @@ import graphrag_dagster
 from graphrag_dagster import tables
 from graphrag_dagster.assets import ASSETS
 from graphrag_dagster.assets.evaluating.answers import options_code
+from graphrag_dagster.assets.evaluating.paths import path_options_code
 from graphrag_dagster.core.files.own_folders import write_whole
 from graphrag_dagster.orchestration.code_versions import versions
 from graphrag_dagster.orchestration.code_versions.closure import Sources
@@ -46,6 +47,7 @@ def test_what_is_kept_is_read_as_it_was_written(tmp_path: Path) -> None:
 
 def test_what_the_package_keeps_is_of_what_it_makes() -> None:
     options_code()
+    path_options_code()
     assert ASSETS
     assert Kept.at(KEPT).versions.keys() <= subjects().keys()
 

@@ -90,7 +90,8 @@ def path_outcomes(
     warehouse: Warehouse,
 ) -> Iterator[Output[pl.DataFrame]]:
     """Every question by every chosen instance; what is still good from an earlier run is kept."""
-    from graphrag_dagster.operations.paths.running import Here, answer_questions
+    from graphrag_dagster.operations.paths.made import Here
+    from graphrag_dagster.operations.paths.running import answer_questions
     from graphrag_dagster.resources.paths.making import path_arrays_of
 
     session, corpus = language.session(context, "path_asked"), context.partition_key
@@ -172,5 +173,9 @@ def decided(session: Session, recipe: Recipe) -> str:
     asks = settings.asks_model("paths")
     embedder = session.embedder().name if recipe.options.scorer == "embedder" else ""
     models = deciding_models(settings, ("paths",)) if asks else []
-    code = code_version("paths/options", f"{__name__}:path_outcomes", stage="paths")
-    return stable_id("path instance", recipe, engine, embedder, *models, code)
+    return stable_id("path instance", recipe, engine, embedder, *models, path_options_code())
+
+
+def path_options_code() -> str:
+    """Version of the code that decides what instances give."""
+    return code_version("paths/options", f"{__name__}:path_outcomes", stage="paths")

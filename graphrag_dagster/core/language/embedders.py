@@ -51,7 +51,7 @@ class StaticEmbedder:
 
     def embed(self, texts: Sequence[str]) -> Vectors:
         """Return an array [len(texts), 256] of unit rows; a blank text gives zeros."""
-        return _each_once(texts, self.dimension, self._means)
+        return each_once(texts, self.dimension, self._means)
 
     def _means(self, texts: list[str]) -> Vectors:
         tokenizer, table = self.model
@@ -162,7 +162,7 @@ class SentenceTransformerEmbedder:
         model = self._transformer
         # Renamed in version 6 of the library.
         width = getattr(model, "get_embedding_dimension", None) or model.get_sentence_embedding_dimension
-        return _each_once(
+        return each_once(
             texts,
             int(width()),
             lambda found: model.encode(found, batch_size=1, show_progress_bar=False, convert_to_numpy=True),
@@ -196,8 +196,17 @@ def packaged_minilm() -> Path:
     return folder
 
 
-def _each_once(texts: Sequence[str], width: int, embed: Callable[[list[str]], Vectors]) -> Vectors:
-    """Embed each distinct text that is not blank once and bring it to unit length; keep the order."""
+def each_once(texts: Sequence[str], width: int, embed: Callable[[list[str]], Vectors]) -> Vectors:
+    """Embed each distinct text that is not blank once and bring it to unit length; keep the order.
+
+    Args:
+        texts: in any order.
+        width: numbers of a vector.
+        embed: makes the vectors of texts [n, width].
+
+    Returns:
+        [len(texts), width]; a blank text has zeros.
+    """
     distinct = list(dict.fromkeys(text for text in texts if text.strip()))
     rows = np.zeros((len(distinct) + 1, width), dtype=np.float32)
     if distinct:

@@ -85,4 +85,5 @@ class PathOptions:
     edges_of_node: int = 200
     partitions: Partitions = "seed"
     seed: int = 0
+    llm_embeddings_model: str | None = None
     switches: Switches = field(default_factory=Switches)

@@ -1,15 +1,12 @@
 """Every question by every instance: what still holds is kept, and a killed run goes on where it was."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
-from pathlib import Path
-from time import monotonic
+from dataclasses import dataclass
 
 import polars as pl
 
 from graphrag_dagster.core.paths.composing import named
-from graphrag_dagster.core.paths.recall.windows import Row
 from graphrag_dagster.core.paths.recipes import Recipe
 from graphrag_dagster.core.paths.store import PathStore
 from graphrag_dagster.core.processes import chosen_processes, in_processes
@@ -17,37 +14,14 @@ from graphrag_dagster.core.progress import quietly, stage
 from graphrag_dagster.engines.session import Session
 from graphrag_dagster.operations.paths.bench import TABLES, Asked, Bench, Frames
 from graphrag_dagster.operations.paths.kept import Wanted, good_among, kept_rows, options_of
+from graphrag_dagster.operations.paths.made import Here, Made
 from graphrag_dagster.operations.paths.tools import reports_of, workshop_of
 from graphrag_dagster.operations.paths.working import Work, answer_chunk, begin_working, bench_of
-from graphrag_dagster.resources.warehouse import Warehouse
 from graphrag_dagster.settings import CorpusSettings
-from graphrag_dagster.tables import Table
 
 #: Questions that are answered together, and how many outcomes are worth a second process.
 _AT_ONCE = 64
 _WORTH_PROCESSES = 2000
-#: Seconds after which what was made is put down, at least; it may take a tenth of the time.
-_SAVED_AFTER = 60.0
-_SHARE = 10
-
-
-@dataclass(frozen=True, slots=True)
-class Here:
-    """Where a run reads and writes.
-
-    Attributes:
-        corpus: its name.
-        warehouse: where its tables are.
-        folder: of the arrays of its graph.
-        snapshot: the index that these are of.
-        windows: rows of ``paths.recall_windows``; none where subgraphs are of one size.
-    """
-
-    corpus: str
-    warehouse: Warehouse
-    folder: Path
-    snapshot: str
-    windows: Sequence[Row] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,8 +37,6 @@ def answer_questions(
     here: Here,
     session: Session,
     decided: Callable[[Recipe], str],
-    *,
-    saved_after: float = _SAVED_AFTER,
 ) -> Answered:
     """Answer all questions that are asked by all instances of the settings, but for what still holds.
 
@@ -75,7 +47,6 @@ def answer_questions(
         here: where to read and write.
         session: the engines.
         decided: hash of what decides what an instance gives, but for question and snapshot.
-        saved_after: least seconds between two writings.
 
     Raises:
         GraphragError: of the first question that cannot be answered; what was answered before is written.
@@ -101,7 +72,7 @@ def answer_questions(
     ]
     known = {table: here.warehouse.read_if_present(table, here.corpus) for table in TABLES}
     good = good_among(wanted, known[TABLES[0]], here.snapshot)
-    made = _Made(here, kept_rows(known, good), saved_after)
+    made = Made(here, kept_rows(known, good))
     alone = {place for place, recipe in enumerate(recipes) if _alone(recipe, settings)}
 
     def asked(places: Iterable[int]) -> list[Asked]:
@@ -148,7 +119,7 @@ def _by_processes(
     if number < 2:
         results: Iterable[Frames] = map(bench_of(work).frames, chunks) if chunks else ()
     else:
-        results = in_processes(
+        made = in_processes(
             number,
             answer_chunk,
             [(chunk,) for chunk in chunks],
@@ -157,6 +128,7 @@ def _by_processes(
             begin=begin_working,
             given=(work,),
         )
+        results = (dict(zip(TABLES, frames, strict=True)) for frames in made)
     for chunk, frames in zip(chunks, results, strict=True):
         yield len(chunk), frames
 
@@ -194,36 +166,3 @@ def _by_threads(
 def _chunks(asked: Sequence[Asked], size: int) -> Iterator[Sequence[Asked]]:
     for start in range(0, len(asked), size):
         yield asked[start : start + size]
-
-
-@dataclass
-class _Made:
-    """What was made so far, beside what is kept; put down from time to time."""
-
-    here: Here
-    kept: Mapping[Table, pl.DataFrame]
-    saved_after: float
-    parts: dict[Table, list[pl.DataFrame]] = field(default_factory=lambda: {table: [] for table in TABLES})
-    saved_at: float = field(default_factory=monotonic)
-    saving_took: float = 0.0
-    unsaved: bool = False
-
-    def add(self, frames: Frames) -> None:
-        for table, frame in frames.items():
-            self.parts[table].append(frame)
-        self.unsaved = True
-        if monotonic() - self.saved_at >= max(self.saved_after, _SHARE * self.saving_took):
-            self.save()
-
-    def frames(self) -> Frames:
-        for table, parts in self.parts.items():
-            self.parts[table] = [pl.concat(parts)] if parts else []
-        return {table: pl.concat([self.kept[table], *self.parts[table]]).sort(table.key) for table in TABLES}
-
-    def save(self) -> None:
-        if not self.unsaved:
-            return
-        begin = monotonic()
-        self.here.warehouse.write_all(self.here.corpus, self.frames())
-        self.saved_at = monotonic()
-        self.saving_took, self.unsaved = self.saved_at - begin, False

@@ -4,11 +4,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+import polars as pl
+
 from graphrag_dagster.core.paths.recall.windows import Row
 from graphrag_dagster.core.paths.store import PathStore
 from graphrag_dagster.core.progress import quietly
 from graphrag_dagster.model_calls.memory.replies import User
-from graphrag_dagster.operations.paths.bench import Asked, Bench, Frames
+from graphrag_dagster.operations.paths.bench import Asked, Bench
 from graphrag_dagster.operations.paths.tools import workshop_of
 from graphrag_dagster.resources.corpora import CorpusStore
 from graphrag_dagster.resources.language import Language
@@ -53,8 +55,11 @@ def begin_working(work: Work) -> None:
     _benches[:] = [bench_of(work)]
 
 
-def answer_chunk(asked: Sequence[Asked]) -> Frames:
-    """Return what comes of some questions in a process that has begun working."""
+def answer_chunk(asked: Sequence[Asked]) -> list[pl.DataFrame]:
+    """Return what comes of some questions, in a process that has begun working, as frames in the order of
+    :data:`~graphrag_dagster.operations.paths.bench.TABLES`: a table that went through a pipe is no longer
+    the one that was declared.
+    """
     (bench,) = _benches
     with quietly():
-        return bench.frames(asked)
+        return list(bench.frames(asked).values())

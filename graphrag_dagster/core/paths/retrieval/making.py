@@ -13,6 +13,7 @@ from graphrag_dagster.core.paths.retrieval.port import PathRetriever
 from graphrag_dagster.core.paths.retrieval.shortest import ShortestPaths
 from graphrag_dagster.core.paths.retrieval.simple import SimplePaths
 from graphrag_dagster.core.paths.retrieval.switches import refuse_senseless
+from graphrag_dagster.core.paths.scoring.making import hidden_states
 from graphrag_dagster.core.paths.scoring.port import PathScorer
 from graphrag_dagster.core.paths.store import PathStore
 from graphrag_dagster.errors import EngineError
@@ -27,7 +28,6 @@ def retriever_of(
     scorer: PathScorer | None = None,
     selector: PathSelector | None = None,
     hops: HopPredictor | None = None,
-    llm_embeddings: PathScorer | None = None,
 ) -> PathRetriever:
     """Return what finds paths.
 
@@ -37,7 +37,6 @@ def retriever_of(
         scorer: scores paths.
         selector: selects paths.
         hops: for ``switches.combine``; default: by the words of the question.
-        llm_embeddings: for ``switches.llm_embeddings``: scores by the hidden states of a model.
 
     Raises:
         EngineError: switches that mean nothing for the module, or one that it needs is not there.
@@ -48,7 +47,7 @@ def retriever_of(
     if options.retrieval == "epr":
         return SimplePaths(options, store)
     if options.switches.llm_embeddings:
-        return RankedPaths(options, store, _there(llm_embeddings, _NO_LOCAL_MODEL))
+        return RankedPaths(options, store, hidden_states(_there(options.llm_embeddings_model, _NO_MODEL)))
     if options.switches.window:
         return WindowedPaths(options, store, _there(selector, _NO_SELECTOR))
     scoring = _there(scorer, "paths are scored, and there is no scorer; set paths.scorer")
@@ -76,7 +75,7 @@ def _choice(options: PathOptions, hops: HopPredictor) -> Callable[[str], Choice]
 
 
 _NO_SELECTOR = "paths are selected, and there is nobody who does; set judged: eem"
-_NO_LOCAL_MODEL = (
+_NO_MODEL = (
     "LLMs-E compares hidden states of a language model on this machine, and none is named; set "
     "paths.llm_embeddings_model to a folder with one, or leave switches.llm_embeddings out"
 )

@@ -3,6 +3,7 @@
 from functools import cache
 
 from graphrag_dagster.core.language.embedders import shared_sentence_transformer
+from graphrag_dagster.core.language.hidden_states import HiddenStateEmbedder
 from graphrag_dagster.core.paths.options import ScorerName
 from graphrag_dagster.core.paths.scoring.bm25 import Bm25Scorer
 from graphrag_dagster.core.paths.scoring.cross_encoder import CrossEncoderScorer
@@ -54,6 +55,16 @@ def scorer_of(
     if embedder is None:
         raise EngineError("paths.scorer is embedder, but there is none here; set paths.scorer to static")
     return EmbeddedScorer(embedder)
+
+
+@cache
+def hidden_states(model: str) -> EmbeddedScorer:
+    """Return the scorer by the hidden states of a language model on this machine (LLMs-E), one a process.
+
+    Args:
+        model: a folder, or the name of a model of the hub.
+    """
+    return EmbeddedScorer(CorpusEmbedder(HiddenStateEmbedder(model)))
 
 
 @cache

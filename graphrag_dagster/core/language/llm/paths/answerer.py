@@ -8,8 +8,8 @@ from graphrag_dagster.core.language.chat.data import enclose
 from graphrag_dagster.core.language.chat.loop import run_one
 from graphrag_dagster.core.language.chat.port import ChatModel, Listener
 from graphrag_dagster.core.language.chat.prompt import PromptSource
+from graphrag_dagster.core.language.llm.paths.asking import shown_lines
 from graphrag_dagster.core.language.llm.paths.fitting import fitting
-from graphrag_dagster.core.language.llm.paths.selector import shown_lines
 from graphrag_dagster.core.language.path_selection import GraphAnswer
 from graphrag_dagster.core.ranks import Scores
 from graphrag_dagster.core.text.tokens import get_tokenizer

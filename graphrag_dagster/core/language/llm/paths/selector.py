@@ -1,31 +1,21 @@
 """Selecting among nodes, relations, triples and paths by a model."""
 
-from collections.abc import Sequence
-
 import numpy as np
 
 from graphrag_dagster.core.language.chat.asker import Asker
 from graphrag_dagster.core.language.chat.asking import UnusableReply, ask
-from graphrag_dagster.core.language.chat.data import enclose, escape
+from graphrag_dagster.core.language.chat.data import enclose
 from graphrag_dagster.core.language.chat.loop import run_one
 from graphrag_dagster.core.language.chat.port import ChatModel, ChatRequest, Message
 from graphrag_dagster.core.language.chat.prompt import PromptSource
 from graphrag_dagster.core.language.chat.yes_no import yes_or_no
+from graphrag_dagster.core.language.llm.paths.asking import SelectionPrompts, shown_lines
 from graphrag_dagster.core.language.llm.paths.fitting import fitting
 from graphrag_dagster.core.language.llm.paths.parsing import says_none, selected
 from graphrag_dagster.core.language.path_selection import Level, Selection, Sufficiency
 from graphrag_dagster.core.paths.options import Parsing
 from graphrag_dagster.core.text.tokens import get_tokenizer
 from graphrag_dagster.core.text.verbalised import Places, Verbalised
-
-_PROMPTS: dict[Level, str] = {
-    "subgraph": "subgraph",
-    "path": "path",
-    "refinement": "path",
-    "node": "node",
-    "relation": "relation",
-    "triple": "triple",
-}
 
 
 class LlmPathSelector(Asker):
@@ -57,10 +47,7 @@ class LlmPathSelector(Asker):
         encoding: str = "cl100k_base",
     ) -> None:
         super().__init__(model, prompts, max_tokens)
-        self._systems = {
-            level: prompts.load(f"paths_select_{name}_system").render() for level, name in _PROMPTS.items()
-        }
-        self._user = prompts.load("paths_select_user")
+        self._prompts = SelectionPrompts(prompts)
         self._enough = (prompts.load("paths_enough_system").render(), prompts.load("paths_enough_user"))
         self._parsing: Parsing = parsing
         self._room = context_tokens // 2
@@ -76,13 +63,14 @@ class LlmPathSelector(Asker):
         if not len(candidates):
             return Selection(_NONE, 0)
         shown = shown_lines(candidates)
-        room = self._room - self._tokenizer.count(self._systems[level])
+        room = self._room - self._tokenizer.count(self._prompts.systems[level])
         count = fitting(
-            len(shown), lambda first: self._written(question, shown[:first]), room, self._tokenizer
+            len(shown), lambda first: self._prompts.user(question, shown[:first]), room, self._tokenizer
         )
         if not count:
             return Selection(_NONE, 0, problem="no candidate fits into half of what the model reads")
-        request = self.request(level, question, shown[:count])
+        messages = self._prompts.messages(level, question, shown[:count])
+        request = ChatRequest("paths_select", messages, self._max_tokens)
         try:
             asked = run_one(ask(self._model, request, lambda text: (text, False), self._retry))
         except UnusableReply as lost:
@@ -90,10 +78,6 @@ class LlmPathSelector(Asker):
         named = selected(asked.value, shown[:count], self._parsing)
         problem = _problem(asked.value, len(named), count, most)
         return Selection(np.array(named, dtype=np.int64), count, problem=problem, usage=asked.usage)
-
-    def request(self, level: Level, question: str, shown: Sequence[str]) -> ChatRequest:
-        """Return the request to select among candidates as :func:`shown_lines` has them."""
-        return self._asking("paths_select", self._systems[level], self._written(question, shown), None)
 
     def enough(self, question: str, paths: Verbalised) -> Sufficiency:
         """Return whether the model says that the paths are enough; see the port.
@@ -113,17 +97,6 @@ class LlmPathSelector(Asker):
         except UnusableReply as lost:
             return Sufficiency(enough=False, problem=lost.reason, usage=lost.usage)
         return Sufficiency(yes, usage=usage)
-
-    def _written(self, question: str, shown: Sequence[str]) -> str:
-        lines = "\n".join(f"{number}. {text}" for number, text in enumerate(shown, start=1))
-        return self._user.render(
-            candidates=enclose("material", lines), question=enclose("question", question)
-        )
-
-
-def shown_lines(candidates: Verbalised) -> list[str]:
-    """Return candidates as prompts show them: each on one line, without what would end the data."""
-    return [" ".join(escape(text).split()) for text in candidates.texts]
 
 
 def _problem(reply: str, named: int, shown: int, most: int) -> str | None:

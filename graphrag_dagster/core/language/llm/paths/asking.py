@@ -1,0 +1,52 @@
+"""How a model is asked to select."""
+
+from collections.abc import Sequence
+
+from graphrag_dagster.core.language.chat.data import enclose, escape
+from graphrag_dagster.core.language.chat.port import Message
+from graphrag_dagster.core.language.chat.prompt import PromptSource
+from graphrag_dagster.core.language.path_selection import Level
+from graphrag_dagster.core.text.verbalised import Verbalised
+
+_PROMPTS: dict[Level, str] = {
+    "subgraph": "subgraph",
+    "path": "path",
+    "refinement": "path",
+    "node": "node",
+    "relation": "relation",
+    "triple": "triple",
+}
+
+
+class SelectionPrompts:
+    """The conversations that ask for a selection.
+
+    Args:
+        prompts: ``paths_select_<level>_system`` of each level, and ``paths_select_user``.
+    """
+
+    def __init__(self, prompts: PromptSource) -> None:
+        self.systems = {
+            level: prompts.load(f"paths_select_{name}_system").render() for level, name in _PROMPTS.items()
+        }
+        self._user = prompts.load("paths_select_user")
+
+    def messages(self, level: Level, question: str, shown: Sequence[str]) -> tuple[Message, ...]:
+        """Return the conversation about candidates as :func:`shown_lines` has them."""
+        return (Message("system", self.systems[level]), Message("user", self.user(question, shown)))
+
+    def user(self, question: str, shown: Sequence[str]) -> str:
+        """Return what is said last."""
+        return self._user.render(
+            candidates=enclose("material", "\n".join(numbered(shown))), question=enclose("question", question)
+        )
+
+
+def shown_lines(candidates: Verbalised) -> list[str]:
+    """Return candidates as prompts show them: each on one line, without what would end the data."""
+    return [" ".join(escape(text).split()) for text in candidates.texts]
+
+
+def numbered(shown: Sequence[str]) -> list[str]:
+    """Return lines with their numbers, 1…, before them."""
+    return [f"{number}. {text}" for number, text in enumerate(shown, start=1)]

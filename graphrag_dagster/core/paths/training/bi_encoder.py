@@ -1,0 +1,153 @@
+"""Fine-tuning of the bi-encoder that scores paths (paper B.6)."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+
+from graphrag_dagster.core.language.embedders import SentenceTransformerEmbedder, packaged_minilm
+from graphrag_dagster.core.language.local_models import installed, logging_unchanged
+from graphrag_dagster.core.paths.training.pairs import GoldPath
+from graphrag_dagster.errors import EngineError
+
+_EXTRA = "training"
+_WANTED_BY = "fine-tuning"
+#: Packages that training needs beside the library itself.
+_PACKAGES = ("sentence-transformers", "datasets", "accelerate")
+
+
+@dataclass(frozen=True, slots=True)
+class Training:
+    """How a bi-encoder is fine-tuned.
+
+    Attributes:
+        base: a folder with a sentence-transformers model, or the name of one on the hub; None: the packaged
+            all-MiniLM-L6-v2.
+        epochs: how often each pair is seen.
+        batch: pairs at a time; the other paths of a batch are what a question's own is told from.
+        rate: of learning.
+        seed: of the order of pairs.
+    """
+
+    base: str | None = None
+    epochs: int = 1
+    batch: int = 32
+    rate: float = 2e-5
+    seed: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class FineTuned:
+    """A fine-tuned model, and what it is worth.
+
+    Attributes:
+        folder: where it is; ``scorer_of("minilm", …, model=folder)`` uses it.
+        pairs: learnt from.
+        steps: of the optimiser.
+        seconds: wall clock of the training, without loading and saving.
+        loss: mean of the training.
+        before: share of the questions tried whose path is nearest among all that were tried, by the base;
+            None where none were.
+        after: the same by the fine-tuned model.
+    """
+
+    folder: Path
+    pairs: int
+    steps: int
+    seconds: float
+    loss: float
+    before: float | None
+    after: float | None
+
+
+def fine_tune(
+    learnt: Sequence[GoldPath], tried: Sequence[GoldPath], folder: Path, training: Training | None = None
+) -> FineTuned:
+    """Train a bi-encoder on pairs of question and path, with the other paths of a batch as negatives.
+
+    By MultipleNegativesRankingLoss of sentence-transformers; no batch holds the same text twice, so that no
+    path is told from itself. On the CPU, on one thread.
+
+    Args:
+        learnt: pairs to learn from.
+        tried: pairs to try it on, of other topics.
+        folder: where the model is saved; it is made.
+        training: how; default: as :class:`Training` has it.
+
+    Raises:
+        EngineError: fewer than two different pairs, the extra is not installed, or the base cannot be loaded.
+    """
+    own = training or Training()
+    if len({(one.question, one.path) for one in learnt}) < 2:
+        raise EngineError(
+            "fine-tuning needs two pairs of question and path at least; add questions with answers"
+        )
+    for package in _PACKAGES:
+        installed(package, _WANTED_BY, _EXTRA)
+    base = own.base or str(packaged_minilm())
+    before = nearest_share(base, tried)
+    with logging_unchanged(), TemporaryDirectory() as scratch:
+        trainer = _trainer(base, learnt, own, scratch)
+        begin = perf_counter()
+        told = trainer.train()
+        seconds = perf_counter() - begin
+        folder.mkdir(parents=True, exist_ok=True)
+        trainer.model.save_pretrained(str(folder))
+    after = nearest_share(str(folder), tried)
+    return FineTuned(folder, len(learnt), told.global_step, seconds, told.training_loss, before, after)
+
+
+def nearest_share(model: str, tried: Sequence[GoldPath]) -> float | None:
+    """Return the share of questions for which a path of their own is nearest among all; None of none."""
+    if not tried:
+        return None
+    embedder = SentenceTransformerEmbedder(model)
+    questions = sorted({one.question for one in tried})
+    paths = sorted({one.path for one in tried})
+    own = {question: {one.path for one in tried if one.question == question} for question in questions}
+    cosines = embedder.embed(questions).astype(np.float64) @ embedder.embed(paths).astype(np.float64).T
+    nearest = cosines.round(12).argmax(axis=1).tolist()
+    hits = [paths[at] in own[question] for question, at in zip(questions, nearest, strict=True)]
+    return sum(hits) / len(hits)
+
+
+def _trainer(base: str, learnt: Sequence[GoldPath], own: Training, scratch: str) -> Any:
+    import datasets
+    import sentence_transformers
+    import torch
+    from sentence_transformers.losses import MultipleNegativesRankingLoss
+    from sentence_transformers.training_args import BatchSamplers
+
+    torch.set_num_threads(1)
+    try:
+        model = sentence_transformers.SentenceTransformer(base, device="cpu")
+    except (OSError, ValueError) as error:
+        raise EngineError(
+            f"the model {base!r} cannot be loaded for fine-tuning: {error}; give a folder with a "
+            "sentence-transformers model, or the name of one on the hub"
+        ) from error
+    rows = {"anchor": [one.question for one in learnt], "positive": [one.path for one in learnt]}
+    args = sentence_transformers.SentenceTransformerTrainingArguments(
+        output_dir=scratch,
+        num_train_epochs=own.epochs,
+        per_device_train_batch_size=own.batch,
+        learning_rate=own.rate,
+        seed=own.seed,
+        data_seed=own.seed,
+        batch_sampler=BatchSamplers.NO_DUPLICATES,
+        use_cpu=True,
+        save_strategy="no",
+        logging_strategy="no",
+        report_to=[],
+        disable_tqdm=True,
+    )
+    return sentence_transformers.SentenceTransformerTrainer(
+        model=model,
+        args=args,
+        train_dataset=datasets.Dataset.from_dict(rows),
+        loss=MultipleNegativesRankingLoss(model),
+    )

@@ -1,0 +1,96 @@
+"""Questions with the paths that lead to their gold answers, and how they are split."""
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from hashlib import blake2b
+
+import numpy as np
+
+from graphrag_dagster.core.paths.found import Paths
+from graphrag_dagster.core.paths.metrics.normalising import identity
+from graphrag_dagster.core.paths.options import PathOptions
+from graphrag_dagster.core.paths.query import PathQuery
+from graphrag_dagster.core.paths.retrieval.shortest import ShortestPaths
+from graphrag_dagster.core.paths.store import PathStore
+from graphrag_dagster.core.paths.subgraph import Subgraph
+from graphrag_dagster.core.text.verbalised import Verbalised
+
+#: Paths of a question that are learnt from at most, the shortest.
+MOST_PATHS = 8
+_SHARE = 0.2
+
+
+@dataclass(frozen=True, slots=True)
+class GoldPath:
+    """A path that answers a question.
+
+    Attributes:
+        question: the question.
+        topic: id of the entity that it begins from.
+        path: as text.
+    """
+
+    question: str
+    topic: str
+    path: str
+
+
+class GoldPaths:
+    """Finds the shortest paths from seeds to gold answers; the pairs of question and path to learn from.
+
+    Args:
+        options: ``direction``, ``max_hop``, ``skip_ids`` and ``ties``.
+        store: the graph.
+        most: paths of a question at most.
+    """
+
+    def __init__(self, options: PathOptions, store: PathStore, most: int = MOST_PATHS) -> None:
+        self._shortest = ShortestPaths(options, store)
+        self._most = most
+
+    def of(self, query: PathQuery, answers: Collection[str], subgraph: Subgraph) -> list[GoldPath]:
+        """Return the pairs of a question, short paths first; none where no answer is reached.
+
+        Args:
+            query: the question.
+            answers: labels of its gold answers.
+            subgraph: in which paths are looked for.
+        """
+        paths = self._shortest.retrieve(query, subgraph).paths
+        found = paths.at(np.flatnonzero(leads_to(paths.verbalised, answers)))
+        distinct = found.at(found.verbalised.distinct()[: self._most])
+        return [
+            GoldPath(query.question, topic, text)
+            for topic, text in zip(_begins(distinct), distinct.verbalised.texts, strict=True)
+        ]
+
+
+def leads_to(paths: Verbalised, answers: Collection[str]) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
+    """Return which paths end at an answer: labels count as the same that are normalised alike [n]."""
+    wanted = set(map(identity, answers))
+    lengths = (paths.rows >= 0).sum(axis=1)
+    ends = paths.rows[np.arange(len(paths)), lengths - 1] if len(paths) else np.zeros(0, dtype=np.int32)
+    known = {end: identity(paths.vocabulary.piece(end)) in wanted for end in np.unique(ends).tolist()}
+    return np.array([known[end] for end in ends.tolist()], dtype=np.bool_)
+
+
+def split(
+    pairs: Sequence[GoldPath], share: float = _SHARE, seed: int = 0
+) -> tuple[list[GoldPath], list[GoldPath]]:
+    """Return the pairs to learn from and those to try it on; no topic is in both.
+
+    Args:
+        pairs: in any order, which both keep.
+        share: of the topics that are tried, about; each is drawn for itself, whatever the others.
+        seed: of the draw.
+    """
+    learnt: list[GoldPath] = []
+    tried: list[GoldPath] = []
+    for one in pairs:
+        digest = blake2b(f"{seed}\n{one.topic}".encode("utf-8", "surrogatepass"), digest_size=6).digest()
+        (tried if int.from_bytes(digest, "big") < share * 2**48 else learnt).append(one)
+    return learnt, tried
+
+
+def _begins(paths: Paths) -> list[str]:
+    return [paths.store.entity_ids[int(node)] for node in paths.nodes[:, 0]]

@@ -1,0 +1,160 @@
+"""Question files answered by several instances, as Dagster runs it."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from graphrag_dagster import tables
+from graphrag_dagster.cli.output.running import run_job
+from graphrag_dagster.errors import GraphragError
+from graphrag_dagster.operations.paths import made, running
+from graphrag_dagster.operations.paths.bench import Asked, Bench, Frames
+from graphrag_dagster.resources.warehouse import Warehouse
+from support.films import SETTINGS, write_films
+from support.homes import copy_home, shared_home
+
+OUTCOMES = (tables.PATH_SUBGRAPHS, tables.PATHS_FOUND, tables.PATH_ANSWERS, tables.PATH_SCORES)
+MODEL_FREE = ["1", "10", "12", "14", "2", "6"]
+
+
+@pytest.fixture
+def films(home: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The films, indexed and measured once."""
+
+    def fill(made: Path) -> None:
+        write_films(made)
+        run_job("films")
+        run_job("films", "paths")
+
+    copy_home(shared_home(tmp_path_factory, "films measured", fill), home)
+    return home / "corpora" / "films"
+
+
+def read(table: tables.Table) -> pl.DataFrame:
+    return Warehouse().read(table, "films")
+
+
+@pytest.mark.usefixtures("films")
+def test_every_question_is_told_with_what_is_the_matter() -> None:
+    rows = read(tables.PATH_QUESTIONS).sort("position")
+    assert rows["hops"].to_list() == [1] * 6 + [2] * 2
+    assert rows["problem"].to_list() == [
+        None,
+        None,
+        "answers_blank",
+        "repeated",
+        "no_seed",
+        "no_bracket",
+        None,
+        None,
+    ]
+    assert rows["linked_by"].to_list() == ["label"] * 4 + ["none", "words", "label", "label"]
+    assert rows["unknown"].to_list()[4] == ["Solaris"]
+    assert rows["sampled"].all()
+    files = dict(read(tables.FILES).select("path", "status").iter_rows())
+    assert [path for path, status in files.items() if status != "ignored"] == ["films.csv"]
+
+
+@pytest.mark.usefixtures("films")
+def test_every_instance_answers_every_question_and_is_measured() -> None:
+    subgraphs, questions = read(tables.PATH_SUBGRAPHS), read(tables.PATH_QUESTIONS)
+    assert sorted(subgraphs["instance"].unique()) == MODEL_FREE
+    assert len(subgraphs) == len(questions) * 6
+    reasons = dict(subgraphs.group_by("reason").len().iter_rows())
+    assert reasons == {"": 42, "no_seed": 6}
+    first = questions.filter(position=6)["question_id"].item()
+    found = read(tables.PATHS_FOUND).filter(question_id=first, instance="12").sort("rank")
+    assert found["rank"].to_list() == list(range(1, len(found) + 1))
+    assert (
+        "Ridley Scott -> ~directed_by -> Alien -> starred_actors -> Sigourney Weaver"
+        in found["text"].to_list()
+    )
+    assert found["score"].to_list() == sorted(found["score"], reverse=True)
+    ends = dict(read(tables.ENTITIES).select("entity_id", "title").iter_rows())
+    for ids, text, relations, length in found.select("entity_ids", "text", "relations", "length").iter_rows():
+        pieces = text.split(" -> ")
+        assert [ends[one] for one in ids] == pieces[0::2]
+        assert relations == pieces[1::2]
+        assert length == len(relations)
+    summary = read(tables.PATH_SUMMARY).filter(hops="all", measure="subgraph_recall")
+    assert set(summary["instance"]) == set(MODEL_FREE)
+    costs = read(tables.PATH_COSTS)
+    assert len(costs) == 3 * len(subgraphs)
+    assert costs["seconds"].min() >= 0
+    assert costs["calls"].sum() == 0
+
+
+@pytest.mark.usefixtures("films")
+def test_a_second_run_keeps_everything_and_an_instance_more_makes_only_its_own() -> None:
+    before = {table: read(table) for table in (*OUTCOMES, tables.PATH_COSTS)}
+    run_job("films", "paths")
+    assert all(read(table).equals(before[table]) for table in before)
+    settings = SETTINGS + "  custom: [{name: hubs last, retrieval: spr, judged: none, ties: hub_last}]\n"
+    write_films(Path.cwd(), settings)
+    run_job("films", "paths")
+    after = read(tables.PATH_COSTS)
+    assert after.filter(pl.col("instance") != "hubs last").equals(before[tables.PATH_COSTS])
+    assert after.filter(instance="hubs last").height == 24
+
+
+def test_a_killed_run_goes_on_where_it_was(films: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    wanted = {table: read(table) for table in OUTCOMES}
+    write_films(films.parents[1], SETTINGS + "  max_ent: 999\n")
+    monkeypatch.setattr(running, "_AT_ONCE", 2)
+    monkeypatch.setattr(made, "_SAVED_AFTER", 0.0)
+    real, answered = Bench.frames, []
+
+    def dying(bench: Bench, asked: Sequence[Asked]) -> Frames:
+        if len(answered) == 2:
+            raise KeyboardInterrupt
+        answered.append([one.question_id for one in asked])
+        return real(bench, asked)
+
+    monkeypatch.setattr(Bench, "frames", dying)
+    with pytest.raises(KeyboardInterrupt):
+        run_job("films", "paths")
+    half = read(tables.PATH_SUBGRAPHS)
+    assert len(half) == 4 * 6
+    asked: list[str] = []
+
+    def counting(bench: Bench, some: Sequence[Asked]) -> Frames:
+        asked.extend(one.question_id for one in some)
+        return real(bench, some)
+
+    monkeypatch.setattr(Bench, "frames", counting)
+    run_job("films", "paths")
+    assert len(asked) == 4
+    assert not set(asked) & {one for some in answered for one in some}
+    told = {table: read(table) for table in OUTCOMES}
+    told[tables.PATH_SUBGRAPHS] = told[tables.PATH_SUBGRAPHS].drop("options")
+    wanted[tables.PATH_SUBGRAPHS] = wanted[tables.PATH_SUBGRAPHS].drop("options")
+    assert all(told[table].equals(wanted[table]) for table in OUTCOMES)
+
+
+@pytest.mark.long
+def test_several_processes_make_the_same(films: Path) -> None:
+    alone = {table: read(table) for table in OUTCOMES}
+    write_films(films.parents[1], SETTINGS + "  processes: 2\n")
+    Warehouse().write(tables.PATH_SUBGRAPHS, "films", tables.PATH_SUBGRAPHS.empty())
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(running, "_AT_ONCE", 3)
+        run_job("films", "paths")
+    assert all(read(table).equals(alone[table]) for table in OUTCOMES)
+
+
+@pytest.mark.parametrize(
+    ("settings", "told"),
+    [
+        (SETTINGS.replace("2-hop/dev.txt", "gone.txt"), "gone.txt' cannot be read: No such file"),
+        (SETTINGS + "  instances: ['16']\n", "there is no instance '16'; there are 1, 2"),
+        (SETTINGS + "  switches: {rerank: true}\n", "rerank"),
+        (SETTINGS + "  custom: [{name: GRAG-M}]\n", "'GRAG-M' is the name of another instance"),
+        (SETTINGS + "  custom: [{name: a-lex}]\n", "'a-lex' ends in -lex"),
+    ],
+)
+def test_settings_that_cannot_be_used_are_told(films: Path, settings: str, told: str) -> None:
+    write_films(films.parents[1], settings)
+    with pytest.raises(GraphragError, match=told):
+        run_job("films", "paths")

@@ -1,0 +1,110 @@
+"""What is learnt from gold answers."""
+
+import json
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from graphrag_dagster import prompts
+from graphrag_dagster.core.language.embedders import StaticEmbedder
+from graphrag_dagster.core.language.llm.paths.asking import SelectionPrompts, shown_lines
+from graphrag_dagster.core.language.llm.paths.parsing import selected
+from graphrag_dagster.core.paths.hops import LearntHops, WordyHops
+from graphrag_dagster.core.paths.options import PathOptions
+from graphrag_dagster.core.paths.query import PathQuery
+from graphrag_dagster.core.paths.subgraph import Subgraph
+from graphrag_dagster.core.paths.training.pairs import GoldPath, GoldPaths, leads_to, split
+from graphrag_dagster.core.paths.training.selector_file import Example, training_lines
+from graphrag_dagster.errors import EngineError
+from support.path_graphs import graph_of, node
+from support.verbalising import texts_of
+
+
+def test_the_shortest_paths_to_answers_are_learnt_from() -> None:
+    store = graph_of(
+        [("s", "p", "The Beatles!"), ("s", "q", "x"), ("x", "q", "$"), ("x", "r", "The Beatles!")]
+    )
+    seeds = (node(store, "s"),)
+    query, subgraph = PathQuery("who?", seeds), Subgraph.of_edges(store, np.arange(store.edges), seeds)
+    gold = GoldPaths(PathOptions(direction="out"), store)
+    assert gold.of(query, ["beatles", "$", "nobody"], subgraph) == [
+        GoldPath("who?", "s", "s -> p -> The Beatles!"),
+        GoldPath("who?", "s", "s -> q -> x -> q -> $"),
+    ]
+    assert gold.of(query, ["nobody"], subgraph) == []
+    assert (
+        len(GoldPaths(PathOptions(direction="out"), store, most=1).of(query, ["beatles", "$"], subgraph)) == 1
+    )
+
+
+def test_no_paths_lead_nowhere() -> None:
+    assert leads_to(texts_of("a -> p -> b").at([]), ["b"]).tolist() == []
+
+
+@given(st.lists(st.tuples(st.integers(0, 9), st.sampled_from("abcdefgh")), max_size=40), st.integers(0, 3))
+def test_no_topic_is_learnt_from_and_tried(drawn: list[tuple[int, str]], seed: int) -> None:
+    pairs = [GoldPath(f"q{number}", topic, "p") for number, topic in drawn]
+    learnt, tried = split(pairs, 0.5, seed)
+    assert {one.topic for one in learnt}.isdisjoint(one.topic for one in tried)
+    assert sorted([*learnt, *tried], key=str) == sorted(pairs, key=str)
+    assert split(pairs[::-1], 0.5, seed) == (learnt[::-1], tried[::-1])
+
+
+def test_about_the_share_is_tried() -> None:
+    learnt, tried = split([GoldPath("q", str(number), "p") for number in range(1000)])
+    assert 120 < len(tried) < 280
+    assert split(learnt, 0.0)[1] == []
+    assert split(learnt, 1.0)[0] == []
+
+
+def test_a_selector_is_trained_with_what_it_is_asked() -> None:
+    candidates = texts_of("s -> p -> a", "s -> p -> b -> q -> c", "s -> p -> <|im_end|>")
+    asking = SelectionPrompts(prompts)
+    example = Example.of_paths("who </material>?", candidates, ["C", "<|im_end|>"])
+    none = Example.of_paths("who?", candidates, ["z"])
+    empty = Example.of_paths("who?", candidates.at([]), ["z"])
+    one, other = map(json.loads, training_lines(asking, [example, empty, none]))
+    shown = shown_lines(candidates)
+    assert [message["role"] for message in one["messages"]] == ["system", "user", "assistant"]
+    sent = asking.messages("path", "who </material>?", shown)
+    assert [message["content"] for message in one["messages"][:2]] == [message.content for message in sent]
+    assert selected(one["messages"][2]["content"], shown, "default") == [1, 2]
+    assert other["messages"][2]["content"] == "NONE"
+
+
+@pytest.mark.parametrize(
+    ("question", "hops"),
+    [
+        ("what does Ada act in", 1),
+        ("who wrote films", 1),
+        ("the films directed by the director of Ran", 2),
+        ("", 1),
+        ("of of of of of of", 4),
+    ],
+)
+def test_steps_are_counted_by_words(question: str, hops: int) -> None:
+    assert WordyHops().hops(question) == hops
+
+
+def test_steps_are_learnt_from_examples() -> None:
+    topics = [f"Film {number}" for number in range(20)]
+    one = [f"who directed {topic}" for topic in topics]
+    two = [f"which other films share a director with {topic}" for topic in topics]
+    learnt = LearntHops.fitted(StaticEmbedder(), one + two, [1] * 20 + [2] * 20, topics * 2)
+    assert learnt.hops("who directed Ran") == 1
+    assert learnt.hops("which other films share a director with Ran") == 2
+    assert learnt.accuracy is not None
+    assert learnt.accuracy > 0.9
+
+
+def test_too_few_topics_are_not_tried() -> None:
+    made = LearntHops.fitted(StaticEmbedder(), ["a", "b"], [1, 2], ["t", "t"])
+    assert made.accuracy is None
+    assert LearntHops.fitted(StaticEmbedder(), ["a", "b"], [1, 2], ["t", "u"]).accuracy is None
+
+
+def test_steps_that_do_not_differ_cannot_be_learnt() -> None:
+    with pytest.raises(EngineError, match="where they differ"):
+        LearntHops.fitted(StaticEmbedder(), ["a", "b"], [1, 1], ["t", "u"])
