@@ -12,13 +12,15 @@ from graphrag_dagster.core.paths.options import PathOptions
 from graphrag_dagster.core.paths.query import PathQuery
 from graphrag_dagster.core.paths.store import PathStore
 from graphrag_dagster.core.paths.subgraph import Subgraph
-from graphrag_dagster.core.paths.subgraphs.making import extractor_of
+from graphrag_dagster.core.paths.subgraphs.beforehand import Beforehand
+from graphrag_dagster.core.paths.subgraphs.making import embeds, extractor_of
 from graphrag_dagster.core.paths.subgraphs.nearest import label_vectors, triple_vectors
 from graphrag_dagster.core.paths.subgraphs.port import Extracted
 from graphrag_dagster.core.paths.subgraphs.vectors import TextVectors
 from graphrag_dagster.core.ranks import cosines, unit_rows
 from graphrag_dagster.core.text.embedder import CorpusEmbedder
 from graphrag_dagster.errors import GraphragError, WarehouseError
+from graphrag_dagster.settings.paths import CustomInstance
 from support.letters import Letters
 from support.path_graphs import graph_of, node
 from support.scripted_paths import KnownScorer
@@ -120,3 +122,27 @@ def test_what_is_missing_or_of_another_graph_is_told() -> None:
 def test_an_extraction_that_there_is_not_is_refused(name: Any, told: str) -> None:
     with pytest.raises(GraphragError, match=told):
         extractor_of(PathOptions(extraction=name), STORE)
+
+
+def test_what_is_made_beforehand_is_made_once_and_only_where_it_is_needed() -> None:
+    beforehand = Beforehand(STORE, EMBEDDER)
+    assert beforehand.partition(PathOptions()) is None
+    assert beforehand.vectors(PathOptions()) is None
+    for extraction, count in (("node_vectors", 7), ("triple_vectors", 5)):
+        options = PathOptions(extraction=extraction)
+        assert embeds(options)
+        made = beforehand.vectors(options)
+        assert made is not None
+        assert len(made.vectors) == count
+        assert beforehand.vectors(options) is made
+        assert Beforehand(STORE, None).vectors(options) is None
+    by_seed = PathOptions(extraction="partition")
+    assert beforehand.partition(by_seed) is beforehand.partition(by_seed)
+    assert not embeds(by_seed)
+    assert embeds(PathOptions(extraction="partition", partitions="report"))
+
+
+def test_the_settings_say_why_an_extraction_is_refused() -> None:
+    with pytest.raises(ValueError, match="topppr is not offered: TopPPR refines"):
+        CustomInstance.model_validate({"name": "mine", "extraction": "topppr"})
+    assert CustomInstance.model_validate({"name": "mine", "extraction": "rbs"}).extraction == "rbs"

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from graphrag_dagster.core.language.path_selection import PathSelector
-from graphrag_dagster.core.paths.options import BaseExtraction, PathOptions
+from graphrag_dagster.core.paths.options import REFUSED, BaseExtraction, PathOptions
 from graphrag_dagster.core.paths.scoring.port import PathScorer
 from graphrag_dagster.core.paths.store import PathStore
 from graphrag_dagster.core.paths.subgraphs.adjacency import Adjacency, adjacency_of
@@ -29,12 +29,6 @@ from graphrag_dagster.core.paths.subgraphs.vectors import TextVectors
 from graphrag_dagster.core.paths.subgraphs.walks import WalkedSubgraphs
 from graphrag_dagster.core.text.embedder import CorpusEmbedder
 from graphrag_dagster.errors import GraphragError
-
-#: Extractions of the paper that there are not, and why.
-REFUSED: Mapping[str, str] = {
-    "topppr": "TopPPR refines the first k of PageRank with walks and searches from candidates; of a subgraph "
-    "only the set of its nodes matters, which `fora` and `push` estimate in less time"
-}
 
 
 @dataclass(frozen=True)
@@ -100,6 +94,12 @@ def check_extraction(name: str) -> None:
         raise GraphragError(f"extraction {name!r} is not offered: {REFUSED[name]}")
     if name not in _MAKERS:
         raise GraphragError(f"there is no extraction {name!r}; there are {', '.join(_MAKERS)}")
+
+
+def embeds(options: PathOptions) -> bool:
+    """Return whether an extraction compares the question with vectors, and needs an embedder."""
+    by_report = options.extraction == "partition" and options.partitions == "report"
+    return by_report or options.extraction in ("node_vectors", "triple_vectors")
 
 
 def _adjacency(options: PathOptions, given: _Given) -> Adjacency:
