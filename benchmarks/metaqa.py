@@ -26,8 +26,9 @@ from pathlib import Path
 import polars as pl
 from measuring import table
 from metaqa_runs import Variant, asked, run, scored
-from metaqa_tables import HITS, by_window, difference, means, ranking
+from metaqa_tables import HITS, by_window, difference, means, ranking, told
 
+from graphrag_dagster.core.evaluation.inference.bootstrap import MeanInterval
 from graphrag_dagster.core.paths.instances import INSTANCES
 from graphrag_dagster.core.paths.questions import GoldQuestion
 
@@ -60,8 +61,8 @@ def ties(scores: pl.DataFrame) -> None:
     for one in ("1", "10"):
         own, other = (_tied(one, rule).name for rule in ("hub_last", "target"))
         for hops in (1, 2, 3):
-            told = [difference(scores, own, other, name, hops) for name in (HITS, "path_recall_at_32")]
-            rows.append([own, other, str(hops), *told])
+            found = (difference(scores, own, other, name, hops) for name in (HITS, "path_recall_at_32"))
+            rows.append([own, other, str(hops), *map(told, found)])
     table(("variant", "beside", "hops", "Hits@1-lex: difference", "path recall at 32: difference"), rows)
 
 
@@ -74,21 +75,20 @@ def switches(scores: pl.DataFrame) -> None:
     rows = []
     for variant, base, number, several, one in ORDERINGS:
         for hops, theirs in ((1, one), (2, several), (3, several)):
-            told = difference(scores, variant.name, base.name, PATH_F1, hops)
-            rows.append([number, variant.name, base.name, str(hops), theirs, told, _verdict(told, theirs)])
+            found = difference(scores, variant.name, base.name, PATH_F1, hops)
+            cells = [number, variant.name, base.name, str(hops), theirs, told(found)]
+            rows.append([*cells, "yes" if _sign(found) == theirs else f"no: {_sign(found)}"])
+    variant, base = COMBINED
     for hops in (1, 2, 3):
-        variant, base = COMBINED
-        told = difference(scores, variant.name, base.name, PATH_F1, hops)
-        rows.append(["–", variant.name, base.name, str(hops), "–", told, "–"])
+        found = difference(scores, variant.name, base.name, PATH_F1, hops)
+        rows.append(["–", variant.name, base.name, str(hops), "–", told(found), "–"])
     table(("table", "variant", "beside", "hops", "paper", "path F1 at 32: difference", "confirmed"), rows)
 
 
-def _verdict(told: str, theirs: str) -> str:
-    ours = "0"
-    if "to" in told:
-        low, high = (float(one) for one in told[told.index("(") + 1 : -1].split(" to "))
-        ours = "+" if low > 0 else "-" if high < 0 else "0"
-    return "yes" if ours == theirs else f"no: {ours}"
+def _sign(found: MeanInterval | None) -> str:
+    if found is None or found.low is None or found.high is None:
+        return "0"
+    return "+" if found.low > 0 else "-" if found.high < 0 else "0"
 
 
 def main() -> None:

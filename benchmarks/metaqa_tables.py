@@ -8,7 +8,7 @@ import polars as pl
 from measuring import table
 from numpy.typing import NDArray
 
-from graphrag_dagster.core.evaluation.inference.bootstrap import mean_interval
+from graphrag_dagster.core.evaluation.inference.bootstrap import MeanInterval, mean_interval
 from graphrag_dagster.core.paths.instances import LEX
 from graphrag_dagster.core.paths.metrics.naming import measure_label
 from graphrag_dagster.core.paths.metrics.summary import ALL_HOPS, summarised
@@ -82,12 +82,20 @@ def matrix(scores: pl.DataFrame, measure: str, hops: int | None = None) -> tuple
     return names, wide.select(names).to_numpy()
 
 
-def difference(scores: pl.DataFrame, one: str, other: str, measure: str, hops: int | None = None) -> str:
+def difference(
+    scores: pl.DataFrame, one: str, other: str, measure: str, hops: int | None = None
+) -> MeanInterval | None:
     """Return by how much one is above another, question by question, with its 95 % interval."""
     names, values = matrix(scores.filter(pl.col("instance").is_in([one, other])), measure, hops)
-    found = mean_interval(values[:, names.index(one)] - values[:, names.index(other)])
-    if found is None or found.low is None or found.high is None:
-        return "0 everywhere"
+    return mean_interval(values[:, names.index(one)] - values[:, names.index(other)])
+
+
+def told(found: MeanInterval | None) -> str:
+    """Return a difference as tables show it."""
+    if found is None:
+        return "–"
+    if found.low is None or found.high is None:
+        return f"{found.mean:+.3f} everywhere"
     return f"{found.mean:+.3f} ({found.low:+.3f} to {found.high:+.3f})"
 
 
@@ -103,8 +111,8 @@ def ranking(scores: pl.DataFrame, measure: str = HITS) -> None:
         generator = np.random.default_rng(0)
         drawn = [spearman(_drawn(values, generator), theirs) for _ in range(_DRAWS)]
         low, high = np.quantile(drawn, (0.025, 0.975))
-        told = "all questions" if hops is None else f"{hops} hops"
-        print(f"\n{told}: Spearman {spearman(ours, theirs):+.3f} ({low:+.3f} to {high:+.3f})\n")
+        asked = "all questions" if hops is None else f"{hops} hops"
+        print(f"\n{asked}: Spearman {spearman(ours, theirs):+.3f} ({low:+.3f} to {high:+.3f})\n")
         places = zip(names, ours, rankdata(-ours), theirs, rankdata(-theirs), strict=True)
         table(
             ("instance", measure_label(measure), "rank", "paper's mean Hits@1", "rank there"),
@@ -139,7 +147,10 @@ def by_window(scores: pl.DataFrame, window_of: Callable[[str], int], measures: S
             [
                 str(window_of(one)),
                 *(f"{own.filter(instance=one)[name].mean():.3f}" for name in ("subgraph_recall", *measures)),
-                *(difference(scores, last, one, name, hops) for name in measures if one != last),
+                *(
+                    told(difference(scores, last, one, name, hops)) if one != last else "–"
+                    for name in measures
+                ),
             ]
             for one in sorted(own["instance"].unique(), key=window_of)
         ]

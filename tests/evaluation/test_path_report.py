@@ -1,12 +1,18 @@
 """Figures and tables of instances in the report."""
 
+from pathlib import Path
+
 import polars as pl
 
 from graphrag_dagster.core.evaluation.figures.paths import path_figures
 from graphrag_dagster.core.evaluation.report.content import ReportData
 from graphrag_dagster.core.evaluation.report.page import render
 from graphrag_dagster.core.paths.metrics.summary import summarised
+from graphrag_dagster.operations.evaluating.evaluation_report import make_report
+from graphrag_dagster.resources.corpora import CorpusStore
+from graphrag_dagster.resources.warehouse import Warehouse
 from graphrag_dagster.tables import PATH_SUMMARY, RECALL_WINDOWS
+from support.corpora import write_corpus
 
 
 def summary() -> pl.DataFrame:
@@ -91,3 +97,15 @@ def test_the_report_has_a_part_of_them() -> None:
     for words in ("Which way to find paths is best?", "Hits@1-lex", "SBE-PPR+OSAR-LLMs", "64", "2 hops"):
         assert words in page
     assert "Which way to find paths" not in render(data())
+
+
+def test_a_corpus_of_which_only_paths_were_measured_has_a_report(tmp_path: Path) -> None:
+    write_corpus(tmp_path / "corpora", "films", "kind: graph\n")
+    warehouse = Warehouse(path=str(tmp_path / "{corpus}.duckdb"))
+    warehouse.write(PATH_SUMMARY, "films", summary())
+    warehouse.write(RECALL_WINDOWS, "films", windows())
+    made = make_report(warehouse, CorpusStore(root=str(tmp_path / "corpora")), "films")
+    assert "paths_hits_at_1_lex" in [figure.name for figure in made.figures]
+    page = made.page.read_text(encoding="utf-8")
+    assert "Which way to find paths is best?" in page
+    assert "Size of the subgraph by class" in page

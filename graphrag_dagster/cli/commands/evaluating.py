@@ -181,10 +181,11 @@ def write_report(name: str, out: Path | None) -> None:
         out: where to put a copy, None for none.
 
     Raises:
-        WarehouseError: the corpus has not been evaluated.
+        WarehouseError: the corpus has not been evaluated, nor its paths.
     """
     warehouse = Warehouse()
-    if warehouse.read_if_present(tables.VERDICTS, name) is None:
+    evaluated = (tables.VERDICTS, tables.PATH_SUMMARY)
+    if all(warehouse.read_if_present(table, name) is None for table in evaluated):
         raise WarehouseError(
             f"corpus {name!r} has not been evaluated: run 'graphrag-dagster evaluate {name}'"
         )

@@ -9,7 +9,7 @@ from typing import Literal
 
 import numpy as np
 
-from graphrag_dagster.core.paths.store import Longs, PathStore
+from graphrag_dagster.core.paths.store import PathStore
 from graphrag_dagster.core.text.verbalised import NO_PIECE, Verbalised
 
 #: By whole words, or anywhere, even within a word, as the paper's code does.
@@ -92,9 +92,9 @@ class NormalisedLabels:
             found.setdefault(identity(label), []).append(place)
         return found
 
-    def labels(self, answer: str) -> Longs:
+    def labels(self, answer: str) -> Sequence[int]:
         """Return the places of the labels that are the same as an answer."""
-        return np.asarray(self._labels.get(identity(answer), ()), dtype=np.int64)
+        return self._labels.get(identity(answer), ())
 
     def texts(self, candidates: Verbalised) -> list[str]:
         """Return paths as normalised texts."""

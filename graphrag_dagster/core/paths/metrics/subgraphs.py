@@ -1,7 +1,5 @@
 """How good a subgraph is (spec_lego §9)."""
 
-import numpy as np
-
 from graphrag_dagster.core.paths.metrics.answers import harmonic
 from graphrag_dagster.core.paths.metrics.normalising import Answers, NormalisedLabels
 from graphrag_dagster.core.paths.subgraph import Subgraph
@@ -17,8 +15,8 @@ def subgraph_scores(subgraph: Subgraph, gold: Answers, labels: NormalisedLabels)
     """
     if not len(gold):
         return dict.fromkeys(SUBGRAPH_MEASURES)
-    there = np.unique(subgraph.store.label_of[subgraph.nodes])
-    found = sum(bool(np.isin(labels.labels(answer), there).any()) for answer in gold.texts)
+    there = set(subgraph.store.label_of[subgraph.nodes].tolist())
+    found = sum(not there.isdisjoint(labels.labels(answer)) for answer in gold.texts)
     recall = found / len(gold)
     precision = found / len(subgraph.nodes) if len(subgraph.nodes) else 0.0
     return {"subgraph_recall": recall, "subgraph_f1": harmonic(precision, recall)}
