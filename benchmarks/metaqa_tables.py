@@ -99,7 +99,7 @@ def told(found: MeanInterval | None) -> str:
     return f"{found.mean:+.3f} ({found.low:+.3f} to {found.high:+.3f})"
 
 
-def ranking(scores: pl.DataFrame, measure: str = HITS) -> None:
+def ranking(scores: pl.DataFrame, measure: str) -> None:
     """Print the order of the instances beside that of the paper, and how alike they are."""
     from scipy.stats import rankdata
 
@@ -112,7 +112,8 @@ def ranking(scores: pl.DataFrame, measure: str = HITS) -> None:
         drawn = [spearman(_drawn(values, generator), theirs) for _ in range(_DRAWS)]
         low, high = np.quantile(drawn, (0.025, 0.975))
         asked = "all questions" if hops is None else f"{hops} hops"
-        print(f"\n{asked}: Spearman {spearman(ours, theirs):+.3f} ({low:+.3f} to {high:+.3f})\n")
+        alike = f"Spearman {spearman(ours, theirs):+.3f} ({low:+.3f} to {high:+.3f})"
+        print(f"\n{asked}, {measure_label(measure)}: {alike}\n")
         places = zip(names, ours, rankdata(-ours), theirs, rankdata(-theirs), strict=True)
         table(
             ("instance", measure_label(measure), "rank", "paper's mean Hits@1", "rank there"),

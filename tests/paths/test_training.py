@@ -11,7 +11,7 @@ from graphrag_dagster import prompts
 from graphrag_dagster.core.language.embedders import StaticEmbedder
 from graphrag_dagster.core.language.llm.paths.asking import SelectionPrompts, shown_lines
 from graphrag_dagster.core.language.llm.paths.parsing import selected
-from graphrag_dagster.core.paths.hops import LearntHops, WordyHops
+from graphrag_dagster.core.paths.hops import LearntHops, ToldHops, WordyHops, told_apart
 from graphrag_dagster.core.paths.options import PathOptions
 from graphrag_dagster.core.paths.query import PathQuery
 from graphrag_dagster.core.paths.subgraph import Subgraph
@@ -97,6 +97,17 @@ def test_steps_are_learnt_from_examples() -> None:
     assert learnt.hops("which other films share a director with Ran") == 2
     assert learnt.accuracy is not None
     assert learnt.accuracy > 0.9
+
+
+def test_a_topic_is_not_told_by_itself() -> None:
+    # Each topic has its own word for two steps, so that what is learnt of others tells nothing.
+    topics = ["Aa", "Aa", "Bb", "Bb", "Cc", "Cc"]
+    words = ["one", "zebra", "one", "quartz", "one", "lagoon"]
+    told = told_apart(StaticEmbedder(), words, [1, 2] * 3, topics)
+    assert len(told) == 6
+    assert told == told_apart(StaticEmbedder(), words, [1, 2] * 3, topics)
+    assert ToldHops({"who?": 3}).hops("who?") == 3
+    assert ToldHops({}).hops("who wrote films") == 1
 
 
 def test_too_few_topics_are_not_tried() -> None:

@@ -1,44 +1,30 @@
-"""A scorer and a selector of paths whose judgements are known."""
+"""Replies to the prompts of paths: the first candidates are selected, the end of the first path is the answer."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+import re
+from typing import Any
 
-import numpy as np
+from graphrag_dagster import prompts
+from support.conversations import text_of
+from support.scripted_replies import name_pattern_script
 
-from graphrag_dagster.core.language.path_selection import Level, Selection, Sufficiency
-from graphrag_dagster.core.language.tasks import Engine
-from graphrag_dagster.core.ranks import Scores
-from graphrag_dagster.core.text.verbalised import Verbalised
-
-
-@dataclass
-class KnownScorer:
-    """Scores texts as it is told, others as 0; remembers how many texts it was shown."""
-
-    known: Mapping[str, float] = field(default_factory=dict)
-    shown: list[int] = field(default_factory=list)
-    name: str = "known"
-
-    def scores(self, question: str, candidates: Verbalised) -> Scores:
-        self.shown.append(len(candidates))
-        return np.array([self.known.get(text, 0.0) for text in candidates.texts])
-
-    def tokens(self, candidates: Verbalised) -> int:
-        return 2 * len(candidates)
+_LEVELS = ("subgraph", "path", "node", "relation", "triple")
+_LINE = re.compile(r"^(\d+)\. (.+)$", re.MULTILINE)
 
 
-@dataclass
-class KnownSelector:
-    """Selects the texts that it is told; remembers what it was shown, and as what."""
+def paths_script(body: dict[str, Any]) -> Any:
+    """Select the first two candidates; answer by the end of the first path; take every answer for correct."""
+    system, user = text_of(body["messages"][0]), text_of(body["messages"][-1])
+    if _begins(system, "path_judge_system"):
+        return '{"reason": "It names it.", "verdict": "yes"}'
+    if _begins(system, "paths_answer_system"):
+        paths = [line for line in user.splitlines() if " -> " in line]
+        return paths[0].rpartition(" -> ")[2] if paths else "I do not know."
+    if _begins(system, "paths_enough_system"):
+        return "NO"
+    if _begins(system, *(f"paths_select_{level}_system" for level in _LEVELS)):
+        return "\n".join(f"{number}. {text}" for number, text in _LINE.findall(user)[:2]) or "NONE"
+    return name_pattern_script(body)
 
-    wanted: frozenset[str] = frozenset()
-    asked: list[tuple[Level, list[str]]] = field(default_factory=list)
-    engine: Engine = "extractive"
 
-    def select(self, level: Level, question: str, candidates: Verbalised, most: int) -> Selection:
-        self.asked.append((level, candidates.texts))
-        places = [place for place, text in enumerate(candidates.texts) if text in self.wanted]
-        return Selection(np.array(places, dtype=np.int64), len(candidates))
-
-    def enough(self, question: str, paths: Verbalised) -> Sufficiency:
-        return Sufficiency(enough=False)
+def _begins(system: str, *names: str) -> bool:
+    return any(system.startswith(prompts.load(name).text.partition("{{")[0][:60]) for name in names)
