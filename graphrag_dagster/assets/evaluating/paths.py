@@ -67,13 +67,16 @@ def recall_windows(
     context: AssetExecutionContext, path_questions: pl.DataFrame, corpora: CorpusStore, warehouse: Warehouse
 ) -> Output[pl.DataFrame]:
     """Which size of the subgraph holds enough of the answers, by class of questions (second paper B.5)."""
+    from graphrag_dagster.operations.paths.feedback import learned_from_log
     from graphrag_dagster.operations.paths.windows import windows_of
     from graphrag_dagster.resources.paths.making import path_store_of
 
     corpus = context.partition_key
     own = corpora.settings(corpus).paths
     store = path_store_of(warehouse, corpus, own.prefilter.prefilter())
-    return result(windows_of(path_questions, store, own), enabled=own.recall.enabled)
+    learned = learned_from_log(corpora.folder(corpus), own.recall) if own.recall.enabled else {}
+    frame = windows_of(path_questions, store, own, learned)
+    return result(frame, enabled=own.recall.enabled, learned=len(learned))
 
 
 @table_assets(
