@@ -12,8 +12,7 @@ from graphrag_dagster.core.paths.options import PathOptions
 from graphrag_dagster.core.paths.query import PathQuery
 from graphrag_dagster.core.paths.store import PathStore
 from graphrag_dagster.core.paths.subgraph import Subgraph
-from graphrag_dagster.core.paths.subgraphs.beforehand import Beforehand
-from graphrag_dagster.core.paths.subgraphs.making import embeds, extractor_of
+from graphrag_dagster.core.paths.subgraphs.making import extractor_of
 from graphrag_dagster.core.paths.subgraphs.nearest import label_vectors, triple_vectors
 from graphrag_dagster.core.paths.subgraphs.port import Extracted
 from graphrag_dagster.core.paths.subgraphs.vectors import TextVectors
@@ -23,14 +22,14 @@ from graphrag_dagster.errors import GraphragError, WarehouseError
 from graphrag_dagster.settings.paths import CustomInstance
 from support.letters import Letters
 from support.path_graphs import graph_of, node
-from support.scripted_paths import KnownScorer
+from support.path_judges import WrittenScores
 
 EMBEDDER = CorpusEmbedder(Letters())
 STORE = graph_of([("a", "p", "bb"), ("bb", "p", "cc"), ("cc", "q", "dd"), ("x", "p", "a"), ("e", "p", "f")])
 
 
 def extracted(
-    question: str, store: PathStore = STORE, scorer: KnownScorer | None = None, **options: Any
+    question: str, store: PathStore = STORE, scorer: WrittenScores | None = None, **options: Any
 ) -> Extracted:
     extractor = extractor_of(PathOptions(**options), store, embedder=EMBEDDER, scorer=scorer)
     return extractor.extract(PathQuery(question, (node(store, "x"),)))
@@ -54,10 +53,10 @@ def test_of_a_node_with_many_edges_the_best_are_taken() -> None:
     first = extracted("a", store, extraction="node_vectors", nearest=1, edges_of_node=2)
     assert triples(first.subgraph) == ["a -> p -> leaf0000", "a -> p -> leaf0001"]
     assert first.use.scored == 0
-    scorer = KnownScorer({"a -> p -> leaf0250": 1})
+    scorer = WrittenScores({"a -> p -> leaf0250": 1})
     best = extracted("a", store, scorer, extraction="node_vectors", nearest=1, edges_of_node=2)
     assert triples(best.subgraph) == ["a -> p -> leaf0000", "a -> p -> leaf0250"]
-    assert (best.use.scored, best.use.scored_tokens) == (300, 600)
+    assert (best.use.scored, best.use.scored_tokens) == (300, 300)
 
 
 def test_the_nearest_triples_are_taken() -> None:
@@ -122,24 +121,6 @@ def test_what_is_missing_or_of_another_graph_is_told() -> None:
 def test_an_extraction_that_there_is_not_is_refused(name: Any, told: str) -> None:
     with pytest.raises(GraphragError, match=told):
         extractor_of(PathOptions(extraction=name), STORE)
-
-
-def test_what_is_made_beforehand_is_made_once_and_only_where_it_is_needed() -> None:
-    beforehand = Beforehand(STORE, EMBEDDER)
-    assert beforehand.partition(PathOptions()) is None
-    assert beforehand.vectors(PathOptions()) is None
-    for extraction, count in (("node_vectors", 7), ("triple_vectors", 5)):
-        options = PathOptions(extraction=extraction)
-        assert embeds(options)
-        made = beforehand.vectors(options)
-        assert made is not None
-        assert len(made.vectors) == count
-        assert beforehand.vectors(options) is made
-        assert Beforehand(STORE, None).vectors(options) is None
-    by_seed = PathOptions(extraction="partition")
-    assert beforehand.partition(by_seed) is beforehand.partition(by_seed)
-    assert not embeds(by_seed)
-    assert embeds(PathOptions(extraction="partition", partitions="report"))
 
 
 def test_the_settings_say_why_an_extraction_is_refused() -> None:

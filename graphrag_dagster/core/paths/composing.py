@@ -19,7 +19,6 @@ from graphrag_dagster.core.paths.scoring.locked import LockedScorer
 from graphrag_dagster.core.paths.scoring.making import scorer_of
 from graphrag_dagster.core.paths.scoring.port import PathScorer
 from graphrag_dagster.core.paths.store import PathStore
-from graphrag_dagster.core.paths.subgraphs.beforehand import Beforehand
 from graphrag_dagster.core.paths.subgraphs.making import extractor_of
 from graphrag_dagster.core.paths.subgraphs.port import SubgraphExtractor
 from graphrag_dagster.core.text.embedder import CorpusEmbedder
@@ -43,7 +42,7 @@ class Workshop:
         store: the graph.
         answerer: answers from paths.
         selector: selects; None: nobody does.
-        embedder: of the corpus, for the scorer of that name, and for extractions by vectors.
+        embedder: of the corpus, for the scorer of that name.
         reports: of the seeds' communities, where there are any.
         at_once: several threads will ask the instances.
         windows: rows of ``paths.recall_windows``, by which subgraphs are as large as their class needs; none:
@@ -61,9 +60,6 @@ class Workshop:
     hops: HopPredictor | None = None
     _scorers: dict[object, PathScorer] = field(default_factory=dict)
 
-    def __post_init__(self) -> None:
-        self._beforehand = Beforehand(self.store, self.embedder)
-
     def runner(self, recipe: Recipe) -> Runner:
         """Return an instance.
 
@@ -76,15 +72,7 @@ class Workshop:
         selector = self._selector(recipe) if recipe.asks_selector else None
 
         def sized(most: int) -> SubgraphExtractor:
-            return extractor_of(
-                replace(options, max_ent=most),
-                self.store,
-                scorer=scorer,
-                selector=selector,
-                embedder=self.embedder,
-                partition=self._beforehand.partition(options),
-                vectors=self._beforehand.vectors(options),
-            )
+            return extractor_of(replace(options, max_ent=most), self.store, scorer=scorer, selector=selector)
 
         extractor = sized(options.max_ent)
         if self.windows:

@@ -8,7 +8,6 @@ from graphrag_dagster.core.paths.hops import ToldHops
 from graphrag_dagster.core.paths.recall.windows import Row
 from graphrag_dagster.core.paths.recipes import Recipe
 from graphrag_dagster.core.paths.store import PathStore
-from graphrag_dagster.core.paths.subgraphs.making import embeds
 from graphrag_dagster.core.text.tokens import get_tokenizer
 from graphrag_dagster.engines.session import Session
 from graphrag_dagster.resources.published.reading import reading
@@ -42,9 +41,7 @@ def workshop_of(
         SettingsError: the settings of a model or an embedder cannot be used.
     """
     chosen = list(recipes)
-    embedded = any(
-        (recipe.scores and recipe.options.scorer == "embedder") or embeds(recipe.options) for recipe in chosen
-    )
+    embedded = any(recipe.scores and recipe.options.scorer == "embedder" for recipe in chosen)
     return Workshop(
         store,
         session.path_answerer(),

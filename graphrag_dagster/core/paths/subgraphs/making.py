@@ -96,12 +96,6 @@ def check_extraction(name: str) -> None:
         raise GraphragError(f"there is no extraction {name!r}; there are {', '.join(_MAKERS)}")
 
 
-def embeds(options: PathOptions) -> bool:
-    """Return whether an extraction compares the question with vectors, and needs an embedder."""
-    by_report = options.extraction == "partition" and options.partitions == "report"
-    return by_report or options.extraction in ("node_vectors", "triple_vectors")
-
-
 def _adjacency(options: PathOptions, given: _Given) -> Adjacency:
     return adjacency_of(given.store, given.store.followed(options.direction))
 
