@@ -98,7 +98,7 @@ def _print_linked(one: PathsFound) -> None:
 def _print_found(one: PathsFound, most: int) -> None:
     OUT.print(f"[bold]{escape(one.instance)}[/] {escape(one.modules)}", soft_wrap=True)
     _print_linked(one)
-    size = f"{one.nodes:,} nodes, {one.edges:,} edges, {one.components:,} components"
+    size = f"{one.nodes:,} nodes, {one.edges:,} edges, components: {one.components:,}"
     OUT.print(f"subgraph: {size}", soft_wrap=True)
     OUT.print(f"paths: {one.found:,}{f' ({one.reason})' if one.reason else ''}", soft_wrap=True)
     for path in one.paths[:most]:

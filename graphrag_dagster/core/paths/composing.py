@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 from graphrag_dagster.catalogue.registry import asks_model
 from graphrag_dagster.core.language.path_selection import PathAnswerer, PathSelector
 from graphrag_dagster.core.paths.community_reports import SeedReports
+from graphrag_dagster.core.paths.hops import HopPredictor
 from graphrag_dagster.core.paths.instances import LEX
 from graphrag_dagster.core.paths.options import PathOptions
 from graphrag_dagster.core.paths.recall.constrained import ConstrainedSubgraphs
@@ -46,6 +47,7 @@ class Workshop:
         at_once: several threads will ask the instances.
         windows: rows of ``paths.recall_windows``, by which subgraphs are as large as their class needs; none:
             all are of ``max_ent``.
+        hops: tells the steps of questions, for ``switches.combine``; None: by their words.
     """
 
     store: PathStore
@@ -55,6 +57,7 @@ class Workshop:
     reports: SeedReports | None = None
     at_once: bool = False
     windows: Sequence[Row] = ()
+    hops: HopPredictor | None = None
     _scorers: dict[object, PathScorer] = field(default_factory=dict)
 
     def runner(self, recipe: Recipe) -> Runner:
@@ -75,7 +78,7 @@ class Workshop:
         if self.windows:
             classifier = Classifier(self.store, options.direction)
             extractor = ConstrainedSubgraphs(sized, self.windows, classifier)
-        retriever = retriever_of(options, self.store, scorer=scorer, selector=selector)
+        retriever = retriever_of(options, self.store, scorer=scorer, selector=selector, hops=self.hops)
         scoring = (options.scorer, recipe.scorer_model) if options.pruning != "none" else None
         return Runner(
             self.store,

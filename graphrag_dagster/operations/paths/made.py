@@ -27,6 +27,7 @@ class Here:
         folder: of the arrays of its graph.
         snapshot: the index that these are of.
         windows: rows of ``paths.recall_windows``; none where subgraphs are of one size.
+        hops: steps of questions, as far as they are told.
     """
 
     corpus: str
@@ -34,6 +35,7 @@ class Here:
     folder: Path
     snapshot: str
     windows: Sequence[Row] = ()
+    hops: Mapping[str, int] = field(default_factory=dict)
 
 
 @dataclass

@@ -1,9 +1,10 @@
 """What instances work with, over what a corpus has published."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from graphrag_dagster.core.paths.community_reports import SeedReports
 from graphrag_dagster.core.paths.composing import Workshop
+from graphrag_dagster.core.paths.hops import ToldHops
 from graphrag_dagster.core.paths.recall.windows import Row
 from graphrag_dagster.core.paths.recipes import Recipe
 from graphrag_dagster.core.paths.store import PathStore
@@ -22,6 +23,7 @@ def workshop_of(
     *,
     at_once: bool = False,
     windows: Sequence[Row] = (),
+    hops: Mapping[str, int] | None = None,
 ) -> Workshop:
     """Return what instances are made of.
 
@@ -32,6 +34,7 @@ def workshop_of(
         reports: of the seeds' communities.
         at_once: several threads will ask the instances.
         windows: rows of ``paths.recall_windows``.
+        hops: steps of questions, as far as they are told.
 
     Raises:
         EngineError: the engine of paths cannot do what an instance needs.
@@ -47,6 +50,7 @@ def workshop_of(
         reports,
         at_once,
         windows,
+        ToldHops(hops or {}),
     )
 
 

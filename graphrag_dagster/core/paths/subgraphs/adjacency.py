@@ -2,15 +2,14 @@
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 from weakref import WeakKeyDictionary
 
 import numpy as np
-from numpy.typing import NDArray
 
 from graphrag_dagster.core.paths.store import Followed, Ints, Longs, PathStore, spans
+from graphrag_dagster.core.paths.subgraphs.walk_products import Mass, WalkProducts
 
-Mass = NDArray[np.float64]
+__all__ = ["Adjacency", "Mass", "adjacency_of"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,18 +55,15 @@ class Adjacency:
         out: Longs = np.diff(self.out_starts)
         return out + np.diff(self.in_starts) if self.followed == "both" else out
 
-    def spread(self, mass: Mass) -> Mass:
-        """Return where the mass of each node is after one step of the walk; that of dead ends is lost.
+    @cached_property
+    def products(self) -> WalkProducts:
+        """A step of the walk from all nodes at once."""
+        return WalkProducts.of(self)
 
-        Args:
-            mass: [n], or [n, k] of k walks; each column comes out bit by bit as it does alone.
-        """
-        one_by_one = mass.reshape(-1) if mass.ndim == 1 or mass.shape[1] == 1 else mass
-        shares = one_by_one * (self._part if one_by_one.ndim == 1 else self._part[:, None])
-        found: Mass = self._into @ shares
-        if self.followed == "both":
-            found += self._out @ shares
-        return found.reshape(mass.shape)
+    def spread(self, mass: Mass) -> Mass:
+        """Return where the mass of each node [n] is after one step of the walk; that of dead ends is lost."""
+        products = self.products
+        return products.unordered(products.step(products.ordered(mass) * products.part))
 
     def neighbours(self, nodes: Longs) -> tuple[Longs, Ints]:
         """Return the ends of all edges that can be followed from nodes, and the place of each one's node."""
@@ -90,28 +86,6 @@ class Adjacency:
         found[out] = self.tails[(self.out_starts[nodes] + turns)[out]]
         found[~out] = self.heads[(self.in_starts[nodes] + turns - own)[~out]]
         return found
-
-    @cached_property
-    def _part(self) -> Mass:
-        """The part of a node's mass that each of its edges takes [n]."""
-        return 1.0 / np.maximum(self.degrees, 1)
-
-    @cached_property
-    def _ones(self) -> Mass:
-        return np.ones(len(self.tails))
-
-    @cached_property
-    def _into(self) -> Any:
-        return self._matrix(self.heads, self.in_starts)
-
-    @cached_property
-    def _out(self) -> Any:
-        return self._matrix(self.tails, self.out_starts)
-
-    def _matrix(self, ends: Ints, starts: Longs) -> Any:
-        from scipy.sparse import csr_array
-
-        return csr_array((self._ones, ends, starts), shape=(self.nodes, self.nodes))
 
 
 def adjacency_of(store: PathStore, followed: Followed) -> Adjacency:

@@ -109,7 +109,7 @@ def _adjacency(options: PathOptions, given: _Given) -> Adjacency:
 def _ppr(options: PathOptions, given: _Given) -> SubgraphExtractor:
     store = given.store
     known = page_ranks_of(store, store.followed(options.direction), options.damping)
-    return RankedSubgraphs(store, known.ranks, options.max_ent, known.prepare)
+    return RankedSubgraphs(store, known.ranks, options.max_ent)
 
 
 def _push(options: PathOptions, given: _Given) -> SubgraphExtractor:

@@ -6,7 +6,7 @@ seeds. What dead ends hold returns to the seeds, so that π is in proportion to 
 """
 
 from collections import OrderedDict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterator
 from threading import Lock
 from weakref import WeakKeyDictionary
 
@@ -14,13 +14,12 @@ import numpy as np
 
 from graphrag_dagster.core.paths.store import Followed, PathStore
 from graphrag_dagster.core.paths.subgraphs.adjacency import Adjacency, Mass, adjacency_of
+from graphrag_dagster.core.paths.subgraphs.walk_products import WalkProducts
 from graphrag_dagster.errors import GraphragError
 
 #: Bound of the L1 distance from the solution.
 ERROR = 1e-8
 MOST_ROUNDS = 200
-#: Numbers in a block of vectors that are solved together: few enough to stay in a cache.
-BLOCK = 2**19
 #: Bytes of vectors that are remembered.
 REMEMBERED = 2**28
 
@@ -56,32 +55,16 @@ class PageRanks:
             if (known := self._known.get(asked)) is not None:
                 self._known.move_to_end(asked)
                 return known
-        return self._solved([asked])[0]
-
-    def prepare(self, seed_sets: Iterable[Seeds]) -> None:
-        """Solve many sets of seeds in blocks, which is faster than one by one; the results are the same."""
-        asked = dict.fromkeys(tuple(sorted(set(seeds))) for seeds in seed_sets)
+        reset = np.zeros(self._adjacency.nodes)
+        if asked:
+            reset[list(asked)] = 1 / len(asked)
+        found = page_ranks(self._adjacency, reset, self._damping)
+        found.flags.writeable = False
         with self._lock:
-            missing = [seeds for seeds in asked if seeds not in self._known][: self._kept]
-        width = max(BLOCK // max(self._adjacency.nodes, 1), 1)
-        for start in range(0, len(missing), width):
-            self._solved(missing[start : start + width])
-
-    def _solved(self, seed_sets: Sequence[Seeds]) -> list[Mass]:
-        resets = np.zeros((self._adjacency.nodes, len(seed_sets)))
-        for column, seeds in enumerate(seed_sets):
-            if seeds:
-                resets[list(seeds), column] = 1 / len(seeds)
-        found = page_ranks(self._adjacency, resets, self._damping)
-        vectors = [found[:, column].copy() for column in range(len(seed_sets))]
-        with self._lock:
-            for seeds, ranks in zip(seed_sets, vectors, strict=True):
-                ranks.flags.writeable = False
-                self._known[seeds] = ranks
-                self._known.move_to_end(seeds)
+            self._known[asked] = found
             while len(self._known) > self._kept:
                 self._known.popitem(last=False)
-        return vectors
+        return found
 
 
 def page_ranks_of(store: PathStore, followed: Followed, damping: float) -> PageRanks:
@@ -92,58 +75,75 @@ def page_ranks_of(store: PathStore, followed: Followed, damping: float) -> PageR
     return made[followed, damping]
 
 
-def page_ranks(adjacency: Adjacency, resets: Mass, damping: float) -> Mass:
-    """Return the personalised PageRank of each column [n, k], bit by bit as if it were alone.
+def page_ranks(adjacency: Adjacency, reset: Mass, damping: float) -> Mass:
+    """Return the personalised PageRank of a graph [n].
 
-    Where edges are followed in both directions, rounds are those of Chebyshev's semi-iteration (Golub and
-    Varga 1961): the walk is reversible, so that its eigenvalues are real. An error halves in a round then;
-    by power iteration, which is used otherwise, it falls by ``damping``. A column is ready as soon as
-    another step of the walk changes it by no more than ``(1 - damping)·``:data:`ERROR` in L1, so that it is
-    within :data:`ERROR` of the solution; at the latest after :data:`MOST_ROUNDS`.
+    Where edges are followed in both directions, the walk is reversible, and its solution is found by
+    conjugate gradients (Hestenes and Stiefel 1952): in a round an error halves at least. By power iteration,
+    which is used otherwise, it falls by ``damping`` at least. It is ready as soon as another step of the walk
+    changes it by no more than ``(1 - damping)·``:data:`ERROR` in L1, so that it is within :data:`ERROR` of
+    the solution; at the latest after :data:`MOST_ROUNDS`.
 
     Args:
         adjacency: where a walk can go.
-        resets: where it begins anew [n, k]; columns sum to 1, or are 0.
+        reset: where it begins anew [n]; sums to 1, or is 0.
         damping: probability of following an edge.
     """
-    found = np.zeros_like(resets)
-    columns = np.flatnonzero(resets.any(axis=0))
-    wanted = (1 - damping) * ERROR
-    source = (1 - damping) * resets[:, columns]
-    before, ranks, weight = np.zeros_like(source), source, 2.0
-    for turn in range(MOST_ROUNDS):
-        image = damping * adjacency.spread(ranks) + source
+    products = adjacency.products
+    source = (1 - damping) * products.ordered(reset)
+    rounds = _conjugate_gradients if adjacency.followed == "both" else _power_iteration
+    for turn, (ranks, missed) in enumerate(rounds(products, source, damping), start=1):
         # Dead ends: the sum of a change is a change of what they give back.
-        change = 2 * _sums(np.abs(image - ranks))
-        ready = change <= wanted * np.minimum(_sums(image), 1) if change.min(initial=1) <= wanted else None
-        if turn == MOST_ROUNDS - 1:
-            ready = np.ones(len(columns), dtype=np.bool_)
-        if ready is not None and ready.any():
-            found[:, columns[ready]] = _probabilities(image[:, ready])
-            columns, source, before, ranks, image = (
-                columns[~ready],
-                *(one[:, ~ready] for one in (source, before, ranks, image)),
-            )
-        if not len(columns):
+        near = 2 * missed <= (1 - damping) * ERROR * min(ranks.sum(), 1.0)
+        if near or turn == MOST_ROUNDS:
             break
-        if adjacency.followed == "both" and turn:
-            weight = 1 / (1 - damping**2 * weight / 4)
-            image = before + weight * (image - before)
-        before, ranks = ranks, image
-    return found
+    return products.unordered(_probabilities(ranks))
 
 
-def _sums(block: Mass) -> Mass:
-    """Return the sum of each column; added in an order that does not depend on the other columns."""
-    found: Mass = np.ascontiguousarray(block.T).sum(axis=1)
-    return found
+def _power_iteration(products: WalkProducts, source: Mass, damping: float) -> Iterator[tuple[Mass, float]]:
+    """Yield ranks [n], and by how much the last step of the walk changed them in L1."""
+    ranks = source
+    while True:
+        image = products.step(ranks * products.part)
+        image *= damping
+        image += source
+        yield image, float(np.abs(image - ranks).sum())
+        ranks = image
+
+
+def _conjugate_gradients(
+    products: WalkProducts, source: Mass, damping: float
+) -> Iterator[tuple[Mass, float]]:
+    """Yield ranks [n], and by how much a step of the walk changes them in L1.
+
+    The system is symmetric by the inner product that divides by degrees.
+    """
+    ranks, residue = source.copy(), damping * products.step(source * products.part)
+    direction, shares = residue.copy(), residue * products.part
+    length = float(np.einsum("i,i->", residue, shares))
+    part = np.empty_like(source)
+    while True:
+        yield ranks, float(np.abs(residue, out=part).sum())
+        np.multiply(direction, products.part, out=shares)
+        moved = products.step(shares)
+        moved *= -damping
+        moved += direction
+        step = length / float(np.einsum("i,i->", shares, moved))
+        ranks += np.multiply(direction, step, out=part)
+        residue -= np.multiply(moved, step, out=moved)
+        before = length
+        length = float(np.einsum("i,i->", residue, np.multiply(residue, products.part, out=part)))
+        direction *= length / before
+        direction += residue
 
 
 def _probabilities(solved: Mass) -> Mass:
-    """Return columns that sum to 1; what was reached and cannot be told from 0 stays above it."""
-    above = np.where(solved != 0, np.maximum(solved, np.finfo(np.float64).tiny), 0.0)
-    found: Mass = above / _sums(above)
-    return np.where(above > 0, np.maximum(found, np.finfo(np.float64).tiny), 0.0)
+    """Return ranks that sum to 1; what was reached and cannot be told from 0 stays above it."""
+    least = np.finfo(np.float64).tiny
+    reached = solved != 0
+    above = np.maximum(solved, 0.0)
+    found = above / max(float(above.sum()), least)
+    return np.where(reached, np.maximum(found, least), 0.0)
 
 
 _MADE: WeakKeyDictionary[PathStore, dict[tuple[Followed, float], PageRanks]] = WeakKeyDictionary()

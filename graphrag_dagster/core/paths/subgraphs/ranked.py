@@ -22,22 +22,15 @@ class RankedSubgraphs:
         store: the graph.
         ranks: gives the probability of each node [n] for seeds; 0 for those that are not reached.
         most: nodes of a subgraph; only seeds can be more.
-        prepare: finds out beforehand what many seeds will need, where that is faster than one by one.
 
     Raises:
         GraphragError: ``most`` is below 1.
     """
 
-    def __init__(
-        self,
-        store: PathStore,
-        ranks: Callable[[Seeds], Mass],
-        most: int,
-        prepare: Callable[[Iterable[Seeds]], None] | None = None,
-    ) -> None:
+    def __init__(self, store: PathStore, ranks: Callable[[Seeds], Mass], most: int) -> None:
         if most < 1:
             raise GraphragError(f"max_ent {most}: a subgraph has one node or more")
-        self._store, self._ranks, self._most, self._prepare = store, ranks, most, prepare
+        self._store, self._ranks, self._most = store, ranks, most
 
     def extract(self, query: PathQuery) -> Extracted:
         """Return the subgraph of a question; without a seed it is empty."""
@@ -48,9 +41,7 @@ class RankedSubgraphs:
         return Extracted(Subgraph.of_nodes(self._store, nodes, seeds))
 
     def prepare(self, queries: Iterable[PathQuery]) -> None:
-        """Find out beforehand what several questions will need."""
-        if self._prepare is not None:
-            self._prepare(query.seeds for query in queries if query.seeds)
+        """Nothing is found out faster beforehand."""
 
 
 def largest(ranks: Mass, most: int, seeds: tuple[int, ...]) -> Longs:

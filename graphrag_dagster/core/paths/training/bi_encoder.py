@@ -31,6 +31,7 @@ class Training:
         batch: pairs at a time; the other paths of a batch are what a question's own is told from.
         rate: of learning.
         seed: of the order of pairs.
+        device: of torch: ``cpu``, on one thread, or such as ``cuda``.
     """
 
     base: str | None = None
@@ -38,6 +39,7 @@ class Training:
     batch: int = 32
     rate: float = 2e-5
     seed: int = 0
+    device: str = "cpu"
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +72,7 @@ def fine_tune(
     """Train a bi-encoder on pairs of question and path, with the other paths of a batch as negatives.
 
     By MultipleNegativesRankingLoss of sentence-transformers; no batch holds the same text twice, so that no
-    path is told from itself. On the CPU, on one thread.
+    path is told from itself.
 
     Args:
         learnt: pairs to learn from.
@@ -121,10 +123,11 @@ def _trainer(base: str, learnt: Sequence[GoldPath], own: Training, scratch: str)
     import torch
     from sentence_transformers.losses import MultipleNegativesRankingLoss
     from sentence_transformers.training_args import BatchSamplers
+    from transformers.trainer_callback import PrinterCallback
 
     torch.set_num_threads(1)
     try:
-        model = sentence_transformers.SentenceTransformer(base, device="cpu")
+        model = sentence_transformers.SentenceTransformer(base, device=own.device)
     except (OSError, ValueError) as error:
         raise EngineError(
             f"the model {base!r} cannot be loaded for fine-tuning: {error}; give a folder with a "
@@ -139,15 +142,18 @@ def _trainer(base: str, learnt: Sequence[GoldPath], own: Training, scratch: str)
         seed=own.seed,
         data_seed=own.seed,
         batch_sampler=BatchSamplers.NO_DUPLICATES,
-        use_cpu=True,
+        use_cpu=own.device == "cpu",
         save_strategy="no",
         logging_strategy="no",
         report_to=[],
         disable_tqdm=True,
     )
-    return sentence_transformers.SentenceTransformerTrainer(
+    trainer = sentence_transformers.SentenceTransformerTrainer(
         model=model,
         args=args,
         train_dataset=datasets.Dataset.from_dict(rows),
         loss=MultipleNegativesRankingLoss(model),
     )
+    # What it has learnt is returned, and not printed.
+    trainer.remove_callback(PrinterCallback)
+    return trainer
