@@ -59,6 +59,10 @@ class PathSelector(OfEngine, Protocol):
         """Return whether the paths are enough to answer the question."""
 
 
+#: What is answered where there is nothing to say.
+UNKNOWN = "unknown"
+
+
 @dataclass(frozen=True, slots=True)
 class GraphAnswer:
     """An answer from paths.

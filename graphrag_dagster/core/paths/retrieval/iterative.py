@@ -59,7 +59,7 @@ class GrowingPaths:
         order, scores = judging.best(union.verbalised)
         paths = union.at(order, scores[order])
         if self._options.switches.refine:
-            paths = refined(paths, paths.scores, judging)
+            paths = refined(paths, judging)
         return Retrieved(paths, judging.use)
 
     def _beams(self, walks: Walks, expansion: Expansion, choice: Choice, judging: Judging) -> list[Walks]:

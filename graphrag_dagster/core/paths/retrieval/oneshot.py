@@ -12,7 +12,6 @@ from graphrag_dagster.core.paths.retrieval.shortest import ShortestPaths
 from graphrag_dagster.core.paths.scoring.port import PathScorer
 from graphrag_dagster.core.paths.store import Longs, PathStore
 from graphrag_dagster.core.paths.subgraph import Subgraph
-from graphrag_dagster.core.ranks import Scores
 from graphrag_dagster.core.text.verbalised import first_by_score
 
 #: Paths, best first, that a selector chooses from after a search.
@@ -121,13 +120,12 @@ def supplemented(chosen: Longs, count: int, most: int) -> Longs:
     return np.concatenate([chosen, others[: max(most - len(chosen), 0)]])
 
 
-def refined(paths: Paths, scores: Scores, judging: Judging) -> Paths:
+def refined(paths: Paths, judging: Judging) -> Paths:
     """Return what is selected of the best paths (LLMs-R).
 
     Args:
         paths: best first.
-        scores: of them [n].
         judging: asks the selector.
     """
-    shown = paths.at(np.arange(min(len(paths), SELECTED_FROM)), scores[:SELECTED_FROM])
+    shown = paths.at(np.arange(min(len(paths), SELECTED_FROM)))
     return shown.at(judging.selected("refinement", shown.verbalised, SELECTED_FROM))

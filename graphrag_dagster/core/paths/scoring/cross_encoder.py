@@ -1,12 +1,10 @@
 """A model that reads question and text together."""
 
+from graphrag_dagster.core.paths.scoring.counting import tokens_of
 from graphrag_dagster.core.ranks import Scores
 from graphrag_dagster.core.search.reranking.cross_encoder import CrossEncoderReranker
 from graphrag_dagster.core.search.reranking.port import Sought
-from graphrag_dagster.core.text.tokens import get_tokenizer
 from graphrag_dagster.core.text.verbalised import Verbalised
-
-_ENCODING = "cl100k_base"
 
 
 class CrossEncoderScorer:
@@ -29,5 +27,5 @@ class CrossEncoderScorer:
         return self._encoder.scores(Sought(question), candidates.texts)
 
     def tokens(self, candidates: Verbalised) -> int:
-        """Return the tokens of all candidates, by the encoding that is counted by elsewhere, too."""
-        return sum(get_tokenizer(_ENCODING).counts(candidates.texts))
+        """Return the tokens of all candidates, about; see :func:`tokens_of`."""
+        return tokens_of(candidates)

@@ -3,14 +3,12 @@
 import numpy as np
 
 from graphrag_dagster.core.language.embedders import CachingEmbedder
+from graphrag_dagster.core.paths.scoring.counting import tokens_of
 from graphrag_dagster.core.ranks import Scores, cosines
 from graphrag_dagster.core.text.embedder import CorpusEmbedder
-from graphrag_dagster.core.text.tokens import get_tokenizer
 from graphrag_dagster.core.text.verbalised import Verbalised
 
 _MOST = 100_000
-#: What tokens are counted by where those of the model are not known.
-_ENCODING = "cl100k_base"
 
 
 class EmbeddedScorer:
@@ -38,5 +36,5 @@ class EmbeddedScorer:
         return cosines(self._remembering.embed(candidates.texts), asked)
 
     def tokens(self, candidates: Verbalised) -> int:
-        """Return the tokens of all candidates, by the encoding that is counted by elsewhere, too."""
-        return sum(get_tokenizer(_ENCODING).counts(candidates.texts))
+        """Return the tokens of all candidates, about; see :func:`tokens_of`."""
+        return tokens_of(candidates)

@@ -5,13 +5,11 @@ from typing import Final
 
 import numpy as np
 
-from graphrag_dagster.core.language.path_selection import GraphAnswer
+from graphrag_dagster.core.language.path_selection import UNKNOWN, GraphAnswer
 from graphrag_dagster.core.language.tasks import Engine
 from graphrag_dagster.core.ranks import Scores, comparable
 from graphrag_dagster.core.text.verbalised import NO_PIECE, Verbalised
 
-#: What is said where there is nothing to say.
-UNKNOWN = "unknown"
 #: What a node counts between the ends of a path.
 _INNER = 0.5
 #: Share of the largest weight from which a node is named.

@@ -10,12 +10,11 @@ from graphrag_dagster.core.language.chat.port import ChatModel, Listener
 from graphrag_dagster.core.language.chat.prompt import PromptSource
 from graphrag_dagster.core.language.llm.paths.asking import shown_lines
 from graphrag_dagster.core.language.llm.paths.fitting import fitting
-from graphrag_dagster.core.language.path_selection import GraphAnswer
+from graphrag_dagster.core.language.path_selection import UNKNOWN, GraphAnswer
 from graphrag_dagster.core.ranks import Scores
 from graphrag_dagster.core.text.tokens import get_tokenizer
 from graphrag_dagster.core.text.verbalised import Verbalised
 
-UNKNOWN = "unknown"
 _NOTHING = "none"
 
 
