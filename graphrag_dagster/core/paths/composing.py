@@ -5,7 +5,9 @@ from dataclasses import dataclass, field, replace
 
 from graphrag_dagster.catalogue.registry import asks_model
 from graphrag_dagster.core.language.path_selection import PathAnswerer, PathSelector
+from graphrag_dagster.core.paths.beforehand import Beforehand
 from graphrag_dagster.core.paths.community_reports import SeedReports
+from graphrag_dagster.core.paths.hops import HopPredictor
 from graphrag_dagster.core.paths.instances import LEX
 from graphrag_dagster.core.paths.options import PathOptions
 from graphrag_dagster.core.paths.recall.constrained import ConstrainedSubgraphs
@@ -46,6 +48,8 @@ class Workshop:
         at_once: several threads will ask the instances.
         windows: rows of ``paths.recall_windows``, by which subgraphs are as large as their class needs; none:
             all are of ``max_ent``.
+        beforehand: what was made of the graph for extractions that look through all of it.
+        hops: says how many steps a question asks for; None: its words do.
     """
 
     store: PathStore
@@ -55,6 +59,8 @@ class Workshop:
     reports: SeedReports | None = None
     at_once: bool = False
     windows: Sequence[Row] = ()
+    beforehand: Beforehand = field(default_factory=Beforehand)
+    hops: HopPredictor | None = None
     _scorers: dict[object, PathScorer] = field(default_factory=dict)
 
     def runner(self, recipe: Recipe) -> Runner:
@@ -69,14 +75,23 @@ class Workshop:
         selector = self._selector(recipe) if recipe.asks_selector else None
 
         def sized(most: int) -> SubgraphExtractor:
-            return extractor_of(replace(options, max_ent=most), self.store, scorer=scorer, selector=selector)
+            return extractor_of(
+                replace(options, max_ent=most),
+                self.store,
+                scorer=scorer,
+                selector=selector,
+                embedder=self.embedder,
+                partition=self.beforehand.partition,
+                vectors=self.beforehand.vectors(options),
+            )
 
         extractor = sized(options.max_ent)
         if self.windows:
             classifier = Classifier(self.store, options.direction)
             extractor = ConstrainedSubgraphs(sized, self.windows, classifier)
-        retriever = retriever_of(options, self.store, scorer=scorer, selector=selector)
-        scoring = (options.scorer, recipe.scorer_model) if options.pruning != "none" else None
+        retriever = retriever_of(options, self.store, scorer=scorer, selector=selector, hops=self.hops)
+        scored = options.pruning != "none" or options.extraction == "node_vectors"
+        scoring = (options.scorer, recipe.scorer_model) if scored else None
         return Runner(
             self.store,
             extractor,

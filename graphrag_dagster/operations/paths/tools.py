@@ -1,17 +1,27 @@
 """What instances work with, over what a corpus has published."""
 
 from collections.abc import Iterable, Sequence
+from typing import TypeAlias
 
+import polars as pl
+
+from graphrag_dagster.core.paths.beforehand import Beforehand, needs_embedder
 from graphrag_dagster.core.paths.community_reports import SeedReports
 from graphrag_dagster.core.paths.composing import Workshop
+from graphrag_dagster.core.paths.hops import HopPredictor, LearntHops, WordyHops
 from graphrag_dagster.core.paths.recall.windows import Row
 from graphrag_dagster.core.paths.recipes import Recipe
 from graphrag_dagster.core.paths.store import PathStore
+from graphrag_dagster.core.paths.subgraphs.vectors import TextVectors
 from graphrag_dagster.core.text.tokens import get_tokenizer
 from graphrag_dagster.engines.session import Session
+from graphrag_dagster.resources.paths.making import Of, path_partition_of, path_vectors_of
 from graphrag_dagster.resources.published.reading import reading
 from graphrag_dagster.resources.warehouse import Warehouse
 from graphrag_dagster.tables import COMMUNITY_MEMBERS, COMMUNITY_REPORTS
+
+#: A question, its hops, and the entity that it begins from.
+HopsLearnt: TypeAlias = tuple[str, int, str]
 
 
 def workshop_of(
@@ -22,6 +32,8 @@ def workshop_of(
     *,
     at_once: bool = False,
     windows: Sequence[Row] = (),
+    beforehand: Beforehand | None = None,
+    learnt: Sequence[HopsLearnt] = (),
 ) -> Workshop:
     """Return what instances are made of.
 
@@ -32,13 +44,19 @@ def workshop_of(
         reports: of the seeds' communities.
         at_once: several threads will ask the instances.
         windows: rows of ``paths.recall_windows``.
+        beforehand: see :func:`beforehand_of`.
+        learnt: questions whose hops are known, that others' are told from.
 
     Raises:
         EngineError: the engine of paths cannot do what an instance needs.
         SettingsError: the settings of a model or an embedder cannot be used.
     """
     chosen = list(recipes)
-    embedded = any(recipe.scores and recipe.options.scorer == "embedder" for recipe in chosen)
+    embedded = any(
+        (recipe.scores and recipe.options.scorer == "embedder") or needs_embedder(recipe.options)
+        for recipe in chosen
+    )
+    combining = any(recipe.options.switches.combine for recipe in chosen)
     return Workshop(
         store,
         session.path_answerer(),
@@ -47,7 +65,46 @@ def workshop_of(
         reports,
         at_once,
         windows,
+        beforehand or Beforehand(),
+        _hops(session, learnt) if combining else None,
     )
+
+
+def beforehand_of(
+    session: Session, warehouse: Warehouse, corpus: str, recipes: Iterable[Recipe]
+) -> Beforehand:
+    """Return what instances need that is made of the whole graph, made where it is not there yet.
+
+    Raises:
+        GraphragError: it would be too large.
+        WarehouseError: nothing has been published, or it cannot be made.
+    """
+    kinds = {recipe.options.extraction for recipe in recipes}
+    prefilter = session.settings.paths.prefilter.prefilter()
+
+    def vectors(of: Of) -> TextVectors:
+        return path_vectors_of(warehouse, corpus, prefilter, session.embedder(), of)
+
+    return Beforehand(
+        path_partition_of(warehouse, corpus, prefilter) if "partition" in kinds else None,
+        vectors("labels") if "node_vectors" in kinds else None,
+        vectors("triples") if "triple_vectors" in kinds else None,
+    )
+
+
+def hops_learnt(questions: pl.DataFrame) -> tuple[HopsLearnt, ...]:
+    """Return question, hops and first entity of the questions for tuning whose hops are known."""
+    rows = questions.filter("development", pl.col("hops").is_not_null()).sort("position")
+    told = rows.select("question", "hops", pl.col("seeds").list.first())
+    return tuple(told.iter_rows())
+
+
+def _hops(session: Session, learnt: Sequence[HopsLearnt]) -> HopPredictor:
+    """Who tells how many steps a question asks for: learnt, where there is anything to learn from."""
+    if len({hops for _, hops, _ in learnt}) < 2:
+        return WordyHops()
+    questions, hops, topics = zip(*learnt, strict=True)
+    return LearntHops.fitted(session.embedder(), questions, hops, topics)
 
 
 def reports_of(
