@@ -303,7 +303,7 @@ WAYS = (
             *("graph.community_members", "graph.triples"),
         ),
         options=(*_FORM, *_FOUND, "shares", PATHS),
-        features=("traversal", "text units"),
+        features=("community reports", "traversal", "text units"),
     ),
     _of_coterag(
         COTERAG,

@@ -45,7 +45,8 @@ def check_name(name: str) -> str:
 
 def ignored(settings: CorpusSettings) -> list[str]:
     """Glob patterns of the files that are no part of a corpus: what its settings name, and its questions."""
-    asked = [*([settings.questions.file] if settings.questions.file else []), *settings.paths.questions]
+    single = [name for name in (settings.questions.file, settings.paths.recall.log) if name]
+    asked = [*single, *settings.paths.questions]
     return [*settings.files.ignore, *map(glob.escape, asked)]
 
 

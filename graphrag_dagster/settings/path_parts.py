@@ -6,7 +6,8 @@ from pydantic import Field, field_validator
 
 from graphrag_dagster.core.paths.options import Switches
 from graphrag_dagster.core.paths.prefilter import Prefilter
-from graphrag_dagster.settings.section import PositiveInt, Section, SwitchedSection
+from graphrag_dagster.core.paths.recall.feedback import FEWEST
+from graphrag_dagster.settings.section import PositiveInt, Section, SwitchedSection, path_below
 
 _SWITCHES = Switches()
 _PREFILTER = Prefilter()
@@ -89,9 +90,19 @@ class PathRecallSettings(SwitchedSection):
         description="sizes of the subgraph that are measured and chosen from",
     )
     development: PositiveInt = Field(200, description="questions with answers that they are measured on")
-    feedback: PositiveInt = Field(
-        200, description="answered questions of a class from which the threshold is learned from them"
+    log: str | None = Field(
+        None,
+        description="csv of answered questions below the corpus folder, columns class, threshold and "
+        "correct: the threshold of a class is learned from it; it is no document of the corpus",
     )
+    feedback: PositiveInt = Field(
+        FEWEST, description="questions of a class in the log from which on its threshold is learned"
+    )
+
+    @field_validator("log")
+    @classmethod
+    def _log_is_below(cls, file: str | None) -> str | None:
+        return None if file is None else path_below(file)
 
     @field_validator("windows")
     @classmethod

@@ -38,7 +38,7 @@ PATH_QUESTIONS = Table(
         column(
             "development",
             "BOOLEAN",
-            "Windows of the subgraph are chosen by it, and hops learnt from it; it is not asked",
+            "Windows of the subgraph are chosen by it; it is not asked",
         ),
         column(
             "problem",

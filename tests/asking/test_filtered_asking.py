@@ -21,6 +21,7 @@ READING_UNITS = (
     "local",
     "drift",
     "basic",
+    "paths",
     "TS",
     "SS",
     "graph",

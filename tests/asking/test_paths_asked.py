@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import replace
+from pathlib import Path
 
 import polars as pl
 
@@ -13,6 +14,7 @@ from graphrag_dagster.core.search.methods.paths.ranking import units_stating
 from graphrag_dagster.core.search.options import SearchOptions
 from graphrag_dagster.tables import RELATIONSHIPS, TRIPLES
 from support.commands import Run
+from support.homes import copy_home
 
 FACT, NOTHING = "Who led the Dockers Union?", "What are the main themes?"
 
@@ -70,10 +72,19 @@ def test_a_graph_without_triples_leaves_what_following_and_the_walk_find(index: 
     assert "Hanna Quill" in answer.text
 
 
-def test_the_command_shows_the_paths(index: Index, run: Run) -> None:
-    told = run("trace", "coast", FACT, "--method", "paths")
-    assert "from Dockers Union, by SBE-PPR+OSAR-EEMs" in told
-    assert "Dockers Union -> " in told
+def test_the_terminal_shows_the_paths(coterag_home: Path, home: Path, run: Run) -> None:
+    copy_home(coterag_home, home)
+    code, out, _ = run("trace", "coast", FACT, "--method", "paths")
+    assert code == 0
+    told = " ".join(out.replace("│", " ").split())
+    for part in ("from Dockers Union, by SBE-PPR+OSAR-EEMs", "Dockers Union -> ", "part of the graph: "):
+        assert part in told
+    code, out, _ = run("ask", "coast", FACT, "--method", "paths", "--json")
+    assert code == 0
+    cited = next(one for one in json.loads(out)["sources"] if one["kind"] == "relationship")
+    code, out, _ = run("why", "coast", "relationship", cited["record_id"])
+    assert code == 0
+    assert "Dockers Union" in out
 
 
 def test_units_of_the_best_path_come_first_then_those_that_state_more_of_it(index: Index) -> None:

@@ -117,7 +117,7 @@ def test_a_way_of_answering_in_one_file_is_known_everywhere(coast: Path, site: P
     assert ran.returncode == 0, ran.stderr
     told: dict[str, Any] = json.loads(ran.stdout.splitlines()[-1])
     assert (
-        "basic, sql, graph, coterag, own-context, titled, or a condition: C0 to C3, TS, SS" in told["help"][1]
+        "sql, graph, paths, coterag, own-context, titled, or a condition: C0 to C3, TS, SS" in told["help"][1]
     )
     assert json.loads(told["plugins"][1])["plugins"] == [
         {"kind": "engine", "name": "first-row", "package": "corpus-extras 1.0", "problem": None},

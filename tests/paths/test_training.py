@@ -1,8 +1,10 @@
 """What is learnt from gold answers."""
 
+import itertools
 import json
 
 import numpy as np
+import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -12,12 +14,14 @@ from graphrag_dagster.core.language.embedders import StaticEmbedder
 from graphrag_dagster.core.language.llm.paths.asking import SelectionPrompts, shown_lines
 from graphrag_dagster.core.language.llm.paths.parsing import selected
 from graphrag_dagster.core.paths.hops import LearntHops, ToldHops, WordyHops, told_apart
-from graphrag_dagster.core.paths.options import PathOptions
+from graphrag_dagster.core.paths.options import PathOptions, Switches
 from graphrag_dagster.core.paths.query import PathQuery
+from graphrag_dagster.core.paths.recipes import Recipe
 from graphrag_dagster.core.paths.subgraph import Subgraph
 from graphrag_dagster.core.paths.training.pairs import GoldPath, GoldPaths, leads_to, split
 from graphrag_dagster.core.paths.training.selector_file import Example, training_lines
 from graphrag_dagster.errors import EngineError
+from graphrag_dagster.operations.paths.hops import hops_told
 from support.path_graphs import graph_of, node
 from support.verbalising import texts_of
 
@@ -119,3 +123,24 @@ def test_too_few_topics_are_not_tried() -> None:
 def test_steps_that_do_not_differ_cannot_be_learnt() -> None:
     with pytest.raises(EngineError, match="where they differ"):
         LearntHops.fitted(StaticEmbedder(), ["a", "b"], [1, 1], ["t", "u"])
+
+
+def test_steps_are_told_where_an_instance_needs_them() -> None:
+    films = [f"Film {number}" for number in range(6)]
+    rows = [
+        (place, text.format(film), hops, [film])
+        for place, (film, (text, hops)) in enumerate(
+            itertools.product(
+                films, [("who directed {}", 1), ("films that share actors with films of {}", 2)]
+            )
+        )
+    ]
+    rows += [(12, "who knows", None, ["Film 1"]), (13, "who else", 1, [])]
+    questions = pl.DataFrame(rows, schema=["position", "question", "hops", "seeds"], orient="row")
+    combining = PathOptions(retrieval="isar", switches=Switches(combine=True))
+    told = hops_told(questions, [Recipe("12", PathOptions()), Recipe("own", combining)])
+    assert len(told) == 12
+    assert told["who directed Film 3"] == 1
+    assert told["films that share actors with films of Film 3"] == 2
+    assert hops_told(questions, [Recipe("12", PathOptions())]) == {}
+    assert hops_told(questions.filter(hops=1), [Recipe("own", combining)]) == {}

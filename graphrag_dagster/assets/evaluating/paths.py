@@ -68,13 +68,16 @@ def recall_windows(
     context: AssetExecutionContext, path_questions: pl.DataFrame, corpora: CorpusStore, warehouse: Warehouse
 ) -> Output[pl.DataFrame]:
     """Which size of the subgraph holds enough of the answers, by class of questions (second paper B.5)."""
+    from graphrag_dagster.operations.paths.feedback import learned_from_log
     from graphrag_dagster.operations.paths.windows import windows_of
     from graphrag_dagster.resources.paths.making import path_store_of
 
     corpus = context.partition_key
     own = corpora.settings(corpus).paths
     store = path_store_of(warehouse, corpus, own.prefilter.prefilter())
-    return result(windows_of(path_questions, store, own), enabled=own.recall.enabled)
+    learned = learned_from_log(corpora.folder(corpus), own.recall) if own.recall.enabled else {}
+    frame = windows_of(path_questions, store, own, learned)
+    return result(frame, enabled=own.recall.enabled, learned=len(learned))
 
 
 @table_assets(
@@ -93,13 +96,12 @@ def path_outcomes(
     """Every question by every chosen instance; what is still good from an earlier run is kept."""
     from graphrag_dagster.operations.paths.made import Here
     from graphrag_dagster.operations.paths.running import answer_questions
-    from graphrag_dagster.operations.paths.tools import hops_learnt
     from graphrag_dagster.resources.paths.making import path_arrays_of
 
     session, corpus = language.session(context, "path_asked"), context.partition_key
     arrays = path_arrays_of(warehouse, corpus, session.settings.paths.prefilter.prefilter())
     windows = tuple(recall_windows.to_dicts())
-    here = Here(corpus, warehouse, arrays.folder, arrays.index, windows, hops_learnt(path_questions))
+    here = Here(corpus, warehouse, arrays.folder, arrays.index, windows)
     made = answer_questions(path_questions, here, session, lambda recipe: decided(session, recipe))
     for table, frame in made.frames.items():
         told: dict[str, object] = {}
@@ -175,7 +177,7 @@ def decided(session: Session, recipe: Recipe) -> str:
     engine = settings.engine_of("paths")
     asks = settings.asks_model("paths")
     options = recipe.options
-    embedded = options.scorer == "embedder" or needs_embedder(options) or options.switches.combine
+    embedded = options.scorer == "embedder" or needs_embedder(options)
     embedder = session.embedder().name if embedded else ""
     models = deciding_models(settings, ("paths",)) if asks else []
     return stable_id("path instance", recipe, engine, embedder, *models, path_options_code())

@@ -49,7 +49,7 @@ class Workshop:
         windows: rows of ``paths.recall_windows``, by which subgraphs are as large as their class needs; none:
             all are of ``max_ent``.
         beforehand: what was made of the graph for extractions that look through all of it.
-        hops: says how many steps a question asks for; None: its words do.
+        hops: tells the steps of questions, for ``switches.combine``; None: by their words.
     """
 
     store: PathStore

@@ -27,6 +27,7 @@ class Recipe:
         """Whether something is selected by whoever selects."""
         options, switches = self.options, self.options.switches
         judged = options.judged == "llm" and options.retrieval in ("osar", "isar")
+        judged = judged and not switches.llm_embeddings
         return options.pruning == "llm" or judged or switches.refine or switches.early_stop
 
     @property

@@ -27,7 +27,9 @@ class Wanted:
     options: str
 
 
-def options_of(decided: str, windows: str, seeds: Sequence[str], answers: Sequence[str]) -> str:
+def options_of(
+    decided: str, windows: str, seeds: Sequence[str], answers: Sequence[str], hops: int | None = None
+) -> str:
     """Return the hash of what decides an outcome.
 
     Args:
@@ -35,8 +37,10 @@ def options_of(decided: str, windows: str, seeds: Sequence[str], answers: Sequen
         windows: sizes of the subgraph by class.
         seeds: of the question.
         answers: gold ones, by which it is scored.
+        hops: told steps of the question, where they decide it.
     """
-    return stable_id("path options", decided, windows, len(seeds), *seeds, *answers)
+    told = () if hops is None else (hops,)
+    return stable_id("path options", decided, windows, len(seeds), *seeds, *answers, *told)
 
 
 def good_among(wanted: Iterable[Wanted], known: pl.DataFrame | None, snapshot: str) -> set[tuple[str, str]]:

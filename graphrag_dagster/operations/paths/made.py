@@ -9,7 +9,6 @@ import polars as pl
 
 from graphrag_dagster.core.paths.recall.windows import Row
 from graphrag_dagster.operations.paths.bench import TABLES, Frames
-from graphrag_dagster.operations.paths.tools import HopsLearnt
 from graphrag_dagster.resources.warehouse import Warehouse
 from graphrag_dagster.tables import Table
 
@@ -28,7 +27,7 @@ class Here:
         folder: of the arrays of its graph.
         snapshot: the index that these are of.
         windows: rows of ``paths.recall_windows``; none where subgraphs are of one size.
-        learnt: questions whose hops are known, that others' are told from.
+        hops: steps of questions, as far as they are told.
     """
 
     corpus: str
@@ -36,7 +35,7 @@ class Here:
     folder: Path
     snapshot: str
     windows: Sequence[Row] = ()
-    learnt: Sequence[HopsLearnt] = ()
+    hops: Mapping[str, int] = field(default_factory=dict)
 
 
 @dataclass

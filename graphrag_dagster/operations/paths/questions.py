@@ -88,9 +88,8 @@ def _content(folder: Path, name: str) -> bytes:
 def _for_tuning(
     questions: Iterable[GoldQuestion], linked: Iterable[Linked], settings: PathSettings
 ) -> list[str]:
-    """The ids of the questions that windows are chosen by, and hops learnt from; none where neither is."""
-    combining = any(recipe.options.switches.combine for recipe in settings.recipes())
-    if not settings.recall.enabled and not combining:
+    """The ids of the questions that windows are chosen by; none where recall is no constraint."""
+    if not settings.recall.enabled:
         return []
     able = (one.id for one, found in zip(questions, linked, strict=True) if one.answers and found.seeds)
     drawn = sorted(able, key=lambda one: stable_id("path development", settings.seed, one))

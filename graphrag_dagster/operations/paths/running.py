@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import polars as pl
 
@@ -13,6 +13,7 @@ from graphrag_dagster.core.processes import chosen_processes, in_processes
 from graphrag_dagster.core.progress import quietly, stage
 from graphrag_dagster.engines.session import Session
 from graphrag_dagster.operations.paths.bench import TABLES, Asked, Bench, Frames
+from graphrag_dagster.operations.paths.hops import hops_told
 from graphrag_dagster.operations.paths.kept import Wanted, good_among, kept_rows, options_of
 from graphrag_dagster.operations.paths.made import Here, Made
 from graphrag_dagster.operations.paths.tools import beforehand_of, reports_of, workshop_of
@@ -55,7 +56,8 @@ def answer_questions(
     recipes = settings.paths.recipes()
     names = [named(recipe, settings.engine_of("paths")) for recipe in recipes]
     hashes = [decided(recipe) for recipe in recipes]
-    windowed = repr(([(row["class"], row["chosen"]) for row in here.windows], here.learnt))
+    windowed = repr([(row["class"], row["chosen"]) for row in here.windows])
+    here = replace(here, hops=hops_told(questions, recipes))
     rows = list(
         questions.filter("sampled")
         .sort("position")
@@ -63,7 +65,11 @@ def answer_questions(
         .iter_rows(named=True)
     )
     options = [
-        [options_of(hashed, windowed, row["seeds"], row["answers"]) for hashed in hashes] for row in rows
+        [
+            options_of(hashed, windowed, row["seeds"], row["answers"], _hops(recipe, here, row["question"]))
+            for recipe, hashed in zip(recipes, hashes, strict=True)
+        ]
+        for row in rows
     ]
     wanted = [
         Wanted(row["question_id"], name, told)
@@ -103,13 +109,18 @@ def answer_questions(
     return Answered(made.frames(), len(good))
 
 
+def _hops(recipe: Recipe, here: Here, question: str) -> int | None:
+    """The told steps of a question, where they decide what an instance gives."""
+    return here.hops.get(question) if recipe.options.switches.combine else None
+
+
 def _by_processes(
     asked: Sequence[Asked], here: Here, settings: CorpusSettings
 ) -> Iterator[tuple[int, Frames]]:
     chunks = list(_chunks(asked, _AT_ONCE))
     outcomes = sum(len(one.recipes) for one in asked)
     number = min(settings.paths.processes or chosen_processes(outcomes, _WORTH_PROCESSES), len(chunks))
-    work = Work(here.corpus, here.folder, here.snapshot, settings, here.windows)
+    work = Work(here.corpus, here.folder, here.snapshot, settings, here.windows, here.hops)
     if number < 2:
         results: Iterable[Frames] = map(bench_of(work).frames, chunks) if chunks else ()
     else:
@@ -147,7 +158,7 @@ def _by_threads(
         at_once=at_once > 1,
         windows=here.windows,
         beforehand=beforehand_of(session, here.warehouse, here.corpus, chosen),
-        learnt=here.learnt,
+        hops=here.hops,
     )
     bench = Bench(workshop, recipes, here.snapshot)
     chunks = list(_chunks(asked, 1 if asks else _AT_ONCE))

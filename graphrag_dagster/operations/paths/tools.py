@@ -1,14 +1,11 @@
 """What instances work with, over what a corpus has published."""
 
-from collections.abc import Iterable, Sequence
-from typing import TypeAlias
-
-import polars as pl
+from collections.abc import Iterable, Mapping, Sequence
 
 from graphrag_dagster.core.paths.beforehand import Beforehand, needs_embedder
 from graphrag_dagster.core.paths.community_reports import SeedReports
 from graphrag_dagster.core.paths.composing import Workshop
-from graphrag_dagster.core.paths.hops import HopPredictor, LearntHops, WordyHops
+from graphrag_dagster.core.paths.hops import ToldHops
 from graphrag_dagster.core.paths.recall.windows import Row
 from graphrag_dagster.core.paths.recipes import Recipe
 from graphrag_dagster.core.paths.store import PathStore
@@ -20,9 +17,6 @@ from graphrag_dagster.resources.published.reading import reading
 from graphrag_dagster.resources.warehouse import Warehouse
 from graphrag_dagster.tables import COMMUNITY_MEMBERS, COMMUNITY_REPORTS
 
-#: A question, its hops, and the entity that it begins from.
-HopsLearnt: TypeAlias = tuple[str, int, str]
-
 
 def workshop_of(
     session: Session,
@@ -33,7 +27,7 @@ def workshop_of(
     at_once: bool = False,
     windows: Sequence[Row] = (),
     beforehand: Beforehand | None = None,
-    learnt: Sequence[HopsLearnt] = (),
+    hops: Mapping[str, int] | None = None,
 ) -> Workshop:
     """Return what instances are made of.
 
@@ -45,7 +39,7 @@ def workshop_of(
         at_once: several threads will ask the instances.
         windows: rows of ``paths.recall_windows``.
         beforehand: see :func:`beforehand_of`.
-        learnt: questions whose hops are known, that others' are told from.
+        hops: steps of questions, as far as they are told.
 
     Raises:
         EngineError: the engine of paths cannot do what an instance needs.
@@ -56,7 +50,6 @@ def workshop_of(
         (recipe.scores and recipe.options.scorer == "embedder") or needs_embedder(recipe.options)
         for recipe in chosen
     )
-    combining = any(recipe.options.switches.combine for recipe in chosen)
     return Workshop(
         store,
         session.path_answerer(),
@@ -66,7 +59,7 @@ def workshop_of(
         at_once,
         windows,
         beforehand or Beforehand(),
-        _hops(session, learnt) if combining else None,
+        ToldHops(hops or {}),
     )
 
 
@@ -90,21 +83,6 @@ def beforehand_of(
         vectors("labels") if "node_vectors" in kinds else None,
         vectors("triples") if "triple_vectors" in kinds else None,
     )
-
-
-def hops_learnt(questions: pl.DataFrame) -> tuple[HopsLearnt, ...]:
-    """Return question, hops and first entity of the questions for tuning whose hops are known."""
-    rows = questions.filter("development", pl.col("hops").is_not_null()).sort("position")
-    told = rows.select("question", "hops", pl.col("seeds").list.first())
-    return tuple(told.iter_rows())
-
-
-def _hops(session: Session, learnt: Sequence[HopsLearnt]) -> HopPredictor:
-    """Who tells how many steps a question asks for: learnt, where there is anything to learn from."""
-    if len({hops for _, hops, _ in learnt}) < 2:
-        return WordyHops()
-    questions, hops, topics = zip(*learnt, strict=True)
-    return LearntHops.fitted(session.embedder(), questions, hops, topics)
 
 
 def reports_of(

@@ -1,5 +1,6 @@
 """Which size of the subgraph is chosen for each class of questions of a corpus (second paper B.5)."""
 
+from collections.abc import Mapping
 from dataclasses import replace
 
 import polars as pl
@@ -7,6 +8,7 @@ import polars as pl
 from graphrag_dagster.core.paths.metrics.normalising import Answers, NormalisedLabels
 from graphrag_dagster.core.paths.query import PathQuery
 from graphrag_dagster.core.paths.recall.question_classes import Classifier
+from graphrag_dagster.core.paths.recall.thresholds import Threshold
 from graphrag_dagster.core.paths.recall.windows import chosen_windows, measured_windows
 from graphrag_dagster.core.paths.store import PathStore
 from graphrag_dagster.core.paths.subgraphs.making import extractor_of
@@ -15,13 +17,19 @@ from graphrag_dagster.settings.paths import PathSettings
 from graphrag_dagster.tables import RECALL_WINDOWS
 
 
-def windows_of(questions: pl.DataFrame, store: PathStore, settings: PathSettings) -> pl.DataFrame:
+def windows_of(
+    questions: pl.DataFrame,
+    store: PathStore,
+    settings: PathSettings,
+    learned: Mapping[str, Threshold] | None = None,
+) -> pl.DataFrame:
     """Return rows of ``paths.recall_windows``, measured on the questions for tuning; none where it is off.
 
     Args:
         questions: rows of ``paths.questions``.
         store: the graph.
         settings: sizes, threshold and application.
+        learned: thresholds by class that take the place of those by rule.
     """
     if not settings.recall.enabled:
         return RECALL_WINDOWS.empty()
@@ -38,4 +46,6 @@ def windows_of(questions: pl.DataFrame, store: PathStore, settings: PathSettings
 
     measured = measured_windows(tuning, settings.recall.windows, sized, NormalisedLabels(store))
     own = settings.recall
-    return RECALL_WINDOWS.frame(chosen_windows(measured, own.application, start=own.threshold))
+    return RECALL_WINDOWS.frame(
+        chosen_windows(measured, own.application, start=own.threshold, learned=learned)
+    )

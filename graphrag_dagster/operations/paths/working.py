@@ -1,7 +1,7 @@
 """What a process of its own does with questions that need no model."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import polars as pl
@@ -32,6 +32,7 @@ class Work:
         snapshot: the index that these are of.
         settings: of the corpus, whose engine of paths asks no model.
         windows: rows of ``paths.recall_windows``.
+        hops: steps of questions, as far as they are told.
     """
 
     corpus: str
@@ -39,13 +40,14 @@ class Work:
     snapshot: str
     settings: CorpusSettings
     windows: Sequence[Row] = ()
+    hops: Mapping[str, int] = field(default_factory=dict)
 
 
 def is_light(recipe: Recipe) -> bool:
     """Whether an instance needs nothing but the arrays of the graph and what is packaged."""
     options = recipe.options
     scorer = options.scorer if recipe.scores else "random"
-    more = recipe.reports or needs_beforehand(options) or options.switches.combine
+    more = recipe.reports or needs_beforehand(options)
     return not more and scorer in ("static", "bm25", "random")
 
 
@@ -56,7 +58,9 @@ def bench_of(work: Work) -> Bench:
     session = language.session_of(settings, User(work.corpus, "path_asked", ""))
     recipes = settings.paths.recipes()
     light = [recipe for recipe in recipes if is_light(recipe)]
-    workshop = workshop_of(session, PathStore.opened(work.folder), light, windows=work.windows)
+    workshop = workshop_of(
+        session, PathStore.opened(work.folder), light, windows=work.windows, hops=work.hops
+    )
     return Bench(workshop, recipes, work.snapshot)
 
 

@@ -148,7 +148,6 @@ def _trainer(base: str, learnt: Sequence[GoldPath], own: Training, scratch: str)
         report_to=[],
         disable_tqdm=True,
     )
-    model.model_card_data.generate_widget_examples = False
     trainer = sentence_transformers.SentenceTransformerTrainer(
         model=model,
         args=args,

@@ -33,12 +33,19 @@ class ContextBuilder:
         count: tokens of a text.
         limit: most tokens of the rendered context, headers included.
         headers: of the sections, in the order in which they are shown.
+        leading: kinds whose rows say something by what stands before their text, too.
     """
 
     def __init__(
-        self, index: IndexSnapshot, count: Count, limit: int, headers: Mapping[ContextKind, str]
+        self,
+        index: IndexSnapshot,
+        count: Count,
+        limit: int,
+        headers: Mapping[ContextKind, str],
+        leading: Container[ContextKind] = (),
     ) -> None:
         self._headers = headers
+        self._leading = leading
         self._index = index
         self._count = count
         self._left = limit
@@ -97,7 +104,10 @@ class ContextBuilder:
             return row
         # A heading says nothing without what stands under it.
         new = [one for one in tidy if one not in elsewhere and not one.startswith("#")]
-        return replace(row, unit=replace(row.unit, text=" ".join(new))) if new else None
+        if not new and row.unit.kind not in self._leading:
+            return None
+        sentences = tuple(one for one in row.unit.sentences if one[0] not in elsewhere)
+        return replace(row, unit=replace(row.unit, text=" ".join(new), sentences=sentences))
 
     def _cut(self, row: LocalRow, room: int) -> LocalRow:
         """Return a text unit with as much of its beginning as there is room for; with nothing else to show

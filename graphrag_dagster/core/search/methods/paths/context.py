@@ -35,7 +35,7 @@ def packed(
     """
     options = asked.options
     limit, shares = options.context_tokens, options.shares
-    builder = ContextBuilder(asked.index, asked.count, limit, _HEADERS)
+    builder = ContextBuilder(asked.index, asked.count, limit, _HEADERS, leading=("relationship",))
     builder.take_sources(unit_ids, limit - int(limit * shares.of_graph))
     builder.fill("relationship", (fact_row(asked.index, one) for one in facts), shares.relationships)
     builder.fill("report", report_rows(asked.index, reported), shares.reports)

@@ -18,7 +18,7 @@ from graphrag_dagster.core.search.retrieval.retriever import LocalRanking
 _SMOOTHING = 5
 #: How much each order counts: following the question, the walk, the paths. Chosen on halves for tuning
 #: (``benchmarks/README.md``, paths).
-FOLLOWED, WALKED, ON_PATHS = 1.0, 0.5, 0.5
+FOLLOWED, WALKED, ON_PATHS = 1.0, 0.5, 0.1
 
 
 @dataclass(frozen=True, slots=True)

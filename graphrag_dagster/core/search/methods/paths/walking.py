@@ -79,7 +79,7 @@ def walked(asked: Asked, entities: Sequence[str]) -> Walked:
     query = PathQuery(with_history(asked), tuple(places[one] for one in entities if one in places))
     recipe = asked.options.paths
     scorer = _scorer(asked, recipe, store) if recipe.scores else None
-    selector = asked.engines.path_selector() if recipe.asks_selector else None
+    selector = asked.engines.path_selector()
     extracted = extractor_of(options, store, scorer=scorer, selector=selector).extract(query)
     found = path_retriever_of(options, store, scorer=scorer, selector=selector).retrieve(
         query, extracted.subgraph
