@@ -172,7 +172,8 @@ class PathSettings(SwitchedSection):
     )
     parsing: Parsing = Field(
         _OWN.parsing,
-        description="how a model's selection is read: line by line, or whatever occurs anywhere in it",
+        description="how a model's selection is read: line by line, or whatever occurs anywhere in it; gold "
+        "answers are found in texts by whole words, or anywhere",
     )
     llm_embeddings_model: str | None = Field(
         None,
