@@ -7,7 +7,7 @@ from pydantic import Field, field_validator
 from graphrag_dagster.core.paths.options import Switches
 from graphrag_dagster.core.paths.prefilter import Prefilter
 from graphrag_dagster.core.paths.recall.feedback import FEWEST
-from graphrag_dagster.settings.section import PositiveInt, Section, path_below
+from graphrag_dagster.settings.section import PositiveInt, Section, SwitchedSection, path_below
 
 _SWITCHES = Switches()
 _PREFILTER = Prefilter()
@@ -74,10 +74,9 @@ class PathSwitches(Section):
     )
 
 
-class PathRecallSettings(Section):
-    """Recall as a constraint: the smallest subgraph that holds enough of the answers (paper B.5)."""
+class PathRecallSettings(SwitchedSection):
+    """Recall as a constraint: the smallest subgraph that has enough of the answers (paper B.5)."""
 
-    enabled: bool = Field(False, description="choose the window of each question by its class")
     threshold: Annotated[float, Field(ge=0, le=1)] = Field(
         0.6, description="share of the answers that are to be in the subgraph, before the question's class"
     )

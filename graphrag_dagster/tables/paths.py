@@ -35,7 +35,11 @@ PATH_QUESTIONS = Table(
         column("hops", "INTEGER", "Edges to the answers, where the file tells", nullable=True),
         column("unknown", "VARCHAR[]", "Entities given with the question that the graph does not have"),
         column("sampled", "BOOLEAN", "It is asked; else it is not of the sample, or cannot be asked"),
-        column("development", "BOOLEAN", "Windows of the subgraph are chosen by it; it is not asked"),
+        column(
+            "development",
+            "BOOLEAN",
+            "Windows of the subgraph are chosen by it; it is not asked",
+        ),
         column(
             "problem",
             "VARCHAR",

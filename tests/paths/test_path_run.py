@@ -133,6 +133,37 @@ def test_a_killed_run_goes_on_where_it_was(films: Path, monkeypatch: pytest.Monk
     assert all(told[table].equals(wanted[table]) for table in OUTCOMES)
 
 
+OTHERS = """  instances: ['1']
+  custom:
+    - {name: communities, extraction: partition}
+    - {name: near labels, extraction: node_vectors, scorer: embedder}
+    - {name: near triples, extraction: triple_vectors, retrieval: spr, judged: none}
+    - {name: neighbours, extraction: khop, scorer: bm25}
+    - {name: hops, retrieval: isar, switches: {combine: true}}
+  recall: {windows: [2, 4, 100], development: 3}
+"""
+
+
+def test_other_combinations_and_recall_as_a_constraint(films: Path) -> None:
+    write_films(films.parents[1], SETTINGS + OTHERS)
+    run_job("films", "paths")
+    questions = read(tables.PATH_QUESTIONS)
+    tuning = set(questions.filter("development")["question_id"])
+    assert len(tuning) == 3
+    assert not questions.filter("development")["sampled"].any()
+    windows = read(tables.RECALL_WINDOWS)
+    assert set(windows["chosen"]) <= {2, 4, 100}
+    assert windows.filter(pl.col("class") == "all")["questions"].item() == 3
+    subgraphs = read(tables.PATH_SUBGRAPHS)
+    assert len(subgraphs) == 6 * 5
+    assert not tuning & set(subgraphs["question_id"])
+    folders = [
+        place.name
+        for place in (films.parents[1] / "warehouse" / "published" / "films" / "paths").glob("[!.]*")
+    ]
+    assert len(folders) == 4
+
+
 @pytest.mark.long
 def test_several_processes_make_the_same(films: Path) -> None:
     alone = {table: read(table) for table in OUTCOMES}

@@ -8,6 +8,7 @@ from dagster import AssetExecutionContext, Output
 from graphrag_dagster.assets.evaluating.answers import deciding_models
 from graphrag_dagster.assets.indexing.publishing import published_snapshot
 from graphrag_dagster.core.ids import stable_id
+from graphrag_dagster.core.paths.beforehand import needs_embedder
 from graphrag_dagster.core.paths.recipes import Recipe
 from graphrag_dagster.engines.session import Session
 from graphrag_dagster.orchestration.code_versions.versions import code_version
@@ -99,7 +100,8 @@ def path_outcomes(
 
     session, corpus = language.session(context, "path_asked"), context.partition_key
     arrays = path_arrays_of(warehouse, corpus, session.settings.paths.prefilter.prefilter())
-    here = Here(corpus, warehouse, arrays.folder, arrays.index, tuple(recall_windows.to_dicts()))
+    windows = tuple(recall_windows.to_dicts())
+    here = Here(corpus, warehouse, arrays.folder, arrays.index, windows)
     made = answer_questions(path_questions, here, session, lambda recipe: decided(session, recipe))
     for table, frame in made.frames.items():
         told: dict[str, object] = {}
@@ -174,7 +176,9 @@ def decided(session: Session, recipe: Recipe) -> str:
     settings = session.settings
     engine = settings.engine_of("paths")
     asks = settings.asks_model("paths")
-    embedder = session.embedder().name if recipe.options.scorer == "embedder" else ""
+    options = recipe.options
+    embedded = options.scorer == "embedder" or needs_embedder(options)
+    embedder = session.embedder().name if embedded else ""
     models = deciding_models(settings, ("paths",)) if asks else []
     return stable_id("path instance", recipe, engine, embedder, *models, path_options_code())
 

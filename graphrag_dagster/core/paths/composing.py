@@ -5,6 +5,7 @@ from dataclasses import dataclass, field, replace
 
 from graphrag_dagster.catalogue.registry import asks_model
 from graphrag_dagster.core.language.path_selection import PathAnswerer, PathSelector
+from graphrag_dagster.core.paths.beforehand import Beforehand
 from graphrag_dagster.core.paths.community_reports import SeedReports
 from graphrag_dagster.core.paths.hops import HopPredictor
 from graphrag_dagster.core.paths.instances import LEX
@@ -47,6 +48,7 @@ class Workshop:
         at_once: several threads will ask the instances.
         windows: rows of ``paths.recall_windows``, by which subgraphs are as large as their class needs; none:
             all are of ``max_ent``.
+        beforehand: what was made of the graph for extractions that look through all of it.
         hops: tells the steps of questions, for ``switches.combine``; None: by their words.
     """
 
@@ -57,6 +59,7 @@ class Workshop:
     reports: SeedReports | None = None
     at_once: bool = False
     windows: Sequence[Row] = ()
+    beforehand: Beforehand = field(default_factory=Beforehand)
     hops: HopPredictor | None = None
     _scorers: dict[object, PathScorer] = field(default_factory=dict)
 
@@ -72,14 +75,23 @@ class Workshop:
         selector = self._selector(recipe) if recipe.asks_selector else None
 
         def sized(most: int) -> SubgraphExtractor:
-            return extractor_of(replace(options, max_ent=most), self.store, scorer=scorer, selector=selector)
+            return extractor_of(
+                replace(options, max_ent=most),
+                self.store,
+                scorer=scorer,
+                selector=selector,
+                embedder=self.embedder,
+                partition=self.beforehand.partition,
+                vectors=self.beforehand.vectors(options),
+            )
 
         extractor = sized(options.max_ent)
         if self.windows:
             classifier = Classifier(self.store, options.direction)
             extractor = ConstrainedSubgraphs(sized, self.windows, classifier)
         retriever = retriever_of(options, self.store, scorer=scorer, selector=selector, hops=self.hops)
-        scoring = (options.scorer, recipe.scorer_model) if options.pruning != "none" else None
+        scored = options.pruning != "none" or options.extraction == "node_vectors"
+        scoring = (options.scorer, recipe.scorer_model) if scored else None
         return Runner(
             self.store,
             extractor,

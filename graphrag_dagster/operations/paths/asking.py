@@ -16,9 +16,11 @@ from graphrag_dagster.core.paths.running import run_batch
 from graphrag_dagster.core.paths.seeds import Linked, LinkedBy, SeedLinker
 from graphrag_dagster.core.search.context.question import checked
 from graphrag_dagster.engines.session import Session
-from graphrag_dagster.operations.paths.tools import reports_of, workshop_of
+from graphrag_dagster.operations.paths.tools import beforehand_of, reports_of, workshop_of
 from graphrag_dagster.resources.paths.making import path_store_of
+from graphrag_dagster.resources.published.reading import reading
 from graphrag_dagster.resources.warehouse import Warehouse
+from graphrag_dagster.tables import RECALL_WINDOWS
 
 #: The instance that is asked where none is named.
 DEFAULT_INSTANCE = DEFAULT.name
@@ -125,7 +127,16 @@ class PathIndex:
     def _workshop(self, recipes: Sequence[Recipe]) -> Workshop:
         encoding = self._session.settings.text_units.encoding
         reports = reports_of(self._warehouse, self._corpus, self.store, recipes, encoding)
-        return workshop_of(self._session, self.store, recipes, reports)
+        with reading(self._warehouse, self._corpus) as (reader, _):
+            windows = reader.read_if_present(RECALL_WINDOWS)
+        return workshop_of(
+            self._session,
+            self.store,
+            recipes,
+            reports,
+            windows=() if windows is None or not self._own.recall.enabled else tuple(windows.to_dicts()),
+            beforehand=beforehand_of(self._session, self._warehouse, self._corpus, recipes),
+        )
 
     def _told(self, recipe: Recipe, outcome: Outcome, linked: Linked) -> PathsFound:
         subgraph, answer = outcome.subgraph, outcome.answer

@@ -16,8 +16,8 @@ from graphrag_dagster.operations.paths.bench import TABLES, Asked, Bench, Frames
 from graphrag_dagster.operations.paths.hops import hops_told
 from graphrag_dagster.operations.paths.kept import Wanted, good_among, kept_rows, options_of
 from graphrag_dagster.operations.paths.made import Here, Made
-from graphrag_dagster.operations.paths.tools import reports_of, workshop_of
-from graphrag_dagster.operations.paths.working import Work, answer_chunk, begin_working, bench_of
+from graphrag_dagster.operations.paths.tools import beforehand_of, reports_of, workshop_of
+from graphrag_dagster.operations.paths.working import Work, answer_chunk, begin_working, bench_of, is_light
 from graphrag_dagster.settings import CorpusSettings
 
 #: Questions that are answered together, and how many outcomes are worth a second process.
@@ -79,7 +79,8 @@ def answer_questions(
     known = {table: here.warehouse.read_if_present(table, here.corpus) for table in TABLES}
     good = good_among(wanted, known[TABLES[0]], here.snapshot)
     made = Made(here, kept_rows(known, good))
-    alone = {place for place, recipe in enumerate(recipes) if _alone(recipe, settings)}
+    asks = settings.asks_model("paths")
+    alone = {place for place, recipe in enumerate(recipes) if not asks and is_light(recipe)}
 
     def asked(places: Iterable[int]) -> list[Asked]:
         """The questions for some of the instances, without what is there."""
@@ -111,13 +112,6 @@ def answer_questions(
 def _hops(recipe: Recipe, here: Here, question: str) -> int | None:
     """The told steps of a question, where they decide what an instance gives."""
     return here.hops.get(question) if recipe.options.switches.combine else None
-
-
-def _alone(recipe: Recipe, settings: CorpusSettings) -> bool:
-    """Whether another process can do it: with neither a model nor what only this process has."""
-    scorer = recipe.options.scorer if recipe.scores else "random"
-    light = scorer in ("static", "bm25", "random")
-    return light and not recipe.reports and not settings.asks_model("paths")
 
 
 def _by_processes(
@@ -157,7 +151,14 @@ def _by_threads(
     asks = settings.asks_model("paths")
     at_once = settings.model.for_role("answer").concurrency if asks else 1
     workshop = workshop_of(
-        session, store, chosen, reports, at_once=at_once > 1, windows=here.windows, hops=here.hops
+        session,
+        store,
+        chosen,
+        reports,
+        at_once=at_once > 1,
+        windows=here.windows,
+        beforehand=beforehand_of(session, here.warehouse, here.corpus, chosen),
+        hops=here.hops,
     )
     bench = Bench(workshop, recipes, here.snapshot)
     chunks = list(_chunks(asked, 1 if asks else _AT_ONCE))

@@ -2,14 +2,17 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 
+from graphrag_dagster.core.paths.beforehand import Beforehand, needs_embedder
 from graphrag_dagster.core.paths.community_reports import SeedReports
 from graphrag_dagster.core.paths.composing import Workshop
 from graphrag_dagster.core.paths.hops import ToldHops
 from graphrag_dagster.core.paths.recall.windows import Row
 from graphrag_dagster.core.paths.recipes import Recipe
 from graphrag_dagster.core.paths.store import PathStore
+from graphrag_dagster.core.paths.subgraphs.vectors import TextVectors
 from graphrag_dagster.core.text.tokens import get_tokenizer
 from graphrag_dagster.engines.session import Session
+from graphrag_dagster.resources.paths.making import Of, path_partition_of, path_vectors_of
 from graphrag_dagster.resources.published.reading import reading
 from graphrag_dagster.resources.warehouse import Warehouse
 from graphrag_dagster.tables import COMMUNITY_MEMBERS, COMMUNITY_REPORTS
@@ -23,6 +26,7 @@ def workshop_of(
     *,
     at_once: bool = False,
     windows: Sequence[Row] = (),
+    beforehand: Beforehand | None = None,
     hops: Mapping[str, int] | None = None,
 ) -> Workshop:
     """Return what instances are made of.
@@ -34,6 +38,7 @@ def workshop_of(
         reports: of the seeds' communities.
         at_once: several threads will ask the instances.
         windows: rows of ``paths.recall_windows``.
+        beforehand: see :func:`beforehand_of`.
         hops: steps of questions, as far as they are told.
 
     Raises:
@@ -41,7 +46,10 @@ def workshop_of(
         SettingsError: the settings of a model or an embedder cannot be used.
     """
     chosen = list(recipes)
-    embedded = any(recipe.scores and recipe.options.scorer == "embedder" for recipe in chosen)
+    embedded = any(
+        (recipe.scores and recipe.options.scorer == "embedder") or needs_embedder(recipe.options)
+        for recipe in chosen
+    )
     return Workshop(
         store,
         session.path_answerer(),
@@ -50,7 +58,30 @@ def workshop_of(
         reports,
         at_once,
         windows,
+        beforehand or Beforehand(),
         ToldHops(hops or {}),
+    )
+
+
+def beforehand_of(
+    session: Session, warehouse: Warehouse, corpus: str, recipes: Iterable[Recipe]
+) -> Beforehand:
+    """Return what instances need that is made of the whole graph, made where it is not there yet.
+
+    Raises:
+        GraphragError: it would be too large.
+        WarehouseError: nothing has been published, or it cannot be made.
+    """
+    kinds = {recipe.options.extraction for recipe in recipes}
+    prefilter = session.settings.paths.prefilter.prefilter()
+
+    def vectors(of: Of) -> TextVectors:
+        return path_vectors_of(warehouse, corpus, prefilter, session.embedder(), of)
+
+    return Beforehand(
+        path_partition_of(warehouse, corpus, prefilter) if "partition" in kinds else None,
+        vectors("labels") if "node_vectors" in kinds else None,
+        vectors("triples") if "triple_vectors" in kinds else None,
     )
 
 

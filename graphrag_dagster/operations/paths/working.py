@@ -6,7 +6,9 @@ from pathlib import Path
 
 import polars as pl
 
+from graphrag_dagster.core.paths.beforehand import needs_beforehand
 from graphrag_dagster.core.paths.recall.windows import Row
+from graphrag_dagster.core.paths.recipes import Recipe
 from graphrag_dagster.core.paths.store import PathStore
 from graphrag_dagster.core.progress import quietly
 from graphrag_dagster.model_calls.memory.replies import User
@@ -41,13 +43,21 @@ class Work:
     hops: Mapping[str, int] = field(default_factory=dict)
 
 
+def is_light(recipe: Recipe) -> bool:
+    """Whether an instance needs nothing but the arrays of the graph and what is packaged."""
+    options = recipe.options
+    scorer = options.scorer if recipe.scores else "random"
+    more = recipe.reports or needs_beforehand(options)
+    return not more and scorer in ("static", "bm25", "random")
+
+
 def bench_of(work: Work) -> Bench:
     """Open the graph, and make the instances that need no model."""
     settings = work.settings
     language = Language(memory=ReplyMemory(), corpora=CorpusStore())
     session = language.session_of(settings, User(work.corpus, "path_asked", ""))
     recipes = settings.paths.recipes()
-    light = [recipe for recipe in recipes if recipe.options.scorer != "embedder"]
+    light = [recipe for recipe in recipes if is_light(recipe)]
     workshop = workshop_of(
         session, PathStore.opened(work.folder), light, windows=work.windows, hops=work.hops
     )

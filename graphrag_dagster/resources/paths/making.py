@@ -1,17 +1,24 @@
 """The graph of a snapshot as arrays: made when it is first asked for, and opened without being read."""
 
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
 
 from graphrag_dagster.core.ids import stable_id
 from graphrag_dagster.core.paths.prefilter import Prefilter
 from graphrag_dagster.core.paths.store import PathStore, store_of
+from graphrag_dagster.core.paths.subgraphs.nearest import label_vectors, triple_vectors
+from graphrag_dagster.core.paths.subgraphs.partition import Partition, partition_of
+from graphrag_dagster.core.paths.subgraphs.vectors import TextVectors
+from graphrag_dagster.core.text.embedder import CorpusEmbedder
 from graphrag_dagster.errors import WarehouseError
 from graphrag_dagster.resources.published.beside import PATHS
 from graphrag_dagster.resources.published.reading import reading
-from graphrag_dagster.resources.warehouse import Warehouse
+from graphrag_dagster.resources.warehouse import Reader, Warehouse
 from graphrag_dagster.tables import ENTITIES, TRIPLES
 
+Of = Literal["labels", "triples"]
 _DIGITS = 12
 
 
@@ -29,7 +36,7 @@ def path_store_of(warehouse: Warehouse, corpus: str, prefilter: Prefilter) -> Pa
 
 
 def path_arrays_of(warehouse: Warehouse, corpus: str, prefilter: Prefilter) -> PathArrays:
-    """Return the arrays of the graph of a corpus's current snapshot, made where it is not there yet.
+    """Return the arrays of the graph of a corpus's current snapshot, made where they are not there yet.
 
     Args:
         warehouse: where the tables are.
@@ -40,28 +47,74 @@ def path_arrays_of(warehouse: Warehouse, corpus: str, prefilter: Prefilter) -> P
         WarehouseError: nothing has been published, or the arrays cannot be made.
         DamagedError: what was published cannot be read.
     """
+
+    def write(reader: Reader, making: Path) -> None:
+        store_of(reader.read(ENTITIES), reader.read(TRIPLES), prefilter).write(making)
+
+    return _made(warehouse, corpus, _hash("prefilter", *_told(prefilter)), write)
+
+
+def path_partition_of(warehouse: Warehouse, corpus: str, prefilter: Prefilter) -> Partition:
+    """Return the communities of the graph, which lie beside its arrays; see :func:`path_arrays_of`."""
+    store = path_store_of(warehouse, corpus, prefilter)
+
+    def write(_: Reader, making: Path) -> None:
+        partition_of(store).write(making)
+
+    variant = _hash("partition", *_told(prefilter))
+    return Partition.opened(_made(warehouse, corpus, variant, write).folder, store)
+
+
+def path_vectors_of(
+    warehouse: Warehouse, corpus: str, prefilter: Prefilter, embedder: CorpusEmbedder, of: Of
+) -> TextVectors:
+    """Return the vectors of the graph's labels or triples, which lie beside its arrays.
+
+    Args:
+        warehouse: where the tables are.
+        corpus: the corpus.
+        prefilter: relations that are left out.
+        embedder: makes the vectors.
+        of: of what they are.
+
+    Raises:
+        GraphragError: they would be too large.
+        WarehouseError: see :func:`path_arrays_of`.
+    """
+    store = path_store_of(warehouse, corpus, prefilter)
+    make, count = (label_vectors, len(store.labels)) if of == "labels" else (triple_vectors, store.edges)
+
+    def write(_: Reader, making: Path) -> None:
+        make(store, embedder).write(making, of)
+
+    variant = _hash(of, embedder.name, *_told(prefilter))
+    folder = _made(warehouse, corpus, variant, write).folder
+    return TextVectors.opened(folder, of, embedder.name, count)
+
+
+def _made(
+    warehouse: Warehouse, corpus: str, variant: str, write: Callable[[Reader, Path], None]
+) -> PathArrays:
     with reading(warehouse, corpus) as (reader, snapshot):
         if snapshot is None:
             raise WarehouseError(
                 f"nothing of corpus {corpus!r} has been published; run 'graphrag-dagster index {corpus}'"
             )
-        folder = PATHS.place(snapshot, _hash(prefilter))
+        folder = PATHS.place(snapshot, variant)
 
-        def write(making: Path) -> None:
+        def fill(making: Path) -> None:
             making.mkdir()
-            store_of(reader.read(ENTITIES), reader.read(TRIPLES), prefilter).write(making)
+            write(reader, making)
 
         if not folder.is_dir():
-            PATHS.make(warehouse, corpus, snapshot, folder, write)
+            PATHS.make(warehouse, corpus, snapshot, folder, fill)
     return PathArrays(folder, snapshot.index)
 
 
-def _hash(prefilter: Prefilter) -> str:
-    return stable_id(
-        "prefilter",
-        *(
-            f"{kind} {one}"
-            for kind in ("relations", "prefixes", "parts")
-            for one in sorted(set(getattr(prefilter, kind)))
-        ),
-    )[:_DIGITS]
+def _told(prefilter: Prefilter) -> Iterator[str]:
+    for kind in ("relations", "prefixes", "parts"):
+        yield from (f"{kind} {one}" for one in sorted(set(getattr(prefilter, kind))))
+
+
+def _hash(*parts: str) -> str:
+    return stable_id(*parts)[:_DIGITS]
