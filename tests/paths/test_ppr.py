@@ -6,7 +6,7 @@ from pathlib import Path
 import igraph
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from graphrag_dagster.core.paths.options import PathOptions
@@ -53,7 +53,8 @@ def test_it_is_igraphs_and_that_of_a_dense_solve(followed: Followed) -> None:
         assert found == pytest.approx(other, abs=1e-8)
 
 
-@given(triples, st.integers(0, 4), st.sampled_from(WAYS), st.floats(0.05, 0.95))
+@given(triples, st.integers(0, 4), st.sampled_from(WAYS), st.floats(0.05, 0.97))
+@example([("a", "p", "a"), ("b", "p", "a")], 1, "out", 0.9375)
 def test_it_is_a_distribution_over_what_can_be_reached(
     rows: list[Triple], seed: int, followed: Followed, damping: float
 ) -> None:
@@ -62,7 +63,7 @@ def test_it_is_a_distribution_over_what_can_be_reached(
     assert found.sum() == pytest.approx(1)
     reached = igraph.Graph(store.nodes, pairs(store, followed), directed=True).subcomponent(seed, "out")
     assert set(np.flatnonzero(found > 0).tolist()) == set(reached)
-    assert found == pytest.approx(solved(store, followed, (seed,), damping), abs=1e-7)
+    assert found == pytest.approx(solved(store, followed, (seed,), damping), abs=1.1e-8)
 
 
 @pytest.mark.parametrize("followed", WAYS)

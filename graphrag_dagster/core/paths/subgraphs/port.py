@@ -32,5 +32,5 @@ class SubgraphExtractor(Protocol):
     def prepare(self, queries: Iterable[PathQuery]) -> None:
         """Find out beforehand what extractors that look at the same graph share, such as PageRank.
 
-        It changes no result; its time can then be told from theirs, and who comes first does not bear it alone.
+        It changes no result; so its time can be told from theirs, and the first does not bear it alone.
         """

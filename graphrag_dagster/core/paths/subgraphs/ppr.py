@@ -8,6 +8,7 @@ seeds. What dead ends hold returns to the seeds, so that π is in proportion to 
 from collections import OrderedDict
 from collections.abc import Iterable, Iterator
 from itertools import islice
+from math import ceil, log
 from threading import Lock
 from weakref import WeakKeyDictionary
 
@@ -93,7 +94,7 @@ def page_ranks(adjacency: Adjacency, reset: Mass, damping: float) -> Mass:
     conjugate gradients (Hestenes and Stiefel 1952): in a round an error halves at least. By power iteration,
     which is used otherwise, it falls by ``damping`` at least. It is ready as soon as another step of the walk
     changes it by no more than ``(1 - damping)·``:data:`ERROR` in L1, so that it is within :data:`ERROR` of
-    the solution; at the latest after :data:`MOST_ROUNDS`.
+    the solution; at the latest after :data:`MOST_ROUNDS`, or as many as power iteration needs for that.
 
     Args:
         adjacency: where a walk can go.
@@ -103,10 +104,11 @@ def page_ranks(adjacency: Adjacency, reset: Mass, damping: float) -> Mass:
     products = adjacency.products
     source = (1 - damping) * products.ordered(reset)
     rounds = _conjugate_gradients if adjacency.followed == "both" else _power_iteration
+    most = max(MOST_ROUNDS, ceil(log((1 - damping) * ERROR / 2) / log(damping)))
     for turn, (ranks, missed) in enumerate(rounds(products, source, damping), start=1):
         # Dead ends: the sum of a change is a change of what they give back.
         near = 2 * missed <= (1 - damping) * ERROR * min(ranks.sum(), 1.0)
-        if near or turn == MOST_ROUNDS:
+        if near or turn == most:
             break
     return products.unordered(_probabilities(ranks))
 
