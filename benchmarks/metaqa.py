@@ -16,7 +16,7 @@ FOLDER, and what is there is not answered again.
     --switches      the orderings of the paper's Tables 7 to 9 by path F1 at 32, with -lex in place of models
     --show          print what is in FOLDER, and answer nothing
 
-Seconds are of batches: PageRank is solved for many seeds at a time, and once for those that come again.
+Seconds are of batches: PageRank is found beforehand, once for seeds that come again, and its time shared out.
 """
 
 import argparse

@@ -8,6 +8,7 @@ from pydantic import Field, field_validator, model_validator
 
 from graphrag_dagster.core.paths.instances import INSTANCES, LEX, instance
 from graphrag_dagster.core.paths.options import (
+    REFUSED,
     BaseExtraction,
     Expansion,
     Judged,
@@ -61,6 +62,13 @@ class CustomInstance(Section):
     ties: TieRule | None = Field(None, description="how equally long shortest paths are ordered")
     switches: PathSwitches | None = Field(None, description="what is done beside")
     reports: bool = Field(False, description="reports of the seeds' communities are read, too")
+
+    @field_validator("extraction", mode="before")
+    @classmethod
+    def _is_offered(cls, name: object) -> object:
+        if why := REFUSED.get(str(name)):
+            raise ValueError(f"{name} is not offered: {why}")
+        return name
 
     def recipe(self, base: Recipe) -> Recipe:
         """Return how it is made, of what the section says."""
@@ -164,7 +172,8 @@ class PathSettings(SwitchedSection):
     )
     parsing: Parsing = Field(
         _OWN.parsing,
-        description="how a model's selection is read: line by line, or whatever occurs anywhere in it",
+        description="how a model's selection is read: line by line, or whatever occurs anywhere in it; gold "
+        "answers are found in texts by whole words, or anywhere",
     )
     llm_embeddings_model: str | None = Field(
         None,
@@ -178,7 +187,7 @@ class PathSettings(SwitchedSection):
         _OWN.rmax, description="push, rbs: what may be left at a node, for each of its edges"
     )
     epsilon: Annotated[float, Field(gt=0, le=1)] = Field(_OWN.epsilon, description="fora: relative error")
-    nearest: PositiveInt = Field(_OWN.nearest, description="node_vectors, triple_vectors: most alike")
+    nearest: PositiveInt = Field(_OWN.nearest, description="node_vectors: nodes with the most similar labels")
     vector_hops: Hops = Field(_OWN.vector_hops, description="node_vectors: edges around them")
     edges_of_node: PositiveInt = Field(
         _OWN.edges_of_node, description="node_vectors: edges that are taken of a node, the best by score"

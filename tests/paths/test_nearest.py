@@ -19,16 +19,17 @@ from graphrag_dagster.core.paths.subgraphs.vectors import TextVectors
 from graphrag_dagster.core.ranks import cosines, unit_rows
 from graphrag_dagster.core.text.embedder import CorpusEmbedder
 from graphrag_dagster.errors import GraphragError, WarehouseError
+from graphrag_dagster.settings.paths import CustomInstance
 from support.letters import Letters
 from support.path_graphs import graph_of, node
-from support.scripted_paths import KnownScorer
+from support.path_judges import WrittenScores
 
 EMBEDDER = CorpusEmbedder(Letters())
 STORE = graph_of([("a", "p", "bb"), ("bb", "p", "cc"), ("cc", "q", "dd"), ("x", "p", "a"), ("e", "p", "f")])
 
 
 def extracted(
-    question: str, store: PathStore = STORE, scorer: KnownScorer | None = None, **options: Any
+    question: str, store: PathStore = STORE, scorer: WrittenScores | None = None, **options: Any
 ) -> Extracted:
     extractor = extractor_of(PathOptions(**options), store, embedder=EMBEDDER, scorer=scorer)
     return extractor.extract(PathQuery(question, (node(store, "x"),)))
@@ -52,10 +53,10 @@ def test_of_a_node_with_many_edges_the_best_are_taken() -> None:
     first = extracted("a", store, extraction="node_vectors", nearest=1, edges_of_node=2)
     assert triples(first.subgraph) == ["a -> p -> leaf0000", "a -> p -> leaf0001"]
     assert first.use.scored == 0
-    scorer = KnownScorer({"a -> p -> leaf0250": 1})
+    scorer = WrittenScores({"a -> p -> leaf0250": 1})
     best = extracted("a", store, scorer, extraction="node_vectors", nearest=1, edges_of_node=2)
     assert triples(best.subgraph) == ["a -> p -> leaf0000", "a -> p -> leaf0250"]
-    assert (best.use.scored, best.use.scored_tokens) == (300, 600)
+    assert (best.use.scored, best.use.scored_tokens) == (300, 300)
 
 
 def test_the_nearest_triples_are_taken() -> None:
@@ -120,3 +121,9 @@ def test_what_is_missing_or_of_another_graph_is_told() -> None:
 def test_an_extraction_that_there_is_not_is_refused(name: Any, told: str) -> None:
     with pytest.raises(GraphragError, match=told):
         extractor_of(PathOptions(extraction=name), STORE)
+
+
+def test_the_settings_say_why_an_extraction_is_refused() -> None:
+    with pytest.raises(ValueError, match="topppr is not offered: TopPPR refines"):
+        CustomInstance.model_validate({"name": "mine", "extraction": "topppr"})
+    assert CustomInstance.model_validate({"name": "mine", "extraction": "rbs"}).extraction == "rbs"

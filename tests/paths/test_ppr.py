@@ -75,6 +75,18 @@ def test_what_was_asked_before_changes_nothing(followed: Followed) -> None:
     assert not known.ranks(()).any()
 
 
+def test_ranks_are_found_beforehand_for_all_who_need_them() -> None:
+    store = random_store(5, most_nodes=40)
+    extractor = extractor_of(PathOptions(), store)
+    extractor.prepare([PathQuery("a?", (0,)), PathQuery("b?", (1, 0)), PathQuery("c?", ())])
+    known = page_ranks_of(store, "both", 0.8)
+    assert known.known == 2
+    extractor.extract(PathQuery("b?", (0, 1)))
+    assert known.known == 2
+    with pytest.raises(QuestionError, match="seed 99"):
+        extractor.prepare([PathQuery("d?", (99,))])
+
+
 def test_vectors_are_shared_by_all_who_ask_for_a_graph() -> None:
     store = graph_of([("a", "p", "b")])
     assert page_ranks_of(store, "out", 0.8) is page_ranks_of(store, "out", 0.8)

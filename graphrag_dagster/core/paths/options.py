@@ -1,6 +1,8 @@
 """How subgraphs and paths are found (spec_lego §3–§8); the meaning of each is that of its setting."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import Literal
 
 from graphrag_dagster.core.paths.prefilter import Prefilter
@@ -11,6 +13,13 @@ from graphrag_dagster.core.paths.store import Direction
 BaseExtraction = Literal[
     "ppr", "push", "fora", "rbs", "khop", "walks", "partition", "node_vectors", "triple_vectors"
 ]
+#: Extractions of the paper that there are not, and why.
+REFUSED: Mapping[str, str] = MappingProxyType(
+    {
+        "topppr": "TopPPR refines the first of PageRank by walks and searches from candidates; of a subgraph "
+        "only the set of its nodes matters, which fora and push come near in less time"
+    }
+)
 #: Who prunes it: nobody, a scorer, or a selector behind a scorer.
 Pruning = Literal["none", "eem", "llm"]
 PruningLevel = Literal["auto", "node", "relation", "triple"]

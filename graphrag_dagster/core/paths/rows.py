@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from graphrag_dagster.core.paths.found import NONE, Paths
-from graphrag_dagster.core.paths.metrics.normalising import NormalisedLabels
+from graphrag_dagster.core.paths.metrics.normalising import Matching, NormalisedLabels
 from graphrag_dagster.core.paths.metrics.scoring import question_scores
 from graphrag_dagster.core.paths.outcome import MODULES, Outcome
 from graphrag_dagster.core.paths.use import ModuleUse
@@ -36,6 +36,7 @@ def rows_of(
     snapshot: str,
     options: str,
     reports: int,
+    matching: Matching = "default",
 ) -> OutcomeRows:
     """Return an outcome as rows of each table.
 
@@ -47,10 +48,11 @@ def rows_of(
         snapshot: index that was read.
         options: hash of what decides the outcome.
         reports: that were read beside the paths.
+        matching: how gold answers are found in texts.
     """
     key = {"question_id": question_id, "instance": outcome.instance}
     subgraph, answer = outcome.subgraph, outcome.answer
-    scores = question_scores(outcome, gold, labels=labels)
+    scores = question_scores(outcome, gold, matching=matching, labels=labels)
     return OutcomeRows(
         [
             {

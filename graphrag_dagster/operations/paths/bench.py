@@ -88,6 +88,7 @@ class Bench:
                     snapshot=self._snapshot,
                     options=options,
                     reports=len(runner.reports.of(outcome.query.seeds)) if runner.reports else 0,
+                    matching=runner.options.parsing,
                 )
 
     def _runner(self, place: int) -> Runner:

@@ -31,7 +31,7 @@ class Neighbourhoods:
         return Extracted(Subgraph.of_nodes(self._store, near, seeds))
 
     def prepare(self, queries: Iterable[PathQuery]) -> None:
-        """Nothing is found out faster beforehand."""
+        """Nothing is shared with others."""
 
 
 def within_hops(adjacency: Adjacency, nodes: Longs, hops: int) -> Longs:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from graphrag_dagster.core.language.path_selection import PathSelector
-from graphrag_dagster.core.paths.options import BaseExtraction, PathOptions
+from graphrag_dagster.core.paths.options import REFUSED, BaseExtraction, PathOptions
 from graphrag_dagster.core.paths.scoring.port import PathScorer
 from graphrag_dagster.core.paths.store import PathStore
 from graphrag_dagster.core.paths.subgraphs.adjacency import Adjacency, adjacency_of
@@ -29,12 +29,6 @@ from graphrag_dagster.core.paths.subgraphs.vectors import TextVectors
 from graphrag_dagster.core.paths.subgraphs.walks import WalkedSubgraphs
 from graphrag_dagster.core.text.embedder import CorpusEmbedder
 from graphrag_dagster.errors import GraphragError
-
-#: Extractions of the paper that there are not, and why.
-REFUSED: Mapping[str, str] = {
-    "topppr": "TopPPR refines the first k of PageRank with walks and searches from candidates; of a subgraph "
-    "only the set of its nodes matters, which `fora` and `push` estimate in less time"
-}
 
 
 @dataclass(frozen=True)
@@ -109,7 +103,7 @@ def _adjacency(options: PathOptions, given: _Given) -> Adjacency:
 def _ppr(options: PathOptions, given: _Given) -> SubgraphExtractor:
     store = given.store
     known = page_ranks_of(store, store.followed(options.direction), options.damping)
-    return RankedSubgraphs(store, known.ranks, options.max_ent)
+    return RankedSubgraphs(store, known.ranks, options.max_ent, known.prepare)
 
 
 def _push(options: PathOptions, given: _Given) -> SubgraphExtractor:

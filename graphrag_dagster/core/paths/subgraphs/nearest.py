@@ -64,7 +64,7 @@ class NodeVectorSubgraphs:
         return Extracted(Subgraph.of_edges(self._store, np.concatenate(edges), seeds), use)
 
     def prepare(self, queries: Iterable[PathQuery]) -> None:
-        """Nothing is found out faster beforehand."""
+        """Nothing is shared with others."""
 
     def _nearest(self, question: np.ndarray[tuple[int], np.dtype[np.float32]]) -> Longs:
         """Return the nodes of the nearest labels; of namesakes the first nodes."""
@@ -108,7 +108,7 @@ class TripleVectorSubgraphs:
         return Extracted(Subgraph.of_edges(self._store, self._vectors.nearest(question, self._most), seeds))
 
     def prepare(self, queries: Iterable[PathQuery]) -> None:
-        """Nothing is found out faster beforehand."""
+        """Nothing is shared with others."""
 
 
 def label_vectors(

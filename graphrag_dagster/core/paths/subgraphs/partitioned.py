@@ -81,7 +81,7 @@ class PartitionedSubgraphs:
         return Extracted(Subgraph(self._store, nodes, edges, seeds))
 
     def prepare(self, queries: Iterable[PathQuery]) -> None:
-        """Nothing is found out faster beforehand."""
+        """Nothing is shared with others."""
 
     def _cut(self, communities: Communities) -> _Part:
         store, community_of = self._store, self._partition.community_of

@@ -30,7 +30,7 @@ class SubgraphExtractor(Protocol):
         """
 
     def prepare(self, queries: Iterable[PathQuery]) -> None:
-        """Find out beforehand what several questions will need, where that is faster than one by one.
+        """Find out beforehand what extractors that look at the same graph share, such as PageRank.
 
-        It changes no result; what is not needed any more is forgotten.
+        It changes no result; its time can then be told from theirs, and who comes first does not bear it alone.
         """

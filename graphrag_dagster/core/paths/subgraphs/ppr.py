@@ -6,7 +6,8 @@ seeds. What dead ends hold returns to the seeds, so that π is in proportion to 
 """
 
 from collections import OrderedDict
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from itertools import islice
 from threading import Lock
 from weakref import WeakKeyDictionary
 
@@ -45,6 +46,11 @@ class PageRanks:
         self._kept = max(REMEMBERED // (8 * max(adjacency.nodes, 1)), 1)
         self._lock = Lock()
 
+    @property
+    def known(self) -> int:
+        """How many vectors are remembered."""
+        return len(self._known)
+
     def ranks(self, seeds: Seeds) -> Mass:
         """Return the probability of each node [n], by which a seed is as probable as another.
 
@@ -65,6 +71,11 @@ class PageRanks:
             while len(self._known) > self._kept:
                 self._known.popitem(last=False)
         return found
+
+    def prepare(self, seed_sets: Iterable[Seeds]) -> None:
+        """Solve several sets of seeds beforehand, one after the other: blocks of them take longer."""
+        for seeds in islice(dict.fromkeys(seed_sets), self._kept):
+            self.ranks(seeds)
 
 
 def page_ranks_of(store: PathStore, followed: Followed, damping: float) -> PageRanks:

@@ -61,7 +61,7 @@ class PrunedSubgraphs:
         return Extracted(_only(self._level, found.subgraph, units.at(kept)), found.use + use)
 
     def prepare(self, queries: Iterable[PathQuery]) -> None:
-        """Find out beforehand what several questions will need."""
+        """Find out beforehand what subgraphs before pruning share."""
         self._base.prepare(queries)
 
     def _selected(

@@ -22,15 +22,22 @@ class RankedSubgraphs:
         store: the graph.
         ranks: gives the probability of each node [n] for seeds; 0 for those that are not reached.
         most: nodes of a subgraph; only seeds can be more.
+        prepare: finds ranks out beforehand, where they are remembered.
 
     Raises:
         GraphragError: ``most`` is below 1.
     """
 
-    def __init__(self, store: PathStore, ranks: Callable[[Seeds], Mass], most: int) -> None:
+    def __init__(
+        self,
+        store: PathStore,
+        ranks: Callable[[Seeds], Mass],
+        most: int,
+        prepare: Callable[[Iterable[Seeds]], None] | None = None,
+    ) -> None:
         if most < 1:
             raise GraphragError(f"max_ent {most}: a subgraph has one node or more")
-        self._store, self._ranks, self._most = store, ranks, most
+        self._store, self._ranks, self._most, self._prepare = store, ranks, most, prepare
 
     def extract(self, query: PathQuery) -> Extracted:
         """Return the subgraph of a question; without a seed it is empty."""
@@ -41,7 +48,9 @@ class RankedSubgraphs:
         return Extracted(Subgraph.of_nodes(self._store, nodes, seeds))
 
     def prepare(self, queries: Iterable[PathQuery]) -> None:
-        """Nothing is found out faster beforehand."""
+        """Find out the ranks of several questions beforehand, where they are remembered."""
+        if self._prepare is not None:
+            self._prepare(checked(self._store, query) for query in queries if query.seeds)
 
 
 def largest(ranks: Mass, most: int, seeds: tuple[int, ...]) -> Longs:

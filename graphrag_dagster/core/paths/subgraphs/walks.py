@@ -38,7 +38,7 @@ class WalkedSubgraphs:
         return Extracted(Subgraph.of_nodes(self._store, nodes, seeds))
 
     def prepare(self, queries: Iterable[PathQuery]) -> None:
-        """Nothing is found out faster beforehand."""
+        """Nothing is shared with others."""
 
     def _walked(self, start: int) -> Longs:
         drawn = np.random.default_rng([self._seed, start])
