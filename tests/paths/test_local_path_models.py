@@ -132,8 +132,28 @@ def test_a_bi_encoder_learns_which_paths_answer(tmp_path: Path) -> None:
     scorer = scorer_of("minilm", model=str(made.folder))
     candidates = texts_of("film -> directed_by -> Ada", "book -> written_by -> Ed")
     assert scorer.scores("who wrote the book Ed", candidates).argmax() == 1
+    assert made.left_out == 0
     again = fine_tune(PAIRS, [], tmp_path / "again", training)
     assert (again.loss, again.before, again.after) == (made.loss, None, None)
+
+
+@needs_training
+def test_paths_that_lead_elsewhere_are_told_from_those_that_answer(tmp_path: Path) -> None:
+    from support.tiny_models import saved_sentence_transformer
+
+    names = ("Ada", "Bo", "Cy", "Di", "Ed", "Flo")
+    pairs = [
+        GoldPath(f"who {verb} the film {name}", name, f"{name} -> {verb}_by", (f"{name} -> {other}_by",))
+        for name in names
+        for verb, other in (("directed", "written"), ("written", "directed"))
+    ]
+    base = str(saved_sentence_transformer(tmp_path, f"{WORDS} written directed"))
+    training = Training(base, epochs=60, batch=6, rate=1e-2)
+    made = fine_tune([*pairs, GoldPath("who", "x", "alone")], pairs, tmp_path / "tuned", training)
+    assert (made.pairs, made.left_out) == (12, 1)
+    assert made.before is not None
+    assert made.after is not None
+    assert made.after > max(made.before, 0.9)
 
 
 @needs_training

@@ -34,8 +34,8 @@ def test_the_shortest_paths_to_answers_are_learnt_from() -> None:
     query, subgraph = PathQuery("who?", seeds), Subgraph.of_edges(store, np.arange(store.edges), seeds)
     gold = GoldPaths(PathOptions(direction="out"), store)
     assert gold.of(query, ["beatles", "$", "nobody"], subgraph) == [
-        GoldPath("who?", "s", "s -> p -> The Beatles!"),
-        GoldPath("who?", "s", "s -> q -> x -> q -> $"),
+        GoldPath("who?", "s", "s -> p -> The Beatles!", ("s -> q -> x",)),
+        GoldPath("who?", "s", "s -> q -> x -> q -> $", ("s -> q -> x",)),
     ]
     assert gold.of(query, ["nobody"], subgraph) == []
     assert (

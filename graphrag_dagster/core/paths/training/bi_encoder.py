@@ -48,17 +48,19 @@ class FineTuned:
 
     Attributes:
         folder: where it is; ``scorer_of("minilm", …, model=folder)`` uses it.
-        pairs: learnt from.
+        pairs: learnt from, each with every path of its question that leads elsewhere.
+        left_out: pairs without such a path, where others have one.
         steps: of the optimiser.
         seconds: wall clock of the training, without loading and saving.
         loss: mean of the training.
-        before: share of the questions tried whose path is nearest among all that were tried, by the base;
-            None where none were.
+        before: share of the questions tried for which a path of their own is nearest by the base among all
+            that were tried, those that lead elsewhere included; None where none were.
         after: the same by the fine-tuned model.
     """
 
     folder: Path
     pairs: int
+    left_out: int
     steps: int
     seconds: float
     loss: float
@@ -69,10 +71,12 @@ class FineTuned:
 def fine_tune(
     learnt: Sequence[GoldPath], tried: Sequence[GoldPath], folder: Path, training: Training | None = None
 ) -> FineTuned:
-    """Train a bi-encoder on pairs of question and path, with the other paths of a batch as negatives.
+    """Train a bi-encoder to tell the path that answers from those from the same seeds that lead elsewhere.
 
-    By MultipleNegativesRankingLoss of sentence-transformers; no batch holds the same text twice, so that no
-    path is told from itself.
+    By MultipleNegativesRankingLoss of sentence-transformers, for which the other paths of a batch are
+    negatives, too; no batch holds the same text twice, so that no path is told from itself. Of other paths
+    alone a model learns which name a question and a path share, which tells nothing among paths from one
+    seed, and ranks these worse than before.
 
     Args:
         learnt: pairs to learn from.
@@ -91,16 +95,20 @@ def fine_tune(
     for package in _PACKAGES:
         installed(package, _WANTED_BY, _EXTRA)
     base = own.base or str(packaged_minilm())
+    with_others = [one for one in learnt if one.others] or list(learnt)
     before = nearest_share(base, tried)
     with logging_unchanged(), TemporaryDirectory() as scratch:
-        trainer = _trainer(base, learnt, own, scratch)
+        trainer = _trainer(base, with_others, own, scratch)
         begin = perf_counter()
         told = trainer.train()
         seconds = perf_counter() - begin
         folder.mkdir(parents=True, exist_ok=True)
         trainer.model.save_pretrained(str(folder))
     after = nearest_share(str(folder), tried)
-    return FineTuned(folder, len(learnt), told.global_step, seconds, told.training_loss, before, after)
+    left_out = len(learnt) - len(with_others)
+    return FineTuned(
+        folder, len(with_others), left_out, told.global_step, seconds, told.training_loss, before, after
+    )
 
 
 def nearest_share(model: str, tried: Sequence[GoldPath]) -> float | None:
@@ -109,12 +117,20 @@ def nearest_share(model: str, tried: Sequence[GoldPath]) -> float | None:
         return None
     embedder = SentenceTransformerEmbedder(model)
     questions = sorted({one.question for one in tried})
-    paths = sorted({one.path for one in tried})
+    paths = sorted({path for one in tried for path in (one.path, *one.others)})
     own = {question: {one.path for one in tried if one.question == question} for question in questions}
     cosines = embedder.embed(questions).astype(np.float64) @ embedder.embed(paths).astype(np.float64).T
     nearest = cosines.round(12).argmax(axis=1).tolist()
     hits = [paths[at] in own[question] for question, at in zip(questions, nearest, strict=True)]
     return sum(hits) / len(hits)
+
+
+def _rows(learnt: Sequence[GoldPath]) -> dict[str, list[str]]:
+    """The columns that are trained on: a row for each path that leads elsewhere, or for each pair."""
+    if not learnt[0].others:
+        return {"anchor": [one.question for one in learnt], "positive": [one.path for one in learnt]}
+    told = [(one.question, one.path, other) for one in learnt for other in one.others]
+    return {name: [row[at] for row in told] for at, name in enumerate(("anchor", "positive", "negative"))}
 
 
 def _trainer(base: str, learnt: Sequence[GoldPath], own: Training, scratch: str) -> Any:
@@ -133,7 +149,7 @@ def _trainer(base: str, learnt: Sequence[GoldPath], own: Training, scratch: str)
             f"the model {base!r} cannot be loaded for fine-tuning: {error}; give a folder with a "
             "sentence-transformers model, or the name of one on the hub"
         ) from error
-    rows = {"anchor": [one.question for one in learnt], "positive": [one.path for one in learnt]}
+    rows = _rows(learnt)
     args = sentence_transformers.SentenceTransformerTrainingArguments(
         output_dir=scratch,
         num_train_epochs=own.epochs,

@@ -11,12 +11,15 @@ from graphrag_dagster.core.paths.metrics.normalising import identity
 from graphrag_dagster.core.paths.options import PathOptions
 from graphrag_dagster.core.paths.query import PathQuery
 from graphrag_dagster.core.paths.retrieval.shortest import ShortestPaths
+from graphrag_dagster.core.paths.scoring.shuffled import ShuffledScorer
 from graphrag_dagster.core.paths.store import PathStore
 from graphrag_dagster.core.paths.subgraph import Subgraph
-from graphrag_dagster.core.text.verbalised import Verbalised
+from graphrag_dagster.core.text.verbalised import Verbalised, first_by_score
 
 #: Paths of a question that are learnt from at most, the shortest.
 MOST_PATHS = 8
+#: Paths that lead elsewhere, of a question.
+OTHERS = 4
 _SHARE = 0.2
 
 
@@ -28,11 +31,13 @@ class GoldPath:
         question: the question.
         topic: id of the entity that it begins from.
         path: as text.
+        others: paths from the same seeds that lead elsewhere: what it has to be told from.
     """
 
     question: str
     topic: str
     path: str
+    others: tuple[str, ...] = ()
 
 
 class GoldPaths:
@@ -42,11 +47,15 @@ class GoldPaths:
         options: ``direction``, ``max_hop``, ``skip_ids`` and ``ties``.
         store: the graph.
         most: paths of a question at most.
+        others: drawn of those that lead elsewhere, for each question.
     """
 
-    def __init__(self, options: PathOptions, store: PathStore, most: int = MOST_PATHS) -> None:
+    def __init__(
+        self, options: PathOptions, store: PathStore, most: int = MOST_PATHS, others: int = OTHERS
+    ) -> None:
         self._shortest = ShortestPaths(options, store)
-        self._most = most
+        self._most, self._others = most, others
+        self._chance = ShuffledScorer(options.seed)
 
     def of(self, query: PathQuery, answers: Collection[str], subgraph: Subgraph) -> list[GoldPath]:
         """Return the pairs of a question, short paths first; none where no answer is reached.
@@ -57,10 +66,17 @@ class GoldPaths:
             subgraph: in which paths are looked for.
         """
         paths = self._shortest.retrieve(query, subgraph).paths
-        found = paths.at(np.flatnonzero(leads_to(paths.verbalised, answers)))
+        right = leads_to(paths.verbalised, answers)
+        found = paths.at(np.flatnonzero(right))
         distinct = found.at(found.verbalised.distinct()[: self._most])
+        if not len(distinct):
+            return []
+        wrong = paths.verbalised.at(np.flatnonzero(~right))
+        wrong = wrong.at(wrong.distinct())
+        drawn = first_by_score(self._chance.scores(query.question, wrong), wrong, self._others)
+        others = tuple(wrong.at(drawn).texts)
         return [
-            GoldPath(query.question, topic, text)
+            GoldPath(query.question, topic, text, others)
             for topic, text in zip(_begins(distinct), distinct.verbalised.texts, strict=True)
         ]
 
