@@ -80,7 +80,7 @@ class Prepared:
     def __init__(self, store: PathStore) -> None:
         self.store = store
         self.embedder = CorpusEmbedder(StaticEmbedder())
-        self.scorer = scorer_of("static", store)
+        self.scorer = scorer_of("static", relation_words=True)
 
     @cached_property
     def adjacency(self) -> tuple[Any, float]:

@@ -166,7 +166,7 @@ def by_questions(folder: Path, number: int, *, whole: bool) -> None:
     labels = list(store.labels)
     nodes = {labels[label]: node for node, label in enumerate(store.label_of.tolist())}
     options = instance("12" if whole else "14").options(PathOptions())
-    scorer = scorer_of("static", store)
+    scorer = scorer_of("static", relation_words=True)
     extractor = extractor_of(options, store, scorer=scorer)
     retriever = retriever_of(options, store, scorer=scorer)
     rows = []

@@ -132,6 +132,10 @@ class PathSettings(SwitchedSection):
         "vectors, MiniLM (extra sentence-transformers), the corpus's embedder, BM25, a cross-encoder (the "
         "same extra), or chance",
     )
+    relation_words: bool = Field(
+        _OWN.relation_words,
+        description="scorers read relations as words, directed_by as “directed by”; false: as they are",
+    )
     scorer_model: str | None = Field(
         None, description="for minilm and cross-encoder a folder, or a name on the hub; default: its own"
     )

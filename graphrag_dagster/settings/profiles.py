@@ -62,6 +62,7 @@ _PAPER_002: Mapping[str, Any] = MappingProxyType(
         "paths.direction": "out",
         # §2: the vectors that every instance from the second on is measured with.
         "paths.scorer": "minilm",
+        "paths.relation_words": False,
         # §3: personalised PageRank.
         "paths.max_ent": 1000,
         "paths.damping": 0.8,

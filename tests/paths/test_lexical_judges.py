@@ -27,7 +27,7 @@ def test_words_and_vectors_select_together() -> None:
     # The sums of both ranks, one by one.
     sums = [0.0] * len(PATHS)
     for name in ("bm25", "static"):
-        scores = scorer_of(name).scores(QUESTION, PATHS)
+        scores = scorer_of(name, relation_words=True).scores(QUESTION, PATHS)
         for place, score in enumerate(scores):
             sums[place] += 1 / (60 + 1 + int((scores > score).sum()))
     order = sorted(range(len(PATHS)), key=lambda place: (-sums[place], PATHS.texts[place]))
@@ -121,3 +121,12 @@ def test_what_was_asked_about_is_no_answer() -> None:
 
 def test_without_paths_the_answer_is_unknown() -> None:
     assert answered(PATHS.at([]), []) == ((), (), "unknown")
+
+
+def test_what_reports_name_counts_half_as_much_again() -> None:
+    paths = texts_of("Ran -> directed_by -> Akira Kurosawa", "Ran -> has_tags -> war")
+    scores = np.array([0.5, 0.6])
+    answerer = ExtractivePathAnswerer()
+    assert answerer.answer(QUESTION, paths, scores).named == ("war", "Akira Kurosawa")
+    reports = ["Films of AKIRA KUROSAWA.", "Towards the end of the wars"]
+    assert answerer.answer(QUESTION, paths, scores, reports).named == ("Akira Kurosawa", "war")

@@ -15,10 +15,12 @@ from graphrag_dagster.core.paths.scoring.bm25 import EPSILON, K1, B, Bm25Scorer
 from graphrag_dagster.core.paths.scoring.embedded import EmbeddedScorer
 from graphrag_dagster.core.paths.scoring.making import scorer_of
 from graphrag_dagster.core.paths.scoring.static import StaticScorer
+from graphrag_dagster.core.paths.subgraph import Subgraph
 from graphrag_dagster.core.text.embedder import CorpusEmbedder, Prefixes
 from graphrag_dagster.core.text.similarity import words
 from graphrag_dagster.core.text.verbalised import NO_PIECE, Verbalised, Vocabulary
 from graphrag_dagster.errors import EngineError
+from support.path_graphs import graph_of
 
 QUESTION = "which films did the director of Øre Sund make?"
 
@@ -180,3 +182,15 @@ def test_an_embedder_is_given_questions_as_such_and_each_text_once() -> None:
 def test_no_embedder_is_an_error() -> None:
     with pytest.raises(EngineError, match="paths.scorer"):
         scorer_of("embedder")
+
+
+def test_relations_are_read_as_words_where_wanted() -> None:
+    store = graph_of([("a", "directed_by", "b"), ("a", "film.film.releaseYear", "c")])
+    spoken = graph_of([("a", "directed by", "b"), ("a", "film film release Year", "c")])
+    every = [Subgraph.of_edges(one, np.arange(2), ()).triples() for one in (store, spoken)]
+    for name in ("static", "bm25"):
+        worded = scorer_of(name, relation_words=True)
+        plain = scorer_of(name)
+        assert list(worded.scores(QUESTION, every[0])) == list(plain.scores(QUESTION, every[1]))
+        assert worded.tokens(every[0]) == plain.tokens(every[1])
+    assert worded.name != plain.name

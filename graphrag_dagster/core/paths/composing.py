@@ -91,7 +91,7 @@ class Workshop:
             extractor = ConstrainedSubgraphs(sized, self.windows, classifier)
         retriever = retriever_of(options, self.store, scorer=scorer, selector=selector, hops=self.hops)
         scored = options.pruning != "none" or options.extraction == "node_vectors"
-        scoring = (options.scorer, recipe.scorer_model) if scored else None
+        scoring = (options.scorer, recipe.scorer_model, options.relation_words) if scored else None
         return Runner(
             self.store,
             extractor,
@@ -112,14 +112,15 @@ class Workshop:
         return self.selector
 
     def _scorer(self, recipe: Recipe) -> PathScorer:
-        key = (recipe.options.scorer, recipe.scorer_model, recipe.options.seed)
+        own = recipe.options
+        key = (own.scorer, recipe.scorer_model, own.seed, own.relation_words)
         if key not in self._scorers:
             made = scorer_of(
                 recipe.options.scorer,
-                self.store,
                 embedder=self.embedder,
                 model=recipe.scorer_model,
                 seed=recipe.options.seed,
+                relation_words=recipe.options.relation_words,
             )
             self._scorers[key] = LockedScorer(made) if self.at_once else made
         return self._scorers[key]

@@ -68,6 +68,7 @@ class PathOptions:
     retrieval: Retrieval = "osar"
     judged: Judged = "eem"
     scorer: ScorerName = "static"
+    relation_words: bool = True
     max_ent: int = 1000
     damping: float = 0.8
     max_edge: int = 64

@@ -11,7 +11,7 @@ from graphrag_dagster.core.paths.scoring.embedded import EmbeddedScorer
 from graphrag_dagster.core.paths.scoring.port import PathScorer
 from graphrag_dagster.core.paths.scoring.shuffled import ShuffledScorer
 from graphrag_dagster.core.paths.scoring.static import StaticScorer
-from graphrag_dagster.core.paths.store import PathStore
+from graphrag_dagster.core.paths.scoring.worded import WordedScorer
 from graphrag_dagster.core.search.reranking.cross_encoder import CrossEncoderReranker
 from graphrag_dagster.core.text.embedder import CorpusEmbedder
 from graphrag_dagster.errors import EngineError
@@ -22,26 +22,30 @@ BGE_RERANKER = "BAAI/bge-reranker-v2-m3"
 
 def scorer_of(
     name: ScorerName,
-    store: PathStore | None = None,  # noqa: ARG001 - what is remembered of a graph is kept by its labels.
     *,
     embedder: CorpusEmbedder | None = None,
     model: str | None = None,
     seed: int = 0,
+    relation_words: bool = False,
 ) -> PathScorer:
     """Return a scorer.
 
     Args:
         name: of it.
-        store: the graph that it is for; another one is scored, too, but what is known of the first is
-            forgotten.
         embedder: of the corpus, for ``embedder``.
         model: for ``minilm`` and ``cross-encoder`` a folder, or the name of a model of the hub; default: the
             packaged all-MiniLM-L6-v2, and the paper's cross-encoder.
         seed: for ``random``.
+        relation_words: relations are read as words, not as they are written.
 
     Raises:
         EngineError: ``embedder`` without one.
     """
+    made = _scorer(name, embedder, model, seed)
+    return WordedScorer(made) if relation_words else made
+
+
+def _scorer(name: ScorerName, embedder: CorpusEmbedder | None, model: str | None, seed: int) -> PathScorer:
     if name == "static":
         return StaticScorer()
     if name == "bm25":

@@ -8,6 +8,7 @@ from graphrag_dagster.core.language.path_selection import Level, Selection, Suff
 from graphrag_dagster.core.language.tasks import Engine
 from graphrag_dagster.core.paths.scoring.bm25 import Bm25Scorer
 from graphrag_dagster.core.paths.scoring.static import StaticScorer
+from graphrag_dagster.core.paths.scoring.worded import WordedScorer
 from graphrag_dagster.core.ranks import Scores, comparable
 from graphrag_dagster.core.text.similarity import diverse, stems
 from graphrag_dagster.core.text.verbalised import NO_PIECE, Places, Verbalised, first_by_score
@@ -32,7 +33,7 @@ class ExtractivePathSelector:
     engine: Final[Engine] = "extractive"
 
     def __init__(self) -> None:
-        self._scorers = (Bm25Scorer(), StaticScorer())
+        self._scorers = (Bm25Scorer(), WordedScorer(StaticScorer()))
 
     def select(self, level: Level, question: str, candidates: Verbalised, most: int) -> Selection:
         """Return those that stand out, one at least; see the port."""

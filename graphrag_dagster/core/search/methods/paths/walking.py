@@ -78,7 +78,7 @@ def walked(asked: Asked, entities: Sequence[str]) -> Walked:
     store, places = index.once(store_of_index), index.once(_places)
     query = PathQuery(with_history(asked), tuple(places[one] for one in entities if one in places))
     recipe = asked.options.paths
-    scorer = _scorer(asked, recipe, store) if recipe.scores else None
+    scorer = _scorer(asked, recipe) if recipe.scores else None
     selector = asked.engines.path_selector()
     extracted = extractor_of(options, store, scorer=scorer, selector=selector).extract(query)
     found = path_retriever_of(options, store, scorer=scorer, selector=selector).retrieve(
@@ -97,13 +97,15 @@ def _places(index: IndexSnapshot) -> Mapping[str, int]:
     return {one: place for place, one in enumerate(index.once(store_of_index).entity_ids)}
 
 
-def _scorer(asked: Asked, recipe: Recipe, store: PathStore) -> PathScorer:
-    if recipe.options.scorer == "embedder":
-        return scorer_of("embedder", store, embedder=asked.engines.embedder())
+def _scorer(asked: Asked, recipe: Recipe) -> PathScorer:
+    own = recipe.options
+    if own.scorer == "embedder":
+        embedder = asked.engines.embedder()
+        return scorer_of("embedder", embedder=embedder, relation_words=own.relation_words)
     return asked.index.once(_shared_scorer, recipe)
 
 
-def _shared_scorer(index: IndexSnapshot, recipe: Recipe) -> PathScorer:
+def _shared_scorer(_index: IndexSnapshot, recipe: Recipe) -> PathScorer:
     """One for all questions: it remembers what it has read of the graph."""
-    own, store = recipe.options, index.once(store_of_index)
-    return scorer_of(own.scorer, store, model=recipe.scorer_model, seed=own.seed)
+    own = recipe.options
+    return scorer_of(own.scorer, model=recipe.scorer_model, seed=own.seed, relation_words=own.relation_words)
