@@ -177,15 +177,7 @@ class Retriever:
         most: int | None = None,
         prior: Scores | None = None,
     ) -> Ranking:
-        """Rank the text units by personalised PageRank over names and units; see :class:`.PassageRank`.
-
-        Args:
-            question: the question.
-            question_vector: its unit vector [d] by the embedder of the tables; None: by words only.
-            mode: what the likeness of texts to the question rests on.
-            most: how many to return; None: all.
-            prior: weight of each of :attr:`unit_ids`, as for :meth:`units`.
-        """
+        """Rank the text units by :class:`.PassageRank`; the arguments are those of :meth:`units`."""
         if self._entities.is_empty() or self._units.is_empty():
             return self.units(question, question_vector, mode, most=most, prior=prior)
         ranker, names = self._unit_ranker, np.zeros(len(self._graph.names))
