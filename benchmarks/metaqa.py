@@ -1,7 +1,7 @@
 """Fifteen ways to find a path on MetaQA's development questions: 9,992 / 14,872 / 14,274 of 1, 2 and 3 hops.
 
     python benchmarks/metaqa.py FOLDER [--instances 1 2 …] [--scorer static] [--questions N] [--seed 0]
-        [--processes 2] [--table] [--ties] [--recall-sweep] [--switches]
+        [--processes 2] [--table] [--verbatim] [--ties] [--recall-sweep] [--switches]
 
 WikiMovies (133,582 triples) is made of ``shared/data/metaqa/kb.txt``, a node for each label; the seed of a
 question is its bracketed entity. Nothing asks a model: answers are the ends of paths by their weight
@@ -10,6 +10,7 @@ FOLDER, and what is there is not answered again.
 
     --questions     so many of each number of hops, the first in an order drawn by --seed; default: all
     --table         the order of the instances beside the paper's (Qwen2-72B, mean of its four data sets)
+    --verbatim      scorers read relations as they are written, not as words
     --ties          instances 1 and 10 by the three rules for equally long paths, since the cut at 32 decides
     --recall-sweep  instance 12 with subgraphs of 2 to 1,000 nodes: where do Hits@1-lex and path recall end
                     to gain? (paper, Figure 5, on CWQ: at a recall of .6)
@@ -114,7 +115,7 @@ def main() -> None:
     parser.add_argument("--questions", type=int)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--processes", type=int, default=2)
-    for part in ("table", "ties", "recall-sweep", "switches", "show"):
+    for part in ("table", "verbatim", "ties", "recall-sweep", "switches", "show"):
         parser.add_argument(f"--{part}", action="store_true")
     given = parser.parse_args()
     questions = asked(most=given.questions, seed=given.seed)
@@ -129,7 +130,8 @@ def main() -> None:
             (sorted({v for row in (*ORDERINGS, COMBINED) for v in row[:2]}, key=lambda v: v.name), switches)
         )
     if not parts or given.table:
-        own = [Variant(one, given.scorer) for one in given.instances]
+        written = (("relation_words", False),) if given.verbatim else ()
+        own = [Variant(one, given.scorer, written) for one in given.instances]
         parts.append((own, lambda scores: _instances(scores, with_table=given.table)))
     for variants, shown in parts:
         _measured(given, variants, questions, shown)
