@@ -4,11 +4,12 @@ from collections.abc import Collection
 
 import duckdb
 
+from graphrag_dagster.catalogue.registry import stages_made
 from graphrag_dagster.resources.warehouse import Warehouse
 from graphrag_dagster.tables import ACCOUNTS, ALL_TABLES, ANSWER_COSTS
 
 #: Groups that other jobs than ``index`` make.
-EVALUATING = ("questions", "answers", "evaluation", "studies")
+EVALUATING = tuple(stages_made("request"))
 
 
 def contents(
