@@ -479,6 +479,39 @@ def compare(
     compare_paths(name, question, instances, entity or (), paths=shown, as_json=as_json)
 
 
+@app.command(name="train-paths")
+def train_paths(
+    name: Name,
+    folder: Annotated[
+        Path | None,
+        typer.Option(help="New folder for the bi-encoder that is fine-tuned.", show_default=False),
+    ] = None,
+    selector_file: Annotated[
+        Path | None,
+        typer.Option(help="File of JSON lines, chats that a selector learns from.", show_default=False),
+    ] = None,
+    most: Annotated[int, typer.Option(min=1, help="Questions at most, those held out among them.")] = 1000,
+    epochs: Annotated[
+        int | None, typer.Option(min=1, help="With --folder: how often each pair is seen; default: once.")
+    ] = None,
+    device: Annotated[
+        str | None, typer.Option(help="With --folder: device of torch, such as cuda; default: cpu.")
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Learn from the question files which paths answer: fine-tune the scorer, or write a selector's file."""
+    from graphrag_dagster.cli.commands.path_training import tune_scorer, write_selector_file
+
+    if (folder is None) == (selector_file is None):
+        raise typer.BadParameter("give one of --folder and --selector-file")
+    if folder is not None:
+        tune_scorer(name, folder, most, epochs=epochs or 1, device=device or "cpu", as_json=as_json)
+    elif selector_file is not None:
+        if epochs or device:
+            raise typer.BadParameter("--epochs and --device are of --folder: leave them out")
+        write_selector_file(name, selector_file, most, as_json=as_json)
+
+
 @app.command()
 def batches(
     name: Annotated[str | None, typer.Argument(help="Only those of this corpus.", show_default=False)] = None,

@@ -71,6 +71,8 @@ PARTS: Mapping[str, Part] = MappingProxyType(
         "operations.keeping.publication": Part.LEADS,
         "operations.paths": Part.DECIDES,
         "operations.paths.asking": Part.NONE,
+        "operations.paths.training": Part.NONE,
+        "operations.paths.training_questions": Part.NONE,
         "orchestration": Part.NONE,
         "prompts": Part.DECIDES,
         "resources": Part.NONE,

@@ -18,6 +18,8 @@ _EXTRA = "training"
 _WANTED_BY = "fine-tuning"
 #: Packages that training needs beside the library itself.
 _PACKAGES = ("sentence-transformers", "datasets", "accelerate")
+#: Questions whose cosines with all paths are held at a time.
+_AT_ONCE = 256
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,15 +87,15 @@ def fine_tune(
         training: how; default: as :class:`Training` has it.
 
     Raises:
-        EngineError: fewer than two different pairs, the extra is not installed, or the base cannot be loaded.
+        EngineError: fewer than two different pairs, the base cannot be loaded, or what
+            :func:`require_training` has.
     """
     own = training or Training()
     if len({(one.question, one.path) for one in learnt}) < 2:
         raise EngineError(
             "fine-tuning needs two pairs of question and path at least; add questions with answers"
         )
-    for package in _PACKAGES:
-        installed(package, _WANTED_BY, _EXTRA)
+    require_training(own.device)
     base = own.base or str(packaged_minilm())
     with_others = [one for one in learnt if one.others] or list(learnt)
     before = nearest_share(base, tried)
@@ -111,6 +113,28 @@ def fine_tune(
     )
 
 
+def require_training(device: str) -> None:
+    """Do nothing where a bi-encoder can be fine-tuned here.
+
+    Args:
+        device: of torch.
+
+    Raises:
+        EngineError: the extra is not installed, or there is no such device.
+    """
+    for package in _PACKAGES:
+        installed(package, _WANTED_BY, _EXTRA)
+    with logging_unchanged():
+        import torch
+
+        try:
+            torch.zeros(1, device=device)
+        except (RuntimeError, AssertionError) as error:
+            raise EngineError(
+                f"fine-tuning cannot use the device {device!r} of torch: {error}; leave it out for the CPU"
+            ) from error
+
+
 def nearest_share(model: str, tried: Sequence[GoldPath]) -> float | None:
     """Return the share of questions for which a path of their own is nearest among all; None of none."""
     if not tried:
@@ -119,8 +143,9 @@ def nearest_share(model: str, tried: Sequence[GoldPath]) -> float | None:
     questions = sorted({one.question for one in tried})
     paths = sorted({path for one in tried for path in (one.path, *one.others)})
     own = {question: {one.path for one in tried if one.question == question} for question in questions}
-    cosines = embedder.embed(questions).astype(np.float64) @ embedder.embed(paths).astype(np.float64).T
-    nearest = cosines.round(12).argmax(axis=1).tolist()
+    asked, known = (embedder.embed(texts).astype(np.float64) for texts in (questions, paths))
+    parts = (asked[start : start + _AT_ONCE] for start in range(0, len(asked), _AT_ONCE))
+    nearest = [place for part in parts for place in (part @ known.T).round(12).argmax(axis=1).tolist()]
     hits = [paths[at] in own[question] for question, at in zip(questions, nearest, strict=True)]
     return sum(hits) / len(hits)
 

@@ -12,9 +12,10 @@ from graphrag_dagster.core.paths.options import PathOptions
 from graphrag_dagster.core.paths.query import PathQuery
 from graphrag_dagster.core.paths.retrieval.shortest import ShortestPaths
 from graphrag_dagster.core.paths.scoring.shuffled import ShuffledScorer
+from graphrag_dagster.core.paths.scoring.worded import in_words
 from graphrag_dagster.core.paths.store import PathStore
 from graphrag_dagster.core.paths.subgraph import Subgraph
-from graphrag_dagster.core.text.verbalised import Verbalised, first_by_score
+from graphrag_dagster.core.text.verbalised import Verbalised, Vocabulary, first_by_score
 
 #: Paths of a question that are learnt from at most, the shortest.
 MOST_PATHS = 8
@@ -30,7 +31,7 @@ class GoldPath:
     Attributes:
         question: the question.
         topic: id of the entity that it begins from.
-        path: as text.
+        path: as text, as scorers read it.
         others: paths from the same seeds that lead elsewhere: what it has to be told from.
     """
 
@@ -44,7 +45,7 @@ class GoldPaths:
     """Finds the shortest paths from seeds to gold answers; the pairs of question and path to learn from.
 
     Args:
-        options: ``direction``, ``max_hop``, ``skip_ids`` and ``ties``.
+        options: ``direction``, ``max_hop``, ``skip_ids``, ``ties`` and ``relation_words``.
         store: the graph.
         most: paths of a question at most.
         others: drawn of those that lead elsewhere, for each question.
@@ -56,6 +57,10 @@ class GoldPaths:
         self._shortest = ShortestPaths(options, store)
         self._most, self._others = most, others
         self._chance = ShuffledScorer(options.seed)
+        relations = store.relations
+        self._read = Vocabulary(
+            store.labels, list(map(in_words, relations)) if options.relation_words else relations
+        )
 
     def of(self, query: PathQuery, answers: Collection[str], subgraph: Subgraph) -> list[GoldPath]:
         """Return the pairs of a question, short paths first; none where no answer is reached.
@@ -74,11 +79,14 @@ class GoldPaths:
         wrong = paths.verbalised.at(np.flatnonzero(~right))
         wrong = wrong.at(wrong.distinct())
         drawn = first_by_score(self._chance.scores(query.question, wrong), wrong, self._others)
-        others = tuple(wrong.at(drawn).texts)
+        others = tuple(self._texts(wrong.at(drawn)))
         return [
             GoldPath(query.question, topic, text, others)
-            for topic, text in zip(_begins(distinct), distinct.verbalised.texts, strict=True)
+            for topic, text in zip(_begins(distinct), self._texts(distinct.verbalised), strict=True)
         ]
+
+    def _texts(self, paths: Verbalised) -> list[str]:
+        return Verbalised(self._read, paths.rows).texts
 
 
 def leads_to(paths: Verbalised, answers: Collection[str]) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
@@ -103,9 +111,14 @@ def split(
     learnt: list[GoldPath] = []
     tried: list[GoldPath] = []
     for one in pairs:
-        digest = blake2b(f"{seed}\n{one.topic}".encode("utf-8", "surrogatepass"), digest_size=6).digest()
-        (tried if int.from_bytes(digest, "big") < share * 2**48 else learnt).append(one)
+        (tried if held_out(one.topic, share, seed) else learnt).append(one)
     return learnt, tried
+
+
+def held_out(topic: str, share: float = _SHARE, seed: int = 0) -> bool:
+    """Return whether pairs of a topic are tried, and not learnt from; see :func:`split`."""
+    digest = blake2b(f"{seed}\n{topic}".encode("utf-8", "surrogatepass"), digest_size=6).digest()
+    return int.from_bytes(digest, "big") < share * 2**48
 
 
 def _begins(paths: Paths) -> list[str]:
