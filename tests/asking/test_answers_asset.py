@@ -34,6 +34,7 @@ def answer_all() -> dict[str, object]:
         return {name: value.value for name, value in made.metadata.items()}
 
 
+@pytest.mark.long
 def test_questions_are_answered_in_every_way_and_kept_while_nothing_changes(coast: Path, run: Run) -> None:
     (coast / "corpus.yaml").write_text(SETTINGS, encoding="utf-8")
     (coast / "questions.csv").write_text('id,question\n1,"Who met\nSelma Dray?"\n2,\n', encoding="utf-8")

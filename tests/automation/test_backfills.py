@@ -1,6 +1,7 @@
 from pathlib import Path
 
 import dagster as dg
+import pytest
 from dagster._core.definitions.automation_tick_evaluation_context import (
     build_run_requests_with_backfill_policies,
 )
@@ -15,6 +16,7 @@ from support.tables_of import contents
 CORPORA = ("coast", "shore")
 
 
+@pytest.mark.long
 def test_a_backfill_is_one_run_for_each_corpus_with_all_assets_and_checks(home: Path) -> None:
     for name in CORPORA:
         write_corpus(home / "corpora", name)

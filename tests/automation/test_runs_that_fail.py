@@ -78,6 +78,7 @@ class Refusing:
         return Fault(status=self.status)
 
 
+@pytest.mark.long
 def test_a_run_that_failed_goes_on_at_the_asset_that_failed_and_pays_nothing_twice(
     home: Path, instance: dg.DagsterInstance, failures: list[StepFailure]
 ) -> None:

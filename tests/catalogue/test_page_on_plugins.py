@@ -109,6 +109,7 @@ def site(tmp_path: Path) -> Path:
     return folder
 
 
+@pytest.mark.long
 def test_a_way_of_answering_in_one_file_is_known_everywhere(coast: Path, site: Path) -> None:
     path = os.pathsep.join([str(site), str(REPOSITORY)])
     environment = os.environ | {"PYTHONPATH": path, "COLUMNS": "200"}

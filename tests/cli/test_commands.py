@@ -17,6 +17,7 @@ def indexed(indexed_home: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> Ru
     return run
 
 
+@pytest.mark.long
 def test_a_folder_anywhere_is_indexed_by_path_and_asked_by_name(run: Run, home: Path) -> None:
     folder = write_corpus(home / "elsewhere", "shore")
     code, out, err = run("index", str(folder), "--json")

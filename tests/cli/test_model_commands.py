@@ -66,6 +66,7 @@ def test_money_is_limited_where_the_price_is_known(run: Run, endpoint: ScriptedE
     assert "model.prices" in err
 
 
+@pytest.mark.long
 def test_what_a_model_did_not_give_is_listed_and_tried_again(run: Run, home: Path) -> None:
     poems = True
 

@@ -44,6 +44,7 @@ def stopped(arguments: list[str], number: int, when: Callable[[], bool]) -> tupl
         return process.returncode, out, err
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("number", "code"), [(signal.SIGINT, 130), pytest.param(signal.SIGTERM, 143, marks=pytest.mark.long)]
 )

@@ -267,6 +267,7 @@ def test_a_folder_that_cannot_be_written_is_told(guarded: Path) -> None:
     assert (guarded / DECISIONS_FILE).read_bytes() == before
 
 
+@pytest.mark.long
 def test_two_writers_at_once_lose_nothing(town: Path, tmp_path: Path) -> None:
     code = (
         "import sys\nfrom graphrag_dagster.operations.deciding.decisions import merge\n"

@@ -127,6 +127,7 @@ def the_report_tells_it(page: Path) -> None:
     assert "Answer relevancy, faithfulness, contextual recall and contextual precision (deepeval)" in text
 
 
+@pytest.mark.long
 def test_coterag_is_compared_with_itself_without_a_part_and_with_no_documents(
     coterag_home: Path, home: Path, endpoint: ScriptedEndpoint, run: Run
 ) -> None:

@@ -133,6 +133,7 @@ def test_an_unreachable_endpoint_is_named_and_nothing_is_overwritten(
     assert b"sk-very-secret" not in logs
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("modelled")
 def test_faults_on_the_way_change_nothing_in_the_result(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     first = contents(Warehouse(), "coast")

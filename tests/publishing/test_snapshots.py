@@ -189,6 +189,7 @@ def selected(warehouse: Warehouse, query: str) -> list[Any]:
         return [row[0] for row in found.rows]
 
 
+@pytest.mark.long
 def test_results_are_published_beside_the_same_index_and_never_make_answers_stale(
     warehouse: Warehouse,
 ) -> None:

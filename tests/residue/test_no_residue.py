@@ -41,6 +41,7 @@ def purge() -> None:
         purge_history(dagster_instance, "coast")
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("engine", [pytest.param("extractive", marks=pytest.mark.long), "llm"])
 def test_a_removed_document_leaves_no_byte(enter: Enter, endpoint: ScriptedEndpoint, engine: str) -> None:
     home = enter(engine)
@@ -131,6 +132,7 @@ def test_nothing_is_erased_and_older_snapshots_stay_while_nothing_is_gone(enter:
     assert before.file.exists()
 
 
+@pytest.mark.long
 def test_documents_that_no_snapshot_has_are_known_to_be_gone(enter: Enter) -> None:
     home = enter("extractive")
     shutil.rmtree(home / "warehouse" / "published")

@@ -55,6 +55,7 @@ def test_a_corpus_goes_whole_and_its_folder_and_other_corpora_stay(enter: Enter,
     assert "nothing was made of a corpus 'coast'" in err
 
 
+@pytest.mark.long
 def test_what_dagster_keeps_goes_but_for_the_last_index(enter: Enter, run: Run) -> None:
     home = enter("extractive")
     shutil.rmtree(home / "corpora" / "coast" / "secret")
