@@ -6,6 +6,7 @@ from typing import Annotated
 
 from pydantic import Field, field_validator, model_validator
 
+from graphrag_dagster.core.paths.beforehand import needs_beforehand
 from graphrag_dagster.core.paths.instances import INSTANCES, LEX, instance
 from graphrag_dagster.core.paths.options import (
     REFUSED,
@@ -237,6 +238,11 @@ class PathSettings(SwitchedSection):
             known.add(one.name.casefold())
         if self.answering.casefold() not in known:
             raise ValueError(f"answering: there is no instance {self.answering!r}; there are {_NAMES}")
+        if needs_beforehand(self.recipe(self.answering).options):
+            raise ValueError(
+                f"answering: {self.answering!r} looks through a partition or vectors of the graph, which the "
+                "way of answering has not; name an instance with another extraction"
+            )
         return self
 
     def options(self) -> PathOptions:

@@ -5,13 +5,19 @@ from dataclasses import replace
 from pathlib import Path
 
 import polars as pl
+import pytest
 
 from graphrag_dagster import Filters, Index
+from graphrag_dagster.assets.evaluating.answers import options_hash
 from graphrag_dagster.core.paths.instances import instance
 from graphrag_dagster.core.paths.options import PathOptions
+from graphrag_dagster.core.paths.prefilter import Prefilter
 from graphrag_dagster.core.paths.recipes import Recipe
 from graphrag_dagster.core.search.methods.paths.ranking import units_stating
 from graphrag_dagster.core.search.options import SearchOptions
+from graphrag_dagster.errors import SettingsError
+from graphrag_dagster.settings import parse_settings
+from graphrag_dagster.settings.paths import PathSettings
 from graphrag_dagster.tables import RELATIONSHIPS, TRIPLES
 from support.commands import Run
 from support.homes import copy_home
@@ -108,3 +114,33 @@ def test_units_of_the_best_path_come_first_then_those_that_state_more_of_it(inde
 def test_the_shipped_recipe_asks_no_model() -> None:
     recipe = SearchOptions().paths
     assert (recipe.name, recipe.asks_selector, recipe.scores) == ("12", False, True)
+
+
+def test_relations_that_the_prefilter_leaves_out_are_on_no_path(index: Index) -> None:
+    own = index.searcher
+    recipe = own.options.paths
+    whole = own.answer(FACT, index._session(), method="paths")
+    assert whole.paths
+    assert any(" -> ~lead -> " in one.text or " -> lead -> " in one.text for one in whole.paths.paths)
+    without = replace(recipe, options=replace(recipe.options, prefilter=Prefilter(("lead",), (), ())))
+    left = own.with_options(replace(own.options, paths=without)).answer(
+        FACT, index._session(), method="paths"
+    )
+    assert left.paths
+    assert left.paths.paths
+    assert not any("lead ->" in one.text for one in left.paths.paths)
+
+
+def test_an_instance_that_looks_through_vectors_of_the_graph_is_refused() -> None:
+    given = {"custom": [{"name": "near", "extraction": "node_vectors"}], "answering": "near"}
+    with pytest.raises(SettingsError, match="looks through a partition or vectors"):
+        parse_settings({"paths": given}, "corpus.yaml")
+
+
+def test_who_finds_the_paths_decides_the_answers(index: Index) -> None:
+    session = index._session()
+    before = options_hash(session)
+    own = session.settings
+    for told, same in (({"answering": "14"}, False), ({"sample": 5}, True), ({"beam": 3}, False)):
+        session.settings = own.model_copy(update={"paths": PathSettings(**told)})
+        assert (options_hash(session) == before) == same

@@ -28,7 +28,7 @@ from graphrag_dagster.tables import (
 )
 
 #: Of the settings, whose engines answer.
-_SECTIONS = ("search", "coterag")
+_SECTIONS = ("search", "coterag", "paths")
 #: What else decides answers.
 _READ = ("cypher", "embeddings", "text_units")
 _DECIDING = {
@@ -90,10 +90,13 @@ def answers(
 def options_hash(session: Session, filters: Filters = ALL) -> str:
     """Hash of the settings that decide an answer, the reranker's model, and the documents that are meant."""
     settings, reranker = session.settings, session.reranker()
-    told = settings.model_dump_json(include={"engine", *_SECTIONS, *_READ})
+    # Of the section paths, what concerns questions with gold answers decides none of these.
+    told = settings.model_dump_json(include={"engine", *_SECTIONS, *_READ} - {"paths"})
     return stable_id(
         "options",
         told,
+        settings.engine_of("paths"),
+        settings.paths.recipe(settings.paths.answering),
         *deciding_models(settings, _SECTIONS),
         reranker.name if reranker else "",
         json.dumps(filters.to_dict()),

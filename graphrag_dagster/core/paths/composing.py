@@ -17,7 +17,7 @@ from graphrag_dagster.core.paths.recipes import Recipe
 from graphrag_dagster.core.paths.retrieval.making import retriever_of
 from graphrag_dagster.core.paths.running import Runner
 from graphrag_dagster.core.paths.scoring.locked import LockedScorer
-from graphrag_dagster.core.paths.scoring.making import scorer_of
+from graphrag_dagster.core.paths.scoring.making import recipe_scorer
 from graphrag_dagster.core.paths.scoring.port import PathScorer
 from graphrag_dagster.core.paths.store import PathStore
 from graphrag_dagster.core.paths.subgraphs.making import extractor_of
@@ -115,13 +115,7 @@ class Workshop:
         own = recipe.options
         key = (own.scorer, recipe.scorer_model, own.seed, own.relation_words)
         if key not in self._scorers:
-            made = scorer_of(
-                recipe.options.scorer,
-                embedder=self.embedder,
-                model=recipe.scorer_model,
-                seed=recipe.options.seed,
-                relation_words=recipe.options.relation_words,
-            )
+            made = recipe_scorer(recipe, self.embedder)
             self._scorers[key] = LockedScorer(made) if self.at_once else made
         return self._scorers[key]
 

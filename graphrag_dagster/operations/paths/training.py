@@ -11,7 +11,7 @@ from graphrag_dagster.core.paths.options import Switches
 from graphrag_dagster.core.paths.recipes import DEFAULT
 from graphrag_dagster.core.paths.retrieval.making import retriever_of
 from graphrag_dagster.core.paths.retrieval.oneshot import SELECTED_FROM
-from graphrag_dagster.core.paths.scoring.making import scorer_of
+from graphrag_dagster.core.paths.scoring.making import recipe_scorer
 from graphrag_dagster.core.paths.subgraph import Subgraph
 from graphrag_dagster.core.paths.subgraphs.making import extractor_of
 from graphrag_dagster.core.paths.training.bi_encoder import (
@@ -98,7 +98,7 @@ class PathTraining:
         require_questions(self._own, corpus)
         recipe = self._own.recipe(DEFAULT.name)
         self._options = replace(recipe.options, switches=Switches())
-        self._model = recipe.scorer_model
+        self._recipe = recipe
         self._store = path_store_of(warehouse, corpus, self._options.prefilter)
 
     def tune(
@@ -131,7 +131,7 @@ class PathTraining:
             (tried if one.tried else learnt).extend(pairs)
         # A question that is tried may begin from an entity that others are learnt from, too.
         tried = split(tried, seed=self._own.seed)[1]
-        base = self._model if self._options.scorer == "minilm" else None
+        base = self._recipe.scorer_model if self._options.scorer == "minilm" else None
         training = Training(base, epochs=epochs, seed=self._own.seed, device=device)
         with stage("Fine-tuning"):
             tuned = fine_tune(learnt, tried, folder, training)
@@ -170,13 +170,8 @@ class PathTraining:
 
     def _examples(self, questions: Sequence[TrainingQuestion]) -> Iterator[Example]:
         own = self._options
-        scorer = scorer_of(
-            own.scorer,
-            embedder=self._session.embedder() if own.scorer == "embedder" else None,
-            model=self._model,
-            seed=own.seed,
-            relation_words=own.relation_words,
-        )
+        embedder = self._session.embedder() if own.scorer == "embedder" else None
+        scorer = recipe_scorer(self._recipe, embedder)
         ranked = retriever_of(replace(own, top_k=max(own.top_k, SELECTED_FROM)), self._store, scorer=scorer)
         for one, subgraph in self._subgraphs(questions):
             found = ranked.retrieve(one.query, subgraph).paths

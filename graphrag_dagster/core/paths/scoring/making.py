@@ -5,6 +5,7 @@ from functools import cache
 from graphrag_dagster.core.language.embedders import shared_sentence_transformer
 from graphrag_dagster.core.language.hidden_states import HiddenStateEmbedder
 from graphrag_dagster.core.paths.options import ScorerName
+from graphrag_dagster.core.paths.recipes import Recipe
 from graphrag_dagster.core.paths.scoring.bm25 import Bm25Scorer
 from graphrag_dagster.core.paths.scoring.cross_encoder import CrossEncoderScorer
 from graphrag_dagster.core.paths.scoring.embedded import EmbeddedScorer
@@ -43,6 +44,18 @@ def scorer_of(
     """
     made = _scorer(name, embedder, model, seed)
     return WordedScorer(made) if relation_words else made
+
+
+def recipe_scorer(recipe: Recipe, embedder: CorpusEmbedder | None = None) -> PathScorer:
+    """Return the scorer of an instance; see :func:`scorer_of`."""
+    own = recipe.options
+    return scorer_of(
+        own.scorer,
+        embedder=embedder,
+        model=recipe.scorer_model,
+        seed=own.seed,
+        relation_words=own.relation_words,
+    )
 
 
 def _scorer(name: ScorerName, embedder: CorpusEmbedder | None, model: str | None, seed: int) -> PathScorer:

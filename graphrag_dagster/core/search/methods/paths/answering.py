@@ -11,13 +11,11 @@ from graphrag_dagster.core.search.context.question import REFUSAL
 from graphrag_dagster.core.search.finding import in_new_order, telling_how, with_history
 from graphrag_dagster.core.search.methods.graph.answering import entities_of
 from graphrag_dagster.core.search.methods.graph.listing import with_edges
+from graphrag_dagster.core.search.methods.local import ENTITIES
 from graphrag_dagster.core.search.methods.map_reduce import finished
 from graphrag_dagster.core.search.methods.paths.context import facts_on, packed
 from graphrag_dagster.core.search.methods.paths.ranking import joined, ordered, units_stating
 from graphrag_dagster.core.search.methods.paths.walking import Walked, walked
-
-#: Entities whose reports may be read.
-_ENTITIES = 50
 
 
 def paths(asked: Asked) -> Answer:
@@ -28,7 +26,7 @@ def paths(asked: Asked) -> Answer:
         EndpointError: the model endpoint cannot be used.
     """
     sought = with_history(asked)
-    orders = ordered(asked, sought, _ENTITIES)
+    orders = ordered(asked, sought, ENTITIES)
     linked = orders.followed.linked
     entities = entities_of(linked)
     found = walked(asked, list(entities))

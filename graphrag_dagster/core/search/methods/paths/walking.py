@@ -6,10 +6,11 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from graphrag_dagster.core.paths.found import NONE, Paths
+from graphrag_dagster.core.paths.prefilter import Prefilter
 from graphrag_dagster.core.paths.query import PathQuery
 from graphrag_dagster.core.paths.recipes import Recipe
 from graphrag_dagster.core.paths.retrieval.making import retriever_of as path_retriever_of
-from graphrag_dagster.core.paths.scoring.making import scorer_of
+from graphrag_dagster.core.paths.scoring.making import recipe_scorer
 from graphrag_dagster.core.paths.scoring.port import PathScorer
 from graphrag_dagster.core.paths.store import PathStore, store_of
 from graphrag_dagster.core.paths.subgraph import Subgraph
@@ -74,10 +75,10 @@ def walked(asked: Asked, entities: Sequence[str]) -> Walked:
         EngineError: a scorer or selector cannot be used.
         EndpointError: the model endpoint cannot be used.
     """
-    options, index = asked.options.paths.options, asked.index
-    store, places = index.once(store_of_index), index.once(_places)
+    recipe, index = asked.options.paths, asked.index
+    options = recipe.options
+    store, places = index.once(_store, options.prefilter), index.once(_places, options.prefilter)
     query = PathQuery(with_history(asked), tuple(places[one] for one in entities if one in places))
-    recipe = asked.options.paths
     scorer = _scorer(asked, recipe) if recipe.scores else None
     selector = asked.engines.path_selector()
     extracted = extractor_of(options, store, scorer=scorer, selector=selector).extract(query)
@@ -88,24 +89,20 @@ def walked(asked: Asked, entities: Sequence[str]) -> Walked:
     return Walked(extracted.subgraph, best, extracted.use + found.use)
 
 
-def store_of_index(index: IndexSnapshot) -> PathStore:
-    """Return the graph of an index as arrays."""
-    return store_of(index.entities, edges_of(index))
+def _store(index: IndexSnapshot, prefilter: Prefilter) -> PathStore:
+    return store_of(index.entities, edges_of(index), prefilter)
 
 
-def _places(index: IndexSnapshot) -> Mapping[str, int]:
-    return {one: place for place, one in enumerate(index.once(store_of_index).entity_ids)}
+def _places(index: IndexSnapshot, prefilter: Prefilter) -> Mapping[str, int]:
+    return {one: place for place, one in enumerate(index.once(_store, prefilter).entity_ids)}
 
 
 def _scorer(asked: Asked, recipe: Recipe) -> PathScorer:
-    own = recipe.options
-    if own.scorer == "embedder":
-        embedder = asked.engines.embedder()
-        return scorer_of("embedder", embedder=embedder, relation_words=own.relation_words)
+    if recipe.options.scorer == "embedder":
+        return recipe_scorer(recipe, asked.engines.embedder())
     return asked.index.once(_shared_scorer, recipe)
 
 
 def _shared_scorer(_index: IndexSnapshot, recipe: Recipe) -> PathScorer:
     """One for all questions: it remembers what it has read of the graph."""
-    own = recipe.options
-    return scorer_of(own.scorer, model=recipe.scorer_model, seed=own.seed, relation_words=own.relation_words)
+    return recipe_scorer(recipe)
