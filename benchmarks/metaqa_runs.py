@@ -27,8 +27,10 @@ from graphrag_dagster.core.paths.running import run_batch
 from graphrag_dagster.core.paths.store import PathStore, store_of
 
 DATA = Path(__file__).parents[2] / "shared" / "data" / "metaqa"
-#: Questions that one task of a process answers.
+#: Questions that one task of a process answers, at most.
 AT_ONCE = 250
+#: Tasks for a process, at least, so that none is idle long.
+TASKS = 4
 
 
 @dataclass(frozen=True)
@@ -93,10 +95,11 @@ def run(
     questions = sorted(questions, key=lambda one: (one.entities, one.id))
     missing = {variant: {one.id for one in questions} - _done(folder, variant) for variant in variants}
     tasks = []
-    for start in range(0, len(questions), AT_ONCE):
+    step = min(AT_ONCE, -(-len(questions) // (TASKS * processes)))
+    for start in range(0, len(questions), step):
         together: dict[tuple[GoldQuestion, ...], list[Variant]] = {}
         for variant in variants:
-            part = tuple(one for one in questions[start : start + AT_ONCE] if one.id in missing[variant])
+            part = tuple(one for one in questions[start : start + step] if one.id in missing[variant])
             if part:
                 together.setdefault(part, []).append(variant)
         tasks += [(store, folder, of, part) for part, of in together.items()]

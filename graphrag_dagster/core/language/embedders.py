@@ -112,9 +112,9 @@ class CachingEmbedder:
 
 
 @cache
-def shared_sentence_transformer(model: str | None) -> "SentenceTransformerEmbedder":
+def shared_sentence_transformer(model: str | None, *, batch: int = 1) -> "SentenceTransformerEmbedder":
     """The sentence-transformers model of this process: loading one takes seconds."""
-    return SentenceTransformerEmbedder(model)
+    return SentenceTransformerEmbedder(model, batch=batch)
 
 
 @cache
@@ -126,17 +126,20 @@ def shared_static() -> CachingEmbedder:
 class SentenceTransformerEmbedder:
     """A sentence-transformers model on the CPU; by default the packaged all-MiniLM-L6-v2.
 
-    Texts longer than the model's ``max_seq_length`` (256 tokens for the default) are cut by it. Each text is
-    a batch of its own, so that a vector depends on the text alone; on one thread this costs no time.
+    Texts longer than the model's ``max_seq_length`` (256 tokens for the default) are cut by it.
 
     Args:
         model: a folder, or the name of a model of the hub, which is fetched on first use.
+        batch: texts the model reads at once. With 1, the default, a vector depends on the text alone; with
+            more, short texts are read several times as fast, and the last bits of a vector depend on the
+            others of its batch.
     """
 
     at_once = _SENTENCES_AT_ONCE
 
-    def __init__(self, model: str | None = None) -> None:
+    def __init__(self, model: str | None = None, *, batch: int = 1) -> None:
         self.model = model
+        self.batch = batch
 
     @cached_property
     def name(self) -> str:
@@ -165,7 +168,9 @@ class SentenceTransformerEmbedder:
         return each_once(
             texts,
             int(width()),
-            lambda found: model.encode(found, batch_size=1, show_progress_bar=False, convert_to_numpy=True),
+            lambda found: model.encode(
+                found, batch_size=self.batch, show_progress_bar=False, convert_to_numpy=True
+            ),
         )
 
     @property

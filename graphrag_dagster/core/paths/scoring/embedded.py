@@ -9,6 +9,8 @@ from graphrag_dagster.core.text.embedder import CorpusEmbedder
 from graphrag_dagster.core.text.verbalised import Verbalised
 
 _MOST = 100_000
+# Models give the last bits of a vector by what else they read with the text.
+_DIGITS = 5
 
 
 class EmbeddedScorer:
@@ -29,11 +31,11 @@ class EmbeddedScorer:
         return self._embedder.name
 
     def scores(self, question: str, candidates: Verbalised) -> Scores:
-        """Return the cosine of each candidate [n]; see the port."""
+        """Return the cosine of each candidate [n], to 5 digits after the point; see the port."""
         if not len(candidates):
             return np.zeros(0)
         (asked,) = self._embedder.embed_queries([question])
-        return cosines(self._remembering.embed(candidates.texts), asked)
+        return cosines(self._remembering.embed(candidates.texts), asked).round(_DIGITS)
 
     def tokens(self, candidates: Verbalised) -> int:
         """Return the tokens of all candidates, about; see :func:`tokens_of`."""

@@ -20,6 +20,9 @@ from graphrag_dagster.errors import EngineError
 #: The cross-encoder of the paper, where none is named.
 BGE_RERANKER = "BAAI/bge-reranker-v2-m3"
 
+# Paths are a few words each: one at a time, a model is held up by its own calls.
+_PATHS_AT_ONCE = 64
+
 
 def scorer_of(
     name: ScorerName,
@@ -87,7 +90,7 @@ def hidden_states(model: str) -> EmbeddedScorer:
 @cache
 def _sentence_transformer(model: str | None) -> EmbeddedScorer:
     """The scorer of that model of this process, with its memory of vectors."""
-    return EmbeddedScorer(CorpusEmbedder(shared_sentence_transformer(model)))
+    return EmbeddedScorer(CorpusEmbedder(shared_sentence_transformer(model, batch=_PATHS_AT_ONCE)))
 
 
 @cache
