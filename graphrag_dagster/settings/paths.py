@@ -61,6 +61,7 @@ class CustomInstance(Section):
     scorer_model: str | None = Field(None, description="its model")
     max_ent: PositiveInt | None = Field(None, description="nodes of the subgraph")
     ties: TieRule | None = Field(None, description="how equally long shortest paths are ordered")
+    partitions: Partitions | None = Field(None, description="partition: whose community")
     switches: PathSwitches | None = Field(None, description="what is done beside")
     reports: bool = Field(False, description="reports of the seeds' communities are read, too")
 
@@ -83,7 +84,10 @@ class CustomInstance(Section):
         )
 
 
-_MODULES = ("extraction", "pruning", "pruning_level", "retrieval", "judged", "scorer", "max_ent", "ties")
+_MODULES = (
+    *("extraction", "pruning", "pruning_level", "retrieval", "judged", "scorer", "max_ent", "ties"),
+    "partitions",
+)
 
 
 class PathSettings(SwitchedSection):
@@ -198,7 +202,9 @@ class PathSettings(SwitchedSection):
         _OWN.edges_of_node, description="node_vectors: edges that are taken of a node, the best by score"
     )
     partitions: Partitions = Field(
-        _OWN.partitions, description="partition: the seeds' communities, or that of the nearest report"
+        _OWN.partitions,
+        description="partition: the seeds' communities in a partition by modularity, or the corpus's own "
+        "community whose report is nearest to the question",
     )
     switches: PathSwitches = Field(default_factory=PathSwitches)
     recall: PathRecallSettings = Field(default_factory=PathRecallSettings)

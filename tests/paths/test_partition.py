@@ -5,10 +5,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from graphrag_dagster.core.paths.community_reports import ReportedCommunities
 from graphrag_dagster.core.paths.options import PathOptions
 from graphrag_dagster.core.paths.query import PathQuery
 from graphrag_dagster.core.paths.store import PathStore
@@ -83,6 +85,39 @@ def test_a_question_goes_to_the_nearest_report() -> None:
     assert labels(extracted("efg", partitions="report")) == "efgh"
     elsewhere = extracted("efg", "a", partitions="report", max_ent=2)
     assert (labels(elsewhere), len(elsewhere.edges)) == ("aef", 1)
+
+
+def test_the_deepest_communities_with_a_report_are_looked_through() -> None:
+    ids = dict(zip("abcdefghz", GROUPS.entity_ids, strict=True))
+    rows = [("C0-all", 0, "abcdefgh"), ("C1-left", 1, "abcd"), ("C1-right", 1, "efgh"), ("C2-deep", 2, "cd")]
+    members = pl.DataFrame(
+        [(community, level, ids[one]) for community, level, names in rows for one in names],
+        schema=["community_id", "level", "entity_id"],
+        orient="row",
+    )
+    reports = {"C0-all": "ab", "C1-right": "ef", "C2-deep": "c"}
+    vectors = pl.DataFrame(
+        {"report_id": list(reports), "vector": EMBEDDER.embed(list(reports.values())).tolist()}
+    )
+    found = ReportedCommunities.of(GROUPS, members, vectors)
+    assert found.partition.community_of.tolist() == [0, 0, 1, 1, 2, 2, 2, 2, 3]
+    extractor = extractor_of(
+        PathOptions(extraction="partition", partitions="report"),
+        GROUPS,
+        partition=found.partition,
+        reports=found.texts,
+        embedder=EMBEDDER,
+    )
+    for question, nodes in (("c", "cd"), ("ab", "ab"), ("fe", "efgh")):
+        assert labels(extractor.extract(PathQuery(question, ())).subgraph) == nodes
+
+
+def test_where_no_report_is_nothing_is_looked_through() -> None:
+    members = pl.DataFrame(schema={"community_id": pl.String, "level": pl.Int32, "entity_id": pl.String})
+    vectors = pl.DataFrame(schema={"report_id": pl.String, "vector": pl.List(pl.Float32)})
+    found = ReportedCommunities.of(GROUPS, members, vectors)
+    assert found.partition.communities == GROUPS.nodes
+    assert found.texts.nearest(EMBEDDER.embed(["a"])[0]) is None
 
 
 def test_a_partition_is_read_as_it_was_written(tmp_path: Path) -> None:

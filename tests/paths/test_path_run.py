@@ -136,6 +136,7 @@ def test_a_killed_run_goes_on_where_it_was(films: Path, monkeypatch: pytest.Monk
 OTHERS = """  instances: ['1']
   custom:
     - {name: communities, extraction: partition}
+    - {name: reported, extraction: partition, partitions: report}
     - {name: near labels, extraction: node_vectors, scorer: embedder}
     - {name: near triples, extraction: triple_vectors, retrieval: spr, judged: none}
     - {name: neighbours, extraction: khop, scorer: bm25}
@@ -155,7 +156,7 @@ def test_other_combinations_and_recall_as_a_constraint(films: Path) -> None:
     assert set(windows["chosen"]) <= {2, 4, 100}
     assert windows.filter(pl.col("class") == "all")["questions"].item() == 3
     subgraphs = read(tables.PATH_SUBGRAPHS)
-    assert len(subgraphs) == 6 * 5
+    assert len(subgraphs) == 7 * 5
     assert not tuning & set(subgraphs["question_id"])
     folders = [
         place.name

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from graphrag_dagster.core.paths.community_reports import ReportedCommunities
 from graphrag_dagster.core.paths.options import PathOptions
 from graphrag_dagster.core.paths.subgraphs.partition import Partition
 from graphrag_dagster.core.paths.subgraphs.vectors import TextVectors
@@ -13,11 +14,13 @@ class Beforehand:
 
     Attributes:
         partition: communities of the nodes.
+        reported: communities of the corpus, with the vectors of their reports.
         labels: vectors of the labels.
         triples: vectors of the triples.
     """
 
     partition: Partition | None = None
+    reported: ReportedCommunities | None = None
     labels: TextVectors | None = None
     triples: TextVectors | None = None
 
@@ -28,8 +31,12 @@ class Beforehand:
 
 def needs_embedder(options: PathOptions) -> bool:
     """Whether subgraphs are found by vectors of the question."""
-    by_reports = options.extraction == "partition" and options.partitions == "report"
-    return options.extraction in ("node_vectors", "triple_vectors") or by_reports
+    return options.extraction in ("node_vectors", "triple_vectors") or by_reports(options)
+
+
+def by_reports(options: PathOptions) -> bool:
+    """Whether the community of the report that is nearest to the question is looked through."""
+    return options.extraction == "partition" and options.partitions == "report"
 
 
 def needs_beforehand(options: PathOptions) -> bool:

@@ -1,10 +1,13 @@
-"""The reports of the communities that seeds are in (paper B.10, spec_lego §5)."""
+"""The reports of communities: those of seeds (paper B.10, spec_lego §5), and which is nearest (B.7, §8)."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
 
+import numpy as np
 import polars as pl
 
 from graphrag_dagster.core.paths.store import PathStore
+from graphrag_dagster.core.paths.subgraphs.partition import CommunityTexts, Partition
 from graphrag_dagster.core.text.tokens import Tokenizer
 
 #: Tokens of a report, and of all together.
@@ -26,12 +29,7 @@ class SeedReports:
     ) -> None:
         self._store, self._tokenizer = store, tokenizer
         self._contents: dict[str, str] = dict(reports.select("report_id", "content").iter_rows())
-        deepest = (
-            members.filter(pl.col("community_id").is_in(list(self._contents)))
-            .sort("entity_id", "level", "community_id", descending=[False, True, False])
-            .unique("entity_id", keep="first", maintain_order=True)
-        )
-        self._report_of: dict[str, str] = dict(deepest.select("entity_id", "community_id").iter_rows())
+        self._report_of = _deepest(members, self._contents)
 
     def of(self, seeds: Sequence[int]) -> tuple[str, ...]:
         """Return the different reports of seeds in their order, cut to :data:`LONGEST` tokens each.
@@ -49,3 +47,47 @@ class SeedReports:
             if left <= 0:
                 break
         return tuple(found)
+
+
+@dataclass(frozen=True)
+class ReportedCommunities:
+    """The deepest communities with a report as a partition of the graph.
+
+    Attributes:
+        partition: the communities; a node that no report is about is one of its own.
+        texts: vectors of their reports.
+    """
+
+    partition: Partition
+    texts: CommunityTexts
+
+    @classmethod
+    def of(cls, store: PathStore, members: pl.DataFrame, vectors: pl.DataFrame) -> "ReportedCommunities":
+        """Return them.
+
+        Args:
+            store: the graph.
+            members: as of :class:`SeedReports`.
+            vectors: ``report_id`` and ``vector``, as ``embeddings.community_reports``.
+        """
+        known = dict(vectors.select("report_id", "vector").iter_rows())
+        report_of = _deepest(members, known)
+        partition = Partition.of([report_of.get(one) or f"alone {one}" for one in store.entity_ids])
+        numbers = {
+            report: int(community)
+            for one, community in zip(store.entity_ids, partition.community_of, strict=True)
+            if (report := report_of.get(one)) is not None
+        }
+        communities = np.array(list(numbers.values()), dtype=np.int64)
+        rows = np.array([known[report] for report in numbers], dtype=np.float32)
+        return cls(partition, CommunityTexts(communities, rows))
+
+
+def _deepest(members: pl.DataFrame, reported: Collection[str]) -> dict[str, str]:
+    """Return the deepest community of each entity that has a report."""
+    deepest = (
+        members.filter(pl.col("community_id").is_in(list(reported)))
+        .sort("entity_id", "level", "community_id", descending=[False, True, False])
+        .unique("entity_id", keep="first", maintain_order=True)
+    )
+    return dict(deepest.select("entity_id", "community_id").iter_rows())

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 
 from graphrag_dagster.catalogue.registry import asks_model
 from graphrag_dagster.core.language.path_selection import PathAnswerer, PathSelector
-from graphrag_dagster.core.paths.beforehand import Beforehand
+from graphrag_dagster.core.paths.beforehand import Beforehand, by_reports
 from graphrag_dagster.core.paths.community_reports import SeedReports
 from graphrag_dagster.core.paths.hops import HopPredictor
 from graphrag_dagster.core.paths.instances import LEX
@@ -73,6 +73,8 @@ class Workshop:
         options = recipe.options
         scorer = self._scorer(recipe) if recipe.scores else None
         selector = self._selector(recipe) if recipe.asks_selector else None
+        made = self.beforehand
+        reported = made.reported if by_reports(options) else None
 
         def sized(most: int) -> SubgraphExtractor:
             return extractor_of(
@@ -81,8 +83,9 @@ class Workshop:
                 scorer=scorer,
                 selector=selector,
                 embedder=self.embedder,
-                partition=self.beforehand.partition,
-                vectors=self.beforehand.vectors(options),
+                partition=reported.partition if reported else made.partition,
+                reports=reported.texts if reported else None,
+                vectors=made.vectors(options),
             )
 
         extractor = sized(options.max_ent)

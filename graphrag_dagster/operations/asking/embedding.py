@@ -4,6 +4,7 @@ import uuid
 from collections.abc import Sequence
 
 import numpy as np
+import polars as pl
 from numpy.typing import NDArray
 
 from graphrag_dagster.catalogue.registry import embedders
@@ -55,11 +56,20 @@ def embedded(
         SettingsError: another embedder made the vectors of the index.
         EndpointError: the model endpoint cannot be used.
     """
-    known = index.unit_vectors
-    made_by = sorted(known["embedder"].unique()) if known is not None else []
-    if made_by not in ([], [embedder.name]):
-        raise SettingsError(
-            f"the vectors of the index were made by {', '.join(made_by)}, but the settings say "
-            f"{embedder.name}; index the corpus again"
-        )
+    if index.unit_vectors is not None:
+        check_embedder(index.unit_vectors, embedder.name)
     return embedder.embed_queries(texts) if queries else embedder.embed(texts)
+
+
+def check_embedder(vectors: pl.DataFrame, name: str) -> None:
+    """Refuse vectors of an index that cannot be compared with those of an embedder.
+
+    Raises:
+        SettingsError: another embedder made them.
+    """
+    made_by = sorted(vectors["embedder"].unique())
+    if made_by not in ([], [name]):
+        raise SettingsError(
+            f"the vectors of the index were made by {', '.join(made_by)}, but the settings say {name}; "
+            "index the corpus again"
+        )

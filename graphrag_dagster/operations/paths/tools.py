@@ -2,20 +2,22 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from graphrag_dagster.core.paths.beforehand import Beforehand, needs_embedder
-from graphrag_dagster.core.paths.community_reports import SeedReports
+from graphrag_dagster.core.paths.beforehand import Beforehand, by_reports, needs_embedder
+from graphrag_dagster.core.paths.community_reports import ReportedCommunities, SeedReports
 from graphrag_dagster.core.paths.composing import Workshop
 from graphrag_dagster.core.paths.hops import ToldHops
+from graphrag_dagster.core.paths.prefilter import Prefilter
 from graphrag_dagster.core.paths.recall.windows import Row
 from graphrag_dagster.core.paths.recipes import Recipe
 from graphrag_dagster.core.paths.store import PathStore
 from graphrag_dagster.core.paths.subgraphs.vectors import TextVectors
 from graphrag_dagster.core.text.tokens import get_tokenizer
 from graphrag_dagster.engines.session import Session
-from graphrag_dagster.resources.paths.making import Of, path_partition_of, path_vectors_of
+from graphrag_dagster.operations.asking.embedding import check_embedder
+from graphrag_dagster.resources.paths.making import Of, path_partition_of, path_store_of, path_vectors_of
 from graphrag_dagster.resources.published.reading import reading
 from graphrag_dagster.resources.warehouse import Warehouse
-from graphrag_dagster.tables import COMMUNITY_MEMBERS, COMMUNITY_REPORTS
+from graphrag_dagster.tables import COMMUNITY_MEMBERS, COMMUNITY_REPORTS, REPORT_EMBEDDINGS
 
 
 def workshop_of(
@@ -70,9 +72,11 @@ def beforehand_of(
 
     Raises:
         GraphragError: it would be too large.
+        SettingsError: another embedder made the vectors of reports.
         WarehouseError: nothing has been published, or it cannot be made.
     """
-    kinds = {recipe.options.extraction for recipe in recipes}
+    chosen = [recipe.options for recipe in recipes]
+    kinds = {options.extraction for options in chosen if not by_reports(options)}
     prefilter = session.settings.paths.prefilter.prefilter()
 
     def vectors(of: Of) -> TextVectors:
@@ -80,9 +84,20 @@ def beforehand_of(
 
     return Beforehand(
         path_partition_of(warehouse, corpus, prefilter) if "partition" in kinds else None,
+        _reported(session, warehouse, corpus, prefilter) if any(map(by_reports, chosen)) else None,
         vectors("labels") if "node_vectors" in kinds else None,
         vectors("triples") if "triple_vectors" in kinds else None,
     )
+
+
+def _reported(
+    session: Session, warehouse: Warehouse, corpus: str, prefilter: Prefilter
+) -> ReportedCommunities:
+    store, embedder = path_store_of(warehouse, corpus, prefilter), session.embedder()
+    with reading(warehouse, corpus) as (reader, _):
+        members, vectors = reader.read(COMMUNITY_MEMBERS), reader.read(REPORT_EMBEDDINGS)
+    check_embedder(vectors, embedder.name)
+    return ReportedCommunities.of(store, members, vectors)
 
 
 def reports_of(

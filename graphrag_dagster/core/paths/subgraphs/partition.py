@@ -1,6 +1,6 @@
 """Communities of a graph that are found once, so that a question needs to look into few of them (§8)."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -25,6 +25,12 @@ class Partition:
     """
 
     community_of: Ints
+
+    @classmethod
+    def of(cls, names: NDArray[np.int64] | Sequence[str]) -> "Partition":
+        """Return the partition in which nodes of equal names [n] are together."""
+        _, first, numbers = np.unique(np.asarray(names), return_index=True, return_inverse=True)
+        return cls(np.argsort(np.argsort(first))[numbers.reshape(-1)].astype(np.int32))
 
     @property
     def communities(self) -> int:
@@ -90,8 +96,7 @@ def partition_of(store: PathStore, resolution: float = 1.0, seed: int = 0) -> Pa
     found[list(clustered)] = list(clustered.values())
     alone = found < 0
     found[alone] = found.max(initial=-1) + 1 + np.arange(int(alone.sum()))
-    _, first, numbers = np.unique(found, return_index=True, return_inverse=True)
-    return Partition(np.argsort(np.argsort(first))[numbers.reshape(-1)].astype(np.int32))
+    return Partition.of(found)
 
 
 def _leiden(store: PathStore, resolution: float, seed: int) -> dict[int, int]:
