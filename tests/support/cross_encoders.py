@@ -3,6 +3,8 @@
 from collections.abc import Sequence
 from pathlib import Path
 
+from support.tiny_models import saved_tokenizer
+
 WORDS = "the quay was built in stone"
 
 
@@ -14,23 +16,11 @@ def saved_model(
     It knows the words, and reads so many tokens.
     """
     import torch
-    from tokenizers import Tokenizer, models, pre_tokenizers
-    from transformers import BertConfig, BertForSequenceClassification, PreTrainedTokenizerFast
+    from transformers import BertConfig, BertForSequenceClassification
 
     torch.manual_seed(1)
-    tokens = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *sorted({*words.split(), "wood", "not"})]
-    tokenizer = Tokenizer(models.WordLevel({token: at for at, token in enumerate(tokens)}, unk_token="[UNK]"))
-    tokenizer.pre_tokenizer = pre_tokenizers.Whitespace()
-    special = {"unk_token": "[UNK]", "pad_token": "[PAD]", "cls_token": "[CLS]", "sep_token": "[SEP]"}
-    PreTrainedTokenizerFast(tokenizer_object=tokenizer, model_max_length=longest, **special).save_pretrained(
-        folder
-    )
     config = BertConfig(
-        vocab_size=len(tokens),
-        hidden_size=16,
-        num_hidden_layers=1,
-        num_attention_heads=2,
-        intermediate_size=16,
+        **saved_tokenizer(folder, f"{words} wood not", longest),
         id2label=dict(enumerate(labels)),
         label2id={label: at for at, label in enumerate(labels)},
     )

@@ -1,7 +1,7 @@
 """What a question is about: text units, entities and reports."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,7 +15,7 @@ from graphrag_dagster.core.search.context.passage_vectors import PassageVectors
 from graphrag_dagster.core.search.reranking.port import Sought
 from graphrag_dagster.core.search.reranking.reordering import Reranked, reordered
 from graphrag_dagster.core.search.retrieval.linked import LinkedName
-from graphrag_dagster.core.search.retrieval.ranking import Mode, first_places
+from graphrag_dagster.core.search.retrieval.ranking import Mode, Ranking, first_places
 from graphrag_dagster.core.search.retrieval.retriever import LocalRanking
 from graphrag_dagster.errors import QuestionError
 
@@ -33,14 +33,59 @@ def with_history(asked: Asked, question: str | None = None) -> str:
     return "\n".join([*(turn.question for turn in asked.history[-2:]), own])
 
 
-def found(asked: Asked, sought: str, entities: int) -> tuple[LocalRanking, str | None]:
-    """Return the text units and at most so many entities that a text is about, and a note where words alone
-    were used.
+@dataclass(frozen=True, slots=True)
+class LookedFor:
+    """A text, and how text units are found by it; see :func:`looked_for`.
+
+    Attributes:
+        asked: over an index that has what is needed for it.
+        text: what to look for.
+        vector: its unit vector [d]; None: by words alone.
+        mode: how.
+        note: why by words alone, though that was not wanted; None where it is not so.
     """
-    asked = with_passage_vectors(asked, asked.options.retrieval)
-    vector, mode, note = question_vector(asked, sought, asked.options.retrieval)
-    ranking = asked.retriever.local(sought, vector, mode, most_entities=entities, prior=prior_of(asked))
-    return ranking, note
+
+    asked: Asked
+    text: str
+    vector: NDArray[np.float32] | None
+    mode: Mode
+    note: str | None
+
+    def units(self, *, favoured: bool = True) -> Ranking:
+        """Return text units, best first.
+
+        Args:
+            favoured: documents that the question favours count more.
+        """
+        prior = prior_of(self.asked) if favoured else None
+        return self.asked.retriever.units(self.text, self.vector, self.mode, prior=prior)
+
+    def local(self, entities: int) -> LocalRanking:
+        """Return text units by following the text over the graph, and at most so many entities."""
+        return self.asked.retriever.local(
+            self.text, self.vector, self.mode, most_entities=entities, prior=prior_of(self.asked)
+        )
+
+    def spread(self) -> Ranking:
+        """Return text units by a walk over names and text units."""
+        return self.asked.retriever.spread(self.text, self.vector, self.mode, prior=prior_of(self.asked))
+
+
+def looked_for(asked: Asked, text: str, mode: Mode | None = None) -> LookedFor:
+    """Return a text with its vector, as far as vectors of the index can be used.
+
+    Args:
+        asked: the question.
+        text: what to look for.
+        mode: how; default: as the options say.
+
+    Raises:
+        QuestionError: vectors alone are wanted, and those of the text units cannot be used.
+    """
+    wanted = asked.options.retrieval if mode is None else mode
+    asked = _with_passage_vectors(asked, wanted)
+    vector, used, note = _question_vector(asked, text, wanted)
+    return LookedFor(asked, text, vector, used, note)
 
 
 def in_new_order(
@@ -120,7 +165,7 @@ def nearest_reports(asked: Asked) -> list[str]:
     return [str(vectors["report_id"][int(place)]) for place in first_places(near, _MOST_FOUND)]
 
 
-def with_passage_vectors(asked: Asked, mode: Mode) -> Asked:
+def _with_passage_vectors(asked: Asked, mode: Mode) -> Asked:
     """Return the question over an index that has what vectors alone are to find, as far as it can be made.
 
     A graph told in words has no stored vectors; its passages are embedded once an opened index, and only
@@ -135,7 +180,7 @@ def with_passage_vectors(asked: Asked, mode: Mode) -> Asked:
     return replace(asked, index=asked.index.once(PassageVectors).by(asked.engines.embedder()))
 
 
-def question_vector(
+def _question_vector(
     asked: Asked, sought: str, mode: Mode
 ) -> tuple[NDArray[np.float32] | None, Mode, str | None]:
     """Return the vector of a text, how to look for it, and a note where that is by words alone.

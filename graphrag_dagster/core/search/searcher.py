@@ -15,7 +15,7 @@ from graphrag_dagster.core.search.context.chunks import Count
 from graphrag_dagster.core.search.context.index import IndexSnapshot
 from graphrag_dagster.core.search.context.support import Support
 from graphrag_dagster.core.search.filters import ALL, Filters
-from graphrag_dagster.core.search.finding import found
+from graphrag_dagster.core.search.finding import looked_for
 from graphrag_dagster.core.search.methods.sizes import with_support_judged
 from graphrag_dagster.core.search.options import SearchOptions
 from graphrag_dagster.core.search.scope.restricting import restricted
@@ -114,7 +114,7 @@ class Searcher:
             QuestionError: the query is blank or too long.
         """
         asked = self._asked(query, engines, AUTO, None, ())
-        ranking, _ = found(asked, asked.question, limit)
+        ranking = looked_for(asked, asked.question).local(limit)
         return list(zip(ranking.entities.ids, ranking.entities.scores, strict=True))
 
     def _within(self, asked: Asked, filters: Filters) -> Asked:

@@ -1,8 +1,9 @@
 """Every question by every instance: what still holds is kept, and a killed run goes on where it was."""
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
+from typing import Any
 
 import polars as pl
 
@@ -54,47 +55,14 @@ def answer_questions(
     """
     settings = session.settings
     recipes = settings.paths.recipes()
-    names = [named(recipe, settings.engine_of("paths")) for recipe in recipes]
-    hashes = [decided(recipe) for recipe in recipes]
-    windowed = repr([(row["class"], row["chosen"]) for row in here.windows])
     here = replace(here, hops=hops_told(questions, recipes))
-    rows = list(
-        questions.filter("sampled")
-        .sort("position")
-        .select("question_id", "question", "seeds", "answers")
-        .iter_rows(named=True)
-    )
-    options = [
-        [
-            options_of(hashed, windowed, row["seeds"], row["answers"], _hops(recipe, here, row["question"]))
-            for recipe, hashed in zip(recipes, hashes, strict=True)
-        ]
-        for row in rows
-    ]
-    wanted = [
-        Wanted(row["question_id"], name, told)
-        for row, own in zip(rows, options, strict=True)
-        for name, told in zip(names, own, strict=True)
-    ]
+    pairs = _Pairs.of(questions, recipes, here, settings.engine_of("paths"), decided)
     known = {table: here.warehouse.read_if_present(table, here.corpus) for table in TABLES}
-    good = good_among(wanted, known[TABLES[0]], here.snapshot)
+    good = good_among(pairs.wanted(), known[TABLES[0]], here.snapshot)
     made = Made(here, kept_rows(known, good))
     asks = settings.asks_model("paths")
     alone = {place for place, recipe in enumerate(recipes) if not asks and is_light(recipe)}
-
-    def asked(places: Iterable[int]) -> list[Asked]:
-        """The questions for some of the instances, without what is there."""
-        chosen = sorted(places)
-        found = []
-        for row, own in zip(rows, options, strict=True):
-            left = tuple(place for place in chosen if (row["question_id"], names[place]) not in good)
-            if left:
-                told = tuple(own[place] for place in left)
-                seeds, answers = tuple(row["seeds"]), tuple(row["answers"])
-                found.append(Asked(row["question_id"], row["question"], seeds, answers, left, told))
-        return found
-
-    parts = (asked(alone), asked(set(range(len(recipes))) - alone))
+    parts = (pairs.left(alone, good), pairs.left(set(range(len(recipes))) - alone, good))
     with stage("Answering questions along paths", sum(map(len, parts))) as running:
         try:
             for count, frames in _by_processes(parts[0], here, settings):
@@ -107,6 +75,64 @@ def answer_questions(
             made.save()
             raise
     return Answered(made.frames(), len(good))
+
+
+@dataclass(frozen=True, slots=True)
+class _Pairs:
+    """Questions and instances, each with each.
+
+    Attributes:
+        rows: of the questions that are asked.
+        names: of the instances.
+        options: hash of what decides what an instance gives, by question and instance.
+    """
+
+    rows: Sequence[Mapping[str, Any]]
+    names: Sequence[str]
+    options: Sequence[Sequence[str]]
+
+    @classmethod
+    def of(
+        cls,
+        questions: pl.DataFrame,
+        recipes: Sequence[Recipe],
+        here: Here,
+        engine: str,
+        decided: Callable[[Recipe], str],
+    ) -> "_Pairs":
+        columns = ("question_id", "question", "seeds", "answers")
+        rows = questions.filter("sampled").sort("position").select(columns).to_dicts()
+        hashes = [decided(recipe) for recipe in recipes]
+        windowed = repr([(row["class"], row["chosen"]) for row in here.windows])
+        options = [
+            [
+                options_of(
+                    hashed, windowed, row["seeds"], row["answers"], _hops(recipe, here, row["question"])
+                )
+                for recipe, hashed in zip(recipes, hashes, strict=True)
+            ]
+            for row in rows
+        ]
+        return cls(rows, [named(recipe, engine) for recipe in recipes], options)
+
+    def wanted(self) -> list[Wanted]:
+        return [
+            Wanted(row["question_id"], name, told)
+            for row, own in zip(self.rows, self.options, strict=True)
+            for name, told in zip(self.names, own, strict=True)
+        ]
+
+    def left(self, places: Collection[int], good: Collection[tuple[str, str]]) -> list[Asked]:
+        """The questions for some of the instances, without what is there."""
+        chosen = sorted(places)
+        found = []
+        for row, own in zip(self.rows, self.options, strict=True):
+            left = tuple(place for place in chosen if (row["question_id"], self.names[place]) not in good)
+            if left:
+                told = tuple(own[place] for place in left)
+                seeds, answers = tuple(row["seeds"]), tuple(row["answers"])
+                found.append(Asked(row["question_id"], row["question"], seeds, answers, left, told))
+        return found
 
 
 def _hops(recipe: Recipe, here: Here, question: str) -> int | None:

@@ -20,7 +20,7 @@ from graphrag_dagster.core.search.context.local_rows import (
 )
 from graphrag_dagster.core.search.context.local_units import LocalContext
 from graphrag_dagster.core.search.context.question import REFUSAL
-from graphrag_dagster.core.search.finding import found, in_new_order, telling_how, with_history
+from graphrag_dagster.core.search.finding import in_new_order, looked_for, telling_how, with_history
 from graphrag_dagster.core.search.methods.context_building import ContextBuilder
 from graphrag_dagster.core.search.methods.map_reduce import finished
 from graphrag_dagster.core.search.options import Shares
@@ -52,11 +52,11 @@ class Ranked:
 
 def local(asked: Asked) -> Answer:
     """Answer a question from what the graph and the documents say around what it names."""
-    sought = with_history(asked)
-    ranking, note = found(asked, sought, ENTITIES)
-    ranked, done = _best(asked, sought, ranking)
+    sought = looked_for(asked, with_history(asked))
+    ranking = sought.local(ENTITIES)
+    ranked, done = _best(asked, sought.text, ranking)
     made = replace(local_search(asked, ranked), linked=ranking.linked)
-    return telling_how(asked, made, note, done)
+    return telling_how(asked, made, sought.note, done)
 
 
 def local_search(asked: Asked, ranked: Ranked) -> Answer:
@@ -89,7 +89,7 @@ def local_search(asked: Asked, ranked: Ranked) -> Answer:
 def context_around(asked: Asked, question: str) -> tuple[LocalContext, list[Reranked]]:
     """Return the rows for a question that helps with the one that is asked, and how they were reranked."""
     sought = with_history(asked, question)
-    ranking, _ = found(asked, sought, ENTITIES)
+    ranking = looked_for(asked, sought).local(ENTITIES)
     ranked, done = _best(asked, sought, ranking)
     return _context(asked, ranked), done
 

@@ -9,11 +9,9 @@ from graphrag_dagster.core.search.context.chunks import first_that_fit
 from graphrag_dagster.core.search.finding import (
     favouring_none,
     in_new_order,
-    prior_of,
-    question_vector,
+    looked_for,
     telling_how,
     with_history,
-    with_passage_vectors,
 )
 from graphrag_dagster.core.search.methods.global_search import sources_of
 from graphrag_dagster.core.search.methods.map_reduce import map_reduce
@@ -21,11 +19,9 @@ from graphrag_dagster.core.search.methods.map_reduce import map_reduce
 
 def basic(asked: Asked) -> Answer:
     """Answer a question from the text units that are found as the options say; the conversation counts."""
-    asked, sought = with_passage_vectors(asked, asked.options.retrieval), with_history(asked)
-    vector, mode, note = question_vector(asked, sought, asked.options.retrieval)
-    ranking = asked.retriever.units(sought, vector, mode, prior=prior_of(asked))
-    best, done = in_new_order(asked, sought, ranking.ids, followed=False)
-    return telling_how(asked, vector_rag(asked, best), note, done)
+    sought = looked_for(asked, with_history(asked))
+    best, done = in_new_order(asked, sought.text, sought.units().ids, followed=False)
+    return telling_how(asked, vector_rag(asked, best), sought.note, done)
 
 
 def nearest(asked: Asked) -> Answer:
@@ -34,10 +30,9 @@ def nearest(asked: Asked) -> Answer:
     Raises:
         QuestionError: the vectors cannot be used.
     """
-    asked = with_passage_vectors(asked, "vector")
-    vector, mode, note = question_vector(asked, asked.question, "vector")
-    made = vector_rag(asked, asked.retriever.units(asked.question, vector, mode).ids)
-    return favouring_none(asked, replace(made, why=note), "vectors alone choose the text units")
+    sought = looked_for(asked, asked.question, "vector")
+    made = vector_rag(asked, sought.units(favoured=False).ids)
+    return favouring_none(asked, replace(made, why=sought.note), "vectors alone choose the text units")
 
 
 def vector_rag(asked: Asked, ranked: Sequence[str]) -> Answer:

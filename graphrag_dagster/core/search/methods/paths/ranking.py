@@ -8,7 +8,7 @@ import polars as pl
 
 from graphrag_dagster.core.search.asked import Asked
 from graphrag_dagster.core.search.context.index import IndexSnapshot
-from graphrag_dagster.core.search.finding import found, prior_of, question_vector, with_passage_vectors
+from graphrag_dagster.core.search.finding import looked_for
 from graphrag_dagster.core.search.methods.graph.facts import Key
 from graphrag_dagster.core.search.methods.graph.tables import edges_of
 from graphrag_dagster.core.search.retrieval.ranking import Ranking, first_places
@@ -38,11 +38,8 @@ class Orders:
 
 def ordered(asked: Asked, sought: str, entities: int) -> Orders:
     """Return text units in both orders, and at most so many entities, that a text is about."""
-    followed, note = found(asked, sought, entities)
-    asked = with_passage_vectors(asked, asked.options.retrieval)
-    vector, mode, _ = question_vector(asked, sought, asked.options.retrieval)
-    walked = asked.retriever.spread(sought, vector, mode, prior=prior_of(asked))
-    return Orders(followed, walked, note)
+    question = looked_for(asked, sought)
+    return Orders(question.local(entities), question.spread(), question.note)
 
 
 def units_stating(index: IndexSnapshot, paths: Sequence[Sequence[Key]]) -> list[str]:
