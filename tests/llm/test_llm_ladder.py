@@ -90,9 +90,45 @@ def test_a_reply_that_its_limit_cuts_off_gets_a_higher_one(model_of: Callable[..
 
     with ScriptedEndpoint(wordy, obey_limit=True) as endpoint:
         unit = extract(model_of(endpoint), form=form, max_output_tokens=800)
-    assert rungs(endpoint) == [(2, 800), (4, 800), (4, 800), (2, 2000)]
+    assert rungs(endpoint) == [(2, 800), (2, 2000)]
     assert (unit.state, len(unit.entities)) == ("extracted", 20)
-    assert "cut off at its limit of 800 tokens" in endpoint.chats[1].last
+
+
+@FORMS
+def test_what_a_higher_limit_cuts_off_too_is_told_to_be_briefer(
+    model_of: Callable[..., Any], form: str
+) -> None:
+    cut = Scripted("Ann Lee and", "length")
+    with ScriptedEndpoint(answers(cut, cut, GOOD[form])) as endpoint:
+        unit = extract(model_of(endpoint), form=form, max_output_tokens=800)
+    assert rungs(endpoint) == [(2, 800), (2, 2000), (4, 2000)]
+    assert "cut off at its limit of 2000 tokens" in endpoint.chats[2].last
+    assert unit.state == "extracted"
+
+
+@FORMS
+def test_where_a_higher_limit_is_refused_the_model_is_told_at_the_first(
+    model_of: Callable[..., Any], form: str
+) -> None:
+    def faults(_: int, body: dict[str, Any]) -> Fault | None:
+        return Fault(400, "max_tokens is too large") if body["max_tokens"] > 800 else None
+
+    with ScriptedEndpoint(answers(Scripted("Ann", "length"), GOOD[form]), faults=faults) as endpoint:
+        unit = extract(model_of(endpoint), form=form, max_output_tokens=800)
+    assert rungs(endpoint) == [(2, 800), (2, 2000), (4, 800)]
+    assert unit.state == "extracted"
+
+
+def test_a_text_that_names_much_has_a_higher_limit(model_of: Callable[..., Any]) -> None:
+    names = [f"Ann {chr(65 + n % 26)}{chr(97 + n // 26)}ee" for n in range(90)]
+    with ScriptedEndpoint(lambda _: GOOD["json_schema"]) as endpoint:
+        for most in (4000, 5000, 10_000):
+            extract(model_of(endpoint), " met ".join(names) + ".", max_output_tokens=most)
+    expected = 15 * (90 + 89) + 1
+    assert [limit for _, limit in rungs(endpoint)] == [2 * expected, 2 * expected, 10_000]
+    with ScriptedEndpoint(lambda _: GOOD["json_schema"]) as endpoint:
+        extract(model_of(endpoint), " met ".join(names) + ".", max_output_tokens=1000)
+    assert rungs(endpoint) == [(2, 2000)]
 
 
 def test_a_limit_that_reasoning_uses_up_is_raised_at_once(model_of: Callable[..., Any]) -> None:

@@ -1,5 +1,6 @@
 """Chat with any OpenAI-compatible server."""
 
+import asyncio
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
@@ -85,7 +86,11 @@ class OpenAIChatModel:
             send = partial(self._asked, chat_body(self.settings, request, used), listen, used, size)
             try:
                 tokens = prompt + self._expected(request)
-                came = await self.connection.call(send, what, tokens, size=size, tries=tries)
+                first = request.urgent or request.again > 0
+                came = await self.connection.call(send, what, tokens, size=size, tries=tries, first=first)
+            except asyncio.CancelledError:
+                tries.given_up = Size(prompt, self.connection.pace.written(size, tries.seconds))
+                raise
             except Refused as refusal:
                 known = self._abilities()
                 left = used.without(str(refusal), self.connection.url) if known == used else known

@@ -59,13 +59,15 @@ class Tries:
     """What a request for a task has taken so far, so that it is known however the request ends.
 
     ``sent`` counts how often it was sent, ``timeouts`` how often no answer came in time, ``seconds`` all that
-    were spent waiting for the endpoint.
+    were spent waiting for the endpoint. ``given_up``: of a call that nobody waited for to the end, the tokens
+    that the endpoint had read and written by then, by estimate.
     """
 
     task: str = ""
     sent: int = 0
     timeouts: int = 0
     seconds: float = 0.0
+    given_up: Size = field(default_factory=Size)
 
     @property
     def retries(self) -> int:
@@ -115,7 +117,14 @@ class Connection:
         return self._address.without_key(answer)
 
     async def call(
-        self, send: Send, what: str, tokens: int = 0, *, size: Size | None = None, tries: Tries | None = None
+        self,
+        send: Send,
+        what: str,
+        tokens: int = 0,
+        *,
+        size: Size | None = None,
+        tries: Tries | None = None,
+        first: bool = False,
     ) -> Arrived:
         """Return the JSON object that the endpoint answers.
 
@@ -125,6 +134,7 @@ class Connection:
             tokens: estimate of the tokens of request and reply, for the rates.
             size: tokens of the prompt and of the longest reply, for the time limit.
             tries: kept up while the call goes on.
+            first: it goes before all that wait, as every repetition does.
 
         Raises:
             Refused: the endpoint will not do this request.
@@ -136,7 +146,7 @@ class Connection:
         with under_way(what, tries.task) as call:
             waited = Waited(call, size or Size(), self.pace, self._timeout)
             while True:
-                ticket = await limits.enter(tokens, first=failures + busy > 0)
+                ticket = await limits.enter(tokens, first=first or failures + busy > 0)
                 used: int | None = 0
                 try:
                     with sending():

@@ -46,6 +46,13 @@ class Pace:
         least = 2.0 * seconds / (_GENEROUS * size.work)
         self.seconds_per_token = max(self.seconds_per_token or 0.0, least)
 
+    def written(self, size: Size, seconds: float) -> int:
+        """Return the tokens of a reply that are written after so many seconds, by estimate."""
+        if self.seconds_per_token is None:
+            return 0
+        worked = seconds / self.seconds_per_token - size.prompt * _READING
+        return min(max(round(worked), 0), size.reply)
+
     def limit(self, size: Size, least: float) -> float:
         """Return the seconds that a call may take, from ``least`` to the longer of it and an hour."""
         expected = (self.seconds_per_token or 0.0) * size.work

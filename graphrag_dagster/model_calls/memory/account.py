@@ -132,6 +132,17 @@ def use_of(reply: ChatReply, tries: Tries, *, repeated: bool = False) -> ModelUs
 
 
 def lost_use(tries: Tries, error: BaseException) -> ModelUse:
-    """Return the use of a call that got no answer; one that was given up before it was sent used nothing."""
+    """Return the use of a call that got no answer; one that was given up before it was sent used nothing.
+
+    What was given up on its way is paid for all the same, as far as it went: by estimate.
+    """
     failed = int(tries.sent > 0 or isinstance(error, CallFailed))
-    return ModelUse(retries=tries.retries, failed=failed, timeouts=tries.timeouts, seconds=tries.seconds)
+    read, written = (tries.given_up.prompt, tries.given_up.reply) if tries.sent else (0, 0)
+    return ModelUse(
+        retries=tries.retries,
+        failed=failed,
+        timeouts=tries.timeouts,
+        input_tokens=read,
+        output_tokens=written,
+        seconds=tries.seconds,
+    )

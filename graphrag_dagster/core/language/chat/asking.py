@@ -1,13 +1,12 @@
 """A usable reply or a reason: what fails is asked for again, each time in the way most likely to help.
 
-The rungs, in this order: a reply is mended where it can be; the model is told what is wrong and asked again,
-at most twice; it is asked afresh with a higher limit, since a reply that was cut off does not always say so.
-What then fails is the caller's: a text may be split in two (:mod:`.gleaning`), anything else goes to
-quarantine with prompt, reply and reason. A reply that lacks something and can be used all the same is used
-where none came that lacks nothing; it is not remembered, so that the next run asks again.
+The rungs stand in :mod:`.rungs`. What then fails is the caller's: a text may be split in two
+(:mod:`.gleaning`), which a reply that was cut off is not waited for; anything else goes to quarantine with
+prompt, reply and reason. A reply that lacks something and can be used all the same is used where none came
+that lacks nothing; it is not remembered, so that the next run asks again.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
 from typing import Generic, TypeVar
 
@@ -19,31 +18,27 @@ from graphrag_dagster.core.language.chat.port import (
     ChatReply,
     ChatRequest,
     Listener,
-    Message,
     Refused,
 )
 from graphrag_dagster.core.language.chat.prompt import Prompt
+from graphrag_dagster.core.language.chat.racing import AllLost, first_done
 from graphrag_dagster.core.language.chat.replies import Incomplete, NotUsable, read_typed, visible
+from graphrag_dagster.core.language.chat.rungs import Rungs, check_complete, is_endless
 from graphrag_dagster.core.language.tasks import Usage
 
 T = TypeVar("T")
 Schema = TypeVar("Schema", bound=BaseModel)
-
-_WITHHELD = frozenset({"refusal", "content_filter"})
-_TOLD = 2
-#: A limit is doubled, and raised at least to this many tokens: hidden reasoning may use up a small one.
-_ROOMY = 2000
-_SHOWN = 1500
-#: Characters of a reply for each token of its limit, and those that every reply may have.
-_MOST_PER_TOKEN, _ALWAYS = 32, 100_000
 
 
 class UnusableReply(Exception):
     """No usable reply came, however often it was asked for.
 
     ``prompt`` is the last user message of the first request, ``reply`` the last reply as it came, ``usage``
-    that of all attempts. ``smaller_may_help``: the same asked about less text may succeed.
+    that of all attempts. ``smaller_may_help``: the same asked about less text may succeed. ``partly``: a part
+    of what was asked for came.
     """
+
+    partly = False
 
     def __init__(
         self, reason: str, prompt: str, reply: str, usage: Usage, *, smaller_may_help: bool = True
@@ -74,6 +69,14 @@ class Asked(Generic[T]):
     lacking: str | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class Kept(Generic[T]):
+    """A reply that could be read, and the one to remember; None: none is."""
+
+    asked: Asked[T]
+    reply: ChatReply | None
+
+
 async def ask(
     model: ChatModel,
     request: ChatRequest,
@@ -82,6 +85,7 @@ async def ask(
     *,
     whole: bool = True,
     listen: Listener | None = None,
+    beside: Callable[[str], Awaitable[Kept[T]]] | None = None,
 ) -> Asked[T]:
     """Ask until the reply can be read.
 
@@ -92,41 +96,27 @@ async def ask(
         retry: prompt with the placeholder ``reason``.
         whole: a reply that was cut off is not usable.
         listen: hears the text of every attempt as it comes.
+        beside: another way to a usable reply, told why it is needed. Where a reply is cut off it is begun at
+            once, beside asking with a higher limit, and the first of both that is usable counts; else where
+            all attempts have failed and less may succeed.
 
     Raises:
         UnusableReply: no reply could be read, or a call failed.
         EndpointError: the endpoint cannot be used at all.
     """
-    usage, prompt_tokens = Usage(), 0
-    attempts = _Attempts[T](request, retry)
-    for current in attempts:
+    ladder = _Ladder(model, request, read, retry, whole=whole, listen=listen)
+    try:
+        found = await ladder.climb(beside)
+    except UnusableReply as failed:
+        if beside is None or ladder.raced or not failed.smaller_may_help:
+            raise
         try:
-            reply = await model.complete(current, listen)
-        except CallFailed as failure:
-            if attempts.partial:
-                break
-            raise _failed(failure, request, attempts, usage + Usage(calls=1)) from None
-        usage += reply.usage
-        # The same whether the model had to be told what was wrong: tables must not depend on that.
-        prompt_tokens = prompt_tokens or reply.input_tokens
-        kept = replace(reply, input_tokens=prompt_tokens)
-        text = "" if _is_endless(reply, current.max_tokens) else visible(reply.text)
-        try:
-            _complete(reply, text, current.max_tokens, whole)
-            value, repaired = read(text)
-        except Incomplete as problem:
-            attempts.failed(reply, text, str(problem))
-            attempts.partial = attempts.partial or Asked(
-                problem.value, text, kept.usage, note=kept.note, lacking=str(problem)
-            )
-        except NotUsable as problem:
-            attempts.failed(reply, text, str(problem))
-        else:
-            model.remember(request, kept)
-            return Asked(value, text, replace(kept.usage, repaired=int(repaired)), repaired, kept.note)
-    if attempts.partial:
-        return attempts.partial
-    raise UnusableReply(attempts.reason, request.messages[-1].content, attempts.reply, usage)
+            found = await beside(failed.reason)
+        except UnusableReply as other:
+            raise (other if other.partly else failed) from None
+    if found.reply is not None:
+        model.remember(request, found.reply)
+    return found.asked
 
 
 async def ask_typed(
@@ -141,67 +131,86 @@ async def ask_typed(
     return await ask(model, request, lambda text: read_typed(text, schema), retry)
 
 
-class _Attempts(Generic[T]):
-    """The requests to make, one after the other, until one is answered well.
+async def _first_usable(*ways: Awaitable[Kept[T]]) -> Kept[T]:
+    try:
+        return await first_done(*ways, lost=UnusableReply)
+    except AllLost as lost:
+        raise next((error for error in lost.errors if error.partly), lost.errors[0]) from None
 
-    ``partial`` is the first reply that lacks something and could be used all the same.
+
+class _Ladder(Generic[T]):
+    """The attempts at one request, one after the other, until one is answered well.
+
+    ``raced``: another way was begun beside them.
     """
 
-    def __init__(self, request: ChatRequest, retry: Prompt) -> None:
-        self._request = request
-        self._retry = retry
-        self._text = ""
-        self._finish = ""
-        self.reply = ""
-        self.reason = ""
-        self.partial: Asked[T] | None = None
+    def __init__(
+        self,
+        model: ChatModel,
+        request: ChatRequest,
+        read: Callable[[str], tuple[T, bool]],
+        retry: Prompt,
+        *,
+        whole: bool,
+        listen: Listener | None,
+    ) -> None:
+        self._model, self._request, self._read = model, request, read
+        self._whole, self._listen = whole, listen
+        self._rungs = Rungs(request, retry)
+        self._steps = iter(self._rungs)
+        self._partial: Asked[T] | None = None
+        self._usage, self._prompt_tokens = Usage(), 0
+        self.raced = False
 
-    def failed(self, reply: ChatReply, text: str, reason: str) -> None:
-        self._text, self._finish, self.reason = text, reply.finish_reason, reason
-        longer = len(reply.text) - _ALWAYS
-        self.reply = reply.text[:_ALWAYS] + (f" … ({longer:,} characters more)" if longer > 0 else "")
+    async def climb(self, beside: Callable[[str], Awaitable[Kept[T]]] | None = None) -> Kept[T]:
+        """Return the first usable reply of the attempts that are left, or of another way beside them."""
+        for current in self._steps:
+            try:
+                reply = await self._model.complete(current, self._listen)
+            except CallFailed as failure:
+                if isinstance(failure, Refused) and self._rungs.back_to_first_limit(current):
+                    continue
+                if self._partial:
+                    break
+                raise self._failed(failure) from None
+            if (found := self._tried(current, reply)) is not None:
+                return found
+            if beside is not None and reply.finish_reason == "length":
+                self.raced = True
+                return await _first_usable(self.climb(), beside(self._rungs.reason))
+        if self._partial:
+            return Kept(self._partial, None)
+        rungs = self._rungs
+        raise UnusableReply(rungs.reason, self._prompt, rungs.reply, self._usage)
 
-    def __iter__(self) -> Iterator[ChatRequest]:
-        yield self._request
-        for again in range(1, _TOLD + 1):
-            # A refusal stays one, and a limit that hidden reasoning used up is not a matter of words.
-            if self._finish in _WITHHELD:
-                return
-            if self._finish == "length" and not self._text:
-                break
-            yield replace(self._request, messages=self._told(), again=again)
-        limit = max(2 * self._request.max_tokens, _ROOMY)
-        yield replace(self._request, max_tokens=limit, again=_TOLD + 1)
+    def _tried(self, current: ChatRequest, reply: ChatReply) -> Kept[T] | None:
+        self._usage += reply.usage
+        # The same whether the model had to be told what was wrong: tables must not depend on that.
+        self._prompt_tokens = self._prompt_tokens or reply.input_tokens
+        kept = replace(reply, input_tokens=self._prompt_tokens)
+        text = "" if is_endless(reply, current.max_tokens) else visible(reply.text)
+        try:
+            check_complete(reply, text, current.max_tokens, self._whole)
+            value, repaired = self._read(text)
+        except Incomplete as problem:
+            self._rungs.failed(reply, text, str(problem))
+            self._partial = self._partial or Asked(
+                problem.value, text, kept.usage, note=kept.note, lacking=str(problem)
+            )
+        except NotUsable as problem:
+            self._rungs.failed(reply, text, str(problem))
+        else:
+            used = replace(kept.usage, repaired=int(repaired))
+            return Kept(Asked(value, text, used, repaired, kept.note), kept)
+        return None
 
-    def _told(self) -> tuple[Message, ...]:
-        # Served chat templates want the roles to alternate and no turn to be empty.
-        shown = self._text if len(self._text) <= _SHOWN else self._text[:_SHOWN] + " …"
-        return (
-            *self._request.messages,
-            Message("assistant", shown or "(no reply)"),
-            Message("user", self._retry.render(reason=self.reason)),
-        )
+    @property
+    def _prompt(self) -> str:
+        return self._request.messages[-1].content
 
-
-def _failed(failure: CallFailed, request: ChatRequest, attempts: _Attempts[T], usage: Usage) -> UnusableReply:
-    """A refused repetition leaves the first failure as the reason: that is what is to be mended."""
-    refused = isinstance(failure, Refused)
-    reason = f"{attempts.reason}; asked again: {failure}" if attempts.reason else str(failure)
-    return UnusableReply(
-        reason, request.messages[-1].content, attempts.reply, usage, smaller_may_help=refused
-    )
-
-
-def _is_endless(reply: ChatReply, limit: int) -> bool:
-    return len(reply.text) > max(_MOST_PER_TOKEN * limit, _ALWAYS)
-
-
-def _complete(reply: ChatReply, text: str, limit: int, whole: bool) -> None:
-    if _is_endless(reply, limit):
-        raise NotUsable(f"the reply has {len(reply.text):,} characters, far more than {limit:,} tokens have")
-    if reply.finish_reason == "length" and (whole or not text):
-        raise NotUsable(f"the reply was cut off at its limit of {limit} tokens; be briefer")
-    if reply.finish_reason in _WITHHELD:
-        raise NotUsable(f"the model withheld its reply ({reply.finish_reason})")
-    if not text:
-        raise NotUsable("the reply is empty")
+    def _failed(self, failure: CallFailed) -> UnusableReply:
+        """A refused repetition leaves the first failure as the reason: that is what is to be mended."""
+        reason = self._rungs.reason
+        told = f"{reason}; asked again: {failure}" if reason else str(failure)
+        refused, usage = isinstance(failure, Refused), self._usage + Usage(calls=1)
+        return UnusableReply(told, self._prompt, self._rungs.reply, usage, smaller_may_help=refused)

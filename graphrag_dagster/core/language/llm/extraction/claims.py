@@ -85,6 +85,7 @@ class LlmClaimExtractor(GleaningExtractor):
     def first_request(self, names: Sequence[str], text: str) -> ChatRequest:
         """Return the request that opens the conversation about a text and the names found in it."""
         return self._request(
+            text,
             entity_names=enclose("entity_names", "\n".join(sorted(set(names)))),
             source_text=enclose("source_text", text),
         )

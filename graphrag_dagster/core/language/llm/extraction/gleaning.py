@@ -5,11 +5,13 @@ missing. ``continue_first`` is that of its code: continue, and ask only between 
 one round asks nothing (spec_graphrag §3). ``unchecked`` never asks and makes all continuations.
 """
 
-from collections.abc import Callable
+import asyncio
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Literal
 
-from graphrag_dagster.core.language.chat.asking import Asked, UnusableReply, ask
+from graphrag_dagster.core.language.chat.asking import Asked, Kept, UnusableReply, ask
 from graphrag_dagster.core.language.chat.halves import halves
 from graphrag_dagster.core.language.chat.port import ChatModel, ChatReply, ChatRequest, Message
 from graphrag_dagster.core.language.chat.prompt import Prompt
@@ -63,8 +65,9 @@ class Gleaner:
     async def run(self, text: str, build: Build) -> Conversation:
         """Return all that came of the first request about a text and its continuations.
 
-        Where the whole text gets no usable reply, its two halves are asked about, parted at a sentence; their
-        replies make one, which is remembered as the reply to the whole.
+        Where the whole text gets no usable reply, its two halves are asked about, parted at a sentence; where
+        a reply is cut off, beside asking about the whole with a higher limit, and what comes first counts.
+        Their replies make one, which is remembered as the reply to the whole.
 
         Args:
             text: what is asked about.
@@ -91,47 +94,61 @@ class Gleaner:
         return talk
 
     async def _first(self, talk: Conversation, text: str, build: Build) -> tuple[Message, ...]:
-        request = build(text)
+        request, parts = build(text), halves(text)
+        beside = partial(self._in_halves, text, parts, build) if parts else None
         try:
-            asked = await self._ask(request, text)
-        except UnusableReply as failed:
-            asked = await self._in_halves(talk, request, text, build, failed)
+            asked = await self._ask(request, text, beside=beside)
+        except _OneHalfLost as lost:
+            talk.half = True
+            talk.replies.append(lost.kept.value)
+            talk.usage += lost.kept.usage
+            raise
         talk.note = asked.note
         return _taken(talk, request.messages, asked)
 
     async def _in_halves(
-        self, talk: Conversation, request: ChatRequest, text: str, build: Build, failed: UnusableReply
-    ) -> Asked[RawReply]:
-        parts = halves(text) if failed.smaller_may_help else None
-        if parts is None:
-            raise failed
-        came: list[Asked[RawReply]] = []
-        lost: UnusableReply | None = None
-        for part in parts:
-            try:
-                came.append(await self._ask(build(part), text))
-            except UnusableReply as lost_half:
-                lost = lost_half
-        if not came:
-            raise failed
-        if lost:
-            talk.half = True
-            talk.replies.append(came[0].value)
-            talk.usage += came[0].usage
-            raise lost
+        self, text: str, parts: tuple[str, str], build: Build, reason: str
+    ) -> Kept[RawReply]:
+        asking = (self._ask(replace(build(part), urgent=True), text) for part in parts)
+        replies = await asyncio.gather(*asking, return_exceptions=True)
+        came = [one for one in replies if isinstance(one, Asked)]
+        for error in (one for one in replies if isinstance(one, BaseException)):
+            raise _OneHalfLost(error, came[0]) if came and isinstance(error, UnusableReply) else error
         usage = came[0].usage + came[1].usage
         joined = self.join(came[0].text, came[1].text)
-        note = f"asked about in halves: {failed.reason}"
-        self.model.remember(request, ChatReply(joined, "stop", usage.input_tokens, usage.output_tokens, note))
+        note = f"asked about in halves: {reason}"
         value, repaired = self._read(joined, text, gleaning=False)
-        return Asked(value, joined, replace(usage, calls=1), repaired, note)
+        return Kept(
+            Asked(value, joined, replace(usage, calls=1), repaired, note),
+            ChatReply(joined, "stop", usage.input_tokens, usage.output_tokens, note),
+        )
 
-    async def _ask(self, request: ChatRequest, text: str, *, gleaning: bool = False) -> Asked[RawReply]:
-        return await ask(self.model, request, lambda reply: self._read(reply, text, gleaning), self.retry)
+    async def _ask(
+        self,
+        request: ChatRequest,
+        text: str,
+        *,
+        gleaning: bool = False,
+        beside: Callable[[str], Awaitable[Kept[RawReply]]] | None = None,
+    ) -> Asked[RawReply]:
+        def read(reply: str) -> tuple[RawReply, bool]:
+            return self._read(reply, text, gleaning)
+
+        return await ask(self.model, request, read, self.retry, beside=beside)
 
     def _read(self, reply: str, text: str, gleaning: bool) -> tuple[RawReply, bool]:
         value, repaired = self.read(reply, gleaning)
         return self.copies.put_aside(value, text), repaired
+
+
+class _OneHalfLost(UnusableReply):
+    """One half of a text got no usable reply; ``kept`` is that to the other."""
+
+    partly = True
+
+    def __init__(self, lost: UnusableReply, kept: Asked[RawReply]) -> None:
+        super().__init__(lost.reason, lost.prompt, lost.reply, lost.usage)
+        self.kept = kept
 
 
 def _taken(talk: Conversation, messages: tuple[Message, ...], asked: Asked[RawReply]) -> tuple[Message, ...]:

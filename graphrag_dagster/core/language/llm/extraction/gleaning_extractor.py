@@ -22,6 +22,9 @@ from graphrag_dagster.core.language.llm.extraction.records import RecordType
 from graphrag_dagster.core.language.llm.extraction.unit_results import unit_extraction
 from graphrag_dagster.core.language.tasks import Engine, TextUnit, UnitExtraction
 
+#: A limit is so many times the expected length of a reply, but at most so many times the usual limit.
+_ROOM, _MOST_ROOM = 2, 2
+
 Replies = Literal["json_schema", "tuples"]
 
 
@@ -58,6 +61,8 @@ class Wanted:
         check: the prompt that asks whether anything is missing.
         nothing: said of a text in which the model found nothing.
         labelled: relationships with labels.
+        expected: tokens of the reply about a text; its second argument tells whether that is delimited
+            tuples. None: nobody knows.
     """
 
     kinds: tuple[RecordType, ...]
@@ -67,6 +72,7 @@ class Wanted:
     check: str
     nothing: str
     labelled: bool = False
+    expected: Callable[[str, bool], int] | None = None
 
     def system(self, *, tuples: bool) -> str:
         """Name of the prompt that says what is wanted."""
@@ -133,9 +139,18 @@ class GleaningExtractor:
         wanted = self._wanted
         return read_tuple_records(text, wanted.kinds, gleaning=gleaning, labelled=wanted.labelled)
 
-    def _request(self, **values: str) -> ChatRequest:
+    def _request(self, text: str, **values: str) -> ChatRequest:
         messages = (Message("system", self._system), Message("user", self._user.render(**values)))
-        return ChatRequest(self._wanted.task, messages, self._max_tokens, self._schema)
+        return ChatRequest(self._wanted.task, messages, self._limit(text), self._schema)
+
+    def _limit(self, text: str) -> int:
+        """The longest reply about a text: to one that names much it is cut off else."""
+        needed = _ROOM * self._expected_tokens(text)
+        return min(max(self._max_tokens, needed), _MOST_ROOM * self._max_tokens)
+
+    def _expected_tokens(self, text: str) -> int:
+        expected = self._wanted.expected
+        return expected(text, self._schema is None) if expected else 0
 
     async def _of_unit(self, unit: TextUnit, build: Build) -> UnitExtraction:
         talk = await self._gleaner.run(unit.text, build)

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Unpack
 
+from graphrag_dagster.core.accounting.reply_sizes import reply_tokens
 from graphrag_dagster.core.language.chat.data import enclose
 from graphrag_dagster.core.language.chat.loop import run_largest_first
 from graphrag_dagster.core.language.chat.port import ChatModel, ChatRequest
@@ -25,6 +26,7 @@ _WANTED = Wanted(
     "glean_continue",
     "glean_check",
     "the model found no entities and no relationships",
+    expected=lambda text, tuples: reply_tokens([text], json=not tuples)[0],
 )
 _LABELLED = replace(_WANTED, shape=LabelledGraphShape, labelled=True)
 
@@ -73,7 +75,7 @@ class LlmGraphExtractor(GleaningExtractor):
         return run_largest_first(
             self._extract,
             units,
-            size=lambda unit: len(unit.text),
+            size=lambda unit: self._expected_tokens(unit.text),
             name="Extracting entities and relationships",
             calls=self._model.concurrency,
         )
@@ -81,7 +83,7 @@ class LlmGraphExtractor(GleaningExtractor):
     def first_request(self, text: str) -> ChatRequest:
         """Return the request that opens the conversation about a text."""
         return self._request(
-            entity_types=enclose("entity_types", self._types), source_text=enclose("source_text", text)
+            text, entity_types=enclose("entity_types", self._types), source_text=enclose("source_text", text)
         )
 
     async def _extract(self, unit: TextUnit) -> UnitExtraction:
