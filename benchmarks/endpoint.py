@@ -1,6 +1,6 @@
 """The whole index with a model, against an endpoint whose times are known.
 
-    python benchmarks/endpoint.py [saturation|rates|kill|faults|plan|all] [--connections 32]
+    python benchmarks/endpoint.py [saturation|stragglers|rates|kill|faults|plan|all] [--connections 32]
 
 The corpus has about 100,000 tokens: 1,000 passages of 2WikiMultihopQA, 20 to a file, where the data set lies
 beside the checkout. The endpoint is a scripted one in a process of its own (``tests/support/serve.py``):
@@ -130,6 +130,17 @@ def saturation(connections: int) -> None:
         endpoint.reset()
         again = index(home)
         print(f"unchanged rerun: {again.wall:.1f} s, calls {endpoint.tally()['calls']}")
+
+
+def stragglers(connections: int) -> None:
+    """2 % of the replies run to their limit and are cut off there, 1 % take four times as long."""
+    with tempfile.TemporaryDirectory() as folder, served(cut_rate=0.02, slow_rate=0.01, seed=1) as endpoint:
+        home = Path(folder)
+        corpus(home)
+        settings(home, endpoint.url, concurrency=connections)
+        run = index(home)
+        measured(run, endpoint.tally(), connections)
+        print("units:", unit_states(home), "missing:", run.printed.get("missing"))
 
 
 def rates() -> None:
@@ -269,6 +280,7 @@ def main() -> None:
         sys.exit(f"{PASSAGES} is not here")
     jobs = {
         "saturation": lambda: saturation(arguments.connections),
+        "stragglers": lambda: stragglers(arguments.connections),
         "rates": rates,
         "kill": kill,
         "faults": faults,

@@ -46,7 +46,7 @@ def respond(
     try:
         if path in {"chat/completions", "embeddings"} and method == "POST":
             return _model_answer(endpoint, logged, fault, headers)
-        seconds = endpoint.seconds + fault.delay
+        seconds = endpoint.seconds * fault.slower + fault.delay
         if fault.status is not None or fault.malformed:
             return _failed(fault, seconds, headers)
         if path.partition("/")[0] in {"files", "batches"}:
@@ -99,7 +99,7 @@ def _model_answer(
     _count(logged, reply)
     if "messages" not in body:
         return Answer(200, endpoint.answer(logged.path, body, reply), headers, seconds)
-    writing = endpoint.seconds_per_token * logged.output_tokens
+    writing = endpoint.seconds_per_token * logged.output_tokens * fault.slower
     if streamed:
         return Answer(200, b"", headers, seconds, events(body, reply), writing)
     return Answer(200, endpoint.answer(logged.path, body, reply), headers, seconds + writing)
@@ -110,7 +110,7 @@ def _reply(endpoint: "ScriptedEndpoint", body: Body, fault: Fault) -> Scripted:
         texts = body["input"] if isinstance(body["input"], list) else [body["input"]]
         return Scripted("", input_tokens=sum(map(len, texts)) // 4, output_tokens=0)
     made = endpoint.abilities.reply(endpoint.script, body)
-    return endpoint.abilities.limited(fault.spoiled(made), body)
+    return endpoint.abilities.limited(fault.spoiled(made, body), body)
 
 
 def _count(logged: Logged, reply: Scripted) -> None:

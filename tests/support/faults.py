@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from support.conversations import limit_of
 from support.scripted_replies import Scripted
 
 Body = dict[str, Any]
@@ -19,7 +20,8 @@ class Fault:
     ``drop`` closes the connection without an answer, a streamed one in the middle; ``hang`` does so after that
     many seconds; ``stall`` sends nothing, or half of a stream, and keeps the connection; ``malformed`` sends a body that is no JSON; ``truncated`` ends the connection in the middle of
     the body. The others are good answers with a bad reply: ``text`` stands in its place, ``empty`` leaves
-    nothing of it, ``cut`` half of it as if it were whole, ``length`` half of it, and says so.
+    nothing of it, ``cut`` half of it as if it were whole, ``length`` half of it, and says so;
+    ``runaway`` goes on to the request's limit and is cut off there. ``slower`` is so many times the usual time.
     """
 
     status: int | None = None
@@ -36,9 +38,13 @@ class Fault:
     empty: bool = False
     cut: bool = False
     length: bool = False
+    runaway: bool = False
+    slower: float = 1.0
 
-    def spoiled(self, reply: Scripted) -> Scripted:
-        """What is left of the script's reply."""
+    def spoiled(self, reply: Scripted, body: Body) -> Scripted:
+        """What is left of the script's reply to a request."""
+        if self.runaway:
+            return replace(reply, finish_reason="length", output_tokens=limit_of(body))
         if self.text is not None:
             return replace(reply, text=self.text, output_tokens=None)
         if self.empty:
@@ -67,12 +73,26 @@ class SharedFaults:
     Args:
         error_rate: share that gets an error or a broken connection.
         malformed_rate: share that gets a reply that cannot be used as it is.
+        cut_rate: share that gets a reply that runs to its limit and is cut off.
+        slow_rate: share that takes four times as long.
         seed: another seed, other requests.
     """
 
-    def __init__(self, error_rate: float = 0.0, malformed_rate: float = 0.0, seed: int = 0) -> None:
-        self._error_rate = error_rate
-        self._malformed_rate = malformed_rate
+    def __init__(
+        self,
+        error_rate: float = 0.0,
+        malformed_rate: float = 0.0,
+        seed: int = 0,
+        *,
+        cut_rate: float = 0.0,
+        slow_rate: float = 0.0,
+    ) -> None:
+        self._kinds = (
+            (error_rate, _ERRORS),
+            (malformed_rate, _MALFORMED),
+            (cut_rate, (Fault(runaway=True),)),
+            (slow_rate, (Fault(slower=4.0),)),
+        )
         self._seed = seed
         self._came: Counter[str] = Counter()
 
@@ -82,10 +102,10 @@ class SharedFaults:
         self._came[digest] += 1
         drawn = hashlib.sha256(f"{self._seed}:{before}:{digest}".encode()).digest()
         share = int.from_bytes(drawn[:8]) / 2**64
-        if share < self._error_rate:
-            return _ERRORS[drawn[8] % len(_ERRORS)]
-        if share < self._error_rate + self._malformed_rate:
-            return _MALFORMED[drawn[8] % len(_MALFORMED)]
+        for rate, faults in self._kinds:
+            if share < rate:
+                return faults[drawn[8] % len(faults)]
+            share -= rate
         return None
 
     def reset(self) -> None:

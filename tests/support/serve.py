@@ -3,7 +3,7 @@
     python -m support.serve --port 0 --seconds 0.2 --seconds-per-token 0.002 --log FILE.jsonl --config FILE.json
 
 The first line of the output is the URL. The configuration may hold ``script`` (``name_pattern``, ``gleaning``,
-``wordy``), ``error_rate``, ``malformed_rate`` and ``seed`` of :class:`~support.faults.SharedFaults`, and whatever
+``wordy``), the rates and the ``seed`` of :class:`~support.faults.SharedFaults`, and whatever
 else :class:`~support.endpoint.ScriptedEndpoint` takes. The log has a line when a request begins and one when it
 ends. :class:`ServedEndpoint` starts and stops all that.
 """
@@ -26,6 +26,7 @@ from support.faults import SharedFaults
 from support.tallies import Logged
 
 _TESTS = Path(__file__).parents[1]
+_RATES = ("error_rate", "malformed_rate", "cut_rate", "slow_rate", "seed")
 _SCRIPTS = {"name_pattern": name_pattern_script, "gleaning": gleaning_script, "wordy": wordy_script}
 
 
@@ -118,7 +119,7 @@ class _Log:
 
 def _endpoint(arguments: argparse.Namespace) -> ScriptedEndpoint:
     config = json.loads(arguments.config.read_text(encoding="utf-8")) if arguments.config else {}
-    rates = {key: config.pop(key) for key in ("error_rate", "malformed_rate", "seed") if key in config}
+    rates = {key: config.pop(key) for key in _RATES if key in config}
     script = _SCRIPTS[config.pop("script", "name_pattern")]
     return ScriptedEndpoint(
         script,

@@ -7,15 +7,15 @@ from dataclasses import dataclass, fields
 class ModelUse:
     """Sums over calls of one task to one model.
 
-    ``calls`` reached the endpoint and were answered, whether or not the reply could be used; ``cached`` are
-    replies from memory, with ``saved_tokens`` in and out that were not paid again; ``retries`` were sent
-    again for failing on the way; ``failed`` got no answer at all, or were given up on their way, of which the
-    tokens are counted by estimate. So what was sent is ``calls`` + ``retries``
-    + ``failed``. ``timeouts`` are those of it that no answer came to in time, ``repeated`` those of the calls
-    that ask again after a reply that could not be used. ``cached_input_tokens`` are those of ``input_tokens``
-    that the provider had in its own cache. ``usd`` is the money of all calls whose price is known,
-    ``unpriced`` counts the others. ``seconds`` is the sum of the times that the endpoint was waited for, in
-    vain or not.
+    ``calls`` reached the endpoint and were answered, whether or not the reply could be used; ``cached``
+    are replies from memory, with ``saved_tokens`` in and out that were not paid again; ``retries`` were
+    sent again for failing on the way; ``failed`` got no answer at all, or were given up on their way,
+    whose tokens are counted by estimate. So what was sent is ``calls`` + ``retries`` + ``failed``.
+    ``timeouts`` are those of it that no answer came to in time, ``repeated`` those of the calls that ask
+    again after a reply that could not be used. ``cached_input_tokens`` are those of ``input_tokens`` that
+    the provider had in its own cache. ``usd`` is the money of all calls whose price is known,
+    ``unpriced`` counts the others. ``seconds`` is the sum of the times that the endpoint was waited for,
+    in vain or not.
     """
 
     calls: int = 0
