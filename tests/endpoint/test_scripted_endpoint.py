@@ -102,6 +102,7 @@ def test_models_are_listed_and_others_do_not_exist() -> None:
         (Fault(empty=True), "", "stop"),
         (Fault(cut=True), "one two three four five ", "stop"),
         (Fault(length=True), "one two three four five ", "length"),
+        (Fault(runaway=True), "one two three four five six seven eight nine ten", "length"),
     ],
 )
 @pytest.mark.parametrize("stream", [False, True])

@@ -13,7 +13,7 @@ from graphrag_dagster.core.language.chat.racing import AllLost, first_done
 from graphrag_dagster.core.language.llm.extraction.graph import LlmGraphExtractor
 from graphrag_dagster.core.language.tasks import TextUnit, UnitExtraction
 from graphrag_dagster.errors import EndpointError
-from support.conversations import section
+from support.conversations import prompt_tokens, section
 from support.endpoint import Fault, Scripted, ScriptedEndpoint
 
 FIRST, SECOND = "Ann Lee met Bo Ray.", "Cy Dee left Eve Fox."
@@ -75,13 +75,15 @@ def test_halves_that_come_first_count(memory: Any) -> None:
 
 
 def test_a_whole_that_comes_first_counts_and_what_was_given_up_is_paid_for(memory: Any) -> None:
-    with ScriptedEndpoint(script, faults=slow(half)) as endpoint:
+    with ScriptedEndpoint(script, faults=slow(half), seconds=0.2) as endpoint:
         unit = extract(memory.chat(endpoint))
     assert (names(unit), unit.state, unit.reason) == (["ANN LEE"], "extracted", None)
     used = memory.used()
     assert (used.calls, used.failed, used.repeated) == (2, 2, 1)
-    answered = sum(len(str(chat.body["messages"])) // 5 for chat in endpoint.chats if not half(chat.body))
-    assert used.input_tokens > answered
+    answered = sum(chat.input_tokens for chat in endpoint.chats if not half(chat.body))
+    assert used.input_tokens - answered == sum(
+        prompt_tokens(chat.body) for chat in endpoint.chats if half(chat.body)
+    )
 
 
 def test_where_both_ways_are_lost_the_whole_is_the_reason(memory: Any) -> None:
