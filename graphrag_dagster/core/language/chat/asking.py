@@ -168,7 +168,7 @@ class _Ladder(Generic[T]):
             try:
                 reply = await self._model.complete(current, self._listen)
             except CallFailed as failure:
-                if isinstance(failure, Refused) and self._rungs.back_to_first_limit(current):
+                if isinstance(failure, Refused) and self._rungs.fall_back(current):
                     continue
                 if self._partial:
                     break

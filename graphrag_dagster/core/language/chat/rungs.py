@@ -45,8 +45,8 @@ class Rungs:
         longer = len(reply.text) - _ALWAYS
         self.reply = reply.text[:_ALWAYS] + (f" … ({longer:,} characters more)" if longer > 0 else "")
 
-    def back_to_first_limit(self, refused: ChatRequest) -> bool:
-        """Whether there is more to try after a request was refused for its higher limit."""
+    def fall_back(self, refused: ChatRequest) -> bool:
+        """Go back to the first limit where a request was refused for a higher one; False: it was not."""
         if refused.max_tokens == self._first.max_tokens or refused.messages != self._first.messages:
             return False
         self._limit, self._finish = self._first.max_tokens, ""

@@ -23,7 +23,7 @@ from graphrag_dagster.core.language.llm.extraction.unit_results import unit_extr
 from graphrag_dagster.core.language.tasks import Engine, TextUnit, UnitExtraction
 
 #: A limit is so many times the expected length of a reply, but at most so many times the usual limit.
-_ROOM, _MOST_ROOM = 2, 2
+_ROOM = 2
 
 Replies = Literal["json_schema", "tuples"]
 
@@ -145,8 +145,7 @@ class GleaningExtractor:
 
     def _limit(self, text: str) -> int:
         """The longest reply about a text: to one that names much it is cut off else."""
-        needed = _ROOM * self._expected_tokens(text)
-        return min(max(self._max_tokens, needed), _MOST_ROOM * self._max_tokens)
+        return max(self._max_tokens, _ROOM * min(self._expected_tokens(text), self._max_tokens))
 
     def _expected_tokens(self, text: str) -> int:
         expected = self._wanted.expected
