@@ -93,7 +93,7 @@ def _size(
 def _shown(index: IndexSnapshot, most: int) -> float:
     """Tokens of an average document, as far as they are shown."""
     tokens = index.text_chunks.group_by("document_id").agg(pl.col("tokens").sum().clip(upper_bound=most))
-    return float(tokens["tokens"].mean() or 0.0)  # type: ignore[arg-type]
+    return float(tokens.select(pl.col("tokens").mean()).item() or 0.0)
 
 
 def _mean(answers: pl.DataFrame | None, value: pl.Expr) -> float | None:
