@@ -5,6 +5,7 @@ import sqlite3
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
+from typing import Any
 
 import yaml
 from dagster import DagsterError, DagsterInstance
@@ -12,7 +13,7 @@ from filelock import FileLock, Timeout
 from sqlalchemy.exc import SQLAlchemyError
 
 from graphrag_dagster.errors import GraphragError
-from graphrag_dagster.orchestration.dagster_private import NO_COMPUTE_LOGS
+from graphrag_dagster.orchestration.dagster_private import NO_COMPUTE_LOGS, kept_connections
 from graphrag_dagster.resources.durable import write_durably
 from graphrag_dagster.resources.home import dagster_home
 
@@ -29,11 +30,12 @@ class DagsterInstanceError(GraphragError):
 
 
 @contextmanager
-def instance(*, capturing: bool = True) -> Iterator[DagsterInstance]:
+def instance(*, running: bool = False) -> Iterator[DagsterInstance]:
     """Open the instance; the UI on the same home shows its runs.
 
     Args:
-        capturing: what steps of runs in this process print is kept for the UI, as the settings say.
+        running: for a run in this process, which is faster so: what its steps print is not kept for the UI,
+            and Dagster's own files stay open from one event to the next.
 
     Raises:
         DagsterInstanceError: its settings or records cannot be used, then or in the block.
@@ -43,7 +45,7 @@ def instance(*, capturing: bool = True) -> Iterator[DagsterInstance]:
     folder.mkdir(parents=True, exist_ok=True)
     os.environ["DAGSTER_HOME"] = str(folder)
     with _told(folder):
-        opened = _opened(folder, capturing=capturing)
+        opened = _opened(folder, running=running)
         with opened:
             yield opened
 
@@ -62,15 +64,15 @@ def recorded() -> Iterator[DagsterInstance | None]:
         yield opened
 
 
-def _opened(folder: Path, *, capturing: bool) -> DagsterInstance:
+def _opened(folder: Path, *, running: bool) -> DagsterInstance:
     """Open it, one process at a time: at the first opening Dagster makes its tables without a lock."""
     try:
         with FileLock(folder / ".opening.lock", timeout=_SECONDS):
             if not (folder / "dagster.yaml").exists():
                 write_durably(folder / "dagster.yaml", _SETTINGS)
-            if capturing:
+            if not running:
                 return DagsterInstance.get()
-            return DagsterInstance.local_temp(str(folder), overrides=_NOT_CAPTURING)
+            return DagsterInstance.local_temp(str(folder), overrides={**_NOT_CAPTURING, **_records(folder)})
     except Timeout:
         raise DagsterInstanceError(
             f"another process has been opening Dagster's records in {folder} for {_SECONDS:.0f} s; end it, "
@@ -89,6 +91,13 @@ def _opened(folder: Path, *, capturing: bool) -> DagsterInstance:
             f"Dagster's records in {folder} cannot be opened ({_first_line(error)}); if another version of "
             "Dagster made them, install that one, or run: dagster instance migrate"
         ) from error
+
+
+def _records(folder: Path) -> dict[str, Any]:
+    """Where the records of a run are, unless the settings say where."""
+    settings = yaml.safe_load((folder / "dagster.yaml").read_text(encoding="utf-8"))
+    said = isinstance(settings, dict) and any("storage" in name for name in settings)
+    return {} if said else kept_connections(str(folder))
 
 
 @contextmanager

@@ -103,7 +103,7 @@ def run_job(
 
     run_id = run_id or str(uuid.uuid4())
     config = {"language": (budget or Budget()).config(), **(resources or {})}
-    with instance(capturing=False) as dagster_instance:
+    with instance(running=True) as dagster_instance:
         dagster_instance.add_dynamic_partitions(str(CORPUS.name), [name])
         try:
             return defs.resolve_job_def(job).execute_in_process(

@@ -1,4 +1,4 @@
-"""What Dagster has no public name for; no other module here imports one of its private modules."""
+"""Deleting all that Dagster keeps of runs, of which its own deletion leaves much behind."""
 
 import shutil
 from pathlib import Path
@@ -9,13 +9,6 @@ from dagster import DagsterInstance
 if TYPE_CHECKING:
     from sqlalchemy.engine import Connection
 
-#: The release of Dagster in which all of this was last looked at. Nothing depends on it when the code runs.
-CHECKED_WITH = (1, 13)
-#: Dagster's own manager that keeps nothing of what steps print, as its settings name one.
-NO_COMPUTE_LOGS = {
-    "module": "dagster._core.storage.noop_compute_log_manager",
-    "class": "NoOpComputeLogManager",
-}
 _SOME = 500
 
 

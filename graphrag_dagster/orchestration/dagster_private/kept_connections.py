@@ -1,0 +1,111 @@
+"""Dagster's own SQLite records, in the same files, with their connections kept from one event to the next.
+
+Dagster opens a file, compiles its statement, waits for the disk and closes the file again for each of the
+hundreds of events of a run, which takes longer than the step that they tell of.
+"""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from dagster._core.storage.base_storage import DagsterStorage
+from dagster._core.storage.event_log import SqliteEventLogStorage
+from dagster._core.storage.runs import SqliteRunStorage
+from dagster._core.storage.schedules import SqliteScheduleStorage
+from dagster._core.storage.sqlite import SQLITE_BUSY_TIMEOUT_SECONDS
+from dagster._core.storage.sqlite_storage import DagsterSqliteStorage
+from dagster._serdes import ConfigurableClassData
+from sqlalchemy import Connection, Engine, create_engine, event
+
+_INDEX = "index"
+
+
+class _Engines:
+    """One engine for each file, by the address of the file."""
+
+    def __init__(self) -> None:
+        self._made: dict[str, Engine] = {}
+
+    def of(self, address: str) -> Engine:
+        if (engine := self._made.get(address)) is None:
+            engine = create_engine(address, connect_args={"timeout": SQLITE_BUSY_TIMEOUT_SECONDS})
+            event.listen(engine, "connect", _without_waiting)
+            # Another thread may have been faster; both are good, and one is kept.
+            engine = self._made.setdefault(address, engine)
+        return engine
+
+    def dispose(self) -> None:
+        while self._made:
+            self._made.popitem()[1].dispose()
+
+
+def _without_waiting(connection: Any, _: object) -> None:
+    # With a write-ahead log, which Dagster's files have, a file stays whole all the same; at worst the last
+    # events before a power cut are missing.
+    connection.execute("pragma synchronous = normal")
+
+
+class _Events(SqliteEventLogStorage):
+    def __init__(self, base_dir: str, inst_data: ConfigurableClassData | None = None) -> None:
+        self._engines = _Engines()
+        self._tables: set[str] = set()
+        super().__init__(base_dir, inst_data)
+
+    @contextmanager
+    def _connect(self, shard: str) -> Iterator[Connection]:
+        engine = self._engines.of(self.conn_string_for_shard(shard))
+        with self._db_lock:
+            if shard not in self._initialized_dbs:
+                self._initdb(engine)
+                self._initialized_dbs.add(shard)
+            with engine.begin() as connection:
+                yield connection
+
+    def has_table(self, table_name: str) -> bool:
+        if table_name not in self._tables:
+            engine = self._engines.of(self.conn_string_for_shard(_INDEX))
+            with engine.connect() as connection:
+                if not engine.dialect.has_table(connection, table_name):
+                    return False
+            self._tables.add(table_name)
+        return True
+
+    def dispose(self) -> None:
+        super().dispose()
+        self._engines.dispose()
+
+
+class _Runs(SqliteRunStorage):
+    def __init__(self, conn_string: str, inst_data: ConfigurableClassData | None = None) -> None:
+        self._engines = _Engines()
+        super().__init__(conn_string, inst_data)
+
+    @contextmanager
+    def connect(self) -> Iterator[Connection]:
+        with self._engines.of(self._conn_string).begin() as connection:
+            yield connection
+
+    def dispose(self) -> None:
+        super().dispose()
+        self._engines.dispose()
+
+
+class KeptConnections(DagsterSqliteStorage):
+    """What Dagster keeps where its settings name nothing else, by connections that stay open."""
+
+    def __init__(self, base_dir: str, inst_data: ConfigurableClassData | None = None) -> None:
+        # Dagster's own beginning would open all the files in its own way first.
+        DagsterStorage.__init__(self)
+        self.base_dir = base_dir
+        self._inst_data = inst_data
+        history = Path(base_dir) / "history"
+        self._run_storage = _Runs.from_local(str(history))
+        self._event_log_storage = _Events(str(history / "runs"))
+        self._schedule_storage = SqliteScheduleStorage.from_local(str(Path(base_dir) / "schedules"))
+
+    @classmethod
+    def from_config_value(
+        cls, inst_data: ConfigurableClassData | None, config_value: Any
+    ) -> "KeptConnections":
+        return cls(inst_data=inst_data, **config_value)
