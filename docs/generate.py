@@ -1,4 +1,4 @@
-"""Writes the pages of docs/ that are made from the code: the data dictionary and the settings reference."""
+"""Writes what is made from the code: the data dictionary, the settings reference, and what is known of SQL models."""
 
 import sys
 from collections.abc import Iterator, Mapping
@@ -10,6 +10,8 @@ from pydantic import BaseModel
 from pydantic_core import PydanticUndefined
 
 from graphrag_dagster.core.changes import flattened
+from graphrag_dagster.dbt_like_sql.loader import MANIFEST, load_models
+from graphrag_dagster.dbt_like_sql.manifest import Manifest
 from graphrag_dagster.settings import CorpusSettings, TableColumns
 from graphrag_dagster.settings.choices import Choice
 from graphrag_dagster.settings.profiles import NEED_A_MODEL, PROFILES
@@ -162,13 +164,21 @@ def _type(annotation: object) -> str:
     )
 
 
-PAGES = {"data_dictionary.md": data_dictionary, "settings.md": settings_reference}
+def sql_manifest() -> str:
+    """The SQL models, each checked against the declared tables, with the lineage of their columns."""
+    return Manifest.of(load_models()).text()
+
+
+MADE = {
+    DOCS / "data_dictionary.md": data_dictionary,
+    DOCS / "settings.md": settings_reference,
+    MANIFEST: sql_manifest,
+}
 
 
 def main() -> None:
-    """Write the pages, or with --check fail where one is out of date."""
-    for name, make in PAGES.items():
-        path = DOCS / name
+    """Write the files, or with --check fail where one is out of date."""
+    for path, make in MADE.items():
         if "--check" in sys.argv:
             if not path.exists() or path.read_text(encoding="utf-8") != make():
                 sys.exit(f"{path} is out of date; run: make docs")

@@ -9,7 +9,7 @@ from dagster import (
     TableColumnLineage,
 )
 
-from graphrag_dagster.dbt_like_sql.loader import SqlModel, load_models
+from graphrag_dagster.dbt_like_sql.loader import SqlModel, our_models
 from graphrag_dagster.orchestration.data_versions import data_version
 from graphrag_dagster.orchestration.declare import describe, key_of, table_asset
 from graphrag_dagster.resources.io_manager import stored_at
@@ -56,4 +56,4 @@ def _asset_of(model: SqlModel) -> AssetsDefinition:
     return sql_model
 
 
-SQL_ASSETS = [_asset_of(model) for model in load_models()]
+SQL_ASSETS = [_asset_of(model) for model in our_models()]

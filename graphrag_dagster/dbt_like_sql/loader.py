@@ -5,10 +5,11 @@ It makes the table of the same name that ``tables`` declares with ``sql=True``.
 """
 
 import hashlib
+import json
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from pathlib import Path
 
 import duckdb
@@ -16,12 +17,15 @@ from jinja2 import StrictUndefined, TemplateError
 from jinja2.sandbox import SandboxedEnvironment
 
 from graphrag_dagster import tables
+from graphrag_dagster.dbt_like_sql.manifest import Lineage, Manifest
 from graphrag_dagster.errors import WarehouseError
 from graphrag_dagster.resources.duckdb_files.duckdb_messages import line_of
 from graphrag_dagster.resources.warehouse import qualified
 from graphrag_dagster.tables import VECTOR, Table
 
 MODELS = Path(__file__).parent / "models"
+#: Written by ``make docs``.
+MANIFEST = MODELS / "manifest.json"
 _REF = re.compile(r"ref\(\s*['\"](?P<name>[^'\"]+)['\"]\s*\)")
 
 
@@ -37,35 +41,57 @@ class SqlModel:
     table: Table
     query: str
     refs: tuple[Table, ...]
+    manifest: Manifest
 
     @property
     def version(self) -> str:
         """Hash of the query."""
         return hashlib.sha256(self.query.encode()).hexdigest()[:16]
 
+    @property
+    def fingerprint(self) -> str:
+        """Hash of the query and of the declarations that it has to fit."""
+        declared = [
+            [one.full_name, [[c.name, c.type] for c in one.columns]] for one in (self.table, *self.refs)
+        ]
+        return hashlib.sha256(json.dumps([self.query, declared]).encode()).hexdigest()[:16]
+
     @cached_property
-    def lineage(self) -> dict[str, list[tuple[str, str]]]:
+    def lineage(self) -> Lineage:
         """For every column, the (table, column) pairs it is computed from, sorted."""
+        known = self.manifest.lineage.get(self.fingerprint)
+        return self.traced() if known is None else known
+
+    def traced(self) -> Lineage:
+        """Read the lineage off the query."""
         from graphrag_dagster.dbt_like_sql.lineage import column_lineage
 
         return column_lineage(self.query, self.table, self.refs)
 
 
-def load_models(folder: Path = MODELS) -> list[SqlModel]:
-    """Load, render, order and check every model below the folder.
+@cache
+def our_models() -> Sequence[SqlModel]:
+    """The models of this package, of which only those are checked that its manifest does not know."""
+    return load_models(MODELS, Manifest.at(MANIFEST))
+
+
+def load_models(folder: Path = MODELS, manifest: Manifest | None = None) -> list[SqlModel]:
+    """Load, render and order every model below the folder, and check it unless the manifest knows it.
 
     Raises:
         ModelError: a template, ``ref`` or query is wrong, columns differ from the declaration, a declared
             SQL table has no model, or models refer to each other in a circle.
     """
-    models = [_load(file) for file in sorted(folder.rglob("*.sql"))]
+    known = manifest or Manifest()
+    models = [_load(file, known) for file in sorted(folder.rglob("*.sql"))]
     declared = {table.full_name for table in tables.ALL_TABLES if table.sql}
     if missing := sorted(declared - {model.table.full_name for model in models}):
         raise ModelError(
             f"{folder}: no model makes {', '.join(missing)}, declared in graphrag_dagster/tables as SQL"
         )
     ordered = _ordered(models)
-    _check_columns(ordered)
+    if unknown := [model for model in ordered if model.fingerprint not in known.lineage]:
+        _check_columns(unknown)
     return ordered
 
 
@@ -73,7 +99,7 @@ def _line(text: str, offset: int) -> int:
     return text.count("\n", 0, offset) + 1
 
 
-def _load(file: Path) -> SqlModel:
+def _load(file: Path, manifest: Manifest) -> SqlModel:
     text = file.read_text(encoding="utf-8")
     full_name = f"{file.parent.name}.{file.stem}"
     try:
@@ -97,7 +123,7 @@ def _load(file: Path) -> SqlModel:
         query = _environment().from_string(text).render(ref=ref)
     except TemplateError as error:
         raise ModelError(f"{file}:{getattr(error, 'lineno', None) or 1}: {error}") from error
-    return SqlModel(file, target, query.strip(), tuple(refs[name] for name in sorted(refs)))
+    return SqlModel(file, target, query.strip(), tuple(refs[name] for name in sorted(refs)), manifest)
 
 
 def _environment() -> SandboxedEnvironment:

@@ -8,7 +8,7 @@ from dagster import (
 )
 
 from graphrag_dagster import tables
-from graphrag_dagster.dbt_like_sql.loader import load_models
+from graphrag_dagster.dbt_like_sql.loader import our_models
 from graphrag_dagster.operations.keeping.publication import (
     code_of_tables,
     publish_index,
@@ -24,7 +24,7 @@ from graphrag_dagster.resources.warehouse import Warehouse
 
 _FORMAT = ("resources.published",)
 _INDEX = tuple(table for table in tables.ALL_TABLES if table not in {*RESULTS, *tables.ACCOUNTS})
-_RUN_USAGE = next(model.query for model in load_models() if model.table == tables.RUN_USAGE)
+_RUN_USAGE = next(model.query for model in our_models() if model.table == tables.RUN_USAGE)
 
 
 @corpus_asset(

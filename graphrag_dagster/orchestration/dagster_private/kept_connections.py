@@ -9,7 +9,6 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from dagster._core.storage.base_storage import DagsterStorage
 from dagster._core.storage.event_log import SqliteEventLogStorage
 from dagster._core.storage.runs import SqliteRunStorage
 from dagster._core.storage.schedules import SqliteScheduleStorage
@@ -96,7 +95,7 @@ class KeptConnections(DagsterSqliteStorage):
 
     def __init__(self, base_dir: str, inst_data: ConfigurableClassData | None = None) -> None:
         # Dagster's own beginning would open all the files in its own way first.
-        DagsterStorage.__init__(self)
+        super(DagsterSqliteStorage, self).__init__()  # type: ignore[no-untyped-call]
         self.base_dir = base_dir
         self._inst_data = inst_data
         history = Path(base_dir) / "history"
@@ -108,4 +107,5 @@ class KeptConnections(DagsterSqliteStorage):
     def from_config_value(
         cls, inst_data: ConfigurableClassData | None, config_value: Any
     ) -> "KeptConnections":
+        """Make it as the settings of an instance say."""
         return cls(inst_data=inst_data, **config_value)
