@@ -12,7 +12,7 @@ from pathlib import Path
 import duckdb
 
 from graphrag_dagster.errors import WarehouseError
-from graphrag_dagster.resources.duckdb_files.opening import attaching
+from graphrag_dagster.resources.duckdb_files.opening import attach
 from graphrag_dagster.resources.durable import sync_folder
 from graphrag_dagster.resources.warehouse import Warehouse
 
@@ -85,6 +85,6 @@ def _copy(connection: duckdb.DuckDBPyConnection, file: Path, making: Path) -> No
         raise WarehouseError(f"{log} is in use; end what else uses {file}, and run again")
     row = connection.execute("select current_database()").fetchone()
     name = str((row or ("",))[0]).replace('"', '""')
-    connection.execute(attaching(making, _COPY, read_only=False))
+    attach(connection, making, _COPY, read_only=False)
     connection.execute(f'copy from database "{name}" to "{_COPY}"')
     connection.execute(f'detach "{_COPY}"')

@@ -18,7 +18,7 @@ from graphrag_dagster.resources.corpora import check_name
 from graphrag_dagster.resources.duckdb_files import migrations
 from graphrag_dagster.resources.duckdb_files.damage import damage_told
 from graphrag_dagster.resources.duckdb_files.duckdb_messages import holder_of, is_busy
-from graphrag_dagster.resources.duckdb_files.opening import attaching, open_alone, open_often
+from graphrag_dagster.resources.duckdb_files.opening import attach, identity, open_alone, open_often
 from graphrag_dagster.resources.home import warehouse_template
 from graphrag_dagster.tables import VECTOR, Column, Table
 
@@ -129,7 +129,7 @@ class Warehouse(ConfigurableResource[None]):
         file = self._made(corpus)
         self._patiently(
             file,
-            lambda: connection.execute(attaching(file, alias, read_only=True)),
+            lambda: attach(connection, file, alias, read_only=True),
             lambda _: connection.execute(f"detach {_quoted(alias)}"),
         )
 
@@ -266,7 +266,7 @@ class Warehouse(ConfigurableResource[None]):
     def _patiently(self, file: Path, opening: Callable[[], _T], undoing: Callable[[_T], object]) -> _T:
         deadline = time.monotonic() + self.lock_timeout_seconds
         while True:
-            before = _identity(file)
+            before = identity(file)
             try:
                 opened = opening()
             except duckdb.Error as error:
@@ -281,7 +281,7 @@ class Warehouse(ConfigurableResource[None]):
                     ) from error
                 time.sleep(random.uniform(*_WAITS))  # noqa: S311 - a pause is no secret.
                 continue
-            if before is None or before == _identity(file):
+            if before is None or before == identity(file):
                 return opened
             # Another file took its place after this one was found and before it was locked.
             undoing(opened)
@@ -341,14 +341,6 @@ class Reader:
             f"{table.full_name} {what} for corpus {self.corpus!r}; run 'graphrag-dagster {command}' "
             f"(in Dagster: materialise {where})"
         )
-
-
-def _identity(file: Path) -> tuple[int, int] | None:
-    try:
-        told = file.stat()
-    except FileNotFoundError:
-        return None
-    return told.st_dev, told.st_ino
 
 
 def _unwritable(file: Path, table: Table, error: duckdb.Error) -> WarehouseError:

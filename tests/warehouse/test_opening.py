@@ -7,7 +7,13 @@ import duckdb
 import pytest
 
 from graphrag_dagster.resources.duckdb_files.duckdb_messages import is_busy
-from graphrag_dagster.resources.duckdb_files.opening import Opened, attaching, open_alone, open_often
+from graphrag_dagster.resources.duckdb_files.opening import (
+    Opened,
+    attach,
+    open_alone,
+    open_often,
+    staying_open,
+)
 
 
 @pytest.fixture
@@ -39,7 +45,7 @@ def test_a_closed_file_is_whole_and_free(file: Path) -> None:
 def storage_of(path: Path) -> str:
     """The storage format that DuckDB finds in a file."""
     with duckdb.connect() as connection:
-        connection.execute(attaching(path, "found", read_only=True))
+        attach(connection, path, "found", read_only=True)
         told = connection.execute("select tags from duckdb_databases() where database_name = 'found'")
         return str((told.fetchone() or ({},))[0]["storage_version"])
 
@@ -129,6 +135,60 @@ def test_temporary_tables_and_settings_of_one_opening_are_not_those_of_the_next(
     with pytest.raises(duckdb.CatalogException):
         second.connection.execute("from passing")
     second.close()
+
+
+def test_a_file_that_stays_open_serves_the_next_and_whoever_is_let_in(file: Path) -> None:
+    with staying_open():
+        add(file, 2)
+        reader = open_often(file, read_only=True)
+        assert numbers(reader) == [1, 2]
+        reader.close()
+        # This process itself may open it in another way at once.
+        alone = open_alone(file, read_only=False, config={"threads": 1})
+        alone.connection.execute("insert into numbers values (3)")
+        alone.close()
+        add(file, 4)
+        with duckdb.connect() as other:
+            attach(other, file, "other", read_only=True)
+            assert other.execute("select count(*) from other.numbers").fetchall() == [(4,)]
+        add(file, 5)
+    assert [path.name for path in file.parent.iterdir()] == [file.name]
+    with duckdb.connect(str(file)) as alone_at_last:
+        assert alone_at_last.execute("select count(*) from numbers").fetchall() == [(5,)]
+
+
+COUNTED = """
+import sys, duckdb, time
+for _ in range(200):
+    try:
+        with duckdb.connect(sys.argv[1]) as connection:
+            print(connection.execute("select count(*) from numbers").fetchall())
+        break
+    except duckdb.IOException:
+        time.sleep(0.05)
+"""
+
+
+def test_a_file_that_stays_open_is_left_to_another_process_after_a_moment(file: Path) -> None:
+    with staying_open():
+        add(file, 2)
+        told = run([sys.executable, "-c", COUNTED, str(file)], check=True, capture_output=True, timeout=60)
+        assert told.stdout == b"[(2,)]\n"
+        add(file, 3)
+
+
+def test_a_file_that_took_the_place_of_one_that_stays_open_is_the_one_that_is_opened(
+    file: Path, tmp_path: Path
+) -> None:
+    other = tmp_path / "other.duckdb"
+    with duckdb.connect(str(other)) as connection:
+        connection.execute("create table numbers as select 7 as number")
+    with staying_open():
+        add(file, 2)
+        other.replace(file)
+        reader = open_often(file, read_only=True)
+        assert numbers(reader) == [7]
+        reader.close()
 
 
 def test_many_threads_open_and_close_at_once(file: Path) -> None:

@@ -16,6 +16,7 @@ from graphrag_dagster.errors import GraphragError, WarehouseError
 from graphrag_dagster.orchestration.dagster_instance import instance
 from graphrag_dagster.orchestration.partitions import CORPUS
 from graphrag_dagster.orchestration.retrying import RETRIES_TAG
+from graphrag_dagster.resources.duckdb_files.opening import staying_open
 from graphrag_dagster.resources.keys import resource_key
 
 #: Exit code of a run that is finished but lacks something a model was to give.
@@ -103,7 +104,7 @@ def run_job(
 
     run_id = run_id or str(uuid.uuid4())
     config = {"language": (budget or Budget()).config(), **(resources or {})}
-    with instance(running=True) as dagster_instance:
+    with instance(running=True) as dagster_instance, staying_open():
         dagster_instance.add_dynamic_partitions(str(CORPUS.name), [name])
         try:
             return defs.resolve_job_def(job).execute_in_process(

@@ -4,11 +4,11 @@ An instance of its own for each opening takes ten times as long, and a run opens
 """
 
 import os
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from threading import Lock
+from threading import RLock, Timer
 from typing import Any
 
 import duckdb
@@ -20,6 +20,8 @@ CONFIG: dict[str, Any] = {"python_enable_replacements": False}
 #: tables is opened five times as fast. Any DuckDB from 1.2 on opens it, and leaves it so.
 _STORAGE = "v1.2.0"
 _ALIAS = "opened"
+#: Seconds for which a file stays open after its last use, where it does.
+_LINGERS = 0.25
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,9 +38,19 @@ def open_alone(file: Path, *, read_only: bool, config: dict[str, Any]) -> Opened
     Raises:
         duckdb.Error: it cannot be opened.
     """
+    _kept.let_go(file)
     made = {} if read_only or file.exists() else {"storage_compatibility_version": _STORAGE}
     connection = duckdb.connect(str(file), read_only=read_only, config={**CONFIG, **made, **config})
     return Opened(connection, connection.close)
+
+
+def identity(file: Path) -> tuple[int, int] | None:
+    """Return what tells a file from another of its name; None where there is none."""
+    try:
+        told = file.stat()
+    except FileNotFoundError:
+        return None
+    return told.st_dev, told.st_ino
 
 
 def open_often(file: Path, *, read_only: bool) -> Opened:
@@ -50,8 +62,32 @@ def open_often(file: Path, *, read_only: bool) -> Opened:
     return _kept.open(file, read_only=read_only) or open_alone(file, read_only=read_only, config={})
 
 
-def attaching(file: Path, alias: str, *, read_only: bool) -> str:
-    """The statement that attaches a DuckDB file to a connection, and makes it where it is not there."""
+@contextmanager
+def staying_open() -> Iterator[None]:
+    """Leave files that are opened often in the block open for a moment, for who opens them next.
+
+    Whoever else wants such a file has it a quarter of a second after its last use, or when the block ends.
+    """
+    kept = _kept
+    kept.lingering += 1
+    try:
+        yield
+    finally:
+        kept.lingering -= 1
+        kept.let_go()
+
+
+def attach(connection: duckdb.DuckDBPyConnection, file: Path, alias: str, *, read_only: bool) -> None:
+    """Attach a file to a connection, and make it where it is not there.
+
+    Raises:
+        duckdb.Error: it cannot be opened.
+    """
+    _kept.let_go(file)
+    connection.execute(_attaching(file, alias, read_only=read_only))
+
+
+def _attaching(file: Path, alias: str, *, read_only: bool) -> str:
     place, name = str(file).replace("'", "''"), alias.replace('"', '""')
     # Of a file that is there the format stays: a newer one cannot be lowered.
     made = "" if file.exists() else f" (storage_version '{_STORAGE}')"
@@ -59,31 +95,41 @@ def attaching(file: Path, alias: str, *, read_only: bool) -> str:
 
 
 class _Instance:
-    """An instance for one file, which is attached while it has users."""
+    """An instance for one file, which is attached while it has users, and perhaps a moment longer."""
 
     def __init__(self, file: Path) -> None:
         # What does not fit into memory is put where an instance of the file would put it.
         config = {**CONFIG, "temp_directory": f"{file}.tmp"}
         self._connection = duckdb.connect(":memory:", config=config)
+        self._attached: tuple[int, int] | None = None
         self._read_only = False
         self.file = file
         self.users = 0
 
     def attach(self, *, read_only: bool) -> duckdb.DuckDBPyConnection:
-        if not self.users:
-            self._connection.execute(attaching(self.file, _ALIAS, read_only=read_only))
-            self._read_only = read_only
-        elif read_only != self._read_only:
+        if self._attached and not self.users and not self._serves(read_only=read_only):
+            self.detach()
+        if not self._attached:
+            self._connection.execute(_attaching(self.file, _ALIAS, read_only=read_only))
+            self._attached, self._read_only = identity(self.file), read_only
+        elif self._read_only and not read_only:
             raise duckdb.ConnectionException(OPEN_OTHERWISE)
         connection = self._connection.cursor()
         connection.execute(f"use {_ALIAS}")
         self.users += 1
         return connection
 
-    def detach(self, connection: duckdb.DuckDBPyConnection) -> None:
+    def _serves(self, *, read_only: bool) -> bool:
+        """Whether what is attached is still the file of this name, and may be used as wanted."""
+        return self._attached == identity(self.file) and (read_only or not self._read_only)
+
+    def leave(self, connection: duckdb.DuckDBPyConnection) -> None:
         connection.close()
         self.users -= 1
-        if not self.users:
+
+    def detach(self) -> None:
+        if self._attached:
+            self._attached = None
             self._connection.execute(f"detach {_ALIAS}")
 
     def close(self) -> None:
@@ -94,8 +140,11 @@ class _Kept:
     """The instance that is kept, which is that of the file that was opened last."""
 
     def __init__(self) -> None:
-        self._lock = Lock()
+        self._lock = RLock()
         self._instance: _Instance | None = None
+        self._alarm: Timer | None = None
+        #: How many blocks there are in which a file stays open for a moment.
+        self.lingering = 0
 
     def open(self, file: Path, *, read_only: bool) -> Opened | None:
         """Open a file; None while the instance is in use for another."""
@@ -114,13 +163,38 @@ class _Kept:
                 raise
         return Opened(connection, lambda: self._close(kept, connection))
 
+    def let_go(self, file: Path | None = None) -> None:
+        """Let go of a file, or of any, that nobody uses."""
+        with self._lock:
+            kept = self._instance
+            if kept is not None and not kept.users and file in {None, kept.file}:
+                self._detach(kept)
+
     def _close(self, kept: _Instance, connection: duckdb.DuckDBPyConnection) -> None:
         with self._lock:
             try:
-                kept.detach(connection)
+                kept.leave(connection)
             except duckdb.Error:
-                # An instance that cannot even let go of a file is of no more use: after some errors none is.
+                # After some errors an instance is of no more use.
                 self._drop(kept)
+            if not kept.users and self.lingering:
+                self._let_go_later()
+            elif not kept.users:
+                self._detach(kept)
+
+    def _let_go_later(self) -> None:
+        if self._alarm is not None:
+            self._alarm.cancel()
+        self._alarm = Timer(_LINGERS, self.let_go)
+        self._alarm.daemon = True
+        self._alarm.start()
+
+    def _detach(self, kept: _Instance) -> None:
+        try:
+            kept.detach()
+        except duckdb.Error:
+            # An instance that cannot even let go of a file is of no more use.
+            self._drop(kept)
 
     def _drop(self, kept: _Instance | None) -> None:
         if kept is not None:

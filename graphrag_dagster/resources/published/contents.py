@@ -14,7 +14,7 @@ from graphrag_dagster.catalogue.registry import stages_made
 from graphrag_dagster.catalogue.ways import INDEX_TABLES
 from graphrag_dagster.errors import WarehouseError
 from graphrag_dagster.resources.duckdb_files.duckdb_messages import is_busy
-from graphrag_dagster.resources.duckdb_files.opening import CONFIG, attaching
+from graphrag_dagster.resources.duckdb_files.opening import CONFIG, attach
 from graphrag_dagster.resources.published.manifest import Published
 from graphrag_dagster.resources.published.origin import Accounts
 from graphrag_dagster.resources.published.reading import unlocked_copy
@@ -103,7 +103,7 @@ class Contents:
             duckdb.Error: it cannot be written.
         """
         run = self._connection.execute
-        run(attaching(file, _MAKING, read_only=False))
+        attach(self._connection, file, _MAKING, read_only=False)
         try:
             run("begin")
             for part in self.parts:
@@ -237,7 +237,7 @@ def contents(
 
 def _attach_standing(connection: duckdb.DuckDBPyConnection, before: Published, stack: ExitStack) -> None:
     try:
-        connection.execute(attaching(before.file, _STANDING, read_only=True))
+        attach(connection, before.file, _STANDING, read_only=True)
     except duckdb.Error as error:
         if not is_busy(error):
             raise WarehouseError(
@@ -245,4 +245,4 @@ def _attach_standing(connection: duckdb.DuckDBPyConnection, before: Published, s
                 "and run again"
             ) from error
         copy = unlocked_copy(before, stack)
-        connection.execute(attaching(copy, _STANDING, read_only=True))
+        attach(connection, copy, _STANDING, read_only=True)
