@@ -3,6 +3,8 @@
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
+import polars as pl
+
 from graphrag_dagster.catalogue.registry import embedders, engines, loaded, named, rerankers, tasks
 from graphrag_dagster.core.accounting.use import ModelUse
 from graphrag_dagster.core.language.answer_checking import PathJudge
@@ -14,6 +16,7 @@ from graphrag_dagster.core.language.coterag import (
     EvidenceRouter,
 )
 from graphrag_dagster.core.language.decomposing import ClaimDecomposer
+from graphrag_dagster.core.language.embedded_rows import ask_ahead
 from graphrag_dagster.core.language.entity_typing import EntityTyper
 from graphrag_dagster.core.language.exploring import Explorer, ReportRater
 from graphrag_dagster.core.language.judging import AnswerJudge
@@ -37,6 +40,7 @@ from graphrag_dagster.core.language.testset import TestsetWriter
 from graphrag_dagster.core.language.theming import ReasonReader
 from graphrag_dagster.core.search.reranking.port import Reranker
 from graphrag_dagster.core.text.embedder import CorpusEmbedder
+from graphrag_dagster.engines.ahead import begin, begun
 from graphrag_dagster.engines.desk import Desk
 from graphrag_dagster.errors import EngineError
 from graphrag_dagster.model_calls.memory.account import Account, price_of
@@ -243,10 +247,26 @@ class Session:
         return made
 
     def embedder(self) -> CorpusEmbedder:
-        """Who turns texts into vectors."""
+        """Who turns texts into vectors; what was begun with it is done."""
+        if there := begun(self._account.user):
+            return there
         own = self.settings.embeddings
         kind = named(embedders(), own.embedder, "embedder")
         return CorpusEmbedder(loaded(kind.factory)(self.settings, self._desk), own.prefixes)
+
+    def begin_embedding(self, texts: pl.Series, known: Callable[[], pl.DataFrame | None]) -> None:
+        """Ask an endpoint for vectors of texts from now on, while the asset's own step is still to come.
+
+        Where a limit is set nothing is begun: what one step may use depends on what those before it did.
+
+        Args:
+            texts: of the rows of a table, as its step will embed them.
+            known: gives rows of an earlier result of that step.
+        """
+        if not self.settings.embeds_at_endpoint or self._account.budget.limited:
+            return
+        embedder = self.embedder()
+        begin(self._account.user, embedder, lambda: ask_ahead(texts, embedder, known()))
 
     def reranker(self) -> Reranker | None:
         """Who puts the first text units found into another order; None where they stay as they are."""

@@ -80,7 +80,7 @@ CALLED = {
     "reports/report_contexts": "core/reports/packing.py:Packer.pack",
     "reports/report_context_rows": "core/reports/packing.py:Packer.pack",
     "embeddings/text_units": "core/language/embedded_rows.py:embed_rows",
-    "embeddings/entities": "assets/indexing/embeddings.py:text_of_entity",
+    "embeddings/entities": "core/language/embedded_texts.py:text_of_entity",
     "embeddings/community_reports": "core/reports/references.py:without_citations",
     "marts/published_snapshot": "resources/published/publishing.py:_write_tables",
     "marts/published_results": "resources/published/contents.py:Contents.copy",

@@ -5,11 +5,11 @@ from collections.abc import Iterator
 import polars as pl
 from dagster import AssetExecutionContext, Output
 
-from graphrag_dagster.assets.indexing.embeddings import text_of_entity
 from graphrag_dagster.core.graph.context.build import build_context
 from graphrag_dagster.core.graph.context.vectors.making import node_vectors
 from graphrag_dagster.core.graph.network import network_of
 from graphrag_dagster.core.language.embedded_rows import embed_rows
+from graphrag_dagster.core.language.embedded_texts import text_of_entity
 from graphrag_dagster.orchestration.declare import counts, ins_of, output, table_assets
 from graphrag_dagster.resources.language import Language
 from graphrag_dagster.resources.warehouse import Warehouse

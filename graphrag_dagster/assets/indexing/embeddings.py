@@ -6,7 +6,8 @@ import polars as pl
 from dagster import AssetExecutionContext, AssetsDefinition, Output
 
 from graphrag_dagster.core.language.embedded_rows import embed_rows
-from graphrag_dagster.core.reports.references import without_citations
+from graphrag_dagster.core.language.embedded_texts import text_of_entity, text_of_report, text_of_unit
+from graphrag_dagster.operations.keeping.embedding_ahead import embedding_user
 from graphrag_dagster.orchestration.declare import describe, ins_of, table_asset
 from graphrag_dagster.resources.language import Language
 from graphrag_dagster.resources.warehouse import Warehouse
@@ -21,20 +22,6 @@ from graphrag_dagster.tables import (
 )
 
 
-def _text_of_unit(units: pl.DataFrame) -> pl.Series:
-    return units["text"]
-
-
-def text_of_entity(entities: pl.DataFrame) -> pl.Series:
-    """Return what stands for each row of ``graph.entities``."""
-    return entities.select(text=pl.format("{}: {}", "title", "description"))["text"]
-
-
-def _text_of_report(reports: pl.DataFrame) -> pl.Series:
-    # The numbers in citations change with every new entity, and mean nothing to a vector.
-    return reports["content"].map_elements(without_citations, pl.String)
-
-
 def _embeddings(
     table: Table, source: Table, text_of: Callable[[pl.DataFrame], pl.Series], *, always: bool = False
 ) -> AssetsDefinition:
@@ -45,6 +32,8 @@ def _embeddings(
         text_of,
         description=table.meaning + " (one call per distinct text and embedder)",
         ins=ins_of(rows=source),
+        # As late as can be: what was begun ahead comes while other steps go on.
+        op_tags={"dagster/priority": "-1"},
         pool="llm",
     )
     def embeddings(
@@ -53,7 +42,7 @@ def _embeddings(
         language: Language,
         warehouse: Warehouse,
     ) -> Output[pl.DataFrame]:
-        session = language.session(context, f"{table.name}_embeddings")
+        session = language.session(context, embedding_user(table))
         embedder = session.embedder()
         if session.settings.embeddings.kept != "all" and not always:
             rows = rows.clear()
@@ -75,6 +64,6 @@ def _embeddings(
     return embeddings
 
 
-text_unit_embeddings = _embeddings(TEXT_UNIT_EMBEDDINGS, TEXT_CHUNKS, _text_of_unit)
+text_unit_embeddings = _embeddings(TEXT_UNIT_EMBEDDINGS, TEXT_CHUNKS, text_of_unit)
 entity_embeddings = _embeddings(ENTITY_EMBEDDINGS, ENTITIES, text_of_entity)
-report_embeddings = _embeddings(REPORT_EMBEDDINGS, COMMUNITY_REPORTS, _text_of_report, always=True)
+report_embeddings = _embeddings(REPORT_EMBEDDINGS, COMMUNITY_REPORTS, text_of_report, always=True)

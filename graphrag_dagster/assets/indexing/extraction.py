@@ -10,6 +10,7 @@ from graphrag_dagster.core.extraction.reuse import extract_new
 from graphrag_dagster.core.extraction.run import extract_units
 from graphrag_dagster.core.extraction.typing import typed
 from graphrag_dagster.operations.keeping.deciding import begin_replacing
+from graphrag_dagster.operations.keeping.embedding_ahead import begin_embedding, embedding_user
 from graphrag_dagster.operations.keeping.extractions import reusable_extraction, state_of
 from graphrag_dagster.orchestration.declare import counts, ins_of, output, table_assets, version_in
 from graphrag_dagster.resources.language import Language
@@ -21,6 +22,7 @@ from graphrag_dagster.tables import (
     GLEANED_RELATIONSHIPS,
     QUARANTINE,
     TEXT_CHUNKS,
+    TEXT_UNIT_EMBEDDINGS,
     TYPINGS,
     UNIT_LEDGER,
 )
@@ -61,6 +63,8 @@ def extraction(
             dangling=settings.extraction.dangling,
         )
 
+    embedding = language.session(context, embedding_user(TEXT_UNIT_EMBEDDINGS))
+    begin_embedding(embedding, warehouse, corpus, TEXT_UNIT_EMBEDDINGS, text_chunks)
     earlier, why_anew = reusable_extraction(warehouse, corpus, settings, state)
     made = extract_new(text_chunks, earlier, extract)
     told = typed(made.frames, text_chunks, session.entity_typer())

@@ -6,6 +6,7 @@ measured on 84 published replies of gpt-4o (``benchmarks/README.md``): not every
 
 import re
 from collections.abc import Iterable
+from functools import lru_cache
 from itertools import pairwise
 
 from graphrag_dagster.core.text.sentences import sentence_spans
@@ -36,11 +37,13 @@ def names_in(sentence: str) -> list[str]:
     return list(dict.fromkeys(found))
 
 
-def names_and_pairs(text: str) -> tuple[set[str], set[tuple[str, str]]]:
+# A plan looks at each text several times.
+@lru_cache(maxsize=4096)
+def names_and_pairs(text: str) -> tuple[frozenset[str], frozenset[tuple[str, str]]]:
     """Return the names of a text, and the pairs that stand side by side in one of its sentences."""
     sentences = [names_in(text[span.start : span.end]) for span in sentence_spans(text)]
-    names = {name for sentence in sentences for name in sentence}
-    return names, {pair for sentence in sentences for pair in pairwise(sentence)}
+    names = frozenset(name for sentence in sentences for name in sentence)
+    return names, frozenset(pair for sentence in sentences for pair in pairwise(sentence))
 
 
 def reply_tokens(texts: Iterable[str], *, json: bool = True) -> list[int]:

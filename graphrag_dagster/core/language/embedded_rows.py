@@ -1,6 +1,7 @@
 """Embedding the rows of a table, keyed by text so that nothing is embedded twice."""
 
 import hashlib
+from collections.abc import Container, Iterator, Sequence
 
 import numpy as np
 import polars as pl
@@ -33,10 +34,9 @@ def embed_rows(
     """
     hashes = [text_hash(text) for text in texts]
     vectors = _reusable(known, embedder.name)
-    missing = sorted({h: t for h, t in zip(hashes, texts, strict=True) if h not in vectors}.items())
-    with stage(f"Embedding {named}", len(missing)) as running:
-        for start in range(0, len(missing), embedder.at_once):
-            batch = missing[start : start + embedder.at_once]
+    lacking = _lacking(hashes, texts, vectors)
+    with stage(f"Embedding {named}", len(lacking)) as running:
+        for batch in _batches(lacking, embedder):
             made = embedder.embed([text for _, text in batch])
             vectors.update(zip((h for h, _ in batch), made, strict=True))
             running.advance(len(batch))
@@ -53,8 +53,35 @@ def embed_rows(
     )
 
 
+def ask_ahead(texts: pl.Series, embedder: Embedder, known: pl.DataFrame | None) -> None:
+    """Have an embedder that remembers embed what :func:`embed_rows` of these texts will ask it for.
+
+    Args:
+        texts: of the rows.
+        embedder: makes the vectors of texts that are not known.
+        known: rows of an earlier result.
+    """
+    there = frozenset[str]() if known is None else _of(known, embedder.name)["text_hash"]
+    lacking = _lacking([text_hash(text) for text in texts], texts, frozenset(there))
+    for batch in _batches(lacking, embedder):
+        embedder.embed([text for _, text in batch])
+
+
+def _lacking(hashes: Sequence[str], texts: pl.Series, there: Container[str]) -> list[tuple[str, str]]:
+    return sorted({h: t for h, t in zip(hashes, texts, strict=True) if h not in there}.items())
+
+
+def _batches(lacking: Sequence[tuple[str, str]], embedder: Embedder) -> Iterator[Sequence[tuple[str, str]]]:
+    for start in range(0, len(lacking), embedder.at_once):
+        yield lacking[start : start + embedder.at_once]
+
+
+def _of(known: pl.DataFrame, embedder: str) -> pl.DataFrame:
+    return known.filter(pl.col("embedder") == embedder)
+
+
 def _reusable(known: pl.DataFrame | None, embedder: str) -> dict[str, np.ndarray]:
     if known is None:
         return {}
-    same = known.filter(pl.col("embedder") == embedder)
+    same = _of(known, embedder)
     return dict(zip(same["text_hash"], same["vector"].to_numpy(), strict=True))

@@ -1,7 +1,7 @@
 """Reports of all communities, bottom-up (paper §3.1.5, spec_graphrag §6)."""
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from types import MappingProxyType
 from typing import Any
 
@@ -17,6 +17,7 @@ from graphrag_dagster.core.reports.frames import ReportFrames, ReportRows, markd
 from graphrag_dagster.core.reports.kept import KeptReport
 from graphrag_dagster.core.reports.packing import Packer
 from graphrag_dagster.core.reports.references import References
+from graphrag_dagster.core.reports.urgency import Urgency, doubling
 from graphrag_dagster.core.reports.waves import Waves
 
 _STAGE = "Writing community reports"
@@ -96,13 +97,14 @@ def build_reports(
     attached = attached_nodes(context_nodes, communities, elements)
     behind = ContextNodes(attached, elements, count, context_tokens, context_share)
     packer = Packer(elements, count, context_tokens, behind)
-    _write_all(communities, packer, evidence, writer, rows, kept)
+    _write_all(communities, packer, Urgency(elements, context_tokens), evidence, writer, rows, kept)
     return rows.frames()
 
 
 def _write_all(
     communities: pl.DataFrame,
     packer: Packer,
+    urgency: Urgency,
     evidence: EvidenceIndex,
     writer: ReportWriter,
     rows: ReportRows,
@@ -115,20 +117,24 @@ def _write_all(
         rows.keep(community, kept[community["community_id"]])
     communities = communities.filter(~pl.col("community_id").is_in(list(kept)))
 
-    first, waiting = _first_wave(communities, packer, children)
-
-    def urgency(packed: _Packed) -> tuple[bool, int]:
-        # What others wait for, then what is large and takes long: begun last, it would keep all waiting.
-        return packed[0]["parent_id"] not in waiting, -packed[1].tokens
+    waiting = _Waiting(Counter(communities["parent_id"].drop_nulls()))
 
     def requests(batch: Iterable[_Packed]) -> list[tuple[_Packed, ReportRequest]]:
         return [
             (packed, _request(packed[1], evidence, below, packed[0]["summed_degree"] / largest))
-            for packed in sorted(batch, key=urgency)
+            for packed in batch
         ]
 
+    def packed_first(some: Iterable[_Community]) -> Iterator[_Packed]:
+        """Those of some communities whose report depends on no other; the others wait."""
+        for community in some:
+            context = packer.pack(community["community_id"], children)
+            if context.complete or not waiting.depends(community):
+                yield community, context
+
     with stage(_STAGE, len(communities)) as running, Waves[_Packed](writer) as waves:
-        waves.begin(requests(first))
+        for some in doubling(urgency.ordered(communities.iter_rows(named=True))):
+            waves.begin(requests(packed_first(some)))
         for (community, context), report in waves.results():
             name = community["community_id"]
             below[name], children[name] = report, _child(report)
@@ -136,19 +142,6 @@ def _write_all(
                 waves.begin(requests([(parent, packer.pack(parent["community_id"], children))]))
             rows.add(community, context, report)
             running.advance()
-
-
-def _first_wave(
-    communities: pl.DataFrame, packer: Packer, children: Mapping[str, ChildReport]
-) -> tuple[list[_Packed], "_Waiting"]:
-    """Communities whose report depends on no other, with their contexts; and those that wait for others."""
-    first: list[_Packed] = []
-    waiting = _Waiting(Counter(communities["parent_id"].drop_nulls()))
-    for community in communities.sort("community_id").iter_rows(named=True):
-        context = packer.pack(community["community_id"], children)
-        if context.complete or not waiting.depends(community):
-            first.append((community, context))
-    return first, waiting
 
 
 class _Waiting:

@@ -11,6 +11,9 @@ from graphrag_dagster.errors import EngineError
 
 T = TypeVar("T")
 
+#: At once; those of a large graph are begun in a dozen batches, and its larger communities by themselves.
+_WAVES = 32
+
 
 class Waves(Generic[T]):
     """Hands batches to a writer, each in a thread of its own; a context manager.
@@ -23,7 +26,7 @@ class Waves(Generic[T]):
 
     def __init__(self, writer: ReportWriter) -> None:
         self._writer = writer
-        self._threads = ThreadPoolExecutor(max_workers=4, thread_name_prefix="report-wave")
+        self._threads = ThreadPoolExecutor(max_workers=_WAVES, thread_name_prefix="report-wave")
         self._came: SimpleQueue[tuple[T, WrittenReport] | BaseException] = SimpleQueue()
         self._under_way = 0
         self._stopped = False

@@ -182,6 +182,8 @@ class RememberingEmbedder:
         self._till = Till(account, settings, self._model, self._embedder.connection.url)
         self._embedder.reserve = self._reserve
         self._embedder.failed = self._failed
+        #: Keys of vectors that came, so that they are not counted as remembered if they are asked for again.
+        self._asked: set[bytes] = set()
 
     def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """Return an array [len(texts), dimension] of L2-normalised float32 rows; a blank text gives zeros.
@@ -192,8 +194,8 @@ class RememberingEmbedder:
         """
         keys = {text: self._key(text) for text in dict.fromkeys(texts) if text.strip()}
         known = self._account.replies.vectors(list(keys.values()), self._account.user)
-        if known:
-            self._account.book("embed", self._model, ModelUse(cached=len(known)))
+        if remembered := known.keys() - self._asked:
+            self._account.book("embed", self._model, ModelUse(cached=len(remembered)))
         missing = [text for text, key in keys.items() if key not in known]
         made = self._embedder.embed(missing) if missing or not known else np.empty((0, 0), np.float32)
         fresh = dict(zip(missing, made, strict=True)) if missing else {}
@@ -224,6 +226,7 @@ class RememberingEmbedder:
 
     def _arrived(self, batch: EmbeddedBatch) -> None:
         vectors = {self._key(text): v for text, v in zip(batch.texts, batch.vectors, strict=True)}
+        self._asked.update(vectors)
         self._account.replies.keep_vectors(self._model, vectors, batch.tokens, self._account.user)
         use = use_of(ChatReply("", input_tokens=batch.tokens), batch.tries)
         self._till.settle(batch.reserved, "embed", use)

@@ -57,6 +57,7 @@ PARTS: Mapping[str, Part] = MappingProxyType(
         "dbt_like_sql": Part.NONE,
         "definitions": Part.NONE,
         "engines": Part.DECIDES,
+        "engines.ahead": Part.NONE,
         "engines.desk": Part.NONE,
         "engines.session:Session.finish": Part.NONE,
         "engines.session:Session.still_uses": Part.NONE,

@@ -17,9 +17,9 @@ from graphrag_dagster.core.language.llm.extraction.examples import WorkedExample
 from graphrag_dagster.core.language.name_judging import NameInText, NamePair, Ruling
 
 #: Most pairs in a call.
-MOST_PAIRS = 24
+MOST_PAIRS = 14
 #: Fewest pairs of a call that others follow, and after how many pairs from there on it ends on average.
-_FEWEST, _ENDS = 12, 6
+_FEWEST, _ENDS = 6, 3
 #: A batch of no more pairs is not asked about in two halves.
 _SMALLEST = 6
 _LONGEST_NAME, _LONGEST_REASON = 200, 300
@@ -111,7 +111,7 @@ class LlmNameJudge(Asker):
 
 
 def batches(pairs: Sequence[NamePair]) -> Iterator[list[int]]:
-    """Yield the places of the pairs that are asked about in one call, at most 24.
+    """Yield the places of the pairs that are asked about in one call, at most 14.
 
     They are in the order of documents and names, and where a batch ends is decided by a hash of the pair that
     it ends with: one pair more or less changes its own batch and perhaps the next, so that nearly all replies

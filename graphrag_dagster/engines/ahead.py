@@ -1,0 +1,41 @@
+"""Embedding that is begun before its step: vectors come while an earlier step waits for other replies."""
+
+from collections.abc import Callable
+from contextlib import suppress
+from threading import Lock, Thread
+
+from graphrag_dagster.core.progress import quietly
+from graphrag_dagster.core.text.embedder import CorpusEmbedder
+from graphrag_dagster.errors import GraphragError
+from graphrag_dagster.model_calls.memory.replies import User
+
+_lock = Lock()
+_begun: dict[User, tuple[Thread, CorpusEmbedder]] = {}
+
+
+def begin(user: User, embedder: CorpusEmbedder, work: Callable[[], object]) -> None:
+    """Have work done in a thread; it is over before the process ends, and before the user's step begins.
+
+    Args:
+        user: whose work it is; once in a run.
+        embedder: that it uses, and that its step is to go on with.
+        work: what it asks for is remembered. What goes wrong is met with again by the step, and told there.
+    """
+
+    def run() -> None:
+        with quietly(), suppress(GraphragError):
+            work()
+
+    thread = Thread(target=run, name=f"ahead of {user.asset}")
+    with _lock:
+        _begun[user] = thread, embedder
+    thread.start()
+
+
+def begun(user: User) -> CorpusEmbedder | None:
+    """Wait for what was begun for a user, and return its embedder; None where nothing was."""
+    with _lock:
+        thread, embedder = _begun.pop(user, (None, None))
+    if thread is not None:
+        thread.join()
+    return embedder
