@@ -13,12 +13,11 @@ from graphrag_dagster.model_calls.endpoint.bodies import chat_body
 from graphrag_dagster.model_calls.endpoint.connection import Connection, Sent, Tries
 from graphrag_dagster.model_calls.endpoint.envelope import first, mapping, text_of, usage_of
 from graphrag_dagster.model_calls.endpoint.pace import Size
+from graphrag_dagster.model_calls.endpoint.reply_lengths import ReplyLengths
 from graphrag_dagster.model_calls.endpoint.streams import streamed
 from graphrag_dagster.settings.model import ModelSettings
 
 _CHARACTERS_PER_TOKEN = 4
-#: Tokens of a reply before any of its task was seen.
-_FIRST_GUESS = 500.0
 _UNCOUNTED = '"usage": {}'
 
 
@@ -48,7 +47,7 @@ class OpenAIChatModel:
         self.name = settings.name
         self.settings = settings
         self.connection = Connection(settings, settings.name, first_wait)
-        self._lengths: dict[str, float] = {}
+        self._lengths = ReplyLengths()
 
     def __repr__(self) -> str:
         return f"OpenAIChatModel({self.name!r}, base_url={self.connection.shown_url!r})"
@@ -80,12 +79,13 @@ class OpenAIChatModel:
             EndpointError: the endpoint cannot be used at all.
         """
         what, prompt = f"model {self.name}", _prompt_tokens(request)
-        size, tries = Size(prompt, request.max_tokens), tries or Tries(request.task)
+        tries = tries or Tries(request.task)
+        size = Size(prompt, request.max_tokens)
         while True:
             used = self._abilities()
-            send = partial(self._asked, chat_body(self.settings, request, used), listen, used, size)
+            send = partial(self._asked, request, listen, used, size)
             try:
-                tokens = prompt + self._expected(request)
+                tokens = prompt + self._lengths.expected(request)
                 first = request.urgent or request.again > 0
                 came = await self.connection.call(send, what, tokens, size=size, tries=tries, first=first)
             except asyncio.CancelledError:
@@ -121,7 +121,7 @@ class OpenAIChatModel:
 
     async def _asked(
         self,
-        body: Mapping[str, Any],
+        request: ChatRequest,
         listen: Listener | None,
         used: Abilities,
         size: Size,
@@ -129,6 +129,8 @@ class OpenAIChatModel:
         heard: Callable[[], None],
     ) -> Sent:
         """A slow reply is heard as it comes: so it is told from one that will never come."""
+        # Made at last: while it waited for its turn, others have told how long a reply may be.
+        body = chat_body(self.settings, self._limited(request), used)
         slow = used.counts and self.connection.is_slow(size)
         if not used.stream or not (listen or slow):
             whole = client.chat.completions.with_streaming_response.create(**_given(body))
@@ -139,12 +141,15 @@ class OpenAIChatModel:
             self._set(replace(known, counts=False))
         return text, headers
 
-    def _expected(self, request: ChatRequest) -> int:
-        return min(int(self._lengths.get(request.task, _FIRST_GUESS)), request.max_tokens)
+    def _limited(self, request: ChatRequest) -> ChatRequest:
+        """What is asked again has all the room there is."""
+        if request.again:
+            return request
+        return replace(request, max_tokens=self._lengths.limit(request))
 
     def _learn(self, request: ChatRequest, reply: ChatReply, seconds: float) -> None:
-        before = self._lengths.get(request.task, float(reply.output_tokens))
-        self._lengths[request.task] = 0.9 * before + 0.1 * reply.output_tokens
+        whole = reply.finish_reason == "stop"
+        self._lengths.learn(request, reply.output_tokens, whole=whole)
         if written := reply.output_tokens or len(reply.text) // _CHARACTERS_PER_TOKEN:
             size = Size(reply.input_tokens or _prompt_tokens(request), written)
             self.connection.pace.answered(size, seconds)

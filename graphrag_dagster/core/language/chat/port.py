@@ -36,8 +36,8 @@ class ChatRequest:
     ``schema`` asks for a JSON reply of that shape. ``forced_tokens`` are token ids that get a logit bias of
     +100. ``temperature`` None is the model's own. ``again`` counts how often this was asked before without a
     usable reply; a request asked again is never answered from memory, and goes before all that wait, as one
-    does that is ``urgent``. ``replicate`` tells apart requests
-    that are the same on purpose: each has a reply of its own.
+    does that is ``urgent``. ``replicate`` tells apart requests that are the same on purpose: each has a reply
+    of its own. ``expected`` is how many tokens the reply is guessed to have, 0 where nothing is known.
     """
 
     task: str
@@ -49,6 +49,7 @@ class ChatRequest:
     again: int = 0
     replicate: int = 0
     urgent: bool = False
+    expected: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -86,7 +86,10 @@ class Gleaner:
                     if not missing:
                         break
                 following = (*messages, Message("user", self.more.render()))
-                asked = await self._ask(replace(build(text), messages=following), text, gleaning=True)
+                # Before texts that are not begun: were all continuations left for the end, one that runs on
+                # would keep the stage waiting; and the endpoint still has what it read of this text.
+                more = replace(build(text), messages=following, urgent=True)
+                asked = await self._ask(more, text, gleaning=True)
                 messages = _taken(talk, following, asked)
         except UnusableReply as lost:
             talk.usage += lost.usage

@@ -141,11 +141,10 @@ class GleaningExtractor:
 
     def _request(self, text: str, **values: str) -> ChatRequest:
         messages = (Message("system", self._system), Message("user", self._user.render(**values)))
-        return ChatRequest(self._wanted.task, messages, self._limit(text), self._schema)
-
-    def _limit(self, text: str) -> int:
-        """The longest reply about a text: to one that names much it is cut off else."""
-        return max(self._max_tokens, _ROOM * min(self._expected_tokens(text), self._max_tokens))
+        expected = self._expected_tokens(text)
+        # A reply to a text that names much is cut off by the usual limit.
+        limit = max(self._max_tokens, _ROOM * min(expected, self._max_tokens))
+        return ChatRequest(self._wanted.task, messages, limit, self._schema, expected=expected)
 
     def _expected_tokens(self, text: str) -> int:
         expected = self._wanted.expected
