@@ -8,12 +8,16 @@ from typing import Any, Literal, get_args
 from dagster import ExecutorDefinition, Field, Int, Noneable, in_process_executor, multiprocess_executor
 
 from graphrag_dagster.errors import SettingsError
+from graphrag_dagster.orchestration.dagster_private import SQLITE_RECORDS
 from graphrag_dagster.resources.home import CACHE, CORPORA, HOME, WAREHOUSE, home
 
 EXECUTOR = "GRAPHRAG_DAGSTER_EXECUTOR"
 ExecutorName = Literal["in_process", "multiprocess", "ray", "k8s"]
 DEFAULT: ExecutorName = "in_process"
 
+#: Loaded before steps are forked off: what each would load and starts no thread, since a fork of a process
+#: with threads may hang. Polars and NumPy start some when they are imported.
+_LOADED_ONCE = ("dagster", SQLITE_RECORDS, "openai")
 #: What a step elsewhere needs to find the files. Never keys: Ray shows a job's variables to all who see it.
 _PLACES = (HOME, CORPORA, WAREHOUSE, CACHE, EXECUTOR)
 
@@ -50,9 +54,7 @@ def _in_process() -> ExecutorDefinition:
 
 def _multiprocess() -> ExecutorDefinition:
     def options(given: dict[str, Any]) -> dict[str, Any]:
-        # Only Dagster is loaded before a step is forked off. Polars starts threads when it is imported, and
-        # a fork of a process with threads may hang.
-        return {**given, "start_method": {"forkserver": {"preload_modules": ["dagster"]}}}
+        return {**given, "start_method": {"forkserver": {"preload_modules": list(_LOADED_ONCE)}}}
 
     return multiprocess_executor.configured(
         options,

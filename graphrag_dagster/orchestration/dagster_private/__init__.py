@@ -9,6 +9,8 @@ NO_COMPUTE_LOGS = {
     "module": "dagster._core.storage.noop_compute_log_manager",
     "class": "NoOpComputeLogManager",
 }
+#: The module of the records that Dagster keeps where its settings name nothing else.
+SQLITE_RECORDS = "dagster._core.storage.sqlite_storage"
 
 
 def kept_connections(folder: str) -> dict[str, Any]:

@@ -1,0 +1,85 @@
+"""A run writes Dagster's records by connections that stay open; they are the same records in the same files."""
+
+import sys
+from pathlib import Path
+from subprocess import run
+
+import dagster as dg
+import pytest
+import yaml
+
+from graphrag_dagster.orchestration.dagster_instance import instance
+
+PARTS = dg.DynamicPartitionsDefinition(name="part")
+
+
+@dg.asset(partitions_def=PARTS)
+def counted() -> dg.MaterializeResult[None]:
+    return dg.MaterializeResult(metadata={"rows": 7})
+
+
+@dg.asset_check(asset=counted, partitions_def=PARTS)
+def is_counted() -> dg.AssetCheckResult:
+    return dg.AssetCheckResult(passed=True)
+
+
+def run_in(opened: dg.DagsterInstance) -> str:
+    opened.add_dynamic_partitions("part", ["one"])
+    made = dg.materialize([counted, is_counted], instance=opened, partition_key="one")
+    return made.run_id
+
+
+@pytest.fixture
+def records(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("DAGSTER_HOME", str(tmp_path / "records"))
+    return tmp_path / "records"
+
+
+def test_what_a_run_wrote_is_read_by_whoever_opens_the_records_in_the_usual_way(records: Path) -> None:
+    with instance(running=True) as kept:
+        run_id = run_in(kept)
+        seen = [one.message for one in kept.all_logs(run_id)]
+    with instance() as usual:
+        assert usual.get_run_by_id(run_id).status == dg.DagsterRunStatus.SUCCESS
+        assert usual.get_materialized_partitions(counted.key) == {"one"}
+        assert [one.message for one in usual.all_logs(run_id)] == seen
+        assert usual.has_dynamic_partition("part", "one")
+        checked = usual.event_log_storage.get_latest_asset_check_execution_by_key(list(is_counted.check_keys))
+        assert [one.run_id for one in checked.values()] == [run_id]
+        assert run_in(usual) != run_id
+    with instance(running=True) as kept:
+        assert kept.get_runs_count() == 2
+
+
+ALONE = """
+import sqlite3, sys
+from pathlib import Path
+from graphrag_dagster.orchestration.dagster_instance import instance
+
+with instance(running=True) as kept:
+    kept.add_dynamic_partitions("part", ["one"])
+files = sorted((Path(sys.argv[1]) / "history").rglob("*.db"))
+for file in files:
+    alone = sqlite3.connect(file, timeout=0.1, isolation_level=None)
+    alone.execute("pragma locking_mode = exclusive")
+    alone.execute("begin exclusive")
+    assert alone.execute("pragma quick_check").fetchone() == ("ok",)
+print(*(file.name for file in files))
+"""
+
+
+def test_nothing_is_left_open(records: Path) -> None:
+    """In an interpreter of its own: the tests keep connections of Dagster's own storage open themselves."""
+    told = run([sys.executable, "-c", ALONE, str(records)], check=True, capture_output=True, text=True)
+    assert told.stdout.split() == ["runs.db", "index.db"]
+
+
+def test_records_are_where_the_settings_say(records: Path, tmp_path: Path) -> None:
+    elsewhere = tmp_path / "elsewhere"
+    records.mkdir()
+    settings = {"telemetry": {"enabled": False}, "storage": {"sqlite": {"base_dir": str(elsewhere)}}}
+    (records / "dagster.yaml").write_text(yaml.safe_dump(settings))
+    with instance(running=True) as opened:
+        run_id = run_in(opened)
+    assert (elsewhere / "history" / "runs" / f"{run_id}.db").is_file()
+    assert not (records / "history").exists()
