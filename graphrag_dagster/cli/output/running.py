@@ -14,6 +14,7 @@ from graphrag_dagster.cli.output.spending import usage_line
 from graphrag_dagster.core.progress import listening
 from graphrag_dagster.errors import GraphragError, WarehouseError
 from graphrag_dagster.orchestration.dagster_instance import instance
+from graphrag_dagster.orchestration.dagster_private.unkept_outputs import execute_unkept
 from graphrag_dagster.orchestration.partitions import CORPUS
 from graphrag_dagster.orchestration.retrying import RETRIES_TAG
 from graphrag_dagster.resources.duckdb_files.opening import staying_open
@@ -87,7 +88,7 @@ def run_job(
     budget: Budget | None = None,
     resources: ResourceConfig | None = None,
 ) -> ExecuteInProcessResult:
-    """Run a job for a corpus in this process, recorded in the instance.
+    """Run a job for a corpus in this process, recorded in the instance; the result holds no tables.
 
     Args:
         name: the corpus.
@@ -107,7 +108,8 @@ def run_job(
     with instance(running=True) as dagster_instance, staying_open():
         dagster_instance.add_dynamic_partitions(str(CORPUS.name), [name])
         try:
-            return defs.resolve_job_def(job).execute_in_process(
+            return execute_unkept(
+                defs.resolve_job_def(job),
                 partition_key=name,
                 instance=dagster_instance,
                 run_id=run_id,
