@@ -46,8 +46,6 @@ def map_units(
         if number == 1:
             made = (_work_off(work, pipeline, lemmas, one) for one in some)
         else:
-            # A pipeline that does not load is told of here, not by a broken pool.
-            load_pipeline(pipeline, lemmas)
             made = in_processes(
                 number,
                 _work_off,
