@@ -21,6 +21,8 @@ _LEMMAS = frozenset({"attribute_ruler", "lemmatizer"})
 _TRANSFORMERS = frozenset({"transformer", "curated_transformer"})
 _KEPT = frozenset({"tok2vec", *_TRANSFORMERS, *_NEEDED})
 _MOST_CHARACTERS = 50_000
+#: A passage of a hundred words gains most by its neighbours; more than these take more memory, no less time.
+_MOST_SIDE_BY_SIDE = 12_000
 
 
 @dataclass(slots=True)
@@ -94,7 +96,7 @@ def parse_all(nlp: "Language", readings: Sequence[Reading]) -> list[Tokens]:
     parts = [(place, *part) for place, one in enumerate(readings) for part in _parts(one, most)]
     starts = [[sentence.start for sentence in reading.sentences] for reading in readings]
     parsed = [Tokens() for _ in readings]
-    for some in _side_by_side(parts, most) if _rows_are_alone(nlp) else ([part] for part in parts):
+    for some in _side_by_side(parts) if _rows_are_alone(nlp) else ([part] for part in parts):
         docs = [
             _unparsed(nlp, readings[place].text[begin:end], begin, starts[place])
             for place, begin, end in some
@@ -115,15 +117,15 @@ def _rows_are_alone(nlp: "Language") -> bool:
     return type(get_current_ops()) is NumpyOps and _TRANSFORMERS.isdisjoint(nlp.pipe_names)
 
 
-def _side_by_side(parts: Sequence[_Part], most: int) -> Iterator[list[_Part]]:
-    """Yield runs of parts that have no more characters together than one part may have."""
+def _side_by_side(parts: Sequence[_Part]) -> Iterator[list[_Part]]:
+    """Yield runs of parts, of which those with several have few characters together."""
     some: list[_Part] = []
-    room = most
+    room = _MOST_SIDE_BY_SIDE
     for part in parts:
         _, begin, end = part
         if some and end - begin > room:
             yield some
-            some, room = [], most
+            some, room = [], _MOST_SIDE_BY_SIDE
         some.append(part)
         room -= end - begin
     if some:
