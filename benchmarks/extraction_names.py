@@ -50,7 +50,7 @@ import polars as pl
 
 from graphrag_dagster.core.corpus.text_units import cut
 from graphrag_dagster.core.files.decoding import decode
-from graphrag_dagster.core.language.extractive.graph_extractor import extract_unit
+from graphrag_dagster.core.language.extractive.graph_extractor import extract_side_by_side
 from graphrag_dagster.core.language.extractive.parsing.lexicon import LABELS, words_of
 from graphrag_dagster.core.language.extractive.parsing.pipeline import load_pipeline
 from graphrag_dagster.core.language.tasks import TextUnit
@@ -214,7 +214,7 @@ def by_model(nlp, document: Document) -> tuple[list[Extracted], list[tuple[int, 
 
 def by_engine(nlp, document: Document) -> list[Extracted]:
     """What the engine finds."""
-    extraction = extract_unit(nlp, TextUnit("u", document.text))
+    (extraction,) = extract_side_by_side(nlp, [TextUnit("u", document.text)])
     return [
         Extracted(
             entity.surface,
@@ -416,7 +416,7 @@ def drawn(folder: Path, seed: int, count: int) -> Iterator[str]:
     names: dict[str, list[str]] = defaultdict(list)
     types: dict[str, Counter[str]] = defaultdict(Counter)
     for unit in chance.sample(units, min(UNITS, len(units))):
-        for entity in extract_unit(nlp, TextUnit("u", unit)).entities:
+        for entity in extract_side_by_side(nlp, [TextUnit("u", unit)])[0].entities:
             place = entity.spans[0]
             around = " ".join(unit[max(0, place.start - 60) : place.end + 60].split())
             names[entity.name].append(f"{entity.surface}   … {around} …")

@@ -3,6 +3,7 @@
 import multiprocessing
 import os
 import signal
+from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
@@ -51,10 +52,11 @@ def in_processes(
     spawned = multiprocessing.get_context("spawn")
     with ProcessPoolExecutor(number, mp_context=spawned, initializer=begin, initargs=given) as pool:
         with _uninterrupted():
-            waiting = [pool.submit(work, *call) for call in calls]
+            waiting = deque(pool.submit(work, *call) for call in calls)
         try:
-            for done in waiting:
-                yield done.result()
+            # What was handed on is not held here as well.
+            while waiting:
+                yield waiting.popleft().result()
         except BrokenProcessPool as error:
             raise EngineError(
                 f"a worker process of {whose} died ({error}); set {setting} to 1, or lower than now if "

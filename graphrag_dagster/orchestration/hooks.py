@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from dagster import HookContext, failure_hook, success_hook
 
 from graphrag_dagster.core.accounting.use import ModelUse
+from graphrag_dagster.orchestration.leftovers import collect
 from graphrag_dagster.orchestration.partitions import CORPUS
 from graphrag_dagster.resources.keys import resource_key
 
@@ -48,6 +49,7 @@ def on_failure(alert: Alert) -> Alert:
 @success_hook(name="account", required_resource_keys={_MEMORY})
 def account(context: HookContext) -> None:
     """Log a line with corpus, seconds and cost, and tag the run with what it has used so far."""
+    collect()
     corpus, line = _noted(context)
     context.log.info("%s: %s is done; %s", corpus, context.op.name, line)
 

@@ -40,6 +40,19 @@ def test_a_number_at_the_beginning_of_a_line_is_counted_by_itself(encoding, numb
     assert count(f"\n{number}|{text}") == count(f"\n0000|{text}") - count("0000") + count(str(number))
 
 
+@pytest.mark.parametrize("encoding", ["cl100k_base", "o200k_base"])
+@given(
+    st.lists(
+        st.tuples(st.sampled_from(["-----Reports-----\n", "1,", "-", "2048,", '7,"']), MIXED), max_size=6
+    )
+)
+def test_lines_that_begin_with_a_digit_or_a_dash_add_up(encoding: str, lines: list[tuple[str, str]]) -> None:
+    tokenizer = get_tokenizer(encoding)
+    written = [f"{begin}{text}\n" for begin, text in lines]
+    assert tokenizer.lines_add_up
+    assert tokenizer.count("".join(written)) == sum(tokenizer.counts(written))
+
+
 @given(MIXED, st.integers(0, 30))
 def test_truncation_keeps_whole_characters(text: str, tokens: int) -> None:
     tokenizer = get_tokenizer("cl100k_base")

@@ -7,6 +7,7 @@ from graphrag_dagster import tables
 from graphrag_dagster.core.extraction.frames import (
     ExtractionFrames,
     extraction_frames,
+    joined_frames,
     resolve_dangling,
     with_claims,
 )
@@ -67,6 +68,14 @@ def test_nothing_gives_declared_empty_tables(units: list[UnitExtraction]) -> Non
     frames = validated(extraction_frames(units, "extractive"))
     assert frames["gleaned_entities"].is_empty()
     assert len(frames["unit_ledger"]) == len(units)
+
+
+def test_frames_of_parts_are_those_of_the_whole() -> None:
+    parts = [[FULL, EMPTY], [], [BAD]]
+    joined = joined_frames(extraction_frames(part, "extractive") for part in parts)
+    whole = extraction_frames([FULL, EMPTY, BAD], "extractive")
+    for name, frame in vars(whole).items():
+        assert getattr(joined, name).equals(frame)
 
 
 def test_ids_depend_on_unit_and_place_alone() -> None:

@@ -426,10 +426,11 @@ class TestEngine:
         name = "Extracting entities and relationships"
         assert heard == [(name, 2), (name, 1), (name, 1), (name, "end")]
 
-    def test_a_missing_pipeline_names_the_setting(self) -> None:
-        extractor = ExtractiveGraphExtractor("xx_not_installed", processes=1)
+    @pytest.mark.parametrize("processes", [1, 2])
+    def test_a_missing_pipeline_names_the_setting(self, processes: int) -> None:
+        extractor = ExtractiveGraphExtractor("xx_not_installed", processes=processes)
         with pytest.raises(EngineError, match=r"extraction\.pipeline.*xx_not_installed.*[Ii]nstall"):
-            list(extractor.extract([TextUnit("u", "Ingrid Vell.")]))
+            list(extractor.extract([TextUnit("u", "Ingrid Vell."), TextUnit("v", "Ada Lund.")]))
 
     def test_no_units_need_no_pipeline(self) -> None:
         assert list(ExtractiveGraphExtractor("xx_not_installed").extract([])) == []

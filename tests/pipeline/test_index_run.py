@@ -23,6 +23,13 @@ def indexed(coast: Path, home: Path) -> Path:
     return home
 
 
+def test_a_run_holds_no_table_when_it_has_ended(indexed: Path) -> None:
+    result = run_job("coast")
+    assert result.success
+    with pytest.raises(dg.DagsterInvariantViolationError, match="No outputs found"):
+        result.asset_value(["corpus", "text_chunks"])
+
+
 def test_definitions_hold_every_declared_table_as_an_asset() -> None:
     graph = defs.resolve_asset_graph()
     keys = {".".join(key.path) for key in graph.get_all_asset_keys()}

@@ -12,6 +12,7 @@ from graphrag_dagster.core.ids import stable_id
 from graphrag_dagster.core.reports.context import ChildReport, PackedContext
 from graphrag_dagster.core.reports.elements import index_elements
 from graphrag_dagster.core.reports.packing import Packer
+from graphrag_dagster.core.text.tokens import get_tokenizer
 
 
 def pack(
@@ -20,8 +21,10 @@ def pack(
     limit: int,
     count: Callable[[str], int],
     reports: Mapping[str, ChildReport] | None = None,
+    *,
+    rows_add_up: bool = False,
 ) -> PackedContext:
-    packer = Packer(index_elements(**graph.frames(), count=count), count, limit)
+    packer = Packer(index_elements(**graph.frames(), count=count), count, limit, rows_add_up=rows_add_up)
     return packer.pack(community, reports or {})
 
 
@@ -266,6 +269,34 @@ def test_no_context_is_too_long_at_any_level(graph: Graph, limit: int, lengths: 
     for count in (words_of, len):
         packed = pack(deep, "p", limit, count, reports)
         assert packed.tokens == count(packed.text) <= limit
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    st.lists(st.tuples(st.sampled_from("abcdefgh"), st.sampled_from("abcdefgh")), max_size=14),
+    st.lists(st.text(st.characters() | st.sampled_from('a1 .,-"\n'), max_size=30), min_size=10, max_size=10),
+    st.integers(0, 300),
+    st.sampled_from(["cl100k_base", "o200k_base"]),
+)
+def test_summed_rows_give_what_counting_the_whole_gives(pairs, texts, limit, encoding) -> None:
+    tree = {"p": (None, "abcdefgh"), "l": ("p", "abcde"), "r": ("p", "fgh")}
+    graph = build_graph(
+        [(u, v) for u, v in pairs if u != v], tree, descriptions=dict(zip("abcdefgh", texts, strict=False))
+    )
+    reports = {child: ChildReport(child, "", text) for child, text in zip("lr", texts[8:], strict=True)}
+    tokenizer = get_tokenizer(encoding)
+    assert pack(graph, "p", limit, tokenizer.count, reports, rows_add_up=True) == pack(
+        graph, "p", limit, tokenizer.count, reports
+    )
+
+
+def test_numbers_of_more_digits_are_counted() -> None:
+    names = [chr(place) for place in range(0x4E00, 0x4E00 + 1100)]
+    graph = build_graph([], {"c": (None, "".join(names))})
+    count = get_tokenizer("cl100k_base").count
+    packed = pack(graph, "c", 100_000, count, rows_add_up=True)
+    assert packed.complete
+    assert packed.tokens == count(packed.text)
 
 
 def test_the_order_of_the_frames_does_not_matter(parent: Graph) -> None:

@@ -56,6 +56,7 @@ def reports(
     """A report per community, deepest level first, each citing what it was written from (paper §3.1.5)."""
     session = language.session(context, "reports")
     settings = session.settings
+    tokenizer = get_tokenizer(settings.text_units.encoding)
     made = build_reports(
         entities=frames["entities"],
         relationships=frames["relationships"],
@@ -68,7 +69,8 @@ def reports(
         aliases=frames["aliases"],
         context_nodes=frames["context_nodes"],
         writer=session.report_writer(),
-        count=get_tokenizer(settings.text_units.encoding).count,
+        count=tokenizer.count,
+        rows_add_up=tokenizer.lines_add_up,
         context_tokens=settings.reports.context_tokens,
         context_share=settings.reports.context_share,
         kept=kept_reports_of(

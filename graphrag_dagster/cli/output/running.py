@@ -14,6 +14,8 @@ from graphrag_dagster.cli.output.spending import usage_line
 from graphrag_dagster.core.progress import listening
 from graphrag_dagster.errors import GraphragError, WarehouseError
 from graphrag_dagster.orchestration.dagster_instance import instance
+from graphrag_dagster.orchestration.dagster_private.unkept_outputs import execute_unkept
+from graphrag_dagster.orchestration.leftovers import collecting_what_is_new
 from graphrag_dagster.orchestration.partitions import CORPUS
 from graphrag_dagster.orchestration.retrying import RETRIES_TAG
 from graphrag_dagster.resources.duckdb_files.opening import staying_open
@@ -87,7 +89,7 @@ def run_job(
     budget: Budget | None = None,
     resources: ResourceConfig | None = None,
 ) -> ExecuteInProcessResult:
-    """Run a job for a corpus in this process, recorded in the instance.
+    """Run a job for a corpus in this process, recorded in the instance; the result holds no tables.
 
     Args:
         name: the corpus.
@@ -104,10 +106,12 @@ def run_job(
 
     run_id = run_id or str(uuid.uuid4())
     config = {"language": (budget or Budget()).config(), **(resources or {})}
-    with instance(running=True) as dagster_instance, staying_open():
+    resolved = defs.resolve_job_def(job)
+    with instance(running=True) as dagster_instance, staying_open(), collecting_what_is_new():
         dagster_instance.add_dynamic_partitions(str(CORPUS.name), [name])
         try:
-            return defs.resolve_job_def(job).execute_in_process(
+            return execute_unkept(
+                resolved,
                 partition_key=name,
                 instance=dagster_instance,
                 run_id=run_id,

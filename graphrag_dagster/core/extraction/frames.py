@@ -71,6 +71,12 @@ def extraction_frames(
     )
 
 
+def joined_frames(parts: Iterable[ExtractionFrames]) -> ExtractionFrames:
+    """Return the rows of parts without claims, of which there is at least one, one after another."""
+    tables = zip(*(vars(part).values() for part in parts), strict=True)
+    return ExtractionFrames(*map(pl.concat, tables))
+
+
 def with_claims(graph: Sequence[UnitExtraction], claims: Sequence[UnitExtraction]) -> list[UnitExtraction]:
     """Join the claims of each unit to its graph, in the order of ``graph``.
 

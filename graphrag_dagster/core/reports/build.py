@@ -42,6 +42,7 @@ def build_reports(
     context_tokens: int,
     context_share: float,
     kept: Mapping[str, KeptReport] = MappingProxyType({}),
+    rows_add_up: bool = False,
 ) -> ReportFrames:
     """Write one report per community, none of which waits longer than it must.
 
@@ -66,6 +67,7 @@ def build_reports(
         context_tokens: most tokens of a packed context.
         context_share: of these, most that the section of the context nodes takes.
         kept: reports that stay as they are, by the id of their community.
+        rows_add_up: whether ``count`` gives a context the sum of what it gives its rows and headers.
 
     Raises:
         EngineError: the writer did not return one report per request.
@@ -96,7 +98,7 @@ def build_reports(
     rows = ReportRows(References(numbers, units), count)
     attached = attached_nodes(context_nodes, communities, elements)
     behind = ContextNodes(attached, elements, count, context_tokens, context_share)
-    packer = Packer(elements, count, context_tokens, behind)
+    packer = Packer(elements, count, context_tokens, behind, rows_add_up=rows_add_up)
     _write_all(communities, packer, Urgency(elements, context_tokens), evidence, writer, rows, kept)
     return rows.frames()
 

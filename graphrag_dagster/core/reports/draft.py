@@ -27,6 +27,20 @@ class _Mark:
     tokens: int
 
 
+class NumberTokens:
+    """What the numbers of rows need more than the number 1, under which rows are counted."""
+
+    def __init__(self, count: Callable[[str], int]) -> None:
+        self._count = count
+        self._sums = [0]
+
+    def beyond_one(self, rows: int) -> int:
+        """Return how many tokens the numbers 1…rows have more than as many ones."""
+        for number in range(len(self._sums), rows + 1):
+            self._sums.append(self._sums[-1] + self._count(str(number)) - self._count("1"))
+        return self._sums[rows]
+
+
 class Draft:
     """Chosen rows of each kind; grows step by step while the rendered text fits.
 
@@ -34,12 +48,21 @@ class Draft:
         rows: the rows to choose from, by kind.
         count: tokens of a text.
         limit: most tokens of the rendered text.
+        numbers: where the tokens of a text are those of its rows and headers together, what the numbers of
+            the rows need; None where a text must be counted whole.
     """
 
-    def __init__(self, rows: Mapping[RecordKind, Rows], count: Callable[[str], int], limit: int) -> None:
+    def __init__(
+        self,
+        rows: Mapping[RecordKind, Rows],
+        count: Callable[[str], int],
+        limit: int,
+        numbers: "NumberTokens | None" = None,
+    ) -> None:
         self._rows = rows
         self._count = count
         self._limit = limit
+        self._numbers = numbers
         self._chosen: dict[RecordKind, dict[int, None]] = {kind: {} for kind in _HEADERS}
         self._tokens = 0
         self._counted = ("", count(""))
@@ -62,7 +85,7 @@ class Draft:
     def grow(self, steps: Iterable[Step]) -> bool:
         """Take steps in until the first that does not fit; return whether all did.
 
-        The sum of the tokens of rows says where to look; the rendered text, counted whole, decides.
+        The sum of the tokens of rows says where to look; the tokens of the rendered text decide.
         """
         pending = iter(steps)
         marks = [self._mark()]
@@ -89,14 +112,14 @@ class Draft:
 
     def fits(self, mark: _Mark | None = None) -> bool:
         """Return whether the rendered text is within the limit."""
-        return self.rendered(mark)[1] <= self._limit
+        mark = mark or self._mark()
+        tokens = self._whole(self.text(mark)) if self._numbers is None else self._summed(mark, self._numbers)
+        return tokens <= self._limit
 
-    def rendered(self, mark: _Mark | None = None) -> tuple[str, int]:
-        """Return the text and its tokens, counted whole."""
-        text = self.text(mark)
-        if text != self._counted[0]:
-            self._counted = (text, self._count(text))
-        return self._counted
+    def rendered(self) -> tuple[str, int]:
+        """Return the text and its tokens."""
+        text = self.text()
+        return text, self._whole(text) if self._numbers is None else self._summed(self._mark(), self._numbers)
 
     def text(self, mark: _Mark | None = None) -> str:
         """Return the rendered text; with a mark, as it was there."""
@@ -108,6 +131,15 @@ class Draft:
         """Return the chosen rows of a kind in the order of their numbers in the text."""
         sizes = dict(zip(_HEADERS, (mark or self._mark()).sizes, strict=True))
         return sorted(islice(self._chosen[kind], sizes[kind]))
+
+    def _whole(self, text: str) -> int:
+        if text != self._counted[0]:
+            self._counted = (text, self._count(text))
+        return self._counted[1]
+
+    @staticmethod
+    def _summed(mark: _Mark, numbers: "NumberTokens") -> int:
+        return mark.tokens + sum(map(numbers.beyond_one, mark.sizes))
 
     def _mark(self) -> _Mark:
         return _Mark(tuple(map(len, self._chosen.values())), self._tokens)

@@ -6,9 +6,10 @@ all the same: the combined degree, which the paper's context shows.
 
 **Exact, yet fast.** A row begins with a digit and ends with a line break, so the tokens of a context are the
 sum of those of its rows and headers, up to numbers that grow by a digit. The sum tells where the budget ends;
-the rendered text is then counted whole there and one step further, and the place is moved until the one fits
-and the other does not. What is returned has always been counted whole. That it ends before the *first* step
-that does not fit holds for every tokenizer that gives a longer context no fewer tokens.
+there and one step further the tokens of the rendered text are looked at, and the place is moved until the one
+fits and the other does not. Where the tokenizer is known to end a token at each of these line breaks, they
+are that sum and those of the numbers; for any other the text is counted whole. That it ends before the
+*first* step that does not fit holds for every tokenizer that gives a longer context no fewer tokens.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -21,7 +22,7 @@ from graphrag_dagster.core.language.tasks import (
 )
 from graphrag_dagster.core.reports.context import ChildReport, PackedContext, shortened
 from graphrag_dagster.core.reports.context_nodes import ContextNodes
-from graphrag_dagster.core.reports.draft import Draft, Step
+from graphrag_dagster.core.reports.draft import Draft, NumberTokens, Step
 from graphrag_dagster.core.reports.elements import Community, Elements, Rows
 from graphrag_dagster.core.reports.rows import row
 from graphrag_dagster.core.reports.substitution import substitute
@@ -37,6 +38,8 @@ class Packer:
         count: tokens of a text.
         limit: most tokens of a context.
         context_nodes: of the communities, None for none.
+        rows_add_up: whether ``count`` gives a context the sum of what it gives its rows and headers, as
+            :attr:`graphrag_dagster.core.text.tokens.Tokenizer.lines_add_up` says.
     """
 
     def __init__(
@@ -45,11 +48,14 @@ class Packer:
         count: Callable[[str], int],
         limit: int,
         context_nodes: ContextNodes | None = None,
+        *,
+        rows_add_up: bool = False,
     ) -> None:
         self._elements = elements
         self._count = count
         self._limit = limit
         self._context_nodes = context_nodes
+        self._numbers = NumberTokens(count) if rows_add_up else None
         self._sizes: dict[str, int] = {}
 
     def pack(self, community_id: str, reports: Mapping[str, ChildReport]) -> PackedContext:
@@ -89,7 +95,7 @@ class Packer:
             "claim": elements.claims,
             "relationship": elements.relationships,
         }
-        return Draft(rows, self._count, self._limit)
+        return Draft(rows, self._count, self._limit, self._numbers)
 
     def _entity_step(self, entity: int) -> list[tuple[RecordKind, int]]:
         claims = self._elements.claims_of.get(entity, ())

@@ -21,6 +21,8 @@ Window = tuple[int, int, int]
 _THREADS = 4
 #: Logarithms of the places in a vocabulary where words of meaning begin, and where it ends.
 _FREQUENT, _LAST_PLACE = 4.0, math.log(100_000)
+#: Their patterns have no piece with a line break and, behind it, a digit or a dash.
+_ENDING_LINES = frozenset({"cl100k_base", "o200k_base"})
 _SURROGATES = re.compile("[\ud800-\udfff]")
 
 
@@ -31,6 +33,11 @@ class Tokenizer:
         self.name = encoding.name
         self._encoding = encoding
         self._token_bytes = _bytes_per_token(encoding)
+
+    @property
+    def lines_add_up(self) -> bool:
+        """Whether lines that begin with a digit or a dash have as many tokens together as each for itself."""
+        return self.name in _ENDING_LINES
 
     def count(self, text: str) -> int:
         """Return the number of tokens."""

@@ -10,7 +10,7 @@ from graphrag_dagster.core.language.extractive.names.mentions import find_entiti
 from graphrag_dagster.core.language.extractive.parsing.dates import stated_period
 from graphrag_dagster.core.language.extractive.parsing.languages import ENGLISH, unreadable
 from graphrag_dagster.core.language.extractive.parsing.lexicon import words_of
-from graphrag_dagster.core.language.extractive.parsing.pipeline import DEFAULT_PIPELINE, Tokens, parse
+from graphrag_dagster.core.language.extractive.parsing.pipeline import DEFAULT_PIPELINE, Tokens, parse_all
 from graphrag_dagster.core.language.extractive.parsing.reading import Reading, read
 from graphrag_dagster.core.language.extractive.parsing.workers import map_units
 from graphrag_dagster.core.language.tasks import ClaimInstance, Engine, TextUnit, UnitExtraction
@@ -42,6 +42,8 @@ _DOUBTING = words_of(
 )
 _MOST_STEPS = 20
 
+#: A unit and the names of the entities found in it.
+_Item = tuple[TextUnit, tuple[str, ...]]
 _Status = Literal["TRUE", "FALSE", "SUSPECTED"]
 
 
@@ -80,7 +82,7 @@ class ExtractiveClaimExtractor:
         """
         items = [(unit, tuple(known)) for unit, known in zip(units, names, strict=True)]
         return map_units(
-            partial(claims_of_unit, languages=self._languages),
+            partial(claims_side_by_side, languages=self._languages),
             items,
             stage_name="Extracting claims",
             pipeline=self._pipeline,
@@ -89,17 +91,27 @@ class ExtractiveClaimExtractor:
         )
 
 
-def claims_of_unit(
-    nlp: "Language", item: tuple[TextUnit, tuple[str, ...]], languages: Sequence[str] = (ENGLISH,)
-) -> UnitExtraction:
-    """Extract the claims about known entities of one unit with a loaded pipeline."""
-    unit, known = item
+def claims_side_by_side(
+    nlp: "Language", items: Sequence[_Item], languages: Sequence[str] = (ENGLISH,)
+) -> list[UnitExtraction]:
+    """Extract the claims about known entities of units with a loaded pipeline, each as it would be alone."""
+    readings = [_readable(unit, known, languages) for unit, known in items]
+    parsed = iter(parse_all(nlp, [one for one in readings if isinstance(one, Reading)]))
+    return [
+        _extracted(unit, known, one, next(parsed)) if isinstance(one, Reading) else one
+        for (unit, known), one in zip(items, readings, strict=True)
+    ]
+
+
+def _readable(unit: TextUnit, known: tuple[str, ...], languages: Sequence[str]) -> Reading | UnitExtraction:
     if other := unreadable(unit.text, languages):
         return UnitExtraction(unit.id, "unreadable", reason=other)
     if not known:
         return UnitExtraction(unit.id, "empty", reason="no entities to make claims about")
-    reading = read(unit.text)
-    tokens = parse(nlp, reading)
+    return read(unit.text)
+
+
+def _extracted(unit: TextUnit, known: tuple[str, ...], reading: Reading, tokens: Tokens) -> UnitExtraction:
     named = _named(tokens, reading, frozenset(known))
     claims = tuple(_claims(tokens, reading, named))
     if not claims:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from math import sqrt
 from typing import Final
 
-from graphrag_dagster.core.language.extractive.names.wordlists import OFFICES
+from graphrag_dagster.core.language.extractive.defining import Defining
 from graphrag_dagster.core.language.extractive.parsing.lexicon import words_of
 from graphrag_dagster.core.language.tasks import DescriptionGroup, Engine, MergedDescription
 from graphrag_dagster.core.progress import track
@@ -91,25 +91,15 @@ def _candidates(texts: Sequence[str], names: Sequence[str]) -> list[_Sentence]:
     kept = _not_contained(keys)
     whole = [key for key in kept if _WHOLE.match(keyed[key][1])]
     (only,) = names if len(names) == 1 else ("",)
-    defining = _defining(only) if only else None
+    defining = Defining(only) if only else None
     found = []
     for key in whole or kept:
         tokens = key.split()
         terms = frozenset(tokens) - _STOP_WORDS - own
         place, text = keyed[key]
-        says = defining is not None and defining.search(text) is not None
+        says = defining is not None and defining.says(text)
         found.append(_Sentence(place, text, len(text.split()), terms or frozenset(tokens), says))
     return found
-
-
-def _defining(name: str) -> re.Pattern[str]:
-    """What says of a name what it is: "X is a …", "X, the …,", "the chief engineer X"."""
-    form = r"\s+".join(map(re.escape, name.split()))
-    return re.compile(
-        rf"\b{form}(?:\s\([^)]*\))?(?:\s(?:is|was|are|were)\s(?:an?|the|one|our)\b|,\s(?:an?|the|our|who\sis)\s"
-        rf"|\s(?:means?|stands\sfor)\b)|\b(?:{'|'.join(sorted(OFFICES))})\s{form}\b",
-        re.IGNORECASE,
-    )
 
 
 def _evenly(items: Sequence[str], most: int) -> list[str]:

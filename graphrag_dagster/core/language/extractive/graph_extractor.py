@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Final
 from graphrag_dagster.core.language.extractive.names.mentions import find_entities
 from graphrag_dagster.core.language.extractive.parsing.languages import ENGLISH, unreadable
 from graphrag_dagster.core.language.extractive.parsing.lemmas import Lemmas
-from graphrag_dagster.core.language.extractive.parsing.pipeline import DEFAULT_PIPELINE, parse
-from graphrag_dagster.core.language.extractive.parsing.reading import read
+from graphrag_dagster.core.language.extractive.parsing.pipeline import DEFAULT_PIPELINE, Tokens, parse_all
+from graphrag_dagster.core.language.extractive.parsing.reading import Reading, read
 from graphrag_dagster.core.language.extractive.parsing.workers import map_units
 from graphrag_dagster.core.language.extractive.relations import find_relations
 from graphrag_dagster.core.language.tasks import Engine, TextUnit, UnitExtraction
@@ -52,7 +52,7 @@ class ExtractiveGraphExtractor:
             EngineError: the pipeline is not installed or unfit, or a worker process died.
         """
         return map_units(
-            partial(extract_unit, languages=self._languages, noun_phrases=self._noun_phrases),
+            partial(extract_side_by_side, languages=self._languages, noun_phrases=self._noun_phrases),
             units,
             stage_name="Extracting entities and relationships",
             pipeline=self._pipeline,
@@ -60,20 +60,37 @@ class ExtractiveGraphExtractor:
         )
 
 
-def extract_unit(
+def extract_side_by_side(
     nlp: "Language",
-    unit: TextUnit,
+    units: Sequence[TextUnit],
     languages: Sequence[str] = (ENGLISH,),
     *,
     noun_phrases: bool = False,
-) -> UnitExtraction:
-    """Extract one unit with a loaded pipeline."""
+) -> list[UnitExtraction]:
+    """Extract units with a loaded pipeline, each as it would be alone."""
+    readings = [_readable(unit, languages) for unit in units]
+    parsed = iter(parse_all(nlp, [one for one in readings if isinstance(one, Reading)]))
+    lemmas = Lemmas(nlp)
+    return [
+        _extracted(unit, one, next(parsed), lemmas, noun_phrases=noun_phrases)
+        if isinstance(one, Reading)
+        else one
+        for unit, one in zip(units, readings, strict=True)
+    ]
+
+
+def _readable(unit: TextUnit, languages: Sequence[str]) -> Reading | UnitExtraction:
     reading = read(unit.text)
     if not reading.text.strip():
         return UnitExtraction(unit.id, "empty", reason="no text")
     if other := unreadable(unit.text, languages):
         return UnitExtraction(unit.id, "unreadable", reason=other)
-    tokens, lemmas = parse(nlp, reading), Lemmas(nlp)
+    return reading
+
+
+def _extracted(
+    unit: TextUnit, reading: Reading, tokens: Tokens, lemmas: Lemmas, *, noun_phrases: bool
+) -> UnitExtraction:
     found = find_entities(tokens, reading, lemmas if noun_phrases else None)
     if not found.entities:
         return UnitExtraction(unit.id, "empty", reason="no names found")

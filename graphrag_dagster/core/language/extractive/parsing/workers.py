@@ -1,6 +1,7 @@
 """Runs a function over text units in this process or in several, with the same results."""
 
 from collections.abc import Callable, Iterator, Sequence
+from itertools import chain
 from typing import TYPE_CHECKING, TypeVar
 
 from graphrag_dagster.core.language.extractive.parsing.pipeline import load_pipeline
@@ -17,7 +18,7 @@ _AT_ONCE = 16
 
 
 def map_units(
-    work: Callable[["Language", Item], UnitExtraction],
+    work: Callable[["Language", Sequence[Item]], list[UnitExtraction]],
     items: Sequence[Item],
     *,
     stage_name: str,
@@ -25,10 +26,10 @@ def map_units(
     processes: int,
     lemmas: bool = False,
 ) -> Iterator[UnitExtraction]:
-    """Yield ``work(nlp, item)`` for each item, in order.
+    """Yield what ``work(nlp, some)`` gives for some items at a time, in order.
 
     Args:
-        work: a function at module level, so that other processes find it.
+        work: a function at module level, so that other processes find it; gives one extraction per item.
         items: what ``work`` is called with.
         stage_name: what progress is reported as.
         pipeline: name of the spaCy pipeline.
@@ -39,25 +40,28 @@ def map_units(
         EngineError: see :func:`load_pipeline`; or a worker process died.
     """
     number = min(processes or chosen_processes(len(items), _WORTH_PROCESSES), max(1, len(items)))
+    some = [items[start : start + _AT_ONCE] for start in range(0, len(items), _AT_ONCE)]
+    made: Iterator[list[UnitExtraction]]
     with stage(stage_name, len(items)) as running:
         if number == 1:
-            for item in items:
-                yield work(load_pipeline(pipeline, lemmas), item)
-                running.advance()
-            return
-        # A pipeline that does not load is told of here, not by a broken pool.
-        load_pipeline(pipeline, lemmas)
-        chunks = [items[start : start + _AT_ONCE] for start in range(0, len(items), _AT_ONCE)]
-        calls = [(work, pipeline, lemmas, chunk) for chunk in chunks]
-        for results in in_processes(
-            number, _work_off, calls, whose="the extractive engine", setting="extraction.processes"
-        ):
-            yield from results
-            running.advance(len(results))
+            made = (_work_off(work, pipeline, lemmas, one) for one in some)
+        else:
+            made = in_processes(
+                number,
+                _work_off,
+                [(work, pipeline, lemmas, one) for one in some],
+                whose="the extractive engine",
+                setting="extraction.processes",
+            )
+        for found in chain.from_iterable(made):
+            yield found
+            running.advance()
 
 
 def _work_off(
-    work: Callable[["Language", Item], UnitExtraction], pipeline: str, lemmas: bool, items: Sequence[Item]
+    work: Callable[["Language", Sequence[Item]], list[UnitExtraction]],
+    pipeline: str,
+    lemmas: bool,
+    items: Sequence[Item],
 ) -> list[UnitExtraction]:
-    nlp = load_pipeline(pipeline, lemmas)
-    return [work(nlp, item) for item in items]
+    return work(load_pipeline(pipeline, lemmas), items)
