@@ -3,7 +3,7 @@
 import math
 import re
 from collections.abc import Sequence
-from functools import cache
+from functools import cache, cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -30,7 +30,6 @@ class Tokenizer:
     def __init__(self, encoding: "tiktoken.Encoding") -> None:
         self.name = encoding.name
         self._encoding = encoding
-        self._token_bytes = _bytes_per_token(encoding)
 
     def count(self, text: str) -> int:
         """Return the number of tokens."""
@@ -108,6 +107,10 @@ class Tokenizer:
         return [
             self._boundaries(text, tokens) for text, tokens in zip(texts, self._batch(texts), strict=True)
         ]
+
+    @cached_property
+    def _token_bytes(self) -> NDArray[np.int64]:
+        return _bytes_per_token(self._encoding)
 
     def _encode(self, text: str) -> list[int]:
         return self._encoding.encode_ordinary(_holdable(text))
