@@ -2,7 +2,7 @@
 
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cache, cached_property
 from typing import TYPE_CHECKING
 
@@ -142,6 +142,12 @@ def get_tokenizer(encoding: str) -> Tokenizer:
 
     with vocabulary_at_hand(encoding):
         return Tokenizer(tiktoken.get_encoding(encoding))
+
+
+def encoding_of(count: Callable[[str], int]) -> str | None:
+    """Return the encoding whose tokens a function counts; None where it is none of a :class:`Tokenizer`."""
+    owner = getattr(count, "__self__", None)
+    return owner.name if isinstance(owner, Tokenizer) else None
 
 
 def window_count(tokens: int, size: int, overlap: int) -> int:

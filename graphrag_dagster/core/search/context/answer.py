@@ -1,24 +1,20 @@
 """The one type of answer, whatever the way of answering."""
 
-from __future__ import annotations
-
 from dataclasses import asdict, dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from graphrag_dagster.catalogue.registry import quotes
+from graphrag_dagster.catalogue.support import Verdict
+from graphrag_dagster.core.coterag.trace import Trace
 from graphrag_dagster.core.language.tasks import Engine, Usage
-
-if TYPE_CHECKING:
-    from graphrag_dagster.catalogue.support import Verdict
-    from graphrag_dagster.core.coterag.trace import Trace
-    from graphrag_dagster.core.search.context.graph_trace import GraphTrace
-    from graphrag_dagster.core.search.context.path_trace import PathTrace
-    from graphrag_dagster.core.search.context.queries import Query
-    from graphrag_dagster.core.search.reranking.reordering import Reranked
-    from graphrag_dagster.core.search.retrieval.linked import LinkedName
-    from graphrag_dagster.core.search.scope.favour import Favoured
-    from graphrag_dagster.core.search.scope.selecting import Scope
-    from graphrag_dagster.core.text.evidence import Evidence
+from graphrag_dagster.core.search.context.graph_trace import GraphTrace
+from graphrag_dagster.core.search.context.path_trace import PathTrace
+from graphrag_dagster.core.search.context.queries import Query
+from graphrag_dagster.core.search.reranking.reordering import Reranked
+from graphrag_dagster.core.search.retrieval.linked import LinkedName
+from graphrag_dagster.core.search.scope.favour import Favoured
+from graphrag_dagster.core.search.scope.selecting import Scope
+from graphrag_dagster.core.text.evidence import Evidence
 
 #: Headings of answers without a model.
 QUOTATIONS = "Quotations chosen by rules, no model."
