@@ -1,6 +1,7 @@
 """An index of random words, for measurements."""
 
 import random
+from itertools import accumulate
 
 from graphrag_dagster import tables
 from graphrag_dagster.core.search.context.index import IndexSnapshot
@@ -11,10 +12,10 @@ def random_graph(entities: int, seed: int = 7) -> IndexSnapshot:
     rng = random.Random(seed)
     syllables = [a + b for a in "bcdfghjklmnprstvz" for b in ("a", "e", "i", "o", "u", "an", "er", "ol")]
     vocabulary = ["".join(rng.choices(syllables, k=rng.randint(2, 4))) for _ in range(20_000)]
-    weights = [1 / (rank + 10) for rank in range(len(vocabulary))]
+    weights = list(accumulate(1 / (rank + 10) for rank in range(len(vocabulary))))
 
     def text(words: int) -> str:
-        return " ".join(rng.choices(vocabulary, weights, k=words)).capitalize() + "."
+        return " ".join(rng.choices(vocabulary, cum_weights=weights, k=words)).capitalize() + "."
 
     titles = list(
         dict.fromkeys(
@@ -73,6 +74,7 @@ def random_graph(entities: int, seed: int = 7) -> IndexSnapshot:
                     "human_readable_id": n,
                     "name": title.upper(),
                     "title": title,
+                    "names": [title],
                     "type": "X",
                     "description": text(15),
                     "text_unit_ids": of_unit[n],

@@ -6,18 +6,20 @@ from dagster import AssetsDefinition, AssetSpec, Definitions, ExecutorDefinition
 
 from graphrag_dagster.assets import ASSETS
 from graphrag_dagster.assets.checks import CHECKS
+from graphrag_dagster.assets.resources import (
+    ClusteringStartResource,
+    CorpusStoreResource,
+    EvaluationScopeResource,
+    LanguageResource,
+    ListFiltersResource,
+    ReplyMemoryResource,
+    WarehouseResource,
+)
 from graphrag_dagster.automation import SCHEDULES, SENSORS
-from graphrag_dagster.operations.asking.list_filters import ListFilters
-from graphrag_dagster.operations.evaluating.scope import EvaluationScope
+from graphrag_dagster.orchestration.io_manager import WarehouseIOManager
 from graphrag_dagster.orchestration.jobs import jobs
-from graphrag_dagster.resources.clustering import ClusteringStart
-from graphrag_dagster.resources.corpora import CorpusStore
+from graphrag_dagster.orchestration.resource_keys import IO_MANAGER, resource_key
 from graphrag_dagster.resources.home import Places
-from graphrag_dagster.resources.io_manager import WarehouseIOManager
-from graphrag_dagster.resources.keys import IO_MANAGER, resource_key
-from graphrag_dagster.resources.language import Language
-from graphrag_dagster.resources.reply_memory import ReplyMemory
-from graphrag_dagster.resources.warehouse import Warehouse
 
 
 def compose(
@@ -40,16 +42,16 @@ def compose(
         group_prefix: before the name of every asset group.
     """
     where = places or Places()
-    corpora, warehouse = CorpusStore(root=where.corpora), Warehouse(path=where.warehouse)
-    memory = ReplyMemory(file=where.memory)
+    corpora, warehouse = CorpusStoreResource(root=where.corpora), WarehouseResource(path=where.warehouse)
+    memory = ReplyMemoryResource(file=where.memory)
     resources = {
         resource_key("corpora"): corpora,
         resource_key("warehouse"): warehouse,
         resource_key("memory"): memory,
-        resource_key("clustering"): ClusteringStart.configure_at_launch(),
-        resource_key("scope"): EvaluationScope.configure_at_launch(),
-        resource_key("filters"): ListFilters.configure_at_launch(),
-        resource_key("language"): Language.configure_at_launch(
+        resource_key("clustering"): ClusteringStartResource.configure_at_launch(),
+        resource_key("scope"): EvaluationScopeResource.configure_at_launch(),
+        resource_key("filters"): ListFiltersResource.configure_at_launch(),
+        resource_key("language"): LanguageResource.configure_at_launch(
             max_tokens=max_tokens, max_usd=max_usd, memory=memory, corpora=corpora
         ),
         IO_MANAGER: WarehouseIOManager(warehouse=warehouse),

@@ -31,9 +31,9 @@ from graphrag_dagster.core.resolution.checks import check_entities, check_names,
 from graphrag_dagster.operations.keeping.shrinkage import shrinkage
 from graphrag_dagster.orchestration.declare import key_of
 from graphrag_dagster.orchestration.partitions import CORPUS
+from graphrag_dagster.orchestration.resource_keys import takes_resources
 from graphrag_dagster.resources.corpora import CorpusStore
 from graphrag_dagster.resources.integrity import violations
-from graphrag_dagster.resources.keys import takes_resources
 from graphrag_dagster.resources.warehouse import Reader, Warehouse
 from graphrag_dagster.settings import CorpusSettings
 from graphrag_dagster.tables import Table

@@ -12,7 +12,7 @@ from dagster import (
 from graphrag_dagster.dbt_like_sql.loader import SqlModel, our_models
 from graphrag_dagster.orchestration.data_versions import data_version
 from graphrag_dagster.orchestration.declare import describe, key_of, table_asset
-from graphrag_dagster.resources.io_manager import stored_at
+from graphrag_dagster.orchestration.io_manager import stored_at
 from graphrag_dagster.resources.warehouse import Warehouse
 from graphrag_dagster.tables import table
 

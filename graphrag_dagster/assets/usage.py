@@ -8,7 +8,7 @@ from dagster import AssetExecutionContext, AssetsDefinition, Output
 from graphrag_dagster.core.accounting.use import ModelUse
 from graphrag_dagster.engines.session import shown_use
 from graphrag_dagster.orchestration.declare import result, table_asset
-from graphrag_dagster.resources.keys import resource_key
+from graphrag_dagster.orchestration.resource_keys import resource_key
 from graphrag_dagster.resources.reply_memory import ReplyMemory
 from graphrag_dagster.tables import MODEL_USAGE
 

@@ -6,7 +6,7 @@ from graphrag_dagster.core.ids import stable_id
 from graphrag_dagster.model_calls.batches.batch_refresh import finished
 from graphrag_dagster.orchestration.jobs import INDEX
 from graphrag_dagster.orchestration.partitions import CORPUS
-from graphrag_dagster.resources.keys import takes_resources
+from graphrag_dagster.orchestration.resource_keys import takes_resources
 from graphrag_dagster.resources.reply_memory import ReplyMemory
 
 

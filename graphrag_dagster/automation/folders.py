@@ -23,8 +23,8 @@ from graphrag_dagster.operations.keeping.watching import (
 from graphrag_dagster.orchestration.hooks import PARTITION_TAG
 from graphrag_dagster.orchestration.jobs import INDEX
 from graphrag_dagster.orchestration.partitions import CORPUS
+from graphrag_dagster.orchestration.resource_keys import takes_resources
 from graphrag_dagster.resources.corpora import CorpusStore
-from graphrag_dagster.resources.keys import takes_resources
 from graphrag_dagster.resources.warehouse import Warehouse
 
 _UNDER_WAY = [

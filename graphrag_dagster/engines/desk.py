@@ -3,7 +3,6 @@
 from typing import TYPE_CHECKING
 
 from graphrag_dagster.catalogue.registry import tasks
-from graphrag_dagster.model_calls.memory.ability_store import AbilityStore
 from graphrag_dagster.model_calls.memory.account import Account, Till
 from graphrag_dagster.settings import CorpusSettings
 
@@ -27,6 +26,7 @@ class Desk:
         """Return the chat model of a task; what it answered before it remembers, and all is booked."""
         from graphrag_dagster.model_calls.batches.batching import BatchSender
         from graphrag_dagster.model_calls.endpoint.chat import OpenAIChatModel
+        from graphrag_dagster.model_calls.memory.ability_store import AbilityStore
         from graphrag_dagster.model_calls.memory.models import BookedChatModel, RememberingChatModel
         from graphrag_dagster.model_calls.probing.checkup import checkup
 
@@ -54,6 +54,7 @@ class Desk:
     def keep_pace(self) -> None:
         """Remember how fast the models were that were asked."""
         if self._asked:
+            from graphrag_dagster.model_calls.memory.ability_store import AbilityStore
             from graphrag_dagster.model_calls.probing.checkup import keep_pace
 
             for model in self._asked.values():

@@ -1,27 +1,33 @@
 """The engine ``extractive``: what is found, chosen and quoted by rule, without a model."""
 
-from collections.abc import Callable, Sequence
+from __future__ import annotations
 
-from graphrag_dagster.core.language.answer_form import AnswerForm
-from graphrag_dagster.core.language.coterag import (
-    AnswerValidator,
-    CommunitySummariser,
-    EvidenceAnswerer,
-    EvidenceRouter,
-)
-from graphrag_dagster.core.language.decomposing import ClaimDecomposer
-from graphrag_dagster.core.language.exploring import Explorer, ReportRater
-from graphrag_dagster.core.language.path_selection import PathAnswerer, PathSelector
-from graphrag_dagster.core.language.questioning import QuestionWriter
-from graphrag_dagster.core.language.tasks import (
-    Answerer,
-    ClaimExtractor,
-    DescriptionMerger,
-    GraphExtractor,
-    ReportWriter,
-)
+from typing import TYPE_CHECKING
+
 from graphrag_dagster.errors import EngineError
-from graphrag_dagster.settings import CorpusSettings
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from graphrag_dagster.core.language.answer_form import AnswerForm
+    from graphrag_dagster.core.language.coterag import (
+        AnswerValidator,
+        CommunitySummariser,
+        EvidenceAnswerer,
+        EvidenceRouter,
+    )
+    from graphrag_dagster.core.language.decomposing import ClaimDecomposer
+    from graphrag_dagster.core.language.exploring import Explorer, ReportRater
+    from graphrag_dagster.core.language.path_selection import PathAnswerer, PathSelector
+    from graphrag_dagster.core.language.questioning import QuestionWriter
+    from graphrag_dagster.core.language.tasks import (
+        Answerer,
+        ClaimExtractor,
+        DescriptionMerger,
+        GraphExtractor,
+        ReportWriter,
+    )
+    from graphrag_dagster.settings import CorpusSettings
 
 
 class ExtractiveEngine:

@@ -1,43 +1,46 @@
 """The engine ``llm``: a language model does the tasks, as the settings say."""
 
-from collections.abc import Callable
+from __future__ import annotations
+
 from typing import TYPE_CHECKING, Any
 
 from graphrag_dagster import prompts
-from graphrag_dagster.core.language.answer_checking import PathJudge
-from graphrag_dagster.core.language.answer_form import AnswerForm
-from graphrag_dagster.core.language.coterag import (
-    AnswerValidator,
-    CommunitySummariser,
-    EvidenceAnswerer,
-    EvidenceRouter,
-)
-from graphrag_dagster.core.language.decomposing import ClaimDecomposer
-from graphrag_dagster.core.language.entity_typing import EntityTyper
-from graphrag_dagster.core.language.exploring import Explorer, ReportRater
-from graphrag_dagster.core.language.judging import AnswerJudge
-from graphrag_dagster.core.language.name_judging import NameJudge
-from graphrag_dagster.core.language.own_context import ContextWriter
-from graphrag_dagster.core.language.path_selection import PathAnswerer, PathSelector
-from graphrag_dagster.core.language.quality import QualityJudge
-from graphrag_dagster.core.language.querying import QueryWriter
-from graphrag_dagster.core.language.questioning import QuestionWriter
-from graphrag_dagster.core.language.routing import Router
-from graphrag_dagster.core.language.supporting import SupportJudge
-from graphrag_dagster.core.language.tasks import (
-    Answerer,
-    ClaimExtractor,
-    DescriptionMerger,
-    GraphExtractor,
-    ReportWriter,
-)
-from graphrag_dagster.core.language.testset import TestsetWriter
-from graphrag_dagster.core.language.theming import ReasonReader
-from graphrag_dagster.engines.desk import Desk
-from graphrag_dagster.settings import CorpusSettings
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from graphrag_dagster.core.language.answer_checking import PathJudge
+    from graphrag_dagster.core.language.answer_form import AnswerForm
+    from graphrag_dagster.core.language.coterag import (
+        AnswerValidator,
+        CommunitySummariser,
+        EvidenceAnswerer,
+        EvidenceRouter,
+    )
+    from graphrag_dagster.core.language.decomposing import ClaimDecomposer
+    from graphrag_dagster.core.language.entity_typing import EntityTyper
+    from graphrag_dagster.core.language.exploring import Explorer, ReportRater
+    from graphrag_dagster.core.language.judging import AnswerJudge
     from graphrag_dagster.core.language.llm.extraction.gleaning import Order
+    from graphrag_dagster.core.language.name_judging import NameJudge
+    from graphrag_dagster.core.language.own_context import ContextWriter
+    from graphrag_dagster.core.language.path_selection import PathAnswerer, PathSelector
+    from graphrag_dagster.core.language.quality import QualityJudge
+    from graphrag_dagster.core.language.querying import QueryWriter
+    from graphrag_dagster.core.language.questioning import QuestionWriter
+    from graphrag_dagster.core.language.routing import Router
+    from graphrag_dagster.core.language.supporting import SupportJudge
+    from graphrag_dagster.core.language.tasks import (
+        Answerer,
+        ClaimExtractor,
+        DescriptionMerger,
+        GraphExtractor,
+        ReportWriter,
+    )
+    from graphrag_dagster.core.language.testset import TestsetWriter
+    from graphrag_dagster.core.language.theming import ReasonReader
+    from graphrag_dagster.engines.desk import Desk
+    from graphrag_dagster.settings import CorpusSettings
 
 
 class LlmEngine:
@@ -48,7 +51,7 @@ class LlmEngine:
         self._desk = desk
 
     def graph_extractor(
-        self, gleaning_rounds: int | None = None, gleaning_order: "Order | None" = None
+        self, gleaning_rounds: int | None = None, gleaning_order: Order | None = None
     ) -> GraphExtractor:
         """Who finds entities and relationships; the arguments are those of the settings by default."""
         from graphrag_dagster.core.language.llm.extraction.graph import LlmGraphExtractor

@@ -1,15 +1,20 @@
 """The rerankers, as the settings choose them."""
 
-from collections.abc import Callable
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
 
 from graphrag_dagster.catalogue.engines import CROSS_ENCODER
 from graphrag_dagster.core.search.reranking.port import Reranker, Sought
 from graphrag_dagster.core.search.reranking.reordering import reordered
-from graphrag_dagster.engines.desk import Desk
 from graphrag_dagster.errors import GraphragError
-from graphrag_dagster.model_calls.probing.probes import Finding
-from graphrag_dagster.model_calls.probing.probing import RERANKER
-from graphrag_dagster.settings import CorpusSettings
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from graphrag_dagster.engines.desk import Desk
+    from graphrag_dagster.model_calls.probing.probes import Finding
+    from graphrag_dagster.settings import CorpusSettings
 
 _QUESTION = Sought("Who dredged the harbour?")
 _TEXTS = ("Bread is baked at night.", "The harbour was dredged by Selma Dray.")
@@ -35,6 +40,9 @@ def cross_encoder(settings: CorpusSettings, _desk: Desk) -> Reranker:
 
 def examined(make: Callable[[], Reranker | None]) -> list[Finding]:
     """Return whether what reranks can be loaded and scores texts; nothing where nobody reranks."""
+    from graphrag_dagster.model_calls.probing.probes import Finding
+    from graphrag_dagster.model_calls.probing.probing import RERANKER
+
     try:
         reranker = make()
         if reranker is None:

@@ -1,33 +1,13 @@
 """The engines of the language tasks, as a corpus's settings choose them, on the account of one asset."""
 
-from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from __future__ import annotations
 
-import polars as pl
+from typing import TYPE_CHECKING, Any
 
 from graphrag_dagster.catalogue.registry import embedders, engines, loaded, named, rerankers, tasks
 from graphrag_dagster.core.accounting.use import ModelUse
-from graphrag_dagster.core.language.answer_checking import PathJudge
 from graphrag_dagster.core.language.answer_form import AnswerForm
-from graphrag_dagster.core.language.coterag import (
-    AnswerValidator,
-    CommunitySummariser,
-    EvidenceAnswerer,
-    EvidenceRouter,
-)
-from graphrag_dagster.core.language.decomposing import ClaimDecomposer
 from graphrag_dagster.core.language.embedded_rows import ask_ahead
-from graphrag_dagster.core.language.entity_typing import EntityTyper
-from graphrag_dagster.core.language.exploring import Explorer, ReportRater
-from graphrag_dagster.core.language.judging import AnswerJudge
-from graphrag_dagster.core.language.name_judging import NameJudge
-from graphrag_dagster.core.language.own_context import ContextWriter
-from graphrag_dagster.core.language.path_selection import PathAnswerer, PathSelector
-from graphrag_dagster.core.language.quality import QualityJudge
-from graphrag_dagster.core.language.querying import QueryWriter
-from graphrag_dagster.core.language.questioning import QuestionWriter
-from graphrag_dagster.core.language.routing import Router
-from graphrag_dagster.core.language.supporting import SupportJudge
 from graphrag_dagster.core.language.tasks import (
     Answerer,
     ClaimExtractor,
@@ -36,20 +16,43 @@ from graphrag_dagster.core.language.tasks import (
     ReportWriter,
     Usage,
 )
-from graphrag_dagster.core.language.testset import TestsetWriter
-from graphrag_dagster.core.language.theming import ReasonReader
-from graphrag_dagster.core.search.reranking.port import Reranker
 from graphrag_dagster.core.text.embedder import CorpusEmbedder
 from graphrag_dagster.engines.ahead import begin, begun
 from graphrag_dagster.engines.desk import Desk
 from graphrag_dagster.errors import EngineError
 from graphrag_dagster.model_calls.memory.account import Account, price_of
 from graphrag_dagster.model_calls.memory.replies import vector_key
-from graphrag_dagster.settings import CorpusSettings
-from graphrag_dagster.settings.model import RoleName
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    import polars as pl
+
+    from graphrag_dagster.core.language.answer_checking import PathJudge
+    from graphrag_dagster.core.language.coterag import (
+        AnswerValidator,
+        CommunitySummariser,
+        EvidenceAnswerer,
+        EvidenceRouter,
+    )
+    from graphrag_dagster.core.language.decomposing import ClaimDecomposer
+    from graphrag_dagster.core.language.entity_typing import EntityTyper
+    from graphrag_dagster.core.language.exploring import Explorer, ReportRater
+    from graphrag_dagster.core.language.judging import AnswerJudge
     from graphrag_dagster.core.language.llm.extraction.gleaning import Order
+    from graphrag_dagster.core.language.name_judging import NameJudge
+    from graphrag_dagster.core.language.own_context import ContextWriter
+    from graphrag_dagster.core.language.path_selection import PathAnswerer, PathSelector
+    from graphrag_dagster.core.language.quality import QualityJudge
+    from graphrag_dagster.core.language.querying import QueryWriter
+    from graphrag_dagster.core.language.questioning import QuestionWriter
+    from graphrag_dagster.core.language.routing import Router
+    from graphrag_dagster.core.language.supporting import SupportJudge
+    from graphrag_dagster.core.language.testset import TestsetWriter
+    from graphrag_dagster.core.language.theming import ReasonReader
+    from graphrag_dagster.core.search.reranking.port import Reranker
+    from graphrag_dagster.settings import CorpusSettings
+    from graphrag_dagster.settings.model import RoleName
 
 
 class Session:
@@ -74,7 +77,7 @@ class Session:
         return shown_use(self._account.finish())
 
     def graph_extractor(
-        self, gleaning_rounds: int | None = None, gleaning_order: "Order | None" = None
+        self, gleaning_rounds: int | None = None, gleaning_order: Order | None = None
     ) -> GraphExtractor:
         """Who finds entities and relationships.
 

@@ -39,8 +39,8 @@ from graphrag_dagster.orchestration.data_versions import data_version
 from graphrag_dagster.orchestration.hooks import HOOKS
 from graphrag_dagster.orchestration.leaving_out import made_where_wanted
 from graphrag_dagster.orchestration.partitions import CORPUS
+from graphrag_dagster.orchestration.resource_keys import IO_MANAGER, takes_resources
 from graphrag_dagster.orchestration.retrying import retry_of
-from graphrag_dagster.resources.keys import IO_MANAGER, takes_resources
 from graphrag_dagster.tables import Table
 
 #: A step makes things of one corpus. A backfill policy would say that too, but its runs have the tags of a

@@ -10,7 +10,7 @@ from dagster import HookContext, failure_hook, success_hook
 from graphrag_dagster.core.accounting.use import ModelUse
 from graphrag_dagster.orchestration.leftovers import collect
 from graphrag_dagster.orchestration.partitions import CORPUS
-from graphrag_dagster.resources.keys import resource_key
+from graphrag_dagster.orchestration.resource_keys import resource_key
 
 if TYPE_CHECKING:
     from graphrag_dagster.resources.reply_memory import ReplyMemory

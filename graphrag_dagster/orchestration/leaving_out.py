@@ -10,8 +10,8 @@ from dagster import AssetExecutionContext, MaterializeResult, Output
 
 from graphrag_dagster.catalogue.registry import kinds, stages
 from graphrag_dagster.orchestration.data_versions import data_version
+from graphrag_dagster.orchestration.io_manager import stored_at
 from graphrag_dagster.resources.corpora import CorpusStore
-from graphrag_dagster.resources.io_manager import stored_at
 from graphrag_dagster.resources.warehouse import Warehouse
 from graphrag_dagster.tables import VECTOR, Table
 

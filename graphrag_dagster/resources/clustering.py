@@ -1,13 +1,13 @@
 """How the communities of a run are begun."""
 
-from dagster import ConfigurableResource
 from pydantic import Field
 
 from graphrag_dagster.core.graph.clustering import Start
+from graphrag_dagster.core.resource import Resource
 from graphrag_dagster.settings import CommunitySettings
 
 
-class ClusteringStart(ConfigurableResource[None]):
+class ClusteringStart(Resource):
     """Has the communities of one run found from nothing, whatever the corpus's settings say."""
 
     cold: bool = Field(default=False, description="begin from nothing")

@@ -7,12 +7,11 @@ import sys
 from dataclasses import replace
 from pathlib import Path
 
-from dagster import ConfigurableResource
-
 from graphrag_dagster.core.corpus.documents import CorpusContents, read_files
 from graphrag_dagster.core.files.columns import ColumnNames
 from graphrag_dagster.core.files.discovery import FoundFile, discover
 from graphrag_dagster.core.files.hashing import hash_files
+from graphrag_dagster.core.resource import Resource
 from graphrag_dagster.errors import CorpusError
 from graphrag_dagster.resources.home import corpora_root
 from graphrag_dagster.settings import CorpusSettings, load_settings
@@ -64,7 +63,7 @@ def _largest(settings: CorpusSettings) -> int:
     return sys.maxsize if streams else settings.files.max_bytes
 
 
-class CorpusStore(ConfigurableResource[None]):
+class CorpusStore(Resource):
     """Finds corpora: folders below ``root``, or elsewhere where a file ``NAME.path`` there points to."""
 
     root: str = ""

@@ -1,20 +1,12 @@
 """Language technology as a resource: who uses it, and within which limits."""
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+from typing import Protocol
 
-from dagster import (
-    AssetExecutionContext,
-    ConfigurableResource,
-    DagsterLogManager,
-    InitResourceContext,
-    ResourceDependency,
-)
 from pydantic import Field
 
 from graphrag_dagster.catalogue.registry import named, stages
 from graphrag_dagster.core.accounting.budget import Amount, Budget
-from graphrag_dagster.core.progress import Listener, listening
+from graphrag_dagster.core.resource import Resource
 from graphrag_dagster.engines.session import Session
 from graphrag_dagster.model_calls.memory.account import Account
 from graphrag_dagster.model_calls.memory.replies import Replies, User
@@ -23,24 +15,27 @@ from graphrag_dagster.resources.reply_memory import ReplyMemory
 from graphrag_dagster.settings import CorpusSettings
 
 
-class Language(ConfigurableResource[None]):
+class OfACorpus(Protocol):
+    """The run that makes something of a corpus, as Dagster's contexts tell of it."""
+
+    @property
+    def partition_key(self) -> str:
+        """The corpus."""
+
+    @property
+    def run_id(self) -> str:
+        """The run."""
+
+
+class Language(Resource):
     """Opens the engines of the language tasks for an asset; the limits hold for each run as a whole."""
 
     max_tokens: int | None = Field(default=None, ge=0, description="most tokens, in and out, of a run")
     max_usd: float | None = Field(default=None, ge=0, description="most US dollars of a run")
-    memory: ResourceDependency[ReplyMemory]
-    corpora: ResourceDependency[CorpusStore]
+    memory: ReplyMemory
+    corpora: CorpusStore
 
-    @contextmanager
-    def yield_for_execution(self, context: InitResourceContext) -> Iterator[None]:
-        """Have what calls of models meet with told in the log of the run while it goes on."""
-        if context.log is None:
-            yield self.create_resource(context)
-            return
-        with listening(_RunLog(context.log)):
-            yield self.create_resource(context)
-
-    def session(self, context: AssetExecutionContext, user: str) -> Session:
+    def session(self, context: OfACorpus, user: str) -> Session:
         """Return the engines of the corpus that an asset is made of.
 
         Args:
@@ -65,23 +60,3 @@ class Language(ConfigurableResource[None]):
         before = log.of_run(user.corpus, user.run_id)
         budget = Budget(self.max_tokens, self.max_usd, Amount(before.tokens, before.usd))
         return Session(settings, Account(user, Replies(database), log, budget))
-
-
-class _RunLog(Listener):
-    """What is said while stages run, in the log of a run."""
-
-    def __init__(self, log: DagsterLogManager) -> None:
-        self._log = log
-
-    def start(self, stage: str, total: int | None) -> None:
-        """Say nothing: each step has its own events."""
-
-    def advance(self, stage: str, steps: int) -> None:
-        """Say nothing."""
-
-    def finish(self, stage: str) -> None:
-        """Say nothing."""
-
-    def say(self, line: str) -> None:
-        """Write a warning."""
-        self._log.warning("%s", line)

@@ -2,15 +2,15 @@
 
 from pathlib import Path
 
-from dagster import ConfigurableResource
 from pydantic import Field
 
+from graphrag_dagster.core.resource import Resource
 from graphrag_dagster.model_calls.memory.database import Database, database_at
 from graphrag_dagster.model_calls.memory.usage import UsageLog
 from graphrag_dagster.resources.home import memory_file
 
 
-class ReplyMemory(ConfigurableResource[None]):
+class ReplyMemory(Resource):
     """Where replies of models are remembered, and what every run used of them."""
 
     file: str = Field(default="", description="SQLite file; default: as the environment says")

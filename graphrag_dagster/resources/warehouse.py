@@ -11,8 +11,8 @@ from typing import Any, TypeVar
 
 import duckdb
 import polars as pl
-from dagster import ConfigurableResource
 
+from graphrag_dagster.core.resource import Resource
 from graphrag_dagster.errors import DamagedError, HeldError, WarehouseError
 from graphrag_dagster.resources.corpora import check_name
 from graphrag_dagster.resources.duckdb_files import migrations
@@ -58,7 +58,7 @@ class Written:
     version: str
 
 
-class Warehouse(ConfigurableResource[None]):
+class Warehouse(Resource):
     """Reads and writes declared tables; each write replaces a corpus's rows in one transaction.
 
     ``path`` is a template that contains ``{corpus}``. A file held by another process is waited for, with

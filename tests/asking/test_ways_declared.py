@@ -106,6 +106,8 @@ def only(snapshot: IndexSnapshot, declared: tuple[str, ...]) -> IndexSnapshot:
     assert own is not None
     return replace(
         snapshot,
+        # What was made of all tables may lie there.
+        shelf=None,
         **{
             name: getattr(snapshot, name).clear()
             for name, table in TABLES.items()
@@ -123,7 +125,7 @@ def only(snapshot: IndexSnapshot, declared: tuple[str, ...]) -> IndexSnapshot:
 
 
 def test_the_tables_of_a_snapshot_are_those_that_are_declared() -> None:
-    others = {"restricted", "coterag", "sentences"}
+    others = {"restricted", "coterag", "sentences", "shelf"}
     assert {*TABLES, "queries", "graph"} == {one.name for one in fields(IndexSnapshot) if one.init} - others
     assert set(OF_COTERAG) == {one.name for one in fields(CoteragTables)} - {"left_out"}
     assert {table.full_name for table in SEARCHED} == ALL

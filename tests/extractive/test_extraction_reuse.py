@@ -25,8 +25,8 @@ from graphrag_dagster.core.language.tasks import (
 from graphrag_dagster.core.text.spans import Span
 from graphrag_dagster.operations.keeping.deciding import begin_replacing
 from graphrag_dagster.operations.keeping.extractions import reusable_extraction, state_of
+from graphrag_dagster.orchestration.io_manager import WarehouseIOManager
 from graphrag_dagster.resources.corpora import CorpusStore
-from graphrag_dagster.resources.io_manager import WarehouseIOManager
 from graphrag_dagster.resources.language import Language
 from graphrag_dagster.resources.reply_memory import ReplyMemory
 from graphrag_dagster.resources.warehouse import Warehouse

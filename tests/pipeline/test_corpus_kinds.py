@@ -19,8 +19,8 @@ from graphrag_dagster.operations.keeping.changes import status_of
 from graphrag_dagster.orchestration.declare import table_asset
 from graphrag_dagster.orchestration.leaving_out import made_where_wanted
 from graphrag_dagster.orchestration.partitions import CORPUS
+from graphrag_dagster.orchestration.resource_keys import resource_key, takes_resources
 from graphrag_dagster.resources.corpora import CorpusStore
-from graphrag_dagster.resources.keys import resource_key, takes_resources
 from graphrag_dagster.resources.warehouse import Warehouse
 from graphrag_dagster.settings import load_settings, parse_settings
 from support.corpora import write_corpus

@@ -11,10 +11,10 @@ from graphrag_dagster.core.search.retrieval.leads import LeadIndex, leads
 from graphrag_dagster.core.search.retrieval.lexical import LexicalIndex
 from graphrag_dagster.core.search.retrieval.lists import WeightedLists
 from graphrag_dagster.core.search.retrieval.names import NameGraph, name_graph
+from graphrag_dagster.core.search.retrieval.rarity import WordRarity
 from graphrag_dagster.core.search.retrieval.reaching import Reaching
 from graphrag_dagster.core.search.retrieval.retriever import Retriever
 from graphrag_dagster.core.search.retrieval.sentences import TermFinder, sentence_words, sentences
-from graphrag_dagster.core.search.retrieval.words import WordRarity
 
 TRIPLE = st.tuples(st.integers(0, 4), st.integers(0, 6), st.floats(0, 1))
 FILMS = [
@@ -85,7 +85,7 @@ def found(texts: list[str], entities: dict[str, list[int]], question: str, most:
 
 def graph_of(texts: list[str], entities: dict[str, list[int]], titles: dict[str, str]) -> NameGraph:
     units, rows, edges = frames(texts, entities)
-    return name_graph(units, rows, edges, titles, WordRarity(texts))
+    return name_graph(units, rows, edges, titles, WordRarity.of_texts(texts))
 
 
 @pytest.mark.parametrize(
@@ -136,7 +136,7 @@ def test_a_unit_is_about_its_title_and_its_first_subject():
 
 def test_rows_that_lead_nowhere_are_left_out():
     units, rows, edges = frames(["A text."], {"Leo": [0, 7]}, (("Leo", "Gone"),))
-    graph = name_graph(units, rows, edges, {}, WordRarity(["A text."]))
+    graph = name_graph(units, rows, edges, {}, WordRarity.of_texts(["A text."]))
     assert graph.within.of(0).tolist() == [0]
     assert graph.related.of(0).tolist() == []
 

@@ -3,10 +3,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from graphrag_dagster.core.search.retrieval.linking import NameLinker
-from graphrag_dagster.core.search.retrieval.words import WordRarity, fold, words, words_with_case
+from graphrag_dagster.core.search.retrieval.rarity import WordRarity
+from graphrag_dagster.core.search.retrieval.words import fold, words, words_with_case
 
 TEXTS = [f"The film of {name} was made" for name in ("Ana", "Bo", "Cy", "Di", "Ed", "Flo", "Gus", "Hal")]
-RARITY = WordRarity(TEXTS)
+RARITY = WordRarity.of_texts(TEXTS)
 
 
 def linked(names: list[str], question: str) -> list[tuple[str, str]]:
@@ -52,7 +53,7 @@ def test_words_with_case_are_the_same_words(text):
 def test_rarity_is_between_nought_and_one():
     assert RARITY.of("film") == 0
     assert 0 < RARITY.of("ana") < RARITY.of("unheard") == 1
-    assert WordRarity([]).of("film") == 1
+    assert WordRarity.of_texts([]).of("film") == 1
 
 
 def test_the_longest_name_wins_at_word_boundaries():
@@ -68,7 +69,7 @@ def test_all_names_spelled_alike_are_linked():
 
 
 def test_a_name_that_stands_in_every_text_is_named_and_spreads_little():
-    rarity = WordRarity([f"Ana Kell met {name}" for name in ("Bo", "Cy", "Di", "Ed", "Flo", "Gus")])
+    rarity = WordRarity.of_texts([f"Ana Kell met {name}" for name in ("Bo", "Cy", "Di", "Ed", "Flo", "Gus")])
     (link,) = NameLinker(["Ana Kell"], rarity).link("What did Ana Kell do?").found
     assert link.named
     assert link.sure == 1

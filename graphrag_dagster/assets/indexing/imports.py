@@ -7,8 +7,8 @@ from dagster import AssetExecutionContext, DataVersion, MaterializeResult
 from graphrag_dagster.operations.importing.resolved import QUERIES
 from graphrag_dagster.operations.importing.taking_in import take_in
 from graphrag_dagster.orchestration.declare import describe, key_of, table_assets
+from graphrag_dagster.orchestration.io_manager import stored_at
 from graphrag_dagster.resources.corpora import CorpusStore
-from graphrag_dagster.resources.io_manager import stored_at
 from graphrag_dagster.resources.warehouse import Warehouse
 
 

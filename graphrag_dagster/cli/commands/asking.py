@@ -11,9 +11,6 @@ from rich.tree import Tree
 from graphrag_dagster.catalogue.registry import quotes
 from graphrag_dagster.catalogue.support import Verdict
 from graphrag_dagster.cli.output.console import ERR, OUT, markdown, print_json
-from graphrag_dagster.cli.output.coterag_tree import add_coterag
-from graphrag_dagster.cli.output.graph_tree import add_graph
-from graphrag_dagster.cli.output.path_tree import add_paths
 from graphrag_dagster.cli.output.progress import progress_on
 from graphrag_dagster.core.language.answer_form import KNOWLEDGE_MARK
 from graphrag_dagster.core.progress import listening
@@ -215,10 +212,16 @@ def answer_tree(answer: Answer) -> Tree:
     for one in answer.reranked:
         _add_moves(tree, one, answer.context)
     if answer.coterag:
+        from graphrag_dagster.cli.output.coterag_tree import add_coterag
+
         add_coterag(tree, answer.coterag)
     if answer.graph:
+        from graphrag_dagster.cli.output.graph_tree import add_graph
+
         add_graph(tree, answer.graph)
     if answer.paths:
+        from graphrag_dagster.cli.output.path_tree import add_paths
+
         add_paths(tree, answer.paths)
     _add_steps(tree, answer)
     said = tree.add(f"answer ({counted(len(answer.statements), 'statement')})")

@@ -17,9 +17,9 @@ from graphrag_dagster.orchestration.dagster_instance import instance
 from graphrag_dagster.orchestration.dagster_private.unkept_outputs import execute_unkept
 from graphrag_dagster.orchestration.leftovers import collecting_what_is_new
 from graphrag_dagster.orchestration.partitions import CORPUS
+from graphrag_dagster.orchestration.resource_keys import resource_key
 from graphrag_dagster.orchestration.retrying import RETRIES_TAG
 from graphrag_dagster.resources.duckdb_files.opening import staying_open
-from graphrag_dagster.resources.keys import resource_key
 
 #: Exit code of a run that is finished but lacks something a model was to give.
 INCOMPLETE = 3

@@ -1,10 +1,15 @@
 """A limit of tokens and money that is never passed: the worst case is reserved before, settled after."""
 
-import asyncio
+from __future__ import annotations
+
 from collections import deque
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from graphrag_dagster.errors import GraphragError
+
+if TYPE_CHECKING:
+    import asyncio
 
 
 class BudgetExhausted(GraphragError):
@@ -20,10 +25,10 @@ class Amount:
     tokens: int = 0
     usd: float = 0.0
 
-    def __add__(self, other: "Amount") -> "Amount":
+    def __add__(self, other: Amount) -> Amount:
         return Amount(self.tokens + other.tokens, self.usd + other.usd)
 
-    def __sub__(self, other: "Amount") -> "Amount":
+    def __sub__(self, other: Amount) -> Amount:
         return Amount(self.tokens - other.tokens, self.usd - other.usd)
 
 
@@ -58,6 +63,8 @@ class Budget:
         while not self._fits(worst):
             if not self._in_flight:
                 raise BudgetExhausted(self._why(worst))
+            import asyncio
+
             turn: asyncio.Future[None] = asyncio.get_running_loop().create_future()
             self._waiting.append(turn)
             await turn

@@ -1,11 +1,16 @@
 """The port of judging whether words of the documents support what an answer says."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
-from typing import Protocol
+from __future__ import annotations
 
-from graphrag_dagster.catalogue.support import Verdict
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Protocol
+
 from graphrag_dagster.core.language.tasks import Usage
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from graphrag_dagster.catalogue.support import Verdict
 
 
 @dataclass(frozen=True, slots=True)

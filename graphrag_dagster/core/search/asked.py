@@ -1,32 +1,37 @@
 """What is asked: a question, and all that a way of answering may need for it."""
 
-from collections.abc import Sequence
+from __future__ import annotations
+
 from dataclasses import dataclass
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
-import polars as pl
-
-from graphrag_dagster.catalogue.ways import Way
 from graphrag_dagster.core.corpus.documents import name_of
-from graphrag_dagster.core.language.coterag import AnswerValidator, EvidenceAnswerer, EvidenceRouter
-from graphrag_dagster.core.language.exploring import Explorer, ReportRater
-from graphrag_dagster.core.language.own_context import ContextWriter
-from graphrag_dagster.core.language.path_selection import PathSelector
-from graphrag_dagster.core.language.querying import QueryWriter
-from graphrag_dagster.core.language.routing import Router
-from graphrag_dagster.core.language.supporting import SupportJudge
-from graphrag_dagster.core.language.tasks import Answerer, Turn
-from graphrag_dagster.core.search.context.chunks import Count
-from graphrag_dagster.core.search.context.index import IndexSnapshot
 from graphrag_dagster.core.search.context.question import checked
 from graphrag_dagster.core.search.context.support import Support
-from graphrag_dagster.core.search.options import SearchOptions
-from graphrag_dagster.core.search.reranking.port import Reranker
 from graphrag_dagster.core.search.retrieval.retriever import Retriever
 from graphrag_dagster.core.search.scope.clues import favour_of
 from graphrag_dagster.core.search.scope.favour import Favour
-from graphrag_dagster.core.search.scope.selecting import Scope
-from graphrag_dagster.core.text.embedder import CorpusEmbedder
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import polars as pl
+
+    from graphrag_dagster.catalogue.ways import Way
+    from graphrag_dagster.core.language.coterag import AnswerValidator, EvidenceAnswerer, EvidenceRouter
+    from graphrag_dagster.core.language.exploring import Explorer, ReportRater
+    from graphrag_dagster.core.language.own_context import ContextWriter
+    from graphrag_dagster.core.language.path_selection import PathSelector
+    from graphrag_dagster.core.language.querying import QueryWriter
+    from graphrag_dagster.core.language.routing import Router
+    from graphrag_dagster.core.language.supporting import SupportJudge
+    from graphrag_dagster.core.language.tasks import Answerer, Turn
+    from graphrag_dagster.core.search.context.chunks import Count
+    from graphrag_dagster.core.search.context.index import IndexSnapshot
+    from graphrag_dagster.core.search.options import SearchOptions
+    from graphrag_dagster.core.search.reranking.port import Reranker
+    from graphrag_dagster.core.search.scope.selecting import Scope
+    from graphrag_dagster.core.text.embedder import CorpusEmbedder
 
 
 class Engines(Protocol):
@@ -165,4 +170,5 @@ def _retriever(index: IndexSnapshot) -> Retriever:
         index.unit_vectors,
         index.entity_vectors,
         titles={unit: titles[document] for unit, document in units if document in titles},
+        shelf=index.shelf,
     )

@@ -16,7 +16,6 @@ from graphrag_dagster.core.search.context.index import IndexSnapshot
 from graphrag_dagster.core.search.context.support import Support
 from graphrag_dagster.core.search.filters import ALL, Filters
 from graphrag_dagster.core.search.finding import looked_for
-from graphrag_dagster.core.search.methods.sizes import with_support_judged
 from graphrag_dagster.core.search.options import SearchOptions
 from graphrag_dagster.core.search.scope.restricting import restricted
 from graphrag_dagster.core.search.scope.selecting import scope_of, selected
@@ -90,6 +89,8 @@ class Searcher:
         Raises:
             QuestionError: there is no such way of answering.
         """
+        from graphrag_dagster.core.search.methods.sizes import with_support_judged
+
         way = way_of(method)
         size: Callable[[Basis], WaySize] = loaded(way.size)
         level = level_read(way, None, self.options)

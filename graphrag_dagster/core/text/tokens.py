@@ -2,8 +2,8 @@
 
 import math
 import re
-from collections.abc import Sequence
-from functools import cache
+from collections.abc import Callable, Sequence
+from functools import cache, cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -32,7 +32,6 @@ class Tokenizer:
     def __init__(self, encoding: "tiktoken.Encoding") -> None:
         self.name = encoding.name
         self._encoding = encoding
-        self._token_bytes = _bytes_per_token(encoding)
 
     @property
     def lines_add_up(self) -> bool:
@@ -116,6 +115,10 @@ class Tokenizer:
             self._boundaries(text, tokens) for text, tokens in zip(texts, self._batch(texts), strict=True)
         ]
 
+    @cached_property
+    def _token_bytes(self) -> NDArray[np.int64]:
+        return _bytes_per_token(self._encoding)
+
     def _encode(self, text: str) -> list[int]:
         return self._encoding.encode_ordinary(_holdable(text))
 
@@ -146,6 +149,12 @@ def get_tokenizer(encoding: str) -> Tokenizer:
 
     with vocabulary_at_hand(encoding):
         return Tokenizer(tiktoken.get_encoding(encoding))
+
+
+def encoding_of(count: Callable[[str], int]) -> str | None:
+    """Return the encoding whose tokens a function counts; None where it is none of a :class:`Tokenizer`."""
+    owner = getattr(count, "__self__", None)
+    return owner.name if isinstance(owner, Tokenizer) else None
 
 
 def window_count(tokens: int, size: int, overlap: int) -> int:

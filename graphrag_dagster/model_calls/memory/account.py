@@ -1,16 +1,21 @@
 """The account of one asset in one run: what it asks of models is counted, priced and kept within limits."""
 
+from __future__ import annotations
+
 import time
+from typing import TYPE_CHECKING
 
 from graphrag_dagster.core.accounting.budget import Amount, Budget
 from graphrag_dagster.core.accounting.prices import Price, listed_price
 from graphrag_dagster.core.accounting.use import ModelUse
 from graphrag_dagster.core.language.chat.port import CallFailed, ChatReply
 from graphrag_dagster.errors import SettingsError
-from graphrag_dagster.model_calls.endpoint.connection import Tries
-from graphrag_dagster.model_calls.memory.replies import Replies, User
-from graphrag_dagster.model_calls.memory.usage import UsageLog
-from graphrag_dagster.settings.model import ModelSettings
+
+if TYPE_CHECKING:
+    from graphrag_dagster.model_calls.endpoint.connection import Tries
+    from graphrag_dagster.model_calls.memory.replies import Replies, User
+    from graphrag_dagster.model_calls.memory.usage import UsageLog
+    from graphrag_dagster.settings.model import ModelSettings
 
 
 class Account:

@@ -6,42 +6,48 @@
 ('news/strike.md', 'Hanna Quill led the Dockers Union.')
 """
 
+from __future__ import annotations
+
 import uuid
-from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
 from graphrag_dagster.catalogue.registry import ways
 from graphrag_dagster.catalogue.ways import GLOBAL
-from graphrag_dagster.core.cypher.asking import GraphAnswer, asked_of
-from graphrag_dagster.core.cypher.port import Ran
 from graphrag_dagster.core.language.answer_form import AnswerForm
 from graphrag_dagster.core.language.embedders import shared_static
 from graphrag_dagster.core.language.tasks import Turn
-from graphrag_dagster.core.search.context.answer import Answer
+from graphrag_dagster.core.paths.recipes import DEFAULT
 from graphrag_dagster.core.search.context.levels import level_of
 from graphrag_dagster.core.search.context.question import checked
 from graphrag_dagster.core.search.context.support import Support
 from graphrag_dagster.core.search.filters import ALL, Filters
 from graphrag_dagster.core.search.options import GraphOptions, SearchOptions, Shares
 from graphrag_dagster.core.search.searcher import Searcher
-from graphrag_dagster.core.text.passages import Passage
 from graphrag_dagster.core.text.tokens import get_tokenizer
-from graphrag_dagster.engines.session import Session
 from graphrag_dagster.errors import QuestionError
 from graphrag_dagster.model_calls.memory.replies import User
 from graphrag_dagster.operations.asking.embedding import Vectors, embed_here, embedded, embedders_here
 from graphrag_dagster.operations.asking.snapshot import open_published
-from graphrag_dagster.operations.paths.asking import DEFAULT_INSTANCE, PathIndex, PathsFound
 from graphrag_dagster.operations.querying.graph_queries import CorpusGraph
 from graphrag_dagster.resources.corpora import CorpusStore
 from graphrag_dagster.resources.language import Language
 from graphrag_dagster.resources.published import published
 from graphrag_dagster.resources.reply_memory import ReplyMemory
 from graphrag_dagster.resources.warehouse import Warehouse
-from graphrag_dagster.settings import CorpusSettings
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from graphrag_dagster.core.cypher.asking import GraphAnswer
+    from graphrag_dagster.core.cypher.port import Ran
+    from graphrag_dagster.core.search.context.answer import Answer
+    from graphrag_dagster.core.text.passages import Passage
+    from graphrag_dagster.engines.session import Session
+    from graphrag_dagster.operations.paths.asking import PathsFound
+    from graphrag_dagster.settings import CorpusSettings
 
 _UNPUBLISHED = "warehouse"
 
@@ -100,7 +106,7 @@ class Index:
         corpora: CorpusStore | None = None,
         warehouse: Warehouse | None = None,
         memory: ReplyMemory | None = None,
-    ) -> "Index":
+    ) -> Index:
         """Open what the last complete run of a corpus published, else what the warehouse holds.
 
         Args:
@@ -232,7 +238,7 @@ class Index:
         return self._graph.run(query, parameters or {})
 
     def paths(
-        self, question: str, *, instance: str = DEFAULT_INSTANCE, entities: Sequence[str] = ()
+        self, question: str, *, instance: str = DEFAULT.name, entities: Sequence[str] = ()
     ) -> PathsFound:
         """Return the paths of the graph that an instance of LEGO-GraphRAG finds, and what it answers.
 
@@ -247,6 +253,8 @@ class Index:
             WarehouseError: nothing has been published.
             GraphragError: there is no such instance, or it cannot be made here.
         """
+        from graphrag_dagster.operations.paths.asking import PathIndex
+
         index = PathIndex(self._warehouse, self.name, self._session("path_asked"))
         return index.ask(question, [instance], entities)[0]
 
@@ -258,6 +266,8 @@ class Index:
             EngineError: the extra of the graph's database is not installed.
             EndpointError: the model endpoint, or the server of the graph, cannot be used.
         """
+        from graphrag_dagster.core.cypher.asking import asked_of
+
         writer = self._session().cypher_writer() if self._settings.cypher.queries == "model" else None
         return asked_of(checked(question), self.searcher.index, self._graph, writer)
 

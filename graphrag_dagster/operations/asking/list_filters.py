@@ -2,16 +2,16 @@
 
 from typing import Any
 
-from dagster import ConfigurableResource
 from pydantic import Field, TypeAdapter, ValidationError
 
+from graphrag_dagster.core.resource import Resource
 from graphrag_dagster.core.search.filters import Filters
 from graphrag_dagster.errors import QuestionError
 
 _FILTERS = TypeAdapter(Filters)
 
 
-class ListFilters(ConfigurableResource[None]):
+class ListFilters(Resource):
     """Restricts the answers of a run to some documents."""
 
     given: dict[str, Any] = Field(

@@ -1,17 +1,23 @@
 """The index of a corpus as the ways of answering see it."""
 
-from dataclasses import replace
+from __future__ import annotations
 
-import polars as pl
+from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from graphrag_dagster import tables
-from graphrag_dagster.core.coterag.stored import CoteragTables
 from graphrag_dagster.core.search.context.index import IndexSnapshot
 from graphrag_dagster.core.search.context.statements import told_in_words
 from graphrag_dagster.operations.querying.snapshot_queries import SnapshotQueries
 from graphrag_dagster.resources.published import Published, reading
-from graphrag_dagster.resources.warehouse import Reader, Warehouse
-from graphrag_dagster.tables import Table
+from graphrag_dagster.resources.published.shelf import SnapshotShelf
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from graphrag_dagster.core.coterag.stored import CoteragTables
+    from graphrag_dagster.resources.warehouse import Reader, Warehouse
+    from graphrag_dagster.tables import Table
 
 
 def open_snapshot(warehouse: Warehouse, corpus: str) -> IndexSnapshot:
@@ -72,7 +78,8 @@ def open_published(warehouse: Warehouse, corpus: str) -> tuple[IndexSnapshot, Pu
             declared=reader.read_if_present(tables.IMPORTED_ENTITIES),
         )
     index = told_in_words(index)
-    return replace(index, queries=SnapshotQueries(warehouse, corpus, found)), found
+    shelf = SnapshotShelf(warehouse, corpus, found) if found else None
+    return replace(index, queries=SnapshotQueries(warehouse, corpus, found), shelf=shelf), found
 
 
 def _coterag(reader: Reader, triples: pl.DataFrame | None) -> CoteragTables | None:
@@ -80,6 +87,8 @@ def _coterag(reader: Reader, triples: pl.DataFrame | None) -> CoteragTables | No
     thresholds = reader.read_if_present(tables.COTERAG_THRESHOLDS)
     if thresholds is None or thresholds.is_empty() or triples is None:
         return None
+    from graphrag_dagster.core.coterag.stored import CoteragTables
+
     return CoteragTables(
         thresholds=thresholds,
         triples=triples,

@@ -1,12 +1,12 @@
 """How much of an evaluation is done in a run."""
 
-from dagster import ConfigurableResource
 from pydantic import Field
 
+from graphrag_dagster.core.resource import Resource
 from graphrag_dagster.settings import CorpusSettings
 
 
-class EvaluationScope(ConfigurableResource[None]):
+class EvaluationScope(Resource):
     """Limits an evaluation to a sample of its questions; the same questions whenever the size is the same."""
 
     sample: int | None = Field(

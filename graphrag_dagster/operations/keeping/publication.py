@@ -10,7 +10,7 @@ from graphrag_dagster import tables
 from graphrag_dagster.model_calls.memory.database import Database
 from graphrag_dagster.operations.keeping.residue import clear_older, erase
 from graphrag_dagster.orchestration.declare import key_of
-from graphrag_dagster.resources.io_manager import stored_at
+from graphrag_dagster.orchestration.io_manager import stored_at
 from graphrag_dagster.resources.published import Origin, Published, publish, snapshots
 from graphrag_dagster.resources.warehouse import Warehouse
 from graphrag_dagster.tables import Table

@@ -10,7 +10,7 @@ from graphrag_dagster.core.paths.instances import INSTANCES
 from graphrag_dagster.core.paths.outcome import Outcome
 from graphrag_dagster.core.paths.query import PathQuery
 from graphrag_dagster.core.paths.question_rows import unmarked
-from graphrag_dagster.core.paths.recipes import DEFAULT, Recipe
+from graphrag_dagster.core.paths.recipes import Recipe
 from graphrag_dagster.core.paths.rows import Row, path_rows
 from graphrag_dagster.core.paths.running import run_batch
 from graphrag_dagster.core.paths.seeds import Linked, LinkedBy, SeedLinker
@@ -21,9 +21,6 @@ from graphrag_dagster.resources.paths.making import path_store_of
 from graphrag_dagster.resources.published.reading import reading
 from graphrag_dagster.resources.warehouse import Warehouse
 from graphrag_dagster.tables import RECALL_WINDOWS
-
-#: The instance that is asked where none is named.
-DEFAULT_INSTANCE = DEFAULT.name
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,11 +1,12 @@
 """Queries of users and of questions over a corpus's graph, wherever it is."""
 
-from collections.abc import Mapping
+from __future__ import annotations
+
 from contextlib import closing
 from dataclasses import dataclass
 from importlib.util import find_spec
 from itertools import chain
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from graphrag_dagster.core.cypher.guard import Guarded, guarded
 from graphrag_dagster.core.cypher.port import Ran
@@ -13,12 +14,14 @@ from graphrag_dagster.core.cypher.rows import GraphRows, within
 from graphrag_dagster.core.search.context.queries import QueryError
 from graphrag_dagster.operations.querying.cypher_sandbox import run_embedded
 from graphrag_dagster.operations.querying.guarded_process import QueryLimits
-from graphrag_dagster.resources.bolt import BoltGraph, BoltServer
-from graphrag_dagster.resources.graph_server import server_of
-from graphrag_dagster.resources.property_graph import graph_of
 from graphrag_dagster.resources.published import published
-from graphrag_dagster.resources.warehouse import Warehouse
-from graphrag_dagster.settings.cypher import CypherSettings
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from graphrag_dagster.resources.bolt import BoltServer
+    from graphrag_dagster.resources.warehouse import Warehouse
+    from graphrag_dagster.settings.cypher import CypherSettings
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,10 +60,14 @@ class CorpusGraph:
         own = self.settings
         query = guarded(text, parameters, dialect=own.backend, most=own.most_rows)
         if own.backend == "neo4j":
+            from graphrag_dagster.resources.graph_server import server_of
+
             return Ran(text, parameters, query, _run_at_server(server_of(own), query, own.seconds))
         current = published(self.warehouse, self.corpus) if self.index else None
         if current and current.index != self.index:
             raise QueryError("another index has been published since this one was opened: open it again")
+        from graphrag_dagster.resources.property_graph import graph_of
+
         limits = QueryLimits(own.seconds, own.megabytes, raisable=False)
         return Ran(
             text, parameters, query, run_embedded(graph_of(self.warehouse, self.corpus), query, limits)
@@ -68,6 +75,8 @@ class CorpusGraph:
 
 
 def _run_at_server(server: BoltServer, query: Guarded, seconds: float) -> GraphRows:
+    from graphrag_dagster.resources.bolt import BoltGraph
+
     with (
         BoltGraph(server) as graph,
         closing(graph.stream(query.text, query.parameters, seconds=seconds)) as rows,

@@ -11,6 +11,7 @@ import duckdb
 from filelock import FileLock, Timeout
 
 from graphrag_dagster.core.paths.store import FORMAT as PATHS_FORMAT
+from graphrag_dagster.core.search.kept import FORMAT as SEARCHED_FORMAT
 from graphrag_dagster.errors import WarehouseError
 from graphrag_dagster.resources.published.manifest import Published, snapshots
 from graphrag_dagster.resources.warehouse import Warehouse
@@ -137,10 +138,11 @@ def _remove(place: Path) -> None:
     shutil.rmtree(gone)
 
 
-#: Files of property graphs, and folders of the arrays in which paths are looked for.
+#: Files of property graphs, and folders of the arrays in which paths, and answers, are looked for.
 GRAPHS = Beside("graphs", f"{GRAPH_FORMAT}.lbug", "the graph")
 PATHS = Beside("paths", f"-{PATHS_FORMAT}", "the arrays of the graph")
-ALL_BESIDE = (GRAPHS, PATHS)
+SEARCHED_BY = Beside("searched", f"-{SEARCHED_FORMAT}", "what questions need")
+ALL_BESIDE = (GRAPHS, PATHS, SEARCHED_BY)
 
 
 def keep_beside(folder: Path, kept: Collection[Published]) -> None:

@@ -102,21 +102,22 @@ def _fitting(unit: ContextUnit, count: Count, limit: int) -> ContextUnit:
     low, high = 0, len(unit.text)
     while low < high:
         middle = (low + high + 1) // 2
-        if count(render([_cut(unit, middle)])) <= limit:
+        if count(render([cut_to(unit, middle)])) <= limit:
             low = middle
         else:
             high = middle - 1
-    while low and count(render([_cut(unit, low)])) > limit:
+    while low and count(render([cut_to(unit, low)])) > limit:
         low -= 1
     if not low:
         raise QuestionError(
             f"a context of {limit} tokens cannot hold even the beginning of {unit.title!r}; raise "
             "search.context_tokens in corpus.yaml"
         )
-    return _cut(unit, low)
+    return cut_to(unit, low)
 
 
-def _cut(unit: ContextUnit, characters: int) -> ContextUnit:
+def cut_to(unit: ContextUnit, characters: int) -> ContextUnit:
+    """Return a unit with the beginning of its text alone, and the sentences that stand in it."""
     text = unit.text[:characters]
     tidy = " ".join(text.split())
     kept = tuple(sentence for sentence in unit.sentences if sentence[0] in tidy)

@@ -1,18 +1,24 @@
 """What a search reads: the tables of one corpus, as they stood when it was opened."""
 
-from collections.abc import Callable
+from __future__ import annotations
+
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, Concatenate, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
 
 import polars as pl
 
-from graphrag_dagster.core.coterag.stored import CoteragTables
-from graphrag_dagster.core.cypher.port import Graph
-from graphrag_dagster.core.language.tasks import Quote
-from graphrag_dagster.core.search.context.queries import Queries
 from graphrag_dagster.core.text.evidence import Row, Triple, Words, imported_row
 from graphrag_dagster.core.text.passages import Passage, passages_of, triple_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from graphrag_dagster.core.coterag.stored import CoteragTables
+    from graphrag_dagster.core.cypher.port import Graph
+    from graphrag_dagster.core.language.tasks import Quote
+    from graphrag_dagster.core.search.context.queries import Queries
+    from graphrag_dagster.core.search.kept import Shelf
 
 T = TypeVar("T")
 P = ParamSpec("P")
@@ -31,7 +37,8 @@ class IndexSnapshot:
     elsewhere; ``sentences`` are these told in words, where it has no text units of its own. ``triples`` is
     ``graph.triples``; ``context_nodes`` and ``context_vectors`` are the tables of these names of ``graph``.
     ``graph`` runs Cypher over the graph of the same index; None where there is none of it. ``restricted``: it
-    holds what was written from some documents of the corpus only.
+    holds what was written from some documents of the corpus only. ``shelf``: where what is built of
+    the whole is kept.
     """
 
     documents: pl.DataFrame
@@ -61,6 +68,7 @@ class IndexSnapshot:
     context_vectors: pl.DataFrame | None = None
     graph: Graph | None = field(default=None, compare=False)
     restricted: bool = False
+    shelf: Shelf | None = field(default=None, compare=False)
     _made: dict[Any, Any] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     @cached_property
@@ -131,7 +139,7 @@ class IndexSnapshot:
         return passage.text[quote.span.start : quote.span.end] if passage else ""
 
     def once(
-        self, make: Callable[Concatenate["IndexSnapshot", P], T], /, *args: P.args, **kwargs: P.kwargs
+        self, make: Callable[Concatenate[IndexSnapshot, P], T], /, *args: P.args, **kwargs: P.kwargs
     ) -> T:
         """Return ``make(self, *args)``, made once for each function and arguments, which have to be hashable.
 

@@ -12,6 +12,7 @@ from graphrag_dagster.core.search.context.background import IndexBackground
 from graphrag_dagster.core.search.context.context_units import Provenance
 from graphrag_dagster.core.search.context.index import IndexSnapshot
 from graphrag_dagster.core.search.context.naming import sentences_naming
+from graphrag_dagster.core.search.context.when_read import MadeWhenRead
 from graphrag_dagster.core.text.citations import ContextKind
 from graphrag_dagster.core.text.sentences import sentence_spans
 from graphrag_dagster.core.text.spans import Span
@@ -31,17 +32,11 @@ class ReportUnits:
     def __init__(self, index: IndexSnapshot, reports: pl.DataFrame) -> None:
         self.index = index
         self._quoted = index.once(_quoted)
-        ordered = reports.sort("title", "report_id").select("report_id", "title", "content")
-        self._ids: dict[int, str] = {}
-        background = IndexBackground(index)
-        units = []
-        for number, (report_id, title, content) in enumerate(ordered.iter_rows(), start=1):
-            self._ids[number] = report_id
-            text = without_citations(content).removeprefix(f"# {title}").strip()
-            sentences = self._sentences(report_id, text)
-            units.append(ContextUnit(number, title, text, sentences, background=background))
+        self._background = IndexBackground(index)
+        self._rows = reports.sort("title", "report_id").select("report_id", "title", "content").rows()
+        self._ids: dict[int, str] = {number: row[0] for number, row in enumerate(self._rows, start=1)}
         self.number_of = {report_id: number for number, report_id in self._ids.items()}
-        self.all: Sequence[ContextUnit] = tuple(units)
+        self.all: Sequence[ContextUnit] = MadeWhenRead(len(self._rows), self._unit)
 
     def kind(self, _: int) -> ContextKind:
         """Return as what the row is cited."""
@@ -57,7 +52,8 @@ class ReportUnits:
 
     def title(self, number: int) -> str:
         """Return the title of the report with that number."""
-        return self.all[number - 1].title
+        title: str = self._rows[number - 1][1]
+        return title
 
     def provenance(self, number: int) -> Sequence[Provenance]:
         """Return what the report rests on, each words once.
@@ -66,6 +62,12 @@ class ReportUnits:
         both ends of the relationships, then the entities, that its findings cite.
         """
         return report_provenance(self.index, self._ids[number])
+
+    def _unit(self, place: int) -> ContextUnit:
+        report_id, title, content = self._rows[place]
+        text = without_citations(content).removeprefix(f"# {title}").strip()
+        sentences = self._sentences(report_id, text)
+        return ContextUnit(place + 1, title, text, sentences, background=self._background)
 
     def _sentences(self, report_id: str, text: str) -> Sentences:
         if quoted := self._quoted.get(report_id):
@@ -91,7 +93,7 @@ def _quoted(index: IndexSnapshot) -> dict[str, list[Provenance]]:
     ).iter_rows():
         if kind in {"relationship", "entity"}:
             records[report_id, finding].append((kind, record))
-    units = _units_of_records(index)
+    units = _units_of_records(index, {record for cited in records.values() for _, record in cited})
     found: dict[str, dict[Quote, Provenance]] = defaultdict(dict)
     quotes = valid.filter(pl.col("kind") == "text_unit")
     for report_id, finding, unit, start, end in quotes.select(
@@ -104,11 +106,12 @@ def _quoted(index: IndexSnapshot) -> dict[str, list[Provenance]]:
     return {report_id: list(quotes.values()) for report_id, quotes in found.items()}
 
 
-def _units_of_records(index: IndexSnapshot) -> dict[str, frozenset[str]]:
+def _units_of_records(index: IndexSnapshot, wanted: set[str]) -> dict[str, frozenset[str]]:
+    ids = pl.Series(sorted(wanted), dtype=pl.String).implode()
     return {
         record: frozenset(units)
         for frame, key in ((index.relationships, "relationship_id"), (index.entities, "entity_id"))
-        for record, units in frame.select(key, "text_unit_ids").iter_rows()
+        for record, units in frame.filter(pl.col(key).is_in(ids)).select(key, "text_unit_ids").iter_rows()
     }
 
 

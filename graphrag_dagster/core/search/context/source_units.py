@@ -7,6 +7,7 @@ from graphrag_dagster.core.search.context.background import IndexBackground
 from graphrag_dagster.core.search.context.context_units import Provenance
 from graphrag_dagster.core.search.context.index import IndexSnapshot
 from graphrag_dagster.core.search.context.naming import spans_of
+from graphrag_dagster.core.search.context.when_read import MadeWhenRead
 from graphrag_dagster.core.text.citations import ContextKind
 
 
@@ -24,9 +25,7 @@ class SourceUnits:
         ordered = index.text_chunks.sort("human_readable_id", "text_unit_id")["text_unit_id"]
         self._ids = ordered.to_list()
         self.number_of = {unit_id: number for number, unit_id in enumerate(self._ids, start=1)}
-        self.all: Sequence[ContextUnit] = tuple(
-            self._unit(number, unit_id) for unit_id, number in self.number_of.items()
-        )
+        self.all: Sequence[ContextUnit] = MadeWhenRead(len(self._ids), self._unit)
 
     def kind(self, _: int) -> ContextKind:
         """Return as what the row is cited: a source."""
@@ -42,16 +41,17 @@ class SourceUnits:
 
     def title(self, number: int) -> str:
         """Return the title of the unit's document."""
-        return self.all[number - 1].title
+        return self.index.passages[self._ids[number - 1]].document_title
 
     def provenance(self, number: int) -> Sequence[Provenance]:
         """Return the sentences of the unit."""
         unit_id = self.record_id(number)
         return [Provenance(Quote(unit_id, span)) for span, _ in spans_of(self.index, unit_id)]
 
-    def _unit(self, number: int, unit_id: str) -> ContextUnit:
+    def _unit(self, place: int) -> ContextUnit:
+        unit_id = self._ids[place]
         passage = self.index.passages[unit_id]
         sentences = tuple((words, Quote(unit_id, span)) for span, words in spans_of(self.index, unit_id))
         return ContextUnit(
-            number, passage.document_title, passage.text, sentences, "source", self._background
+            place + 1, passage.document_title, passage.text, sentences, "source", self._background
         )

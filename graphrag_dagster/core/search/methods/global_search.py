@@ -4,16 +4,22 @@ from collections.abc import Sequence
 
 import polars as pl
 
+from graphrag_dagster.core.ids import stable_id
 from graphrag_dagster.core.search.asked import Asked, Basis
 from graphrag_dagster.core.search.context.answer import Answer
 from graphrag_dagster.core.search.context.chunks import Chunk, Count, fill
 from graphrag_dagster.core.search.context.context_units import ContextUnits
 from graphrag_dagster.core.search.context.index import IndexSnapshot
+from graphrag_dagster.core.search.context.packing import Packing
 from graphrag_dagster.core.search.context.report_units import ReportUnits
 from graphrag_dagster.core.search.context.source_units import SourceUnits
 from graphrag_dagster.core.search.finding import favouring_none
+from graphrag_dagster.core.search.kept import kept
 from graphrag_dagster.core.search.methods.map_reduce import map_reduce
+from graphrag_dagster.core.text.tokens import encoding_of
 from graphrag_dagster.errors import QuestionError
+
+_DIGITS = 12
 
 
 def global_search(asked: Asked) -> Answer:
@@ -104,4 +110,15 @@ def _report_units(index: IndexSnapshot, level: int) -> ReportUnits:
 
 
 def _packed(index: IndexSnapshot, level: int | None, count: Count, limit: int, seed: int) -> Sequence[Chunk]:
-    return fill(context_of(index, level).all, count=count, limit=limit, seed=seed)
+    units = context_of(index, level).all
+    encoding = encoding_of(count)
+    if encoding is None:
+        return fill(units, count=count, limit=limit, seed=seed)
+    name = "chunks" + stable_id(encoding, level, limit, seed)[:_DIGITS]
+    packing = kept(
+        index.shelf,
+        name,
+        lambda: Packing.of(fill(units, count=count, limit=limit, seed=seed)),
+        Packing.opened,
+    )
+    return packing.chunks(units)

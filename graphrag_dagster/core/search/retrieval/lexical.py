@@ -1,13 +1,15 @@
 """Words: BM25 over stemmed English words."""
 
-import logging
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+from graphrag_dagster.core.search.kept import Shelf, kept
+from graphrag_dagster.core.search.retrieval.postings import Postings, postings_of
+from graphrag_dagster.core.search.retrieval.stems import stems_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,13 +43,18 @@ class Terms:
 
 
 class LexicalIndex:
-    """BM25 (Robertson & Zaragoza 2009, in the form of Lucene: k1 = 1.5, b = 0.75) over texts.
+    """BM25 over texts; see :func:`.postings.postings_of`. A word that no text contains counts nothing.
 
-    The index is made on the first question. A word that no text contains counts nothing.
+    Args:
+        texts: the texts.
+        shelf: where the index of them is kept; None: it is made on the first question.
+        name: of the texts, on the shelf.
     """
 
-    def __init__(self, texts: Sequence[str]) -> None:
+    def __init__(self, texts: Sequence[str], shelf: Shelf | None = None, name: str = "") -> None:
         self._texts = texts
+        self._shelf = shelf
+        self._name = name
 
     def scores(self, question: str) -> NDArray[np.float64]:
         """Return one score ≥ 0 per text, higher for texts with more of the question's rare words."""
@@ -55,12 +62,11 @@ class LexicalIndex:
 
     def scores_of(self, stems: Sequence[str]) -> NDArray[np.float64]:
         """Return :meth:`scores` for the stems of a question."""
-        if self._index is None or not stems:
-            return np.zeros(len(self._texts), dtype=np.float64)
-        known = [stem for stem in stems if stem in self._index.vocab_dict]
-        if not known:
-            return np.zeros(len(self._texts), dtype=np.float64)
-        return np.asarray(self._index.get_scores(known), dtype=np.float64)
+        found = np.zeros(len(self._texts), dtype=np.float32)
+        for stem in stems:
+            inside = self._postings.of(stem)
+            found[self._postings.texts[inside]] += self._postings.scores[inside]
+        return found.astype(np.float64)
 
     def terms(self, question: str) -> "Terms":
         """Return the question's words, each once, with the texts that have them."""
@@ -69,15 +75,13 @@ class LexicalIndex:
     def terms_of(self, stems: Sequence[str]) -> "Terms":
         """Return the stems of a question, each once, with the texts that have them."""
         stems = list(dict.fromkeys(stems))
-        texts: list[NDArray[np.int64]] = []
-        scores: list[NDArray[np.float64]] = []
-        for stem in stems:
-            number = self._index.vocab_dict.get(stem) if self._index is not None else None
-            begin, end = (0, 0) if number is None else self._index.scores["indptr"][number : number + 2]
-            inside = slice(int(begin), int(end))
-            texts.append(np.asarray(self._index.scores["indices"][inside] if end else [], dtype=np.int64))
-            scores.append(np.asarray(self._index.scores["data"][inside] if end else [], dtype=np.float64))
-        return Terms(tuple(stems), tuple(texts), tuple(scores), len(self._texts))
+        places = [self._postings.of(stem) for stem in stems]
+        return Terms(
+            tuple(stems),
+            tuple(self._postings.texts[inside].astype(np.int64) for inside in places),
+            tuple(self._postings.scores[inside].astype(np.float64) for inside in places),
+            len(self._texts),
+        )
 
     def stems(self, text: str) -> list[str]:
         """Return the stems of a text's words, without those that have no meaning of their own."""
@@ -85,28 +89,8 @@ class LexicalIndex:
 
     def stems_of(self, texts: Sequence[str]) -> list[list[str]]:
         """Return :meth:`stems` of each text."""
-        import bm25s
-
-        # On import it asks for every debug message of its own.
-        logging.getLogger("bm25s").setLevel(logging.WARNING)
-        stems: list[list[str]] = bm25s.tokenize(
-            list(texts), stopwords="en", stemmer=self._stemmer, return_ids=False, show_progress=False
-        )
-        return stems
+        return stems_of(texts)
 
     @cached_property
-    def _stemmer(self) -> Any:
-        import Stemmer
-
-        return Stemmer.Stemmer("english")
-
-    @cached_property
-    def _index(self) -> Any:
-        import bm25s
-
-        stems = self.stems_of(self._texts) if self._texts else []
-        if not any(stems):
-            return None
-        index = bm25s.BM25(backend="numpy", csc_backend="numpy", auto_compile=False)
-        index.index(stems, show_progress=False)
-        return index
+    def _postings(self) -> Postings:
+        return kept(self._shelf, self._name, lambda: postings_of(self._texts), Postings.opened)

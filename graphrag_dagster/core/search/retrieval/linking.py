@@ -6,8 +6,9 @@ from math import fsum
 
 from graphrag_dagster.core.search.retrieval.linked import SURE, How
 from graphrag_dagster.core.search.retrieval.name_index import Mention, NameIndex
+from graphrag_dagster.core.search.retrieval.rarity import WordRarity
 from graphrag_dagster.core.search.retrieval.spellings import is_slip, likeness, plurals
-from graphrag_dagster.core.search.retrieval.words import WordForms, WordRarity, words, words_with_case
+from graphrag_dagster.core.search.retrieval.words import WordForms, words, words_with_case
 from graphrag_dagster.core.text.english_words import PLAIN_OR_NAME, STOP_WORDS
 
 _LOWER_CASE, _NO_CASE, _LEAST_LIKELY = 0.3, 0.8, 0.2

@@ -10,8 +10,9 @@ import polars as pl
 
 from graphrag_dagster.core.search.retrieval.leads import LeadIndex, leads
 from graphrag_dagster.core.search.retrieval.lists import Places, WeightedLists, Weights
+from graphrag_dagster.core.search.retrieval.rarity import WordRarity
 from graphrag_dagster.core.search.retrieval.spellings import unqualified
-from graphrag_dagster.core.search.retrieval.words import WordRarity, words
+from graphrag_dagster.core.search.retrieval.words import words
 
 _LED = 0.8
 #: A name that more entities have means none of them before the others.

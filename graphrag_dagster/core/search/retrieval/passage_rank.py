@@ -5,13 +5,18 @@ with, and units lead to their names. It begins at the names of a question and, w
 that are like it, and so reaches units that share no word with it (after HippoRAG, Gutiérrez et al. 2024).
 """
 
+from __future__ import annotations
+
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy.sparse import coo_array, csr_array
 
-from graphrag_dagster.core.ranks import Scores
-from graphrag_dagster.core.search.retrieval.names import NameGraph
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
+
+    from graphrag_dagster.core.ranks import Scores
+    from graphrag_dagster.core.search.retrieval.names import NameGraph
 
 _TOLERANCE, _MOST_STEPS = 1e-8, 200
 
@@ -85,6 +90,8 @@ class PassageRank:
 
 def _transposed_steps(graph: NameGraph, spreading: Spreading) -> csr_array:
     """The probability of each step, by where it leads."""
+    from scipy.sparse import coo_array
+
     names = len(graph.names)
     size = names + len(graph.within.starts) - 1
     home, mentions, related = graph.home, graph.mentions, graph.related

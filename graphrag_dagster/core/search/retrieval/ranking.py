@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphrag_dagster.core.ranks import Scores, comparable, cosines
+from graphrag_dagster.core.search.kept import Shelf
 from graphrag_dagster.core.search.retrieval.lexical import LexicalIndex
 from graphrag_dagster.core.search.retrieval.vectors import Vectors
 
@@ -45,14 +46,23 @@ class TextRanker:
         ids: ids of the rows.
         texts: as many texts.
         vectors: their unit vectors [n, d], or None; a row of zeros stands for a blank text.
+        shelf: where what is made of the texts is kept.
+        name: of the texts, on the shelf.
     """
 
-    def __init__(self, ids: Sequence[str], texts: Sequence[str], vectors: Vectors | None = None) -> None:
+    def __init__(
+        self,
+        ids: Sequence[str],
+        texts: Sequence[str],
+        vectors: Vectors | None = None,
+        shelf: Shelf | None = None,
+        name: str = "",
+    ) -> None:
         if len(ids) != len(texts) or (vectors is not None and len(vectors) != len(ids)):
             raise ValueError("ids, texts and vectors must be as many")
         self.ids = tuple(ids)
         self.vectors = vectors
-        self.lexical = LexicalIndex(texts)
+        self.lexical = LexicalIndex(texts, shelf, name)
 
     def scores(
         self, question: str, question_vector: NDArray[np.float32] | None, mode: Mode = "hybrid"

@@ -10,6 +10,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from graphrag_dagster.core.ranks import Scores
+from graphrag_dagster.core.search.kept import Shelf, kept
 from graphrag_dagster.core.search.retrieval.asking import read_question
 from graphrag_dagster.core.search.retrieval.decomposition import Clauses, Decomposer
 from graphrag_dagster.core.search.retrieval.following import SHIPPED, Following
@@ -28,9 +29,9 @@ from graphrag_dagster.core.search.retrieval.ranking import (
     ranked,
     z_scores,
 )
+from graphrag_dagster.core.search.retrieval.rarity import WordRarity
 from graphrag_dagster.core.search.retrieval.reaching import Reaching
 from graphrag_dagster.core.search.retrieval.vectors import rows_of
-from graphrag_dagster.core.search.retrieval.words import WordRarity
 from graphrag_dagster.core.text.questions import asks_what_was_said
 
 _STEPS = 8
@@ -73,6 +74,7 @@ class Retriever:
         titles: title of the document by text unit id; searched with the unit's text, and what the title names
             is at home in the unit.
         decomposer: takes questions apart; None: at their clauses.
+        shelf: where what is built of these tables is kept; None: nowhere.
     """
 
     def __init__(
@@ -85,6 +87,7 @@ class Retriever:
         *,
         titles: Mapping[str, str] | None = None,
         decomposer: Decomposer | None = None,
+        shelf: Shelf | None = None,
     ) -> None:
         self._units = _in_order(text_chunks, "text_unit_id")
         self._entities = _in_order(entities, "entity_id")
@@ -93,6 +96,7 @@ class Retriever:
         self._entity_vectors = entity_vectors
         self._titles = titles or {}
         self._decomposer = decomposer or Clauses()
+        self._shelf = shelf
 
     @property
     def unit_ids(self) -> tuple[str, ...]:
@@ -292,18 +296,22 @@ class Retriever:
     @cached_property
     def _unit_ranker(self) -> TextRanker:
         ids = self._units["text_unit_id"].to_list()
-        return TextRanker(ids, self._texts, rows_of(ids, self._unit_vectors, "text_unit_id"))
+        return TextRanker(
+            ids, self._texts, rows_of(ids, self._unit_vectors, "text_unit_id"), self._shelf, "units"
+        )
 
     @cached_property
     def _entity_ranker(self) -> TextRanker:
         ids = self._entities["entity_id"].to_list()
         texts = self._entities.select(pl.format("{}: {}", "title", "description").alias("text"))["text"]
-        return TextRanker(ids, texts.to_list(), rows_of(ids, self._entity_vectors, "entity_id"))
+        return TextRanker(
+            ids, texts.to_list(), rows_of(ids, self._entity_vectors, "entity_id"), self._shelf, "entities"
+        )
 
     @cached_property
     def rarity(self) -> WordRarity:
         """How rare words are among the text units."""
-        return WordRarity(self._texts)
+        return kept(self._shelf, "rarity", lambda: WordRarity.of_texts(self._texts), WordRarity.opened)
 
     @cached_property
     def _documents(self) -> NDArray[np.int64]:

@@ -2,9 +2,7 @@
 
 import re
 import unicodedata
-from collections.abc import Iterable
 from dataclasses import dataclass
-from math import log
 
 # Letters that have no decomposition into a base letter and an accent.
 _PLAIN = str.maketrans(
@@ -12,8 +10,6 @@ _PLAIN = str.maketrans(
 )
 _WORD = re.compile(r"[^\W_]+")
 _POSSESSIVE = re.compile(r"'s\b")
-# A word with what may be its possessive.
-_PIECE = re.compile(r"[^\W_]+(?:['’ʼ][^\W_]+)*")
 _SENTENCE_END = re.compile(r"[.?!:]['\"”’)]*$")
 
 
@@ -72,45 +68,3 @@ def words_with_case(text: str) -> WordForms:
             new = False
         new = new or bool(_SENTENCE_END.search(piece[0]))
     return WordForms(tuple(folded), tuple(written), tuple(begins), tuple(spans), text)
-
-
-class WordRarity:
-    """How rare words are among some texts, between 0 (in every text) and 1 (in none).
-
-    ``log((n + 1) / (d + 1)) / log(n + 1)`` for a word that d of the n texts contain.
-    """
-
-    def __init__(self, texts: Iterable[str]) -> None:
-        counts: dict[str, int] = {}
-        plain: dict[str, int] = {}
-        folds: dict[str, tuple[str, ...]] = {}
-        size = 0
-        for text in texts:
-            size += 1
-            found: dict[str, bool] = {}
-            for piece in set(_PIECE.findall(text)):
-                if piece not in folds:
-                    folds[piece] = tuple(words(piece))
-                for word in folds[piece]:
-                    found[word] = found.get(word, False) or piece[0].islower()
-            for word, lower in found.items():
-                counts[word] = counts.get(word, 0) + 1
-                if lower:
-                    plain[word] = plain.get(word, 0) + 1
-        self._counts = counts
-        self._plain = plain
-        self._size = size
-
-    def of(self, word: str) -> float:
-        """Return the rarity of one folded word."""
-        if not self._size:
-            return 1.0
-        return log((self._size + 1) / (self._counts.get(word, 0) + 1)) / log(self._size + 1)
-
-    def knows(self, word: str) -> bool:
-        """Return whether any of the texts has the folded word."""
-        return word in self._counts
-
-    def is_plain(self, word: str) -> bool:
-        """Return whether at least half of the texts that have a folded word have it in lower case."""
-        return 2 * self._plain.get(word, 0) >= self._counts.get(word, 1)

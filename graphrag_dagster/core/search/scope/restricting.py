@@ -1,12 +1,17 @@
 """An index as if it held some of its documents only."""
 
-from collections.abc import Set
+from __future__ import annotations
+
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import polars as pl
 
-from graphrag_dagster.core.coterag.stored import CoteragTables
-from graphrag_dagster.core.search.context.index import IndexSnapshot
+if TYPE_CHECKING:
+    from collections.abc import Set
+
+    from graphrag_dagster.core.coterag.stored import CoteragTables
+    from graphrag_dagster.core.search.context.index import IndexSnapshot
 
 _INSIDE = "inside"
 
@@ -56,6 +61,7 @@ def restricted(index: IndexSnapshot, document_ids: Set[str]) -> IndexSnapshot:
         queries=None,
         graph=None,
         restricted=True,
+        shelf=None,
     )
 
 

@@ -9,7 +9,9 @@ from functools import wraps
 from inspect import Parameter, isgeneratorfunction, signature
 from typing import Any
 
-from dagster import ConfigurableResource
+from dagster import ResourceParam
+
+from graphrag_dagster.core.resource import Resource
 
 _OURS = "graphrag_"
 
@@ -40,15 +42,17 @@ def takes_resources(function: Callable[..., Any]) -> Callable[..., Any]:
 
     # Dagster reads off the function itself what it takes, and whether it gives one result or several.
     taking: Callable[..., Any] = generate if isgeneratorfunction(function) else run
-    keyed = [
-        one.replace(name=resource_key(one.name)) if _is_resource(one) else one
-        for one in given.parameters.values()
-    ]
+    keyed = [_keyed(one) if _is_resource(one) else one for one in given.parameters.values()]
     # Any function may have one (PEP 362), of which the stubs of callables know nothing.
     taking.__signature__ = given.replace(parameters=keyed)  # type: ignore[attr-defined]
     return taking
 
 
+def _keyed(parameter: Parameter) -> Parameter:
+    marked: Any = ResourceParam
+    return parameter.replace(name=resource_key(parameter.name), annotation=marked[parameter.annotation])
+
+
 def _is_resource(parameter: Parameter) -> bool:
     kind = parameter.annotation
-    return isinstance(kind, type) and issubclass(kind, ConfigurableResource)
+    return isinstance(kind, type) and issubclass(kind, Resource)

@@ -1,0 +1,85 @@
+"""What a search looks words up in: the same in memory and in files, and the same as the library that makes it."""
+
+from pathlib import Path
+
+import bm25s
+import numpy as np
+import Stemmer
+from bm25s.stopwords import STOPWORDS_EN
+from hypothesis import given
+from hypothesis import strategies as st
+
+from graphrag_dagster.core.search.kept import mapped_arrays, write_arrays
+from graphrag_dagster.core.search.retrieval.postings import Postings, postings_of
+from graphrag_dagster.core.search.retrieval.rarity import WordRarity
+from graphrag_dagster.core.search.retrieval.stems import STOP_WORDS, stems_of
+from graphrag_dagster.core.search.retrieval.word_table import WordTable
+
+TEXTS = ["The red fox and Zoë's hens", "", "A Red Harbour, red foxes", "the 42 ships of Ziębice", "\ud800 of"]
+words = st.text(st.sampled_from("abAB éß'\n.中1_"), max_size=30)
+
+
+def by_the_library(texts: list[str], question: list[str]) -> list[float]:
+    index = bm25s.BM25(backend="numpy", csc_backend="numpy", auto_compile=False)
+    index.index(tokens(texts), show_progress=False)
+    known = [stem for stem in question if stem in index.vocab_dict]
+    return index.get_scores(known).tolist() if known else [0.0] * len(texts)
+
+
+def tokens(texts: list[str]) -> list[list[str]]:
+    stemmer = Stemmer.Stemmer("english")
+    return bm25s.tokenize(texts, stopwords="en", stemmer=stemmer, return_ids=False, show_progress=False)
+
+
+@given(st.lists(st.one_of(words, st.text(max_size=20)), max_size=6))
+def test_stems_are_those_of_the_library(texts: list[str]) -> None:
+    assert stems_of(texts) == tokens(texts)
+
+
+def test_words_without_meaning_are_those_of_the_library() -> None:
+    assert set(STOPWORDS_EN) == STOP_WORDS
+
+
+@given(st.lists(words, min_size=1, max_size=8).filter(lambda texts: any(stems_of(texts))), words)
+def test_scores_are_those_of_the_library(texts: list[str], question: str) -> None:
+    stems = stems_of([question])[0]
+    postings = postings_of(texts)
+    found = np.zeros(len(texts), dtype=np.float32)
+    for stem in stems:
+        found[postings.texts[postings.of(stem)]] += postings.scores[postings.of(stem)]
+    assert found.tolist() == by_the_library(texts, stems)
+
+
+@given(st.sets(st.text(max_size=6), max_size=60), st.text(max_size=6))
+def test_a_word_has_its_place_among_all_and_others_have_none(known: set[str], other: str) -> None:
+    table = WordTable.of(known)
+    ordered = sorted(known)
+    assert [table.number(word) for word in ordered] == list(range(len(ordered)))
+    assert table.number(other) == (ordered.index(other) if other in known else None)
+
+
+def test_what_was_written_is_what_is_opened(tmp_path: Path) -> None:
+    for name, made, kind in (
+        ("scores", postings_of(TEXTS), Postings),
+        ("rarity", WordRarity.of_texts(TEXTS), WordRarity),
+    ):
+        (tmp_path / name).mkdir()
+        made.write(tmp_path / name)
+        opened = kind.opened(tmp_path / name)
+        (tmp_path / f"{name} again").mkdir()
+        opened.write(tmp_path / f"{name} again")
+        for file in (tmp_path / name).iterdir():
+            assert (tmp_path / f"{name} again" / file.name).read_bytes() == file.read_bytes()
+    rarity, again = WordRarity.of_texts(TEXTS), WordRarity.opened(tmp_path / "rarity")
+    for word in ("red", "harbour", "of", "zoe", "unheard"):
+        assert (rarity.of(word), rarity.knows(word), rarity.is_plain(word)) == (
+            *(again.of(word), again.knows(word)),
+            again.is_plain(word),
+        )
+
+
+def test_arrays_in_files_are_mapped(tmp_path: Path) -> None:
+    write_arrays(tmp_path, {"numbers": np.arange(3)})
+    found = mapped_arrays(tmp_path, ["numbers"])["numbers"]
+    assert found.tolist() == [0, 1, 2]
+    assert isinstance(found.base, np.memmap)
