@@ -31,6 +31,9 @@ def main() -> None:
     install = _with_uv(uv, given.folder) if uv else _with_pip(given.folder)
     for arguments in _steps(given.extras, given.packages):
         _run([*install, *arguments])
+    # The first start compiles what it loads, and finds out the version of every asset's code: not while
+    # somebody waits for an index.
+    _run([str(_python(given.folder)), "-c", "import graphrag_dagster.definitions"])
 
 
 def _steps(extras: str, packages: list[str]) -> Iterator[list[str]]:
@@ -51,8 +54,19 @@ def _with_uv(uv: str, folder: Path) -> list[str]:
 
 def _with_pip(folder: Path) -> list[str]:
     _run([sys.executable, "-m", "venv", str(folder)])
-    python = next(path for path in (folder / "bin/python", folder / "Scripts/python.exe") if path.exists())
-    return [str(python), "-m", "pip", "install", "--disable-pip-version-check", "--progress-bar", "off"]
+    return [
+        str(_python(folder)),
+        "-m",
+        "pip",
+        "install",
+        "--disable-pip-version-check",
+        "--progress-bar",
+        "off",
+    ]
+
+
+def _python(folder: Path) -> Path:
+    return next(path for path in (folder / "bin/python", folder / "Scripts/python.exe") if path.exists())
 
 
 def _run(command: list[str]) -> None:
