@@ -4,6 +4,8 @@ import gc
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+_blocks = 0
+
 
 @contextmanager
 def collecting_what_is_new() -> Iterator[None]:
@@ -11,10 +13,13 @@ def collecting_what_is_new() -> Iterator[None]:
 
     That is a million objects of Dagster's definitions, which take a second to look through.
     """
+    global _blocks
     gc.freeze()
+    _blocks += 1
     try:
         yield
     finally:
+        _blocks -= 1
         gc.unfreeze()
 
 
@@ -23,5 +28,6 @@ def collect() -> None:
 
     The collector itself comes by the number of objects, of which a frame of a hundred megabytes is one.
     """
-    if gc.get_freeze_count():
+    # Not told by the collector's own count of what it passes over, which goes through all of it.
+    if _blocks:
         gc.collect()
