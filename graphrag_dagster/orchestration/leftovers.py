@@ -1,10 +1,15 @@
 """What a step leaves behind in cycles, frames among it, collected before the next step makes more."""
 
 import gc
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 
 _blocks = 0
+_seen = 0
+#: How much more memory than at the last whole collection makes the next one worth its time.
+_MORE = 1.1
+_YOUNG = 1
 
 
 @contextmanager
@@ -24,10 +29,26 @@ def collecting_what_is_new() -> Iterator[None]:
 
 
 def collect() -> None:
-    """Collect what a step has left, where that takes milliseconds.
+    """Collect what a step has left: all of it where the process has grown, else what is young, in no time.
 
     The collector itself comes by the number of objects, of which a frame of a hundred megabytes is one.
     """
+    global _seen
     # Not told by the collector's own count of what it passes over, which goes through all of it.
-    if _blocks:
+    if not _blocks:
+        return
+    peak = _peak()
+    if peak > _MORE * _seen:
+        _seen = peak
         gc.collect()
+    else:
+        gc.collect(_YOUNG)
+
+
+def _peak() -> int:
+    """The most memory of this process by now, in the system's units; always the same where it is not told."""
+    if sys.platform == "win32":
+        return 1
+    from resource import RUSAGE_SELF, getrusage
+
+    return getrusage(RUSAGE_SELF).ru_maxrss
