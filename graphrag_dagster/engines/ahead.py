@@ -1,7 +1,7 @@
 """Embedding that is begun before its step: vectors come while an earlier step waits for other replies."""
 
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from threading import Lock, Thread
 
 from graphrag_dagster.core.progress import quietly
@@ -11,10 +11,26 @@ from graphrag_dagster.model_calls.memory.replies import User
 
 _lock = Lock()
 _begun: dict[User, tuple[Thread, CorpusEmbedder]] = {}
+_whole_runs = 0
+
+
+@contextmanager
+def in_a_whole_run() -> Iterator[None]:
+    """Say that all steps of a run are in this process, whose end then waits for nothing that was begun.
+
+    By the end of such a run all of it is done, unless a step failed: then nobody is kept waiting. A process
+    of one step waits, since what is on its way is paid for.
+    """
+    global _whole_runs
+    _whole_runs += 1
+    try:
+        yield
+    finally:
+        _whole_runs -= 1
 
 
 def begin(user: User, embedder: CorpusEmbedder, work: Callable[[], object]) -> None:
-    """Have work done in a thread; it is over before the process ends, and before the user's step begins.
+    """Have work done in a thread, which the user's step waits for.
 
     Args:
         user: whose work it is; once in a run.
@@ -26,7 +42,7 @@ def begin(user: User, embedder: CorpusEmbedder, work: Callable[[], object]) -> N
         with quietly(), suppress(GraphragError):
             work()
 
-    thread = Thread(target=run, name=f"ahead of {user.asset}")
+    thread = Thread(target=run, name=f"ahead of {user.asset}", daemon=_whole_runs > 0)
     with _lock:
         _begun[user] = thread, embedder
     thread.start()

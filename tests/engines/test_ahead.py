@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from pathlib import Path
 from threading import Event
+from threading import enumerate as enumerate_threads
 
 import polars as pl
 import pytest
@@ -10,6 +11,7 @@ import pytest
 from graphrag_dagster.core.accounting.budget import Budget
 from graphrag_dagster.core.accounting.use import ModelUse
 from graphrag_dagster.core.language.embedded_rows import embed_rows
+from graphrag_dagster.engines.ahead import in_a_whole_run
 from graphrag_dagster.engines.session import Session
 from graphrag_dagster.model_calls.memory.account import Account
 from graphrag_dagster.model_calls.memory.database import Database
@@ -94,6 +96,17 @@ def test_a_failure_ahead_is_left_to_the_step(database: Database) -> None:
         embedder = session(database, endpoint).embedder()
         broken.clear()
         assert embedder.embed(TEXTS.to_list()).shape[0] == 3
+
+
+def test_only_the_end_of_a_process_of_one_step_waits_for_what_was_begun(database: Database) -> None:
+    with ScriptedEndpoint(lambda _: "", faults=lambda *_: Fault(delay=0.5)) as endpoint:
+        with in_a_whole_run():
+            session(database, endpoint, "whole").begin_embedding(TEXTS, nothing)
+        session(database, endpoint, "step").begin_embedding(TEXTS[:1], nothing)
+        begun = [one.daemon for one in enumerate_threads() if one.name == "ahead of text_units_embeddings"]
+        for run in ("whole", "step"):
+            session(database, endpoint, run).embedder()
+    assert sorted(begun) == [False, True]
 
 
 def test_nothing_is_begun_where_a_run_has_a_limit(database: Database) -> None:

@@ -12,6 +12,7 @@ from graphrag_dagster.cli.output.failing import failed_checks
 from graphrag_dagster.cli.output.progress import progress_on
 from graphrag_dagster.cli.output.spending import usage_line
 from graphrag_dagster.core.progress import listening
+from graphrag_dagster.engines.ahead import in_a_whole_run
 from graphrag_dagster.errors import GraphragError, WarehouseError
 from graphrag_dagster.orchestration.dagster_instance import instance
 from graphrag_dagster.orchestration.dagster_private.unkept_outputs import execute_unkept
@@ -107,7 +108,12 @@ def run_job(
     run_id = run_id or str(uuid.uuid4())
     config = {"language": (budget or Budget()).config(), **(resources or {})}
     resolved = defs.resolve_job_def(job)
-    with instance(running=True) as dagster_instance, staying_open(), collecting_what_is_new():
+    with (
+        instance(running=True) as dagster_instance,
+        staying_open(),
+        collecting_what_is_new(),
+        in_a_whole_run(),
+    ):
         dagster_instance.add_dynamic_partitions(str(CORPUS.name), [name])
         try:
             return execute_unkept(
