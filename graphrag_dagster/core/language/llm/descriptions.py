@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
 
 from pydantic import BaseModel, field_validator
 
@@ -16,9 +15,6 @@ from graphrag_dagster.core.language.chat.schemas import DescriptionShape
 from graphrag_dagster.core.language.tasks import DescriptionGroup, MergedDescription, Usage
 from graphrag_dagster.core.text.tokens import Tokenizer, get_tokenizer
 
-#: Tokens that any reply may have: some models reason in them.
-_ALWAYS = 1000
-_CHARACTERS_PER_TOKEN = 4
 _APOLOGY = re.compile(
     r"(?:I['’]?m sorry|I am sorry|sorry,|I apologi[sz]e|I can(?:no|['’])t\b|I am unable|as an AI\b)",
     re.IGNORECASE,
@@ -147,10 +143,7 @@ class LlmDescriptionMerger(Asker):
         user = self._user.render(
             element=enclose("element", " / ".join(names)), descriptions=enclose("descriptions", listed)
         )
-        asking = self._asking("summarize_descriptions", self._system, user, DescriptionShape)
-        # What joins descriptions is no longer than they are.
-        most = max(_ALWAYS, len(listed) // _CHARACTERS_PER_TOKEN)
-        return replace(asking, max_tokens=min(asking.max_tokens, most))
+        return self._asking("summarize_descriptions", self._system, user, DescriptionShape)
 
 
 def _distinct(group: DescriptionGroup) -> list[str]:
