@@ -110,10 +110,10 @@ def tables(home: Path) -> dict[str, str]:
     return dict(line.split() for line in out.splitlines())
 
 
-def measured(run: Run, tally: dict[str, Any], connections: int) -> None:
+def measured(run: Run, tally: dict[str, Any], connections: int, target: float) -> None:
     ideal = tally["latency_sum"] / connections
-    print(f"wall {run.wall:.1f} s, ideal {ideal:.1f} s: {run.wall / ideal:.2f} (target 1.25)")
-    print(f"own CPU {run.cpu:.1f} s (target 25), peak {run.peak_mb:.0f} MB (target 450), exit {run.code}")
+    print(f"wall {run.wall:.1f} s, ideal {ideal:.1f} s: {run.wall / ideal:.2f} (target {target})")
+    print(f"own CPU {run.cpu:.1f} s (target 14), peak {run.peak_mb:.0f} MB (target 400), exit {run.code}")
     print(f"calls {tally['calls']}, tokens in {tally['input_tokens']:,} out {tally['output_tokens']:,}")
     print(f"repeated {tally['repeated']}, statuses {tally['statuses']}")
     print(f"in flight: highest {tally['highest']}, mean {tally['mean']:.1f}")
@@ -126,7 +126,7 @@ def saturation(connections: int) -> None:
         home = Path(folder)
         corpus(home)
         settings(home, endpoint.url, concurrency=connections)
-        measured(index(home), endpoint.tally(), connections)
+        measured(index(home), endpoint.tally(), connections, 1.15)
         endpoint.reset()
         again = index(home)
         print(f"unchanged rerun: {again.wall:.1f} s, calls {endpoint.tally()['calls']}")
@@ -139,7 +139,7 @@ def stragglers(connections: int) -> None:
         corpus(home)
         settings(home, endpoint.url, concurrency=connections)
         run = index(home)
-        measured(run, endpoint.tally(), connections)
+        measured(run, endpoint.tally(), connections, 1.25)
         print("units:", unit_states(home), "missing:", run.printed.get("missing"))
 
 
