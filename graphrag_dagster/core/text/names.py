@@ -5,15 +5,15 @@ import re
 import unicodedata
 
 _QUOTES = "\"'“”‘’«»`„‚"
+_SPACES = str.maketrans("\t\n\r", "   ")
 _BLANKS = re.compile(r"\s+")
 
 
 def clean(text: str) -> str:
     """Unescape HTML, drop control characters and surrounding quotes, fold white space (spec_graphrag §3)."""
-    unescaped = html.unescape(text)
-    printable = "".join(
-        " " if char in "\t\n\r" else char for char in unescaped if char in "\t\n\r" or char.isprintable()
-    )
+    printable = html.unescape(text).translate(_SPACES)
+    if not printable.isprintable():
+        printable = "".join(filter(str.isprintable, printable))
     return _bare(printable)
 
 

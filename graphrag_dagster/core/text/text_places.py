@@ -1,49 +1,50 @@
 """Where names and quotes stand in the text of a unit."""
 
-import re
+from bisect import bisect_right
 from collections.abc import Iterable
+from functools import cached_property
 
+from graphrag_dagster.core.text.alike import AlikeText
 from graphrag_dagster.core.text.sentences import sentence_spans
 from graphrag_dagster.core.text.spans import Span
 
-_KINDS = ("'’‘`´", '"“”„«»', "-‐‑‒–—")
-_ALIKE = {char: f"[{re.escape(kind)}]" for kind in _KINDS for char in kind}
-
 
 class TextPlaces:
-    """Finds words in one text: without regard to case, kinds of quotes and dashes, and white space."""
+    """Finds words in one text, as :class:`~graphrag_dagster.core.text.alike.AlikeText` tells them."""
 
     def __init__(self, text: str) -> None:
         self.text = text
-        self._sentences: list[Span] | None = None
         self._known: dict[str, tuple[Span, ...]] = {}
 
     def name(self, name: str) -> tuple[Span, ...]:
         """Return every place where a name stands as whole words."""
         if name not in self._known:
-            pattern = _pattern(name)
-            self._known[name] = self._all(rf"(?<!\w){pattern}(?!\w)") if pattern else ()
+            self._known[name] = tuple(self._alike.places(name, whole=True))
         return self._known[name]
 
     def quote(self, words: str) -> tuple[Span, ...]:
         """Return the first place of a quotation, as one span, or nothing."""
-        pattern = _pattern(words)
-        return self._all(pattern)[:1] if pattern else ()
+        first = next(self._alike.places(words, whole=False), None)
+        return () if first is None else (first,)
 
     def sentences_with(self, first: Iterable[Span], second: Iterable[Span]) -> tuple[Span, ...]:
         """Return the sentences in which a place of each group begins."""
         both = self._containing(first) & self._containing(second)
-        return tuple(sorted(both))
+        return tuple(self._sentences[place] for place in sorted(both))
 
-    def _containing(self, spans: Iterable[Span]) -> set[Span]:
-        if self._sentences is None:
-            self._sentences = sentence_spans(self.text)
-        starts = [span.start for span in spans]
-        return {s for s in self._sentences if any(s.start <= start < s.end for start in starts)}
+    @cached_property
+    def _alike(self) -> AlikeText:
+        return AlikeText(self.text)
 
-    def _all(self, pattern: str) -> tuple[Span, ...]:
-        return tuple(Span(*m.span()) for m in re.finditer(pattern, self.text, re.IGNORECASE))
+    @cached_property
+    def _sentences(self) -> list[Span]:
+        return sentence_spans(self.text)
 
+    @cached_property
+    def _begins(self) -> list[int]:
+        return [sentence.start for sentence in self._sentences]
 
-def _pattern(words: str) -> str:
-    return r"\s+".join("".join(_ALIKE.get(char, re.escape(char)) for char in word) for word in words.split())
+    def _containing(self, spans: Iterable[Span]) -> set[int]:
+        """Places of the sentences in which one of the spans begins."""
+        places = {(bisect_right(self._begins, span.start) - 1, span.start) for span in spans}
+        return {place for place, start in places if place >= 0 and start < self._sentences[place].end}

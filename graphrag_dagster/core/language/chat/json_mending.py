@@ -11,6 +11,34 @@ _BLANKS = "nrtbf"
 _SAME = {"none": "null"}
 
 
+def sound_json(text: str, start: int, deepest: int) -> tuple[int, Any] | None:
+    """Return the end and the value of what needs no mending; None where something might.
+
+    Args:
+        text: holds the value.
+        start: its first bracket.
+        deepest: most levels of brackets.
+    """
+    twice: list[str] = []
+    decoder = json.JSONDecoder(object_pairs_hook=lambda pairs: _joined(pairs, twice))
+    try:
+        value, end = decoder.raw_decode(text, start)
+    except (ValueError, RecursionError):
+        return None
+    return None if twice or _deeper(value, deepest) else (end, value)
+
+
+def _deeper(value: Any, deepest: int) -> bool:
+    """Whether a value is nested deeper than so many levels."""
+    level = [value] if isinstance(value, dict | list) else []
+    for _ in range(deepest):
+        inner = (one.values() if isinstance(one, dict) else one for one in level)
+        level = [item for items in inner for item in items if isinstance(item, dict | list)]
+        if not level:
+            return False
+    return True
+
+
 def mended_json(text: str) -> tuple[Any, bool]:
     """Return the value of a text that is one JSON value with matching brackets, and whether it was mended.
 

@@ -7,8 +7,8 @@ from typing import Any, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
-from graphrag_dagster.core.language.chat.json_mending import mended_json
-from graphrag_dagster.core.language.chat.json_outline import Outline, outline
+from graphrag_dagster.core.language.chat.json_mending import mended_json, sound_json
+from graphrag_dagster.core.language.chat.json_outline import outline
 
 Schema = TypeVar("Schema", bound=BaseModel)
 
@@ -27,6 +27,7 @@ _KEY = re.compile(r"\"\s*:")
 _UNOPENED = re.compile(r"\s*[}\]]")
 _UNCLOSED = re.compile(r"[{\[]\s*\Z")
 _NOT_HOLDABLE = re.compile("[\ud800-\udfff\x00]")
+_MAY_NOT_HOLD = re.compile(r"[\ud800-\udfff\x00]|\\u(?:[dD]|0000)")
 _PLACEHOLDER = re.compile(
     r"\s*(?:<\s*\w[\w\s|-]*>|\{\{?\s*\w+\s*\}?\}|\[\s*[^\W_]+_\w+\s*\]"
     r"|\.{3}|…|string|str|text|null)\s*",
@@ -88,21 +89,27 @@ def parse_json(text: str) -> Parsed:
     before = text[begin : start.start()]
     values, repaired = [], False
     while start:
-        found, value, mended = _value_at(text, start.start())
+        end, value, mended = _value_at(text, start.start())
         values.append(value)
-        start = _JSON_START.search(text, found.end)
-        between = text[found.end : start.start() if start else len(text)]
+        start = _JSON_START.search(text, end)
+        between = text[end : start.start() if start else len(text)]
         repaired |= mended | _refuse_remains(before, between)
-    return Parsed(holdable(values if len(values) > 1 else values[0]), repaired=repaired or len(values) > 1)
+    whole = values if len(values) > 1 else values[0]
+    return Parsed(
+        holdable(whole) if _MAY_NOT_HOLD.search(text) else whole, repaired=repaired or len(values) > 1
+    )
 
 
-def _value_at(text: str, start: int) -> tuple[Outline, Any, bool]:
+def _value_at(text: str, start: int) -> tuple[int, Any, bool]:
+    """One past the value that begins at a place, the value, and whether it was mended."""
+    if sound := sound_json(text, start, _DEEPEST):
+        return *sound, False
     try:
         found = outline(text, start)
         if found.depth > _DEEPEST:
             raise NotUsable(f"the JSON of the reply is nested {found.depth:,} deep")
         value, mended = mended_json(found.text)
-        return found, value, mended or found.commented
+        return found.end, value, mended or found.commented
     except ValueError as problem:
         raise NotUsable(str(problem)) from None
 

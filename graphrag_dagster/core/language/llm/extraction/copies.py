@@ -38,8 +38,7 @@ class Copies:
         Raises:
             NotUsable: all its records are copies.
         """
-        shown = normalise(text)
-        reasons = [(record, self._reason(record, shown)) for record in reply.records]
+        reasons = [(record, self._reason(record, text)) for record in reply.records]
         copied = [(record, reason) for record, reason in reasons if reason]
         if not copied:
             return reply
@@ -48,7 +47,7 @@ class Copies:
         kept = [record for record, reason in reasons if not reason]
         return RawReply(kept, [*reply.bad, *((record.kind, record.raw, why) for record, why in copied)])
 
-    def _reason(self, record: RawRecord, shown: str) -> str | None:
+    def _reason(self, record: RawRecord, text: str) -> str | None:
         for field in _NAMES:
             value = record.fields.text(field)
             if not value:
@@ -56,6 +55,6 @@ class Copies:
             if is_placeholder(value):
                 return f"the {field} {value!r} is a placeholder of the prompt"
             name = normalise(value)
-            if name in self.names and name not in shown:
+            if name in self.names and name not in normalise(text):
                 return f"{value!r} is copied from the example of the prompt"
         return None
