@@ -296,6 +296,15 @@ class Session:
             keys = [vector_key(own.model, namespace, text) for text in embedded]
             self._account.replies.touch(keys, self._account.user)
 
+    def remembered(self, replies: Sequence[str]) -> set[str]:
+        """Return those of the keys of replies under which there still is one."""
+        keys = [bytes.fromhex(key) for key in replies]
+        return {key.hex() for key in self._account.replies.has(keys)}
+
+    def uses_again(self, replies: Sequence[str]) -> None:
+        """Note that what was made of the replies of these keys is taken over."""
+        self._account.use_again([bytes.fromhex(key) for key in replies])
+
     def _who(self, name: str, *given: Any) -> Any:
         """Who does a task; None where only a model could, and the settings choose none.
 

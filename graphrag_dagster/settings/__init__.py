@@ -5,6 +5,7 @@ module.
 """
 
 from collections.abc import Iterable, Mapping
+from functools import lru_cache
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -61,7 +62,7 @@ from graphrag_dagster.settings.schedule import ScheduleSettings
 from graphrag_dagster.settings.section import EngineName, Method, PositiveInt, Section, Seed
 from graphrag_dagster.settings.typing import TypingSettings
 from graphrag_dagster.settings.write_back import WriteBackSettings
-from graphrag_dagster.settings.yaml_file import Location, read_yaml
+from graphrag_dagster.settings.yaml_file import Location, bytes_of, given_in
 
 Share = Annotated[float, Field(ge=0, lt=1)]
 _EXAMPLES = (
@@ -690,7 +691,13 @@ def load_settings_file(folder: Path) -> CorpusSettings:
         SettingsError: it cannot be used.
     """
     path = folder / SETTINGS_FILE
-    given = read_yaml(path)
+    return _settings_in(path, bytes_of(path))
+
+
+# Each step of a run reads them, since they may have been changed.
+@lru_cache(maxsize=16)
+def _settings_in(path: Path, data: bytes | None) -> CorpusSettings:
+    given = None if data is None else given_in(path, data)
     if given is None or given.content is None:
         return CorpusSettings()
     return parse_settings(given.content, str(path), given.lines)

@@ -40,15 +40,12 @@ class Given:
     lines: Mapping[Location, int] = field(default_factory=dict)
 
 
-def read_yaml(path: Path) -> Given | None:
-    """Read a file; None where there is none.
+def given_in(path: Path, data: bytes) -> Given:
+    """Return what the bytes of a file say.
 
     Raises:
-        SettingsError: it is no ordinary file, too large, cannot be read, or is not YAML as it is read here.
+        SettingsError: it is not YAML as it is read here; names file and line.
     """
-    data = _bytes(path)
-    if data is None:
-        return None
     try:
         return parsed(_decoded(data))
     except SettingsError as error:
@@ -81,7 +78,12 @@ def parsed(text: str) -> Given:
         raise SettingsError(f"is not valid YAML: {shortened(str(error), 200)}") from None
 
 
-def _bytes(path: Path) -> bytes | None:
+def bytes_of(path: Path) -> bytes | None:
+    """Return the bytes of a file; None where there is none.
+
+    Raises:
+        SettingsError: it is no ordinary file, too large, or cannot be read.
+    """
     try:
         found = path.lstat()
     except FileNotFoundError:

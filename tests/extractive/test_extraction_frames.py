@@ -30,7 +30,13 @@ CLAIM = ClaimInstance("VELL", None, "MEET", "TRUE", "Vell met Holt.", "2011", No
 REPLY = Quarantined("reply", "nonsense", "no JSON", prompt="Extract.")
 
 FULL = UnitExtraction(
-    "u1", "extracted", rounds=2, entities=(VELL, HOLT), relationships=(MET,), usage=Usage(2, 30, 4)
+    "u1",
+    "extracted",
+    rounds=2,
+    entities=(VELL, HOLT),
+    relationships=(MET,),
+    usage=Usage(2, 30, 4),
+    replies=("6b",),
 )
 EMPTY = UnitExtraction("u2", "empty", reason="no names found")
 BAD = UnitExtraction("u3", "quarantined", reason="no JSON", quarantined=(REPLY,))
@@ -52,9 +58,9 @@ def test_frames_are_the_declared_tables_and_the_ledger_agrees() -> None:
     chunks = pl.DataFrame({"text_unit_id": ["u1", "u2", "u3"]})
     assert check_ledger(text_chunks=chunks, **frames) == []
     assert frames["unit_ledger"].drop("engine").rows() == [
-        ("u1", "extracted", None, 2, 2, 1, 1, 0, 0, 2, 30, 4),
-        ("u2", "empty", "no names found", 1, 0, 0, 0, 0, 0, 0, 0, 0),
-        ("u3", "quarantined", "no JSON", 1, 0, 0, 0, 0, 1, 0, 0, 0),
+        ("u1", "extracted", None, 2, 2, 1, 1, 0, 0, 2, 30, 4, ["6b"]),
+        ("u2", "empty", "no names found", 1, 0, 0, 0, 0, 0, 0, 0, 0, []),
+        ("u3", "quarantined", "no JSON", 1, 0, 0, 0, 0, 1, 0, 0, 0, []),
     ]
     assert frames["gleaned_entities"]["spans"].to_list() in (
         [[{"start": 0, "end": 4}], []],

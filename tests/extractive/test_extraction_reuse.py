@@ -1,6 +1,7 @@
 """What is unchanged is not extracted again, and nobody can tell from the tables."""
 
 import shutil
+from collections.abc import Iterator
 from pathlib import Path
 
 import dagster as dg
@@ -23,6 +24,7 @@ from graphrag_dagster.core.language.tasks import (
     UnitExtraction,
 )
 from graphrag_dagster.core.text.spans import Span
+from graphrag_dagster.model_calls.memory.upkeep import Upkeep
 from graphrag_dagster.operations.keeping.deciding import begin_replacing
 from graphrag_dagster.operations.keeping.extractions import reusable_extraction, state_of
 from graphrag_dagster.orchestration.io_manager import WarehouseIOManager
@@ -32,6 +34,8 @@ from graphrag_dagster.resources.reply_memory import ReplyMemory
 from graphrag_dagster.resources.warehouse import Warehouse
 from graphrag_dagster.settings import CorpusSettings, parse_settings
 from support.corpora import write_corpus
+from support.endpoint import Fault, ScriptedEndpoint
+from support.modelled import write_modelled
 
 CLAIMS_TOO = "claims: {enabled: true}\ntext_units: {size: 40, overlap: 10}\n"
 TABLES = ("entities", "relationships", "claims", "ledger", "quarantine", "typings")
@@ -97,7 +101,7 @@ def test_reuse_gives_what_extracting_everything_gives(before: list[str], now: li
     found = extract_new(chunks_of(now), shuffled(made(chunks_of(before))), extract)
     assert same(found.frames, made(chunks_of(now)))
     assert set(asked) == set(now) - set(before)
-    assert found.reused == len(set(now) & set(before))
+    assert set(found.taken_over["text_unit_id"]) == set(now) & set(before)
 
 
 @pytest.mark.parametrize("table", ["entities", "relationships", "claims", "quarantine"])
@@ -110,7 +114,7 @@ def test_a_unit_with_a_lost_row_is_extracted_again(table: str) -> None:
     lost = set(getattr(whole, table)["text_unit_id"]) - set(getattr(broken, table)["text_unit_id"])
     found = extract_new(chunks, broken, made)
     assert same(found.frames, whole)
-    assert found.reused == 7
+    assert found.taken_over.height == 7
     assert lost or getattr(whole, table).height > 1
 
 
@@ -217,6 +221,29 @@ def test_another_setting_extracts_everything_anew(home: Path, corpus: Path) -> N
     assert extracted(home) == cold(home, corpus)
 
 
+_OF_RULES = (
+    "extraction.noun_phrases",
+    "extraction.pipeline",
+    "numpy",
+    "pipeline version",
+    "spacy",
+    "thinc",
+)
+_OF_MODELS = (
+    "claims.description",
+    "claims.examples",
+    "extraction.entity_types",
+    "extraction.examples",
+    "extraction.gleaning.order",
+    "extraction.gleaning.rounds",
+    "relation_labels",
+)
+
+
+def _changed(*parts: str) -> str:
+    return f"changed: {', '.join(sorted(parts))}"
+
+
 @pytest.mark.parametrize(
     ("content", "code", "why"),
     [
@@ -233,11 +260,15 @@ def test_another_setting_extracts_everything_anew(home: Path, corpus: Path) -> N
             "v",
             "the version of the spaCy pipeline cannot be told",
         ),
-        ({"engine": "llm"}, "v", "a model's replies are remembered one by one"),
+        (
+            {"extraction": {"engine": "llm"}},
+            "v",
+            _changed("engine", "model of graph_extractor", *_OF_RULES, *_OF_MODELS),
+        ),
         (
             {"claims": {"enabled": True, "engine": "llm"}},
             "v",
-            "a model's replies are remembered one by one",
+            _changed("claims", "model of claim_extractor", *_OF_MODELS),
         ),
     ],
 )
@@ -259,11 +290,87 @@ def test_what_decides_the_result_decides_reuse(
     for table, name in zip(declared, TABLES, strict=True):
         warehouse.write(table, "coast", getattr(frames, name))
     warehouse.write(tables.EXTRACTION_STATE, "coast", plain)
-    found, _ = reusable_extraction(warehouse, "coast", CorpusSettings(), plain)
+    found, _ = reusable_extraction(warehouse, "coast", CorpusSettings(), plain, set)
     assert found is not None
     assert same(extract_new(chunks, found, made).frames, frames)
     settings = parse_settings(content, "corpus.yaml")
-    assert reusable_extraction(warehouse, "coast", settings, state_of(settings, code)) == (None, why)
+    assert reusable_extraction(warehouse, "coast", settings, state_of(settings, code), set) == (None, why)
+
+
+@pytest.fixture
+def endpoint() -> Iterator[ScriptedEndpoint]:
+    with ScriptedEndpoint() as made:
+        yield made
+
+
+def asked_of(endpoint: ScriptedEndpoint) -> int:
+    """How often a text was asked about since this was last told."""
+    count = sum("source_text" in str(one.body) for one in endpoint.chats)
+    endpoint.reset()
+    return count
+
+
+def test_units_read_by_a_model_are_taken_over_with_their_replies(
+    home: Path, endpoint: ScriptedEndpoint
+) -> None:
+    folder = write_modelled(home / "corpora", endpoint)
+    assert index(home) == (0, "nothing finished was there")
+    before = units_of(home)
+    change_all(folder)
+    asked_of(endpoint)
+    number, _ = index(home)
+    assert 0 < number == len(before & units_of(home)) < len(units_of(home))
+    assert asked_of(endpoint)
+    found = extracted(home)
+    assert found == cold(home, folder)
+    assert found["extraction.claims"]
+    assert not asked_of(endpoint)
+
+
+def test_replies_of_units_that_are_taken_over_stay_and_others_go(
+    home: Path, endpoint: ScriptedEndpoint
+) -> None:
+    folder = write_modelled(home / "corpora", endpoint)
+    index(home)
+    change_all(folder)
+    index(home)
+    memory = Upkeep(ReplyMemory().database())
+    assert memory.prune("coast").replies > 0
+    asked_of(endpoint)
+    assert index(home) == (len(units_of(home)), "nothing was")
+    assert memory.prune("coast").replies == 0
+    assert not asked_of(endpoint)
+
+
+def test_a_unit_whose_reply_was_forgotten_is_asked_about_again(
+    home: Path, endpoint: ScriptedEndpoint
+) -> None:
+    write_modelled(home / "corpora", endpoint)
+    index(home)
+    whole = extracted(home)
+    lost = warehouse_of(home).read(tables.UNIT_LEDGER, "coast")["replies"][0][0]
+    with ReplyMemory().database().writing() as connection:
+        connection.execute("delete from replies where key = ?", (bytes.fromhex(lost),))
+    asked_of(endpoint)
+    assert index(home) == (len(units_of(home)) - 1, "nothing was")
+    assert asked_of(endpoint) == 1
+    assert extracted(home) == whole
+
+
+def test_a_unit_that_lost_a_reply_is_asked_about_again(home: Path) -> None:
+    failing = ["Dockers"]
+
+    def faults(_: int, body: dict[str, object]) -> Fault | None:
+        return Fault(400) if any(word in str(body) for word in failing) else None
+
+    with ScriptedEndpoint(faults=faults) as endpoint:
+        write_modelled(home / "corpora", endpoint)
+        index(home)
+        lost = warehouse_of(home).read(tables.UNIT_LEDGER, "coast").filter(state="quarantined").height
+        failing.clear()
+        assert index(home) == (len(units_of(home)) - lost, "nothing was")
+    assert lost
+    assert set(warehouse_of(home).read(tables.UNIT_LEDGER, "coast")["state"]) == {"extracted"}
 
 
 def test_processes_do_not_matter_and_a_folder_is_known_by_its_files(tmp_path: Path) -> None:

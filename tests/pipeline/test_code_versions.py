@@ -81,7 +81,7 @@ CALLED = {
     "reports/report_context_rows": "core/reports/packing.py:Packer.pack",
     "embeddings/text_units": "core/language/embedded_rows.py:embed_rows",
     "embeddings/entities": "core/language/embedded_texts.py:text_of_entity",
-    "embeddings/community_reports": "core/reports/references.py:without_citations",
+    "embeddings/community_reports": "core/reports/citations.py:without_citations",
     "marts/published_snapshot": "resources/published/publishing.py:_write_tables",
     "marts/published_results": "resources/published/contents.py:Contents.copy",
     "questions/corpus_descriptions": "core/evaluation/questions/describing.py:described",

@@ -3,9 +3,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from graphrag_dagster.core.language.tasks import Quote
-from graphrag_dagster.core.reports.citations import citation_mark, parse_citations, rewrite_citations
+from graphrag_dagster.core.reports.citations import (
+    citation_mark,
+    parse_citations,
+    rewrite_citations,
+    without_citations,
+)
 from graphrag_dagster.core.reports.context import PackedContext
-from graphrag_dagster.core.reports.references import Reference, References, without_citations
+from graphrag_dagster.core.reports.references import Reference, References
 from graphrag_dagster.core.text.citations import Citation
 from graphrag_dagster.core.text.spans import Span
 

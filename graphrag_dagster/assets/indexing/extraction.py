@@ -11,7 +11,7 @@ from graphrag_dagster.core.extraction.run import extract_units
 from graphrag_dagster.core.extraction.typing import typed
 from graphrag_dagster.operations.keeping.deciding import begin_replacing
 from graphrag_dagster.operations.keeping.embedding_ahead import begin_embedding, embedding_user
-from graphrag_dagster.operations.keeping.extractions import reusable_extraction, state_of
+from graphrag_dagster.operations.keeping.extractions import replies_of, reusable_extraction, state_of
 from graphrag_dagster.orchestration.declare import counts, ins_of, output, table_assets, version_in
 from graphrag_dagster.resources.language import Language
 from graphrag_dagster.resources.warehouse import Warehouse
@@ -65,8 +65,9 @@ def extraction(
 
     embedding = language.session(context, embedding_user(TEXT_UNIT_EMBEDDINGS))
     begin_embedding(embedding, warehouse, corpus, TEXT_UNIT_EMBEDDINGS, text_chunks)
-    earlier, why_anew = reusable_extraction(warehouse, corpus, settings, state)
+    earlier, why_anew = reusable_extraction(warehouse, corpus, settings, state, session.remembered)
     made = extract_new(text_chunks, earlier, extract)
+    session.uses_again(replies_of(made.taken_over))
     told = typed(made.frames, text_chunks, session.entity_typer())
     frames, engine = told.frames, settings.engine_of("extraction")
     begin_replacing(warehouse, corpus, EXTRACTION_STATE)
@@ -84,4 +85,6 @@ def extraction(
         problems=int(frames.typings["problem"].is_not_null().sum()),
         repaired=told.repaired,
     )
-    yield output(EXTRACTION_STATE, state, units_reused=made.reused, extracted_anew_because=why_anew)
+    yield output(
+        EXTRACTION_STATE, state, units_reused=made.taken_over.height, extracted_anew_because=why_anew
+    )

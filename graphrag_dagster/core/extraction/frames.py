@@ -140,6 +140,7 @@ def _joined(graph: UnitExtraction, claims: UnitExtraction) -> UnitExtraction:
         quarantined=graph.quarantined + claims.quarantined,
         repaired=graph.repaired + claims.repaired,
         usage=graph.usage + claims.usage,
+        replies=graph.replies + claims.replies,
     )
 
 
@@ -185,5 +186,6 @@ def _ledger_row(unit: UnitExtraction, engine: Engine) -> _Row:
         "calls": unit.usage.calls,
         "input_tokens": unit.usage.input_tokens,
         "output_tokens": unit.usage.output_tokens,
+        "replies": list(unit.replies),
         "engine": engine,
     }

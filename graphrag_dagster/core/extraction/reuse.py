@@ -1,7 +1,8 @@
 """Extraction of what is new only: rows of unchanged text units are taken over as they are.
 
 A text unit's id is a hash of its document, place and text, so the same id means the same text. That is enough
-only where a unit's result depends on the unit alone, as it does in the extractive engine.
+only where a unit's result depends on the unit alone: as it does in the extractive engine, and with a model
+that remembers its replies.
 """
 
 from collections.abc import Callable
@@ -18,10 +19,10 @@ _UNIT = "text_unit_id"
 
 @dataclass(frozen=True)
 class Extracted:
-    """The tables of all units, and how many units were taken over."""
+    """The tables of all units, and the rows of the ledger of those that were taken over."""
 
     frames: ExtractionFrames
-    reused: int
+    taken_over: pl.DataFrame
 
 
 def extract_new(
@@ -41,11 +42,13 @@ def extract_new(
         its ledger, as after a write that was cut off, is extracted again.
     """
     if earlier is None:
-        return Extracted(extract(text_chunks), 0)
+        made = extract(text_chunks)
+        return Extracted(made, made.ledger.clear())
     known = _whole(earlier).join(text_chunks.select(_UNIT), on=_UNIT, how="semi")
     made = extract(text_chunks.join(known, on=_UNIT, how="anti"))
     places = text_chunks.select(_UNIT, pl.col("human_readable_id").alias("place"))
-    return Extracted(_joined(_only(earlier, known), made, places), known.height)
+    taken_over = _only(earlier, known)
+    return Extracted(_joined(taken_over, made, places), taken_over.ledger)
 
 
 def _whole(frames: ExtractionFrames) -> pl.DataFrame:

@@ -2,7 +2,7 @@
 
 import polars as pl
 
-from graphrag_dagster.core.reports.references import without_citations
+from graphrag_dagster.core.reports.citations import without_citations
 
 
 def text_of_unit(units: pl.DataFrame) -> pl.Series:

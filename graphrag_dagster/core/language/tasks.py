@@ -125,7 +125,8 @@ class UnitExtraction:
     ``state``: ``extracted`` (records, none mended), ``repaired`` (records, some mended), ``empty`` (no
     record; ``reason`` says why), ``unreadable`` (not read, for the language that ``reason`` names),
     ``quarantined`` (a whole reply of the unit could not be used). ``untyped`` are names of entities that have
-    the type that rules tell by the name alone.
+    the type that rules tell by the name alone. ``replies`` are the keys of the remembered replies it was read
+    from.
     """
 
     unit_id: str
@@ -139,6 +140,7 @@ class UnitExtraction:
     repaired: int = 0
     usage: Usage = field(default_factory=Usage)
     untyped: frozenset[str] = frozenset()
+    replies: tuple[str, ...] = ()
 
 
 class OfEngine(Protocol):

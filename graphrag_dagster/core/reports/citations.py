@@ -57,6 +57,11 @@ def rewrite_citations(text: str, number_of: Callable[[Cited], int | None]) -> st
     return _MARK.sub(rewritten, text)
 
 
+def without_citations(text: str) -> str:
+    """Return a text without its citations, which mean nothing outside the context they point into."""
+    return _MARK.sub("", text)
+
+
 def citation_mark(numbers: Mapping[RecordKind, Sequence[int]]) -> str:
     """Return a mark with at most five ids of each kind, then ``+more`` (spec_graphrag §6)."""
     return _mark({kind: (ids[:_SHOWN], len(ids) > _SHOWN) for kind, ids in numbers.items()})

@@ -7,13 +7,13 @@ from dataclasses import dataclass, field, replace
 import polars as pl
 
 from graphrag_dagster.core.language.tasks import RecordKind, WrittenReport
+from graphrag_dagster.core.reports.citations import without_citations
 from graphrag_dagster.core.reports.context import PackedContext
 from graphrag_dagster.core.reports.kept import IMPORTED, KeptReport
 from graphrag_dagster.core.reports.references import (
     Reference,
     References,
     cited_elsewhere,
-    without_citations,
 )
 from graphrag_dagster.tables import (
     COMMUNITY_REPORTS,

@@ -99,11 +99,6 @@ class References:
         return Reference("text_unit", record, quote.unit_id, valid, span.start, span.end)
 
 
-def without_citations(text: str) -> str:
-    """Return a text without its citations, which mean nothing outside the context they point into."""
-    return rewrite_citations(text, lambda _: None)
-
-
 def _record(cited: Cited, context: PackedContext) -> str | None:
     ids = context.ids[cited.kind] if cited.kind else ()
     return ids[cited.number - 1] if cited.number and cited.number <= len(ids) else None

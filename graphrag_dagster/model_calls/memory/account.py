@@ -12,6 +12,8 @@ from graphrag_dagster.core.language.chat.port import CallFailed, ChatReply
 from graphrag_dagster.errors import SettingsError
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from graphrag_dagster.model_calls.endpoint.connection import Tries
     from graphrag_dagster.model_calls.memory.replies import Replies, User
     from graphrag_dagster.model_calls.memory.usage import UsageLog
@@ -38,6 +40,12 @@ class Account:
     def book(self, task: str, model: str, use: ModelUse) -> None:
         """Add a call to the account."""
         self.log.add(self.user, task, model, use)
+
+    def use_again(self, keys: Sequence[bytes]) -> None:
+        """Book replies that were read before, and whose results are taken over, as read again."""
+        self.replies.touch(keys, self.user)
+        for (task, model), use in self.replies.tasks(keys).items():
+            self.book(task, model, use)
 
     @property
     def used(self) -> dict[tuple[str, str], ModelUse]:

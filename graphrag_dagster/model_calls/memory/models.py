@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from graphrag_dagster.core.accounting.budget import Amount
 from graphrag_dagster.core.accounting.sizes import PromptSizes
 from graphrag_dagster.core.accounting.use import ModelUse
+from graphrag_dagster.core.language.chat.noted import note_reply
 from graphrag_dagster.core.language.chat.port import ChatReply, ChatRequest, Listener
 from graphrag_dagster.errors import EndpointError
 from graphrag_dagster.model_calls.endpoint.chat import Answered, OpenAIChatModel
@@ -90,6 +91,7 @@ class RememberingChatModel:
         if (kept := self._account.replies.reply(key, self._account.user)) is not None:
             saved = kept.input_tokens + kept.output_tokens
             self._account.book(request.task, self.name, ModelUse(cached=1, saved_tokens=saved))
+            note_reply(key)
             if listen:
                 listen(kept.text)
             return kept
@@ -106,6 +108,7 @@ class RememberingChatModel:
         key = reply_key(self._sender.settings, request)
         seconds = self._seconds.pop(key, 0.0)
         self._account.replies.keep(key, request.task, self.name, reply, seconds, self._account.user)
+        note_reply(key)
 
     async def _send(self, request: ChatRequest, key: bytes, listen: Listener | None) -> ChatReply:
         await self._open()

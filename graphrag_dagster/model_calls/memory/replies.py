@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from graphrag_dagster.core.accounting.use import ModelUse
 from graphrag_dagster.core.language.chat.port import ChatReply, ChatRequest
 from graphrag_dagster.core.language.chat.schemas import schema_text
 from graphrag_dagster.model_calls.memory.database import Database
@@ -154,6 +155,21 @@ class Replies:
         if known:
             with self._database.writing() as connection:
                 _use(connection, sorted(known), user)
+
+    def tasks(self, keys: Sequence[bytes]) -> dict[tuple[str, str], ModelUse]:
+        """Return what it saves not to ask again for the replies of these keys, by task and model."""
+        saved: dict[tuple[str, str], ModelUse] = {}
+        with self._database.reading() as connection:
+            for some in _slices(keys):
+                marks = ",".join("?" * len(some))
+                query = (
+                    "select task, model, count(*), sum(input_tokens + output_tokens) from replies "
+                    f"where key in ({marks}) group by task, model"
+                )
+                for task, model, count, tokens in connection.execute(query, some):
+                    use = ModelUse(cached=count, saved_tokens=tokens)
+                    saved[task, model] = saved.get((task, model), ModelUse()) + use
+        return saved
 
     def used_by(self, user: User) -> bool:
         """Whether the asset has used anything in any run."""

@@ -1,17 +1,20 @@
 """The extraction a corpus already has, and whether its rows may be taken over."""
 
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 import polars as pl
 
-from graphrag_dagster.catalogue.registry import engines, engines_reading, models_here, stage_of
+from graphrag_dagster.catalogue.registry import engines, engines_reading, models_here, stage_of, tasks
 from graphrag_dagster.core.changes import flattened
 from graphrag_dagster.core.extraction.frames import ExtractionFrames
 from graphrag_dagster.core.ids import stable_id
 from graphrag_dagster.operations.keeping.deciding import unlike
 from graphrag_dagster.resources.warehouse import Warehouse
 from graphrag_dagster.settings import CorpusSettings
+from graphrag_dagster.settings.model import DECIDING_REPLIES, DECIDING_REQUESTS
 from graphrag_dagster.tables import (
     CLAIMS,
     EXTRACTION_STATE,
@@ -27,6 +30,8 @@ _TABLES = (GLEANED_ENTITIES, GLEANED_RELATIONSHIPS, CLAIMS, UNIT_LEDGER, QUARANT
 #: It tells whatever engine which units to read.
 _DETECTOR = "py3langid"
 _PIPELINE = "extraction.pipeline"
+#: The tasks of an extraction that a model may do.
+_ASKED = ("graph_extractor", "claim_extractor")
 
 
 def state_of(settings: CorpusSettings, code: str) -> pl.DataFrame:
@@ -48,6 +53,9 @@ def state_of(settings: CorpusSettings, code: str) -> pl.DataFrame:
         "dangling": own.dangling,
         "languages": ", ".join(own.languages),
     }
+    for name in _ASKED:
+        if settings.asks_model(tasks()[name].section):
+            parts |= {"relation_labels": own.relation_labels, f"model of {name}": _model_of(settings, name)}
     if _parses(settings):
         parts["pipeline version"] = _pipeline_version(own.pipeline)
     stage, libraries, given = stage_of("extraction"), {_DETECTOR}, flattened(settings.model_dump(mode="json"))
@@ -62,25 +70,57 @@ def state_of(settings: CorpusSettings, code: str) -> pl.DataFrame:
 
 
 def reusable_extraction(
-    warehouse: Warehouse, corpus: str, settings: CorpusSettings, state: pl.DataFrame
+    warehouse: Warehouse,
+    corpus: str,
+    settings: CorpusSettings,
+    state: pl.DataFrame,
+    remembered: Callable[[Sequence[str]], set[str]],
 ) -> tuple[ExtractionFrames | None, str]:
     """Return the corpus's extraction where its rows may be taken over, else None; and why not.
 
-    They are not where a model extracts: its replies are remembered, so that repeating costs nothing, while a
-    reply that a run does not use is forgotten when the memory is pruned.
+    Units of which a model's reply was lost, or is no longer remembered, are not in the ledger that comes:
+    they are asked about again.
+
+    Args:
+        warehouse: with the tables of before.
+        corpus: its name.
+        settings: of the corpus.
+        state: see :func:`state_of`.
+        remembered: those of some keys under which there still is a reply.
     """
-    if not _by_rules_alone(settings):
-        return None, "a model's replies are remembered one by one"
     if _parses(settings) and not _pipeline_version(settings.extraction.pipeline):
         return None, "the version of the spaCy pipeline cannot be told"
     if why := unlike(warehouse, corpus, EXTRACTION_STATE, state):
         return None, why
     with warehouse.reading(corpus) as reader:
-        return ExtractionFrames(*(reader.read(table) for table in _TABLES)), "nothing was"
+        earlier = ExtractionFrames(*(reader.read(table) for table in _TABLES))
+    return replace(earlier, ledger=_lasting(earlier, remembered)), "nothing was"
 
 
-def _by_rules_alone(settings: CorpusSettings) -> bool:
-    return not (settings.asks_model("extraction") or settings.asks_model("claims"))
+def replies_of(ledger: pl.DataFrame) -> list[str]:
+    """Return the keys of the replies that units were read from, each once.
+
+    Args:
+        ledger: rows of ``extraction.unit_ledger``.
+    """
+    return ledger["replies"].explode(empty_as_null=False).unique(maintain_order=True).to_list()
+
+
+def _lasting(earlier: ExtractionFrames, remembered: Callable[[Sequence[str]], set[str]]) -> pl.DataFrame:
+    """The rows of the ledger whose units would be read as they were."""
+    forgotten = set(keys := replies_of(earlier.ledger)) - remembered(keys)
+    lost = earlier.quarantine.filter(kind="reply")
+    asked_anew = earlier.ledger.filter(pl.col("replies").list.eval(pl.element().is_in(forgotten)).list.any())
+    return earlier.ledger.join(lost, on="text_unit_id", how="anti").join(
+        asked_anew, on="text_unit_id", how="anti"
+    )
+
+
+def _model_of(settings: CorpusSettings, task: str) -> str:
+    """Hash of what decides a model's replies: its settings may hold what is nobody's business."""
+    model = settings.model.for_role(tasks()[task].role)
+    decided = (*DECIDING_REPLIES, *DECIDING_REQUESTS)
+    return stable_id(*(getattr(model, key) for key in decided))
 
 
 def _engines(settings: CorpusSettings) -> set[str]:

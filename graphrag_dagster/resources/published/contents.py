@@ -1,6 +1,7 @@
 """What a snapshot is made of: the tables of the warehouse and of the snapshot before, hashed and copied."""
 
 import hashlib
+import shutil
 from collections.abc import Collection, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
@@ -15,6 +16,7 @@ from graphrag_dagster.catalogue.ways import INDEX_TABLES
 from graphrag_dagster.errors import WarehouseError
 from graphrag_dagster.resources.duckdb_files.duckdb_messages import is_busy
 from graphrag_dagster.resources.duckdb_files.opening import CONFIG, attach
+from graphrag_dagster.resources.published.beginning import can_begin_as, keep_only
 from graphrag_dagster.resources.published.manifest import Published
 from graphrag_dagster.resources.published.origin import Accounts
 from graphrag_dagster.resources.published.reading import unlocked_copy
@@ -51,12 +53,19 @@ class Contents:
         corpus: the corpus.
         fresh: tables that are taken from the working file whatever the snapshot before has.
         standing: whether there is a snapshot before.
+        working: path of the working file.
     """
 
     def __init__(
-        self, connection: duckdb.DuckDBPyConnection, corpus: str, fresh: Collection[Table], standing: bool
+        self,
+        connection: duckdb.DuckDBPyConnection,
+        corpus: str,
+        fresh: Collection[Table],
+        standing: bool,
+        working: Path,
     ) -> None:
         self._connection = connection
+        self._working = working
         self._corpus = corpus
         # An index with documents that are gone stays published until a newer one is whole; what was made
         # with it does not outlive it.
@@ -103,11 +112,14 @@ class Contents:
             duckdb.Error: it cannot be written.
         """
         run = self._connection.execute
+        there = self._begun(file)
         attach(self._connection, file, _MAKING, read_only=False)
         try:
             run("begin")
+            keep_only(self._connection, _MAKING, {(p.table.schema, p.table.name) for p in there})
             for part in self.parts:
-                self._copy(part)
+                if part not in there:
+                    self._copy(part)
             counted = self._copy_accounts() if accounts is None else self._make_accounts(accounts)
             run("commit")
             # What closing a file does by itself, it does without saying where it fails.
@@ -117,6 +129,18 @@ class Contents:
             raise
         run(f"detach {_MAKING}")
         return counted
+
+    def _begun(self, file: Path) -> list[Part]:
+        """Begin a file, and return what it has of the tables."""
+        if not can_begin_as(self._connection, _WORKING, self._working):
+            return []
+        shutil.copyfile(self._working, file)
+        return [part for part in self.parts if part.source == _WORKING and self._is_whole(part)]
+
+    def _is_whole(self, part: Part) -> bool:
+        """Whether a part has all columns of its table, in their order."""
+        found = self._connection.execute(f"describe {qualified(part.table, part.source)}").fetchall()
+        return ["corpus", *part.columns] == [name for name, *_ in found]
 
     def _copy(self, part: Part) -> None:
         self._connection.execute(f'create schema if not exists {_MAKING}."{part.table.schema}"')
@@ -232,7 +256,7 @@ def contents(
         warehouse.attach(connection, corpus, _WORKING)
         if before is not None:
             _attach_standing(connection, before, stack)
-        yield Contents(connection, corpus, fresh, before is not None)
+        yield Contents(connection, corpus, fresh, before is not None, warehouse.file(corpus))
 
 
 def _attach_standing(connection: duckdb.DuckDBPyConnection, before: Published, stack: ExitStack) -> None:

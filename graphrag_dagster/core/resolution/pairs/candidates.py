@@ -99,9 +99,7 @@ def candidates(scope: Scope) -> Candidates:
     text defines as one is compared in any case.
     """
     names, within_document = scope.names, scope.document is not None
-    in_order = np.array(
-        sorted(range(len(names)), key=lambda place: (names[place].key, names[place].name, place)), np.int64
-    )
+    in_order = _in_order(names)
     joined = ["".join(name.words) for name in names]
     lettered = np.array([bool(name.acronym) for name in names], np.bool_)
     found = [np.array([one * len(names) + other for one, other in sorted(scope.definitions)], np.int64)]
@@ -110,7 +108,8 @@ def candidates(scope: Scope) -> Candidates:
     for rule, values_of in RULES.items():
         if rule == "letters" and not within_document:
             continue
-        ends, over = _neighbours(names, in_order, values_of)
+        blocks = _blocks(names, in_order, values_of)
+        ends, over = _neighbours(blocks), _over(blocks)
         if rule == "letters":
             ends = ends[:, lettered[ends[0]] != lettered[ends[1]]]
         if rule in SHARING_LITTLE and not within_document:
@@ -127,27 +126,51 @@ def candidates(scope: Scope) -> Candidates:
     return Candidates(pairs, left_out)
 
 
-def _neighbours(
-    names: Sequence[ParsedName],
-    in_order: NDArray[np.int64],
-    values_of: Callable[[ParsedName], Iterator[str]],
-) -> tuple[NDArray[np.int64], int]:
-    """Return both ends of the pairs of each block, and how many pairs of large blocks are left out."""
+def left_out(scope: Scope) -> int:
+    """Return how many pairs of large blocks :func:`candidates` leaves out, without looking for the others."""
+    in_order, within_document = _in_order(scope.names), scope.document is not None
+    return sum(
+        _over(_blocks(scope.names, in_order, values_of))
+        for rule, values_of in RULES.items()
+        if rule != "letters" or within_document
+    )
+
+
+def _in_order(names: Sequence[ParsedName]) -> list[int]:
+    return sorted(range(len(names)), key=lambda place: (names[place].key, names[place].name, place))
+
+
+def _blocks(
+    names: Sequence[ParsedName], in_order: Sequence[int], values_of: Callable[[ParsedName], Iterator[str]]
+) -> list[list[int]]:
+    """Return the places of names that share a value, where several do, in order."""
     blocks: dict[str, list[int]] = defaultdict(list)
-    for place in in_order.tolist():
+    for place in in_order:
         for value in set(values_of(names[place])):
             if value.strip():
                 blocks[value].append(place)
-    ends: list[NDArray[np.int64]] = [np.empty((2, 0), np.int64)]
-    left_out = 0
-    for block in blocks.values():
-        size = len(block)
-        if size > 1:
-            places = np.array(block, np.int64)
-            reach = size - 1 if size <= WHOLE_BLOCK else NEXT
-            ends += [np.stack((places[:-by], places[by:])) for by in range(1, reach + 1)]
-            left_out += (size - reach) * (size - reach - 1) // 2
-    return np.concatenate(ends, axis=1), left_out
+    return [block for block in blocks.values() if len(block) > 1]
+
+
+def _reach(block: Sequence[int]) -> int:
+    return len(block) - 1 if len(block) <= WHOLE_BLOCK else NEXT
+
+
+def _over(blocks: Sequence[Sequence[int]]) -> int:
+    """How many pairs of large blocks are left out."""
+    apart = [len(block) - _reach(block) for block in blocks]
+    return sum(size * (size - 1) // 2 for size in apart)
+
+
+def _neighbours(blocks: Sequence[list[int]]) -> NDArray[np.int64]:
+    """Return both ends of the pairs of each block."""
+    one: list[int] = []
+    other: list[int] = []
+    for block in blocks:
+        for by in range(1, _reach(block) + 1):
+            one += block[:-by]
+            other += block[by:]
+    return np.array((one, other), np.int64)
 
 
 def _alike(joined: Sequence[str], ends: NDArray[np.int64]) -> NDArray[np.int64]:

@@ -13,7 +13,7 @@ import polars as pl
 
 from graphrag_dagster.core.ids import stable_id
 from graphrag_dagster.core.resolution.namesakes import Name
-from graphrag_dagster.core.resolution.pairs.candidates import WHOLE_BLOCK, candidates
+from graphrag_dagster.core.resolution.pairs.candidates import WHOLE_BLOCK, candidates, left_out
 from graphrag_dagster.core.resolution.pairs.features import Pair, short_place
 from graphrag_dagster.core.resolution.pairs.scoring import ScoredPair, scored
 from graphrag_dagster.core.resolution.pairs.weights import ASK
@@ -73,7 +73,7 @@ class Comparing:
         if found.document in self._unchanged:
             known = self._of_document.get((found.document,), CANDIDATES.empty())
             small = len(found.names) <= WHOLE_BLOCK
-            return self._again(found, known), 0 if small else candidates(scope).left_out
+            return self._again(found, known), 0 if small else left_out(scope)
         compared = candidates(scope)
         pairs: Mapping[Pair, str] = compared.pairs
         again: list[ScoredPair] = []

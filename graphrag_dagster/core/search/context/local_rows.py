@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 
 from graphrag_dagster.core.language.tasks import ContextUnit, Quote
-from graphrag_dagster.core.reports.references import without_citations
+from graphrag_dagster.core.reports.citations import without_citations
 from graphrag_dagster.core.search.context.context_units import Provenance
 from graphrag_dagster.core.search.context.index import IndexSnapshot
 from graphrag_dagster.core.search.context.local_units import quoted

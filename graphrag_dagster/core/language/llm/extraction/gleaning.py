@@ -13,6 +13,7 @@ from typing import Literal
 
 from graphrag_dagster.core.language.chat.asking import Asked, Kept, UnusableReply, ask
 from graphrag_dagster.core.language.chat.halves import halves
+from graphrag_dagster.core.language.chat.noted import noted_replies
 from graphrag_dagster.core.language.chat.port import ChatModel, ChatReply, ChatRequest, Message
 from graphrag_dagster.core.language.chat.prompt import Prompt
 from graphrag_dagster.core.language.chat.yes_no import YesNo
@@ -113,7 +114,9 @@ class Gleaner:
         self, text: str, parts: tuple[str, str], build: Build, reason: str
     ) -> Kept[RawReply]:
         asking = (self._ask(replace(build(part), urgent=True), text) for part in parts)
-        replies = await asyncio.gather(*asking, return_exceptions=True)
+        # The reply to the whole is made of them, and is what is asked for again.
+        with noted_replies():
+            replies = await asyncio.gather(*asking, return_exceptions=True)
         came = [one for one in replies if isinstance(one, Asked)]
         for error in (one for one in replies if isinstance(one, BaseException)):
             raise _OneHalfLost(error, came[0]) if came and isinstance(error, UnusableReply) else error

@@ -1,11 +1,12 @@
 """What the extractors that ask a model share: how a text is asked about, and how replies are read."""
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal, TypedDict, Unpack
 
 from pydantic import BaseModel
 
+from graphrag_dagster.core.language.chat.noted import noted_replies
 from graphrag_dagster.core.language.chat.port import ChatModel, ChatRequest, Message
 from graphrag_dagster.core.language.chat.prompt import Prompt, PromptSource
 from graphrag_dagster.core.language.chat.yes_no import YesNo, encoding_of_model, first_tokens
@@ -151,8 +152,9 @@ class GleaningExtractor:
         return expected(text, self._schema is None) if expected else 0
 
     async def _of_unit(self, unit: TextUnit, build: Build) -> UnitExtraction:
-        talk = await self._gleaner.run(unit.text, build)
-        return unit_extraction(unit, talk, self._wanted.nothing)
+        with noted_replies() as noted:
+            talk = await self._gleaner.run(unit.text, build)
+        return replace(unit_extraction(unit, talk, self._wanted.nothing), replies=tuple(noted))
 
 
 def _forced(model: ChatModel, options: Options) -> tuple[int, ...]:
