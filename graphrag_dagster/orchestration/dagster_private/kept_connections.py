@@ -49,6 +49,7 @@ class _Events(SqliteEventLogStorage):
     def __init__(self, base_dir: str, inst_data: ConfigurableClassData | None = None) -> None:
         self._engines = _Engines()
         self._tables: set[str] = set()
+        self._partitions: set[tuple[str, str]] = set()
         super().__init__(base_dir, inst_data)
 
     @contextmanager
@@ -69,6 +70,17 @@ class _Events(SqliteEventLogStorage):
                     return False
             self._tables.add(table_name)
         return True
+
+    def has_dynamic_partition(self, partitions_def_name: str, partition_key: str) -> bool:
+        # Asked ten times for each step of a run, whose partition stays as long as the run.
+        asked = (partitions_def_name, partition_key)
+        if asked not in self._partitions and super().has_dynamic_partition(*asked):
+            self._partitions.add(asked)
+        return asked in self._partitions
+
+    def delete_dynamic_partition(self, partitions_def_name: str, partition_key: str) -> None:
+        super().delete_dynamic_partition(partitions_def_name, partition_key)
+        self._partitions.discard((partitions_def_name, partition_key))
 
     def dispose(self) -> None:
         super().dispose()
