@@ -6,15 +6,17 @@ import unicodedata
 
 _QUOTES = "\"'“”‘’«»`„‚"
 _BLANKS = re.compile(r"\s+")
+_BREAKS = str.maketrans("\t\n\r", "   ")
 
 
 def clean(text: str) -> str:
     """Unescape HTML, drop control characters and surrounding quotes, fold white space (spec_graphrag §3)."""
     unescaped = html.unescape(text)
-    printable = "".join(
-        " " if char in "\t\n\r" else char for char in unescaped if char in "\t\n\r" or char.isprintable()
-    )
-    return _bare(printable)
+    one_line = unescaped.translate(_BREAKS)
+    # Most names are: told at once for all their characters.
+    if not one_line.isprintable():
+        one_line = "".join(filter(str.isprintable, one_line))
+    return _bare(one_line)
 
 
 def _bare(text: str) -> str:

@@ -1,8 +1,9 @@
 """What a model copied from its prompt instead of reading the text: the worked example, an empty template."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from functools import cache
 
 from graphrag_dagster.core.language.chat.replies import NotUsable, is_placeholder
 from graphrag_dagster.core.language.llm.extraction.raw_records import RawRecord, RawReply
@@ -38,7 +39,7 @@ class Copies:
         Raises:
             NotUsable: all its records are copies.
         """
-        shown = normalise(text)
+        shown = cache(lambda: normalise(text))
         reasons = [(record, self._reason(record, shown)) for record in reply.records]
         copied = [(record, reason) for record, reason in reasons if reason]
         if not copied:
@@ -48,7 +49,7 @@ class Copies:
         kept = [record for record, reason in reasons if not reason]
         return RawReply(kept, [*reply.bad, *((record.kind, record.raw, why) for record, why in copied)])
 
-    def _reason(self, record: RawRecord, shown: str) -> str | None:
+    def _reason(self, record: RawRecord, shown: Callable[[], str]) -> str | None:
         for field in _NAMES:
             value = record.fields.text(field)
             if not value:
@@ -56,6 +57,6 @@ class Copies:
             if is_placeholder(value):
                 return f"the {field} {value!r} is a placeholder of the prompt"
             name = normalise(value)
-            if name in self.names and name not in shown:
+            if name in self.names and name not in shown():
                 return f"{value!r} is copied from the example of the prompt"
         return None
