@@ -8,6 +8,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from graphrag_dagster.cli.stopping import STOPPED, Stop
+from graphrag_dagster.orchestration.heap import share
 
 if TYPE_CHECKING:
     import typer
@@ -32,6 +33,7 @@ def main() -> None:
 
 
 def _run() -> int:
+    share()
     # Loaded while signals are listened to: it takes long enough for a Ctrl-C.
     from graphrag_dagster.cli.app import app
 

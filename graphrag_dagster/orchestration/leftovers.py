@@ -5,6 +5,8 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from graphrag_dagster.orchestration.heap import give_back
+
 _blocks = 0
 _seen = 0
 #: How much more memory than at the last whole collection makes the next one worth its time.
@@ -31,6 +33,8 @@ def collecting_what_is_new() -> Iterator[None]:
 def collect() -> None:
     """Collect what a step has left: all of it where the process has grown, else what is young, in no time.
 
+    What is free then goes back to the system.
+
     The collector itself comes by the number of objects, of which a frame of a hundred megabytes is one.
     """
     global _seen
@@ -43,6 +47,7 @@ def collect() -> None:
         gc.collect()
     else:
         gc.collect(_YOUNG)
+    give_back()
 
 
 def _peak() -> int:

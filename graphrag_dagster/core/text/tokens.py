@@ -3,7 +3,7 @@
 import math
 import re
 from collections.abc import Callable, Sequence
-from functools import cache, cached_property
+from functools import cache
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -29,9 +29,10 @@ _SURROGATES = re.compile("[\ud800-\udfff]")
 class Tokenizer:
     """A byte-pair encoding. Marks such as ``<|endoftext|>`` in a text are ordinary text to it."""
 
-    def __init__(self, encoding: "tiktoken.Encoding") -> None:
+    def __init__(self, encoding: "tiktoken.Encoding", token_bytes: NDArray[np.int64]) -> None:
         self.name = encoding.name
         self._encoding = encoding
+        self._token_bytes = token_bytes
 
     @property
     def lines_add_up(self) -> bool:
@@ -115,10 +116,6 @@ class Tokenizer:
             self._boundaries(text, tokens) for text, tokens in zip(texts, self._batch(texts), strict=True)
         ]
 
-    @cached_property
-    def _token_bytes(self) -> NDArray[np.int64]:
-        return _bytes_per_token(self._encoding)
-
     def _encode(self, text: str) -> list[int]:
         return self._encoding.encode_ordinary(_holdable(text))
 
@@ -146,9 +143,16 @@ def get_tokenizer(encoding: str) -> Tokenizer:
     if encoding not in ENCODINGS:
         raise SettingsError(f"text_units.encoding is {encoding!r}; allowed: {', '.join(ENCODINGS)}")
     import tiktoken
+    from tiktoken_ext.openai_public import ENCODING_CONSTRUCTORS
 
     with vocabulary_at_hand(encoding):
-        return Tokenizer(tiktoken.get_encoding(encoding))
+        parts = ENCODING_CONSTRUCTORS[encoding]()
+    made, ranks = tiktoken.Encoding(**parts), parts["mergeable_ranks"]
+    lengths = np.zeros(made.n_vocab, dtype=np.int64)
+    lengths[np.fromiter(ranks.values(), np.int64)] = np.fromiter(map(len, ranks), np.int64)
+    # The encoding has the vocabulary in a form of its own besides, and looks nothing up in this one: 28 MB.
+    ranks.clear()
+    return Tokenizer(made, lengths)
 
 
 def encoding_of(count: Callable[[str], int]) -> str | None:
@@ -180,10 +184,3 @@ def _windows(ends: NDArray[np.int64], size: int, overlap: int) -> list[Window]:
             end = start + 1
         windows.append((start, end, last - first))
     return windows
-
-
-def _bytes_per_token(encoding: "tiktoken.Encoding") -> NDArray[np.int64]:
-    lengths = np.zeros(encoding.n_vocab, dtype=np.int64)
-    for token_bytes in encoding.token_byte_values():
-        lengths[encoding.encode_single_token(token_bytes)] = len(token_bytes)
-    return lengths

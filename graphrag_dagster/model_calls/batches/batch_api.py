@@ -3,21 +3,24 @@
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
 
 from graphrag_dagster.core.language.chat.port import CallFailed
 from graphrag_dagster.errors import EndpointError
 from graphrag_dagster.model_calls.batches.batch_files import CHATS, json_object, said, short
-from graphrag_dagster.model_calls.endpoint.connection import Connection, Sent
+from graphrag_dagster.model_calls.endpoint.connection import Connection
 from graphrag_dagster.model_calls.endpoint.envelope import count, mapping
 from graphrag_dagster.settings.model import ModelSettings
 
 if TYPE_CHECKING:
-    from openai import AsyncOpenAI
+    from graphrag_dagster.model_calls.endpoint.client import Client, Sent
 
 #: What a batch ends with; nothing about it changes any more.
 FINAL = frozenset({"completed", "failed", "expired", "cancelled", "missing"})
 MOST_LINES = 50_000
 MOST_BYTES = 150_000_000
+#: Bytes of a file of replies; those of requests may grow by as much as they ask for.
+_MOST_OF_FILE = 2_000_000_000
 #: Large files travel in one call.
 _SECONDS = 600.0
 _LISTED = 100
@@ -68,26 +71,19 @@ class BatchApi:
         Raises:
             EndpointError: there is no Batch API, or it refuses the batch.
         """
-
-        async def upload(client: "AsyncOpenAI") -> Sent:
-            file = ("batch.jsonl", lines, "application/jsonl")
-            response = await client.files.with_raw_response.create(file=file, purpose="batch")
-            return str(response.text), response.headers
-
-        file = await self._call(self._often, upload)
+        file = await self._call(
+            self._often, lambda client: client.upload("files", "batch.jsonl", lines, {"purpose": "batch"})
+        )
         if file is None:
             raise self._no_api()
 
-        async def begin(client: "AsyncOpenAI") -> Sent:
-            response = await client.batches.with_raw_response.create(
-                input_file_id=str(file.get("id")),
-                endpoint=CHATS,
-                completion_window="24h",
-                metadata=dict(metadata),
-            )
-            return str(response.text), response.headers
-
-        batch = await self._call(self._once, begin)
+        body = {
+            "input_file_id": str(file.get("id")),
+            "endpoint": CHATS,
+            "completion_window": "24h",
+            "metadata": dict(metadata),
+        }
+        batch = await self._call(self._once, lambda client: client.post("batches", body))
         if batch is None:
             raise self._no_api()
         return _remote(batch)
@@ -98,12 +94,7 @@ class BatchApi:
         Raises:
             EndpointError: the endpoint cannot be asked.
         """
-
-        async def look(client: "AsyncOpenAI") -> Sent:
-            response = await client.batches.with_raw_response.retrieve(name)
-            return str(response.text), response.headers
-
-        batch = await self._call(self._often, look)
+        batch = await self._call(self._often, lambda client: client.get(_place("batches", name)))
         if batch is None:
             return RemoteBatch(name, "missing", problem=f"{self.shown_url} does not know it any more")
         return _remote(batch)
@@ -114,12 +105,7 @@ class BatchApi:
         Raises:
             EndpointError: there is no such batch, or it is over.
         """
-
-        async def cancel(client: "AsyncOpenAI") -> Sent:
-            response = await client.batches.with_raw_response.cancel(name)
-            return str(response.text), response.headers
-
-        batch = await self._call(self._once, cancel)
+        batch = await self._call(self._once, lambda client: client.post(_place("batches", name, "cancel")))
         if batch is None:
             raise EndpointError(f"{self.shown_url} does not know the batch {name} any more")
         return _remote(batch)
@@ -130,12 +116,7 @@ class BatchApi:
         Raises:
             EndpointError: the endpoint cannot be asked.
         """
-
-        async def listing(client: "AsyncOpenAI") -> Sent:
-            response = await client.batches.with_raw_response.list(limit=_LISTED)
-            return str(response.text), response.headers
-
-        found = await self._call(self._often, listing) or {}
+        found = await self._call(self._often, lambda client: client.get("batches", limit=str(_LISTED))) or {}
         listed = found.get("data")
         return [_remote(one) for one in (listed if isinstance(listed, list) else []) if isinstance(one, dict)]
 
@@ -147,33 +128,33 @@ class BatchApi:
         """
         content = ""
 
-        async def download(client: "AsyncOpenAI") -> Sent:
+        async def download(client: "Client") -> "Sent":
             nonlocal content
-            response = await client.files.with_raw_response.content(file)
-            content = self._often.without_key(response.content.decode(errors="replace"))
-            return "{}", response.headers
+            text, headers = await client.get(_place("files", file, "content"), most=_MOST_OF_FILE)
+            content = self._often.without_key(text)
+            return "{}", headers
 
         await self._call(self._often, download)
         # Not splitlines(): replies hold separators that JSON does not escape.
         return [line for raw in content.split("\n") if (line := json_object(raw))]
 
     async def _call(
-        self, connection: Connection, send: Callable[["AsyncOpenAI"], Awaitable[Sent]]
+        self, connection: Connection, send: Callable[["Client"], Awaitable["Sent"]]
     ) -> dict[str, Any] | None:
         """Return the answer, None where there is no such thing."""
         missing = False
 
-        async def careful(client: "AsyncOpenAI", _: Callable[[], None]) -> Sent:
-            import openai
+        async def careful(client: "Client", _: Callable[[], None]) -> "Sent":
+            from graphrag_dagster.model_calls.endpoint.client import StatusError
 
             nonlocal missing
             try:
                 return await send(client)
-            except openai.APIStatusError as error:
-                if error.status_code not in _NOT_THERE:
+            except StatusError as error:
+                if error.status not in _NOT_THERE:
                     raise
                 missing = True
-                return "{}", error.response.headers
+                return "{}", error.headers
 
         try:
             arrived = await connection.call(careful, "Batch API")
@@ -184,6 +165,10 @@ class BatchApi:
 
     def _no_api(self) -> EndpointError:
         return EndpointError(f"{self.shown_url} has no Batch API; set model.batch: false")
+
+
+def _place(*names: str) -> str:
+    return "/".join(quote(name, safe="") for name in names)
 
 
 def _remote(told: Mapping[str, Any]) -> RemoteBatch:

@@ -5,6 +5,7 @@ import json
 import os
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property, lru_cache
 from urllib.parse import SplitResult, parse_qsl, quote, quote_plus, unquote, urlsplit
 from urllib.request import getproxies
 
@@ -47,8 +48,8 @@ class Address:
         Raises:
             EndpointError: it is none, or holds a key in its query.
         """
-        parts = self._parts()
-        return parts._replace(netloc=_host(parts)).geturl()
+        self._parts()
+        return _without_user(self._given())
 
     def way(self) -> Way:
         """Return how to call it; a user and a password in ``$OPENAI_BASE_URL`` are sent as a header.
@@ -91,29 +92,13 @@ class Address:
         return self._hidden(answer, _SHORTEST_IN_REPLIES)
 
     def _hidden(self, text: str, shortest: int) -> str:
-        for form in self._forms(shortest):
+        for form in _forms(tuple(self._secrets()), shortest):
             text = text.replace(form, "***")
         return text
 
-    def _forms(self, shortest: int) -> list[str]:
-        """All in which credentials may come back, the longest first."""
-        found = {
-            form
-            for secret in self._secrets()
-            if len(secret) >= shortest
-            for form in (
-                secret,
-                quote(secret, safe=""),
-                quote_plus(secret),
-                json.dumps(secret)[1:-1],
-                base64.b64encode(secret.encode()).decode().rstrip("="),
-            )
-        }
-        return sorted(found, key=lambda form: (-len(form), form))
-
     def _secrets(self) -> Iterator[str]:
         yield os.environ.get(self.variable, "").strip()
-        for url in (self._base_url or os.environ.get(BASE_URL) or "", *getproxies().values()):
+        for url in (self._base_url or os.environ.get(BASE_URL) or "", *self._proxies):
             try:
                 parts = urlsplit(url)
             except ValueError:
@@ -123,11 +108,46 @@ class Address:
                 yield f"{user}:{password}"
                 yield password or user
 
+    @cached_property
+    def _proxies(self) -> list[str]:
+        return list(getproxies().values())
+
+    def _given(self) -> str:
+        return (self._base_url or os.environ.get(BASE_URL) or _OPENAI).strip().rstrip("/")
+
     def _parts(self) -> SplitResult:
-        url = (self._base_url or os.environ.get(BASE_URL) or _OPENAI).strip().rstrip("/")
-        if problem := wrong_with_url(url):
+        url = self._given()
+        if problem := _problem(url):
             raise EndpointError(f"{'model.base_url' if self._base_url else f'${BASE_URL}'} {problem}")
         return urlsplit(url)
+
+
+# Asked several times for every call, of the same few texts.
+_problem = lru_cache(wrong_with_url)
+
+
+@lru_cache
+def _without_user(url: str) -> str:
+    parts = urlsplit(url)
+    return parts._replace(netloc=_host(parts)).geturl()
+
+
+@lru_cache
+def _forms(secrets: tuple[str, ...], shortest: int) -> list[str]:
+    """All in which credentials may come back, the longest first."""
+    found = {
+        form
+        for secret in secrets
+        if len(secret) >= shortest
+        for form in (
+            secret,
+            quote(secret, safe=""),
+            quote_plus(secret),
+            json.dumps(secret)[1:-1],
+            base64.b64encode(secret.encode()).decode().rstrip("="),
+        )
+    }
+    return sorted(found, key=lambda form: (-len(form), form))
 
 
 def _host(parts: SplitResult) -> str:

@@ -4,18 +4,21 @@ import asyncio
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from graphrag_dagster.core.language.chat.port import ChatReply, ChatRequest, Listener, Refused
 from graphrag_dagster.core.language.chat.replies import holdable, is_hidden
 from graphrag_dagster.model_calls.endpoint.abilities import Abilities, abilities_of, set_abilities
 from graphrag_dagster.model_calls.endpoint.bodies import chat_body
-from graphrag_dagster.model_calls.endpoint.connection import Connection, Sent, Tries
-from graphrag_dagster.model_calls.endpoint.envelope import first, mapping, text_of, usage_of
+from graphrag_dagster.model_calls.endpoint.connection import Connection, Tries
+from graphrag_dagster.model_calls.endpoint.envelope import first, mapping, usage_of
 from graphrag_dagster.model_calls.endpoint.pace import Size
 from graphrag_dagster.model_calls.endpoint.reply_lengths import ReplyLengths
-from graphrag_dagster.model_calls.endpoint.streams import streamed
+from graphrag_dagster.model_calls.endpoint.streams import CHATS, streamed
 from graphrag_dagster.settings.model import ModelSettings
+
+if TYPE_CHECKING:
+    from graphrag_dagster.model_calls.endpoint.client import Client, Sent
 
 _CHARACTERS_PER_TOKEN = 4
 _UNCOUNTED = '"usage": {}'
@@ -125,18 +128,16 @@ class OpenAIChatModel:
         listen: Listener | None,
         used: Abilities,
         size: Size,
-        client: Any,
+        client: "Client",
         heard: Callable[[], None],
-    ) -> Sent:
+    ) -> "Sent":
         """A slow reply is heard as it comes: so it is told from one that will never come."""
         # Made at last: while it waited for its turn, others have told how long a reply may be.
         body = chat_body(self.settings, self._limited(request), used)
         slow = used.counts and self.connection.is_slow(size)
         if not used.stream or not (listen or slow):
-            whole = client.chat.completions.with_streaming_response.create(**_given(body))
-            async with whole as response:
-                return await text_of(response), response.headers
-        text, headers = await streamed(client, _given(body), listen, heard)
+            return await client.post(CHATS, body)
+        text, headers = await streamed(client, body, listen, heard)
         if _UNCOUNTED in text and (known := self._abilities()).counts:
             self._set(replace(known, counts=False))
         return text, headers
@@ -157,14 +158,6 @@ class OpenAIChatModel:
 
 def _prompt_tokens(request: ChatRequest) -> int:
     return sum(len(message.content) for message in request.messages) // _CHARACTERS_PER_TOKEN
-
-
-def _given(body: Mapping[str, Any]) -> dict[str, Any]:
-    """The body as the client takes it and leaves it as it is.
-
-    What is its own it would go through word by word, which takes as long as sending it, to change nothing.
-    """
-    return {"model": body["model"], "messages": [], "extra_body": body}
 
 
 def read_reply(answer: Mapping[str, Any]) -> ChatReply:

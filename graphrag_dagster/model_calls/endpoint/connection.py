@@ -24,7 +24,7 @@ from graphrag_dagster.model_calls.endpoint.trouble import Trouble, Troubles
 from graphrag_dagster.settings.model import ModelSettings
 
 if TYPE_CHECKING:
-    from openai import AsyncOpenAI
+    from graphrag_dagster.model_calls.endpoint.client import Client, Sent
 
 _LONGEST_BACKOFF = 30.0
 _HOPELESS = 8
@@ -37,7 +37,7 @@ _jitter = random.SystemRandom()
 class _LoopState:
     """What belongs to one event loop: connections, and limits by URL and model."""
 
-    clients: dict[tuple[str, str, float], "AsyncOpenAI"] = field(default_factory=dict)
+    clients: dict[tuple[str, str, float], "Client"] = field(default_factory=dict)
     limits: dict[tuple[str, str], Limits] = field(default_factory=dict)
     patience: dict[tuple[str, str], Patience] = field(default_factory=dict)
 
@@ -75,9 +75,8 @@ class Tries:
         return max(self.sent - 1, 0)
 
 
-Sent = tuple[str, Mapping[str, str]]
 #: Makes a request with a client; what it is given besides is to be called for each piece of the answer.
-Send = Callable[["AsyncOpenAI", Callable[[], None]], Awaitable[Sent]]
+Send = Callable[["Client", Callable[[], None]], Awaitable["Sent"]]
 
 
 class Connection:
@@ -256,35 +255,19 @@ class Connection:
     def _state(self) -> _LoopState:
         return _states.setdefault(asyncio.get_running_loop(), _LoopState())
 
-    def client(self) -> "AsyncOpenAI":
-        """The client of the running loop; proxies and certificates are those of the environment.
+    def client(self) -> "Client":
+        """The client of the running loop; once connected, the call's own clock tells when its time is over.
 
         Raises:
             EndpointError: there is no usable key, or the environment names no usable proxy or certificates.
         """
-        from openai import AsyncOpenAI, DefaultAsyncHttpxClient, Timeout
+        from graphrag_dagster.model_calls.endpoint.client import Client
 
         self._address.key()
-        # Once connected, the call's own clock tells when its time is over.
-        timeout = Timeout(None, connect=self._timeout)
         clients, where = self._state().clients, (self.url, self._address.variable, self._timeout)
         if where not in clients:
-
-            async def key() -> str:
-                return self._address.key()
-
-            way = self._address.way()
             try:
-                made = AsyncOpenAI(
-                    base_url=way.base_url,
-                    default_query=way.query,
-                    default_headers=way.headers,
-                    api_key=key,
-                    timeout=timeout,
-                    max_retries=0,
-                    # Texts go to the endpoint that was named, and to no other that it names.
-                    http_client=DefaultAsyncHttpxClient(timeout=timeout, follow_redirects=False),
-                )
+                clients[where] = Client(self._address, self._timeout)
             # Of proxies and certificates that cannot be used the transport raises errors of many kinds.
             except Exception as error:
                 told = self._address.clean(str(error))
@@ -292,7 +275,6 @@ class Connection:
                     f"{self.shown_url} cannot be called: {told}; look at SSL_CERT_FILE, "
                     "HTTP_PROXY and HTTPS_PROXY in the environment"
                 ) from None
-            clients[where] = made
         return clients[where]
 
 

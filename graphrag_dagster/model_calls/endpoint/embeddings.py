@@ -3,7 +3,7 @@
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,10 +13,13 @@ from graphrag_dagster.core.language.chat.loop import run_in_order
 from graphrag_dagster.core.language.chat.replies import holdable
 from graphrag_dagster.core.ranks import unit_rows
 from graphrag_dagster.errors import EndpointError
-from graphrag_dagster.model_calls.endpoint.connection import Connection, Sent, Tries
-from graphrag_dagster.model_calls.endpoint.envelope import text_of, usage_of
+from graphrag_dagster.model_calls.endpoint.connection import Connection, Tries
+from graphrag_dagster.model_calls.endpoint.envelope import usage_of
 from graphrag_dagster.model_calls.endpoint.pace import Size
 from graphrag_dagster.settings.model import ModelSettings
+
+if TYPE_CHECKING:
+    from graphrag_dagster.model_calls.endpoint.client import Client, Sent
 
 _BATCH = 64
 _BATCH_CHARACTERS = 200_000
@@ -163,6 +166,5 @@ class OpenAIEmbedder:
         return batches
 
 
-async def _embeddings(body: Mapping[str, Any], client: Any, _: Callable[[], None]) -> Sent:
-    async with client.embeddings.with_streaming_response.create(**body) as response:
-        return await text_of(response), response.headers
+async def _embeddings(body: Mapping[str, Any], client: "Client", _: Callable[[], None]) -> "Sent":
+    return await client.post("embeddings", body)

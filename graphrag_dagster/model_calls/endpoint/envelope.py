@@ -23,7 +23,7 @@ class BadAnswer(Exception):
 class Body(Protocol):
     """A response whose body is still to be read."""
 
-    def iter_bytes(self) -> AsyncIterator[bytes]:
+    def aiter_bytes(self) -> AsyncIterator[bytes]:
         """Yield the body piece by piece."""
 
 
@@ -38,34 +38,31 @@ class ToldUsage:
     total: int
 
 
-async def pieces(body: Body) -> AsyncIterator[bytes]:
-    """Yield a body piece by piece.
+async def pieces(body: Body, most: int = MOST_BYTES) -> AsyncIterator[bytes]:
+    """Yield a body piece by piece, ``most`` bytes of it.
 
     Raises:
         BadAnswer: it goes on and on, or breaks off.
         TimeoutError: nothing came for long.
     """
+    import httpx2
+
     size = 0
     try:
-        async for piece in body.iter_bytes():
+        async for piece in body.aiter_bytes():
             size += len(piece)
-            if size > MOST_BYTES:
-                raise BadAnswer(
-                    f"sent more than {MOST_BYTES // 1_000_000} MB, which is no reply", again=False
-                )
+            if size > most:
+                raise BadAnswer(f"sent more than {most // 1_000_000} MB, which is no reply", again=False)
             yield piece
-    except BadAnswer:
-        raise
-    except Exception as error:
-        # Errors of the client's transport, which is one of two packages.
-        if "Timeout" in type(error).__name__:
-            raise TimeoutError from None
+    except httpx2.TimeoutException:
+        raise TimeoutError from None
+    except (httpx2.HTTPError, httpx2.StreamError) as error:
         raise BadAnswer(f"broke off its reply: {error}") from None
 
 
-async def text_of(body: Body) -> str:
+async def text_of(body: Body, most: int = MOST_BYTES) -> str:
     """Return a whole body as text; raises as :func:`pieces` does."""
-    return b"".join([piece async for piece in pieces(body)]).decode(errors="replace")
+    return b"".join([piece async for piece in pieces(body, most)]).decode(errors="replace")
 
 
 def json_object(text: str | bytes) -> dict[str, Any] | None:

@@ -3,7 +3,7 @@
 import json
 from collections.abc import AsyncIterator, Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from graphrag_dagster.core.language.chat.port import Listener
 from graphrag_dagster.model_calls.endpoint.envelope import (
@@ -16,6 +16,11 @@ from graphrag_dagster.model_calls.endpoint.envelope import (
     text_of,
 )
 
+if TYPE_CHECKING:
+    from graphrag_dagster.model_calls.endpoint.client import Client, Sent
+
+#: Where chat requests go.
+CHATS = "chat/completions"
 _SHOWN = 400
 
 
@@ -51,22 +56,21 @@ class _Heard:
 
 
 async def streamed(
-    client: Any, asked: Mapping[str, Any], listen: Listener | None, heard: Callable[[], None]
-) -> tuple[str, Mapping[str, str]]:
+    client: "Client", body: Mapping[str, Any], listen: Listener | None, heard: Callable[[], None]
+) -> "Sent":
     """Return the body of a reply that came piece by piece, as that of a whole one, and its headers.
 
     Args:
         client: the client of the endpoint.
-        asked: the request.
+        body: the request.
         listen: hears the text of each piece.
         heard: is told of each piece, also of hidden reasoning; that a reply has begun is none.
 
     Raises:
         BadAnswer: the endpoint breaks off, sends what is no event, or goes on and on.
     """
-    async with client.chat.completions.with_streaming_response.create(
-        **asked, stream=True, stream_options={"include_usage": True}
-    ) as response:
+    asked = {**body, "stream": True, "stream_options": {"include_usage": True}}
+    async with client.streamed(CHATS, asked) as response:
         if "json" in response.headers.get("content-type", ""):
             # Some servers do not know streams, and do not say so.
             return await text_of(response), response.headers

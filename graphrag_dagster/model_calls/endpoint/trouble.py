@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urljoin, urlsplit
 
 from graphrag_dagster.core.language.chat.port import CallFailed, Refused
@@ -11,6 +11,9 @@ from graphrag_dagster.model_calls.endpoint.address import BASE_URL, Address
 from graphrag_dagster.model_calls.endpoint.envelope import BadAnswer, json_object
 from graphrag_dagster.model_calls.endpoint.limits import LONGEST_WAIT, duration, retry_after
 from graphrag_dagster.model_calls.endpoint.patience import Waited
+
+if TYPE_CHECKING:
+    from graphrag_dagster.model_calls.endpoint.client import StatusError
 
 _PASSING = frozenset({408, 409, 425, 429, 500, 502, 503, 504, 520, 522, 524, 529})
 
@@ -61,48 +64,55 @@ class Troubles:
             waited: what was asked for, and how long it was waited for.
             answered_before: the endpoint has answered a call already, so that it is worth another try.
         """
-        import openai
+        import httpx2
 
-        if isinstance(error, openai.APITimeoutError | TimeoutError) and not _never_connected(error):
+        from graphrag_dagster.model_calls.endpoint.client import StatusError
+
+        if isinstance(error, TimeoutError):
             text = f"no reply from {self._shown} {waited.limits}; set model.timeout_seconds higher"
             return Trouble(CallFailed(text), again=True, silent=True)
-        if isinstance(error, openai.APIConnectionError | TimeoutError):
+        if isinstance(error, httpx2.HTTPError | httpx2.InvalidURL):
             return self._no_connection(error, answered_before)
-        if isinstance(error, openai.APIStatusError):
+        if isinstance(error, StatusError):
             return self._status(error, waited.call.whom)
-        if isinstance(error, openai.APIError):
-            text = f"{self._shown} broke off its reply: {self._clean(str(error))}"
-            return Trouble(CallFailed(text), again=True)
         if isinstance(error, BadAnswer):
             return Trouble(CallFailed(f"{self._shown} {self._clean(str(error))}"), again=error.again)
         return Trouble(EndpointError(f"{self._shown}: {type(error).__name__}: {self._clean(str(error))}"))
 
     def _no_connection(self, error: Exception, answered_before: bool) -> Trouble:
-        cause = error.__cause__ or error
-        detail = self._clean(str(cause)) or type(cause).__name__
-        if _never_connected(error):
+        import httpx2
+
+        detail = self._clean(str(error)) or type(error).__name__
+        if isinstance(
+            error,
+            httpx2.ConnectError
+            | httpx2.ConnectTimeout
+            | httpx2.UnsupportedProtocol
+            | httpx2.InvalidURL
+            | httpx2.LocalProtocolError,
+        ):
             mend = "SSL_CERT_FILE" if "CERTIFICATE_VERIFY" in detail else f"model.base_url or {BASE_URL}"
             text = f"cannot reach {self._shown}: {detail}; set {mend}"
             return Trouble(EndpointDown(text), again=answered_before)
         return Trouble(CallFailed(f"the connection to {self._shown} broke: {detail}"), again=True)
 
-    def _status(self, error: Any, what: str) -> Trouble:
-        status: int = error.status_code
+    def _status(self, error: "StatusError", what: str) -> Trouble:
+        status = error.status
         if 300 <= status < 400:
-            return Trouble(self._redirect(status, error.response.headers.get("location") or ""))
-        said = self._clean(_message(error)) or "no reason given"
+            return Trouble(self._redirect(status, error.headers.get("location") or ""))
+        said = self._clean(error.said) or "no reason given"
         if status in {401, 403}:
             text = f"{self._shown} refuses the key in ${self._address.variable} ({status}): {said}"
             return Trouble(EndpointError(text))
         if status == 404:
             text = f"{self._shown} has no {what}, or the URL is wrong (404): {said}"
             return Trouble(EndpointError(f"{text}; set model.name or model.base_url"))
-        if status == 429 and getattr(error, "code", None) == "insufficient_quota":
+        if status == 429 and error.code == "insufficient_quota":
             return Trouble(EndpointError(f"{self._shown}: the account has no credit left (429): {said}"))
         if status == 429:
-            return self._too_many(said, error.response.headers)
+            return self._too_many(said, error.headers)
         if status in _PASSING or status >= 500:
-            wait = retry_after(error.response.headers)
+            wait = retry_after(error.headers)
             failed = CallFailed(f"{self._shown} answered {status}: {said}")
             return Trouble(failed, wait is None or wait <= LONGEST_WAIT, wait)
         return Trouble(Refused(f"{self._shown} refused the request ({status}): {said}"))
@@ -133,19 +143,3 @@ class Troubles:
             return Trouble(EndpointError(text), too_many=True, wait=wait)
         failed = CallFailed(f"{self._shown} answered 429: {said}")
         return Trouble(failed, again=True, wait=wait, too_many=True)
-
-
-def _never_connected(error: Exception) -> bool:
-    # By name: the client's transport is one of two packages, depending on its version.
-    kinds = {type(one).__name__ for one in (error.__cause__, error.__context__) if one}
-    return bool(
-        kinds & {"ConnectError", "ConnectTimeout", "UnsupportedProtocol", "InvalidURL", "LocalProtocolError"}
-    )
-
-
-def _message(error: Any) -> str:
-    body = error.body
-    if isinstance(body, dict):
-        inner = body.get("message") or body.get("error") or body.get("detail") or body
-        return str(inner.get("message", inner) if isinstance(inner, dict) else inner)
-    return str(body or error.message)

@@ -4,7 +4,7 @@ import asyncio
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any, Literal, get_args
+from typing import TYPE_CHECKING, Literal, get_args
 
 from pydantic import BaseModel, ConfigDict
 
@@ -13,8 +13,11 @@ from graphrag_dagster.core.language.chat.replies import NotUsable, read_typed, v
 from graphrag_dagster.errors import EndpointDown, EndpointError
 from graphrag_dagster.model_calls.endpoint.abilities import Abilities, abilities_of, set_abilities
 from graphrag_dagster.model_calls.endpoint.chat import Answered, OpenAIChatModel
-from graphrag_dagster.model_calls.endpoint.connection import Connection, Sent
+from graphrag_dagster.model_calls.endpoint.connection import Connection
 from graphrag_dagster.model_calls.memory.ability_store import AbilityStore
+
+if TYPE_CHECKING:
+    from graphrag_dagster.model_calls.endpoint.client import Client, Sent
 
 Way = Literal["json_schema", "json_object", "text"]
 WAYS: tuple[Way, ...] = get_args(Way)
@@ -162,9 +165,8 @@ def hopeless(model: OpenAIChatModel, attempts: list[Attempt]) -> str:
     )
 
 
-async def _models(client: Any, _: Callable[[], None]) -> Sent:
-    response = await client.models.with_raw_response.list()
-    return str(response.text), response.headers
+async def _models(client: "Client", _: Callable[[], None]) -> "Sent":
+    return await client.get("models")
 
 
 async def _attempt(model: OpenAIChatModel, way: Way) -> Attempt:
