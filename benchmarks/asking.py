@@ -13,36 +13,15 @@ process may, the page cache is dropped once, which is ``cold``. Imports are by p
 import argparse
 import hashlib
 import os
-import re
 import shutil
-import subprocess
-import sys
-import time
-from collections import Counter
 from pathlib import Path
 
 import polars as pl
 
-ROOT = Path(__file__).parents[1]
-CALLED = "from graphrag_dagster.cli import main; main()"
+from imports import imported, ran
+
 QUESTION = "What is it about, and who was there?"
 SHOWN = 12
-
-
-def ran(home: Path, arguments: list[str], *options: str) -> tuple[float, float, str]:
-    """Run ``ask``; returns seconds of the clock, of the processor, and what it wrote to the error stream."""
-    environment = {**os.environ, "GRAPHRAG_DAGSTER_HOME": str(home), "PYTHONPATH": str(ROOT)}
-    before, begun = os.times(), time.perf_counter()
-    done = subprocess.run(
-        [sys.executable, *options, "-c", CALLED, "ask", *arguments],
-        env=environment,
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    wall, after = time.perf_counter() - begun, os.times()
-    cpu = after.children_user - before.children_user + after.children_system - before.children_system
-    return wall, cpu, done.stderr
 
 
 def dropped() -> bool:
@@ -58,23 +37,20 @@ def measure(home: Path, corpus: str, ways: list[str], rounds: int, question: str
     kept = home / "warehouse" / "published" / corpus / "searched"
     print("| way | first: wall s, CPU s | later: wall s, CPU s | cold: wall s |\n| --- | --- | --- | --- |")
     for way in ways:
-        arguments = [corpus, question, "--method", way]
+        arguments = ["ask", corpus, question, "--method", way]
         shutil.rmtree(kept, ignore_errors=True)
-        first = ran(home, arguments)
-        later = min((ran(home, arguments) for _ in range(rounds)), key=lambda one: one[1])
-        cold = f"{ran(home, arguments)[0]:.2f}" if dropped() else "–"
+        first = ran(home, *arguments)
+        later = min((ran(home, *arguments) for _ in range(rounds)), key=lambda one: one[1])
+        cold = f"{ran(home, *arguments)[0]:.2f}" if dropped() else "–"
         print(
             f"| {way} | {first[0]:.2f}, {first[1]:.2f} | {later[0]:.2f}, {later[1]:.2f} | {cold} |",
             flush=True,
         )
-    arguments = [corpus, question, "--method", ways[0]]
-    ran(home, arguments)
-    told = ran(home, arguments, "-X", "importtime")[2]
-    spent: Counter[str] = Counter()
-    for own, name in re.findall(r"import time:\s+(\d+) \|\s+\d+ \|\s+(\S+)", told):
-        spent[name.partition(".")[0]] += int(own)
-    print(f"\nimports of {ways[0]}: {sum(spent.values()) / 1000:.0f} ms")
-    print(", ".join(f"{name} {microseconds / 1000:.0f}" for name, microseconds in spent.most_common(SHOWN)))
+    arguments = ["ask", corpus, question, "--method", ways[0]]
+    ran(home, *arguments)
+    spent = imported(home, *arguments)
+    print(f"\nimports of {ways[0]}: {sum(spent.values()):.0f} ms")
+    print(", ".join(f"{name} {milliseconds:.0f}" for name, milliseconds in spent.most_common(SHOWN)))
 
 
 def make(home: Path, entities: int) -> None:

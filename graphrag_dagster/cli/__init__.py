@@ -34,12 +34,12 @@ def main() -> None:
 
 def _run() -> int:
     share()
-    # Loaded while signals are listened to: it takes long enough for a Ctrl-C.
-    from graphrag_dagster.cli.app import app
-
     # Nearly all that a run makes lives until its end: collecting it often, or at the exit, gives nothing.
     gc.set_threshold(50_000, 20, 50)
     atexit.register(gc.freeze)
+    # Loaded while signals are listened to: it takes long enough for a Ctrl-C.
+    from graphrag_dagster.cli.app import app
+
     # While a package that is being loaded has set up the root logger, requests of other threads are no news.
     for client in ("httpx", "httpx2"):
         logging.getLogger(client).setLevel(logging.WARNING)

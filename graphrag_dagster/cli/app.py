@@ -144,7 +144,7 @@ def index(
     limit of tokens or money; 5 waits for a batch.
     """
     from graphrag_dagster.cli.commands.indexing import index_corpus
-    from graphrag_dagster.cli.output.running import Budget
+    from graphrag_dagster.cli.output.ran import Budget
 
     code = index_corpus(target, budget=Budget(max_tokens, max_usd), cold=cold, again=again, as_json=as_json)
     if code:
@@ -258,7 +258,7 @@ def answer(
     """
     from graphrag_dagster.cli.commands.answering import answer_corpus
     from graphrag_dagster.cli.commands.asking import filters_of
-    from graphrag_dagster.cli.output.running import Budget
+    from graphrag_dagster.cli.output.ran import Budget
 
     filters = filters_of(document, folder, date_from, date_to, date, where, soft)
     if code := answer_corpus(name, filters, Budget(max_tokens, max_usd), as_json=as_json):
@@ -284,7 +284,7 @@ def evaluate(
     is missing; 4 stopped before a limit of tokens or money; 5 waits for a batch.
     """
     from graphrag_dagster.cli.commands.evaluating import evaluate_corpus
-    from graphrag_dagster.cli.output.running import Budget
+    from graphrag_dagster.cli.output.ran import Budget
 
     code = evaluate_corpus(
         name, sample=sample, budget=Budget(max_tokens, max_usd), plan_only=plan_only, as_json=as_json
@@ -331,7 +331,7 @@ def study(
 ) -> None:
     """Study what a setting does, on a sample of the corpus."""
     from graphrag_dagster.cli.commands.evaluating import run_study
-    from graphrag_dagster.cli.output.running import Budget
+    from graphrag_dagster.cli.output.ran import Budget
 
     run_study(name, kind.value, Budget(max_tokens, max_usd), as_json=as_json)
 
@@ -456,7 +456,7 @@ def paths(
         ask_paths(name, question, [instance], entity or (), as_json=as_json)
         return
     from graphrag_dagster.cli.commands.path_measuring import run_paths
-    from graphrag_dagster.cli.output.running import Budget
+    from graphrag_dagster.cli.output.ran import Budget
 
     if code := run_paths(name, Budget(max_tokens, max_usd), plan_only=plan_only, as_json=as_json):
         raise typer.Exit(code)

@@ -14,6 +14,7 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from graphrag_dagster.errors import GraphragError
 from graphrag_dagster.orchestration.dagster_private import NO_COMPUTE_LOGS, kept_connections
+from graphrag_dagster.orchestration.dagster_settings import FILE, keeps_records_elsewhere
 from graphrag_dagster.resources.durable import write_durably
 from graphrag_dagster.resources.home import dagster_home
 
@@ -57,7 +58,7 @@ def recorded() -> Iterator[DagsterInstance | None]:
     Raises:
         DagsterInstanceError: its settings or records cannot be used.
     """
-    if not (dagster_home() / "dagster.yaml").is_file():
+    if not (dagster_home() / FILE).is_file():
         yield None
         return
     with instance() as opened:
@@ -68,8 +69,8 @@ def _opened(folder: Path, *, running: bool) -> DagsterInstance:
     """Open it, one process at a time: at the first opening Dagster makes its tables without a lock."""
     try:
         with FileLock(folder / ".opening.lock", timeout=_SECONDS):
-            if not (folder / "dagster.yaml").exists():
-                write_durably(folder / "dagster.yaml", _SETTINGS)
+            if not (folder / FILE).exists():
+                write_durably(folder / FILE, _SETTINGS)
             if not running:
                 return DagsterInstance.get()
             return DagsterInstance.local_temp(str(folder), overrides={**_NOT_CAPTURING, **_records(folder)})
@@ -83,7 +84,7 @@ def _opened(folder: Path, *, running: bool) -> DagsterInstance:
     except (yaml.YAMLError, DagsterError) as error:
         told = " ".join(str(error).split())[:_LONGEST]
         raise DagsterInstanceError(
-            f"{folder / 'dagster.yaml'} cannot be used: {told}; mend it, or move it away to have it made anew"
+            f"{folder / FILE} cannot be used: {told}; mend it, or move it away to have it made anew"
         ) from error
     except Exception as error:
         # What migrates the records has errors of its own, where another version of Dagster made them.
@@ -95,9 +96,7 @@ def _opened(folder: Path, *, running: bool) -> DagsterInstance:
 
 def _records(folder: Path) -> dict[str, Any]:
     """Where the records of a run are, unless the settings say where."""
-    settings = yaml.safe_load((folder / "dagster.yaml").read_text(encoding="utf-8"))
-    said = isinstance(settings, dict) and any("storage" in name for name in settings)
-    return {} if said else kept_connections(str(folder))
+    return {} if keeps_records_elsewhere(folder) else kept_connections(str(folder))
 
 
 @contextmanager

@@ -6,8 +6,8 @@ import time
 import pytest
 from rich.console import Console
 
-from graphrag_dagster.cli.commands.indexing import show_outlook
 from graphrag_dagster.cli.output import progress as shown_progress
+from graphrag_dagster.cli.output.outlook import show_outlook
 from graphrag_dagster.cli.output.progress import ProgressBars, ProgressLines, progress_on, span
 from graphrag_dagster.core.accounting.duration import extractive_seconds, model_seconds
 from graphrag_dagster.core.accounting.planning import Estimate, Range, exactly

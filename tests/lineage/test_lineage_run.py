@@ -8,7 +8,8 @@ import pytest
 
 from graphrag_dagster import Filters, tables
 from graphrag_dagster.cli.commands.answering import answer_corpus
-from graphrag_dagster.cli.output.running import Budget, run_job
+from graphrag_dagster.cli.output.ran import Budget
+from graphrag_dagster.cli.output.running import run_job
 from graphrag_dagster.operations.asking.lineage import impact, why
 from graphrag_dagster.resources.warehouse import Warehouse
 from support.commands import Run

@@ -1,5 +1,8 @@
 """Versions that outlive a change of the code, and versions that libraries change."""
 
+import json
+import os
+from collections.abc import Mapping
 from importlib import metadata
 from pathlib import Path
 
@@ -11,8 +14,9 @@ from graphrag_dagster.assets import ASSETS
 from graphrag_dagster.assets.evaluating.answers import options_code
 from graphrag_dagster.assets.evaluating.paths import path_options_code
 from graphrag_dagster.core.files.own_folders import write_whole
-from graphrag_dagster.orchestration.code_versions import versions
+from graphrag_dagster.orchestration.code_versions import remembered, versions
 from graphrag_dagster.orchestration.code_versions.closure import Sources
+from graphrag_dagster.orchestration.code_versions.remembered import Remembered
 from graphrag_dagster.orchestration.code_versions.versions import KEPT, CodeVersions, Kept, subjects
 
 READERS = {"pypdfium2": "5.0", "tiktoken": "0.8"}
@@ -102,3 +106,54 @@ def test_where_nothing_can_be_remembered_versions_are_the_same(tmp_path: Path) -
     (tmp_path / "file").write_bytes(b"")
     plain = CodeVersions(Sources(PACKAGE), {}).version([ROOT])
     assert CodeVersions(Sources(PACKAGE), {}, [tmp_path / "file" / "folder"]).version([ROOT]) == plain
+
+
+def test_the_versions_of_assets_hold_for_the_libraries_that_there_are(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made: list[int] = []
+
+    def told() -> Mapping[str, tuple[str, str]]:
+        def make() -> dict[str, tuple[str, str]]:
+            made.append(1)
+            return {"graph/entities": (f"version {len(made)}", "graph")}
+
+        return CodeVersions(Sources(PACKAGE), {}, [tmp_path]).of_assets(make)
+
+    assert told() == told() == {"graph/entities": ("version 1", "graph")}
+    installed = metadata.version
+    monkeypatch.setattr(
+        versions, "version", lambda name: "999" if name == "graspologic-native" else installed(name)
+    )
+    versions._installed.cache_clear()
+    assert told() == {"graph/entities": ("version 2", "graph")}
+    monkeypatch.undo()
+    versions._installed.cache_clear()
+    assert told() == {"graph/entities": ("version 1", "graph")}
+
+
+def test_a_file_that_was_only_touched_changes_nothing(tmp_path: Path) -> None:
+    package, folder = tmp_path / "package", tmp_path / "memory"
+    package.mkdir()
+    source = package / "one.py"
+    source.write_text("one = 1", encoding="utf-8")
+    Remembered(package, [folder]).keep("versions", {"one": "first"})
+    os.utime(source, (1, 1))
+    assert Remembered(package, [folder]).group("versions") == {"one": "first"}
+    source.write_text("one = 2", encoding="utf-8")
+    os.utime(source, (1, 1))
+    assert Remembered(package, [folder]).group("versions") == {}
+
+
+def test_files_that_are_as_they_were_are_not_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    package, folder = tmp_path / "package", tmp_path / "memory"
+    package.mkdir()
+    (package / "one.py").write_text("one = 1", encoding="utf-8")
+    # As if the package had been there for long.
+    monkeypatch.setattr(remembered, "_SETTLED", -60_000_000_000)
+    Remembered(package, [folder]).keep("versions", {"one": "first"})
+    [file] = folder.iterdir()
+    write_whole(file, json.dumps({**json.loads(file.read_bytes()), "of": "another content"}).encode())
+    assert Remembered(package, [folder]).group("versions") == {"one": "first"}
+    monkeypatch.undo()
+    assert Remembered(package, [folder]).group("versions") == {}

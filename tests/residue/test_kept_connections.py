@@ -1,6 +1,8 @@
 """A run writes Dagster's records by connections that stay open; they are the same records in the same files."""
 
+import sqlite3
 import sys
+from contextlib import closing
 from pathlib import Path
 from subprocess import run
 
@@ -49,6 +51,21 @@ def test_what_a_run_wrote_is_read_by_whoever_opens_the_records_in_the_usual_way(
         assert run_in(usual) != run_id
     with instance(running=True) as kept:
         assert kept.get_runs_count() == 2
+
+
+def test_records_that_a_run_made_are_of_the_newest_revision(records: Path) -> None:
+    with instance(running=True) as kept:
+        run_id = run_in(kept)
+    with instance() as usual:
+        for storage in (usual.run_storage, usual.event_log_storage):
+            own, newest = storage.alembic_version()
+            assert own == newest is not None
+        assert usual.all_instigator_state() == []
+    versions = []
+    for name in ("index", run_id):
+        with closing(sqlite3.connect(records / "history" / "runs" / f"{name}.db")) as connection:
+            versions += connection.execute("select version_num from alembic_version").fetchall()
+    assert versions[0] == versions[1]
 
 
 ALONE = """

@@ -5,8 +5,6 @@ from collections.abc import Iterator
 import polars as pl
 from dagster import AssetExecutionContext, MetadataValue, Output
 
-from graphrag_dagster.core.evaluation.inference import statistics
-from graphrag_dagster.core.evaluation.inference.verdict import verdicts as verdicts_of
 from graphrag_dagster.core.evaluation.judging import position_bias
 from graphrag_dagster.orchestration.declare import ins_of, markdown, output, table_assets
 from graphrag_dagster.resources.corpora import CorpusStore
@@ -36,6 +34,10 @@ def evaluation_statistics(
     corpora: CorpusStore,
 ) -> Iterator[Output[pl.DataFrame]]:
     """Means with intervals, Wilcoxon's test of every pair corrected by Holm, agreement with the claims."""
+    # What ways of answering are worth is told by all that answers, and few runs evaluate.
+    from graphrag_dagster.core.evaluation.inference import statistics
+    from graphrag_dagster.core.evaluation.inference.verdict import verdicts as verdicts_of
+
     settings = corpora.settings(context.partition_key)
     own, conditions = settings.evaluation, list(settings.questions.methods)
     how = statistics.Bootstrap(own.resamples, own.seed)

@@ -5,9 +5,6 @@ from collections.abc import Iterator
 import polars as pl
 from dagster import AssetExecutionContext, Output
 
-from graphrag_dagster.core.graph.context.build import build_context
-from graphrag_dagster.core.graph.context.vectors.making import node_vectors
-from graphrag_dagster.core.graph.network import network_of
 from graphrag_dagster.core.language.embedded_rows import embed_rows
 from graphrag_dagster.core.language.embedded_texts import text_of_entity
 from graphrag_dagster.orchestration.declare import counts, ins_of, output, table_assets
@@ -37,6 +34,11 @@ def context_nodes(
     context: AssetExecutionContext, language: Language, warehouse: Warehouse, **frames: pl.DataFrame
 ) -> Iterator[Output[pl.DataFrame]]:
     """Nodes attached to communities that they resemble and are no members of (fourth paper §III.A)."""
+    # Only what is switched on needs it.
+    from graphrag_dagster.core.graph.context.build import build_context
+    from graphrag_dagster.core.graph.context.vectors.making import node_vectors
+    from graphrag_dagster.core.graph.network import network_of
+
     session = language.session(context, "context_vectors_embeddings")
     settings = session.settings.context
     vectors = node_vectors(

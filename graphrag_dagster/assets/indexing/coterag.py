@@ -6,7 +6,6 @@ from typing import Any
 import polars as pl
 from dagster import AssetExecutionContext, Output
 
-from graphrag_dagster.core.coterag.indexing.build import build_coterag
 from graphrag_dagster.core.text.tokens import get_tokenizer
 from graphrag_dagster.orchestration.declare import counts, ins_of, output, table_assets
 from graphrag_dagster.resources.language import Language
@@ -54,6 +53,9 @@ def coterag(
     context: AssetExecutionContext, language: Language, warehouse: Warehouse, **frames: pl.DataFrame
 ) -> Iterator[Output[pl.DataFrame]]:
     """What CoTeRAG-S answers from: communities of triples, what stands apart from them, and thresholds."""
+    # Only what is switched on needs it.
+    from graphrag_dagster.core.coterag.indexing.build import build_coterag
+
     session = language.session(context, "coterag")
     settings, embedder = session.settings, session.embedder()
     vectors = (COTERAG_DESCRIPTION_VECTORS, COTERAG_SUMMARY_VECTORS)

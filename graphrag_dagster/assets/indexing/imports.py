@@ -5,7 +5,6 @@ from collections.abc import Iterator
 from dagster import AssetExecutionContext, DataVersion, MaterializeResult
 
 from graphrag_dagster.operations.importing.resolved import QUERIES
-from graphrag_dagster.operations.importing.taking_in import take_in
 from graphrag_dagster.orchestration.declare import describe, key_of, table_assets
 from graphrag_dagster.orchestration.io_manager import stored_at
 from graphrag_dagster.resources.corpora import CorpusStore
@@ -17,6 +16,9 @@ def imports(
     context: AssetExecutionContext, corpora: CorpusStore, warehouse: Warehouse
 ) -> Iterator[MaterializeResult[None]]:
     """What the files of graphs hold, and what became of each row."""
+    # Readers of graphs are many, and corpora of documents need none.
+    from graphrag_dagster.operations.importing.taking_in import take_in
+
     corpus = context.partition_key
     for table, written in take_in(corpora, warehouse, corpus).items():
         yield MaterializeResult(

@@ -6,7 +6,8 @@ from rich.table import Table as RichTable
 
 from graphrag_dagster.cli.output.console import OUT, number, print_json
 from graphrag_dagster.cli.output.mending import ANSWERED, repaired_line, repaired_rows
-from graphrag_dagster.cli.output.running import INCOMPLETE, Budget, run_watched
+from graphrag_dagster.cli.output.ran import INCOMPLETE, Budget
+from graphrag_dagster.cli.output.running import run_watched
 from graphrag_dagster.core.search.filters import Filters
 from graphrag_dagster.errors import SettingsError
 from graphrag_dagster.operations.evaluating.questions import questions_of

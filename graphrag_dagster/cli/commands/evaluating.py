@@ -13,7 +13,8 @@ from graphrag_dagster.cli.commands.planning import plan_json, print_estimates
 from graphrag_dagster.cli.commands.showing import sizes_table
 from graphrag_dagster.cli.output.console import OUT, print_json
 from graphrag_dagster.cli.output.mending import EVALUATED, repaired_line, repaired_rows
-from graphrag_dagster.cli.output.running import INCOMPLETE, Budget, Ran, run_watched
+from graphrag_dagster.cli.output.ran import INCOMPLETE, Budget, Ran
+from graphrag_dagster.cli.output.running import run_watched
 from graphrag_dagster.cli.output.spending import usage_rows, usage_table
 from graphrag_dagster.core.evaluation.inference.measures import measure
 from graphrag_dagster.core.evaluation.inference.verdict import headline, main_measure

@@ -2,19 +2,17 @@
 
 from rich.markup import escape
 
+from graphrag_dagster.cli.code_now import code_now
 from graphrag_dagster.cli.commands.showing import print_unreadable, summary_table
-from graphrag_dagster.cli.commands.status import code_now
-from graphrag_dagster.cli.output.console import ERR, OUT, print_json
+from graphrag_dagster.cli.output.console import OUT, print_json
 from graphrag_dagster.cli.output.mending import INDEXED, repaired_line, repaired_rows
-from graphrag_dagster.cli.output.progress import span
-from graphrag_dagster.cli.output.running import INCOMPLETE, Budget, Ran, run_watched
+from graphrag_dagster.cli.output.ran import INCOMPLETE, Budget, Ran
 from graphrag_dagster.cli.output.spending import shortfall, usage_rows, usage_table
 from graphrag_dagster.cli.output.unread import name_unread, unread_rows
 from graphrag_dagster.core.extraction.ledger import unreadable_units
 from graphrag_dagster.errors import WarehouseError
 from graphrag_dagster.operations.keeping.changes import status_of
 from graphrag_dagster.operations.keeping.residue import gone_documents, note_file
-from graphrag_dagster.operations.planning.outlook import Outlook, note_indexing, outlook
 from graphrag_dagster.resources.corpora import CorpusStore
 from graphrag_dagster.resources.published import published
 from graphrag_dagster.resources.warehouse import Warehouse
@@ -51,41 +49,20 @@ def index_corpus(
     store.settings(name)
     if not (cold or again) and (since := published_as_it_is(name)):
         return summarise(name, Ran(None, 0.0), since=since, as_json=as_json)
+    return summarise(name, _ran(name, budget, cold=cold, as_json=as_json), as_json=as_json)
+
+
+def _ran(name: str, budget: Budget | None, *, cold: bool, as_json: bool) -> Ran:
+    # Loaded for a run: it takes twice as long as finding out that none is needed.
+    from graphrag_dagster.cli.output.outlook import show_outlook
+    from graphrag_dagster.cli.output.running import run_watched
+    from graphrag_dagster.operations.planning.outlook import note_indexing, outlook
+
     show_outlook(outlook(name))
-    ran = run_watched(
-        name,
-        "index",
-        budget,
-        resources={"clustering": {"cold": True}} if cold else None,
-        as_json=as_json,
-    )
+    resources = {"clustering": {"cold": True}} if cold else None
+    ran = run_watched(name, "index", budget, resources=resources, as_json=as_json)
     note_indexing(name, ran.seconds)
-    return summarise(name, ran, as_json=as_json)
-
-
-def show_outlook(before: Outlook) -> None:
-    """Print to standard error how big a corpus is, and how long its index may take."""
-    words = f", about {before.words:,} words" if before.words is not None else ""
-    files = "1 file" if before.files == 1 else f"{before.files:,} files"
-    ERR.print(f"{files}, {_size(before.bytes)}{words}; {_time(before)}", soft_wrap=True)
-
-
-def _time(before: Outlook) -> str:
-    asks = f"model {escape(before.asks)} is asked" if before.asks else "no model is asked"
-    if before.calls is not None:
-        asks += f", about {before.calls.expected:,.0f} calls"
-    if before.last:
-        then = "" if before.last.bytes == before.bytes else f", then {_size(before.last.bytes)}"
-        return f"{asks}; the last index took {span(before.last.seconds)}{then}"
-    if before.seconds is None:
-        return f"{asks}; how fast it is is not known yet: graphrag-dagster doctor measures it"
-    by = "by the speed measured so far" if before.asks else "by the size"
-    low, high = span(before.seconds.low), span(before.seconds.high)
-    return f"{asks}; this may take {low} to {high}, a rough guess {by}"
-
-
-def _size(count: int) -> str:
-    return f"{count / 1e6:,.1f} MB" if count >= 1e6 else f"{count / 1e3:,.1f} kB"
+    return ran
 
 
 def published_as_it_is(name: str) -> str | None:

@@ -8,7 +8,8 @@ from rich.table import Table as RichTable
 
 from graphrag_dagster.cli.commands.planning import plan_json, print_estimates
 from graphrag_dagster.cli.output.console import OUT, number, print_json
-from graphrag_dagster.cli.output.running import INCOMPLETE, Budget, run_watched
+from graphrag_dagster.cli.output.ran import INCOMPLETE, Budget
+from graphrag_dagster.cli.output.running import run_watched
 from graphrag_dagster.cli.output.spending import usage_rows, usage_table
 from graphrag_dagster.core.paths.metrics.summary import ALL_HOPS, in_the_papers_order
 from graphrag_dagster.core.paths.outcome import MODULES

@@ -2,18 +2,20 @@
 
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rich.markup import escape
 from rich.table import Table as RichTable
 
-from graphrag_dagster.cli.commands.planning import plan_json, print_estimates
+from graphrag_dagster.cli.code_now import code_now
 from graphrag_dagster.cli.output.console import OUT, number, print_json
 from graphrag_dagster.core.changes import FileChanges
 from graphrag_dagster.errors import GraphragError
-from graphrag_dagster.operations.keeping.changes import Code, Status, status_of
-from graphrag_dagster.operations.planning.indexing_plan import Plan, plan_corpus
+from graphrag_dagster.operations.keeping.changes import Status, status_of
 from graphrag_dagster.resources.corpora import CorpusStore
+
+if TYPE_CHECKING:
+    from graphrag_dagster.operations.planning.indexing_plan import Plan
 
 #: Exit code where something is to be done.
 TO_DO = 6
@@ -40,28 +42,18 @@ def show_status(target: str, *, as_json: bool) -> int:
     return 0 if status.up_to_date else TO_DO
 
 
-def code_now() -> dict[str, Code]:
-    """Return the version of the code that makes each asset, and its stage, by asset key."""
-    from graphrag_dagster.assets import ASSETS
-
-    return {
-        "/".join(spec.key.path): Code(spec.code_version, str(spec.group_name))
-        for asset in ASSETS
-        for spec in asset.specs
-        if spec.code_version
-    }
-
-
-def _plan(status: Status) -> tuple[Plan | None, str | None]:
+def _plan(status: Status) -> "tuple[Plan | None, str | None]":
     if not (status.redo and status.files.now and status.asks_models):
         return None, None
+    from graphrag_dagster.operations.planning.indexing_plan import plan_corpus
+
     try:
         return plan_corpus(status.corpus), None
     except GraphragError as error:
         return None, str(error)
 
 
-def _print(status: Status, plan: Plan | None, problem: str | None) -> None:
+def _print(status: Status, plan: "Plan | None", problem: str | None) -> None:
     name = escape(status.corpus)
     OUT.print(f"[bold]{name}[/]: {_state(status)}", soft_wrap=True)
     if rows := list(_rows(status)):
@@ -76,6 +68,8 @@ def _print(status: Status, plan: Plan | None, problem: str | None) -> None:
     if status.asked:
         OUT.print(f"concerned too, made by commands of their own: {', '.join(status.asked)}", soft_wrap=True)
     if plan and plan.estimates:
+        from graphrag_dagster.cli.commands.planning import print_estimates
+
         print_estimates("price of catching up", plan)
     elif status.redo and not status.asks_models:
         OUT.print("price: no model will be asked; it takes time only", soft_wrap=True)
@@ -151,7 +145,9 @@ def _reuse(status: Status) -> str:
     return "What is unchanged in a stage is taken over or remembered"
 
 
-def _json(status: Status, plan: Plan | None, problem: str | None) -> dict[str, Any]:
+def _json(status: Status, plan: "Plan | None", problem: str | None) -> dict[str, Any]:
+    from graphrag_dagster.cli.commands.planning import plan_json
+
     snapshot = status.snapshot
     return {
         "corpus": status.corpus,

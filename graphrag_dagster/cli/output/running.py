@@ -3,13 +3,13 @@
 import time
 import uuid
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from dagster import DagsterError, ExecuteInProcessResult
 
 from graphrag_dagster.cli.output.console import ERR, OUT
 from graphrag_dagster.cli.output.failing import failed_checks
 from graphrag_dagster.cli.output.progress import progress_on
+from graphrag_dagster.cli.output.ran import Budget, Ran
 from graphrag_dagster.cli.output.spending import usage_line
 from graphrag_dagster.core.progress import listening
 from graphrag_dagster.engines.ahead import in_a_whole_run
@@ -22,33 +22,9 @@ from graphrag_dagster.orchestration.resource_keys import resource_key
 from graphrag_dagster.orchestration.retrying import RETRIES_TAG
 from graphrag_dagster.resources.duckdb_files.opening import staying_open
 
-#: Exit code of a run that is finished but lacks something a model was to give.
-INCOMPLETE = 3
-
 _QUIET = {"loggers": {"console": {"config": {"log_level": "CRITICAL"}}}}
 
 ResourceConfig = Mapping[str, Mapping[str, object]]
-
-
-@dataclass(frozen=True, slots=True)
-class Budget:
-    """The most that a run may use: tokens, and US dollars; None for no limit."""
-
-    max_tokens: int | None = None
-    max_usd: float | None = None
-
-    def config(self) -> dict[str, float]:
-        """The limits that there are, as the resource ``language`` takes them."""
-        limits = {"max_tokens": self.max_tokens, "max_usd": self.max_usd}
-        return {key: limit for key, limit in limits.items() if limit is not None}
-
-
-@dataclass(frozen=True, slots=True)
-class Ran:
-    """A finished run and the seconds it took; ``run_id`` is None where none was needed."""
-
-    run_id: str | None
-    seconds: float
 
 
 def run_watched(

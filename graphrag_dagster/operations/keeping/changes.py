@@ -5,8 +5,6 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any, Literal
 
-from dagster import DagsterEventType, DagsterRunStatus, RunRecord, RunsFilter
-
 from graphrag_dagster.catalogue.registry import stages, stages_made, stages_reading
 from graphrag_dagster.core.changes import Change, FileChanges, compare_values, flattened
 from graphrag_dagster.operations.keeping.affected import (
@@ -16,15 +14,11 @@ from graphrag_dagster.operations.keeping.affected import (
     stages_of_settings,
 )
 from graphrag_dagster.operations.keeping.differences import changed_files, changed_settings, settings_then
-from graphrag_dagster.orchestration.dagster_instance import recorded
+from graphrag_dagster.orchestration.last_index import half_way
 from graphrag_dagster.resources.corpora import CorpusStore
 from graphrag_dagster.resources.published import Origin, Published, published, snapshots
 from graphrag_dagster.resources.warehouse import Warehouse
 from graphrag_dagster.settings import CorpusSettings
-
-_MOST_RUNS = 20
-_INDEXING = ("index", "embed", "__ASSET_JOB")
-_ENDED = (DagsterRunStatus.FAILURE, DagsterRunStatus.CANCELED, DagsterRunStatus.CANCELING)
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,38 +185,15 @@ def _common(manifest: Mapping[str, Any], part: str, now: Mapping[str, Any]) -> l
 
 
 def _unfinished(name: str, snapshot: Published | None) -> Unfinished | None:
-    record = _last_index(name)
-    if record is None or record.dagster_run.status == DagsterRunStatus.SUCCESS:
+    run = half_way(name)
+    if run is None or (snapshot and run.begun <= _time(snapshot.published)):
         return None
-    begun = datetime.fromtimestamp(record.start_time or record.create_timestamp.timestamp(), UTC)
-    if snapshot and begun <= _time(snapshot.published):
-        return None
-    run = record.dagster_run
-    failed = run.status in _ENDED
     return Unfinished(
         run.run_id,
-        "failed" if failed else "running or killed",
-        begun.isoformat(timespec="seconds"),
-        _failed_step(run.run_id) if failed else None,
+        "failed" if run.failed else "running or killed",
+        run.begun.isoformat(timespec="seconds"),
+        run.step,
     )
-
-
-def _last_index(name: str) -> RunRecord | None:
-    with recorded() as instance:
-        if instance is None:
-            return None
-        records = instance.get_run_records(
-            RunsFilter(tags={"dagster/partition": name}), limit=_MOST_RUNS, order_by="id", ascending=False
-        )
-    return next((record for record in records if record.dagster_run.job_name in _INDEXING), None)
-
-
-def _failed_step(run_id: str) -> str | None:
-    with recorded() as instance:
-        if instance is None:
-            return None
-        failures = instance.get_records_for_run(run_id, of_type=DagsterEventType.STEP_FAILURE).records
-    return failures[0].event_log_entry.step_key if failures else None
 
 
 def _time(iso: str) -> datetime:

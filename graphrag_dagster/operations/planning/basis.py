@@ -10,7 +10,6 @@ from graphrag_dagster.core.accounting.reply_sizes import names_and_pairs
 from graphrag_dagster.core.corpus.documents import require_documents
 from graphrag_dagster.core.corpus.imported.texts import imported_texts
 from graphrag_dagster.core.corpus.text_units import cut
-from graphrag_dagster.operations.importing.taking_in import take_in
 from graphrag_dagster.resources.corpora import CorpusStore
 from graphrag_dagster.resources.warehouse import Reader, Warehouse
 from graphrag_dagster.settings import CorpusSettings
@@ -55,6 +54,8 @@ def basis_of(store: CorpusStore, name: str) -> Basis:
 
 def _of_graph(store: CorpusStore, name: str, settings: CorpusSettings) -> Basis:
     """A graph is taken in as an index does, into a file that goes again."""
+    from graphrag_dagster.operations.importing.taking_in import take_in
+
     with TemporaryDirectory() as folder:
         warehouse = Warehouse(path=f"{folder}/{{corpus}}.duckdb")
         written = take_in(store, warehouse, name)

@@ -11,7 +11,6 @@ from graphrag_dagster.model_calls.endpoint.chat import OpenAIChatModel
 from graphrag_dagster.model_calls.memory.ability_store import AbilityStore
 from graphrag_dagster.model_calls.memory.database import database_at
 from graphrag_dagster.model_calls.memory.indexings import Indexing, Indexings
-from graphrag_dagster.operations.planning.indexing_plan import plan_corpus
 from graphrag_dagster.resources.corpora import CorpusStore
 from graphrag_dagster.resources.home import memory_file
 from graphrag_dagster.settings import CorpusSettings
@@ -63,6 +62,8 @@ def outlook(name: str) -> Outlook:
     if (model := _model(settings)) is None:
         seconds = None if _has_models_here(settings) else extractive_seconds(total)
         return Outlook(len(sizes), total, words, seconds=seconds)
+    from graphrag_dagster.operations.planning.indexing_plan import plan_corpus
+
     try:
         estimates = plan_corpus(name).estimates
     except GraphragError:

@@ -2,8 +2,7 @@
 
 import hashlib
 import json
-from collections.abc import Iterable, Mapping
-from contextlib import suppress
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
@@ -12,13 +11,17 @@ from typing import Any
 
 from graphrag_dagster.catalogue.registry import stages
 from graphrag_dagster.catalogue.tasks import SHARED_PROMPTS, TASKS
-from graphrag_dagster.core.files.own_folders import own_folders, write_whole
+from graphrag_dagster.core.files.own_folders import own_folders
 from graphrag_dagster.orchestration.code_versions.closure import Sources
+from graphrag_dagster.orchestration.code_versions.remembered import Remembered
 from graphrag_dagster.orchestration.code_versions.rooms import Id
 
 #: Versions that were published earlier with the same results; written by ``make keep-versions``.
 KEPT = Path(__file__).with_name("kept.json")
 _ROOT = Path(__file__).parents[2]
+_BY_ROOTS = "versions"
+#: The version of an asset's code, and its group.
+AssetCode = tuple[str, str]
 
 
 def prompts_by_task() -> dict[str, tuple[str, ...]]:
@@ -29,8 +32,7 @@ def prompts_by_task() -> dict[str, tuple[str, ...]]:
 class CodeVersions:
     """The code versions of a package.
 
-    What was found is remembered in a file, and holds as long as no source and no prompt has changed: parsing
-    all that the assets reach takes a second or two, comparing the sources a hundredth of that.
+    What was found is remembered in a file: parsing all that the assets reach takes a second or two.
     """
 
     def __init__(
@@ -45,10 +47,7 @@ class CodeVersions:
         """
         self._sources = sources
         self._prompts = prompts
-        place = hashlib.sha256(bytes(sources.root)).hexdigest()[:16]
-        self._files = [folder / f"{place}.json" for folder in remembered_in]
-        self._known: dict[str, str] | None = None
-        self._fingerprint = ""
+        self._remembered = Remembered(sources.root, remembered_in)
 
     def version(self, roots: Iterable[str], also: Iterable[str] = ()) -> str:
         """Return the version of some definitions, ``package.module:name``.
@@ -61,11 +60,24 @@ class CodeVersions:
             LookupError: there is no such definition.
         """
         roots, also = sorted(roots), sorted(also)
-        known, key = self._remembered(), " ".join([*roots, *also])
-        if key not in known:
-            known[key] = self._read(roots, also)
-            self._remember()
-        return known[key]
+        key = " ".join([*roots, *also])
+        if (known := self._remembered.group(_BY_ROOTS).get(key)) is None:
+            known = self._read(roots, also)
+            self._remembered.keep(_BY_ROOTS, {key: known})
+        return known
+
+    def of_assets(self, make: Callable[[], Mapping[str, AssetCode]]) -> Mapping[str, AssetCode]:
+        """Return the version and the group of all assets by key, with the libraries that there are.
+
+        Args:
+            make: finds them; called where they are not remembered.
+        """
+        held = {one: _installed(one) for stage in stages().values() for one in stage.libraries}
+        group = f"assets {_digest(map(' '.join, sorted(held.items())))}"
+        if not (known := self._remembered.group(group)):
+            known = make()
+            self._remembered.keep(group, known)
+        return {key: (code, of) for key, (code, of) in known.items()}
 
     def _read(self, roots: Iterable[str], also: Iterable[str]) -> str:
         reached = self._sources.reached(map(self._id_of, roots), also)
@@ -79,34 +91,6 @@ class CodeVersions:
     def _id_of(self, root: str) -> Id:
         module, _, name = root.removeprefix(f"{self._sources.package}.").partition(":")
         return module, name
-
-    def _remembered(self) -> dict[str, str]:
-        if self._known is None:
-            self._known = {}
-            if self._files:
-                self._fingerprint = self._fingerprint_now()
-                for file in self._files:
-                    with suppress(OSError, ValueError, KeyError, TypeError):
-                        told = json.loads(file.read_bytes())
-                        if told["of"] == self._fingerprint:
-                            self._known = dict(told["versions"])
-                            break
-        return self._known
-
-    def _remember(self) -> None:
-        content = json.dumps({"of": self._fingerprint, "versions": self._known}).encode()
-        for file in self._files:
-            with suppress(OSError):
-                write_whole(file, content)
-                return
-
-    def _fingerprint_now(self) -> str:
-        digest = hashlib.sha256()
-        root = self._sources.root
-        for file in sorted(one for one in root.rglob("*") if one.suffix not in {"", ".pyc"}):
-            digest.update(b"%s\0%d\0" % (bytes(file.relative_to(root)), file.stat().st_size))
-            digest.update(file.read_bytes())
-        return digest.hexdigest()
 
 
 @dataclass(frozen=True)
@@ -184,6 +168,11 @@ def code_version(name: str, *roots: str, stage: str = "", also: Iterable[str] = 
     """
     subject = _SUBJECTS[name] = Subject(name, roots, stage, tuple(also))
     return _kept().version(name, subject.code, subject.libraries)
+
+
+def code_of_assets(make: Callable[[], Mapping[str, AssetCode]]) -> Mapping[str, AssetCode]:
+    """As :meth:`CodeVersions.of_assets`, of this package."""
+    return _versions().of_assets(make)
 
 
 def _digest(lines: Iterable[str]) -> str:

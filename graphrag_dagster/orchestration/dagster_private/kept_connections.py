@@ -12,10 +12,12 @@ from typing import Any
 from dagster._core.storage.event_log import SqliteEventLogStorage
 from dagster._core.storage.runs import SqliteRunStorage
 from dagster._core.storage.schedules import SqliteScheduleStorage
-from dagster._core.storage.sqlite import SQLITE_BUSY_TIMEOUT_SECONDS
+from dagster._core.storage.sqlite import SQLITE_BUSY_TIMEOUT_SECONDS, create_db_conn_string
 from dagster._core.storage.sqlite_storage import DagsterSqliteStorage
 from dagster._serdes import ConfigurableClassData
 from sqlalchemy import Connection, Engine, create_engine, event
+
+from graphrag_dagster.orchestration.dagster_private.revisions import revisions_read_once
 
 _INDEX = "index"
 
@@ -61,6 +63,10 @@ class _Events(SqliteEventLogStorage):
                 self._initialized_dbs.add(shard)
             with engine.begin() as connection:
                 yield connection
+
+    def _initdb(self, engine: Engine, for_index_shard: bool = False) -> None:
+        with revisions_read_once():
+            super()._initdb(engine, for_index_shard)
 
     def has_table(self, table_name: str) -> bool:
         if table_name not in self._tables:
@@ -111,9 +117,12 @@ class KeptConnections(DagsterSqliteStorage):
         self.base_dir = base_dir
         self._inst_data = inst_data
         history = Path(base_dir) / "history"
-        self._run_storage = _Runs.from_local(str(history))
+        with revisions_read_once():
+            self._run_storage = _Runs.from_local(str(history))
         self._event_log_storage = _Events(str(history / "runs"))
-        self._schedule_storage = SqliteScheduleStorage.from_local(str(Path(base_dir) / "schedules"))
+        # A run asks nothing of schedules: who first does makes the file.
+        schedules = create_db_conn_string(str(Path(base_dir) / "schedules"), "schedules")
+        self._schedule_storage = SqliteScheduleStorage(schedules)
 
     @classmethod
     def from_config_value(

@@ -1,0 +1,85 @@
+"""The last run that was to index a corpus, as Dagster remembers it."""
+
+import sqlite3
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+import yaml
+
+from graphrag_dagster.orchestration.dagster_private.run_rows import newest_runs
+from graphrag_dagster.orchestration.dagster_settings import keeps_records_elsewhere
+from graphrag_dagster.resources.home import dagster_home
+
+if TYPE_CHECKING:
+    from dagster import DagsterInstance, RunRecord
+
+_MOST_RUNS = 20
+_INDEXING = ("index", "embed", "__ASSET_JOB")
+_DONE = "SUCCESS"
+_ENDED = ("FAILURE", "CANCELED", "CANCELING")
+
+
+@dataclass(frozen=True, slots=True)
+class HalfWay:
+    """A run that has not come to its end.
+
+    Attributes:
+        run_id: its id.
+        failed: whether it failed; otherwise it runs, or was killed so that nobody noted its end.
+        begun: when it began.
+        step: the one that failed.
+    """
+
+    run_id: str
+    failed: bool
+    begun: datetime
+    step: str | None
+
+
+def half_way(corpus: str) -> HalfWay | None:
+    """Return the last run that was to index a corpus, unless it came to its end or there is none.
+
+    Raises:
+        DagsterInstanceError: Dagster's settings or records cannot be used.
+    """
+    if _is_known_to_be_done(corpus):
+        return None
+    # Only what has not ended well is worth the second that opening Dagster's records takes.
+    from graphrag_dagster.orchestration.dagster_instance import recorded
+
+    with recorded() as instance:
+        if instance is None or (record := _last(instance, corpus)) is None:
+            return None
+        run = record.dagster_run
+        if run.status.value == _DONE:
+            return None
+        failed = run.status.value in _ENDED
+        begun = datetime.fromtimestamp(record.start_time or record.create_timestamp.timestamp(), UTC)
+        return HalfWay(run.run_id, failed, begun, _failed_step(instance, run.run_id) if failed else None)
+
+
+def _is_known_to_be_done(corpus: str) -> bool:
+    folder = dagster_home()
+    try:
+        if keeps_records_elsewhere(folder):
+            return False
+        newest = newest_runs(folder, corpus, _MOST_RUNS)
+    except (OSError, yaml.YAMLError, sqlite3.Error):
+        return False
+    return next((status for job, status in newest if job in _INDEXING), None) == _DONE
+
+
+def _last(instance: "DagsterInstance", corpus: str) -> "RunRecord | None":
+    from dagster import RunsFilter
+
+    wanted = RunsFilter(tags={"dagster/partition": corpus})
+    records = instance.get_run_records(wanted, limit=_MOST_RUNS, order_by="id", ascending=False)
+    return next((record for record in records if record.dagster_run.job_name in _INDEXING), None)
+
+
+def _failed_step(instance: "DagsterInstance", run_id: str) -> str | None:
+    from dagster import DagsterEventType
+
+    failures = instance.get_records_for_run(run_id, of_type=DagsterEventType.STEP_FAILURE).records
+    return failures[0].event_log_entry.step_key if failures else None
