@@ -1,11 +1,15 @@
 """The whole index with a model, against an endpoint whose times are known.
 
-    python benchmarks/endpoint.py [saturation|stragglers|rates|kill|faults|plan|all] [--connections 32]
+    python benchmarks/endpoint.py [saturation|stragglers|updates|large|rates|kill|faults|plan|all]
+        [--connections 32]
 
 The corpus has about 100,000 tokens: 1,000 passages of 2WikiMultihopQA, 20 to a file, where the data set lies
-beside the checkout. The endpoint is a scripted one in a process of its own (``tests/support/serve.py``):
-200 ms + 2 ms per output token, 200 ms per embedding call; it answers by pattern, so nothing here speaks of
-quality. *Ideal* is the sum of its answering times over the connections, for the very calls that were made.
+beside the checkout. ``large`` has ten times as many of two data sets, and 256 connections; ``updates`` edits
+one sentence of 900 passages, then adds the other 100.
+
+The endpoint is a scripted one in a process of its own (``tests/support/serve.py``): 200 ms + 2 ms per output
+token, 200 ms per embedding call; it answers by pattern, so nothing here speaks of quality. *Ideal* is the sum
+of its answering times over the connections, for the very calls that were made.
 """
 
 import argparse
@@ -26,7 +30,9 @@ sys.path.insert(0, str(ROOT / "tests"))
 
 from support.serve import ServedEndpoint
 
-PASSAGES = ROOT.parent / "shared" / "data" / "hipporag" / "2wikimultihopqa_corpus.json"
+DATA = ROOT.parent / "shared" / "data" / "hipporag"
+PASSAGES = DATA / "2wikimultihopqa_corpus.json"
+MORE = (DATA / "hotpotqa_train_corpus.json",)
 SECONDS, SECONDS_PER_TOKEN = 0.2, 0.002
 COMMAND = [str(Path(sys.executable).parent / "graphrag-dagster"), "index", "bench", "--json", "--again"]
 EXTRACTION = {"extract_graph", "glean_continue"}
@@ -51,11 +57,11 @@ class Run:
     printed: dict[str, Any]
 
 
-def corpus(home: Path, files: int = 50) -> None:
-    passages = json.loads(PASSAGES.read_text(encoding="utf-8"))[:1000]
+def corpus(home: Path, files: int = 50, first: int = 0, more: tuple[Path, ...] = ()) -> None:
+    passages = [one for file in (PASSAGES, *more) for one in json.loads(file.read_text(encoding="utf-8"))]
     folder = home / "corpora" / "bench"
-    folder.mkdir(parents=True)
-    for number in range(files):
+    folder.mkdir(parents=True, exist_ok=True)
+    for number in range(first, files):
         part = passages[number * 20 : number * 20 + 20]
         text = "\n\n".join(f"{one['title']}\n{one['text']}" for one in part)
         (folder / f"part{number:02}.txt").write_text(text, encoding="utf-8")
@@ -71,20 +77,20 @@ def settings(home: Path, url: str, **model: Any) -> None:
     (home / "corpora" / "bench" / "corpus.yaml").write_text(json.dumps(given), encoding="utf-8")
 
 
-def start(home: Path) -> subprocess.Popen[str]:
+def start(home: Path, command: list[str] = COMMAND) -> subprocess.Popen[str]:
     environment = {
         **{k: v for k, v in os.environ.items() if not k.startswith(("GRAPHRAG", "OPENAI", "DAGSTER"))},
         "GRAPHRAG_DAGSTER_HOME": str(home),
         "DAGSTER_HOME": str(home / ".dagster_home"),
     }
     return subprocess.Popen(
-        COMMAND, cwd=home, env=environment, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+        command, cwd=home, env=environment, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE
     )
 
 
-def index(home: Path) -> Run:
+def index(home: Path, command: list[str] = COMMAND) -> Run:
     begin = time.monotonic()
-    process = start(home)
+    process = start(home, command)
     out, err = process.stdout.read(), process.stderr.read()
     _, status, used = os.wait4(process.pid, 0)
     process.returncode = os.waitstatus_to_exitcode(status)
@@ -141,6 +147,50 @@ def stragglers(connections: int) -> None:
         run = index(home)
         measured(run, endpoint.tally(), connections, 1.25)
         print("units:", unit_states(home), "missing:", run.printed.get("missing"))
+
+
+def updates(connections: int) -> None:
+    """Seconds beside the endpoint's: those in which nothing is in flight."""
+    with tempfile.TemporaryDirectory() as folder, served() as endpoint:
+        home = Path(folder)
+        corpus(home, 45)
+        settings(home, endpoint.url, concurrency=connections)
+        print("| run | wall s | beside the endpoint s | own CPU s | calls |\n| --- | --- | --- | --- | --- |")
+
+        def told(name: str) -> None:
+            seen, begun = len(endpoint.log()), time.monotonic()
+            run = index(home, COMMAND[:-1])
+            calls = [one for one in endpoint.log()[seen:] if one["event"] == "end"]
+            busy = in_flight([(one["begun"], one["ended"]) for one in calls], begun)
+            print(f"| {name} | {run.wall:.1f} | {run.wall - busy:.1f} | {run.cpu:.1f} | {len(calls)} |")
+
+        told("first")
+        told("unchanged")
+        edited = home / "corpora" / "bench" / "part07.txt"
+        text = edited.read_text(encoding="utf-8")
+        place = text.index(". ", 2000)
+        edited.write_text(f"{text[:place]}. It was seen by many in 1921{text[place:]}", encoding="utf-8")
+        told("one sentence edited")
+        corpus(home, 50, first=45)
+        told("a tenth more")
+
+
+def in_flight(calls: list[tuple[float, float]], begun: float) -> float:
+    """Seconds in which at least one call was under way."""
+    busy, until = 0.0, begun
+    for begin, end in sorted(calls):
+        busy += max(0.0, end - max(begin, until))
+        until = max(until, end)
+    return busy
+
+
+def large() -> None:
+    connections = 256
+    with tempfile.TemporaryDirectory() as folder, served() as endpoint:
+        home = Path(folder)
+        corpus(home, 500, more=MORE)
+        settings(home, endpoint.url, concurrency=connections)
+        measured(index(home), endpoint.tally(), connections, 1.08)
 
 
 def rates() -> None:
@@ -281,6 +331,8 @@ def main() -> None:
     jobs = {
         "saturation": lambda: saturation(arguments.connections),
         "stragglers": lambda: stragglers(arguments.connections),
+        "updates": lambda: updates(arguments.connections),
+        "large": large,
         "rates": rates,
         "kill": kill,
         "faults": faults,
