@@ -235,6 +235,19 @@ def test_a_user_in_the_variable_is_sent_and_not_shown(
     assert "word" not in caplog.text + repr(model)
 
 
+def test_an_account_of_the_environment_is_named(
+    model_of: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENAI_ORG_ID", "org-1")
+    monkeypatch.delenv("OPENAI_PROJECT_ID", raising=False)
+    with ScriptedEndpoint(lambda _: "hi") as endpoint:
+        assert ask(model_of(endpoint)) == "hi"
+        headers = {name.lower(): value for name, value in endpoint.requests[0].headers.items()}
+    assert headers["openai-organization"] == "org-1"
+    assert "openai-project" not in headers
+    assert headers["content-type"] == "application/json"
+
+
 def test_a_key_in_the_query_of_the_variable_is_refused(
     model_of: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
