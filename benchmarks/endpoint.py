@@ -78,8 +78,10 @@ def settings(home: Path, url: str, **model: Any) -> None:
 
 
 def start(home: Path, command: list[str] = COMMAND) -> subprocess.Popen[str]:
+    # Else each run of changed code would compile it.
+    left_out = ("GRAPHRAG", "OPENAI", "DAGSTER", "PYTHONDONTWRITEBYTECODE")
     environment = {
-        **{k: v for k, v in os.environ.items() if not k.startswith(("GRAPHRAG", "OPENAI", "DAGSTER"))},
+        **{k: v for k, v in os.environ.items() if not k.startswith(left_out)},
         "GRAPHRAG_DAGSTER_HOME": str(home),
         "DAGSTER_HOME": str(home / ".dagster_home"),
     }

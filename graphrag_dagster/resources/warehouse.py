@@ -5,7 +5,6 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from functools import cache
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -37,6 +36,8 @@ _STAGING: dict[str, Any] = {"memory_limit": "2GB"}
 #: Rows that are shown of what was written.
 _SAMPLE = 5
 _MEND = "move it away to have it made anew"
+#: Types as DuckDB spells them, by the way in which they are declared.
+_spelled: dict[str, str] = {}
 
 
 def _quoted(identifier: str) -> str:
@@ -396,7 +397,7 @@ def _prepare(
     wanted = {column.name: _duckdb_type(column, lengths) for column in table.columns}
     present = _columns(connection, table)
     connection.execute(f"create schema if not exists {_quoted(table.schema)}")
-    retyped = [n for n, t in wanted.items() if n in present and present[n] != _normal_type(t)]
+    retyped = [n for n, t in wanted.items() if n in present and present[n] != _normal_type(connection, t)]
     if retyped:
         _drop(connection, table, corpus, retyped)
         present = {}
@@ -409,12 +410,12 @@ def _prepare(
     connection.execute(f"delete from {qualified(table)} where corpus = ?", [corpus])
 
 
-@cache
-def _normal_type(wanted: str) -> str:
+def _normal_type(connection: duckdb.DuckDBPyConnection, wanted: str) -> str:
     """The type as DuckDB spells it."""
-    with duckdb.connect() as connection:
+    if wanted not in _spelled:
         named = connection.execute(f"select typeof(cast(null as {wanted}))").fetchone()
-    return str(named[0]) if named else wanted
+        _spelled[wanted] = str(named[0]) if named else wanted
+    return _spelled[wanted]
 
 
 def _replace(
