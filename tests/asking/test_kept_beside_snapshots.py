@@ -1,6 +1,7 @@
 """What the first question makes is kept beside the snapshot, for whoever asks later, and goes with it."""
 
 import json
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -47,12 +48,7 @@ def test_later_questions_take_what_the_first_made(monkeypatch: pytest.MonkeyPatc
 def test_it_is_made_in_memory_where_nothing_can_be_written(coast: Path) -> None:
     first = asked()
     folder = folder_of(Warehouse(), "coast") / "searched"
-    for place in folder.glob("[!.]*"):
-        for file in place.iterdir():
-            file.unlink()
-        place.rmdir()
-    (folder / ".lock").unlink()
-    folder.rmdir()
+    shutil.rmtree(folder)
     folder.write_text("no folder", encoding="utf-8")
     assert asked() == first
     assert folder.is_file()

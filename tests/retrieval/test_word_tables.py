@@ -13,7 +13,7 @@ from graphrag_dagster.core.search.kept import mapped_arrays, write_arrays
 from graphrag_dagster.core.search.retrieval.postings import Postings, postings_of
 from graphrag_dagster.core.search.retrieval.rarity import WordRarity
 from graphrag_dagster.core.search.retrieval.stems import STOP_WORDS, stems_of
-from graphrag_dagster.core.search.retrieval.word_table import WordTable
+from graphrag_dagster.core.search.retrieval.words_in_order import WordsInOrder
 
 TEXTS = ["The red fox and Zoë's hens", "", "A Red Harbour, red foxes", "the 42 ships of Ziębice", "\ud800 of"]
 words = st.text(st.sampled_from("abAB éß'\n.中1_"), max_size=30)
@@ -52,7 +52,7 @@ def test_scores_are_those_of_the_library(texts: list[str], question: str) -> Non
 
 @given(st.sets(st.text(max_size=6), max_size=60), st.text(max_size=6))
 def test_a_word_has_its_place_among_all_and_others_have_none(known: set[str], other: str) -> None:
-    table = WordTable.of(known)
+    table = WordsInOrder.of(known)
     ordered = sorted(known)
     assert [table.number(word) for word in ordered] == list(range(len(ordered)))
     assert table.number(other) == (ordered.index(other) if other in known else None)

@@ -35,9 +35,12 @@ class Texts(Sequence[str]):
         return len(self.starts) - 1
 
     def __iter__(self) -> Iterator[str]:
-        whole = self.block.tobytes()
-        ends = self.starts.tolist()
-        for start, end in pairwise(ends):
+        return self._read(0, len(self))
+
+    def _read(self, first: int, last: int) -> Iterator[str]:
+        ends = self.starts[first : last + 1]
+        whole = self.block[ends[0] : ends[-1]].tobytes()
+        for start, end in pairwise((ends - ends[0]).tolist()):
             yield whole[start:end].decode("utf-8", "surrogatepass")
 
     @overload
@@ -46,7 +49,10 @@ class Texts(Sequence[str]):
     def __getitem__(self, place: slice) -> Sequence[str]: ...
     def __getitem__(self, place: int | slice) -> str | Sequence[str]:
         if isinstance(place, slice):
-            return [self[one] for one in range(*place.indices(len(self)))]
+            first, last, step = place.indices(len(self))
+            if step != 1 or first >= last:
+                return [self[one] for one in range(first, last, step)]
+            return list(self._read(first, last))
         if not 0 <= place < len(self):
             raise IndexError(place)
         start, end = int(self.starts[place]), int(self.starts[place + 1])
