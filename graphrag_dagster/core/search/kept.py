@@ -87,11 +87,6 @@ def write_frames(folder: Path, frames: Mapping[str, pl.DataFrame]) -> None:
         frame.write_ipc(folder / f"{name}{_FRAME}", compression="uncompressed")
 
 
-def frames_in(folder: Path) -> list[str]:
-    """Return the names of the frames that :func:`write_frames` wrote."""
-    return sorted(place.stem for place in folder.glob(f"*{_FRAME}"))
-
-
 def mapped_frame(folder: Path, name: str) -> pl.DataFrame:
     """Return a frame that :func:`write_frames` wrote; a large one is mapped, not read.
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from graphrag_dagster.core.search.context.index import IndexSnapshot
-from graphrag_dagster.core.search.kept import frames_in, kept, mapped_frame, write_frames
+from graphrag_dagster.core.search.kept import kept, mapped_frame, write_frames
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from graphrag_dagster.core.search.kept import Shelf
 
 _COTERAG = "coterag_"
+#: The names of all frames, so that one that is missing is missed.
+_NAMES = "names"
 #: Vectors lie in the order in which what they are of is searched, so that they need not be copied.
 _VECTORS = {"unit_vectors": ("text_chunks", "text_unit_id"), "entity_vectors": ("entities", "entity_id")}
 
@@ -51,17 +53,17 @@ class KeptTables:
 
     def write(self, folder: Path) -> None:
         """Write them into a folder that is there; see :meth:`opened`."""
-        write_frames(folder, self.frames)
+        write_frames(folder, {**self.frames, _NAMES: pl.DataFrame({"name": list(self.frames)})})
 
     @classmethod
     def opened(cls, folder: Path) -> KeptTables:
         """Return what was written into a folder; large frames are mapped.
 
         Raises:
-            FileNotFoundError: the folder is gone.
+            FileNotFoundError: a file is missing.
             WarehouseError: a file is damaged.
         """
-        return cls({name: mapped_frame(folder, name) for name in frames_in(folder)})
+        return cls({name: mapped_frame(folder, name) for name in mapped_frame(folder, _NAMES)["name"]})
 
     def _coterag(self) -> CoteragTables | None:
         own: dict[str, Any] = {

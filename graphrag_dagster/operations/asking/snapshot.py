@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
@@ -22,9 +21,6 @@ if TYPE_CHECKING:
     from graphrag_dagster.core.coterag.stored import CoteragTables
     from graphrag_dagster.resources.warehouse import Reader, Warehouse
     from graphrag_dagster.tables import Table
-
-#: Bytes of a snapshot's file from which on its tables are kept as files beside it, which takes as much again.
-_LARGE_FROM = 32_000_000
 
 
 def open_snapshot(warehouse: Warehouse, corpus: str) -> IndexSnapshot:
@@ -49,7 +45,7 @@ def open_published(warehouse: Warehouse, corpus: str) -> tuple[IndexSnapshot, Pu
             to run.
     """
     found = published(warehouse, corpus)
-    if found is None or not is_large(found):
+    if found is None or not found.large:
         index, found = _read(warehouse, corpus)
     else:
         try:
@@ -58,13 +54,6 @@ def open_published(warehouse: Warehouse, corpus: str) -> tuple[IndexSnapshot, Pu
             return open_published(warehouse, corpus)
     shelf = SnapshotShelf(warehouse, corpus, found) if found else None
     return replace(index, queries=SnapshotQueries(warehouse, corpus, found), shelf=shelf), found
-
-
-def is_large(snapshot: Published) -> bool:
-    """Return whether reading a snapshot's tables takes long enough that they are kept as files beside it."""
-    with suppress(FileNotFoundError):
-        return snapshot.file.stat().st_size >= _LARGE_FROM
-    return False
 
 
 class _ReplacedError(WarehouseError):

@@ -39,6 +39,12 @@ class IndexBackground:
         return self._index.sentences is not None
 
 
+def prepare_background(index: IndexSnapshot) -> None:
+    """Make what is kept of the background of an index."""
+    index.once(_names)
+    index.once(_phrases)
+
+
 def _phrases(index: IndexSnapshot) -> list[Phrase]:
     return kept(index.shelf, "phrases", lambda: _Phrases(_told_apart_by(index)), _Phrases.opened).all
 

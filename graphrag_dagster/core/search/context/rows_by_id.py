@@ -20,7 +20,7 @@ class RowsById:
 
     def __init__(self, frame: pl.DataFrame, key: str, columns: Sequence[str]) -> None:
         if not frame[key].is_sorted():
-            frame = frame.select(dict.fromkeys((key, *columns))).sort(key, maintain_order=True)
+            frame = frame.select(list(dict.fromkeys((key, *columns)))).sort(key, maintain_order=True)
         self._keys = frame[key]
         self._rows = frame.select(columns)
 

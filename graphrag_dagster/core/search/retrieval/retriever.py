@@ -98,6 +98,11 @@ class Retriever:
         self._decomposer = decomposer or Clauses()
         self._shelf = shelf
 
+    def prepare(self) -> None:
+        """Make what is kept of the tables."""
+        if not self._entities.is_empty() and not self._units.is_empty():
+            _ = self._unit_ranker.lexical.postings, self._entity_ranker.lexical.postings, self._graph
+
     @property
     def unit_ids(self) -> tuple[str, ...]:
         """The text units, in the order of a prior."""
