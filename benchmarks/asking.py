@@ -66,6 +66,8 @@ def make(home: Path, entities: int) -> None:
     folder = home / "corpora" / "random"
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "a.txt").write_text("Random words.\n", encoding="utf-8")
+    # Its communities have one level.
+    (folder / "corpus.yaml").write_text("search:\n  level: 0\n", encoding="utf-8")
     made, embedder = random_graph(entities), StaticEmbedder()
 
     def vectors(key: str, ids: pl.Series, texts: list[str]) -> pl.DataFrame:

@@ -159,16 +159,14 @@ class Measured:
             )
         )
         given = {written(passage, titled=titled).strip(): passage for passage in reversed(passages(name))}
-        title_of = given_titles(documents)
         ids = units["text_unit_id"].to_list()
         self.passage_of = {i: given[text.strip()] for i, text in zip(ids, units["text"], strict=True)}
         self.retriever = Retriever(
-            units,
+            units.join(given_titles(documents), on="document_id", how="left", maintain_order="left"),
             entities,
             relationships,
             unit_vectors,
             entity_vectors,
-            titles={i: title_of[d] for i, d in zip(ids, units["document_id"], strict=True) if d in title_of},
         )
 
 

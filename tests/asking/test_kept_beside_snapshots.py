@@ -1,18 +1,23 @@
 """What the first question makes is kept beside the snapshot, for whoever asks later, and goes with it."""
 
 import json
+import shutil
 import subprocess
 import sys
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
+import polars as pl
 import pytest
 
 from graphrag_dagster import Filters, Index, tables
+from graphrag_dagster.core.search import kept as kept_files
 from graphrag_dagster.core.search.retrieval.postings import Postings
 from graphrag_dagster.core.search.retrieval.rarity import WordRarity
 from graphrag_dagster.errors import WarehouseError
-from graphrag_dagster.resources.published import Origin, folder_of, publish
+from graphrag_dagster.operations.asking.preparing import prepare
+from graphrag_dagster.resources.published import Origin, folder_of, manifest, publish
 from graphrag_dagster.resources.warehouse import Warehouse
 from graphrag_dagster.settings import CorpusSettings
 
@@ -47,12 +52,7 @@ def test_later_questions_take_what_the_first_made(monkeypatch: pytest.MonkeyPatc
 def test_it_is_made_in_memory_where_nothing_can_be_written(coast: Path) -> None:
     first = asked()
     folder = folder_of(Warehouse(), "coast") / "searched"
-    for place in folder.glob("[!.]*"):
-        for file in place.iterdir():
-            file.unlink()
-        place.rmdir()
-    (folder / ".lock").unlink()
-    folder.rmdir()
+    shutil.rmtree(folder)
     folder.write_text("no folder", encoding="utf-8")
     assert asked() == first
     assert folder.is_file()
@@ -101,3 +101,64 @@ def test_asking_imports_what_its_way_needs(way: str) -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert json.loads(done.stdout.splitlines()[-1]) == []
+
+
+@pytest.fixture
+def large(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is published is large, and every file is mapped."""
+    monkeypatch.setattr(manifest, "LARGE_FROM", 0)
+    monkeypatch.setattr(kept_files, "_MAPPED_FROM", 0)
+
+
+def everything_told() -> list[dict[str, Any]]:
+    index = Index.open("coast")
+    told = [
+        index.ask(question, method=method).to_dict()
+        for question in (QUESTION, "What does Hana Quil say of the harbor in “strike”?", "What is it about?")
+        for method in ("local", "basic", "global", "drift", "graph", "auto")
+    ]
+    return [{name: value for name, value in one.items() if name != "seconds"} for one in told]
+
+
+@pytest.mark.usefixtures("coast")
+def test_a_large_index_is_answered_from_files_as_from_memory(request: pytest.FixtureRequest) -> None:
+    first = everything_told()
+    request.getfixturevalue("large")
+    in_memory = Index.open("coast").searcher.index
+    assert any("-tables" in name for name in kept())
+    for one in fields(in_memory):
+        frame = getattr(Index.open("coast").searcher.index, one.name)
+        if isinstance(frame, pl.DataFrame):
+            assert frame.equals(getattr(in_memory, one.name))
+    assert everything_told() == first
+    assert everything_told() == first
+
+
+@pytest.mark.usefixtures("coast", "large")
+def test_what_questions_need_of_a_large_index_is_there_before_the_first() -> None:
+    prepare(Warehouse(), "coast")
+    made = kept()
+    asked()
+    assert kept() == made
+
+
+@pytest.mark.usefixtures("coast", "large")
+@pytest.mark.parametrize("damaged", ["*-tables*/entities.arrow", "*-names*/index/spelled/values.npy"])
+def test_a_damaged_file_of_a_large_index_is_named(damaged: str) -> None:
+    asked()
+    (file,) = (folder_of(Warehouse(), "coast") / "searched").glob(damaged)
+    file.write_bytes(b"nothing of use")
+    with pytest.raises(WarehouseError, match="cannot be read .*; delete it"):
+        asked()
+
+
+@pytest.mark.usefixtures("coast", "large")
+@pytest.mark.parametrize(
+    "missing",
+    ["*-names*/index/spelled/values.npy", "*-called*/titles/begins.npy", "*-tables*/entity_vectors.arrow"],
+)
+def test_what_a_file_is_missing_of_is_made_again(missing: str) -> None:
+    first = asked()
+    (file,) = (folder_of(Warehouse(), "coast") / "searched").glob(missing)
+    file.unlink()
+    assert asked() == first

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from graphrag_dagster.core.search.retrieval.leads import LeadIndex
 from graphrag_dagster.core.search.retrieval.lists import WeightedLists
+from graphrag_dagster.core.search.retrieval.name_index import NameIndex
 from graphrag_dagster.core.search.retrieval.names import NameGraph
 from graphrag_dagster.core.search.retrieval.passage_rank import PassageRank, Spreading
 
@@ -24,16 +25,14 @@ def graph_of(mentions: Pairs, homes: Pairs = (), related: Pairs = ()) -> NameGra
     both = [*related, *((other, one) for one, other in related)]
     turned = [(unit, name) for name, unit in mentions]
     return NameGraph(
-        names=tuple(f"n{place}" for place in range(NAMES)),
-        others={},
-        frequency=np.ones(NAMES, dtype=np.int64),
+        index=NameIndex.of([f"n{place}" for place in range(NAMES)]),
         rarity=np.ones(NAMES),
         home=lists(NAMES, list(homes)),
         mentions=lists(NAMES, list(mentions)),
         within=lists(UNITS, turned),
         subjects=lists(UNITS, [(unit, name) for name, unit in homes]),
         related=lists(NAMES, both),
-        leads=LeadIndex([() for _ in range(UNITS)]),
+        leads=LeadIndex.of([() for _ in range(UNITS)]),
     )
 
 

@@ -68,6 +68,7 @@ EDGES = frame(
     [{"relationship_id": "r", "source_id": "e-Blood Street", "target_id": "e-Leo Fong", "weight": 1.0}],
 )
 TITLES = {f"u{9 - i}": title for i, title in enumerate(PASSAGES)}
+TITLED = UNITS.with_columns(title=pl.col("text_unit_id").replace_strict(TITLES))
 
 
 def vectors(table, ids):
@@ -76,7 +77,7 @@ def vectors(table, ids):
 
 
 def test_local_follows_the_named_film_to_its_director():
-    retriever = Retriever(UNITS, GRAPH, EDGES, titles=TITLES)
+    retriever = Retriever(TITLED, GRAPH, EDGES)
     found = retriever.local(QUESTION)
     assert found.units.ids[:2] == ("u9", "u8")
     assert retriever.units(QUESTION).ids.index("u8") > 1
@@ -103,8 +104,8 @@ def test_so_many_are_the_first_of_all():
 
 
 def test_the_order_of_the_rows_does_not_matter():
-    one = Retriever(UNITS, GRAPH, EDGES, titles=TITLES)
-    other = Retriever(UNITS.reverse(), GRAPH.reverse(), EDGES.reverse(), titles=TITLES)
+    one = Retriever(TITLED, GRAPH, EDGES)
+    other = Retriever(TITLED.reverse(), GRAPH.reverse(), EDGES.reverse())
     assert one.local(QUESTION) == other.local(QUESTION)
     assert one.units(QUESTION) == other.units(QUESTION)
 
@@ -115,7 +116,7 @@ def test_equal_scores_come_in_the_order_of_the_corpus():
 
 @pytest.mark.parametrize("entities", [GRAPH.clear(), pl.DataFrame()])
 def test_without_entities_local_is_basic(entities):
-    retriever = Retriever(UNITS, entities, EDGES.clear(), titles=TITLES)
+    retriever = Retriever(TITLED, entities, EDGES.clear())
     found = retriever.local(QUESTION)
     assert found.units == retriever.units(QUESTION)
     assert found.entities.ids == ()
@@ -141,18 +142,18 @@ def test_vectors_may_miss_rows(mode):
 
 @pytest.mark.parametrize("question", ["", "???", "什么是血街?", "the of", "Wer ist Leo Fongs Vater?"])
 def test_any_question_gets_a_ranking(question):
-    found = Retriever(UNITS, GRAPH, EDGES, titles=TITLES).local(question)
+    found = Retriever(TITLED, GRAPH, EDGES).local(question)
     assert len(found.units.ids) == len(PASSAGES)
     assert np.isfinite(found.units.scores).all()
 
 
 def test_the_title_is_searched_with_the_text():
-    units = UNITS.with_columns(text=pl.lit("Nothing to be seen here."))
-    assert Retriever(units, GRAPH, EDGES, titles=TITLES).units("naked tango").ids[0] == "u7"
+    units = TITLED.with_columns(text=pl.lit("Nothing to be seen here."))
+    assert Retriever(units, GRAPH, EDGES).units("naked tango").ids[0] == "u7"
 
 
 def test_one_unit_alone():
-    found = Retriever(UNITS.head(1), GRAPH, EDGES, titles=TITLES).local(QUESTION)
+    found = Retriever(TITLED.head(1), GRAPH, EDGES).local(QUESTION)
     assert len(found.units.ids) == 1
 
 
@@ -175,7 +176,7 @@ def test_real_two_hop_questions_over_titles_alone(shared_data):
             for i, t in enumerate(titles)
         ],
     )
-    retriever = Retriever(units, entities, RELATIONSHIPS.empty(), titles={t: t for t in titles})
+    retriever = Retriever(units.with_columns(title="text_unit_id"), entities, RELATIONSHIPS.empty())
     basic = local = wanted = 0
     for row in json.loads((folder / "hotpotqa_train.json").read_text(encoding="utf-8")):
         gold = {title for title, _ in row["supporting_facts"]}

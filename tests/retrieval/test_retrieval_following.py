@@ -85,7 +85,8 @@ def found(texts: list[str], entities: dict[str, list[int]], question: str, most:
 
 def graph_of(texts: list[str], entities: dict[str, list[int]], titles: dict[str, str]) -> NameGraph:
     units, rows, edges = frames(texts, entities)
-    return name_graph(units, rows, edges, titles, WordRarity.of_texts(texts))
+    titled = units.with_columns(title=pl.col("text_unit_id").replace_strict(titles, default=""))
+    return name_graph(titled, rows, edges, WordRarity.of_texts(texts))
 
 
 @pytest.mark.parametrize(
@@ -112,7 +113,7 @@ def test_any_text_may_begin_with_anything(text):
 
 
 def test_a_name_is_found_in_what_a_text_spells_with_more_words():
-    index = LeadIndex(
+    index = LeadIndex.of(
         [["Nigella Lucy Lawson"], ["Leong Po-Chih"], ["Alexander B. H. Cox"], ["Lawson Bay"], []]
     )
     assert index.about(["nigella", "lawson"]) == {0: pytest.approx(2 / 3)}
@@ -125,7 +126,7 @@ def test_a_name_is_found_in_what_a_text_spells_with_more_words():
 
 def test_a_unit_is_about_its_title_and_its_first_subject():
     graph = graph_of(FILMS, {"Leo Fong": [0, 1], "Canton": [1]}, {"u0": "Blood Street (film)", "u4": "Law"})
-    assert graph.names[:4] == ("Leo Fong", "Canton", "Blood Street", "Naked Tango")
+    assert graph.names[:4] == ["Leo Fong", "Canton", "Blood Street", "Naked Tango"]
     assert "Law" in graph.names
     home = dict(zip(graph.names, range(len(graph.names)), strict=True))
     assert graph.home.weights_of(home["Blood Street"]).tolist() == [1.0]
@@ -136,7 +137,8 @@ def test_a_unit_is_about_its_title_and_its_first_subject():
 
 def test_rows_that_lead_nowhere_are_left_out():
     units, rows, edges = frames(["A text."], {"Leo": [0, 7]}, (("Leo", "Gone"),))
-    graph = name_graph(units, rows, edges, {}, WordRarity.of_texts(["A text."]))
+    titled = units.with_columns(title=pl.lit(""))
+    graph = name_graph(titled, rows, edges, WordRarity.of_texts(["A text."]))
     assert graph.within.of(0).tolist() == [0]
     assert graph.related.of(0).tolist() == []
 

@@ -1,8 +1,10 @@
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from graphrag_dagster.core.search.retrieval.linking import NameLinker
+from graphrag_dagster.core.search.retrieval.name_index import NameIndex
 from graphrag_dagster.core.search.retrieval.rarity import WordRarity
 from graphrag_dagster.core.search.retrieval.words import fold, words, words_with_case
 
@@ -11,16 +13,20 @@ RARITY = WordRarity.of_texts(TEXTS)
 
 
 def linked(names: list[str], question: str) -> list[tuple[str, str]]:
-    return [(names[link.place], link.how) for link in NameLinker(names, RARITY).link(question).found]
+    return [
+        (names[link.place], link.how) for link in NameLinker(NameIndex.of(names), RARITY).link(question).found
+    ]
 
 
 def named(names: list[str], question: str, frequency: list[int] | None = None) -> list[str]:
-    links = NameLinker(names, RARITY, frequency).link(question)
+    links = NameLinker(NameIndex.of(names, None if frequency is None else np.array(frequency)), RARITY).link(
+        question
+    )
     return [names[link.place] for link in links.found if link.named]
 
 
 def unlinked(names: list[str], question: str) -> list[str]:
-    links = NameLinker(names, RARITY).link(question)
+    links = NameLinker(NameIndex.of(names), RARITY).link(question)
     return [links.words.text(one.start, one.end) for one in links.unlinked]
 
 
@@ -70,7 +76,7 @@ def test_all_names_spelled_alike_are_linked():
 
 def test_a_name_that_stands_in_every_text_is_named_and_spreads_little():
     rarity = WordRarity.of_texts([f"Ana Kell met {name}" for name in ("Bo", "Cy", "Di", "Ed", "Flo", "Gus")])
-    (link,) = NameLinker(["Ana Kell"], rarity).link("What did Ana Kell do?").found
+    (link,) = NameLinker(NameIndex.of(["Ana Kell"]), rarity).link("What did Ana Kell do?").found
     assert link.named
     assert link.sure == 1
     assert 0 < link.weight < 0.1
@@ -78,7 +84,7 @@ def test_a_name_that_stands_in_every_text_is_named_and_spreads_little():
 
 def test_words_of_the_corpus_are_no_names_and_lower_case_is_less_sure():
     assert linked(["The Film", "Film"], "Who made the film?") == []
-    linker = NameLinker(["Orchard"], RARITY)
+    linker = NameLinker(NameIndex.of(["Orchard"]), RARITY)
     upper = linker.link("Did Ana sell Orchard").found[0]
     lower = linker.link("Did Ana sell the orchard").found[0]
     assert upper.named
@@ -165,7 +171,7 @@ def test_a_word_that_the_texts_use_is_no_slip():
 
 
 def test_equally_near_names_are_less_sure():
-    links = NameLinker(["Marta Kell", "Marti Kell"], RARITY).link("Who is Marto Kell?").found
+    links = NameLinker(NameIndex.of(["Marta Kell", "Marti Kell"]), RARITY).link("Who is Marto Kell?").found
     assert len(links) == 2
     assert links[0].sure == links[1].sure < 0.7
     assert links[0].reason == "one of 2 names"
@@ -174,9 +180,9 @@ def test_equally_near_names_are_less_sure():
 def test_part_of_a_name_links_it_with_less_weight():
     names = ["Gianfranco Lucchini", "Ana Film", "Ana"]
     assert linked(names, "Who is Lucchini?") == [("Gianfranco Lucchini", "part")]
-    whole = NameLinker(names, RARITY).link("Who is Gianfranco Lucchini?").found[0]
+    whole = NameLinker(NameIndex.of(names), RARITY).link("Who is Gianfranco Lucchini?").found[0]
     assert whole.how == "exact"
-    assert whole.weight > NameLinker(names, RARITY).link("Who is Lucchini?").found[0].weight
+    assert whole.weight > NameLinker(NameIndex.of(names), RARITY).link("Who is Lucchini?").found[0].weight
     assert linked(names, "Who is Luchini?") == [("Gianfranco Lucchini", "part")]
 
 
@@ -189,7 +195,7 @@ def test_of_names_with_a_part_the_frequent_one_is_meant():
 def test_a_word_of_very_many_names_links_none_of_them_and_that_is_told():
     names = [f"Smith Number{i}" for i in range(40)]
     assert linked(names, "Who is Smith?") == []
-    (told,) = NameLinker(names, RARITY).link("Who is Smith?").unlinked
+    (told,) = NameLinker(NameIndex.of(names), RARITY).link("Who is Smith?").unlinked
     assert told.reason == "40 names have “smith”"
 
 
@@ -215,7 +221,7 @@ WORD = st.sampled_from(["ana", "bo", "cy", "di"])
 
 @given(st.lists(st.lists(WORD, min_size=1, max_size=3), max_size=8), st.lists(WORD, max_size=12))
 def test_mentions_are_those_of_a_search_for_every_name_at_every_word(names, text):
-    linker = NameLinker([" ".join(name) for name in names], RARITY)
+    linker = NameLinker(NameIndex.of([" ".join(name) for name in names]), RARITY)
     expected, start = [], 0
     while start < len(text):
         fitting = [name for name in names if text[start : start + len(name)] == name]
@@ -231,7 +237,7 @@ def test_mentions_are_those_of_a_search_for_every_name_at_every_word(names, text
 
 def test_names_are_found_among_a_hundred_thousand():
     names = [f"Person{i % 997} Family{i}" for i in range(100_000)]
-    linker = NameLinker(names, RARITY)
+    linker = NameLinker(NameIndex.of(names), RARITY)
     question = "Did Person3 Family1000 know Family77 or Person5?"
     found = linker.link(question).found
     assert {names[link.place] for link in found if link.how == "exact"} == {"Person3 Family1000"}

@@ -13,7 +13,7 @@ from graphrag_dagster.core.search.kept import mapped_arrays, write_arrays
 from graphrag_dagster.core.search.retrieval.postings import Postings, postings_of
 from graphrag_dagster.core.search.retrieval.rarity import WordRarity
 from graphrag_dagster.core.search.retrieval.stems import STOP_WORDS, stems_of
-from graphrag_dagster.core.search.retrieval.word_table import WordTable
+from graphrag_dagster.core.search.retrieval.words_in_order import NumbersByWord, WordsInOrder
 
 TEXTS = ["The red fox and Zoë's hens", "", "A Red Harbour, red foxes", "the 42 ships of Ziębice", "\ud800 of"]
 words = st.text(st.sampled_from("abAB éß'\n.中1_"), max_size=30)
@@ -52,10 +52,19 @@ def test_scores_are_those_of_the_library(texts: list[str], question: str) -> Non
 
 @given(st.sets(st.text(max_size=6), max_size=60), st.text(max_size=6))
 def test_a_word_has_its_place_among_all_and_others_have_none(known: set[str], other: str) -> None:
-    table = WordTable.of(known)
+    table = WordsInOrder.of(known)
     ordered = sorted(known)
     assert [table.number(word) for word in ordered] == list(range(len(ordered)))
     assert table.number(other) == (ordered.index(other) if other in known else None)
+
+
+@given(st.dictionaries(st.text(max_size=6), st.lists(st.integers(0, 99), max_size=4), max_size=30))
+def test_each_word_has_its_numbers_in_their_order(lists: dict[str, list[int]]) -> None:
+    numbers = NumbersByWord.of(lists)
+    assert {word: numbers.of_word(word) for word in lists} == lists
+    assert numbers.most == max((value for one in lists.values() for value in one), default=0)
+    assert "unheard of" not in numbers
+    assert numbers.of_word("unheard of") == []
 
 
 def test_what_was_written_is_what_is_opened(tmp_path: Path) -> None:

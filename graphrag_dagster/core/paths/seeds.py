@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from graphrag_dagster.core.paths.store import Longs, PathStore
 from graphrag_dagster.core.ranks import cosines
 from graphrag_dagster.core.search.retrieval.linking import Link, NameLinker
+from graphrag_dagster.core.search.retrieval.name_index import NameIndex
 from graphrag_dagster.core.search.retrieval.rarity import WordRarity
 from graphrag_dagster.core.text.embedder import CorpusEmbedder
 from graphrag_dagster.core.text.english_words import STOP_WORDS
@@ -144,7 +145,7 @@ class SeedLinker:
 
     @cached_property
     def _names(self) -> NameLinker:
-        return NameLinker(list(self._store.labels), WordRarity.of_texts(()))
+        return NameLinker(NameIndex.of(list(self._store.labels)), WordRarity.of_texts(()))
 
     @cached_property
     def _vectors(self) -> NDArray[np.float32]:

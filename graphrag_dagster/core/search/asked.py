@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
+import polars as pl
+
 from graphrag_dagster.core.corpus.documents import name_of
 from graphrag_dagster.core.search.context.question import checked
 from graphrag_dagster.core.search.context.support import Support
@@ -14,8 +16,6 @@ from graphrag_dagster.core.search.scope.favour import Favour
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-
-    import polars as pl
 
     from graphrag_dagster.catalogue.ways import Way
     from graphrag_dagster.core.language.coterag import AnswerValidator, EvidenceAnswerer, EvidenceRouter
@@ -154,21 +154,30 @@ def retriever_of(index: IndexSnapshot) -> Retriever:
     return index.once(_retriever)
 
 
-def given_titles(documents: pl.DataFrame) -> dict[str, str]:
-    """Return the titles of documents by id; what a row of a table is called for want of one says nothing."""
-    rows = documents.select("document_id", "path", "row", "title").iter_rows()
-    return {one: title for one, path, row, title in rows if row is None or title != name_of(path, row)}
+def given_titles(documents: pl.DataFrame) -> pl.DataFrame:
+    """Return ``document_id`` and ``title`` of documents, blank for what a row is called for want of one.
+
+    What a row of a table is called then says nothing.
+    """
+    own = documents.select("document_id", "path", "row", "title")
+    called = [
+        title if row is None or title != name_of(path, row) else ""
+        for _, path, row, title in own.filter(pl.col("row").is_not_null()).iter_rows()
+    ]
+    given = own.filter(pl.col("row").is_null()).select("document_id", "title")
+    rows = own.filter(pl.col("row").is_not_null()).select(
+        "document_id", title=pl.Series(called, dtype=pl.String)
+    )
+    return pl.concat([given, rows])
 
 
 def _retriever(index: IndexSnapshot) -> Retriever:
     titles = given_titles(index.documents)
-    units = index.text_chunks.select("text_unit_id", "document_id").iter_rows()
     return Retriever(
-        index.text_chunks,
+        index.text_chunks.join(titles, on="document_id", how="left", maintain_order="left"),
         index.entities,
         index.relationships,
         index.unit_vectors,
         index.entity_vectors,
-        titles={unit: titles[document] for unit, document in units if document in titles},
         shelf=index.shelf,
     )

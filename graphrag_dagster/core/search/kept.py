@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
 import numpy as np
+import polars as pl
 from numpy.typing import NDArray
 
 from graphrag_dagster.errors import WarehouseError
@@ -12,7 +13,10 @@ from graphrag_dagster.errors import WarehouseError
 T = TypeVar("T", bound="Writable")
 
 #: Changes with the files, and with what the code makes of the same tables.
-FORMAT = 1
+FORMAT = 2
+#: Bytes of a frame from which on it is mapped by Arrow, whose import takes longer than to read fewer.
+_MAPPED_FROM = 8_000_000
+_FRAME = ".arrow"
 
 
 class Writable(Protocol):
@@ -30,7 +34,7 @@ class Shelf(Protocol):
 
         Args:
             name: of the thing, with what decides it beside the index.
-            write: writes it into a folder that is there.
+            write: writes it into a folder that is there; nothing else can be put there meanwhile.
         """
 
 
@@ -44,6 +48,13 @@ def kept(shelf: Shelf | None, name: str, make: Callable[[], T], opened: Callable
     except FileNotFoundError:
         # Its snapshot was deleted just now.
         return make()
+
+
+def write_parts(folder: Path, parts: Mapping[str, Writable]) -> None:
+    """Write parts of a thing, each into a folder of its name."""
+    for name, part in parts.items():
+        (folder / name).mkdir()
+        part.write(folder / name)
 
 
 def write_arrays(folder: Path, arrays: Mapping[str, NDArray[np.generic]]) -> None:
@@ -67,4 +78,41 @@ def mapped_arrays(folder: Path, names: Iterable[str]) -> dict[str, Any]:
     except FileNotFoundError:
         raise
     except (OSError, ValueError) as error:
-        raise WarehouseError(f"{folder}: what is searched cannot be read ({error}); delete it") from error
+        raise _damaged(folder, error) from error
+
+
+def write_frames(folder: Path, frames: Mapping[str, pl.DataFrame]) -> None:
+    """Write frames into a folder, each into a file of its name."""
+    for name, frame in frames.items():
+        frame.write_ipc(folder / f"{name}{_FRAME}", compression="uncompressed")
+
+
+def mapped_frame(folder: Path, name: str) -> pl.DataFrame:
+    """Return a frame that :func:`write_frames` wrote; a large one is mapped, not read.
+
+    Raises:
+        FileNotFoundError: it is missing.
+        WarehouseError: it is damaged.
+    """
+    file = folder / f"{name}{_FRAME}"
+    try:
+        if file.stat().st_size < _MAPPED_FROM:
+            return pl.read_ipc(file)
+        return _mapped(file)
+    except FileNotFoundError:
+        raise
+    except (OSError, ValueError, pl.exceptions.PolarsError) as error:
+        raise _damaged(folder, error) from error
+
+
+def _mapped(file: Path) -> pl.DataFrame:
+    from pyarrow import ipc, memory_map
+
+    frame = pl.from_arrow(ipc.open_file(memory_map(str(file))).read_all(), rechunk=False)
+    if not isinstance(frame, pl.DataFrame):
+        raise TypeError(f"{file} holds no frame")
+    return frame
+
+
+def _damaged(folder: Path, error: Exception) -> WarehouseError:
+    return WarehouseError(f"{folder}: what is searched cannot be read ({error}); delete it")

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 from graphrag_dagster import tables
 from graphrag_dagster.core.search.context.index import IndexSnapshot
 from graphrag_dagster.core.search.context.statements import told_in_words
+from graphrag_dagster.errors import WarehouseError
+from graphrag_dagster.operations.asking.kept_tables import kept_index
 from graphrag_dagster.operations.querying.snapshot_queries import SnapshotQueries
-from graphrag_dagster.resources.published import Published, reading
+from graphrag_dagster.resources.published import Published, published, reading
 from graphrag_dagster.resources.published.shelf import SnapshotShelf
 
 if TYPE_CHECKING:
@@ -41,6 +44,30 @@ def open_published(warehouse: Warehouse, corpus: str) -> tuple[IndexSnapshot, Pu
         WarehouseError: the corpus has not been indexed, or was by a version with other columns; names what
             to run.
     """
+    found = published(warehouse, corpus)
+    if found is None or not found.large:
+        index, found = _read(warehouse, corpus)
+    else:
+        try:
+            index = kept_index(SnapshotShelf(warehouse, corpus, found), partial(_read_just, warehouse, found))
+        except _ReplacedError:
+            return open_published(warehouse, corpus)
+    shelf = SnapshotShelf(warehouse, corpus, found) if found else None
+    return replace(index, queries=SnapshotQueries(warehouse, corpus, found), shelf=shelf), found
+
+
+class _ReplacedError(WarehouseError):
+    """Another snapshot has taken the place of the one that was to be read."""
+
+
+def _read_just(warehouse: Warehouse, wanted: Published) -> IndexSnapshot:
+    index, found = _read(warehouse, wanted.manifest["corpus"])
+    if found is None or found.index != wanted.index:
+        raise _ReplacedError(f"{wanted.file} was replaced while it was opened; ask again")
+    return index
+
+
+def _read(warehouse: Warehouse, corpus: str) -> tuple[IndexSnapshot, Published | None]:
     with reading(warehouse, corpus) as (reader, found):
 
         def rows(table: Table) -> pl.DataFrame:
@@ -77,9 +104,7 @@ def open_published(warehouse: Warehouse, corpus: str) -> tuple[IndexSnapshot, Pu
             statements=reader.read_if_present(tables.IMPORTED_RELATIONS),
             declared=reader.read_if_present(tables.IMPORTED_ENTITIES),
         )
-    index = told_in_words(index)
-    shelf = SnapshotShelf(warehouse, corpus, found) if found else None
-    return replace(index, queries=SnapshotQueries(warehouse, corpus, found), shelf=shelf), found
+    return told_in_words(index), found
 
 
 def _coterag(reader: Reader, triples: pl.DataFrame | None) -> CoteragTables | None:

@@ -45,6 +45,8 @@ def publish_index(
 ) -> Publication:
     """Publish the tables of the index; what came only from documents that are gone leaves the files.
 
+    What questions need of a large index is made with it.
+
     Args:
         warehouse: with the tables.
         corpus: its name.
@@ -55,6 +57,10 @@ def publish_index(
     erased = erase(warehouse, corpus, memory)
     made, changed = publish(warehouse, corpus, origin, fresh=fresh)
     cleared = clear_older(warehouse, corpus, made.version)
+    if made.large:
+        from graphrag_dagster.operations.asking.preparing import prepare
+
+        prepare(warehouse, corpus)
     gone = {**erased.metadata(), "snapshots_deleted": len(cleared)} if erased else {}
     return Publication(made, changed, len(snapshots(warehouse, corpus)), gone)
 

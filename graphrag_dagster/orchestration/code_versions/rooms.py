@@ -66,6 +66,7 @@ PARTS: Mapping[str, Part] = MappingProxyType(
         "model_calls": Part.NONE,
         "operations": Part.NONE,
         "operations.asking": Part.DECIDES,
+        "operations.asking.preparing": Part.NONE,
         "operations.evaluating": Part.DECIDES,
         "operations.importing": Part.DECIDES,
         "operations.importing.proposing": Part.NONE,

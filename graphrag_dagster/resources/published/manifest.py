@@ -18,6 +18,8 @@ FORMAT = 1
 POINTER = "current.json"
 DATA, MANIFEST = ".duckdb", ".json"
 _VERSION = re.compile(r"[0-9a-f]{16}")
+#: Bytes of a file of which reading the tables takes a few tenths of a second; as files they take more.
+LARGE_FROM = 32_000_000
 _NEEDED = ("index", "published", "counts", "hash")
 
 
@@ -41,6 +43,13 @@ class Published:
     def published(self) -> str:
         """When it became current, UTC in ISO 8601; these sort as texts."""
         return str(self.manifest["published"])
+
+    @property
+    def large(self) -> bool:
+        """Whether what questions need of it is made when it is published, its tables as files among that."""
+        with suppress(FileNotFoundError):
+            return self.file.stat().st_size >= LARGE_FROM
+        return False
 
     def intact(self, copy: Path | None = None) -> bool:
         """Whether the file, or a copy of it, is byte for byte what was published; reads all of it.

@@ -1,11 +1,18 @@
 """What the tables tell of the text units that are quoted."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import polars as pl
 
 from graphrag_dagster.core.search.context.index import IndexSnapshot
+from graphrag_dagster.core.search.context.rows_by_id import RowsById
+from graphrag_dagster.core.search.kept import kept, mapped_frame, write_frames
 from graphrag_dagster.core.text.phrases import Phrase, phrases
 
 _MOST_PHRASES = 60
+_PHRASE: dict[str, pl.DataType] = {"form": pl.String(), "stems": pl.List(pl.String), "documents": pl.Int64()}
 
 
 class IndexBackground:
@@ -21,7 +28,7 @@ class IndexBackground:
 
     def names(self, unit_id: str) -> Sequence[tuple[str, str]]:
         """Return titles and types of the entities that were found in a text unit."""
-        return self._index.once(_names).get(unit_id, ())
+        return self._index.once(_names).all(unit_id)
 
     def phrases(self) -> Sequence[Phrase]:
         """Return what tells the documents apart, the weightiest phrase first."""
@@ -32,15 +39,59 @@ class IndexBackground:
         return self._index.sentences is not None
 
 
+def prepare_background(index: IndexSnapshot) -> None:
+    """Make what is kept of the background of an index."""
+    index.once(_names)
+    index.once(_phrases)
+
+
 def _phrases(index: IndexSnapshot) -> list[Phrase]:
+    return kept(index.shelf, "phrases", lambda: _Phrases(_told_apart_by(index)), _Phrases.opened).all
+
+
+def _told_apart_by(index: IndexSnapshot) -> list[Phrase]:
     ordered = index.text_chunks.sort("human_readable_id", "text_unit_id")
     return phrases(ordered["text"].to_list(), ordered["document_id"].to_list(), _MOST_PHRASES)
 
 
-def _names(index: IndexSnapshot) -> dict[str, list[tuple[str, str]]]:
-    found: dict[str, list[tuple[str, str]]] = {}
-    rows = index.entities.select("title", "type", "text_unit_ids").sort("title", "type")
-    for title, kind, units in rows.iter_rows():
-        for unit in units:
-            found.setdefault(unit, []).append((title, kind))
-    return found
+def _names(index: IndexSnapshot) -> RowsById:
+    return kept(index.shelf, "found", lambda: _Found(_found(index)), _Found.opened).by_unit
+
+
+def _found(index: IndexSnapshot) -> pl.DataFrame:
+    rows = index.entities.select("title", "type", text_unit_id="text_unit_ids").explode("text_unit_id")
+    return rows.drop_nulls("text_unit_id").sort("text_unit_id", "title", "type")
+
+
+@dataclass(frozen=True, slots=True)
+class _Phrases:
+    """Phrases, as they are kept."""
+
+    all: list[Phrase]
+
+    def write(self, folder: Path) -> None:
+        rows = [(one.form, list(one.stems), one.documents) for one in self.all]
+        write_frames(folder, {"phrases": pl.DataFrame(rows, _PHRASE, orient="row")})
+
+    @classmethod
+    def opened(cls, folder: Path) -> "_Phrases":
+        rows = mapped_frame(folder, "phrases").iter_rows()
+        return cls([Phrase(form, tuple(stems), documents) for form, stems, documents in rows])
+
+
+@dataclass(frozen=True, slots=True)
+class _Found:
+    """Titles and types of the entities that were found in text units, as they are kept."""
+
+    rows: pl.DataFrame
+
+    @property
+    def by_unit(self) -> RowsById:
+        return RowsById(self.rows, "text_unit_id", ("title", "type"))
+
+    def write(self, folder: Path) -> None:
+        write_frames(folder, {"found": self.rows})
+
+    @classmethod
+    def opened(cls, folder: Path) -> "_Found":
+        return cls(mapped_frame(folder, "found"))

@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
 
 import polars as pl
 
+from graphrag_dagster.core.search.context.passages_by_id import PassagesById
 from graphrag_dagster.core.text.evidence import Row, Triple, Words, imported_row
-from graphrag_dagster.core.text.passages import Passage, passages_of, triple_of
+from graphrag_dagster.core.text.passages import Passage, triple_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from graphrag_dagster.core.coterag.stored import CoteragTables
     from graphrag_dagster.core.cypher.port import Graph
@@ -72,9 +73,9 @@ class IndexSnapshot:
     _made: dict[Any, Any] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     @cached_property
-    def passages(self) -> dict[str, Passage]:
-        """Every text unit, by id."""
-        return passages_of(self.text_chunks, self.documents)
+    def passages(self) -> Mapping[str, Passage]:
+        """Every text unit, by id; made when it is read."""
+        return PassagesById(self.text_chunks, self.documents)
 
     def triple(self, relationship_id: str) -> Triple | None:
         """Return a relationship as a triple; None where there is none, or none of its text units."""

@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from functools import partial
 from math import fsum
 
-import numpy as np
 import polars as pl
 
 from graphrag_dagster.core.language.tasks import ContextUnit, Quote
@@ -15,7 +14,7 @@ from graphrag_dagster.core.search.context.index import IndexSnapshot
 from graphrag_dagster.core.search.context.local_units import quoted
 from graphrag_dagster.core.search.context.naming import sentences_naming
 from graphrag_dagster.core.search.context.report_units import report_provenance
-from graphrag_dagster.core.search.retrieval.lists import WeightedLists
+from graphrag_dagster.core.search.context.rows_by_id import RowsById
 from graphrag_dagster.core.text.spans import Span
 
 _SENTENCES, _MOST_ROWS = 6, 200
@@ -39,10 +38,10 @@ class LocalRow:
 
 def entity_rows(index: IndexSnapshot, ids: Sequence[str]) -> Iterator[LocalRow]:
     """Yield entities, in the order of their ids."""
-    known = index.once(_entities_by_id)
+    known = index.once(_entities)
     for entity_id in ids:
-        if entity_id in known:
-            title, description = known[entity_id]
+        if row := known.get(entity_id):
+            title, _, description, _ = row
             unit = ContextUnit(0, title, description, kind="entity")
             yield LocalRow(unit, entity_id, (title,), partial(_naming, index, entity_id))
 
@@ -51,33 +50,34 @@ def relationship_rows(index: IndexSnapshot, entities: Sequence[str]) -> Iterator
     """Yield relationships between the entities, then from them to others, heaviest first."""
     if not entities or index.relationships.is_empty():
         return
-    chosen = set(entities)
-    key, source, target, weight, description = (index.relationships[name] for name in _RELATIONSHIP)
-    rows = {row for entity in entities for row in _relationships_of(index, entity)}
+    chosen, ends = set(entities), pl.Series(entities, dtype=pl.String).implode()
+    touching = pl.col("source_id").is_in(ends) | pl.col("target_id").is_in(ends)
 
-    def heaviest(row: int) -> tuple[bool, float, str]:
-        return source[row] not in chosen or target[row] not in chosen, -weight[row], key[row]
+    def heaviest(row: tuple[str, str, str, float, str]) -> tuple[bool, float, str]:
+        key, source, target, weight, _ = row
+        return source not in chosen or target not in chosen, -weight, key
 
-    titles, _ = index.once(_titles)
-    for row in sorted(rows, key=heaviest)[:_MOST_ROWS]:
-        ends = (titles[source[row]], titles[target[row]])
-        unit = ContextUnit(0, " — ".join(ends), description[row], kind="relationship")
-        yield LocalRow(unit, key[row], ends, partial(_naming, index, key[row]))
+    rows = index.relationships.select(_RELATIONSHIP).filter(touching).rows()
+    for key, source, target, _, description in sorted(rows, key=heaviest)[:_MOST_ROWS]:
+        named = (_title(index, source), _title(index, target))
+        unit = ContextUnit(0, " — ".join(named), description, kind="relationship")
+        yield LocalRow(unit, key, named, partial(_naming, index, key))
 
 
 def titles_of(index: IndexSnapshot) -> dict[str, str]:
     """Return the titles of entities by id; made once per snapshot."""
-    return index.once(_titles)[0]
+    return index.once(_titles)
 
 
 def claim_rows(index: IndexSnapshot, entities: Sequence[str]) -> Iterator[LocalRow]:
     """Yield claims about entities."""
     if index.claims is None or index.claims.is_empty() or not entities:
         return
-    titles, names = index.once(_titles)
-    chosen = [names[entity] for entity in entities if entity in names]
+    known = index.once(_entities)
+    found = [row for entity in entities if (row := known.get(entity))]
+    by_name = {name: title for title, name, _, _ in found}
+    chosen = list(by_name)
     about = index.claims.filter(pl.col("subject").is_in(chosen)).sort("subject", "human_readable_id")
-    by_name = {name: titles[entity] for entity, name in names.items()}
     words = index.once(_words_of_claims)
     for key, description, *about_what in about.select("claim_id", "description", *_CLAIM).iter_rows():
         title = by_name[about_what[0]]
@@ -103,70 +103,54 @@ def report_rows(index: IndexSnapshot, ids: Sequence[str]) -> Iterator[LocalRow]:
     """Yield reports of the entities' smallest communities, those of more and better ranked ones first."""
     if index.members is None or index.reports.is_empty() or not ids:
         return
-    deepest, places = index.once(_deepest), index.once(_places_of_reports)
+    deepest, reports = index.once(_communities), index.once(_reports)
     scores: dict[str, list[float]] = {}
     for rank, entity in enumerate(ids):
-        if (community := deepest.get(entity, "")) in places:
+        (community,) = deepest.get(entity) or ("",)
+        if reports.get(community):
             scores.setdefault(community, []).append(1 / (rank + 3))
-    titles, contents = index.reports["title"], index.reports["content"]
     for report_id in sorted(scores, key=lambda one: (-round(fsum(scores[one]), 12), one)):
-        title, content = titles[places[report_id]], contents[places[report_id]]
+        title, content = reports.get(report_id) or ("", "")
         text = without_citations(content).removeprefix(f"# {title}").strip()
         unit = ContextUnit(0, title, text, kind="report")
         yield LocalRow(unit, report_id, (title,), partial(report_provenance, index, report_id))
 
 
-def _relationships_of(index: IndexSnapshot, entity_id: str) -> Sequence[int]:
-    """The rows of the relationships that an entity is an end of."""
-    places, of_place = index.once(_ends)
-    return of_place.of(places[entity_id]).tolist() if entity_id in places else []
+def _communities(index: IndexSnapshot) -> RowsById:
+    """The smallest community of each entity is the last."""
+    members = pl.DataFrame() if index.members is None else index.members
+    return RowsById(members.sort("entity_id", "level", "community_id"), "entity_id", ["community_id"])
 
 
-def _ends(index: IndexSnapshot) -> tuple[dict[str, int], WeightedLists]:
-    """The place of each entity that has relationships, and by that the rows of these."""
-    ends = pl.concat(index.relationships[name].alias("end") for name in ("source_id", "target_id"))
-    numbers = ends.rank("dense").cast(pl.Int64).to_numpy() - 1
-    places = dict(zip(ends, numbers.tolist(), strict=True))
-    rows = np.tile(np.arange(index.relationships.height), 2)
-    return places, WeightedLists.of_pairs(len(places), numbers, rows, np.ones(len(rows)))
-
-
-def _deepest(index: IndexSnapshot) -> dict[str, str]:
-    """The smallest community of each entity."""
-    if index.members is None:
-        return {}
-    rising = index.members.sort("level", "community_id")
-    return dict(rising.select("entity_id", "community_id").iter_rows())
-
-
-def _places_of_reports(index: IndexSnapshot) -> dict[str, int]:
-    return {report_id: place for place, report_id in enumerate(index.reports["report_id"])}
+def _reports(index: IndexSnapshot) -> RowsById:
+    return RowsById(index.reports, "report_id", ["title", "content"])
 
 
 def _naming(index: IndexSnapshot, record_id: str) -> Sequence[Provenance]:
     """Sentences that name an entity, or both ends of a relationship."""
-    names, units, kind = index.once(_named)[record_id]
+    if own := index.once(_entities).get(record_id):
+        kind, names, units = "entity", [own[0]], own[-1]
+    else:
+        source, target, units = index.once(_relationships).get(record_id) or ("", "", ())
+        kind, names = "relationship", [_title(index, source), _title(index, target)]
     return quoted(list(sentences_naming(index, names, units, _SENTENCES)), kind, record_id)
 
 
-def _named(index: IndexSnapshot) -> dict[str, tuple[tuple[str, ...], tuple[str, ...], str]]:
-    titles, _ = index.once(_titles)
-    found: dict[str, tuple[tuple[str, ...], tuple[str, ...], str]] = {
-        key: ((titles[source], titles[target]), tuple(units), "relationship")
-        for key, source, target, units in index.relationships.select(
-            "relationship_id", "source_id", "target_id", "text_unit_ids"
-        ).iter_rows()
-    }
-    for key, units in index.entities.select("entity_id", "text_unit_ids").iter_rows():
-        found[key] = ((titles[key],), tuple(units), "entity")
-    return found
+def _title(index: IndexSnapshot, entity_id: str) -> str:
+    row = index.once(_entities).get(entity_id)
+    if row is None:
+        raise KeyError(entity_id)
+    return str(row[0])
 
 
-def _titles(index: IndexSnapshot) -> tuple[dict[str, str], dict[str, str]]:
-    rows = index.entities.select("entity_id", "title", "name").rows()
-    return {key: title for key, title, _ in rows}, {key: name for key, _, name in rows}
+def _entities(index: IndexSnapshot) -> RowsById:
+    return RowsById(index.entities, "entity_id", ["title", "name", "description", "text_unit_ids"])
 
 
-def _entities_by_id(index: IndexSnapshot) -> dict[str, tuple[str, str]]:
-    rows = index.entities.select("entity_id", "title", "description").iter_rows()
-    return {key: (title, description) for key, title, description in rows}
+def _relationships(index: IndexSnapshot) -> RowsById:
+    ends = ["source_id", "target_id", "text_unit_ids"]
+    return RowsById(index.relationships, "relationship_id", ends)
+
+
+def _titles(index: IndexSnapshot) -> dict[str, str]:
+    return dict(index.entities.select("entity_id", "title").iter_rows())

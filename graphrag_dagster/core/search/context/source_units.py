@@ -22,8 +22,8 @@ class SourceUnits:
     def __init__(self, index: IndexSnapshot) -> None:
         self.index = index
         self._background = IndexBackground(index)
-        ordered = index.text_chunks.sort("human_readable_id", "text_unit_id")["text_unit_id"]
-        self._ids = ordered.to_list()
+        chunks = index.text_chunks.select("human_readable_id", "text_unit_id")
+        self._ids = chunks.sort("human_readable_id", "text_unit_id")["text_unit_id"].to_list()
         self.number_of = {unit_id: number for number, unit_id in enumerate(self._ids, start=1)}
         self.all: Sequence[ContextUnit] = MadeWhenRead(len(self._ids), self._unit)
 

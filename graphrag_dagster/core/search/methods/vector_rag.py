@@ -6,6 +6,7 @@ from dataclasses import replace
 from graphrag_dagster.core.search.asked import Asked
 from graphrag_dagster.core.search.context.answer import Answer
 from graphrag_dagster.core.search.context.chunks import first_that_fit
+from graphrag_dagster.core.search.context.when_read import MadeWhenRead
 from graphrag_dagster.core.search.finding import (
     favouring_none,
     in_new_order,
@@ -46,7 +47,8 @@ def vector_rag(asked: Asked, ranked: Sequence[str]) -> Answer:
     """
     answerer = asked.engines.answerer()
     units = sources_of(asked.index)
-    rows = [units.all[units.number_of[unit_id] - 1] for unit_id in ranked if unit_id in units.number_of]
+    places = [units.number_of[unit_id] - 1 for unit_id in ranked if unit_id in units.number_of]
+    rows = MadeWhenRead(len(places), lambda rank: units.all[places[rank]])
     chunks = first_that_fit(rows, count=asked.count, limit=asked.options.context_tokens)
     answer = map_reduce(asked, answerer, units, chunks, method=asked.way.name, direct=True)
     return replace(

@@ -215,8 +215,7 @@ class Following:
         likely = columns @ self._path_weights
         best = np.full(len(self.base), -np.inf)
         np.maximum.at(best, units, likely)
-        reached = np.unique(units)
-        reached = reached[self._prior[reached] > 0]
+        reached = np.flatnonzero((best > -np.inf) & (self._prior > 0))
         likely_next = best[reached] + self._favour[reached] + self.base[reached]
         order = np.lexsort((reached, -comparable(likely_next)))
         self._admit(reached[order[:_GROWTH]].tolist())

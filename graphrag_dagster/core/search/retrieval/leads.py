@@ -4,8 +4,12 @@ import re
 from collections import defaultdict
 from collections.abc import Sequence
 from functools import partial
+from pathlib import Path
 
+from graphrag_dagster.core.paths.graph_texts import Texts
+from graphrag_dagster.core.search.kept import mapped_arrays, write_arrays, write_parts
 from graphrag_dagster.core.search.retrieval.words import words
+from graphrag_dagster.core.search.retrieval.words_in_order import NumbersByWord
 from graphrag_dagster.core.text.english_words import SUBJECT_ELSEWHERE
 
 _READ = 200
@@ -53,15 +57,44 @@ class LeadIndex:
     """Finds the texts that are about a name although they spell it with more words.
 
     Args:
-        of_texts: what each text is about.
+        of_texts: what each text is about: the words of a lead with blanks between, a line each.
+        with_word: the texts of whose leads one has a word.
     """
 
-    def __init__(self, of_texts: Sequence[Sequence[str]]) -> None:
-        self._words = [[tuple(words(lead)) for lead in found] for found in of_texts]
-        self._with_word: dict[str, list[int]] = defaultdict(list)
-        for place, found in enumerate(self._words):
-            for word in dict.fromkeys(word for lead in found for word in lead):
-                self._with_word[word].append(place)
+    def __init__(self, of_texts: Texts, with_word: NumbersByWord) -> None:
+        self._of_texts = of_texts
+        self._with_word = with_word
+
+    @classmethod
+    def of(cls, of_texts: Sequence[Sequence[str]]) -> "LeadIndex":
+        """Return what finds texts.
+
+        Args:
+            of_texts: what each text is about.
+        """
+        told = [[found for lead in one if (found := words(lead))] for one in of_texts]
+        with_word: dict[str, list[int]] = defaultdict(list)
+        for place, split in enumerate(told):
+            for word in dict.fromkeys(word for lead in split for word in lead):
+                with_word[word].append(place)
+        lines = Texts.of("\n".join(map(" ".join, split)) for split in told)
+        return cls(lines, NumbersByWord.of(with_word))
+
+    def write(self, folder: Path) -> None:
+        """Write it into a folder that is there; see :meth:`opened`."""
+        write_parts(folder, {"with_word": self._with_word})
+        write_arrays(folder, {"block": self._of_texts.block, "starts": self._of_texts.starts})
+
+    @classmethod
+    def opened(cls, folder: Path) -> "LeadIndex":
+        """Return what was written into a folder, mapped.
+
+        Raises:
+            FileNotFoundError: a file is missing.
+            WarehouseError: one is damaged.
+        """
+        of_texts = Texts(*mapped_arrays(folder, ("block", "starts")).values())
+        return cls(of_texts, NumbersByWord.opened(folder / "with_word"))
 
     def about(self, name: Sequence[str]) -> dict[int, float]:
         """Return the texts whose lead has the words of a name, and how much of it they are, 0–1.
@@ -71,9 +104,8 @@ class LeadIndex:
         spelled = [word for word in name if len(word) > 1] or list(name)
         found: dict[int, float] = {}
         for place in self._likely(spelled):
-            best = max(
-                _covered(spelled, lead) * min(1.0, len(name) / len(lead)) for lead in self._words[place]
-            )
+            told = (line.split(" ") for line in self._of_texts[place].split("\n"))
+            best = max(_covered(spelled, lead) * min(1.0, len(name) / len(lead)) for lead in told)
             if best:
                 found[place] = best
         return found
@@ -81,8 +113,8 @@ class LeadIndex:
     def _likely(self, spelled: Sequence[str]) -> list[int]:
         if not spelled:
             return []
-        rarest = min((self._with_word.get(word, []) for word in spelled), key=len)
-        of_last = self._with_word.get(spelled[-1], [])
+        rarest = min(map(self._with_word.of_word, spelled), key=len)
+        of_last = self._with_word.of_word(spelled[-1])
         return sorted({*rarest, *(of_last if len(of_last) <= _MOST_OF_LAST else [])})
 
 

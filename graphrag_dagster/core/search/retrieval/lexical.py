@@ -64,8 +64,8 @@ class LexicalIndex:
         """Return :meth:`scores` for the stems of a question."""
         found = np.zeros(len(self._texts), dtype=np.float32)
         for stem in stems:
-            inside = self._postings.of(stem)
-            found[self._postings.texts[inside]] += self._postings.scores[inside]
+            inside = self.postings.of(stem)
+            found[self.postings.texts[inside]] += self.postings.scores[inside]
         return found.astype(np.float64)
 
     def terms(self, question: str) -> "Terms":
@@ -75,11 +75,11 @@ class LexicalIndex:
     def terms_of(self, stems: Sequence[str]) -> "Terms":
         """Return the stems of a question, each once, with the texts that have them."""
         stems = list(dict.fromkeys(stems))
-        places = [self._postings.of(stem) for stem in stems]
+        places = [self.postings.of(stem) for stem in stems]
         return Terms(
             tuple(stems),
-            tuple(self._postings.texts[inside].astype(np.int64) for inside in places),
-            tuple(self._postings.scores[inside].astype(np.float64) for inside in places),
+            tuple(self.postings.texts[inside].astype(np.int64) for inside in places),
+            tuple(self.postings.scores[inside].astype(np.float64) for inside in places),
             len(self._texts),
         )
 
@@ -92,5 +92,6 @@ class LexicalIndex:
         return stems_of(texts)
 
     @cached_property
-    def _postings(self) -> Postings:
+    def postings(self) -> Postings:
+        """Which texts have which stems, as they are kept."""
         return kept(self._shelf, self._name, lambda: postings_of(self._texts), Postings.opened)

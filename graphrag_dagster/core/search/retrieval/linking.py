@@ -1,6 +1,6 @@
 """Linking: which of many names a question means."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from math import fsum
 
@@ -63,20 +63,12 @@ class NameLinker:
     """Finds names in texts: case, accents and punctuation aside, at word boundaries, the longest first.
 
     Args:
-        names: the names.
+        index: the names, of which the more frequent of equally good ones comes first.
         rarity: how rare words are; from a name of frequent words a question spreads little.
-        frequency: of each name, by which the more frequent of equally good ones comes first; None: all alike.
-        others: further spellings, as words, and the places of the names that they are spellings of.
     """
 
-    def __init__(
-        self,
-        names: Sequence[str],
-        rarity: WordRarity,
-        frequency: Sequence[int] | None = None,
-        others: Mapping[tuple[str, ...], Sequence[int]] | None = None,
-    ) -> None:
-        self._index = NameIndex(names, frequency, others)
+    def __init__(self, index: NameIndex, rarity: WordRarity) -> None:
+        self._index = index
         self._rarity = rarity
 
     def mentions(self, folded: Sequence[str]) -> Iterator[Mention]:
@@ -95,7 +87,7 @@ class NameLinker:
 
     def spelled(self, name: str) -> Sequence[int]:
         """Return the places of the names of just the words of a name."""
-        return self._index.spelled(words(name))
+        return self._index.spelled_so(words(name))
 
     def standing(self, question: str) -> tuple[Link, ...]:
         """Return the names that stand in the question as they are, as :meth:`link` finds them."""
@@ -151,19 +143,19 @@ class _Reading:
                     self._unlinked.append(Unlinked(start, end, reason))
 
     def _exact(self, start: int, end: int) -> Sequence[int]:
-        return self._index.spelled(self._found.folded[start:end])
+        return self._index.spelled_so(self._found.folded[start:end])
 
     def _alias(self, start: int, end: int) -> Sequence[int]:
         if end - start == 1 and not self._found.written[start].isupper():
             names = self._index.also_spelled(self._found.folded[start:end])
-            return [place for place in names if self._found.folded[start] in self._index.names[place]]
+            return [place for place in names if self._found.folded[start] in self._index.words(place)]
         return self._index.also_spelled(self._found.folded[start:end])
 
     def _parted(self, start: int, end: int) -> Sequence[int]:
         folded = self._found.folded[start:end]
         if end - start == 1 and (self._rarity.knows(folded[0]) or len(folded[0]) < _LEAST_PARTED):
             return []
-        return self._index.spellings.parted_otherwise(folded)
+        return self._index.parted_otherwise(folded)
 
     def _likely(self, start: int, end: int, places: Sequence[int]) -> tuple[float, str]:
         """How likely words are the name that they spell, and what speaks against it."""
@@ -222,9 +214,9 @@ class _Reading:
         likely: dict[int, float] = {}
         for word in folded:
             for variant in (*self._variants(word), *plurals(word)):
-                for place in (*self._index.spelled((variant,)), *self._few_with(variant)):
-                    if place not in likely and self._is_slip(folded, self._index.names[place]):
-                        likely[place] = likeness(folded, self._index.names[place])
+                for place in (*self._index.spelled_so((variant,)), *self._few_with(variant)):
+                    if place not in likely and self._is_slip(folded, self._index.words(place)):
+                        likely[place] = likeness(folded, self._index.words(place))
         best = max(likely.values(), default=0.0)
         places = sorted(place for place, like in likely.items() if like == best)
         for place in places:
@@ -244,21 +236,23 @@ class _Reading:
         return is_slip(asked, name) and all(name[at] in plurals(asked[at]) for at in real)
 
     def _few_with(self, word: str) -> Sequence[int]:
-        places = self._index.with_word(word)
+        places = self._index.with_word.of_word(word)
         return places if len(places) <= _MOST_NAMES_PER_WORD else []
 
     def _parts(self, start: int, end: int) -> str:
         """Link a row of words to the longer names that they are a part of; return why there are none."""
         whole = self._found.folded[start:end]
         asked = [next(iter(self._variants(word)), word) for word in whole if len(word) > 1]
-        names = {word: self._index.with_word(word) for word in asked}
+        names = {word: self._index.with_word.of_word(word) for word in asked}
         few = {place for places in names.values() if len(places) <= _MOST_NAMES_PER_WORD for place in places}
-        shares = {place: self._share(asked, self._index.names[place]) for place in sorted(few)}
+        shares = {place: self._share(asked, self._index.words(place)) for place in sorted(few)}
         best = max(shares.values(), default=0.0)
-        among_them = sum(self._index.frequency(place) for place, share in shares.items() if share == best)
+        among_them = sum(
+            int(self._index.frequency[place]) for place, share in shares.items() if share == best
+        )
         for place, share in shares.items():
-            common = self._index.frequency(place) / among_them if share == best else 1 / len(shares)
-            covered = self._share(self._index.names[place], asked) ** 0.5
+            common = int(self._index.frequency[place]) / among_them if share == best else 1 / len(shares)
+            covered = self._share(self._index.words(place), asked) ** 0.5
             reason = among(len(shares), "names with a part of it")
             self._link(place, _PART * covered * share * common, "part", start, end, reason)
         if shares:

@@ -1,12 +1,16 @@
 """Many short lists of numbers in two flat arrays."""
 
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
+from graphrag_dagster.core.search.kept import mapped_arrays, write_arrays
+
 Places = NDArray[np.int64]
 Weights = NDArray[np.float64]
+_ARRAYS = ("starts", "values", "weights")
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +30,20 @@ class WeightedLists:
         first[1:] = (owners[1:] != owners[:-1]) | (values[1:] != values[:-1])
         starts = np.searchsorted(owners[first], np.arange(count + 1))
         return cls(starts.astype(np.int64), values[first], weights[first])
+
+    def write(self, folder: Path) -> None:
+        """Write them into a folder that is there; see :meth:`opened`."""
+        write_arrays(folder, {name: getattr(self, name) for name in _ARRAYS})
+
+    @classmethod
+    def opened(cls, folder: Path) -> "WeightedLists":
+        """Return what was written into a folder, mapped.
+
+        Raises:
+            FileNotFoundError: a file is missing.
+            WarehouseError: one is damaged.
+        """
+        return cls(**mapped_arrays(folder, _ARRAYS))
 
     @property
     def owners(self) -> Places:

@@ -1,19 +1,24 @@
 """The graph that a question is followed through: names, units they stand in, units they are at home in."""
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from math import fsum
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import polars as pl
 
+from graphrag_dagster.core.search.kept import Writable, mapped_arrays, write_arrays, write_parts
 from graphrag_dagster.core.search.retrieval.leads import LeadIndex, leads
 from graphrag_dagster.core.search.retrieval.lists import Places, WeightedLists, Weights
+from graphrag_dagster.core.search.retrieval.name_index import NameIndex
 from graphrag_dagster.core.search.retrieval.rarity import WordRarity
 from graphrag_dagster.core.search.retrieval.spellings import unqualified
 from graphrag_dagster.core.search.retrieval.words import words
 
+_LISTS = ("home", "mentions", "within", "subjects", "related")
 _LED = 0.8
 #: A name that more entities have means none of them before the others.
 _FEW = 4
@@ -23,18 +28,15 @@ _FEW = 4
 class NameGraph:
     """Names and text units by place.
 
-    ``names`` holds the entities' titles, then what documents and text units are about that no entity is
-    called. ``home`` leads from a name to the units that are about it, ``mentions`` to those in which it was
-    found. ``within`` leads from a unit to the entities found in it, ``subjects`` to the names at home there,
-    ``related`` from an entity to those it has a relationship with. ``others`` holds what few entities are
-    called beside their titles, as words, with their places. ``frequency`` is the number of units in
-    which a name was found, at least 1; ``rarity`` in [0, 1] is low for names in many units or of common
-    words. ``leads`` finds the units that are about a name which they spell with more words.
+    ``index`` holds the entities' titles, then what documents and text units are about that no entity is
+    called; the frequency of each is the number of units in which it was found. ``home`` leads from a name to
+    the units that are about it, ``mentions`` to those in which it was found. ``within`` leads from a unit to
+    the entities found in it, ``subjects`` to the names at home there, ``related`` from an entity to those it
+    has a relationship with. ``rarity`` in [0, 1] is low for names in many units or of common words. ``leads``
+    finds the units that are about a name which they spell with more words.
     """
 
-    names: tuple[str, ...]
-    others: Mapping[tuple[str, ...], Sequence[int]]
-    frequency: Places
+    index: NameIndex
     rarity: Weights
     home: WeightedLists
     mentions: WeightedLists
@@ -43,21 +45,40 @@ class NameGraph:
     related: WeightedLists
     leads: LeadIndex
 
+    @property
+    def names(self) -> Sequence[str]:
+        """The names."""
+        return self.index.written
+
+    def write(self, folder: Path) -> None:
+        """Write it into a folder that is there; see :meth:`opened`."""
+        parts: dict[str, Writable] = {name: getattr(self, name) for name in _LISTS}
+        write_parts(folder, {**parts, "index": self.index, "leads": self.leads})
+        write_arrays(folder, {"rarity": self.rarity})
+
+    @classmethod
+    def opened(cls, folder: Path) -> "NameGraph":
+        """Return what was written into a folder, mapped.
+
+        Raises:
+            FileNotFoundError: a file is missing.
+            WarehouseError: one is damaged.
+        """
+        lists: dict[str, Any] = {name: WeightedLists.opened(folder / name) for name in _LISTS}
+        index, leads = NameIndex.opened(folder / "index"), LeadIndex.opened(folder / "leads")
+        return cls(index=index, leads=leads, **lists, **mapped_arrays(folder, ("rarity",)))
+
 
 def name_graph(
-    units: pl.DataFrame,
-    entities: pl.DataFrame,
-    relationships: pl.DataFrame,
-    titles: Mapping[str, str],
-    rarity: WordRarity,
+    units: pl.DataFrame, entities: pl.DataFrame, relationships: pl.DataFrame, rarity: WordRarity
 ) -> NameGraph:
     """Build the graph of a corpus.
 
     Args:
-        units: rows of ``corpus.text_chunks`` in their order.
+        units: rows of ``corpus.text_chunks`` in their order, with the ``title`` of the document of each,
+            blank for none.
         entities: rows of ``graph.entities`` in their order.
         relationships: rows of ``graph.relationships``.
-        titles: title of the document by unit id; units may be missing.
         rarity: how rare words are among the units.
 
     Returns:
@@ -65,28 +86,26 @@ def name_graph(
         document's title it is, or whose text begins with it as its subject; in each of n units of a document
         1/n as much, since a long document speaks of more than its title says.
     """
-    unit_ids, texts = units["text_unit_id"].to_list(), units["text"].to_list()
-    found, where = _mentions(entities, unit_ids)
+    titles, texts = units["title"].to_list(), units["text"].to_list()
+    found, where = _mentions(entities, units["text_unit_id"])
     naming = _Naming(entities["title"].to_list(), entities["names"].to_list())
-    about = [_about(text, titles.get(unit_id, "")) for unit_id, text in zip(unit_ids, texts, strict=True)]
+    about = list(map(_about, texts, titles))
     shares = units.select(1 / pl.len().over("document_id")).to_series()
-    for unit, (unit_id, share) in enumerate(zip(unit_ids, shares, strict=True)):
-        naming.add(unqualified(titles.get(unit_id, "")), unit, share)
+    for unit, (title, share) in enumerate(zip(titles, shares, strict=True)):
+        naming.add(unqualified(title), unit, share)
         for lead in about[unit]:
             naming.add(lead, unit, _LED * share)
     home, names = naming.home(), naming.names
     frequency = np.maximum(np.bincount(found, minlength=len(names)), 1)
     return NameGraph(
-        names=tuple(names),
-        others=naming.others,
-        frequency=frequency,
+        index=NameIndex.of(names, frequency, naming.others),
         rarity=_rarity(names, frequency, len(texts), rarity),
         home=home,
         mentions=WeightedLists.of_pairs(len(names), found, where, np.ones(len(where))),
         within=WeightedLists.of_pairs(len(texts), where, found, np.ones(len(where))),
         subjects=WeightedLists.of_pairs(len(texts), home.values, home.owners, home.weights),
-        related=_related(relationships, entities["entity_id"].to_list(), len(names)),
-        leads=LeadIndex(about),
+        related=_related(relationships, entities["entity_id"], len(names)),
+        leads=LeadIndex.of(about),
     )
 
 
@@ -137,15 +156,18 @@ def _ints(values: Sequence[int]) -> Places:
     return np.array(values, dtype=np.int64)
 
 
-def _mentions(entities: pl.DataFrame, unit_ids: Sequence[str]) -> tuple[Places, Places]:
-    places = {unit_id: place for place, unit_id in enumerate(unit_ids)}
-    pairs = [
-        (entity, places[unit_id])
-        for entity, ids in enumerate(entities["text_unit_ids"])
-        for unit_id in dict.fromkeys(ids)
-        if unit_id in places
-    ]
-    return _ints([entity for entity, _ in pairs]), _ints([unit for _, unit in pairs])
+def _mentions(entities: pl.DataFrame, unit_ids: pl.Series) -> tuple[Places, Places]:
+    found = entities.select(unit="text_unit_ids").with_row_index("entity").explode("unit").unique()
+    pairs = found.join(_places(unit_ids, "unit"), on="unit").sort("entity", "place")
+    return _column(pairs, "entity"), _column(pairs, "place")
+
+
+def _places(ids: pl.Series, name: str) -> pl.DataFrame:
+    return pl.DataFrame({name: ids}).with_row_index("place")
+
+
+def _column(frame: pl.DataFrame, name: str) -> Places:
+    return frame[name].cast(pl.Int64).to_numpy()
 
 
 def _rarity(names: Sequence[str], frequency: Places, units: int, rarity: WordRarity) -> Weights:
@@ -154,15 +176,12 @@ def _rarity(names: Sequence[str], frequency: Places, units: int, rarity: WordRar
     return spelled * spread
 
 
-def _related(relationships: pl.DataFrame, entity_ids: Sequence[str], count: int) -> WeightedLists:
-    places = {entity_id: place for place, entity_id in enumerate(entity_ids)}
-    kept = [
-        (places[source], places[target], weight)
-        for source, target, weight in relationships.select("source_id", "target_id", "weight").iter_rows()
-        if source in places and target in places
-    ]
-    one, other = _ints([pair[0] for pair in kept]), _ints([pair[1] for pair in kept])
-    weights = np.array([pair[2] for pair in kept], dtype=float)
+def _related(relationships: pl.DataFrame, entity_ids: pl.Series, count: int) -> WeightedLists:
+    pairs = relationships.select("source_id", "target_id", "weight")
+    for end in ("source", "target"):
+        pairs = pairs.join(_places(entity_ids, f"{end}_id"), on=f"{end}_id").rename({"place": end})
+    one, other = _column(pairs, "source"), _column(pairs, "target")
+    weights = pairs["weight"].cast(pl.Float64).to_numpy()
     return WeightedLists.of_pairs(
         count, np.concatenate((one, other)), np.concatenate((other, one)), np.concatenate((weights, weights))
     )

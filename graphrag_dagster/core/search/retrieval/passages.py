@@ -138,7 +138,8 @@ class Passages:
 
     def _near(self, question: Question, unit: int) -> set[int]:
         """Names that have a relationship with what the question names, or with what the unit is about."""
-        anchors = np.union1d(self._graph.subjects.of(unit), sorted(question.given)).astype(np.int64)
+        # Of NumPy's set functions each imports its masked arrays, at 30 ms.
+        anchors = np.array(sorted({*self._graph.subjects.of(unit).tolist(), *question.given}), dtype=np.int64)
         _, near, _ = self._graph.related.of_all(anchors)
         return set(near.tolist())
 

@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 from graphrag_dagster.core.paths.store import spans
 from graphrag_dagster.core.search.kept import mapped_arrays, write_arrays
 from graphrag_dagster.core.search.retrieval.stems import stems_of
-from graphrag_dagster.core.search.retrieval.word_table import WordTable
+from graphrag_dagster.core.search.retrieval.words_in_order import WordsInOrder
 
-_TABLE = ("words", "starts", "slots")
+_TABLE = ("words", "starts")
 _LISTS = ("begins", "texts", "scores")
 
 
@@ -28,7 +28,7 @@ class Postings:
         scores: as many.
     """
 
-    stems: WordTable
+    stems: WordsInOrder
     begins: NDArray[np.int64]
     texts: NDArray[np.int32]
     scores: NDArray[np.float32]
@@ -54,7 +54,7 @@ class Postings:
             WarehouseError: one is damaged.
         """
         arrays = mapped_arrays(folder, (*_TABLE, *_LISTS))
-        return cls(WordTable.of_arrays(*(arrays.pop(name) for name in _TABLE)), **arrays)
+        return cls(WordsInOrder.of_arrays(*(arrays.pop(name) for name in _TABLE)), **arrays)
 
 
 def postings_of(texts: Sequence[str]) -> Postings:
@@ -63,7 +63,7 @@ def postings_of(texts: Sequence[str]) -> Postings:
     if not any(stems):
         empty = np.zeros(0)
         return Postings(
-            WordTable.of(()), np.zeros(1, np.int64), empty.astype(np.int32), empty.astype(np.float32)
+            WordsInOrder.of(()), np.zeros(1, np.int64), empty.astype(np.int32), empty.astype(np.float32)
         )
     import bm25s
 
@@ -74,7 +74,7 @@ def postings_of(texts: Sequence[str]) -> Postings:
     begins = index.scores["indptr"].astype(np.int64)
     # A number without texts stands for what no text has; the others change from run to run.
     numbered = {stem: number for stem, number in index.vocab_dict.items() if number < len(begins) - 1}
-    table = WordTable.of(numbered)
+    table = WordsInOrder.of(numbered)
     numbers = np.array([numbered[stem] for stem in table], dtype=np.int64)
     places = spans(begins, numbers)
     ends = np.zeros(len(numbers) + 1, dtype=np.int64)

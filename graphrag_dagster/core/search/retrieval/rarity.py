@@ -9,12 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphrag_dagster.core.search.kept import mapped_arrays, write_arrays
-from graphrag_dagster.core.search.retrieval.word_table import WordTable
 from graphrag_dagster.core.search.retrieval.words import words
+from graphrag_dagster.core.search.retrieval.words_in_order import WordsInOrder
 
 # A word with what may be its possessive.
 _PIECE = re.compile(r"[^\W_]+(?:['’ʼ][^\W_]+)*")
-_TABLE = ("words", "starts", "slots")
+_TABLE = ("words", "starts")
 _COUNTS = ("counts", "plain", "size")
 
 
@@ -31,7 +31,7 @@ class WordRarity:
     """
 
     def __init__(
-        self, table: WordTable, counts: NDArray[np.int64], plain: NDArray[np.int64], size: int
+        self, table: WordsInOrder, counts: NDArray[np.int64], plain: NDArray[np.int64], size: int
     ) -> None:
         self._table = table
         self._counts = counts
@@ -57,7 +57,7 @@ class WordRarity:
                 counts[word] = counts.get(word, 0) + 1
                 if lower:
                     plain[word] = plain.get(word, 0) + 1
-        table = WordTable.of(counts)
+        table = WordsInOrder.of(counts)
         return cls(
             table,
             np.array([counts[word] for word in table], dtype=np.int64),
@@ -96,5 +96,5 @@ class WordRarity:
             WarehouseError: one is damaged.
         """
         arrays = mapped_arrays(folder, (*_TABLE, *_COUNTS))
-        table = WordTable.of_arrays(*(arrays[name] for name in _TABLE))
+        table = WordsInOrder.of_arrays(*(arrays[name] for name in _TABLE))
         return cls(table, arrays["counts"], arrays["plain"], int(arrays["size"][0]))

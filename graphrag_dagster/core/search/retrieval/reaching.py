@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
+import polars as pl
 
 from graphrag_dagster.core.search.retrieval.lists import Places, Weights
 from graphrag_dagster.core.search.retrieval.names import NameGraph
@@ -41,7 +42,7 @@ class Reaching:
         texts: the units' texts.
     """
 
-    def __init__(self, graph: NameGraph, texts: Sequence[str]) -> None:
+    def __init__(self, graph: NameGraph, texts: Sequence[str] | pl.Series) -> None:
         self._graph = graph
         self._texts = texts
         self._known = lru_cache(_KEPT)(self._reach)

@@ -1,7 +1,7 @@
 """Retrieval over one corpus: text units by a question, and units and entities through the graph."""
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -31,6 +31,7 @@ from graphrag_dagster.core.search.retrieval.ranking import (
 )
 from graphrag_dagster.core.search.retrieval.rarity import WordRarity
 from graphrag_dagster.core.search.retrieval.reaching import Reaching
+from graphrag_dagster.core.search.retrieval.row_texts import RowTexts
 from graphrag_dagster.core.search.retrieval.vectors import rows_of
 from graphrag_dagster.core.text.questions import asks_what_was_said
 
@@ -38,6 +39,8 @@ _STEPS = 8
 _IN_A_UNIT = 0.7
 _ENTITY_TEXT = 0.25
 _MOST_TOLD = 3
+_OF_UNITS = ("text_unit_id", "human_readable_id", "document_id", "title", "text")
+_OF_ENTITIES = ("entity_id", "human_readable_id", "title", "description", "names", "text_unit_ids")
 
 QuestionVector = NDArray[np.float32] | None
 
@@ -66,13 +69,12 @@ class Retriever:
     Everything is built on the first question that needs it and kept.
 
     Args:
-        text_chunks: rows of ``corpus.text_chunks``.
+        text_chunks: rows of ``corpus.text_chunks``; a ``title`` beside them, of the document, is
+            searched with the unit's text, and what it names is at home in the unit.
         entities: rows of ``graph.entities``; without any, local retrieval is the basic one.
         relationships: rows of ``graph.relationships``.
         unit_vectors: rows of ``embeddings.text_units``; units may be missing.
         entity_vectors: rows of ``embeddings.entities``; entities may be missing.
-        titles: title of the document by text unit id; searched with the unit's text, and what the title names
-            is at home in the unit.
         decomposer: takes questions apart; None: at their clauses.
         shelf: where what is built of these tables is kept; None: nowhere.
     """
@@ -85,18 +87,21 @@ class Retriever:
         unit_vectors: pl.DataFrame | None = None,
         entity_vectors: pl.DataFrame | None = None,
         *,
-        titles: Mapping[str, str] | None = None,
         decomposer: Decomposer | None = None,
         shelf: Shelf | None = None,
     ) -> None:
-        self._units = _in_order(text_chunks, "text_unit_id")
-        self._entities = _in_order(entities, "entity_id")
+        self._units = _in_order(_with_titles(text_chunks), _OF_UNITS)
+        self._entities = _in_order(entities, _OF_ENTITIES)
         self._relationships = relationships
         self._unit_vectors = unit_vectors
         self._entity_vectors = entity_vectors
-        self._titles = titles or {}
         self._decomposer = decomposer or Clauses()
         self._shelf = shelf
+
+    def prepare(self) -> None:
+        """Make what is kept of the tables."""
+        if not self._entities.is_empty() and not self._units.is_empty():
+            _ = self._unit_ranker.lexical.postings, self._entity_ranker.lexical.postings, self._graph
 
     @property
     def unit_ids(self) -> tuple[str, ...]:
@@ -285,9 +290,8 @@ class Retriever:
         return [] if self._entities.is_empty() else self._entities["entity_id"].to_list()
 
     @cached_property
-    def _texts(self) -> list[str]:
-        rows = self._units.select("text_unit_id", "text").iter_rows()
-        return [_with_title(self._titles.get(unit_id, ""), text) for unit_id, text in rows]
+    def _texts(self) -> Sequence[str]:
+        return RowTexts(self._units["title"], self._units["text"], _with_title)
 
     @cached_property
     def _places(self) -> dict[str, int]:
@@ -295,18 +299,16 @@ class Retriever:
 
     @cached_property
     def _unit_ranker(self) -> TextRanker:
-        ids = self._units["text_unit_id"].to_list()
-        return TextRanker(
-            ids, self._texts, rows_of(ids, self._unit_vectors, "text_unit_id"), self._shelf, "units"
-        )
+        ids = self._units["text_unit_id"]
+        vectors = rows_of(ids, self._unit_vectors, "text_unit_id")
+        return TextRanker(ids.to_list(), self._texts, vectors, self._shelf, "units")
 
     @cached_property
     def _entity_ranker(self) -> TextRanker:
-        ids = self._entities["entity_id"].to_list()
-        texts = self._entities.select(pl.format("{}: {}", "title", "description").alias("text"))["text"]
-        return TextRanker(
-            ids, texts.to_list(), rows_of(ids, self._entity_vectors, "entity_id"), self._shelf, "entities"
-        )
+        ids = self._entities["entity_id"]
+        texts = RowTexts(self._entities["title"], self._entities["description"], "{}: {}".format)
+        vectors = rows_of(ids, self._entity_vectors, "entity_id")
+        return TextRanker(ids.to_list(), texts, vectors, self._shelf, "entities")
 
     @cached_property
     def rarity(self) -> WordRarity:
@@ -325,16 +327,21 @@ class Retriever:
 
     @cached_property
     def _graph(self) -> NameGraph:
-        return name_graph(self._units, self._entities, self._relationships, self._titles, self.rarity)
+        rarity = self.rarity
+        return kept(
+            self._shelf,
+            "names",
+            lambda: name_graph(self._units, self._entities, self._relationships, rarity),
+            NameGraph.opened,
+        )
 
     @cached_property
     def _linker(self) -> NameLinker:
-        graph = self._graph
-        return NameLinker(graph.names, self.rarity, graph.frequency.tolist(), graph.others)
+        return NameLinker(self._graph.index, self.rarity)
 
     @cached_property
     def _reaching(self) -> Reaching:
-        return Reaching(self._graph, self._units["text"].to_list())
+        return Reaching(self._graph, self._units["text"])
 
     @cached_property
     def _passage_rank(self) -> PassageRank:
@@ -346,8 +353,12 @@ class Retriever:
         return Passages(self._texts, self._graph, self._linker, self._reaching, vectors)
 
 
-def _in_order(frame: pl.DataFrame, key: str) -> pl.DataFrame:
-    return frame if frame.is_empty() else frame.sort("human_readable_id", key)
+def _in_order(frame: pl.DataFrame, columns: Sequence[str]) -> pl.DataFrame:
+    return frame if frame.is_empty() else frame.select(columns).sort("human_readable_id", columns[0])
+
+
+def _with_titles(units: pl.DataFrame) -> pl.DataFrame:
+    return units.with_columns(title=pl.col("title").fill_null("") if "title" in units.columns else pl.lit(""))
 
 
 def _with_title(title: str, text: str) -> str:

@@ -3,9 +3,15 @@
 import re
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
-from functools import cached_property
+from pathlib import Path
 
+import numpy as np
+from numpy.typing import NDArray
+
+from graphrag_dagster.core.paths.graph_texts import Texts
+from graphrag_dagster.core.search.kept import mapped_arrays, write_arrays, write_parts
 from graphrag_dagster.core.search.retrieval.words import words
+from graphrag_dagster.core.search.retrieval.words_in_order import NumbersByWord
 from graphrag_dagster.core.text.english_words import FORMS_OF_ADDRESS, LEGAL_FORMS
 
 # "Brand (play)" is called Brand.
@@ -54,17 +60,59 @@ class Spellings:
     """Finds words and names by near spellings: a letter or two, an ending, or where the words are parted.
 
     Args:
-        names: the words of each name.
+        letters: the places of the names of the same letters in a row.
+        words: the words of names that may be meant by a slip, the shorter first.
+        begins: where the words of each number of letters begin, and the last end.
     """
 
-    def __init__(self, names: Sequence[tuple[str, ...]]) -> None:
-        self._names = names
+    def __init__(self, letters: NumbersByWord, words: Texts, begins: NDArray[np.int64]) -> None:
+        self._letters = letters
+        self._words = words
+        self._begins = begins
 
-    def parted_otherwise(self, spelled: Sequence[str]) -> list[int]:
-        """Return the places of the names of the same letters in other words: "Jean Luc" for "Jeanluc"."""
-        own = tuple(spelled)
-        found = self._by_letters.get("".join(spelled), [])
-        return [place for place in found if self._names[place] != own]
+    @classmethod
+    def of(cls, names: Sequence[tuple[str, ...]]) -> "Spellings":
+        """Return what finds names.
+
+        Args:
+            names: the words of each.
+        """
+        letters: dict[str, list[int]] = defaultdict(list)
+        by_size: dict[int, list[str]] = defaultdict(list)
+        for place, name in enumerate(names):
+            if name:
+                letters["".join(name)].append(place)
+        for word in dict.fromkeys(word for name in names for word in name):
+            if len(word) >= _LEAST_LETTERS - 1 and word.isalpha():
+                by_size[len(word)].append(word)
+        sizes = range(max(by_size, default=0) + 1)
+        begins = np.cumsum([0, *(len(by_size[size]) for size in sizes)], dtype=np.int64)
+        return cls(
+            NumbersByWord.of(letters), Texts.of(word for size in sizes for word in by_size[size]), begins
+        )
+
+    def write(self, folder: Path) -> None:
+        """Write it into a folder that is there; see :meth:`opened`."""
+        write_parts(folder, {"letters": self._letters})
+        write_arrays(
+            folder, {"block": self._words.block, "starts": self._words.starts, "begins": self._begins}
+        )
+
+    @classmethod
+    def opened(cls, folder: Path) -> "Spellings":
+        """Return what was written into a folder, mapped.
+
+        Raises:
+            FileNotFoundError: a file is missing.
+            WarehouseError: one is damaged.
+        """
+        arrays = mapped_arrays(folder, ("block", "starts", "begins"))
+        words = Texts(arrays["block"], arrays["starts"])
+        return cls(NumbersByWord.opened(folder / "letters"), words, arrays["begins"])
+
+    def of_letters(self, spelled: Sequence[str]) -> list[int]:
+        """Return the places of the names of the same letters, however they are parted into words."""
+        return self._letters.of_word("".join(spelled))
 
     def near(self, word: str) -> list[str]:
         """Return the words of names that a word may be a slip for, the nearest first.
@@ -78,28 +126,17 @@ class Spellings:
         if len(word) < _LEAST_LETTERS or not word.isalpha():
             return []
         most = 2 if len(word) >= _MANY_LETTERS else 1
-        sizes = range(len(word) - most, len(word) + most + 1)
-        likely = [known for size in sizes for known in self._by_size.get(size, [])]
+        likely = self._of_sizes(len(word) - most, len(word) + most)
         found = process.extract(
             word, likely, scorer=OSA.distance, score_cutoff=most, limit=_MOST_WORDS, processor=None
         )
         return [known for known, distance, _ in sorted(found, key=lambda one: (one[1], one[0])) if distance]
 
-    @cached_property
-    def _by_letters(self) -> dict[str, list[int]]:
-        found: dict[str, list[int]] = defaultdict(list)
-        for place, name in enumerate(self._names):
-            if name:
-                found["".join(name)].append(place)
-        return dict(found)
-
-    @cached_property
-    def _by_size(self) -> dict[int, list[str]]:
-        found: dict[int, list[str]] = defaultdict(list)
-        for word in dict.fromkeys(word for name in self._names for word in name):
-            if len(word) >= _LEAST_LETTERS - 1 and word.isalpha():
-                found[len(word)].append(word)
-        return dict(found)
+    def _of_sizes(self, least: int, most: int) -> Sequence[str]:
+        """The words of so many letters, the shorter first."""
+        last = len(self._begins) - 1
+        first, end = (int(self._begins[min(size, last)]) for size in (least, most + 1))
+        return self._words[first:end]
 
 
 def likeness(one: Sequence[str], other: Sequence[str]) -> float:

@@ -9,8 +9,10 @@ from numpy.typing import NDArray
 Vectors = NDArray[np.float32]
 
 
-def rows_of(ids: Sequence[str], frame: pl.DataFrame | None, key: str) -> Vectors | None:
+def rows_of(ids: Sequence[str] | pl.Series, frame: pl.DataFrame | None, key: str) -> Vectors | None:
     """Return the vectors of ids [n, d] in their order, zeros where the frame has none.
+
+    Those of a frame that lie in the same order are not copied.
 
     Args:
         ids: what the rows are for.
@@ -22,15 +24,22 @@ def rows_of(ids: Sequence[str], frame: pl.DataFrame | None, key: str) -> Vectors
     """
     if frame is None or frame.is_empty():
         return None
-    places = {found: place for place, found in enumerate(frame[key])}
-    taken = [(row, places[wanted]) for row, wanted in enumerate(ids) if wanted in places]
-    if not taken:
+    wanted = pl.Series(key, ids, dtype=pl.String)
+    if frame[key].equals(wanted):
+        return _array(frame["vector"])
+    known = frame.select(pl.col(key), source=pl.int_range(pl.len())).unique(key, keep="last")
+    places = pl.DataFrame({key: wanted, "row": pl.int_range(len(wanted), eager=True)})
+    taken = places.join(known, on=key).sort("row")
+    if taken.is_empty():
         return None
-    column = frame["vector"]
+    found = _array(frame["vector"])
+    rows = np.zeros((len(wanted), found.shape[1]), dtype=np.float32)
+    rows[taken["row"].to_numpy()] = found[taken["source"].to_numpy()]
+    return rows
+
+
+def _array(column: pl.Series) -> Vectors:
     if isinstance(column.dtype, pl.List):
         column = column.list.to_array(len(column[0]))
-    found = column.to_numpy().astype(np.float32, copy=False)
-    rows = np.zeros((len(ids), found.shape[1]), dtype=np.float32)
-    targets, sources = zip(*taken, strict=True)
-    rows[list(targets)] = found[list(sources)]
-    return rows
+    found: Vectors = column.to_numpy().astype(np.float32, copy=False)
+    return found

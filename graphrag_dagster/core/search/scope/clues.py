@@ -15,7 +15,9 @@ from graphrag_dagster.core.corpus.dating import spaced
 from graphrag_dagster.core.search.context.index import IndexSnapshot
 from graphrag_dagster.core.search.retrieval.words import words, words_with_case
 from graphrag_dagster.core.search.scope.favour import LIKELY, NAMED, Clue, Favour, distinctive
+from graphrag_dagster.core.search.scope.gathering import known_of, with_title_words
 from graphrag_dagster.core.search.scope.known import Key, Known, of_meaning, without_article
+from graphrag_dagster.core.search.scope.naming import Names, names_of
 from graphrag_dagster.core.search.scope.naming_words import BEYOND, CALLED, FOLDERS, IN_TIME
 from graphrag_dagster.core.search.scope.numbered import numbered_in
 from graphrag_dagster.core.search.scope.selecting import periods_in_index
@@ -41,11 +43,12 @@ def favour_of(question: str, index: IndexSnapshot) -> Favour:
         question: as asked.
         index: the documents; what they are called by is gathered once per snapshot.
     """
-    known = index.once(Known)
+    known, names = index.once(known_of), index.once(names_of)
     asked = _Question(question)
     periods, notes = _periods(asked, index)
-    clues = [*_documents(asked, known), *periods, *_folders(asked, known), *_places(asked, known)]
-    return Favour(distinctive(clues, len(known.names.ids)), tuple(notes), len(known.names.ids))
+    documents = _documents(asked, known, names)
+    clues = [*documents, *periods, *_folders(asked, known, names), *_places(asked, known, names)]
+    return Favour(distinctive(clues, len(names.ids)), tuple(notes), len(names.ids))
 
 
 class _Question:
@@ -84,29 +87,29 @@ class _Question:
         return " ".join(self.folded[max(0, start - 3) : start]).removesuffix(" the").endswith("according to")
 
 
-def _documents(asked: _Question, known: Known) -> Iterator[Clue]:
+def _documents(asked: _Question, known: Known, names: Names) -> Iterator[Clue]:
     for match in _FILE.finditer(asked.text):
         name = match[0].strip("./")
-        yield _clue(name, known, known.files.get(name.casefold(), ()), NAMED)
+        yield _clue(name, names, known.files.of_word(name.casefold()), NAMED)
     for match in _QUOTED.finditer(asked.text):
         quoted = match[1] or match[2]
-        yield _clue(f"“{quoted}”", known, known.titles[without_article(tuple(words(quoted)))], NAMED)
+        yield _clue(f"“{quoted}”", names, known.titles[without_article(tuple(words(quoted)))], NAMED)
     for start, end, key in known.titles.runs(asked.folded):
         if weight := _weight(asked, start, end, key):
-            yield _clue(asked.said(start, end), known, known.titles[key], weight)
+            yield _clue(asked.said(start, end), names, known.titles[key], weight)
     for some, places in known.with_all_words(asked.every):
         if len(some) >= _SURE_WORDS or asked.has_together(some):
-            yield _clue(f"“{known.names.titles[min(places)]}”", known, places, LIKELY)
+            yield _clue(f"“{names.titles[min(places)]}”", names, places, LIKELY)
     for match in _WITH.finditer(asked.text):
-        of_them = known.with_title_words(frozenset(of_meaning(words(match["name"]))))
-        yield _clue(f"“{match['name']}”", known, of_them, NAMED if len(of_them) == 1 else LIKELY)
+        of_them = with_title_words(frozenset(of_meaning(words(match["name"]))), names)
+        yield _clue(f"“{match['name']}”", names, of_them, NAMED if len(of_them) == 1 else LIKELY)
     for noun, number in dict.fromkeys(numbered_in(asked.folded)):
-        if best := _of_most_words(known.numbered.get((noun, number), ()), asked, known):
-            yield _clue(f"{noun} {number}", known, best, NAMED if len(best) == 1 else LIKELY)
+        if best := _of_most_words(known.numbered_so(noun, number), asked, names):
+            yield _clue(f"{noun} {number}", names, best, NAMED if len(best) == 1 else LIKELY)
 
 
-def _clue(called: str, known: Known, places: Iterable[int], weight: float) -> Clue:
-    return Clue("document", called, frozenset(known.names.ids[place] for place in places), weight)
+def _clue(called: str, names: Names, places: Iterable[int], weight: float) -> Clue:
+    return Clue("document", called, frozenset(names.ids[place] for place in places), weight)
 
 
 def _weight(asked: _Question, start: int, end: int, key: Key) -> float | None:
@@ -125,9 +128,8 @@ def _weight(asked: _Question, start: int, end: int, key: Key) -> float | None:
     return NAMED if DOCUMENTS.intersection(key) else LIKELY
 
 
-def _of_most_words(places: Iterable[int], asked: _Question, known: Known) -> list[int]:
+def _of_most_words(places: Iterable[int], asked: _Question, names: Names) -> list[int]:
     """Of several documents with a number, those of whose title and path the question has most words."""
-    names = known.names
     shared = {
         place: len(
             asked.every & set(of_meaning(words(f"{names.titles[place]} {spaced(names.paths[place])}")))
@@ -139,10 +141,11 @@ def _of_most_words(places: Iterable[int], asked: _Question, known: Known) -> lis
 
 def _periods(asked: _Question, index: IndexSnapshot) -> tuple[list[Clue], list[str]]:
     """Documents of the periods that are named: those inside a period, else those around it."""
-    known = index.once(periods_in_index)
     clues: list[Clue] = []
     notes: list[str] = []
-    for named in periods_in(asked.text) if len(known) else ():
+    spoken_of = list(periods_in(asked.text))
+    known = index.once(periods_in_index) if spoken_of else pl.DataFrame()
+    for named in spoken_of if len(known) else ():
         before = words(asked.text[: named.start])[-_NEAR:]
         if BEYOND.intersection(before[-2:]) or not _is_time(asked, named, before):
             continue
@@ -174,17 +177,18 @@ def _of_documents(asked: _Question, named: Named, before: Sequence[str]) -> bool
     return named.form == "fiscal" or bool(DOCUMENTS.intersection((*before, *after)))
 
 
-def _folders(asked: _Question, known: Known) -> Iterator[Clue]:
+def _folders(asked: _Question, known: Known, names: Names) -> Iterator[Clue]:
     for start, end, key in known.folders.runs(asked.folded):
         if asked.beside(FOLDERS, start, end):
-            for folder in sorted(known.folder_paths[place] for place in known.folders[key]):
-                below = enumerate(path.startswith(f"{folder}/") for path in known.names.paths)
-                ids = frozenset(known.names.ids[place] for place, lies in below if lies)
+            folders = names.folders
+            for folder in sorted(folders[place] for place in known.folders[key]):
+                below = enumerate(path.startswith(f"{folder}/") for path in names.paths)
+                ids = frozenset(names.ids[place] for place, lies in below if lies)
                 yield Clue("folder", folder, ids, NAMED)
 
 
-def _places(asked: _Question, known: Known) -> Iterator[Clue]:
+def _places(asked: _Question, known: Known, names: Names) -> Iterator[Clue]:
     for start, end, key in known.located.runs(asked.folded):
         if asked.has_capital(range(start, end)):
-            ids = frozenset(known.names.ids[place] for place in known.located[key])
+            ids = frozenset(names.ids[place] for place in known.located[key])
             yield Clue("place", " ".join(asked.written[start:end]), ids, LIKELY)

@@ -1,6 +1,6 @@
 """Which documents and folders a name means."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import compress
 from pathlib import PurePosixPath
@@ -27,10 +27,10 @@ class Meant:
 class Names:
     """What the documents of a corpus are called; one entry per document in each."""
 
-    ids: tuple[str, ...]
-    titles: tuple[str, ...]
-    paths: tuple[str, ...]
-    source_ids: tuple[str | None, ...]
+    ids: Sequence[str]
+    titles: Sequence[str]
+    paths: Sequence[str]
+    source_ids: Sequence[str | None]
 
     def label(self, place: int) -> str:
         """Return title and path of a document."""
@@ -45,9 +45,9 @@ class Names:
 
 def names_of(index: IndexSnapshot) -> Names:
     """Return what the documents of a snapshot are called; to be made once per snapshot."""
-    ordered = index.documents.sort("human_readable_id", "document_id")
-    columns = ordered.select("document_id", "title", "path", "source_id")
-    return Names(*(tuple(column) for column in columns.iter_columns()))
+    columns = ("document_id", "title", "path", "source_id")
+    ordered = index.documents.select("human_readable_id", *columns).sort("human_readable_id", "document_id")
+    return Names(*(column.to_list() for column in ordered.select(columns).iter_columns()))
 
 
 def documents_called(name: str, known: Names) -> Meant:
