@@ -9,7 +9,9 @@ from graphrag_dagster.cli.output.mending import INDEXED, repaired_line, repaired
 from graphrag_dagster.cli.output.ran import INCOMPLETE, Budget, Ran
 from graphrag_dagster.cli.output.spending import shortfall, usage_rows, usage_table
 from graphrag_dagster.cli.output.unread import name_unread, unread_rows
+from graphrag_dagster.core.corpus.reader_process import begin_reader_process
 from graphrag_dagster.core.extraction.ledger import unreadable_units
+from graphrag_dagster.core.language.extractive.parsing.languages import begin_loading_detector
 from graphrag_dagster.errors import WarehouseError
 from graphrag_dagster.operations.keeping.changes import status_of
 from graphrag_dagster.operations.keeping.residue import gone_documents, note_file
@@ -53,6 +55,10 @@ def index_corpus(
 
 
 def _ran(name: str, budget: Budget | None, *, cold: bool, as_json: bool) -> Ran:
+    begin_reader_process()
+    settings = CorpusStore().settings(name)
+    if settings.makes("extraction") and not settings.asks_model("extraction"):
+        begin_loading_detector()
     # Loaded for a run: it takes twice as long as finding out that none is needed.
     from graphrag_dagster.cli.output.outlook import show_outlook
     from graphrag_dagster.cli.output.running import run_watched

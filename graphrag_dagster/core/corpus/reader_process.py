@@ -40,6 +40,7 @@ class ReaderProcess:
     def __init__(self) -> None:
         self._process: subprocess.Popen[bytes] | None = None
         self._pipe: Connection | None = None
+        self._ready = False
         self._used = 0.0
 
     def read(self, kind: str, data: bytes, source: Source) -> FileContents | Declined:
@@ -87,9 +88,12 @@ class ReaderProcess:
             self._process.wait()
             self._process = None
 
-    def _started(self) -> Connection:
-        if self._pipe is not None and time.monotonic() - self._used < _IDLE_SECONDS / 2:
-            return self._pipe
+    def begin(self) -> None:
+        """Start the process, and do not wait for it.
+
+        Raises:
+            CorpusError: it cannot be started.
+        """
         self.close()
         here, there = socket.socketpair()
         with there:
@@ -106,10 +110,17 @@ class ReaderProcess:
             except OSError as error:
                 here.close()
                 raise CorpusError(f"the process that reads files cannot be started: {error}") from error
-        self._pipe = pipe = Connection(here.detach())
-        self._expect_ready(pipe)
+        self._pipe, self._ready = Connection(here.detach()), False
         self._used = time.monotonic()
-        return pipe
+
+    def _started(self) -> Connection:
+        if self._pipe is None or time.monotonic() - self._used >= _IDLE_SECONDS / 2:
+            self.begin()
+        if self._pipe is None:
+            raise _not_started()
+        if not self._ready:
+            self._expect_ready(self._pipe)
+        return self._pipe
 
     def _expect_ready(self, pipe: Connection) -> None:
         ready = False
@@ -117,10 +128,8 @@ class ReaderProcess:
             ready = pipe.poll(_START_SECONDS) and pipe.recv() == _READY
         if not ready:
             self.close()
-            raise CorpusError(
-                "the process that reads files did not start; is this installation whole, and is there "
-                "memory for one more process?"
-            )
+            raise _not_started()
+        self._ready, self._used = True, time.monotonic()
 
     def _ended(self) -> "_Ended":
         code = None
@@ -136,6 +145,13 @@ class _Ended:
     """The process ended with that exit code, below 0 for a signal, instead of an answer."""
 
     code: int | None
+
+
+def _not_started() -> CorpusError:
+    return CorpusError(
+        "the process that reads files did not start; is this installation whole, and is there memory for one "
+        "more process?"
+    )
 
 
 def _crashed(code: int | None, limits: FileLimits) -> str:
@@ -178,6 +194,16 @@ class _Shelf:
 _SHELF = _Shelf()
 atexit.register(_SHELF.clear)
 os.register_at_fork(after_in_child=_SHELF.forget)
+
+
+def begin_reader_process() -> None:
+    """Start a process for whoever reads next, which goes on while other things do.
+
+    Raises:
+        CorpusError: it cannot be started.
+    """
+    with reader_process() as process:
+        process.begin()
 
 
 @contextlib.contextmanager

@@ -1,8 +1,10 @@
 """Which language a text unit is in, and whether an engine reads it."""
 
+import os
 import re
 from collections.abc import Collection
 from functools import cache
+from threading import Lock, Thread
 from typing import TYPE_CHECKING
 
 from graphrag_dagster.core.language.extractive.parsing.lexicon import words_of
@@ -31,6 +33,7 @@ _INSIDE_NAME = re.compile(r"(?<=[a-z])(?=[A-Z])")
 #: What the detector tells apart and a reader does not, or what spaCy calls otherwise.
 _CALLED = {"no": "nb", "nn": "nb", "yue": "zh", "wuu": "zh", "ary": "ar", "arz": "ar", "pcm": "en"}
 _MOST_CHARACTERS = 4_000
+_loading = [Lock()]
 #: Names that spaCy does not have.
 _NAMES = {
     "as": "Assamese", "be": "Belarusian", "br": "Breton", "bs": "Bosnian", "cy": "Welsh",
@@ -102,9 +105,27 @@ def _is_plainly_english(text: str) -> bool:
     return sum(word in _ONLY_ENGLISH for word in words) > _ENGLISH_SHARE * len(words)
 
 
-@cache
+def begin_loading_detector() -> None:
+    """Load the detector in a thread: most of its time goes to unpacking, during which others may run."""
+    Thread(target=_identifier, name="language-detector", daemon=True).start()
+
+
 def _identifier() -> "LanguageIdentifier":
     """The detector, with its model of 4 MB; loaded where a text is not plainly English."""
+    with _loading[0]:
+        return _loaded()
+
+
+def _begin_anew() -> None:
+    """A forked process has no thread that would ever let go of the lock."""
+    _loading[0] = Lock()
+
+
+os.register_at_fork(after_in_child=_begin_anew)
+
+
+@cache
+def _loaded() -> "LanguageIdentifier":
     from py3langid.langid import MODEL_FILE, LanguageIdentifier
 
     return LanguageIdentifier.from_model_file(MODEL_FILE, norm_probs=True)
