@@ -78,13 +78,21 @@ def _emptied(
 ) -> Iterator[MaterializeResult[None]]:
     """Written all at once: handed on one by one, each table would take an opening of the file."""
     corpus, frames = context.partition_key, {table: _nothing(table) for table in tables}
-    warehouse.write_all(corpus, frames)
+    if not _are_empty(warehouse, corpus, tables):
+        warehouse.write_all(corpus, frames)
     for table, frame in frames.items():
         yield MaterializeResult(
             asset_key=table.asset_key,
             metadata={**_NO_ROWS, **stored_at(warehouse.file(corpus))},
             data_version=data_version(table, frame),
         )
+
+
+def _are_empty(warehouse: Warehouse, corpus: str, tables: Sequence[Table]) -> bool:
+    if not warehouse.file(corpus).is_file():
+        return False
+    with warehouse.reading(corpus) as reader:
+        return all(map(reader.is_empty, tables))
 
 
 def _nothing(table: Table) -> pl.DataFrame:

@@ -299,6 +299,16 @@ class Reader:
         """Return whether the table was ever materialised."""
         return bool(_columns(self.connection, table))
 
+    def is_empty(self, table: Table) -> bool:
+        """Return whether the table is there as it is declared, without a row of the corpus."""
+        present = _columns(self.connection, table)
+        for column in table.columns:
+            wanted = "" if column.type == VECTOR else _normal_type(self.connection, column.type)
+            if column.name not in present or wanted not in {"", present[column.name]}:
+                return False
+        query = f"select 1 from {qualified(table)} where corpus = ? limit 1"
+        return self.connection.execute(query, [self.corpus]).fetchone() is None
+
     def read(self, table: Table) -> pl.DataFrame:
         """Return the corpus's rows in key order, without the column ``corpus``.
 

@@ -262,7 +262,12 @@ UNIT_LEDGER = Table(
         column("calls", "INTEGER", "Model calls"),
         column("input_tokens", "BIGINT", "Tokens sent"),
         column("output_tokens", "BIGINT", "Tokens received"),
-        column("replies", "VARCHAR[]", "Keys of the remembered replies it was read from, in their order"),
+        column(
+            "replies",
+            "VARCHAR[]",
+            "Keys of the remembered replies it was read from, in their order; null where an older version read it",
+            nullable=True,
+        ),
         ENGINE,
     ),
 )

@@ -47,7 +47,24 @@ def test_every_declared_table_can_be_written_empty_and_read(warehouse: Warehouse
         warehouse.write(table, "a", frame)
         with warehouse.reading("a") as reader:
             assert reader.read(table).is_empty()
+            assert reader.is_empty(table)
             assert violations(reader, table) == []
+
+
+def test_a_table_is_empty_only_in_its_declared_shape(warehouse: Warehouse) -> None:
+    with warehouse.connect("a") as connection:
+        connection.execute(
+            "create schema graph; create table graph.community_members (corpus varchar, level integer)"
+        )
+    with warehouse.reading("a") as reader:
+        assert not reader.is_empty(tables.COMMUNITY_MEMBERS)
+        assert not reader.is_empty(tables.ENTITIES)
+    warehouse.write(tables.COMMUNITY_MEMBERS, "a", members())
+    with warehouse.reading("a") as reader:
+        assert reader.is_empty(tables.COMMUNITY_MEMBERS)
+    warehouse.write(tables.COMMUNITY_MEMBERS, "a", members(("a", "x", 0)))
+    with warehouse.reading("a") as reader:
+        assert not reader.is_empty(tables.COMMUNITY_MEMBERS)
 
 
 def test_spans_lists_and_nulls_survive(warehouse: Warehouse) -> None:

@@ -103,7 +103,7 @@ def replies_of(ledger: pl.DataFrame) -> list[str]:
     Args:
         ledger: rows of ``extraction.unit_ledger``.
     """
-    return ledger["replies"].explode(empty_as_null=False).unique(maintain_order=True).to_list()
+    return ledger["replies"].explode(empty_as_null=False).drop_nulls().unique(maintain_order=True).to_list()
 
 
 def _lasting(earlier: ExtractionFrames, remembered: Callable[[Sequence[str]], set[str]]) -> pl.DataFrame:
