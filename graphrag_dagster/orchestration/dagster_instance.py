@@ -3,7 +3,7 @@
 import os
 import sqlite3
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +22,8 @@ _SETTINGS = "telemetry:\n  enabled: false\nnux:\n  enabled: false\n"
 #: Capturing what steps print begins processes that a Ctrl-C in the terminal ends with a traceback.
 _NOT_CAPTURING = {"compute_logs": NO_COMPUTE_LOGS}
 _FILES = ("history/runs.db", "history/runs/index.db", "schedules/schedules.db")
+#: Dagster's variable, without which each event is stored by itself.
+_BATCH, _MOST_EVENTS = "DAGSTER_EVENT_BATCH_SIZE", "1000"
 _SECONDS = 120.0
 _LONGEST = 400
 
@@ -45,10 +47,22 @@ def instance(*, running: bool = False) -> Iterator[DagsterInstance]:
     folder = dagster_home()
     folder.mkdir(parents=True, exist_ok=True)
     os.environ["DAGSTER_HOME"] = str(folder)
-    with _told(folder):
+    with _told(folder), _in_batches() if running else nullcontext():
         opened = _opened(folder, running=running)
         with opened:
             yield opened
+
+
+@contextmanager
+def _in_batches() -> Iterator[None]:
+    """Have Dagster store at once what it tells at once, unless the environment says how much."""
+    before = os.environ.get(_BATCH)
+    os.environ[_BATCH] = before or _MOST_EVENTS
+    try:
+        yield
+    finally:
+        if before is None:
+            del os.environ[_BATCH]
 
 
 @contextmanager

@@ -111,7 +111,7 @@ def test_a_home_that_is_a_file_is_one_line(run: Run, home: Path, monkeypatch: py
     assert "Traceback" not in err
 
 
-@pytest.mark.parametrize("file", ["history/runs.db", "history/runs/index.db", "schedules/schedules.db"])
+@pytest.mark.parametrize("file", ["history/runs.db", "history/runs/index.db"])
 def test_damaged_records_of_dagster_are_named_with_the_way_out(
     run: Run, coast: Path, home: Path, file: str
 ) -> None:

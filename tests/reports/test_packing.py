@@ -274,7 +274,11 @@ def test_no_context_is_too_long_at_any_level(graph: Graph, limit: int, lengths: 
 @settings(max_examples=60, deadline=None)
 @given(
     st.lists(st.tuples(st.sampled_from("abcdefgh"), st.sampled_from("abcdefgh")), max_size=14),
-    st.lists(st.text(st.characters() | st.sampled_from('a1 .,-"\n'), max_size=30), min_size=10, max_size=10),
+    st.lists(
+        st.text(st.characters(codec="utf-8") | st.sampled_from('a1 .,-"\n'), max_size=30),
+        min_size=10,
+        max_size=10,
+    ),
     st.integers(0, 300),
     st.sampled_from(["cl100k_base", "o200k_base"]),
 )

@@ -36,4 +36,5 @@ def named(file: Path) -> Iterator[str]:
 
 def test_private_parts_of_dagster_are_named_in_one_room_only() -> None:
     private = {file for file in PACKAGE.rglob("*.py") if any(map(PRIVATE.search, named(file)))}
-    assert private == set(ADAPTER.glob("*.py"))
+    assert private
+    assert private <= set(ADAPTER.glob("*.py"))

@@ -9,6 +9,7 @@ from subprocess import run
 import dagster as dg
 import pytest
 import yaml
+from sqlalchemy.exc import IntegrityError
 
 from graphrag_dagster.orchestration.dagster_instance import instance
 
@@ -51,6 +52,24 @@ def test_what_a_run_wrote_is_read_by_whoever_opens_the_records_in_the_usual_way(
         assert run_in(usual) != run_id
     with instance(running=True) as kept:
         assert kept.get_runs_count() == 2
+
+
+def test_events_that_are_told_at_once_are_stored_at_once_or_not_at_all(records: Path) -> None:
+    with instance(running=True) as kept:
+        run_id = run_in(kept)
+        wanted = {dg.DagsterEventType.STEP_START, dg.DagsterEventType.ASSET_MATERIALIZATION}
+        told = [one for one in kept.all_logs(run_id) if one.dagster_event_type in wanted]
+        storage = kept.event_log_storage
+        before = len(storage.get_logs_for_run(run_id))
+        storage.store_event_batch(told)
+        assert len(storage.get_logs_for_run(run_id)) == before + len(told)
+        planned = dg.DagsterEventType.ASSET_CHECK_EVALUATION_PLANNED
+        twice = [one for one in kept.all_logs(run_id) if one.dagster_event_type == planned]
+        with pytest.raises(IntegrityError):
+            storage.store_event_batch([*told, *twice])
+        assert len(storage.get_logs_for_run(run_id)) == before + len(told)
+    with instance() as usual:
+        assert len(usual.event_log_storage.get_logs_for_run(run_id)) == before + len(told)
 
 
 def test_records_that_a_run_made_are_of_the_newest_revision(records: Path) -> None:

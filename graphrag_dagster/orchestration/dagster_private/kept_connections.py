@@ -4,11 +4,13 @@ Dagster opens a file, compiles its statement, waits for the disk and closes the 
 hundreds of events of a run, which takes longer than the step that they tell of.
 """
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
+from threading import RLock, local
 from typing import Any
 
+from dagster import EventLogEntry
 from dagster._core.storage.event_log import SqliteEventLogStorage
 from dagster._core.storage.runs import SqliteRunStorage
 from dagster._core.storage.schedules import SqliteScheduleStorage
@@ -47,17 +49,30 @@ def _without_waiting(connection: Any, _: object) -> None:
     connection.execute("pragma synchronous = normal")
 
 
+class _Held(local):
+    """Connections of a thread that stores several events, by the name of their file."""
+
+    def __init__(self) -> None:
+        self.connections: dict[str, Connection] = {}
+
+
 class _Events(SqliteEventLogStorage):
     def __init__(self, base_dir: str, inst_data: ConfigurableClassData | None = None) -> None:
         self._engines = _Engines()
         self._tables: set[str] = set()
         self._partitions: set[tuple[str, str]] = set()
+        self._held = _Held()
+        # Events that are stored together hold two files at once.
+        self._lock = RLock()
         super().__init__(base_dir, inst_data)
 
     @contextmanager
     def _connect(self, shard: str) -> Iterator[Connection]:
+        if (held := self._held.connections.get(shard)) is not None:
+            yield held
+            return
         engine = self._engines.of(self.conn_string_for_shard(shard))
-        with self._db_lock:
+        with self._lock:
             if shard not in self._initialized_dbs:
                 self._initdb(engine)
                 self._initialized_dbs.add(shard)
@@ -67,6 +82,15 @@ class _Events(SqliteEventLogStorage):
     def _initdb(self, engine: Engine, for_index_shard: bool = False) -> None:
         with revisions_read_once():
             super()._initdb(engine, for_index_shard)
+
+    def store_event_batch(self, events: Sequence[EventLogEntry]) -> None:
+        """Store events in one transaction for each file, as those that tell what a run will make."""
+        shards = (*sorted({event.run_id for event in events}), _INDEX)
+        with ExitStack() as stack:
+            for shard in shards:
+                self._held.connections[shard] = stack.enter_context(self._connect(shard))
+                stack.callback(self._held.connections.pop, shard)
+            super().store_event_batch(events)
 
     def has_table(self, table_name: str) -> bool:
         if table_name not in self._tables:
