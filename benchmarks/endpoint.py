@@ -4,7 +4,7 @@
         [--connections 32]
 
 The corpus has about 100,000 tokens: 1,000 passages of 2WikiMultihopQA, 20 to a file, where the data set lies
-beside the checkout. ``large`` has ten times as many of two data sets, and 256 connections; ``updates`` edits
+beside the checkout. ``large`` has 9,000 passages of three data sets, and 256 connections; ``updates`` edits
 one sentence of 900 passages, then adds the other 100.
 
 The endpoint is a scripted one in a process of its own (``tests/support/serve.py``): 200 ms + 2 ms per output
@@ -32,7 +32,7 @@ from support.serve import ServedEndpoint
 
 DATA = ROOT.parent / "shared" / "data" / "hipporag"
 PASSAGES = DATA / "2wikimultihopqa_corpus.json"
-MORE = (DATA / "hotpotqa_train_corpus.json",)
+MORE = (DATA / "musique_train_corpus.json", DATA / "hotpotqa_train_corpus.json")
 SECONDS, SECONDS_PER_TOKEN = 0.2, 0.002
 COMMAND = [str(Path(sys.executable).parent / "graphrag-dagster"), "index", "bench", "--json", "--again"]
 EXTRACTION = {"extract_graph", "glean_continue"}
@@ -58,13 +58,21 @@ class Run:
 
 
 def corpus(home: Path, files: int = 50, first: int = 0, more: tuple[Path, ...] = ()) -> None:
-    passages = [one for file in (PASSAGES, *more) for one in json.loads(file.read_text(encoding="utf-8"))]
+    passages = [one for file in (PASSAGES, *more) for one in passages_of(file)]
     folder = home / "corpora" / "bench"
     folder.mkdir(parents=True, exist_ok=True)
     for number in range(first, files):
         part = passages[number * 20 : number * 20 + 20]
         text = "\n\n".join(f"{one['title']}\n{one['text']}" for one in part)
         (folder / f"part{number:02}.txt").write_text(text, encoding="utf-8")
+
+
+def passages_of(file: Path) -> list[dict[str, str]]:
+    """Read passages: a list of titles and texts, or the sentences by title."""
+    given = json.loads(file.read_text(encoding="utf-8"))
+    if isinstance(given, list):
+        return given
+    return [{"title": title, "text": "".join(sentences)} for title, sentences in given.items()]
 
 
 def settings(home: Path, url: str, **model: Any) -> None:
@@ -190,7 +198,7 @@ def large() -> None:
     connections = 256
     with tempfile.TemporaryDirectory() as folder, served() as endpoint:
         home = Path(folder)
-        corpus(home, 500, more=MORE)
+        corpus(home, 450, more=MORE)
         settings(home, endpoint.url, concurrency=connections)
         measured(index(home), endpoint.tally(), connections, 1.08)
 

@@ -17,7 +17,7 @@ DEFAULT: ExecutorName = "in_process"
 
 #: Loaded before steps are forked off: what each would load and starts no thread, since a fork of a process
 #: with threads may hang. Polars and NumPy start some when they are imported.
-_LOADED_ONCE = ("dagster", SQLITE_RECORDS, "openai")
+_LOADED_ONCE = ("dagster", SQLITE_RECORDS, "httpx2")
 #: What a step elsewhere needs to find the files. Never keys: Ray shows a job's variables to all who see it.
 _PLACES = (HOME, CORPORA, WAREHOUSE, CACHE, EXECUTOR)
 
