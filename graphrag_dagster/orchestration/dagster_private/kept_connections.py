@@ -19,8 +19,6 @@ from dagster._core.storage.sqlite_storage import DagsterSqliteStorage
 from dagster._serdes import ConfigurableClassData
 from sqlalchemy import Connection, Engine, create_engine, event
 
-from graphrag_dagster.orchestration.dagster_private.revisions import revisions_read_once
-
 _INDEX = "index"
 
 
@@ -78,10 +76,6 @@ class _Events(SqliteEventLogStorage):
                 self._initialized_dbs.add(shard)
             with engine.begin() as connection:
                 yield connection
-
-    def _initdb(self, engine: Engine, for_index_shard: bool = False) -> None:
-        with revisions_read_once():
-            super()._initdb(engine, for_index_shard)
 
     def store_event_batch(self, events: Sequence[EventLogEntry]) -> None:
         """Store events in one transaction for each file, as those that tell what a run will make."""
@@ -141,8 +135,7 @@ class KeptConnections(DagsterSqliteStorage):
         self.base_dir = base_dir
         self._inst_data = inst_data
         history = Path(base_dir) / "history"
-        with revisions_read_once():
-            self._run_storage = _Runs.from_local(str(history))
+        self._run_storage = _Runs.from_local(str(history))
         self._event_log_storage = _Events(str(history / "runs"))
         # A run asks nothing of schedules: who first does makes the file.
         schedules = create_db_conn_string(str(Path(base_dir) / "schedules"), "schedules")

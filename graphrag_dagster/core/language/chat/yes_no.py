@@ -1,9 +1,11 @@
 """The one-token question whether anything is missing (paper §3.1.2)."""
 
 import re
+from contextlib import nullcontext
 from dataclasses import dataclass
 
 from graphrag_dagster.core.language.chat.asking import UnusableReply, ask
+from graphrag_dagster.core.language.chat.noted import noted_replies
 from graphrag_dagster.core.language.chat.port import CallFailed, ChatModel, ChatReply, ChatRequest, Message
 from graphrag_dagster.core.language.chat.prompt import Prompt
 from graphrag_dagster.core.language.chat.replies import NotUsable, visible
@@ -62,7 +64,9 @@ async def yes_or_no(
     word, usage = await _forced_word(model, request) if forced else ("", Usage())
     if not word:
         free = ChatRequest(task, asked, _SHORT)
-        told = await ask(model, free, _first_word, retry, whole=False)
+        # What is asked for again is the forced word, where there is one.
+        with noted_replies() if forced else nullcontext():
+            told = await ask(model, free, _first_word, retry, whole=False)
         word, usage = told.value, told.usage
         if forced:
             reply = ChatReply(word, "stop", told.usage.input_tokens, told.usage.output_tokens)

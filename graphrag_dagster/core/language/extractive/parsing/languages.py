@@ -33,7 +33,7 @@ _INSIDE_NAME = re.compile(r"(?<=[a-z])(?=[A-Z])")
 #: What the detector tells apart and a reader does not, or what spaCy calls otherwise.
 _CALLED = {"no": "nb", "nn": "nb", "yue": "zh", "wuu": "zh", "ary": "ar", "arz": "ar", "pcm": "en"}
 _MOST_CHARACTERS = 4_000
-_loading = [Lock()]
+_loading = Lock()
 #: Names that spaCy does not have.
 _NAMES = {
     "as": "Assamese", "be": "Belarusian", "br": "Breton", "bs": "Bosnian", "cy": "Welsh",
@@ -112,13 +112,14 @@ def begin_loading_detector() -> None:
 
 def _identifier() -> "LanguageIdentifier":
     """The detector, with its model of 4 MB; loaded where a text is not plainly English."""
-    with _loading[0]:
+    with _loading:
         return _loaded()
 
 
 def _begin_anew() -> None:
     """A forked process has no thread that would ever let go of the lock."""
-    _loading[0] = Lock()
+    global _loading
+    _loading = Lock()
 
 
 os.register_at_fork(after_in_child=_begin_anew)
