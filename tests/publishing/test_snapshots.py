@@ -39,6 +39,8 @@ from graphrag_dagster.resources.published import (
     rollback,
     snapshots,
 )
+from graphrag_dagster.resources.published.beginning import can_begin_as
+from graphrag_dagster.resources.published.contents import contents
 from graphrag_dagster.resources.warehouse import Warehouse, qualified
 from graphrag_dagster.settings import CorpusSettings
 from support.corpora import write_corpus
@@ -163,6 +165,35 @@ def test_a_snapshot_holds_every_table_and_its_manifest_tells_of_it(warehouse: Wa
         f"{snapshot.version}.json",
         "current.json",
     }
+
+
+def test_a_snapshot_is_the_same_whether_it_begins_as_the_file_or_is_written_by_tables(
+    warehouse: Warehouse, tmp_path: Path
+) -> None:
+    def rows(file: Path) -> dict[str, list[tuple[Any, ...]]]:
+        with duckdb.connect(str(file), read_only=True) as connection:
+            found = connection.execute("select schema_name, table_name from duckdb_tables()").fetchall()
+            return {
+                f"{schema}.{name}": connection.execute(f'from "{schema}"."{name}"').fetchall()
+                for schema, name in found
+            }
+
+    def copied(file: Path) -> bool:
+        with contents(warehouse, "coast", tables.ALL_TABLES, None, tmp_path / "spill") as found:
+            begins = can_begin_as(found._connection, "working", warehouse.file("coast"))
+            found.copy(file, None)
+        return begins
+
+    with warehouse.connect("coast") as connection:
+        connection.execute("create table corpus.stray as select 'a word' as word")
+    assert copied(tmp_path / "whole.duckdb")
+    with warehouse.connect("coast") as connection:
+        connection.execute("create view corpus.words as select word from corpus.stray")
+    assert not copied(tmp_path / "tables.duckdb")
+    whole = rows(tmp_path / "whole.duckdb")
+    assert whole == rows(tmp_path / "tables.duckdb")
+    assert whole["corpus.documents"]
+    assert "corpus.stray" not in whole
 
 
 def test_what_has_not_changed_makes_no_file_but_the_manifest_is_kept_up(warehouse: Warehouse) -> None:
