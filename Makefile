@@ -6,7 +6,7 @@ RUN    := $(BIN)/graphrag-dagster
 QUESTION := Who are the most important actors in the harbour, and how are they connected?
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo demo-evaluate ui test lint types contracts docs keep-versions lock clean
+.PHONY: help install demo demo-evaluate ui test lint types contracts page docs keep-versions lock clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 14
@@ -52,6 +52,9 @@ types: install ## check types
 contracts: install ## check which room may import which
 	$(BIN)/lint-imports
 
+page: ## check types and style of the explorer's page
+	.ci/check_page
+
 docs: install ## write the generated pages of docs/
 	$(BIN)/python docs/generate.py
 
@@ -64,4 +67,4 @@ lock: install ## bring requirements.lock up to date
 	    --generate-hashes --group dev pyproject.toml --output-file requirements.lock
 
 clean: ## remove everything that can be made again
-	rm -rf $(VENV) .venv-extra .venv-engines .venv-graphrag .venv-other .venv-uv .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache warehouse .dagster_home corpora
+	rm -rf $(VENV) .venv-extra .venv-engines .venv-node .ci/javascript/node_modules .venv-graphrag .venv-other .venv-uv .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache warehouse .dagster_home corpora

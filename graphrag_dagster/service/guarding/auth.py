@@ -1,4 +1,4 @@
-"""Who may call: the Host, Origin and Authorization headers of a request."""
+"""Who may call: the Host, Origin, Authorization and Cookie headers of a request."""
 
 import secrets
 from urllib.parse import urlsplit
@@ -6,11 +6,15 @@ from urllib.parse import urlsplit
 from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from graphrag_dagster.service.guarding.cookie import shows_token
 from graphrag_dagster.service.guarding.errors import Refusal, error_response
 from graphrag_dagster.service.guarding.settings import LOCAL_NAMES, TOKEN, ServiceSettings
 
-#: Routes that need no token.
-OPEN_PATHS = frozenset({"/", "/health"})
+#: Routes that need no token: they hold nothing of any corpus.
+OPEN_PATHS = frozenset({"/", "/health", "/login"})
+#: Below it lie the files of the page, which need none either.
+OPEN_BELOW = "/page/"
+_HARMLESS = frozenset({"GET", "HEAD", "OPTIONS"})
 
 
 def host_of(header: str) -> str:
@@ -47,13 +51,13 @@ class Guard:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one connection."""
         if scope["type"] == "http":
-            refusal = self._refusal(scope["path"], Headers(scope=scope))
+            refusal = self._refusal(scope["method"], scope["path"], Headers(scope=scope))
             if refusal is not None:
                 await error_response(scope["path"], refusal)(scope, receive, send)
                 return
         await self._app(scope, receive, send)
 
-    def _refusal(self, path: str, headers: Headers) -> Refusal | None:
+    def _refusal(self, method: str, path: str, headers: Headers) -> Refusal | None:
         if self._names is not None:
             hosts = headers.getlist("host")
             if len(hosts) != 1 or host_of(hosts[0]) not in self._names:
@@ -61,14 +65,24 @@ class Guard:
             origin = headers.get("origin")
             if origin is not None and host_of(origin.partition("://")[2]) not in self._names:
                 return Refusal(403, "wrong_origin", "pages of other sites may not call this server")
-        if self._token is None or path in OPEN_PATHS:
+        if self._token is None or path in OPEN_PATHS or path.startswith(OPEN_BELOW):
             return None
         scheme, _, given = headers.get("authorization", "").partition(" ")
         if scheme.lower() == "bearer" and secrets.compare_digest(given.strip().encode(), self._token):
             return None
+        if shows_token(headers, self._token):
+            return None if method in _HARMLESS else _unless_own_page(headers)
         return Refusal(
             401,
             "unauthorized",
             f"send the token of the server (its variable {TOKEN}) as 'Authorization: Bearer …'",
             {"WWW-Authenticate": "Bearer"},
         )
+
+
+def _unless_own_page(headers: Headers) -> Refusal | None:
+    """Refuse what a page of another site has a browser send along with our cookie."""
+    origin = headers.get("origin", "").partition("://")[2]
+    if origin and origin == headers.get("host"):
+        return None
+    return Refusal(403, "wrong_origin", "pages of other sites may not call this server")

@@ -9,6 +9,8 @@ from fastapi.security import HTTPBearer
 
 from graphrag_dagster import __version__
 from graphrag_dagster.service.backend import Backend
+from graphrag_dagster.service.explorer.login import login_router
+from graphrag_dagster.service.explorer.page import page_router
 from graphrag_dagster.service.guarding.auth import Guard
 from graphrag_dagster.service.guarding.errors import LastResort, add_handlers, documented
 from graphrag_dagster.service.guarding.limits import BodyLimit
@@ -58,6 +60,8 @@ def make_app(settings: ServiceSettings, library: Library | None = None) -> FastA
         {"dependencies": [Depends(HTTPBearer(auto_error=False))]} if settings.token is not None else {}
     )
     app.include_router(front_router(backend))
+    app.include_router(page_router())
+    app.include_router(login_router(settings))
     app.include_router(corpora_router(backend), **guarded)
     app.include_router(chat_router(backend), **guarded)
     app.include_router(embeddings_router(backend), **guarded)

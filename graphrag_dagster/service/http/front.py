@@ -1,19 +1,14 @@
-"""The page at ``/``, for a person who opens the server in a browser."""
-
-from html import escape
+"""What is told at ``/``: the explorer to a browser, and what is served to who asks for text."""
 
 from fastapi import APIRouter, Request
-from fastapi.responses import HTMLResponse, PlainTextResponse, Response
+from starlette.responses import PlainTextResponse, Response
 
 from graphrag_dagster import __version__
 from graphrag_dagster.service.backend import Backend
+from graphrag_dagster.service.explorer.page import page_response
 
-_HEADERS = {
-    "Content-Security-Policy": "default-src 'none'; frame-ancestors 'none'; form-action 'none'",
-    "X-Content-Type-Options": "nosniff",
-    "Referrer-Policy": "no-referrer",
-}
 _ROUTES = (
+    ("/", "the explorer, in a browser"),
     ("/corpora", "the corpora that can be asked"),
     ("/openapi.json", "every route, for programs"),
     ("/health", "whether the server answers"),
@@ -28,13 +23,13 @@ def front_router(backend: Backend) -> APIRouter:
 
     @router.get("/")
     async def front(request: Request) -> Response:
-        """Say what is served, as a page or as text."""
-        # The page needs no token, so with one it tells nothing that the token guards.
-        names = await backend.names() if backend.settings.token is None else None
-        url = str(request.base_url).rstrip("/")
+        """Show the explorer, or say as text what is served."""
         if "text/html" in request.headers.get("accept", ""):
-            return HTMLResponse(_page(names, url), headers=_HEADERS)
-        return PlainTextResponse(_text(names, url), headers=_HEADERS)
+            return page_response()
+        # This needs no token, so with one it tells nothing that the token guards.
+        names = await backend.names() if backend.settings.token is None else None
+        text = _text(names, str(request.base_url).rstrip("/"))
+        return PlainTextResponse(text, headers={"X-Content-Type-Options": "nosniff"})
 
     return router
 
@@ -57,16 +52,4 @@ def _text(names: list[str] | None, url: str) -> str:
     return (
         f"graphrag_dagster {__version__}\n\nCorpora: {_corpora(names)}\n\n{routes}\n\n"
         f"To ask:\n  {_example(names, url)}\n"
-    )
-
-
-def _page(names: list[str] | None, url: str) -> str:
-    routes = "".join(
-        f'<li><a href="{path}"><code>{path}</code></a> {escape(what)}</li>' for path, what in _ROUTES
-    )
-    return (
-        '<!doctype html><html lang="en"><head><meta charset="utf-8"><title>graphrag_dagster</title>'
-        '<meta name="viewport" content="width=device-width"></head><body>'
-        f"<h1>graphrag_dagster</h1><p>Version {escape(__version__)}. Corpora: {escape(_corpora(names))}</p>"
-        f"<ul>{routes}</ul><p>To ask:</p><pre>{escape(_example(names, url))}</pre></body></html>"
     )

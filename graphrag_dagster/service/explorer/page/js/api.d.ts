@@ -1,0 +1,4 @@
+export interface Overview {
+  corpus: string;
+  version: string | null;
+}

@@ -1,0 +1,2 @@
+declare const graphology: { Graph: any; UndirectedGraph: any };
+declare const Sigma: any;

@@ -1,0 +1,106 @@
+// @ts-check
+import { addressOf, placeOf } from "./addresses.js";
+import { showAsk } from "./ask_page.js";
+import { showChanges } from "./changes_page.js";
+import { showCommunity } from "./community_page.js";
+import { showDocument } from "./document_page.js";
+import { element, fill, link, name } from "./dom.js";
+import { fileSource } from "./embedded.js";
+import { showEntity } from "./entity_page.js";
+import { showFound } from "./find_page.js";
+import { watchPublications } from "./living.js";
+import { showLogin } from "./login.js";
+import { showMap } from "./map_page.js";
+import { failure, loading, message } from "./messages.js";
+import { drawShell, useTheme } from "./shell.js";
+import { corpusPath, SourceError, serverSource } from "./source.js";
+import { showTables } from "./tables_page.js";
+
+/** @type {Record<string, (view: import("./view.js").View) => Promise<void>>} */
+const PAGES = {
+  map: showMap,
+  ask: showAsk,
+  entity: showEntity,
+  community: showCommunity,
+  document: showDocument,
+  tables: showTables,
+  find: showFound,
+  changes: showChanges,
+};
+
+const main = /** @type {HTMLElement} */ (document.getElementById("main"));
+const source = fileSource() ?? serverSource();
+
+/** @type {import("./shell.js").CorpusEntry[]} */
+let corpora = [];
+/** @type {import("./api.d.ts").Overview | null} */
+let overview = null;
+let leaving = new AbortController();
+
+/** Show what the address says. */
+async function show() {
+  const place = placeOf(location.hash);
+  leaving.abort();
+  leaving = new AbortController();
+  const { signal } = leaving;
+  document.title = "Explorer";
+  try {
+    if (!corpora.length) corpora = (await source.get("/corpora")).corpora;
+    if (signal.aborted) return;
+    if (!place.corpus && corpora.length === 1 && corpora[0]) {
+      location.replace(addressOf(corpora[0].name));
+      return;
+    }
+    drawShell(place, corpora, source.live);
+    if (!place.corpus) return showCorpora();
+    if (overview?.corpus !== place.corpus) {
+      overview = null;
+      fill(main, loading(place.corpus));
+      overview = await source.get(corpusPath(place.corpus, "overview"));
+    }
+    if (signal.aborted || !overview) return;
+    const page = PAGES[place.page];
+    if (!page) throw new SourceError("page_not_found", `There is no page ${place.page}.`);
+    main.className = `page-${place.page}`;
+    await page({ place, source, overview, main, signal });
+  } catch (error) {
+    if (signal.aborted) return;
+    if (error instanceof SourceError && error.kind === "unauthorized") return showLogin(main, afresh);
+    fill(main, failure(error, place.corpus, afresh));
+  }
+  if (!signal.aborted) main.dispatchEvent(new Event("shown"));
+}
+
+/** Forget what was loaded, and show it anew. */
+function afresh() {
+  corpora = [];
+  overview = null;
+  show();
+}
+
+/** List the corpora, where there are several or none. */
+function showCorpora() {
+  if (!corpora.length) {
+    const how = "Make one of a folder of documents with: graphrag-dagster index PATH";
+    return fill(main, message("There are no corpora yet", how));
+  }
+  const listed = corpora.map((one) => element("li", {}, link(addressOf(one.name), name(one.name))));
+  fill(main, element("h1", {}, "Corpora"), element("ul", { class: "corpora" }, ...listed));
+}
+
+document.querySelector("a.skip")?.addEventListener("click", (event) => {
+  event.preventDefault();
+  main.focus();
+});
+addEventListener("hashchange", async () => {
+  const before = main.querySelector("h1")?.textContent;
+  await show();
+  if (main.querySelector("h1")?.textContent !== before) main.focus({ preventScroll: true });
+});
+useTheme();
+watchPublications(
+  source,
+  () => ({ corpus: overview?.corpus ?? "", version: overview?.version ?? null }),
+  afresh,
+);
+show();

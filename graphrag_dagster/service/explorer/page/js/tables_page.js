@@ -1,0 +1,12 @@
+// @ts-check
+import { element, fill } from "./dom.js";
+import { titled } from "./view.js";
+
+/**
+ * Show the page.
+ * @param {import("./view.js").View} view
+ */
+export async function showTables(view) {
+  titled("Browse", view);
+  fill(view.main, element("h1", {}, "Browse"));
+}

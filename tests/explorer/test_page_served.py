@@ -1,0 +1,134 @@
+"""The page and its files: what they are sent with, and how our modules are joined."""
+
+import hashlib
+import re
+
+import pytest
+from starlette.testclient import TestClient
+
+from graphrag_dagster.service.explorer.bundle import BundleError, bundle
+from graphrag_dagster.service.explorer.page import FOLDER, page_parts
+from graphrag_dagster.service.guarding.settings import ServiceSettings
+from graphrag_dagster.service.http.app import make_app
+
+LOCAL = "http://127.0.0.1"
+TOKEN = "t" * 20
+HTML = {"Accept": "text/html"}
+
+
+@pytest.fixture
+def client() -> TestClient:
+    return TestClient(make_app(ServiceSettings()), base_url=LOCAL)
+
+
+def test_a_browser_gets_a_page_that_may_load_from_here_alone(client: TestClient) -> None:
+    page = client.get("/", headers=HTML)
+    assert page.headers["content-type"].startswith("text/html")
+    rules = dict(rule.strip().split(" ", 1) for rule in page.headers["content-security-policy"].split(";"))
+    assert rules["default-src"] == "'none'"
+    assert rules["script-src"] == rules["style-src"] == rules["connect-src"] == "'self'"
+    assert "unsafe" not in page.headers["content-security-policy"]
+    assert not re.search(r"<script(?![^>]* src=)|\son\w+=|style=|https?://", page.text)
+    for path in re.findall(r'(?:href|src|content)="(/page/[^"]+)"', page.text):
+        file = client.get(path)
+        assert file.status_code == 200
+        assert "immutable" in file.headers["cache-control"]
+
+
+def test_files_of_another_version_are_not_kept_and_others_are_not_there(client: TestClient) -> None:
+    assert client.get("/page/earlier/page.js").headers["cache-control"] == "no-cache"
+    for name in ("main.js", "..%2F..%2Fpage.py", "index.html"):
+        assert client.get(f"/page/{page_parts().version}/{name}").status_code == 404
+
+
+def test_the_page_is_small() -> None:
+    parts = page_parts()
+    assert sum(len(text.encode()) for text in (parts.markup, parts.style, parts.script)) < 250_000
+
+
+def test_vendored_files_come_with_their_licences() -> None:
+    told = (FOLDER / "vendor" / "README.md").read_text(encoding="utf-8")
+    for file in sorted((FOLDER / "vendor").glob("*.js")):
+        assert hashlib.sha256(file.read_bytes()).hexdigest() in told
+        assert (FOLDER / "vendor" / f"{file.name.split('.')[0]}.LICENSE.txt").is_file()
+
+
+def test_modules_are_joined_in_the_order_of_their_imports() -> None:
+    joined = bundle(
+        {
+            "main": 'import { b } from "./b.js";\nimport {\n  a,\n} from "./a.js";\nb(a);\n',
+            "b": 'import { a } from "./a.js";\n/** Says\n * b. */\nexport function b(x) { return x + a; }\n',
+            "a": "export const a = 1;\n",
+        },
+        "main",
+    )
+    assert joined == (
+        '(() => {\n"use strict";\nconst a = 1;\nfunction b(x) { return x + a; }\nb(a);\n})();\n'
+    )
+
+
+@pytest.mark.parametrize(
+    ("modules", "told"),
+    [
+        ({"main": 'import { a } from "./a.js";\n'}, "no module a.js, which main imports"),
+        (
+            {"main": 'import { a } from "./a.js";\n', "a": 'import { m } from "./main.js";\n'},
+            "in a circle: main → a → main",
+        ),
+        ({"main": 'import a from "./a.js";\n'}, "write 'import a from"),
+        ({"main": "export default 3;\n"}, "write 'export default 3;'"),
+        (
+            {"main": 'import { a } from "./a.js";\nconst a = 1;\n', "a": "export const a = 1;\n"},
+            "main.js declares a, as a.js does",
+        ),
+    ],
+)
+def test_modules_that_cannot_be_joined_are_named(modules: dict[str, str], told: str) -> None:
+    with pytest.raises(BundleError, match=re.escape(told)):
+        bundle(modules, "main")
+
+
+@pytest.fixture
+def guarded() -> TestClient:
+    return TestClient(make_app(ServiceSettings(token=TOKEN)), base_url=LOCAL)
+
+
+def test_the_token_is_given_once_and_kept_where_no_script_reads_it(guarded: TestClient) -> None:
+    assert guarded.get("/", headers=HTML).status_code == 200
+    assert guarded.get(f"/page/{page_parts().version}/page.js").status_code == 200
+    assert guarded.get("/corpora").status_code == 401
+    assert guarded.post("/login", json={"token": "wrong" * 5}).status_code == 401
+    assert guarded.get("/corpora").status_code == 401
+    entered = guarded.post("/login", json={"token": TOKEN})
+    told = entered.headers["set-cookie"]
+    assert "HttpOnly" in told
+    assert "SameSite=strict" in told
+    assert TOKEN not in told
+    assert guarded.get("/corpora").status_code == 200
+    guarded.post("/logout", headers={"Origin": LOCAL})
+    assert guarded.get("/corpora").status_code == 401
+
+
+def test_the_cookie_alone_makes_no_page_of_another_site_ask(guarded: TestClient) -> None:
+    guarded.post("/login", json={"token": TOKEN})
+    path, body = "/corpora/none/ask", {"question": "Who?"}
+    for origin in ({}, {"Origin": "http://127.0.0.1:9999"}, {"Origin": "null"}):
+        assert guarded.post(path, json=body, headers=origin).status_code == 403
+    assert guarded.post(path, json=body, headers={"Origin": LOCAL}).status_code == 404
+
+
+@pytest.mark.parametrize("cookie", ["graphrag_dagster=", "graphrag_dagster=é", "=;;=", "graphrag_dagster"])
+def test_other_cookies_let_nobody_in(guarded: TestClient, cookie: str) -> None:
+    assert guarded.get("/corpora", headers={"Cookie": cookie.encode()}).status_code == 401
+
+
+def test_a_server_without_token_asks_for_none(client: TestClient) -> None:
+    entered = client.post("/login", json={"token": "anything"})
+    assert entered.status_code == 204
+    assert "set-cookie" not in entered.headers
+
+
+def test_a_login_that_is_no_token_is_refused_without_repeating_it(guarded: TestClient) -> None:
+    refused = guarded.post("/login", json={"token": "secret-secret-secret", "more": 1})
+    assert refused.status_code == 422
+    assert "secret" not in refused.text
