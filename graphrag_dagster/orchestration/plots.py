@@ -7,9 +7,17 @@ from html import escape
 import numpy as np
 from dagster import MarkdownMetadataValue, MetadataValue
 
+from graphrag_dagster.core.graph.treemap import Rectangle, squarified
+from graphrag_dagster.core.printable import printable
+
 _MOST_BINS, _FEWEST_BINS = 30, 5
 _WIDTH, _HEIGHT = 450, 234
 _LEFT, _RIGHT, _TOP, _BOTTOM = 48, 14, 30, 42
+_MAP_WIDTH, _MAP_HEIGHT = 720, 420
+#: Colours of the lowest and the highest rating, and from which share of it on letters are white.
+_PALE, _DEEP = (226, 238, 247), (8, 64, 107)
+_DARK_FROM = 0.55
+_LETTER, _LINE, _FEWEST_LETTERS = 6.2, 14, 6
 
 
 def histogram(values: Sequence[float], title: str, x_label: str) -> MarkdownMetadataValue:
@@ -18,19 +26,57 @@ def histogram(values: Sequence[float], title: str, x_label: str) -> MarkdownMeta
         return MetadataValue.md("no values")
     bins = min(_MOST_BINS, max(_FEWEST_BINS, len(set(values))))
     counts, edges = np.histogram(values, bins=bins)
-    picture = base64.b64encode(_svg(counts.tolist(), edges.tolist(), title, x_label).encode()).decode()
-    return MetadataValue.md(f"![{title}](data:image/svg+xml;base64,{picture})")
+    return _picture(title, _svg(counts.tolist(), edges.tolist(), title, x_label))
+
+
+def treemap(cells: Sequence[tuple[str, int, float | None]], title: str) -> MarkdownMetadataValue:
+    """A treemap as an SVG image inside Markdown; says so where there are no cells.
+
+    Args:
+        cells: title, size and rating (0–10, the darker the higher; None without) of each, the largest first.
+        title: of the picture.
+    """
+    if not cells:
+        return MetadataValue.md("no communities")
+    frame = Rectangle(0, 26, _MAP_WIDTH, _MAP_HEIGHT - 26)
+    parts = [_opening(_MAP_WIDTH, _MAP_HEIGHT), _text(_MAP_WIDTH / 2, 18, title, size=13)]
+    for (name, size, rating), one in zip(cells, squarified([cell[1] for cell in cells], frame), strict=True):
+        share = 0.0 if rating is None else min(max(rating / 10, 0.0), 1.0)
+        fill = "#" + "".join(f"{round(a + (b - a) * share):02x}" for a, b in zip(_PALE, _DEEP, strict=True))
+        rated = "not rated" if rating is None else f"rating {rating:.1f}"
+        told = escape(f"{printable(name)}: {size:,} members, {rated}")
+        parts.append(
+            f'<rect x="{one.x:.1f}" y="{one.y:.1f}" width="{one.width:.1f}" height="{one.height:.1f}" '
+            f'fill="{fill}" stroke="#fff"><title>{told}</title></rect>'
+        )
+        letters = int(one.width / _LETTER) - 1
+        if one.height >= 2 * _LINE and letters >= _FEWEST_LETTERS:
+            shown = printable(name)
+            shown = shown if len(shown) <= letters else f"{shown[: letters - 1]}…"
+            ink = "#fff" if share > _DARK_FROM else "#1d2126"
+            at = (one.x + 4, one.y + _LINE)
+            parts.append(f'<g fill="{ink}">{_text(*at, shown, anchor="start")}')
+            parts.append(f"{_text(at[0], at[1] + _LINE, f'{size:,}', anchor='start')}</g>")
+    return _picture(title, "".join([*parts, "</svg>"]))
+
+
+def _picture(title: str, svg: str) -> MarkdownMetadataValue:
+    held = base64.b64encode(svg.encode()).decode()
+    return MetadataValue.md(f"![{title}](data:image/svg+xml;base64,{held})")
+
+
+def _opening(width: int, height: int) -> str:
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" '
+        'font-family="sans-serif" font-size="11" fill="#333">'
+        f'<rect width="{width}" height="{height}" fill="#fff"/>'
+    )
 
 
 def _svg(counts: Sequence[int], edges: Sequence[float], title: str, x_label: str) -> str:
     wide, high, base = _WIDTH - _LEFT - _RIGHT, _HEIGHT - _TOP - _BOTTOM, _HEIGHT - _BOTTOM
     step, highest = wide / len(counts), max(counts)
-    parts = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" width="{_WIDTH}" height="{_HEIGHT}" '
-        'font-family="sans-serif" font-size="11" fill="#333">',
-        f'<rect width="{_WIDTH}" height="{_HEIGHT}" fill="#fff"/>',
-        _text(_WIDTH / 2, 18, title, size=13),
-    ]
+    parts = [_opening(_WIDTH, _HEIGHT), _text(_WIDTH / 2, 18, title, size=13)]
     for place, count in enumerate(counts):
         tall = count / highest * high
         parts.append(

@@ -4,17 +4,43 @@ from xml.etree import ElementTree
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graphrag_dagster.orchestration.plots import histogram
+from graphrag_dagster.orchestration.plots import histogram, treemap
+
+SVG = "http://www.w3.org/2000/svg"
 
 
 @given(st.lists(st.integers(0, 10_000), min_size=1, max_size=200))
 def test_a_histogram_is_a_picture_whose_bars_count_every_value(values: list[int]) -> None:
     shown = histogram(values, "Sizes <of> things", "tokens & more").value
-    data = shown.partition("base64,")[2].removesuffix(")")
-    picture = ElementTree.fromstring(base64.b64decode(data))  # noqa: S314 - made here.
-    bars = picture.findall(".//{http://www.w3.org/2000/svg}title")
+    bars = _picture(shown).findall(f".//{{{SVG}}}title")
     assert sum(int(bar.text or 0) for bar in bars) == len(values)
 
 
 def test_nothing_is_said_to_be_nothing() -> None:
     assert histogram([], "Sizes", "tokens").value == "no values"
+
+
+def _picture(markdown: str) -> ElementTree.Element:
+    data = markdown.partition("base64,")[2].removesuffix(")")
+    return ElementTree.fromstring(base64.b64decode(data))  # noqa: S314 - made here.
+
+
+@given(
+    st.lists(
+        st.tuples(st.text(max_size=300), st.integers(1, 50_000), st.none() | st.floats(-1, 11)),
+        min_size=1,
+        max_size=30,
+    )
+)
+def test_a_treemap_is_a_picture_with_every_community_whatever_its_name(
+    cells: list[tuple[str, int, float | None]],
+) -> None:
+    cells.sort(key=lambda one: -one[1])
+    titles = [one.text or "" for one in _picture(treemap(cells, "C0").value).iter(f"{{{SVG}}}title")]
+    assert len(titles) == len(cells)
+    for told, (_, size, _) in zip(titles, cells, strict=True):
+        assert f"{size:,} members" in told
+
+
+def test_no_communities_are_said_to_be_none() -> None:
+    assert treemap([], "C0").value == "no communities"
