@@ -1,4 +1,4 @@
-"""Writes what is made from the code: the data dictionary, the settings reference, and what is known of SQL models."""
+"""Writes what is made from the code: data dictionary, settings, what is known of SQL models, types of the page."""
 
 import sys
 from collections.abc import Iterator, Mapping
@@ -6,12 +6,14 @@ from pathlib import Path
 from types import UnionType
 from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
+from api_types import api_types
 from pydantic import BaseModel
 from pydantic_core import PydanticUndefined
 
 from graphrag_dagster.core.changes import flattened
 from graphrag_dagster.dbt_like_sql.loader import MANIFEST, load_models
 from graphrag_dagster.dbt_like_sql.manifest import Manifest
+from graphrag_dagster.service.explorer import PAGE
 from graphrag_dagster.settings import CorpusSettings, TableColumns
 from graphrag_dagster.settings.choices import Choice
 from graphrag_dagster.settings.profiles import NEED_A_MODEL, PROFILES
@@ -173,6 +175,7 @@ MADE = {
     DOCS / "data_dictionary.md": data_dictionary,
     DOCS / "settings.md": settings_reference,
     MANIFEST: sql_manifest,
+    PAGE / "js" / "api.d.ts": api_types,
 }
 
 

@@ -52,3 +52,16 @@ class QuestionError(GraphragError):
 
 class ExportError(GraphragError):
     """An export that cannot be written as asked."""
+
+
+class MissingError(QuestionError):
+    """Something that was asked for by its id, and is not there.
+
+    Args:
+        kind: what was asked for, such as ``entity``.
+        message: what is missing.
+    """
+
+    def __init__(self, kind: str, message: str) -> None:
+        super().__init__(message)
+        self.kind = kind

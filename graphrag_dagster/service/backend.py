@@ -4,10 +4,12 @@ from collections.abc import Callable, Sequence
 from typing import TypeVar
 
 import numpy as np
+from anyio import CapacityLimiter
 from anyio.to_thread import run_sync
 from numpy.typing import NDArray
 
 from graphrag_dagster.errors import GraphragError, QuestionError
+from graphrag_dagster.operations.exploring.explorer import Explorer
 from graphrag_dagster.service.asking import AskDesk, Asking, Question
 from graphrag_dagster.service.guarding.errors import Refusal
 from graphrag_dagster.service.guarding.settings import ServiceSettings
@@ -24,6 +26,8 @@ from graphrag_dagster.service.models import (
 )
 
 _T = TypeVar("_T")
+#: Reads of published tables at a time; each uses all processors.
+_LOOKERS = 4
 
 
 class Backend:
@@ -38,6 +42,7 @@ class Backend:
         self.settings = settings
         self._given = library
         self._cache: IndexCache | None = None
+        self._lookers: CapacityLimiter | None = None
         self.desk = AskDesk(settings)
 
     async def names(self) -> list[str]:
@@ -141,6 +146,21 @@ class Backend:
         """
         index = await self.index(corpus)
         return SourceBody.model_validate(await _looked_up(index.source, text_unit_id, "source_not_found"))
+
+    async def explored(self, corpus: str, look: Callable[[Explorer], _T]) -> _T:
+        """Return what is seen of a corpus.
+
+        Args:
+            corpus: the corpus.
+            look: what is looked at.
+
+        Raises:
+            GraphragError: it cannot be read, or what was asked for is not there.
+        """
+        library, _ = await self._library()
+        if self._lookers is None:
+            self._lookers = CapacityLimiter(_LOOKERS)
+        return await run_sync(lambda: look(library.explorer(corpus)), limiter=self._lookers)
 
     async def _library(self) -> tuple[Library, IndexCache]:
         # The first import of the real one takes seconds, so it is not done in the event loop.

@@ -14,6 +14,7 @@ from graphrag_dagster.core.cypher.port import Ran
 from graphrag_dagster.core.search.context.answer import Answer
 from graphrag_dagster.core.search.filters import Filters
 from graphrag_dagster.errors import GraphragError
+from graphrag_dagster.operations.exploring.explorer import Explorer
 
 
 class OpenIndex(Protocol):
@@ -79,6 +80,9 @@ class Library(Protocol):
 
     def snapshot(self, name: str) -> str | None:
         """The version of the snapshot of a corpus that is read; None where nothing was published."""
+
+    def explorer(self, name: str) -> Explorer:
+        """What a person sees of a corpus."""
 
 
 def real_library() -> Library:

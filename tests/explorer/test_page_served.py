@@ -6,8 +6,9 @@ import re
 import pytest
 from starlette.testclient import TestClient
 
+from graphrag_dagster.service.explorer import PAGE
 from graphrag_dagster.service.explorer.bundle import BundleError, bundle
-from graphrag_dagster.service.explorer.page import FOLDER, page_parts
+from graphrag_dagster.service.explorer.page import page_parts
 from graphrag_dagster.service.guarding.settings import ServiceSettings
 from graphrag_dagster.service.http.app import make_app
 
@@ -47,10 +48,10 @@ def test_the_page_is_small() -> None:
 
 
 def test_vendored_files_come_with_their_licences() -> None:
-    told = (FOLDER / "vendor" / "README.md").read_text(encoding="utf-8")
-    for file in sorted((FOLDER / "vendor").glob("*.js")):
+    told = (PAGE / "vendor" / "README.md").read_text(encoding="utf-8")
+    for file in sorted((PAGE / "vendor").glob("*.js")):
         assert hashlib.sha256(file.read_bytes()).hexdigest() in told
-        assert (FOLDER / "vendor" / f"{file.name.split('.')[0]}.LICENSE.txt").is_file()
+        assert (PAGE / "vendor" / f"{file.name.split('.')[0]}.LICENSE.txt").is_file()
 
 
 def test_modules_are_joined_in_the_order_of_their_imports() -> None:

@@ -23,6 +23,7 @@ from graphrag_dagster.core.text.evidence import Row, Triple, Words
 from graphrag_dagster.core.text.passages import Passage
 from graphrag_dagster.errors import CorpusError, EndpointError, QuestionError, SettingsError, WarehouseError
 from graphrag_dagster.operations.asking.index import EntityHit, ReportText
+from graphrag_dagster.operations.exploring.explorer import Explorer
 from graphrag_dagster.service.guarding.settings import ServiceSettings
 from graphrag_dagster.service.http.running import bind, make_server
 from graphrag_dagster.service.library import Library
@@ -190,6 +191,10 @@ class FaultyLibrary:
 
     def snapshot(self, name: str) -> str:
         return f"snapshot {self.version}"
+
+    def explorer(self, name: str) -> Explorer:
+        self.open(name)
+        return Explorer(name)
 
 
 @contextmanager

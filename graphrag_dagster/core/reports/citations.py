@@ -34,6 +34,15 @@ def parse_citations(text: str) -> list[Cited]:
     return [cited for mark in _MARK.finditer(text) for cited in _inside(mark["inside"])]
 
 
+def marked_parts(text: str) -> Iterator[tuple[str, list[Cited]]]:
+    """Yield what stands before each mark of a text with the ids in it, and last what follows, with none."""
+    end = 0
+    for mark in _MARK.finditer(text):
+        yield text[end : mark.start()], list(_inside(mark["inside"]))
+        end = mark.end()
+    yield text[end:], []
+
+
 def rewrite_citations(text: str, number_of: Callable[[Cited], int | None]) -> str:
     """Return the text with every cited id replaced; ids without a new number are taken out.
 

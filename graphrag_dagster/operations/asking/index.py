@@ -31,6 +31,7 @@ from graphrag_dagster.errors import QuestionError
 from graphrag_dagster.model_calls.memory.replies import User
 from graphrag_dagster.operations.asking.embedding import Vectors, embed_here, embedded, embedders_here
 from graphrag_dagster.operations.asking.snapshot import open_published
+from graphrag_dagster.operations.exploring.explorer import Explorer
 from graphrag_dagster.operations.querying.graph_queries import CorpusGraph
 from graphrag_dagster.resources.corpora import CorpusStore
 from graphrag_dagster.resources.language import Language
@@ -168,6 +169,15 @@ class Index:
         """
         found = published(Warehouse(), name)
         return found.version if found else None
+
+    @staticmethod
+    def explorer(name: str) -> Explorer:
+        """Return what a person sees of a corpus: its map, its rows, and the words they rest on.
+
+        Raises:
+            CorpusError: there is no such corpus.
+        """
+        return Explorer(name)
 
     def ask(
         self,

@@ -10,9 +10,9 @@ from string import Template
 from fastapi import APIRouter
 from starlette.responses import HTMLResponse, Response
 
+from graphrag_dagster.service.explorer import PAGE
 from graphrag_dagster.service.explorer.bundle import bundle, modules_of
 
-FOLDER = Path(__file__).with_name("page")
 #: Below it lie the files of the page, which need no token.
 FILES = "/page/"
 _VENDORED = ("graphology.umd.min.js", "sigma.min.js")
@@ -43,12 +43,12 @@ class PageParts:
 @cache
 def page_parts() -> PageParts:
     """Return the parts as the package has them."""
-    styles = sorted((FOLDER / "style").glob("*.css"))
+    styles = sorted((PAGE / "style").glob("*.css"))
     return PageParts(
-        markup=(FOLDER / "index.html").read_text(encoding="utf-8"),
+        markup=(PAGE / "index.html").read_text(encoding="utf-8"),
         style="\n".join(file.read_text(encoding="utf-8") for file in styles),
-        script=bundle(modules_of(FOLDER / "js"), "main"),
-        vendored="\n;\n".join((FOLDER / "vendor" / name).read_text(encoding="utf-8") for name in _VENDORED),
+        script=bundle(modules_of(PAGE / "js"), "main"),
+        vendored="\n;\n".join((PAGE / "vendor" / name).read_text(encoding="utf-8") for name in _VENDORED),
     )
 
 

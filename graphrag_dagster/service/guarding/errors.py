@@ -21,6 +21,7 @@ from graphrag_dagster.errors import (
     EndpointError,
     EngineError,
     GraphragError,
+    MissingError,
     QuestionError,
 )
 from graphrag_dagster.model_calls.memory.database import MemoryFileError
@@ -91,6 +92,8 @@ def refusal_of(error: Exception) -> Refusal:
     if isinstance(error, Refusal):
         return error
     told = without_paths(str(error))
+    if isinstance(error, MissingError):
+        return Refusal(404, f"{error.kind}_not_found", told)
     if isinstance(error, QuestionError):
         return Refusal(400, "bad_question", told)
     if isinstance(error, CorpusError):
@@ -146,7 +149,7 @@ def documented(*statuses: int, openai: bool = False) -> dict[int | str, dict[str
         400: "The question, the method or the level cannot be used.",
         401: "The bearer token is missing or wrong.",
         403: "The request comes from a web page of another site.",
-        404: "There is no such corpus, report, source or model.",
+        404: "There is no such corpus, or nothing in it by this id.",
         408: "The body did not arrive in time.",
         409: "The corpus has not been indexed, or cannot be used as it is.",
         413: "The body is too large.",

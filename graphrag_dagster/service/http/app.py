@@ -5,12 +5,14 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 from fastapi import Depends, FastAPI
+from fastapi.middleware.gzip import GZipMiddleware
 from fastapi.security import HTTPBearer
 
 from graphrag_dagster import __version__
 from graphrag_dagster.service.backend import Backend
 from graphrag_dagster.service.explorer.login import login_router
 from graphrag_dagster.service.explorer.page import page_router
+from graphrag_dagster.service.explorer.routes import explorer_router
 from graphrag_dagster.service.guarding.auth import Guard
 from graphrag_dagster.service.guarding.errors import LastResort, add_handlers, documented
 from graphrag_dagster.service.guarding.limits import BodyLimit
@@ -22,6 +24,9 @@ from graphrag_dagster.service.models import Health
 from graphrag_dagster.service.openai.chat import chat_router
 from graphrag_dagster.service.openai.embeddings import embeddings_router
 from graphrag_dagster.service.tools.mcp_http import McpOverHttp
+
+#: Bytes of an answer that is worth to be compressed, and how hard that is tried.
+_COMPRESSED_FROM, _COMPRESSION = 1_000, 5
 
 
 def make_app(settings: ServiceSettings, library: Library | None = None) -> FastAPI:
@@ -63,11 +68,13 @@ def make_app(settings: ServiceSettings, library: Library | None = None) -> FastA
     app.include_router(page_router())
     app.include_router(login_router(settings))
     app.include_router(corpora_router(backend), **guarded)
+    app.include_router(explorer_router(backend), **guarded)
     app.include_router(chat_router(backend), **guarded)
     app.include_router(embeddings_router(backend), **guarded)
     app.router.routes.append(mcp.route)
     add_handlers(app)
-    # The last one added is the first to see a request.
+    # The last one added is the first to see a request. What is sent event by event is left as it is.
+    app.add_middleware(GZipMiddleware, minimum_size=_COMPRESSED_FROM, compresslevel=_COMPRESSION)
     app.add_middleware(BodyLimit, max_bytes=settings.max_body_bytes, seconds=settings.request_seconds)
     app.add_middleware(Guard, settings=settings)
     app.add_middleware(LastResort)

@@ -1,0 +1,153 @@
+"""Communities as cells of a map."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from graphrag_dagster import tables
+from graphrag_dagster.core.reports.citations import without_citations
+from graphrag_dagster.errors import MissingError
+from graphrag_dagster.operations.exploring.opened import OpenSnapshot
+
+Measure = Literal["members", "tokens"]
+#: Characters of a summary that a cell shows.
+_SUMMARY = 300
+#: No hierarchy is deeper; one that came with a graph might go in circles.
+_DEEPEST = 100
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """A community.
+
+    Attributes:
+        community_id: its id, which is that of its report.
+        number: small number by which texts cite its report.
+        level: 0 for the coarsest.
+        title: of its report.
+        summary: the first 300 characters of its report's summary, without marks of citations.
+        size: member entities.
+        value: what is measured: members, or tokens of the distinct text units that mention any of them.
+        rating: importance by the report, 0–10; null without a report.
+        children: communities that it was split into.
+        parent_id: the community that it was split from; null at level 0.
+    """
+
+    community_id: str
+    number: int
+    level: int
+    title: str
+    summary: str
+    size: int
+    value: int
+    rating: float | None
+    children: int
+    parent_id: str | None
+
+
+def cell_of(row: dict[str, Any]) -> Cell:
+    """Return a row of :func:`cells_sql` as a cell."""
+    summary = without_citations(row.pop("summary"))
+    return Cell(**row, summary=summary if len(summary) <= _SUMMARY else summary[: _SUMMARY - 1] + "…")
+
+
+def cells_sql(shown: OpenSnapshot, chosen: str, measure: Measure = "members") -> str:
+    """Return a query of cells, those of the largest value first.
+
+    Args:
+        shown: the snapshot.
+        chosen: a query of ``community_id``.
+        measure: what ``value`` is.
+    """
+    value, joined = "c.size", ""
+    if measure == "tokens":
+        value = "coalesce(t.tokens, 0)"
+        joined = (
+            f"left join ({tokens_sql(shown, 'select community_id from chosen')}) as t using (community_id)"
+        )
+    return f"""
+        with chosen as materialized ({chosen})
+        select c.community_id, c.human_readable_id as number, c.level,
+            coalesce(r.title, 'Community ' || c.human_readable_id) as title,
+            coalesce(r.summary, '') as summary, c.size, {value}::bigint as value, r.rating,
+            coalesce(k.children, 0) as children, c.parent_id
+        from chosen join {shown[tables.COMMUNITIES]} as c using (community_id)
+        left join {shown[tables.COMMUNITY_REPORTS]} as r on r.report_id = c.community_id
+        left join (
+            select parent_id, count(*) as children from {shown[tables.COMMUNITIES]} group by parent_id
+        ) as k on k.parent_id = c.community_id
+        {joined}
+        order by value desc, c.size desc, c.community_id
+    """
+
+
+def tokens_sql(shown: OpenSnapshot, chosen: str) -> str:
+    """Return a query of ``community_id`` and ``tokens``: of the text units that mention its members."""
+    return f"""
+        select community_id, sum(u.tokens) as tokens
+        from (
+            select distinct community_id, text_unit_id
+            from (
+                select m.community_id, unnest(e.text_unit_ids) as text_unit_id
+                from {shown[tables.COMMUNITY_MEMBERS]} as m
+                join {shown[tables.ENTITIES]} as e using (entity_id)
+                where m.community_id in ({chosen})
+            )
+        )
+        join {shown[tables.TEXT_CHUNKS]} as u using (text_unit_id)
+        group by community_id
+    """
+
+
+def cells(shown: OpenSnapshot, ids: Iterable[str], measure: Measure = "members") -> list[Cell]:
+    """Return communities by id, those of the largest value first; unknown ids have none."""
+    wanted = list(ids)
+    sql = cells_sql(shown, "select unnest($ids::varchar[]) as community_id", measure)
+    return [cell_of(row) for row in shown.rows(sql, ids=wanted)] if wanted else []
+
+
+def ancestors(shown: OpenSnapshot, community_id: str) -> Sequence[str]:
+    """Return the ids of the communities that hold one, root first, itself last; none of an unknown one."""
+    found = shown.rows(
+        f"""
+        with recursive up as (
+            select community_id, parent_id, 0 as steps from {shown[tables.COMMUNITIES]}
+            where community_id = $community
+            union all
+            select c.community_id, c.parent_id, steps + 1
+            from up join {shown[tables.COMMUNITIES]} as c on c.community_id = up.parent_id
+            where steps < {_DEEPEST}
+        )
+        select community_id from up order by steps desc
+        """,
+        community=community_id,
+    )
+    return [row["community_id"] for row in found]
+
+
+def placed(shown: OpenSnapshot, community_id: str, measure: Measure = "members") -> tuple[list[Cell], Cell]:
+    """Return the communities that hold one, the root first, and itself.
+
+    Raises:
+        MissingError: there is no such community.
+    """
+    ids = ancestors(shown, community_id)
+    if not ids:
+        raise MissingError("community", f"there is no community {community_id!r} in this corpus")
+    by_id = {cell.community_id: cell for cell in cells(shown, ids, measure)}
+    *above, own = (by_id[one] for one in ids)
+    return above, own
+
+
+def inside_sql(shown: OpenSnapshot) -> str:
+    """Return a query of ``community_id``: that of ``$within`` and of all that it was split into."""
+    return f"""
+        with recursive down as (
+            select community_id, 0 as steps from {shown[tables.COMMUNITIES]} where community_id = $within
+            union all
+            select c.community_id, steps + 1
+            from down join {shown[tables.COMMUNITIES]} as c on c.parent_id = down.community_id
+            where steps < {_DEEPEST}
+        )
+        select community_id from down
+    """

@@ -1,0 +1,160 @@
+"""A published snapshot that is open to be read by SQL."""
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+import duckdb
+import polars as pl
+
+from graphrag_dagster.errors import WarehouseError
+from graphrag_dagster.operations.asking.lineage import TableRows
+from graphrag_dagster.resources.duckdb_files.damage import damage_told
+from graphrag_dagster.resources.duckdb_files.opening import open_alone
+from graphrag_dagster.resources.published import Published, published, reading
+from graphrag_dagster.resources.warehouse import Reader, Warehouse, qualified
+from graphrag_dagster.tables import VECTOR, Table
+
+
+@dataclass(frozen=True, slots=True)
+class OpenSnapshot:
+    """The tables of a snapshot, each to be put into a ``from`` by its declaration: ``shown[ENTITIES]``.
+
+    A table that the snapshot lacks has no rows, and a column that an earlier version did not write is null.
+    """
+
+    reader: Reader
+    published: Published
+    _sources: dict[Table, str] = field(default_factory=dict)
+
+    def __getitem__(self, table: Table) -> str:
+        source = self._sources.get(table)
+        if source is None:
+            source = self._sources[table] = self._source(table)
+        return source
+
+    @property
+    def lineage(self) -> TableRows:
+        """The tables as lineage walks over them."""
+        return TableRows(self.reader)
+
+    def has(self, table: Table) -> bool:
+        """Return whether the snapshot has the table."""
+        return self.reader.has(table)
+
+    def rows(self, sql: str, **parameters: object) -> list[dict[str, Any]]:
+        """Return the rows of a query as dictionaries.
+
+        Args:
+            sql: over tables of this snapshot, at least one.
+            parameters: its ``$names``.
+        """
+        found = self._run(sql, parameters)
+        names = [name for name, *_ in found.description]
+        return [dict(zip(names, row, strict=True)) for row in found.fetchall()]
+
+    def row(self, sql: str, **parameters: object) -> dict[str, Any] | None:
+        """Return the first row of a query, None where there is none."""
+        return next(iter(self.rows(sql, **parameters)), None)
+
+    def totals(self, sql: str, **parameters: object) -> dict[str, Any]:
+        """Return the one row of a query without groups."""
+        (row,) = self.rows(sql, **parameters)
+        return row
+
+    def frame(self, sql: str, **parameters: object) -> pl.DataFrame:
+        """Return the rows of a query as a frame."""
+        frame = pl.from_arrow(self._run(sql, parameters).to_arrow_table())
+        if not isinstance(frame, pl.DataFrame):
+            raise WarehouseError("a query gave no rows")
+        return frame
+
+    def batches(self, sql: str, size: int, **parameters: object) -> Iterator[list[tuple[Any, ...]]]:
+        """Yield the rows of a query, so many at a time."""
+        found = self._run(sql, parameters)
+        while rows := found.fetchmany(size):
+            yield rows
+
+    def _run(self, sql: str, parameters: Mapping[str, object]) -> duckdb.DuckDBPyConnection:
+        return self.reader.connection.execute(sql, {"corpus": self.reader.corpus, **parameters})
+
+    def _source(self, table: Table) -> str:
+        return source_of(self.reader.connection, table)
+
+
+def source_of(connection: duckdb.DuckDBPyConnection, table: Table, database: str | None = None) -> str:
+    """Return what a ``from`` needs to read a corpus's rows of a table; ``$corpus`` is to be its name.
+
+    Args:
+        connection: with the file open.
+        table: which may be missing, or without columns that may be null.
+        database: the attached database that it is in.
+
+    Raises:
+        WarehouseError: it lacks a column that may not be null: another version made it.
+    """
+    try:
+        described = connection.execute(f"describe {qualified(table, database)}").fetchall()
+    except duckdb.CatalogException:
+        described = []
+    present = {name for name, *_ in described}
+    columns = [column for column in table.columns if column.type != VECTOR]
+    if not present:
+        nothing = ", ".join(f'null::{column.type} as "{column.name}"' for column in columns)
+        return f"(select {nothing} where $corpus is null)"
+    missing = {column.name for column in columns if column.name not in present}
+    if needed := [column.name for column in columns if column.name in missing and not column.nullable]:
+        raise WarehouseError(
+            f"{table.full_name} has no column {needed[0]!r}: another version made it; run "
+            "'graphrag-dagster index'"
+        )
+    names = ", ".join(
+        f'null::{column.type} as "{column.name}"' if column.name in missing else f'"{column.name}"'
+        for column in columns
+    )
+    return f"(select {names} from {qualified(table, database)} where corpus = $corpus)"
+
+
+@contextmanager
+def opened(warehouse: Warehouse, corpus: str) -> Iterator[OpenSnapshot]:
+    """Open the current snapshot of a corpus.
+
+    Raises:
+        WarehouseError: nothing of it has been published.
+        DamagedError: what was published cannot be read, then or in the block.
+    """
+    if published(warehouse, corpus) is None:
+        raise unpublished(corpus)
+    with reading(warehouse, corpus) as (reader, found):
+        if found is None:
+            raise unpublished(corpus)
+        yield OpenSnapshot(reader, found)
+
+
+@contextmanager
+def opened_at(found: Published, corpus: str) -> Iterator[OpenSnapshot]:
+    """Open a snapshot, be it the current one or not.
+
+    Raises:
+        WarehouseError: it is gone.
+        DamagedError: it cannot be read, then or in the block.
+    """
+    try:
+        alone = open_alone(found.file, read_only=True, config={})
+    except duckdb.Error as error:
+        raise WarehouseError(
+            f"snapshot {found.version} of corpus {corpus!r} cannot be read any more; choose another"
+        ) from error
+    try:
+        with damage_told(found.file, "choose another snapshot"):
+            yield OpenSnapshot(Reader(alone.connection, corpus), found)
+    finally:
+        alone.close()
+
+
+def unpublished(corpus: str) -> WarehouseError:
+    """Return what is told of a corpus of which nothing was published."""
+    return WarehouseError(
+        f"nothing of corpus {corpus!r} has been published yet; run 'graphrag-dagster index {corpus}'"
+    )
