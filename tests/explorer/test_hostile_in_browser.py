@@ -8,7 +8,6 @@ from urllib.parse import quote
 
 import polars as pl
 import pytest
-from support.published_graphs import MadeGraph, community_id, document_id, entity_id, publish_graph
 
 from graphrag_dagster import tables
 from graphrag_dagster.resources.published import publish
@@ -17,6 +16,7 @@ from support.browsing import served_home, watched_page
 from support.endpoint import ScriptedEndpoint
 from support.homes import enter_home
 from support.hostile import HOSTILE
+from support.published_graphs import MadeGraph, community_id, document_id, entity_id, publish_graph
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
