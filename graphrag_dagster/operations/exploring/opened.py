@@ -22,16 +22,21 @@ class OpenSnapshot:
     """The tables of a snapshot, each to be put into a ``from`` by its declaration: ``shown[ENTITIES]``.
 
     A table that the snapshot lacks has no rows, and a column that an earlier version did not write is null.
+
+    Attributes:
+        reader: over the connection.
+        published: what is open.
+        sources: what was found out of the tables so far.
     """
 
     reader: Reader
     published: Published
-    _sources: dict[Table, str] = field(default_factory=dict)
+    sources: dict[Table, str] = field(default_factory=dict)
 
     def __getitem__(self, table: Table) -> str:
-        source = self._sources.get(table)
+        source = self.sources.get(table)
         if source is None:
-            source = self._sources[table] = self._source(table)
+            source = self.sources[table] = self._source(table)
         return source
 
     @property
