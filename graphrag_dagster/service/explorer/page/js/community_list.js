@@ -44,6 +44,7 @@ export function communityList(view, state, found) {
 function listedCommunity(view, state, cell, most) {
   const open = link(cellAddress(view, cell), name(cell.title));
   open.classList.add("map-name");
+  open.dataset.keep = `list ${cell.community_id}`;
   const of = cut(cell.title, 120);
   const ways = [
     link(reportAddress(view, cell.community_id), "Report"),

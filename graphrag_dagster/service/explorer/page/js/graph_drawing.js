@@ -8,6 +8,17 @@ import { emphasisOf, graphOf } from "./graph_model.js";
 const GLIDE_MS = 200;
 const MOST_LABELS = 25;
 const CLOSE = 0.35;
+/** @type {[number | null, string][]} */
+const DOT = [
+  [0.14, "rim"],
+  [null, "color"],
+];
+/** @type {[number | null, string][]} */
+const RING = [
+  [0.12, "rim"],
+  [0.36, "color"],
+  [null, "ground"],
+];
 
 /**
  * A graph on the screen.
@@ -33,16 +44,10 @@ export function drawGraph(holder, drawn, clicked, signal) {
   const emphasis = emphasisOf(graph, drawn);
   const { gatherLabel, writeLabels, drawHover } = labelDrawers(() => colours);
   const glide = calm() ? 1 : GLIDE_MS;
-  const ring = Sigma.rendering.createNodeBorderProgram({
-    borders: [
-      { size: { attribute: "rim" }, color: { attribute: "rimColour" } },
-      { size: { fill: true }, color: { attribute: "color" } },
-    ],
-  });
   const sigma = new Sigma(graph, holder, {
     allowInvalidContainer: true,
-    defaultNodeType: "ring",
-    nodeProgramClasses: { ring },
+    // Drawn in this order, so that entities stand above what is gathered.
+    nodeProgramClasses: { ring: nodeProgram(RING), dot: nodeProgram(DOT) },
     defaultDrawNodeLabel: gatherLabel,
     defaultDrawNodeHover: drawHover,
     labelFont: getComputedStyle(holder).fontFamily,
@@ -50,7 +55,7 @@ export function drawGraph(holder, drawn, clicked, signal) {
     labelRenderedSizeThreshold: drawn.nodes.length > 150 ? 6 : 0,
     labelGridCellSize: 60,
     labelDensity: 1.5,
-    minEdgeThickness: 0.7,
+    minEdgeThickness: 0.5,
     stagePadding: 36,
     zIndex: true,
     enableCameraRotation: false,
@@ -60,12 +65,12 @@ export function drawGraph(holder, drawn, clicked, signal) {
     zoomDuration: glide,
     doubleClickZoomingDuration: glide,
     nodeReducer: (/** @type {string} */ node, /** @type {any} */ data) => {
-      const own = { ...data, rimColour: data.gathered ? colours.text : colours.rim };
+      const own = { ...data, ground: colours.ground, rim: colours.rim };
       const state = emphasis.ofNode(node);
       if (state === "faded") return { ...own, ...faded(colours), label: "", zIndex: 0 };
       if (state === "none") return own;
       const told = state === "chosen" || emphasis.count() <= MOST_LABELS;
-      return { ...own, zIndex: 2, forceLabel: told, highlighted: state === "chosen" };
+      return { ...own, zIndex: 3, forceLabel: told, highlighted: state === "chosen" };
     },
     edgeReducer: (/** @type {string} */ edge, /** @type {any} */ data) => {
       const state = emphasis.ofEdge(edge);
@@ -102,33 +107,50 @@ export function drawGraph(holder, drawn, clicked, signal) {
   });
 
   const camera = sigma.getCamera();
-  const go = (/** @type {object} */ state) => {
-    if (calm()) camera.setState({ ...camera.getState(), ...state });
-    else camera.animate(state, { duration: GLIDE_MS });
+  /** @type {{x: number, y: number, ratio: number}} */
+  let aim = camera.getState();
+  const heading = () => (camera.isAnimated() ? aim : camera.getState());
+  const go = (/** @type {Partial<typeof aim>} */ state) => {
+    aim = { ...heading(), ...state };
+    if (calm()) camera.setState(aim);
+    else camera.animate(aim, { duration: GLIDE_MS });
   };
   return {
     select(node, near = false) {
+      const at = node === null || !near ? null : sigma.getNodeDisplayData(String(node));
       emphasis.choose(node === null ? null : String(node));
       again();
-      const at = node === null || !near ? null : sigma.getNodeDisplayData(String(node));
-      if (at) go({ x: at.x, y: at.y, ratio: Math.min(camera.getState().ratio, CLOSE) });
+      if (at) go({ x: at.x, y: at.y, ratio: Math.min(heading().ratio, CLOSE) });
     },
     emphasise(community) {
       emphasis.community(community);
       again();
     },
-    zoom: (factor) => go({ ratio: camera.getBoundedRatio(camera.getState().ratio / factor) }),
+    zoom: (factor) => go({ ratio: camera.getBoundedRatio(heading().ratio / factor) }),
     pan(x, y) {
-      const { ratio, ...at } = camera.getState();
-      go({ x: at.x + x * ratio, y: at.y + y * ratio });
+      const at = heading();
+      go({ x: at.x + x * at.ratio, y: at.y + y * at.ratio });
     },
-    fit: () => go({ x: 0.5, y: 0.5, ratio: 1, angle: 0 }),
+    fit: () => go({ x: 0.5, y: 0.5, ratio: 1 }),
   };
+}
+
+/**
+ * @param {[number | null, string][]} bands share of the radius and attribute of the colour, from outside in; null for the rest
+ * @returns {any}
+ */
+function nodeProgram(bands) {
+  return Sigma.rendering.createNodeBorderProgram({
+    borders: bands.map(([share, attribute]) => ({
+      size: share === null ? { fill: true } : { value: share },
+      color: { attribute },
+    })),
+  });
 }
 
 /**
  * @param {{faded: string}} colours
  */
 function faded(colours) {
-  return { color: colours.faded, rimColour: colours.faded };
+  return { color: colours.faded, rim: colours.faded };
 }

@@ -15,7 +15,7 @@ export function nodeFinder(drawn, choose) {
   const field = /** @type {HTMLInputElement} */ (
     element("input", {
       type: "search",
-      placeholder: "Find a name in the graph",
+      placeholder: "Find a name here",
       "aria-label": "Find a name in the graph",
       autocomplete: "off",
     })

@@ -5,7 +5,7 @@ const LONGEST_LABEL = 36;
 // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what is taken out.
 const UNSEEN = /[\u0000-\u001f\u007f\u200e\u200f\u202a-\u202e\u2066-\u2069]+/g;
 
-/** @typedef {{x: number, y: number, size: number, label: string | null}} LabelledNode */
+/** @typedef {{x: number, y: number, size: number, label: string | null, zIndex: number}} LabelledNode */
 /** @typedef {{labelSize: number, labelFont: string, labelWeight: string}} LabelSettings */
 /** @typedef {ReturnType<typeof import("./colours.js").canvasColours>} CanvasColours */
 
@@ -20,7 +20,7 @@ export function graphLabel(name) {
 
 /**
  * Ways to draw names in colours that are asked for anew each time, as they change with light and dark.
- * Names are gathered and then written, the largest nodes' first, where no other stands.
+ * Names are gathered and then written, those of entities and of large nodes first, where no other stands.
  * @param {() => CanvasColours} colours
  */
 export function labelDrawers(colours) {
@@ -38,7 +38,8 @@ export function labelDrawers(colours) {
     writeLabels() {
       /** @type {DOMRect[]} */
       const written = [];
-      for (const { context, node, settings } of gathered.sort((a, b) => b.node.size - a.node.size)) {
+      const ordered = gathered.sort((a, b) => b.node.zIndex - a.node.zIndex || b.node.size - a.node.size);
+      for (const { context, node, settings } of ordered) {
         useFont(context, settings);
         const box = labelBox(context, node, settings, 3);
         if (written.some((other) => overlap(box, other))) continue;

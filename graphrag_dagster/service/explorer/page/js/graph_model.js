@@ -11,27 +11,40 @@ import { graphLabel } from "./graph_labels.js";
  */
 export function graphOf(drawn) {
   const graph = new graphology.UndirectedGraph();
-  const most = Math.max(...drawn.nodes.map((node) => node.size), 1);
-  const least = drawn.nodes.length > 500 ? 2 : drawn.nodes.length > 60 ? 3 : 6;
+  const radius = { entity: radiusOf(drawn, false), gathered: radiusOf(drawn, true) };
   drawn.nodes.forEach((node, place) => {
     const gathered = node.kind !== "entity";
     graph.addNode(String(place), {
       x: node.x,
       y: node.y,
       label: graphLabel(node.label),
-      size: least + 13 * Math.sqrt(node.size / most),
+      size: (gathered ? radius.gathered : radius.entity)(node.size),
       color: communityColour(node.community),
-      gathered,
-      rim: gathered ? 0.3 : 0.14,
-      zIndex: 1,
+      type: gathered ? "ring" : "dot",
+      zIndex: gathered ? 1 : 2,
     });
   });
   const heaviest = Math.max(...drawn.edges.map(([, , weight]) => weight), 1);
   for (const [one, other, weight] of drawn.edges) {
-    const size = 0.5 + 2.5 * Math.sqrt(Math.max(weight, 0) / heaviest);
+    const size = 0.4 + (drawn.edges.length > 2000 ? 1.2 : 2.4) * Math.sqrt(Math.max(weight, 0) / heaviest);
     if (one !== other) graph.mergeEdge(String(one), String(other), { size });
   }
   return graph;
+}
+
+/**
+ * How large nodes are drawn: entities by neighbours, others by members, each by their own scale.
+ * @param {Drawn} drawn
+ * @param {boolean} gathered
+ * @returns {(size: number) => number} in pixels
+ */
+function radiusOf(drawn, gathered) {
+  const many = drawn.nodes.length > 500;
+  const own = drawn.nodes.filter((node) => (node.kind !== "entity") === gathered);
+  const most = Math.max(...own.map((node) => node.size), 12);
+  const least = many ? 2 : drawn.nodes.length > 60 ? 3 : 6;
+  const range = gathered ? 5 : many ? 9 : 12;
+  return (size) => least + range * Math.sqrt(size / most);
 }
 
 /**

@@ -53,10 +53,11 @@ export function graphLegend(drawn, emphasise) {
     const told = `${counted(others, "other community", "other communities")}`;
     shown.push(element("li", { class: "graph-others" }, swatch(null), told));
   }
-  const rings = drawn.aggregated ? " Thick rings are communities or a rest, gathered in one." : "";
-  const label = "Dots grow with their neighbours. Colour: community.";
+  const told = ["Dots grow with their neighbours."];
+  if (drawn.aggregated) told.push("Rings stand for entities gathered in one, and grow with them.");
+  if (drawn.communities.length) told.push("Colour: community.");
   const legend = element("ul", { class: "graph-legend", "aria-label": "Communities drawn" }, ...shown);
-  return element("div", {}, element("p", { class: "muted" }, label + rings), legend);
+  return element("div", {}, element("p", { class: "muted" }, told.join(" ")), legend);
 }
 
 /**

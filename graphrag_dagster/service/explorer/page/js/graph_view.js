@@ -44,7 +44,6 @@ export function graphPanel() {
     heading,
     stage,
     told,
-    card,
     legend,
   );
   const fail = (/** @type {string} */ text) => {

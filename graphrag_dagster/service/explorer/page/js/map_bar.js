@@ -91,7 +91,7 @@ function here_(found) {
 function levelChooser(view, state, found) {
   const coarsest = found.within ? found.within.level + 1 : 0;
   const levels = view.overview.levels.filter(({ level }) => level >= coarsest);
-  if (!levels.length || (found.within && !found.within.children)) return null;
+  if (levels.length < 2 || (found.within && !found.within.children)) return null;
   const current = state.level ?? coarsest;
   return choice(
     "Level",

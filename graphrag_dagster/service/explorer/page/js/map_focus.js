@@ -1,38 +1,40 @@
 // @ts-check
 
 /**
- * What has the focus on the map, by its name there, and what the map is of.
- * @typedef {{name: string, within: string | undefined}} MapFocus
+ * What the map was of, and what had the focus on it, by its name there.
+ * @typedef {{within: string, focused: boolean, name: string}} MapBefore
  */
 
 /**
- * Look where the focus is, before the map is drawn anew.
+ * Look at the map before it is drawn anew.
  * @param {HTMLElement} main
- * @returns {MapFocus | null} null where it is elsewhere
+ * @returns {MapBefore | null} null where something else is shown
  */
-export function focusOnMap(main) {
-  const active = document.activeElement;
-  if (!(active instanceof HTMLElement) || !main.contains(active) || !active.dataset.keep) return null;
+export function mapBefore(main) {
   const stage = /** @type {HTMLElement | null} */ (main.querySelector(".map-stage"));
-  return { name: active.dataset.keep, within: stage?.dataset.within };
+  if (!stage) return null;
+  const active = document.activeElement;
+  const focused = active instanceof HTMLElement && active !== main && main.contains(active);
+  return { within: stage.dataset.within ?? "", focused, name: (focused && active.dataset.keep) || "" };
 }
 
 /**
- * Give the focus back: to what had it, to the community that was left, or else to the first community.
+ * Give the focus back: to what had it, to the community that was left, or else to the first one. A map of
+ * something else is seen from its top.
  * @param {HTMLElement} main
- * @param {MapFocus | null} focus
+ * @param {MapBefore | null} before
  * @param {import("./api.d.ts").CommunityCells} found
  */
-export function refocus(main, focus, found) {
-  if (!focus) return;
-  const names = [focus.name, `cell ${focus.within}`, `cell ${found.cells[0]?.community_id}`];
-  const places = [...names.map((name) => `[data-keep="${CSS.escape(name)}"]`), ".map-none a"];
-  for (const place of places) {
-    const node = /** @type {HTMLElement | null} */ (main.querySelector(place));
-    if (!node?.checkVisibility()) continue;
-    node.focus({ preventScroll: true });
-    break;
+export function refocus(main, before, found) {
+  if (!before) return;
+  if (before.focused) {
+    const communities = [before.within, found.cells[0]?.community_id ?? ""];
+    const names = [before.name, ...communities.flatMap((one) => [`cell ${one}`, `list ${one}`])];
+    const places = [...names.map((name) => `[data-keep="${CSS.escape(name)}"]`), ".map-none a", ".map-bar a"];
+    const nodes = places.map((place) => /** @type {HTMLElement | null} */ (main.querySelector(place)));
+    nodes.find((node) => node?.checkVisibility())?.focus({ preventScroll: true });
   }
-  const stage = main.querySelector(".map-stage");
-  if (stage && stage.getBoundingClientRect().bottom < 0) stage.scrollIntoView();
+  const bar = main.querySelector(".map-bar");
+  if (bar && before.within !== (found.within?.community_id ?? "") && bar.getBoundingClientRect().top < 0)
+    bar.scrollIntoView();
 }

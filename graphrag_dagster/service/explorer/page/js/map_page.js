@@ -5,13 +5,13 @@ import { communityList } from "./community_list.js";
 import { button, cut, element, fill, link } from "./dom.js";
 import { graphPanel } from "./graph_view.js";
 import { mapBar, measureChooser } from "./map_bar.js";
-import { focusOnMap, refocus } from "./map_focus.js";
+import { mapBefore, refocus } from "./map_focus.js";
 import { communitiesOf, drawnOf, mapState, zoomAddress } from "./map_state.js";
 import { message, remark } from "./messages.js";
 import { mostConnected } from "./most_connected.js";
 import { treemap } from "./treemap_view.js";
 import { titled } from "./view.js";
-import { counted } from "./wording.js";
+import { counted, number } from "./wording.js";
 
 /** @typedef {import("./view.js").View} View */
 /** @typedef {import("./map_state.js").MapState} MapState */
@@ -42,9 +42,9 @@ export async function showMap(view) {
     { class: "map-stage", "data-shown": state.shown, "data-within": state.within },
     ...parts,
   );
-  const focus = focusOnMap(view.main);
+  const before = mapBefore(view.main);
   fill(view.main, mapHead(view), mapBar(view, state, found), stage);
-  refocus(view.main, focus, found);
+  refocus(view.main, before, found);
   drawLater(view, state, graph, most);
 }
 
@@ -105,24 +105,15 @@ function mapHead(view) {
  * @returns {HTMLElement}
  */
 function communitiesPanel(view, state, found) {
-  const heading = element(
-    "div",
-    { class: "map-panel-head" },
-    element("h2", {}, "Communities"),
-    measureChooser(view, state),
-  );
-  const { unclustered } = view.overview;
-  const outside =
-    !found.within && unclustered
-      ? remark(`${counted(unclustered, "entity", "entities")} without a relationship lie in no community.`)
-      : null;
+  const sized = found.cells.length > 0 && measureChooser(view, state);
+  const heading = element("div", { class: "map-panel-head" }, element("h2", {}, "Communities"), sized);
   const drawn = found.cells.some((cell) => cell.value > 0);
   return element(
     "section",
     { class: "map-communities", "aria-label": "Communities" },
     heading,
     ...(drawn ? drawnCommunities(view, state, found) : [noCommunities(view, state, found)]),
-    outside,
+    found.within ? null : outsideTold(view),
   );
 }
 
@@ -170,6 +161,17 @@ function noCommunities(view, state, found) {
     );
   }
   return shown;
+}
+
+/**
+ * @param {View} view
+ * @returns {HTMLElement | null}
+ */
+function outsideTold(view) {
+  const { unclustered } = view.overview;
+  if (!unclustered) return null;
+  const told = unclustered === 1 ? "1 entity lies" : `${number(unclustered)} entities lie`;
+  return remark(`${told} in no community, without a relationship to another.`);
 }
 
 /**

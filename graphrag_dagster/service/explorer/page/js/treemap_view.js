@@ -110,7 +110,13 @@ function treemapCell(view, state, cell) {
     cellAddress(view, cell),
     element("bdi", { class: "treemap-title" }, title),
     " ",
-    element("span", { class: "treemap-numbers" }, numbers),
+    element(
+      "span",
+      { class: "treemap-numbers" },
+      element("span", {}, measured(cell, state.measure)),
+      " · ",
+      element("span", {}, rated(cell)),
+    ),
   );
   open.classList.add("treemap-open");
   open.tabIndex = -1;
@@ -155,10 +161,16 @@ function restCell(view, communities) {
 function setRectangle(node, { x, y, width, height }) {
   Object.assign(node.style, { left: `${x}px`, top: `${y}px`, width: `${width}px`, height: `${height}px` });
   const large = width >= 200 && height >= 130;
-  const lines = Math.floor((height - (height >= 104 ? 70 : height >= 62 ? 34 : 10)) / (large ? 21 : 17));
-  node.style.setProperty("--lines", String(Math.min(Math.max(lines, 1), 4)));
-  node.classList.toggle("has-text", width >= 72 && height >= 34);
-  node.classList.toggle("has-numbers", width >= 96 && height >= 62);
-  node.classList.toggle("has-ways", width >= 140 && height >= 104);
+  const line = large ? 21 : 17;
+  const numbers = width < 200 ? 40 : 20;
+  const room = height - 12 - line;
+  const told = width >= 110 && room >= numbers;
+  const ways = width >= 140 && room >= numbers + 30;
+  const lines = 1 + Math.floor((room - (told ? numbers : 0) - (ways ? 30 : 0)) / line);
+  node.style.setProperty("--lines", String(Math.min(lines, 4)));
+  node.classList.toggle("has-text", width >= 76 && room >= 0);
+  node.classList.toggle("is-small", width < 110);
+  node.classList.toggle("has-numbers", told);
+  node.classList.toggle("has-ways", ways);
   node.classList.toggle("is-large", large);
 }
