@@ -68,6 +68,12 @@ def test_modules_are_joined_in_the_order_of_their_imports() -> None:
     )
 
 
+def test_a_comment_before_code_takes_no_code_with_it() -> None:
+    code = "/** @type {A} */ (a).b();\n"
+    joined = bundle({"main": f"const a = 1;\n{code}/** Of c. */\nconst c = 2;\n"}, "main")
+    assert f"const a = 1;\n{code}const c = 2;\n" in joined
+
+
 @pytest.mark.parametrize(
     ("modules", "told"),
     [

@@ -54,6 +54,18 @@ class OpenSnapshot:
         names = [name for name, *_ in found.description]
         return [dict(zip(names, row, strict=True)) for row in found.fetchall()]
 
+    @contextmanager
+    def given(self, **frames: pl.DataFrame) -> Iterator[None]:
+        """Let queries in the block read frames by their names."""
+        # A list as a parameter takes DuckDB as long as a table of a million rows.
+        for name, frame in frames.items():
+            self.reader.connection.register(name, frame.to_arrow())
+        try:
+            yield
+        finally:
+            for name in frames:
+                self.reader.connection.unregister(name)
+
     def row(self, sql: str, **parameters: object) -> dict[str, Any] | None:
         """Return the first row of a query, None where there is none."""
         return next(iter(self.rows(sql, **parameters)), None)

@@ -10,7 +10,7 @@ _IMPORT = re.compile(r"^import \{[^}]*\} from \"\./([\w-]+)\.js\";\n", re.MULTIL
 _UNKNOWN_IMPORT = re.compile(r"^(?:import\b|export (?:default|\{|\*)).*", re.MULTILINE)
 _EXPORTED = re.compile(r"^export (?=(?:async )?(?:function|const|class)\b)", re.MULTILINE)
 _DECLARED = re.compile(r"^(?:async )?(?:function\*?|const|let|class) (\w+)", re.MULTILINE)
-_COMMENT = re.compile(r"^[ \t]*/\*\*.*?\*/\n", re.MULTILINE | re.DOTALL)
+_COMMENT = re.compile(r"^[ \t]*/\*\*(?:(?!\*/).)*\*/\n", re.MULTILINE | re.DOTALL)
 
 
 class BundleError(GraphragError):

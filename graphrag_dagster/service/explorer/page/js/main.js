@@ -43,6 +43,7 @@ async function show() {
   leaving.abort();
   leaving = new AbortController();
   const { signal } = leaving;
+  delete main.dataset.shown;
   document.title = "Explorer";
   try {
     if (!corpora.length) corpora = (await source.get("/corpora")).corpora;
@@ -67,8 +68,9 @@ async function show() {
     if (signal.aborted) return;
     if (error instanceof SourceError && error.kind === "unauthorized") return showLogin(main, afresh);
     fill(main, failure(error, place.corpus, afresh));
+  } finally {
+    if (!signal.aborted) main.dataset.shown = place.page;
   }
-  if (!signal.aborted) main.dispatchEvent(new Event("shown"));
 }
 
 /** Forget what was loaded, and show it anew. */
