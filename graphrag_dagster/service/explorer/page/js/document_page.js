@@ -55,13 +55,13 @@ export async function showDocument(view) {
           ["What would change without it", without],
         ]),
       ),
+      element("div", { class: "column" }, text, units, without),
       element(
         "aside",
         { class: "beside", "aria-label": "About this document" },
         documentFacts(document),
         entities,
       ),
-      element("div", { class: "column" }, text, units, without),
     ),
   );
   showCited(main, signal);

@@ -1,6 +1,5 @@
 // @ts-check
 import { addressWith } from "./addresses.js";
-import { citedRanges, cutAtCited } from "./document_marks.js";
 import { element, fill, link } from "./dom.js";
 import { stretches } from "./paging.js";
 import { section } from "./parts.js";
@@ -10,8 +9,9 @@ import { number } from "./wording.js";
 
 /** @typedef {import("./view.js").View} View */
 /** @typedef {import("./api.d.ts").DocumentText} DocumentText */
+/** @typedef {[number, number]} CitedRange first character and one past the last, in code points */
 
-export const WINDOW = 50_000;
+const WINDOW = 50_000;
 const CONTEXT = 4_000;
 
 /**
@@ -31,14 +31,16 @@ export function windowStart(place) {
 }
 
 /**
- * Ask for a stretch of a document's text. What is cited is marked here, so that one answer serves all.
+ * Ask for a stretch of a document's text, cut where what is cited begins and ends.
  * @param {View} view
  * @param {number} start
  * @returns {Promise<DocumentText>}
  */
 export function loadText(view, start) {
   const path = corpusPath(view.place.corpus, "documents", view.place.id, "text");
-  return view.source.get(path, { start, end: start + WINDOW });
+  const ranges = citedRanges(view.place.query.get("cited"));
+  const cited = ranges.map((range) => range.join("-")).join(",");
+  return view.source.get(path, { start, end: start + WINDOW, cited });
 }
 
 /**
@@ -49,10 +51,9 @@ export function loadText(view, start) {
  */
 export function textSection(view, text) {
   const ranges = citedRanges(view.place.query.get("cited"));
-  const parts = cutAtCited(text.parts, ranges);
   const shown = keptMarks();
   const body = element("div", { class: "document-text", dir: "auto" });
-  const draw = () => fill(body, ...paintedText(view.place.corpus, text, parts, shown));
+  const draw = () => fill(body, ...paintedText(view.place.corpus, text, shown));
   draw();
   const label = "Parts of the text";
   const place = { ...view.place, query: withoutCited(view.place.query) };
@@ -69,7 +70,8 @@ export function textSection(view, text) {
     farCited(view, text, ranges),
     stretches(place, { ...stretch, label }),
     text.characters ? body : element("p", { class: "remark" }, "This document has no text."),
-    text.characters > WINDOW && stretches(place, { ...stretch, label: `${label}, at its end` }),
+    text.end - text.start < text.characters &&
+      stretches(place, { ...stretch, label: `${label}, at its end` }),
     text.claims.length > 0 && claimNotes(text),
   );
 }
@@ -90,19 +92,36 @@ export function showCited(main, signal) {
 }
 
 /**
+ * The ranges of characters of an address, such as 120-180,300-320; what is none is passed over.
+ * @param {string | null} cited
+ * @returns {CitedRange[]}
+ */
+function citedRanges(cited) {
+  return (cited ?? "")
+    .split(",")
+    .flatMap((one) => {
+      const found = /^\s*(\d{1,9})-(\d{1,9})\s*$/.exec(one);
+      return found && Number(found[1]) < Number(found[2])
+        ? [/** @type {CitedRange} */ ([Number(found[1]), Number(found[2])])]
+        : [];
+    })
+    .sort(([one], [other]) => one - other);
+}
+
+/**
  * @param {URLSearchParams} query
  * @returns {URLSearchParams}
  */
 function withoutCited(query) {
-  const kept = new URLSearchParams(query);
-  kept.delete("cited");
-  return kept;
+  const others = new URLSearchParams(query);
+  others.delete("cited");
+  return others;
 }
 
 /**
  * @param {View} view
  * @param {DocumentText} text
- * @param {import("./document_marks.js").CitedRange[]} ranges
+ * @param {CitedRange[]} ranges
  * @returns {HTMLElement | null}
  */
 function farCited(view, text, ranges) {

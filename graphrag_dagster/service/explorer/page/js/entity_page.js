@@ -91,11 +91,15 @@ function entityAside(view, entity) {
   const { corpus } = view.place;
   const deepest = entity.communities.at(-1);
   const names = entity.names.length ? entity.names : [entity.title];
+  // The heading has it, unless it is cut there.
+  const spelled = names.length > 1 || entity.title.length > LONGEST_TITLE || names[0] !== entity.title;
   const map = deepest && addressOf(corpus, "map", "", { within: deepest.community_id, view: "graph" });
   return [
     facts([
-      ["Type", spoken(entity.type)],
-      [names.length > 1 ? "Names" : "Name", element("ul", { class: "plain" }, ...names.map(spelling))],
+      [
+        names.length > 1 ? "Names" : "Name",
+        spelled && element("ul", { class: "plain" }, ...names.map(spelling)),
+      ],
       ["Extracted", counted(entity.instances, "time")],
       ["Number in reports", String(entity.number)],
     ]),
@@ -104,11 +108,11 @@ function entityAside(view, entity) {
       entity.communities.length
         ? element(
             "ol",
-            { class: "plain levels" },
+            { class: "plain" },
             ...entity.communities.map((one) =>
               element(
                 "li",
-                {},
+                { class: "level-line" },
                 element("span", { class: "level" }, `C${one.level}`),
                 link(addressOf(corpus, "community", one.community_id), name(one.title)),
               ),
@@ -167,7 +171,7 @@ function mentionList(view, entity, path) {
   return growing({
     held: mentions,
     total,
-    atOnce: 20,
+    atOnce: 10,
     what: "places",
     draw: (one) => placeView(one, view.place.corpus),
     load: async (offset) => (await view.source.get(`${path}/mentions`, { offset, limit: 50 })).mentions,

@@ -1,7 +1,6 @@
 // @ts-check
 import { addressOf, addressWith, numberIn } from "./addresses.js";
 import { cut, element, fill, link } from "./dom.js";
-import { heldFound } from "./held_tables.js";
 import { markerOf } from "./marked_words.js";
 import { loading } from "./messages.js";
 import { section } from "./parts.js";
@@ -14,11 +13,11 @@ import { counted, number, spoken } from "./wording.js";
 /** @typedef {import("./api.d.ts").Found} Found */
 /** @typedef {(text: string) => (Node | string)[]} Marker */
 
-const USUAL = 20;
-const MOST = 100;
+const FOUND_USUAL = 20;
+const FOUND_MOST = 100;
 const HOW =
   "Looks for names, reports, documents and passages that have all of the words, in any order; parts of words count, capital letters and accents do not.";
-const HELD = "In this file, names and titles are looked through, but not the texts.";
+const HELD = `${HOW} What is not in this file is not looked through.`;
 
 /**
  * Show what has the words of a query.
@@ -46,11 +45,9 @@ export async function showFound(view) {
     fill(results, element("p", {}, "Write words in the search field above, and press Enter."));
     return;
   }
-  const limit = Math.min(MOST, numberIn(place, "limit", USUAL) || USUAL);
+  const limit = Math.min(FOUND_MOST, numberIn(place, "limit", FOUND_USUAL) || FOUND_USUAL);
   /** @type {Found} */
-  const found = await (source.live
-    ? source.get(corpusPath(place.corpus, "find"), { query, limit })
-    : heldFound(view, query, limit));
+  const found = await source.get(corpusPath(place.corpus, "find"), { query, limit });
   if (!signal.aborted) fill(results, ...foundParts(view, found, limit));
 }
 
@@ -64,7 +61,7 @@ function foundParts(view, found, limit) {
   const { corpus } = view.place;
   const mark = markerOf(found.query);
   const all = found.entities_total + found.reports_total + found.documents_total + found.passages_total;
-  if (!all) return [nothingFound(view)];
+  if (!all) return [nothingHasThem(view)];
   const parts = [
     foundSection(
       "Entities",
@@ -89,9 +86,13 @@ function foundParts(view, found, limit) {
   ].filter((one) => one !== null);
   const totals = [found.entities_total, found.reports_total, found.documents_total, found.passages_total];
   const cutOff = totals.some((one) => one > limit);
-  if (cutOff && limit < MOST)
+  if (cutOff && limit < FOUND_MOST)
     parts.push(
-      element("p", {}, link(addressWith(view.place, { limit: MOST }), `Show up to ${MOST} of each`)),
+      element(
+        "p",
+        {},
+        link(addressWith(view.place, { limit: FOUND_MOST }), `Show up to ${FOUND_MOST} of each`),
+      ),
     );
   else if (cutOff)
     parts.push(
@@ -145,7 +146,12 @@ function reportFound(one, corpus, mark) {
     {},
     link(addressOf(corpus, "community", one.community_id), element("bdi", {}, ...mark(cut(one.title, 160)))),
     element("span", { class: "muted" }, ` C${one.level}`),
-    words && element("p", { class: "snippet" }, element("bdi", {}, ...mark(before + words + after))),
+    words &&
+      element(
+        "p",
+        { class: "snippet" },
+        element("bdi", {}, ...mark((before + words + after).replace(/(^|\s)#+ /g, "$1"))),
+      ),
   );
 }
 
@@ -168,7 +174,7 @@ function documentFound(one, corpus, mark) {
  * @param {View} view
  * @returns {HTMLElement}
  */
-function nothingFound(view) {
+function nothingHasThem(view) {
   const { corpus } = view.place;
   return element(
     "section",

@@ -1,23 +1,6 @@
 // @ts-check
 import { element } from "./dom.js";
-
-/**
- * A text without case and accents.
- * @param {string} text
- * @returns {string}
- */
-export function foldedCase(text) {
-  return text.normalize("NFKD").replace(/\p{M}/gu, "").toLowerCase();
-}
-
-/**
- * The words of a query, as they are looked for.
- * @param {string} query
- * @returns {string[]}
- */
-export function wordsOf(query) {
-  return [...new Set(foldedCase(query).split(/\s+/).filter(Boolean))];
-}
+import { folded, wordsOf } from "./embedded_tables.js";
 
 /**
  * What marks the words of a query in a text, whatever their case and accents.
@@ -25,36 +8,36 @@ export function wordsOf(query) {
  * @returns {(text: string) => (Node | string)[]}
  */
 export function markerOf(query) {
-  const words = wordsOf(query);
+  const words = [...new Set(wordsOf(query))];
   return (text) => {
     /** @type {number[]} where in the text each folded unit comes from */
     const from = [];
-    let folded = "";
+    let plain = "";
     let at = 0;
     for (const character of text) {
-      const plain = foldedCase(character);
-      for (let n = 0; n < plain.length; n += 1) from.push(at);
-      folded += plain;
+      const letters = folded(character);
+      for (let n = 0; n < letters.length; n += 1) from.push(at);
+      plain += letters;
       at += character.length;
     }
     from.push(at);
     return piecesOf(
       text,
-      rangesOf(folded, words).map(([start, end]) => [from[start] ?? 0, from[end] ?? at]),
+      wordRanges(plain, words).map(([start, end]) => [from[start] ?? 0, from[end] ?? at]),
     );
   };
 }
 
 /**
- * @param {string} folded
+ * @param {string} plain
  * @param {string[]} words
  * @returns {[number, number][]} in order, none inside of another
  */
-function rangesOf(folded, words) {
+function wordRanges(plain, words) {
   /** @type {[number, number][]} */
   const found = [];
   for (const word of words) {
-    for (let at = folded.indexOf(word); at >= 0; at = folded.indexOf(word, at + word.length))
+    for (let at = plain.indexOf(word); at >= 0; at = plain.indexOf(word, at + word.length))
       found.push([at, at + word.length]);
   }
   found.sort(([one], [other]) => one - other);

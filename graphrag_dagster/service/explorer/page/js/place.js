@@ -1,8 +1,9 @@
 // @ts-check
 import { addressOf } from "./addresses.js";
 import { element, link, name } from "./dom.js";
+import { number } from "./wording.js";
 
-const AROUND = 400;
+const PLACE_AROUND = 400;
 const LONGEST_WORDS = 1_000;
 
 /** @typedef {import("./api.d.ts").Place} TextPlace */
@@ -40,7 +41,7 @@ export function placeView(at, corpus, mark = (text) => [text]) {
         { class: "muted" },
         " ",
         element("bdi", {}, at.path),
-        `, from character ${at.start_char}`,
+        `, from character ${number(at.start_char)}`,
       ),
       !at.exact && element("span", { class: "muted" }, " (the passage that it was read in)"),
     ),
@@ -59,9 +60,9 @@ function sentenceOf(at, words, mark) {
     element(
       "bdi",
       {},
-      ...mark(endOf(at.before, AROUND)),
+      ...mark(endOf(at.before, PLACE_AROUND)),
       element("mark", {}, beginningOf(words, LONGEST_WORDS)),
-      ...mark(beginningOf(at.after, AROUND)),
+      ...mark(beginningOf(at.after, PLACE_AROUND)),
     ),
   ];
 }

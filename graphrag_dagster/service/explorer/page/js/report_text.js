@@ -8,6 +8,8 @@ import { counted, number, spoken } from "./wording.js";
 /** @typedef {import("./api.d.ts").Citation} Citation */
 /** @typedef {import("./api.d.ts").CommunityPage} CommunityPage */
 
+const MARKS_AT_ONCE = 5;
+
 /**
  * A report, each of its statements followed by links to what it cites.
  * @param {CommunityPage} community
@@ -27,7 +29,7 @@ export function reportText(community, corpus) {
         { class: statement.position < 0 ? "prose summary" : "prose" },
         ...statement.segments.flatMap((segment) => [
           element("bdi", {}, segment.text),
-          ...segment.citations.map((one) => citationMark(community.citations[one - 1], corpus)),
+          ...citationMarks(segment.citations, community.citations, corpus),
         ]),
       ),
     ]),
@@ -35,13 +37,38 @@ export function reportText(community, corpus) {
 }
 
 /**
- * The number of a citation, which opens what is cited.
- * @param {Citation | undefined} citation
+ * The numbers of what a segment cites. Of many, the most are shown when they are asked for.
+ * @param {number[]} numbers
+ * @param {Citation[]} citations
  * @param {string} corpus
- * @returns {HTMLElement | null}
+ * @returns {(Node | string)[]}
+ */
+function citationMarks(numbers, citations, corpus) {
+  const marks = numbers.flatMap((one) => {
+    const citation = citations[one - 1];
+    // A line may break between two of them, but not before the first.
+    return citation ? [citationMark(citation, corpus), "\u200b"] : [];
+  });
+  if (numbers.length <= MARKS_AT_ONCE) return marks;
+  const others = marks.splice(2 * (MARKS_AT_ONCE - 1));
+  const more = button(`+${others.length / 2}`, () => {
+    const [first] = others;
+    more.replaceWith(...others);
+    if (first instanceof HTMLElement) first.focus();
+  });
+  more.className = "cite";
+  more.title = "Show all that is cited here";
+  more.setAttribute("aria-label", `Show ${others.length / 2} more citations`);
+  return [...marks, more];
+}
+
+/**
+ * The number of a citation, which opens what is cited.
+ * @param {Citation} citation
+ * @param {string} corpus
+ * @returns {HTMLElement}
  */
 function citationMark(citation, corpus) {
-  if (!citation) return null;
   const address = citationAddress(citation, corpus);
   const told = `${citationKind(citation)}: ${cut(citation.title, 120)}`;
   const words = citation.place?.exact ? `\n“${cut(citation.place.words, 300)}”` : "";

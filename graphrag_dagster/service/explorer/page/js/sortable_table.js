@@ -10,6 +10,7 @@ import { moment, number } from "./wording.js";
 /** @typedef {TablePage["rows"][number][number]} TableCell */
 
 const LONGEST_CELL = 140;
+const LONG_CELL = 40;
 const MOMENTS = new Set(["begun", "decided_at"]);
 const MONEY = new Intl.NumberFormat("en-GB", { maximumSignificantDigits: 3 });
 
@@ -43,16 +44,24 @@ export function sortableTable(view, page) {
           "tr",
           {},
           ...shown.map(({ column, at }) =>
-            element(
-              "td",
-              { class: column.type === "number" ? "number" : null },
-              ...cellParts(view, page, row, column, at),
-            ),
+            tableCell(column, row[at] ?? null, cellParts(view, page, row, column, at)),
           ),
         ),
       ),
     ),
   );
+}
+
+/**
+ * @param {TableColumn} column
+ * @param {TableCell} value
+ * @param {(Node | string)[]} parts
+ * @returns {HTMLElement}
+ */
+function tableCell(column, value, parts) {
+  if (column.type === "number") return element("td", { class: "number" }, ...parts);
+  const long = String(value ?? "").length > LONG_CELL;
+  return element("td", {}, element("div", { class: long ? "cell long" : "cell" }, ...parts));
 }
 
 /**

@@ -1,5 +1,6 @@
 // @ts-check
 import { addressOf } from "./addresses.js";
+import { called, madeBy } from "./columns.js";
 import { element, link, name } from "./dom.js";
 import { addressOfWords, beginningOf, placeView } from "./place.js";
 import { number, spoken } from "./wording.js";
@@ -20,31 +21,29 @@ const KINDS = {
   triple: "statement of the graph",
 };
 
-/** @type {Record<string, string>} columns of a step that are told, as they are told */
-const FACTS = {
-  type: "type",
-  status: "status",
-  level: "level C",
-  rating: "importance",
-  degree: "neighbours",
-  weight: "weight",
-  frequency: "text units",
-  instances: "times extracted",
-  tokens: "tokens",
-  engine: "made by",
-  description_engine: "description by",
-  verdict: "verdict",
-  by: "decided by",
-  who: "by",
-  score: "score",
-  entities: "entities",
-  relationships: "relationships",
-  claims: "claims",
-  reports: "reports",
-  similarity: "similarity",
-  start_date: "from",
-  end_date: "to",
-};
+/** Columns of a step that are told, in this order. */
+const STEP_FACTS = [
+  "type",
+  "status",
+  "level",
+  "rating",
+  "degree",
+  "weight",
+  "frequency",
+  "instances",
+  "tokens",
+  "entities",
+  "relationships",
+  "claims",
+  "reports",
+  "similarity",
+  "verdict",
+  "by",
+  "who",
+  "score",
+  "start_date",
+  "end_date",
+];
 
 /**
  * The way from a row down to the words it rests on, to be unfolded.
@@ -149,12 +148,15 @@ function stepOpens(step) {
  * @returns {HTMLElement | null}
  */
 function stepFacts(step) {
-  const told = Object.entries(FACTS).flatMap(([key, called]) => {
+  const told = STEP_FACTS.flatMap((key) => {
     const value = step.facts[key];
-    if (typeof value === "number")
-      return [key === "level" ? `${called}${value}` : `${called} ${number(value)}`];
-    return typeof value === "string" && value ? [`${called} ${spoken(value)}`] : [];
+    if (key === "level" && typeof value === "number") return [`level C${value}`];
+    if (typeof value === "number") return [`${called(key)} ${number(value)}`];
+    return typeof value === "string" && value ? [`${called(key)} ${spoken(value)}`] : [];
   });
+  const { engine, description_engine: describer } = step.facts;
+  if (typeof engine === "string") told.push(`made ${madeBy(engine)}`);
+  if (typeof describer === "string") told.push(`description made ${madeBy(describer)}`);
   if (step.facts.valid === false) told.push("was not in what it was written from");
   return told.length ? element("span", { class: "facts muted" }, told.join(" · ")) : null;
 }

@@ -3,7 +3,6 @@ import { addressOf, addressWith, numberIn } from "./addresses.js";
 import { called } from "./columns.js";
 import { cut, element, fill, link } from "./dom.js";
 import { orGone } from "./gone.js";
-import { tableRows } from "./held_tables.js";
 import { stretches } from "./paging.js";
 import { facts } from "./parts.js";
 import { dataTable, sortableTable } from "./sortable_table.js";
@@ -26,10 +25,12 @@ const AFTER_TYPING_MS = 350;
 export async function showTable(view) {
   const { place, source, main, signal } = view;
   const { query } = place;
+  const descending = query.get("descending") === "true" || null;
+  const filter = query.get("filter");
   const order = {
-    sort: query.get("sort") ?? "",
-    descending: query.get("descending") === "true",
-    filter: query.get("filter") ?? "",
+    sort: query.get("sort"),
+    descending,
+    filter,
     offset: numberIn(place, "offset", 0),
     limit: LIMIT,
   };
@@ -38,7 +39,7 @@ export async function showTable(view) {
   if (there?.dataset.of === of) there.setAttribute("aria-busy", "true");
   const loading = Promise.all([
     source.get(corpusPath(place.corpus, "tables")),
-    tableRows(view, place.id, order),
+    source.get(corpusPath(place.corpus, "tables", place.id), order),
   ]);
   const found = await orGone(view, "table", loading);
   if (!found || signal.aborted) return;

@@ -28,6 +28,8 @@ export async function showTables(view) {
     main,
     element("h1", {}, "Browse"),
     element("p", { class: "lead" }, browseTold(view)),
+    view.overview.notes.length > 0 &&
+      element("ul", { class: "notes muted" }, ...view.overview.notes.map((note) => element("li", {}, note))),
     element("ul", { class: "tables first" }, ...first.map((one) => tableCard(view, one))),
     others.length > 0 &&
       section("All else", element("ul", { class: "tables" }, ...others.map((one) => tableCard(view, one)))),
@@ -45,13 +47,13 @@ export async function showTables(view) {
 
 /**
  * @param {View} view
- * @returns {(Node | string)[]}
+ * @returns {string}
  */
 function browseTold(view) {
-  const { counts, notes, published } = view.overview;
+  const { counts, published } = view.overview;
   const made = `${counted(counts.documents, "document")} of ${counted(counts.tokens, "token")}`;
   const when = published ? `, published ${moment(published)}` : "";
-  return [`${made}${when}. `, ...notes.map((note) => `${note} `)];
+  return `${made}${when}.`;
 }
 
 /**

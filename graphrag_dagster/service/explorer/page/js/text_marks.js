@@ -13,17 +13,16 @@ const MARKS = "graphrag_dagster.marks";
  * The parts of a text with what is marked in them; what is cited at a stretch is one mark.
  * @param {string} corpus
  * @param {DocumentText} text
- * @param {TextPart[]} parts
  * @param {ShownMarks} shown
  * @returns {Node[]}
  */
-export function paintedText(corpus, text, parts, shown) {
+export function paintedText(corpus, text, shown) {
   /** @type {Node[]} */
   const painted = [];
   /** @type {HTMLElement | null} */
   let cited = null;
-  for (const [at, part] of parts.entries()) {
-    const marked = markedPart(corpus, text, part, shown, parts[at + 1]);
+  for (const [at, part] of text.parts.entries()) {
+    const marked = markedPart(corpus, text, part, shown, text.parts[at + 1]);
     if (part.cited && cited) cited.append(marked);
     else {
       cited = part.cited ? element("mark", { class: "cited", tabindex: -1 }, marked) : null;
