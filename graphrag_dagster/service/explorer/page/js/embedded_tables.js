@@ -42,10 +42,11 @@ export function hasAll(text, words) {
 }
 
 /**
+ * A text without case and accents.
  * @param {string} text
  * @returns {string}
  */
-function folded(text) {
+export function folded(text) {
   return text.normalize("NFD").replaceAll(/\p{M}/gu, "").toLowerCase();
 }
 
