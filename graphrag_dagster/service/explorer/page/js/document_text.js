@@ -84,7 +84,7 @@ export function textSection(view, text) {
 export function showCited(main, signal) {
   // After the page has got the focus, which would take it away again.
   requestAnimationFrame(() => {
-    const cited = /** @type {HTMLElement | null} */ (main.querySelector("mark.cited"));
+    const cited = /** @type {HTMLElement | null} */ (main.querySelector(".document-text mark.cited"));
     if (signal.aborted || !cited) return;
     cited.scrollIntoView({ block: "center" });
     cited.focus({ preventScroll: true });

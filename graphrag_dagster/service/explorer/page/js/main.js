@@ -95,10 +95,18 @@ document.querySelector("a.skip")?.addEventListener("click", (event) => {
   main.focus();
 });
 addEventListener("hashchange", async () => {
+  // Who goes back is to be where they were; who goes on begins at the top.
+  const height = Number(history.state?.height ?? 0);
   const before = main.querySelector("h1")?.textContent;
   await show();
-  if (main.querySelector("h1")?.textContent !== before) main.focus({ preventScroll: true });
+  if (main.querySelector("h1")?.textContent === before) return;
+  scrollTo(0, height);
+  main.focus({ preventScroll: true });
 });
+addEventListener("scrollend", () => {
+  if (main.dataset.shown) history.replaceState({ height: scrollY }, "");
+});
+history.scrollRestoration = "manual";
 useTheme();
 watchPublications(
   source,
