@@ -144,6 +144,9 @@ class AnswerBody(BaseModel):
     paths: PathTrace | None = Field(
         description="how the way paths came to it: seeds, the part of the graph, paths with their scores"
     )
+    heading: str = Field(
+        description="what is to stand above the text, such as that no model was asked; may be blank"
+    )
     calls: int
     partly_supported: int
     unsupported: int

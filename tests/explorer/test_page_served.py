@@ -59,12 +59,12 @@ def test_modules_are_joined_in_the_order_of_their_imports() -> None:
         {
             "main": 'import { b } from "./b.js";\nimport {\n  a,\n} from "./a.js";\nb(a);\n',
             "b": 'import { a } from "./a.js";\n/** Says\n * b. */\nexport function b(x) { return x + a; }\n',
-            "a": "export const a = 1;\n",
+            "a": "export const a =\n  /** @type {any} */ (1);\n/** Ends. */\n",
         },
         "main",
     )
     assert joined == (
-        '(() => {\n"use strict";\nconst a = 1;\nfunction b(x) { return x + a; }\nb(a);\n})();\n'
+        '(() => {\n"use strict";\nconst a =\n  /** @type {any} */ (1);\nfunction b(x) { return x + a; }\nb(a);\n})();\n'
     )
 
 

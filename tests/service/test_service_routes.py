@@ -9,7 +9,7 @@ import pytest
 from fastapi.testclient import TestClient
 from served import QUERY, ROW, SOURCE, TRIPLE, FaultyLibrary
 
-from graphrag_dagster.core.search.context.answer import Answer
+from graphrag_dagster.core.search.context.answer import QUOTATIONS, Answer
 from graphrag_dagster.core.search.filters import Filters
 from graphrag_dagster.errors import EndpointError, EngineError, SettingsError
 from graphrag_dagster.service.guarding.settings import ServiceSettings, token_from_environment
@@ -37,7 +37,7 @@ def test_a_real_corpus_is_asked_and_its_sources_are_read(coast: Path) -> None:
         question = {"question": "Who led the Dockers Union?"}
         answer = client.post(ASK, json=question).raise_for_status().json()
         assert "Hanna Quill" in answer["text"]
-        assert answer["engine"] == "extractive"
+        assert (answer["engine"], answer["heading"]) == ("extractive", QUOTATIONS)
         words = next(s["evidence"] for s in answer["sources"] if s["evidence"]["kind"] == "words")
         passage = client.get(f"/corpora/coast/sources/{words['text_unit_id']}").raise_for_status().json()
         begin = words["start_char"] - passage["start_char"]
@@ -82,7 +82,14 @@ def test_a_real_corpus_is_asked_and_its_sources_are_read(coast: Path) -> None:
 
 
 def test_the_answer_is_told_whole() -> None:
-    told = {*(f.name for f in fields(Answer)), "calls", "partly_supported", "unsupported", "general"}
+    told = {
+        *(f.name for f in fields(Answer)),
+        "heading",
+        "calls",
+        "partly_supported",
+        "unsupported",
+        "general",
+    }
     assert set(AnswerBody.model_fields) == told
 
 

@@ -177,9 +177,9 @@ class Answer:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the answer as values that JSON can hold."""
-        counted = ("calls", "partly_supported", "unsupported", "general")
+        made = ("heading", "calls", "partly_supported", "unsupported", "general")
         told = {"coterag": self.coterag.as_dict() if self.coterag else None}
-        return {**asdict(self), **told, **{name: getattr(self, name) for name in counted}}
+        return {**asdict(self), **told, **{name: getattr(self, name) for name in made}}
 
     def _with_verdict(self, verdict: Verdict) -> int:
         return sum(statement.verdict == verdict for statement in self.statements)

@@ -36,6 +36,8 @@ export interface AnswerBody {
   graph: GraphTrace | null;
   /** how the way paths came to it: seeds, the part of the graph, paths with their scores */
   paths: PathTrace | null;
+  /** what is to stand above the text, such as that no model was asked; may be blank */
+  heading: string;
   calls: number;
   partly_supported: number;
   unsupported: number;

@@ -7,10 +7,12 @@ export class SourceError extends Error {
   /**
    * @param {string} kind for programs, as the service names it
    * @param {string} message
+   * @param {number | null} [wait] seconds after which to try again, where the server says so
    */
-  constructor(kind, message) {
+  constructor(kind, message, wait = null) {
     super(message);
     this.kind = kind;
+    this.wait = wait;
   }
 }
 
@@ -85,6 +87,7 @@ async function reached(path, init) {
   throw new SourceError(
     told?.error?.type ?? "refused",
     told?.error?.message ?? `The server refused it with status ${response.status}.`,
+    Number.parseInt(response.headers.get("Retry-After") ?? "", 10) || null,
   );
 }
 
