@@ -25,6 +25,8 @@ demo: install ## index the sample corpus without a model, ask it a question
 	@echo "The tables are in warehouse/harbour.duckdb, for instance:"
 	@echo "  $(RUN) show harbour"
 	@echo "  $(RUN) sql harbour 'select title, type, degree from graph.entities order by degree desc limit 10'"
+	@echo "See its map, and click from any answer to the words, at http://127.0.0.1:8000/#/harbour with:"
+	@echo "  $(RUN) explore harbour"
 	@echo "Open the Dagster UI on this run with: make ui"
 
 demo-evaluate: install ## find out whether the graph helps on the sample corpus, without a model

@@ -40,6 +40,7 @@ from graphrag_dagster.assets.indexing.embeddings import (
 from graphrag_dagster.assets.indexing.extraction import extraction
 from graphrag_dagster.assets.indexing.graph import claims, entities, relationships
 from graphrag_dagster.assets.indexing.imports import imports
+from graphrag_dagster.assets.indexing.layout import layout
 from graphrag_dagster.assets.indexing.publishing import published_results, published_snapshot
 from graphrag_dagster.assets.indexing.reports import reports
 from graphrag_dagster.assets.indexing.resolution import resolution
@@ -57,6 +58,7 @@ _MADE = (
     relationships,
     claims,
     community_hierarchy,
+    layout,
     entity_embeddings,
     context_nodes,
     reports,

@@ -79,6 +79,8 @@ STAGES = (
         sections=("communities",),
         libraries=("graspologic-native",),
     ),
+    # Its libraries change last bits alone, which are rounded away: places stay when they are updated.
+    Stage("layout", reads=("graph", "communities")),
     Stage(
         "entity_embeddings",
         reads=("graph",),
@@ -129,6 +131,7 @@ STAGES = (
             "resolution",
             "graph",
             "communities",
+            "layout",
             "entity_embeddings",
             "context",
             "reports",

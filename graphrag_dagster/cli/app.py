@@ -834,6 +834,30 @@ def serve(
 
 
 @app.command()
+def explore(
+    name: Name,
+    export: Annotated[
+        Path | None,
+        typer.Option(help="Write the page with the corpus in it to this file instead of serving it."),
+    ] = None,
+    max_mb: Annotated[
+        float, typer.Option("--max-mb", min=1, help="Largest file; what does not fit is left out, and said.")
+    ] = 5.0,
+    port: Annotated[
+        int | None, typer.Option(min=0, max=65535, help="Port; default: 8000, or another that is free.")
+    ] = None,
+    browser: Annotated[bool, typer.Option(help="Open it in a browser, where there is one.")] = True,
+) -> None:
+    """See the map of a corpus, ask it, and read the very words that answers rest on, in a browser."""
+    from graphrag_dagster.cli.commands.exploring import explore_corpus, export_explorer
+
+    if export:
+        export_explorer(name, export, max_mb)
+    elif number := explore_corpus(name, port, opens=browser):
+        raise typer.Exit(128 + number)
+
+
+@app.command()
 def mcp() -> None:
     """Serve the corpora as tools of the Model Context Protocol, on standard input and output."""
     from graphrag_dagster.service.tools.mcp_server import run_stdio

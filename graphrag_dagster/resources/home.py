@@ -8,6 +8,7 @@ HOME = "GRAPHRAG_DAGSTER_HOME"
 CORPORA = "GRAPHRAG_DAGSTER_CORPORA"
 WAREHOUSE = "GRAPHRAG_DAGSTER_WAREHOUSE"
 CACHE = "GRAPHRAG_DAGSTER_CACHE"
+EXPLORER = "GRAPHRAG_DAGSTER_EXPLORER"
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,3 +58,8 @@ def dagster_home() -> Path:
 def memory_file() -> Path:
     """The file of remembered replies: ``$GRAPHRAG_DAGSTER_CACHE``, else one in the home's ``cache``."""
     return Path(os.environ.get(CACHE) or Places.below(home()).memory).resolve()
+
+
+def explorer_url() -> str:
+    """Where people open the explorer: ``$GRAPHRAG_DAGSTER_EXPLORER``, else where ``serve`` listens."""
+    return (os.environ.get(EXPLORER) or "http://127.0.0.1:8000").rstrip("/")

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from graphrag_dagster.errors import GraphragError, QuestionError
 from graphrag_dagster.operations.exploring.explorer import Explorer
+from graphrag_dagster.operations.exploring.kept import KeptSnapshots
 from graphrag_dagster.service.asking import AskDesk, Asking, Question
 from graphrag_dagster.service.guarding.errors import Refusal
 from graphrag_dagster.service.guarding.settings import ServiceSettings
@@ -43,6 +44,7 @@ class Backend:
         self._given = library
         self._cache: IndexCache | None = None
         self._lookers: CapacityLimiter | None = None
+        self._kept = KeptSnapshots(settings.max_open)
         self.desk = AskDesk(settings)
 
     async def names(self) -> list[str]:
@@ -160,7 +162,15 @@ class Backend:
         library, _ = await self._library()
         if self._lookers is None:
             self._lookers = CapacityLimiter(_LOOKERS)
-        return await run_sync(lambda: look(library.explorer(corpus)), limiter=self._lookers)
+        return await run_sync(lambda: look(library.explorer(corpus, self._kept)), limiter=self._lookers)
+
+    async def make_ready(self) -> None:
+        """Load what the first who asks would wait for."""
+        await self._library()
+
+    def close(self) -> None:
+        """Let go of the snapshots that are open."""
+        self._kept.close()
 
     async def _library(self) -> tuple[Library, IndexCache]:
         # The first import of the real one takes seconds, so it is not done in the event loop.

@@ -15,6 +15,7 @@ from graphrag_dagster.core.search.context.answer import Answer
 from graphrag_dagster.core.search.filters import Filters
 from graphrag_dagster.errors import GraphragError
 from graphrag_dagster.operations.exploring.explorer import Explorer
+from graphrag_dagster.operations.exploring.kept import KeptSnapshots
 
 
 class OpenIndex(Protocol):
@@ -81,7 +82,7 @@ class Library(Protocol):
     def snapshot(self, name: str) -> str | None:
         """The version of the snapshot of a corpus that is read; None where nothing was published."""
 
-    def explorer(self, name: str) -> Explorer:
+    def explorer(self, name: str, kept: KeptSnapshots | None = None) -> Explorer:
         """What a person sees of a corpus."""
 
 

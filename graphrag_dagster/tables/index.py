@@ -575,6 +575,49 @@ COMMUNITY_LEVELS = Table(
     sql=True,
 )
 
+LAYOUT = Table(
+    "graph",
+    "layout",
+    "layout",
+    "Where each entity is drawn: linked ones near each other, communities apart, those without a relationship "
+    "around all others",
+    ("entity_id",),
+    (
+        column("entity_id", "VARCHAR", "Entity", ref="graph.entities.entity_id"),
+        column("x", "DOUBLE", "To the right of the middle; 1 is about the distance of neighbours"),
+        column("y", "DOUBLE", "Above the middle, in the same unit; no two entities are at one place"),
+    ),
+)
+
+LAYOUT_STATE = Table(
+    "graph",
+    "layout_state",
+    "layout",
+    "How the entities were placed: one row",
+    ("layout",),
+    (
+        column("layout", "VARCHAR", "What was placed", values=("entities",)),
+        column(
+            "start",
+            "VARCHAR",
+            "From nothing, or from the places before",
+            values=("cold", "warm"),
+        ),
+        column(
+            "radius", "DOUBLE", "Largest distance from the middle of an entity that is linked or clustered"
+        ),
+        column(
+            "spread",
+            "DOUBLE",
+            "Mean distance from the centre of the deepest community, in radii of a disc that its members fill",
+        ),
+        column("cold_spread", "DOUBLE", "The spread after the last cold start"),
+        column("code", "VARCHAR", "Version of the code"),
+        column("graph_hash", "VARCHAR", "Hash of entities, relationships with weights, and communities"),
+        column("layout_hash", "VARCHAR", "Hash of the places: these belong together"),
+    ),
+)
+
 COMMUNITY_REPORTS = Table(
     "reports",
     "community_reports",

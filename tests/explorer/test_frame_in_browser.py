@@ -19,8 +19,7 @@ def test_the_only_corpus_opens_on_its_map_and_every_way_in_is_a_click_away(page:
     for name, address in (("Ask", "ask"), ("Browse", "tables"), ("Map", "map")):
         page.get_by_role("navigation", name="Ways in").get_by_role("link", name=name).click()
         page.wait_for_url(f"**/#/harbour/{address}")
-        current = page.locator("nav [aria-current=page]")
-        assert current.inner_text() == name
+        page.locator("nav [aria-current=page]", has_text=name).wait_for()
 
 
 def test_light_and_dark_are_chosen_and_kept(page: "Page") -> None:

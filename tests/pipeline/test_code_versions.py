@@ -74,6 +74,8 @@ CALLED = {
     "graph/context_vectors": "core/language/embedded_rows.py:embed_rows",
     "graph/cold_start_edges": "core/graph/leiden.py:clustered",
     "graph/clustering_state": "core/graph/clustering.py:cluster",
+    "graph/layout": "core/graph/layout/repulsion.py:Repulsion.of",
+    "graph/layout_state": "core/graph/layout/discs.py:spiral",
     "reports/community_reports": "core/language/extractive/report_writer.py:ExtractiveReportWriter.write",
     "reports/report_findings": "core/text/citations.py:parse_citations",
     "reports/report_references": "core/reports/references.py:References.resolve",
@@ -136,6 +138,7 @@ COMMUNITIES = {
     "graph/cold_start_edges",
     "graph/clustering_state",
 }
+LAYOUT = {"graph/layout", "graph/layout_state"}
 JUDGEMENTS = {"evaluation/judgements", "studies/window_judgements"}
 READ = {"corpus/files", "corpus/documents"}
 #: The assets that declare or read the table of files.
@@ -271,6 +274,7 @@ def test_what_carries_results_and_decides_none_changes_no_version(
     assert differing(before, Sources(copied)) == {
         *of_their_own,
         *COMMUNITIES,
+        *LAYOUT,
         *READ,
     }
 

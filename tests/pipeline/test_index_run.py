@@ -86,6 +86,9 @@ def test_a_run_makes_every_table_and_every_check_passes(indexed: Path) -> None:
     shown = [metadata for metadata in made if "version" not in metadata]
     assert all({"dagster/partition_row_count", "dagster/uri", "seconds"} <= one.keys() for one in shown)
     assert all("sample" in one for one in shown if one["dagster/partition_row_count"].value)
+    (snapshot,) = (metadata for metadata in made if "version" in metadata)
+    assert snapshot["explorer"].url == "http://127.0.0.1:8000/#/coast"
+    assert snapshot["map"].value.startswith("![Communities of C0](data:image/svg+xml;base64,")
     assert len(evaluations) == len(indexed_tables) + 15
     assert all(evaluation.passed for evaluation in evaluations)
 

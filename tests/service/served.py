@@ -24,6 +24,7 @@ from graphrag_dagster.core.text.passages import Passage
 from graphrag_dagster.errors import CorpusError, EndpointError, QuestionError, SettingsError, WarehouseError
 from graphrag_dagster.operations.asking.index import EntityHit, ReportText
 from graphrag_dagster.operations.exploring.explorer import Explorer
+from graphrag_dagster.operations.exploring.kept import KeptSnapshots
 from graphrag_dagster.service.guarding.settings import ServiceSettings
 from graphrag_dagster.service.http.running import bind, make_server
 from graphrag_dagster.service.library import Library
@@ -192,9 +193,9 @@ class FaultyLibrary:
     def snapshot(self, name: str) -> str:
         return f"snapshot {self.version}"
 
-    def explorer(self, name: str) -> Explorer:
+    def explorer(self, name: str, kept: KeptSnapshots | None = None) -> Explorer:
         self.open(name)
-        return Explorer(name)
+        return Explorer(name, kept=kept)
 
 
 @contextmanager

@@ -1,14 +1,19 @@
 """The tables as they are read: copies that no run touches."""
 
+from typing import Any
+from urllib.parse import quote
+
 from dagster import (
     AssetExecutionContext,
     AssetKey,
     DataVersion,
     MaterializeResult,
+    MetadataValue,
 )
 
 from graphrag_dagster import tables
 from graphrag_dagster.dbt_like_sql.loader import our_models
+from graphrag_dagster.operations.exploring.explorer import Explorer
 from graphrag_dagster.operations.keeping.publication import (
     code_of_tables,
     publish_index,
@@ -17,7 +22,9 @@ from graphrag_dagster.operations.keeping.publication import (
 from graphrag_dagster.orchestration.code_versions.versions import code_version
 from graphrag_dagster.orchestration.conditions import FRESH, OUTDATED
 from graphrag_dagster.orchestration.declare import corpus_asset, key_of
+from graphrag_dagster.orchestration.plots import treemap
 from graphrag_dagster.resources.corpora import CorpusStore
+from graphrag_dagster.resources.home import explorer_url
 from graphrag_dagster.resources.published import RESULTS, Accounts, Origin
 from graphrag_dagster.resources.reply_memory import ReplyMemory
 from graphrag_dagster.resources.warehouse import Warehouse
@@ -44,7 +51,8 @@ def published_snapshot(
     made = publish_index(
         warehouse, corpus, _origin(context, warehouse, corpora, memory), _INDEX, memory.database()
     )
-    return MaterializeResult(data_version=DataVersion(made.snapshot.index), metadata=made.metadata())
+    metadata = {**made.metadata(), **_shown(Explorer(corpus, warehouse, corpora))}
+    return MaterializeResult(data_version=DataVersion(made.snapshot.index), metadata=metadata)
 
 
 @corpus_asset(
@@ -61,6 +69,15 @@ def published_results(
     corpus = context.partition_key
     made = publish_results(warehouse, corpus, _origin(context, warehouse, corpora, memory), RESULTS)
     return MaterializeResult(data_version=DataVersion(made.snapshot.version), metadata=made.metadata())
+
+
+def _shown(explorer: Explorer) -> dict[str, Any]:
+    """A link to the explorer, and the map it begins with."""
+    cells = explorer.communities().cells
+    return {
+        "explorer": MetadataValue.url(f"{explorer_url()}/#/{quote(explorer.corpus, safe='')}"),
+        "map": treemap([(one.title, one.size, one.rating) for one in cells], "Communities of C0"),
+    }
 
 
 def _origin(

@@ -57,5 +57,9 @@ class ResolvedRows:
             instances["text_unit_id"].unique(),
             ("text_unit_id", "document_id"),
         )
-        aliases = self._rows.of(_ALIASES, "document_id", units["document_id"].unique(), _COLUMNS)
+        said = pl.concat([instances[name] for name in names]).drop_nulls().unique()
+        documents = units["document_id"].unique()
+        # A name that is said everywhere would bring all other names of the corpus with it.
+        column, wanted = ("name", said) if len(said) < len(documents) else ("document_id", documents)
+        aliases = self._rows.of(_ALIASES, column, wanted, _COLUMNS)
         return Resolved(aliases, units).named(instances, *names)

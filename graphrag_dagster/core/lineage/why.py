@@ -88,7 +88,7 @@ def why(rows: Rows, kind: WhyKind, asked: str, most: int | None = 5) -> Step:
     Raises:
         QuestionError: no row fits, or more than one; names near ones.
     """
-    identity = find_one(kind, _candidates(rows, kind), asked)
+    identity = _identity(rows, kind, asked)
     instances = Instances(rows, most)
     if kind == "entity":
         return _placed(rows, _named(rows, instances.entities([identity])[identity], most), most)
@@ -108,6 +108,14 @@ def why(rows: Rows, kind: WhyKind, asked: str, most: int | None = 5) -> Step:
 def entity_named(rows: Rows, asked: str) -> str:
     """Return the id of the entity that is meant; ``asked`` and errors as of :func:`why`."""
     return find_one("entity", _candidates(rows, "entity"), asked)
+
+
+def _identity(rows: Rows, kind: WhyKind, asked: str) -> str:
+    table, columns = _CANDIDATES[kind]
+    (key,) = columns["id"].meta.root_names()
+    # Who has the id needs none of the others.
+    found = rows.of(table, key, [asked.strip()], (key,))
+    return find_one(kind, _candidates(rows, kind), asked) if found.is_empty() else str(found[key][0])
 
 
 def _candidates(rows: Rows, kind: WhyKind) -> pl.DataFrame:

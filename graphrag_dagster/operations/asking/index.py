@@ -47,6 +47,7 @@ if TYPE_CHECKING:
     from graphrag_dagster.core.search.context.answer import Answer
     from graphrag_dagster.core.text.passages import Passage
     from graphrag_dagster.engines.session import Session
+    from graphrag_dagster.operations.exploring.kept import KeptSnapshots
     from graphrag_dagster.operations.paths.asking import PathsFound
     from graphrag_dagster.settings import CorpusSettings
 
@@ -171,13 +172,17 @@ class Index:
         return found.version if found else None
 
     @staticmethod
-    def explorer(name: str) -> Explorer:
+    def explorer(name: str, kept: KeptSnapshots | None = None) -> Explorer:
         """Return what a person sees of a corpus: its map, its rows, and the words they rest on.
+
+        Args:
+            name: the corpus.
+            kept: keeps snapshots open between looks; default: every look opens its own.
 
         Raises:
             CorpusError: there is no such corpus.
         """
-        return Explorer(name)
+        return Explorer(name, kept=kept)
 
     def ask(
         self,

@@ -4,6 +4,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
+import polars as pl
+
 from graphrag_dagster import tables
 from graphrag_dagster.core.lineage.instances import Instances
 from graphrag_dagster.core.lineage.steps import Step
@@ -116,13 +118,13 @@ def _records(
         ids = sorted({row["record_id"] for row in references if row["kind"] == kind and row["record_id"]})
         if not ids:
             continue
-        rows = shown.rows(
-            f"""
-            select {key} as id, human_readable_id as number, {title} as title from {shown[table]}
-            where {key} in (select unnest($ids::varchar[]))
-            """,
-            ids=ids,
-        )
+        with shown.given(wanted=pl.DataFrame({"id": ids})):
+            rows = shown.rows(
+                f"""
+                select {key} as id, human_readable_id as number, {title} as title from {shown[table]}
+                where {key} in (select id from wanted)
+                """
+            )
         found |= {(kind, row["id"]): (row["number"], row["title"]) for row in rows}
     return found
 

@@ -203,28 +203,27 @@ def _nodes(assigned: pl.DataFrame) -> pl.DataFrame:
 
 
 def _communities(shown: OpenSnapshot, nodes: pl.DataFrame) -> pl.DataFrame:
-    found = shown.frame(
-        f"""
+    sql = f"""
         select c.community_id, c.human_readable_id as number,
             coalesce(r.title, 'Community ' || c.human_readable_id) as title, c.level
         from {shown[tables.COMMUNITIES]} as c
         left join {shown[tables.COMMUNITY_REPORTS]} as r on r.report_id = c.community_id
-        where c.community_id in (select unnest($ids::varchar[]))
+        where c.community_id in (select community_id from nodes)
         order by c.size desc, c.community_id
-        """,
-        ids=nodes["community_id"].drop_nulls().unique().sort().to_list(),
-    )
+    """
+    with shown.given(nodes=nodes.select("community_id")):
+        found = shown.frame(sql)
     return found.with_columns(community=pl.int_range(pl.len()))
 
 
 def _titled(shown: OpenSnapshot, nodes: pl.DataFrame, communities: pl.DataFrame) -> pl.DataFrame:
-    titles = shown.frame(
-        f"""
-        select entity_id, title as entity, type from {shown[tables.ENTITIES]}
-        where entity_id in (select unnest($ids::varchar[]))
-        """,
-        ids=nodes.filter("alone")["entity_id"].to_list(),
-    )
+    with shown.given(nodes=nodes.filter("alone").select("entity_id")):
+        titles = shown.frame(
+            f"""
+            select entity_id, title as entity, type from {shown[tables.ENTITIES]}
+            where entity_id in (select entity_id from nodes)
+            """
+        )
     rest = pl.format("{} more entities", "members")
     return (
         nodes.join(titles, on="entity_id", how="left", maintain_order="left")
@@ -255,21 +254,15 @@ def _titled(shown: OpenSnapshot, nodes: pl.DataFrame, communities: pl.DataFrame)
 
 def _edges(shown: OpenSnapshot, assigned: pl.DataFrame) -> tuple[pl.DataFrame, int]:
     """The heaviest edges between nodes, and how many others there are."""
-    connection = shown.reader.connection
-    connection.register("assigned", assigned.select("entity_id", "node").to_arrow())
-    try:
-        found = shown.frame(
-            f"""
-            select least(s.node, t.node) as one, greatest(s.node, t.node) as other,
-                round(sum(r.weight), {_DIGITS}) as weight, count(*) over () as total
-            from {shown[tables.RELATIONSHIPS]} as r
-            join assigned as s on s.entity_id = r.source_id
-            join assigned as t on t.entity_id = r.target_id
-            where s.node <> t.node
-            group by one, other
-            order by weight desc, one, other limit {_MOST_EDGES}
-            """
-        )
-    finally:
-        connection.unregister("assigned")
-    return found.drop("total"), (found["total"][0] - found.height) if found.height else 0
+    nodes = assigned.select("entity_id", "node")
+    related = shown.frame(f"select source_id, target_id, weight from {shown[tables.RELATIONSHIPS]}")
+    ends = (
+        related.join(nodes.rename({"node": "source"}), left_on="source_id", right_on="entity_id")
+        .join(nodes.rename({"node": "target"}), left_on="target_id", right_on="entity_id")
+        .filter(pl.col("source") != pl.col("target"))
+    )
+    found = ends.group_by(
+        one=pl.min_horizontal("source", "target"), other=pl.max_horizontal("source", "target")
+    ).agg(pl.col("weight").sum().round(_DIGITS))
+    heaviest = found.sort("weight", "one", "other", descending=[True, False, False]).head(_MOST_EDGES)
+    return heaviest, found.height - heaviest.height

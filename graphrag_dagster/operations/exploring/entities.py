@@ -113,17 +113,24 @@ def entity_page(shown: OpenSnapshot, entity_id: str) -> EntityPage:
     found = shown.row(
         f"""
         select entity_id, human_readable_id as number, title, name, names, type, description,
-            description_engine, degree, frequency, instances,
-            (
-                select count(distinct document_id) from {shown[tables.TEXT_CHUNKS]}
-                where text_unit_id in (select unnest(e.text_unit_ids))
-            ) as documents
-        from {shown[tables.ENTITIES]} as e where entity_id = $entity
+            description_engine, degree, frequency, instances
+        from {shown[tables.ENTITIES]} where entity_id = $entity
         """,
         entity=entity_id,
     )
     if found is None:
         raise _missing(entity_id)
+    documents = shown.totals(
+        f"""
+        select count(distinct u.document_id) as n
+        from (
+            select unnest(text_unit_ids) as text_unit_id
+            from {shown[tables.ENTITIES]} where entity_id = $entity
+        )
+        join {shown[tables.TEXT_CHUNKS]} as u using (text_unit_id)
+        """,
+        entity=entity_id,
+    )
     around = neighbours(shown, entity_id, 0, _NEIGHBOURS)
     claims = shown.rows(
         f"""
@@ -136,6 +143,7 @@ def entity_page(shown: OpenSnapshot, entity_id: str) -> EntityPage:
     total = claims[0]["total"] if claims else 0
     return EntityPage(
         **found,
+        documents=documents["n"],
         neighbours=around.neighbours,
         neighbours_total=around.total,
         communities=_communities(shown, entity_id),

@@ -29,6 +29,7 @@ from graphrag_dagster.operations.exploring import (
 )
 from graphrag_dagster.operations.exploring.cells import Measure
 from graphrag_dagster.operations.exploring.communities import CommunityCells, community_cells
+from graphrag_dagster.operations.exploring.kept import KeptSnapshots
 from graphrag_dagster.operations.exploring.mentions import Mentions
 from graphrag_dagster.operations.exploring.opened import OpenSnapshot, opened, opened_at
 from graphrag_dagster.operations.exploring.table_pages import Order
@@ -41,7 +42,7 @@ _P = ParamSpec("_P")
 
 
 class Explorer:
-    """The current snapshot of a corpus, read anew by every call; several threads may ask at once.
+    """The current snapshot of a corpus, looked for anew by every call; several threads may ask at once.
 
     Every method raises a WarehouseError where nothing of the corpus has been published, and a MissingError
     for an id that is not there.
@@ -50,18 +51,24 @@ class Explorer:
         corpus: its name.
         warehouse: where its tables lie; default: as the environment says.
         corpora: where corpora lie; default: as the environment says.
+        kept: keeps snapshots open between calls; default: every call opens its own.
 
     Raises:
         CorpusError: there is no such corpus.
     """
 
     def __init__(
-        self, corpus: str, warehouse: Warehouse | None = None, corpora: CorpusStore | None = None
+        self,
+        corpus: str,
+        warehouse: Warehouse | None = None,
+        corpora: CorpusStore | None = None,
+        kept: KeptSnapshots | None = None,
     ) -> None:
         self.corpus = corpus
         self._warehouse = warehouse or Warehouse()
         self._corpora = corpora or CorpusStore()
         self._corpora.folder(corpus)
+        self._opened = kept.opened if kept else opened
 
     def overview(self) -> overview.Overview:
         """Return what the corpus holds and how it can be asked."""
@@ -140,7 +147,7 @@ class Explorer:
         table_pages.check_order(name, chosen)
 
         def pieces() -> Iterator[str]:
-            with opened(self._warehouse, self.corpus) as shown:
+            with self._opened(self._warehouse, self.corpus) as shown:
                 yield from table_pages.table_csv(shown, name, chosen)
 
         made = pieces()
@@ -169,11 +176,11 @@ class Explorer:
         self, read: Callable[Concatenate[OpenSnapshot, _P], _T], *args: _P.args, **kwargs: _P.kwargs
     ) -> _T:
         try:
-            with opened(self._warehouse, self.corpus) as shown:
+            with self._opened(self._warehouse, self.corpus) as shown:
                 return read(shown, *args, **kwargs)
         except (DamagedError, duckdb.IOException):
             # It vanished while it was read: what has taken its place is whole.
-            with opened(self._warehouse, self.corpus) as shown:
+            with self._opened(self._warehouse, self.corpus) as shown:
                 return read(shown, *args, **kwargs)
 
 

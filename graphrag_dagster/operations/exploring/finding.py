@@ -13,6 +13,8 @@ from graphrag_dagster.operations.exploring.places import Place, Span, known, pla
 
 #: Characters shown of a report on either side of the first word.
 _AROUND = 120
+#: Characters of a text unit that is looked through as a whole; a unit may be a whole book.
+_SHORT = 20_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +112,7 @@ def find(shown: OpenSnapshot, query: str, limit: int) -> Found:
         reports_total=_total(reports),
         documents=[FoundDocument(*(row[name] for name in FoundDocument.__slots__)) for row in documents],
         documents_total=_total(documents),
-        passages=known(places(shown, [_span(row, words[0]) for row in units])),
+        passages=known(places(shown, [_span(shown, row, words[0]) for row in units])),
         passages_total=_total(units),
     )
 
@@ -174,7 +176,7 @@ class _Look:
                 where {self._all_in(FOLDED.format(text="text"))}
                 order by human_readable_id limit $limit
             )
-            select text_unit_id, total, text from found
+            select text_unit_id, total, case when length(text) <= {_SHORT} then text end as text from found
             join {self._shown[tables.TEXT_CHUNKS]} using (text_unit_id) order by found.human_readable_id
             """
         )
@@ -193,9 +195,40 @@ def _total(rows: list[dict[str, Any]]) -> int:
     return int(rows[0]["total"]) if rows else 0
 
 
-def _span(row: dict[str, Any], word: str) -> Span:
-    found = place_of(row["text"], word)
-    return Span(row["text_unit_id"], found.start, found.end) if found else Span(row["text_unit_id"])
+def _span(shown: OpenSnapshot, row: dict[str, Any], word: str) -> Span:
+    unit, text = row["text_unit_id"], row["text"]
+    skipped = 0
+    if text is None:
+        skipped = _before(shown, unit, word)
+        text = shown.totals(
+            f"""
+            select substring(text, $skipped + 1, {_SHORT}) as text from {shown[tables.TEXT_CHUNKS]}
+            where text_unit_id = $unit
+            """,
+            unit=unit,
+            skipped=skipped,
+        )["text"]
+    found = place_of(text, word)
+    return Span(unit, skipped + found.start, skipped + found.end) if found else Span(unit)
+
+
+def _before(shown: OpenSnapshot, unit: str, word: str) -> int:
+    """How many characters of a long text unit may be passed over, because a word comes after them.
+
+    The text without accents is shorter than the text: what of it lies before the word is counted, and as many
+    characters as are missing are added, until none is.
+    """
+    whole, looked = FOLDED.format(text="text"), FOLDED.format(text="$word")
+    part = FOLDED.format(text="substring(text, $start + 1, $length)")
+    units = f"{shown[tables.TEXT_CHUNKS]} where text_unit_id = $unit"
+    wanted = shown.totals(f"select instr({whole}, {looked}) - 1 as n from {units}", unit=unit, word=word)["n"]
+    place, missing = 0, wanted
+    while missing > 0:
+        counted = shown.totals(
+            f"select length({part}) as n from {units}", unit=unit, start=place, length=missing
+        )
+        place, missing = place + missing, missing - counted["n"]
+    return int(place)
 
 
 def _report(row: dict[str, Any], word: str) -> FoundReport:

@@ -49,4 +49,4 @@ def _folded_character(character: str) -> str:
     if character.isascii():
         return character.lower()
     parts = unicodedata.normalize("NFD", character)
-    return "".join(part for part in parts if not unicodedata.combining(part)).lower()
+    return "".join(part for part in parts if not unicodedata.category(part).startswith("M")).lower()

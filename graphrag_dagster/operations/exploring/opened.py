@@ -22,16 +22,21 @@ class OpenSnapshot:
     """The tables of a snapshot, each to be put into a ``from`` by its declaration: ``shown[ENTITIES]``.
 
     A table that the snapshot lacks has no rows, and a column that an earlier version did not write is null.
+
+    Attributes:
+        reader: over the connection.
+        published: what is open.
+        sources: what was found out of the tables so far.
     """
 
     reader: Reader
     published: Published
-    _sources: dict[Table, str] = field(default_factory=dict)
+    sources: dict[Table, str] = field(default_factory=dict)
 
     def __getitem__(self, table: Table) -> str:
-        source = self._sources.get(table)
+        source = self.sources.get(table)
         if source is None:
-            source = self._sources[table] = self._source(table)
+            source = self.sources[table] = self._source(table)
         return source
 
     @property
@@ -53,6 +58,18 @@ class OpenSnapshot:
         found = self._run(sql, parameters)
         names = [name for name, *_ in found.description]
         return [dict(zip(names, row, strict=True)) for row in found.fetchall()]
+
+    @contextmanager
+    def given(self, **frames: pl.DataFrame) -> Iterator[None]:
+        """Let queries in the block read frames by their names."""
+        # A list as a parameter takes DuckDB as long as a table of a million rows.
+        for name, frame in frames.items():
+            self.reader.connection.register(name, frame.to_arrow())
+        try:
+            yield
+        finally:
+            for name in frames:
+                self.reader.connection.unregister(name)
 
     def row(self, sql: str, **parameters: object) -> dict[str, Any] | None:
         """Return the first row of a query, None where there is none."""

@@ -2,7 +2,9 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
+
+import polars as pl
 
 from graphrag_dagster import tables
 from graphrag_dagster.core.text.evidence import Words
@@ -13,6 +15,7 @@ from graphrag_dagster.operations.exploring.opened import OpenSnapshot
 _AROUND = 2_000
 #: Characters shown of a text unit whose own words are not known.
 _BEGINNING = 1_000
+_SPANS = {"place": pl.Int64(), "unit": pl.String(), "start": pl.Int64(), "end": pl.Int64()}
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,8 +56,7 @@ class Place:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class Span:
+class Span(NamedTuple):
     """Characters of a text unit, from 0; the whole unit where ``end`` is None."""
 
     text_unit_id: str
@@ -68,25 +70,18 @@ def places(shown: OpenSnapshot, spans: Iterable[Span]) -> list[Place | None]:
     Of long text units no more is read than what stands around the words.
     """
     wanted = list(spans)
-    found = (
-        shown.rows(
+    rows = [(place, *span) for place, span in enumerate(wanted)]
+    with shown.given(wanted=pl.DataFrame(rows, schema=_SPANS, orient="row")):
+        found = shown.rows(
             f"""
-        select s.place, u.text_unit_id, u.human_readable_id, u.document_id, d.title, d.path, d."row",
-            u.start_char, u.end_char, greatest(s.start - {_AROUND}, 0) as skipped,
-            substring(u.text, skipped + 1, coalesce(s."end", {_BEGINNING}) + {_AROUND} - skipped) as text
-        from (select unnest($places) as place, unnest($units) as unit, unnest($starts) as start,
-            unnest($ends) as "end") as s
-        join {shown[tables.TEXT_CHUNKS]} as u on u.text_unit_id = s.unit
-        join {shown[tables.DOCUMENTS]} as d on d.document_id = u.document_id
-        """,
-            places=list(range(len(wanted))),
-            units=[span.text_unit_id for span in wanted],
-            starts=[span.start for span in wanted],
-            ends=[span.end for span in wanted],
+            select w.place, u.text_unit_id, u.human_readable_id, u.document_id, d.title, d.path, d."row",
+                u.start_char, u.end_char, greatest(w.start - {_AROUND}, 0) as skipped,
+                substring(u.text, skipped + 1, coalesce(w."end", {_BEGINNING}) + {_AROUND} - skipped) as text
+            from wanted as w
+            join {shown[tables.TEXT_CHUNKS]} as u on u.text_unit_id = w.unit
+            join {shown[tables.DOCUMENTS]} as d on d.document_id = u.document_id
+            """
         )
-        if wanted
-        else []
-    )
     made: list[Place | None] = [None] * len(wanted)
     for row in found:
         made[row["place"]] = _place(row, wanted[row["place"]])

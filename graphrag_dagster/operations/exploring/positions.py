@@ -4,28 +4,13 @@ import numpy as np
 import polars as pl
 
 from graphrag_dagster.operations.exploring.opened import OpenSnapshot
-from graphrag_dagster.tables import Table
-from graphrag_dagster.tables.declaration import column
-
-#: What positions that were computed with a publication are kept in.
-LAYOUT = Table(
-    "graph",
-    "layout",
-    "communities",
-    "Where entities are drawn",
-    ("entity_id",),
-    (
-        column("entity_id", "VARCHAR", "Entity", ref="graph.entities.entity_id"),
-        column("x", "DOUBLE", "Place from left to right"),
-        column("y", "DOUBLE", "Place from bottom to top"),
-    ),
-)
+from graphrag_dagster.tables import LAYOUT
 
 _GOLDEN_ANGLE = np.pi * (3 - np.sqrt(5))
 
 
 def positions(shown: OpenSnapshot, entities: pl.DataFrame) -> pl.DataFrame:
-    """Return entities with ``x`` and ``y``: as the snapshot has them, else arranged by community.
+    """Return entities with ``x`` and ``y``: as the snapshot has them, else, of an older one, arranged by community.
 
     Args:
         shown: the snapshot.

@@ -1,5 +1,6 @@
 """The HTTP server's application."""
 
+import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
@@ -41,8 +42,13 @@ def make_app(settings: ServiceSettings, library: Library | None = None) -> FastA
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
-        async with mcp.running():
-            yield
+        readying = asyncio.create_task(backend.make_ready())
+        try:
+            async with mcp.running():
+                yield
+        finally:
+            readying.cancel()
+            backend.close()
 
     app = FastAPI(
         title="graphrag_dagster",

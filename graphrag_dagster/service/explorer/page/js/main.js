@@ -43,6 +43,7 @@ async function show() {
   leaving.abort();
   leaving = new AbortController();
   const { signal } = leaving;
+  delete main.dataset.shown;
   document.title = "Explorer";
   try {
     if (!corpora.length) corpora = (await source.get("/corpora")).corpora;
@@ -67,8 +68,9 @@ async function show() {
     if (signal.aborted) return;
     if (error instanceof SourceError && error.kind === "unauthorized") return showLogin(main, afresh);
     fill(main, failure(error, place.corpus, afresh));
+  } finally {
+    if (!signal.aborted) main.dataset.shown = place.page;
   }
-  if (!signal.aborted) main.dispatchEvent(new Event("shown"));
 }
 
 /** Forget what was loaded, and show it anew. */
@@ -93,10 +95,18 @@ document.querySelector("a.skip")?.addEventListener("click", (event) => {
   main.focus();
 });
 addEventListener("hashchange", async () => {
+  // Who goes back is to be where they were; who goes on begins at the top.
+  const height = Number(history.state?.height ?? 0);
   const before = main.querySelector("h1")?.textContent;
   await show();
-  if (main.querySelector("h1")?.textContent !== before) main.focus({ preventScroll: true });
+  if (main.querySelector("h1")?.textContent === before) return;
+  scrollTo(0, height);
+  main.focus({ preventScroll: true });
 });
+addEventListener("scrollend", () => {
+  if (main.dataset.shown) history.replaceState({ height: scrollY }, "");
+});
+history.scrollRestoration = "manual";
 useTheme();
 watchPublications(
   source,

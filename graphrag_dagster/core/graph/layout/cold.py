@@ -1,0 +1,44 @@
+"""A layout from nothing: level by level the communities, each beginning within its parent, then entities."""
+
+import numpy as np
+
+from graphrag_dagster.core.graph.layout.bodies import Bodies, Floats, Places
+from graphrag_dagster.core.graph.layout.discs import discs
+from graphrag_dagster.core.graph.layout.settling import settled
+
+_GROUP_STEPS, _NODE_STEPS = 200, 100
+
+
+def from_nothing(bodies: Bodies) -> Floats:
+    """Return places around 0, shape [points, 2]; a function of the points alone."""
+    nodes = len(bodies.mass)
+    places, parents = np.zeros((1, 2)), np.zeros(nodes, dtype=np.int64)
+    for level, groups in enumerate([*bodies.groups, np.arange(nodes, dtype=np.int64)]):
+        points = _together(bodies, groups, level)
+        parent = np.zeros(len(points.mass), dtype=np.int64)
+        parent[groups] = parents
+        steps = _GROUP_STEPS if level < bodies.levels else _NODE_STEPS
+        places = settled(points, discs(places, parent, points.mass), steps)
+        parents = groups
+    return places
+
+
+def _together(bodies: Bodies, groups: Places, level: int) -> Bodies:
+    """Return the points of a level: each what the nodes of a group are together."""
+    count = int(groups.max(initial=-1)) + 1
+    source, target = groups[bodies.source], groups[bodies.target]
+    low, high = np.minimum(source, target), np.maximum(source, target)
+    pairs, place = np.unique(low * count + high, return_inverse=True)
+    mass = np.bincount(groups, bodies.mass, count).astype(np.float64)
+    pull = np.bincount(place.reshape(-1), bodies.pull, len(pairs))
+    apart = pairs // count != pairs % count
+    first = np.zeros(count, dtype=np.int64)
+    first[groups] = np.arange(len(groups))
+    return Bodies(
+        mass=mass,
+        source=(pairs // count)[apart],
+        target=(pairs % count)[apart],
+        pull=pull[apart],
+        groups=[outer[first] for outer in bodies.groups[:level]],
+        levels=bodies.levels,
+    )

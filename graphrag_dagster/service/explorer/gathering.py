@@ -1,0 +1,236 @@
+"""What of a corpus goes into a file of the explorer: answers of the server, while there is room."""
+
+import zlib
+from collections.abc import AsyncIterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+from urllib.parse import quote, urlencode
+
+import httpx2
+
+from graphrag_dagster.core.wording import counted
+from graphrag_dagster.errors import QuestionError
+from graphrag_dagster.service.guarding.settings import ServiceSettings
+from graphrag_dagster.service.http.app import make_app
+
+_BASE = "http://127.0.0.1"
+_ROWS_AT_ONCE = 1_000
+_CHARACTERS_AT_ONCE = 50_000
+# What `encodeURIComponent` leaves as it is, beside letters, digits and what is always left.
+_LEFT_ALONE = "!*'()"
+#: How much of the room may be taken once each sort is in.
+_SHARES = {"levels": 0.3, "communities": 0.5, "entities": 0.75, "documents": 0.95, "tables": 1.0}
+
+Query = Mapping[str, str | int]
+#: An address below the corpus: its parts, and its query.
+Asked = tuple[tuple[str, ...], Query]
+
+
+@dataclass(frozen=True, slots=True)
+class Gathered:
+    """Answers by address, and what a person is told of them."""
+
+    answers: dict[str, Any]
+    told: str
+
+
+async def gathered(corpus: str, room: int) -> Gathered:
+    """Ask the server, in this process, for what its page shows of a corpus.
+
+    The map and the graph of each level come first, then communities from C0 on, the most connected entities,
+    documents in order, and tables; of each as much as its share of the room holds.
+
+    Args:
+        corpus: its name.
+        room: bytes that all may take when they are packed.
+
+    Raises:
+        GraphragError: there is no such corpus, or nothing of it is published.
+    """
+    transport = httpx2.ASGITransport(make_app(ServiceSettings()))
+    async with httpx2.AsyncClient(transport=transport, base_url=_BASE) as client:
+        file = _File(corpus, client, room)
+        await file.gather()
+    return Gathered(file.answers, file.told())
+
+
+def address(corpus: str, parts: Sequence[str], query: Query) -> str:
+    """Return an address as the page writes it: the query sorted, its values encoded as forms are."""
+    path = "".join(f"/{quote(part, safe=_LEFT_ALONE)}" for part in ("corpora", corpus, *parts))
+    return f"{path}?{urlencode(sorted(query.items()))}" if query else path
+
+
+@dataclass(slots=True)
+class _File:
+    """What goes into the file so far.
+
+    Attributes:
+        corpus: its name.
+        client: of the server.
+        room: bytes that answers may take, packed.
+        answers: by address.
+        used: bytes that they take, each packed by itself; together they take less.
+        counts: how many of each sort are in, and how many there are.
+    """
+
+    corpus: str
+    client: httpx2.AsyncClient
+    room: int
+    answers: dict[str, Any] = field(default_factory=dict)
+    used: int = 0
+    counts: dict[str, tuple[int, int]] = field(default_factory=dict)
+
+    async def gather(self) -> None:
+        """Ask for everything there is room for."""
+        overview = await self._take((("overview",), {}))
+        self._put("/corpora", {"corpora": [{"name": self.corpus, "version": overview["version"]}]})
+        for needed in ("communities", "drawn", "snapshots"):
+            await self._take(((needed,), {}))
+        levels = [one["level"] for one in overview["levels"]]
+        await self._fill("levels", [[*_map_of({"level": level})] for level in levels])
+        communities = await self._rows("communities", "level", ("community_id", "level"))
+        await self._fill(
+            "communities",
+            [_community(one, [k for k in levels if k > level]) for one, level in communities],
+        )
+        entities = await self._rows("entities", "degree", ("entity_id",), descending=True)
+        await self._fill(
+            "entities", [[(("entities", one), {}), (("why", "entity", one), {})] for (one,) in entities]
+        )
+        documents = await self._rows("documents", None, ("document_id",))
+        await self._fill("documents", [_document(one) for (one,) in documents])
+        tables = await self._ask((("tables",), {}))
+        await self._fill("tables", [[(("tables", one["name"]), {})] for one in tables])
+        held = {one["name"] for one in tables if self._has("tables", one["name"])}
+        self._put(address(self.corpus, ("tables",), {}), [one for one in tables if one["name"] in held])
+
+    def told(self) -> str:
+        """Say what is in the file."""
+        lacking = {sort: pair for sort, pair in self.counts.items() if pair[0] < pair[1]}
+        if not lacking:
+            return f"All that there is to see of {self.corpus}, without a server; it cannot be asked."
+        left = "; ".join(f"{has:,} of {counted(of, *_NAMED[sort])}" for sort, (has, of) in lacking.items())
+        return f"{self.corpus} without a server, and not all of it, to keep this file small: it has {left}."
+
+    async def _fill(self, sort: str, items: Sequence[Sequence[Asked]]) -> None:
+        """Take items, each whole or not at all, as long as the share of their sort holds them."""
+        most = self.room * _SHARES[sort]
+        taken = 0
+        for item in items:
+            found = [(address(self.corpus, *one), await self._ask(one)) for one in item]
+            if self.used + sum(_packed_size(answer) for _, answer in found) > most:
+                break
+            for place, answer in found:
+                self._put(place, answer)
+            taken += 1
+        self.counts[sort] = (taken, len(items))
+
+    async def _take(self, asked: Asked) -> Any:
+        answer = await self._ask(asked)
+        self._put(address(self.corpus, *asked), answer)
+        return answer
+
+    def _put(self, place: str, answer: Any) -> None:
+        self.answers[place] = answer
+        self.used += _packed_size(answer)
+
+    def _has(self, *parts: str) -> bool:
+        return address(self.corpus, parts, {}) in self.answers
+
+    async def _ask(self, asked: Asked) -> Any:
+        """Ask for all of something: of a table every row, of a text every character."""
+        parts, _ = asked
+        if parts[0] == "tables" and len(parts) > 1:
+            return await self._whole_table(parts[1])
+        if parts[-1] == "text":
+            return await self._whole_text(parts)
+        return await self._get(*asked)
+
+    async def _get(self, parts: tuple[str, ...], query: Query) -> Any:
+        response = await self.client.get(address(self.corpus, parts, query))
+        answer = response.json()
+        if response.status_code != 200:
+            raise QuestionError(answer["error"]["message"])
+        return answer
+
+    async def _pages(self, name: str, order: Query) -> AsyncIterator[dict[str, Any]]:
+        offset = 0
+        while True:
+            query = {**order, "limit": _ROWS_AT_ONCE, "offset": offset}
+            page = await self._get(("tables", name), query)
+            yield page
+            offset += len(page["rows"])
+            if not page["rows"] or offset >= page["matching"]:
+                return
+
+    async def _whole_table(self, name: str) -> dict[str, Any]:
+        pages = [page async for page in self._pages(name, {})]
+        return {**pages[0], "rows": [row for page in pages for row in page["rows"]]}
+
+    async def _rows(
+        self, name: str, sort: str | None, columns: Sequence[str], *, descending: bool = False
+    ) -> list[tuple[Any, ...]]:
+        """Values of some columns of a table, in an order."""
+        order: Query = {"sort": sort, "descending": str(descending).lower()} if sort else {}
+        found = []
+        async for page in self._pages(name, order):
+            names = [column["name"] for column in page["columns"]]
+            places = [names.index(column) for column in columns]
+            found += [tuple(row[place] for place in places) for row in page["rows"]]
+        return found
+
+    async def _whole_text(self, parts: tuple[str, ...]) -> dict[str, Any]:
+        """The text of a document in one piece, which the server gives in windows with lists of their own."""
+        parts_of: list[dict[str, Any]] = []
+        entities: dict[str, dict[str, Any]] = {}
+        claims: dict[str, dict[str, Any]] = {}
+        end, characters = 0, 1
+        while end < characters:
+            window = await self._get(parts, {"start": end, "end": end + _CHARACTERS_AT_ONCE})
+            lists = (("entities", "entity_id", entities), ("claims", "claim_id", claims))
+            places = {}
+            for kind, key, known in lists:
+                for one in window[kind]:
+                    known.setdefault(one[key], one)
+                order = list(known)
+                places[kind] = [order.index(one[key]) for one in window[kind]]
+            for part in window["parts"]:
+                part |= {kind: [places[kind][place] for place in part[kind]] for kind in places}
+                parts_of.append(part)
+            end, characters = window["end"], window["characters"]
+        whole = {"start": 0, "end": characters, "characters": characters, "parts": parts_of}
+        return {**whole, "entities": list(entities.values()), "claims": list(claims.values())}
+
+
+_NAMED = {
+    "levels": ("level", "levels"),
+    "communities": ("community", "communities"),
+    "entities": ("entity, the most connected", "entities, the most connected"),
+    "documents": ("document", "documents"),
+    "tables": ("table", "tables"),
+}
+
+
+def _map_of(query: Query) -> list[Asked]:
+    """The map by members and by tokens, and the graph."""
+    return [
+        (("communities",), query),
+        (("communities",), {**query, "measure": "tokens"}),
+        (("drawn",), query),
+    ]
+
+
+def _community(identity: str, deeper: Sequence[int]) -> list[Asked]:
+    inside = {"within": identity}
+    finer = [asked for level in deeper for asked in _map_of({**inside, "level": level})]
+    pages: list[Asked] = [(("communities", identity), {}), (("why", "report", identity), {})]
+    return [*pages, *_map_of(inside), *finer]
+
+
+def _document(identity: str) -> list[Asked]:
+    return [(("documents", identity, *more), {}) for more in ((), ("text",), ("impact",))]
+
+
+def _packed_size(answer: Any) -> int:
+    # Keys that every answer has are packed once in the file.
+    return len(zlib.compress(str(answer).encode(), 6))

@@ -1,0 +1,34 @@
+"""Published corpora of a few rows, written as a test says."""
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from graphrag_dagster.operations.exploring.explorer import Explorer
+from graphrag_dagster.resources.published import publish
+from graphrag_dagster.resources.warehouse import Warehouse
+from graphrag_dagster.tables import ALL_TABLES, Table
+from support.published_graphs import MadeGraph, filled, publish_graph
+
+Rows = Mapping[Table, Mapping[str, object]]
+_MADE = [
+    table
+    for table in ALL_TABLES
+    if table.group in {"corpus", "extraction", "graph", "communities", "reports"}
+]
+
+
+def publish_rows(rows: Rows, corpus: str = "made") -> Explorer:
+    """Write rows into the tables of an index, all others empty, publish them, and see them."""
+    Path("corpora", corpus).mkdir(parents=True, exist_ok=True)
+    warehouse = Warehouse()
+    frames = {table: filled(table, rows[table]) if table in rows else table.empty() for table in _MADE}
+    warehouse.write_all(corpus, frames)
+    publish(warehouse, corpus)
+    return Explorer(corpus)
+
+
+def publish_made(made: MadeGraph, corpus: str = "made") -> Explorer:
+    """Publish a made-up graph, and see it."""
+    Path("corpora", corpus).mkdir(parents=True, exist_ok=True)
+    publish_graph(made, corpus, Warehouse())
+    return Explorer(corpus)

@@ -1,0 +1,74 @@
+"""Snapshots that stay open: the newest is shown, and nothing is held that nobody looks at."""
+
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+from graphrag_dagster import tables
+from graphrag_dagster.errors import WarehouseError
+from graphrag_dagster.operations.exploring.explorer import Explorer
+from graphrag_dagster.operations.exploring.kept import KeptSnapshots
+from graphrag_dagster.resources.published import publish, published
+from graphrag_dagster.resources.warehouse import Warehouse
+
+
+def _publish_without_an_entity(warehouse: Warehouse) -> None:
+    warehouse.write(tables.ENTITIES, "coast", warehouse.read(tables.ENTITIES, "coast").head(-1))
+    publish(warehouse, "coast")
+
+
+def test_what_is_open_answers_as_what_is_opened(coast: Path) -> None:
+    kept = KeptSnapshots()
+    seen, anew = Explorer("coast", kept=kept), Explorer("coast")
+    entity = anew.drawn().nodes[0].id
+    for _ in range(2):
+        assert seen.overview() == anew.overview()
+        assert seen.entity(entity) == anew.entity(entity)
+        assert seen.why("entity", entity) == anew.why("entity", entity)
+        assert "".join(seen.csv("entities")) == "".join(anew.csv("entities"))
+    kept.close()
+
+
+def test_many_may_look_at_once(coast: Path) -> None:
+    kept = KeptSnapshots()
+    with ThreadPoolExecutor(8) as many:
+        found = list(many.map(lambda _: Explorer("coast", kept=kept).find("harbour"), range(40)))
+    assert all(one == found[0] for one in found)
+    kept.close()
+
+
+def test_a_newer_snapshot_is_shown_at_once_and_who_looks_at_the_older_ends_in_peace(coast: Path) -> None:
+    kept, warehouse = KeptSnapshots(), Warehouse()
+    seen = Explorer("coast", kept=kept)
+    before = seen.overview()
+    rows = seen.csv("entities")
+    first = next(rows)
+    _publish_without_an_entity(warehouse)
+    after = seen.overview()
+    assert after.version != before.version
+    assert after.counts.entities == before.counts.entities - 1
+    assert len((first + "".join(rows)).splitlines()) == before.counts.entities + 1
+    kept.close()
+
+
+def test_a_snapshot_that_was_deleted_is_told(coast: Path) -> None:
+    kept, warehouse = KeptSnapshots(), Warehouse()
+    seen = Explorer("coast", kept=kept)
+    seen.overview()
+    found = published(warehouse, "coast")
+    assert found
+    found.file.unlink()
+    with pytest.raises(WarehouseError, match="graphrag-dagster index coast"):
+        seen.overview()
+    kept.close()
+
+
+def test_no_more_are_kept_than_are_to_be(coast: Path) -> None:
+    kept, warehouse = KeptSnapshots(most=1), Warehouse()
+    with kept.opened(warehouse, "coast") as shown:
+        kept.close()
+        assert shown.totals(f"select count(*) as n from {shown[tables.ENTITIES]}")["n"] > 0
+    with kept.opened(warehouse, "coast") as again:
+        assert again.sources is not shown.sources
+    kept.close()
