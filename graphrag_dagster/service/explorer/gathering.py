@@ -84,8 +84,8 @@ class _File:
         """Ask for everything there is room for."""
         overview = await self._take((("overview",), {}))
         self._put("/corpora", {"corpora": [{"name": self.corpus, "version": overview["version"]}]})
-        for needed in ("communities", "drawn", "snapshots"):
-            await self._take(((needed,), {}))
+        for needed in (*_map_of({}), (("snapshots",), {})):
+            await self._take(needed)
         levels = [one["level"] for one in overview["levels"]]
         await self._fill("levels", [[*_map_of({"level": level})] for level in levels])
         communities = await self._rows("communities", "level", ("community_id", "level"))
