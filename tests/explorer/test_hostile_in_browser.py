@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
 
 pytestmark = pytest.mark.long
-SETTINGS = "engine: {{search: llm}}\nmodel: {{base_url: '{}', name: scripted}}\n"
+SETTINGS = "engine: llm\nmodel: {{base_url: '{}', name: scripted}}\n"
 _WORDY = {
     tables.ENTITIES: ("title", "type", "description"),
     tables.RELATIONSHIPS: ("description",),
