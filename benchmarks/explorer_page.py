@@ -90,7 +90,7 @@ def main() -> None:
     parser.add_argument("--keep", type=Path, help="folder that keeps what was made, for the next time")
     asked = parser.parse_args()
     print(
-        "| entities | first, s, server just begun | first, s | graph, s | kB before data | kB of data | MB of scripts |"
+        "| entities | first at all, s | first, s | graph, s | kB before data | kB of data | MB of scripts |"
     )
     print("|---|---|---|---|---|---|---|")
     for entities in asked.entities:

@@ -31,6 +31,11 @@ def test_one_file_holds_the_page_and_all_that_it_shows(run: Run, coast: Path, tm
     assert told in out.replace("\n", "")
     assert told.startswith("All that there is to see of coast")
     overview = answers["/corpora/coast/overview"]
+    for level in ("", *(f"level={one['level']}" for one in overview["levels"])):
+        assert f"/corpora/coast/drawn?{level}".rstrip("?") in answers
+        for measure in ("", "measure=tokens"):
+            query = "&".join(filter(None, (level, measure)))
+            assert f"/corpora/coast/communities?{query}".rstrip("?") in answers
     assert overview["counts"]["entities"] == sum(
         re.fullmatch(r"/corpora/coast/entities/\w+", path) is not None for path in answers
     )

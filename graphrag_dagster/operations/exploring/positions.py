@@ -10,7 +10,7 @@ _GOLDEN_ANGLE = np.pi * (3 - np.sqrt(5))
 
 
 def positions(shown: OpenSnapshot, entities: pl.DataFrame) -> pl.DataFrame:
-    """Return entities with ``x`` and ``y``: as the snapshot has them, else, of an older one, arranged by community.
+    """Return entities with ``x`` and ``y``: as the snapshot has them, else arranged by community.
 
     Args:
         shown: the snapshot.

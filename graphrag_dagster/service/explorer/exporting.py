@@ -1,6 +1,5 @@
 """The explorer of one corpus as one file: the same page, with the answers of the server inside."""
 
-import asyncio
 import base64
 import gzip
 import json
@@ -8,6 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from string import Template
 from typing import Any
+
+from anyio.from_thread import start_blocking_portal
 
 from graphrag_dagster.errors import GraphragError
 from graphrag_dagster.resources.durable import write_durably
@@ -51,7 +52,9 @@ def export_page(corpus: str, file: Path, most_bytes: int) -> PageFile:
         GraphragError: there is no such corpus, or nothing of it is published.
     """
     room = int((most_bytes - len(_page("", "").encode())) / _BASE64)
-    held = asyncio.run(gathered(corpus, room))
+    # Who calls it may be in an event loop of its own, such as a notebook.
+    with start_blocking_portal() as loop:
+        held = loop.call(gathered, corpus, room)
     page = _page(_packed(held.answers), held.told).encode()
     if len(page) > most_bytes:
         raise ExportError(

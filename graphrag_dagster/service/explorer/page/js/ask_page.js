@@ -18,7 +18,7 @@ import { titled } from "./view.js";
 /** @typedef {import("./hover_card.js").HoverCard} HoverCard */
 
 const ASK_TITLE = 60;
-const COMPARED_LATER = "What the answers have in common is said here when both are there.";
+const COMPARED_LATER = "The answers are compared here when both have come.";
 const ASK_SHOWN = 600;
 
 /**

@@ -22,7 +22,7 @@ export async function showChanges(view) {
   /** @type {Snapshot[]} */
   const snapshots = await source.get(corpusPath(place.corpus, "snapshots"));
   if (signal.aborted) return;
-  const results = element("div", { "aria-live": "polite" });
+  const results = element("div", {});
   const after = place.query.get("after") ?? snapshots.find((one) => one.current)?.version ?? "";
   const at = snapshots.findIndex((one) => one.version === after);
   const before = place.query.get("before") ?? snapshots[at + 1]?.version ?? "";

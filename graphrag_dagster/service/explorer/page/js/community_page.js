@@ -25,7 +25,7 @@ export async function showCommunity(view) {
   const community = await orGone(view, "community", source.get(path));
   if (!community || signal.aborted) return;
   titled(community.title.slice(0, 160), view);
-  const members = section("Members", memberList(view, community, path));
+  const members = section("Members", element("div", { class: "pairs" }, memberList(view, community, path)));
   const inside = section("Split into", childList(view, community));
   const cites = community.citations.length > 0 && citationList(community.citations, place.corpus);
   const why = unfolding(

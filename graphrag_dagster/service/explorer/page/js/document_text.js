@@ -69,8 +69,9 @@ export function textSection(view, text) {
     markToggles(text, shown, draw),
     farCited(view, text, ranges),
     stretches(place, { ...stretch, label }),
-    text.characters ? body : element("p", { class: "remark" }, "This document has no text."),
+    text.parts.length ? body : noText(view, text),
     text.end - text.start < text.characters &&
+      text.parts.length > 0 &&
       stretches(place, { ...stretch, label: `${label}, at its end` }),
     text.claims.length > 0 && claimNotes(text),
   );
@@ -106,6 +107,17 @@ function citedRanges(cited) {
         : [];
     })
     .sort(([one], [other]) => one - other);
+}
+
+/**
+ * @param {View} view
+ * @param {DocumentText} text
+ * @returns {HTMLElement}
+ */
+function noText(view, text) {
+  if (!text.characters) return element("p", { class: "remark" }, "This document has no text.");
+  const beginning = link(addressWith(view.place, { start: null, cited: null }), "To its beginning");
+  return element("p", { class: "remark" }, "The text ends before this place. ", beginning);
 }
 
 /**

@@ -78,8 +78,17 @@ function entityDescription(entity) {
   return section(
     "Description",
     element("p", { class: "prose" }, foldedText(entity.description, 1500, "the description")),
-    element("p", { class: "remark" }, `Made ${madeBy(entity.description_engine)}.`),
+    element("p", { class: "remark" }, describedBy(entity.description_engine)),
   );
+}
+
+/**
+ * @param {string} engine
+ * @returns {string}
+ */
+function describedBy(engine) {
+  if (engine === "as_is") return "The texts say only this of it.";
+  return `Put together from what the texts say, ${madeBy(engine)}.`;
 }
 
 /**
@@ -90,9 +99,9 @@ function entityDescription(entity) {
 function entityAside(view, entity) {
   const { corpus } = view.place;
   const deepest = entity.communities.at(-1);
-  const names = entity.names.length ? entity.names : [entity.title];
+  const names = [...new Set([entity.title, ...entity.names])];
   // The heading has it, unless it is cut there.
-  const spelled = names.length > 1 || entity.title.length > LONGEST_TITLE || names[0] !== entity.title;
+  const spelled = names.length > 1 || entity.title.length > LONGEST_TITLE;
   const map = deepest && addressOf(corpus, "map", "", { within: deepest.community_id, view: "graph" });
   return [
     facts([

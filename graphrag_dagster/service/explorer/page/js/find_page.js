@@ -35,12 +35,9 @@ export async function showFound(view) {
     query && "”",
   );
   const how = element("p", { class: "remark" }, source.live ? HOW : HELD);
-  const results = element(
-    "div",
-    { class: "found", "aria-live": "polite" },
-    query && loading("what is found"),
-  );
-  fill(main, head, how, results);
+  const results = element("div", { class: "found" }, query && loading("what is found"));
+  const told = element("p", { role: "status", class: "lead" });
+  fill(main, head, how, told, results);
   if (!query) {
     fill(results, element("p", {}, "Write words in the search field above, and press Enter."));
     return;
@@ -48,7 +45,23 @@ export async function showFound(view) {
   const limit = Math.min(FOUND_MOST, numberIn(place, "limit", FOUND_USUAL) || FOUND_USUAL);
   /** @type {Found} */
   const found = await source.get(corpusPath(place.corpus, "find"), { query, limit });
-  if (!signal.aborted) fill(results, ...foundParts(view, found, limit));
+  if (signal.aborted) return;
+  fill(results, ...foundParts(view, found, limit));
+  fill(told, foundTold(found));
+}
+
+/**
+ * @param {Found} found
+ * @returns {string}
+ */
+function foundTold(found) {
+  const told = [
+    found.entities_total && counted(found.entities_total, "entity", "entities"),
+    found.reports_total && counted(found.reports_total, "report"),
+    found.documents_total && counted(found.documents_total, "document"),
+    found.passages_total && counted(found.passages_total, "passage"),
+  ].filter(Boolean);
+  return told.length ? `Found: ${told.join(", ")}.` : "Nothing was found.";
 }
 
 /**

@@ -9,12 +9,14 @@ import { mapBefore, refocus } from "./map_focus.js";
 import { communitiesOf, drawnOf, mapState, zoomAddress } from "./map_state.js";
 import { message, remark } from "./messages.js";
 import { mostConnected } from "./most_connected.js";
+import { SourceError } from "./source.js";
 import { treemap } from "./treemap_view.js";
 import { titled } from "./view.js";
 import { counted, number } from "./wording.js";
 
 /** @typedef {import("./view.js").View} View */
 /** @typedef {import("./map_state.js").MapState} MapState */
+/** @typedef {import("./api.d.ts").Cell} Cell */
 /** @typedef {import("./api.d.ts").CommunityCells} CommunityCells */
 
 /**
@@ -36,7 +38,8 @@ export async function showMap(view) {
     element("h2", { id: "most-connected", tabindex: -1 }, "Most connected"),
     most,
   );
-  const parts = [communitiesPanel(view, state, found), graph.section, listed];
+  const communities = communitiesPanel(view, state, found);
+  const parts = [communities.section, graph.section, listed];
   const stage = element(
     "div",
     { class: "map-stage", "data-shown": state.shown, "data-within": state.within },
@@ -44,6 +47,7 @@ export async function showMap(view) {
   );
   const before = mapBefore(view.main);
   fill(view.main, mapHead(view), mapBar(view, state, found), stage);
+  communities.lay();
   refocus(view.main, before, found);
   drawLater(view, state, graph, most);
 }
@@ -65,6 +69,7 @@ async function drawLater(view, state, graph, most) {
     await graph.show(view, drawn);
   } catch (error) {
     if (view.signal.aborted) return;
+    if (!(error instanceof SourceError)) console.error(error);
     const text = error instanceof Error ? error.message : String(error);
     graph.fail(`The graph cannot be shown. ${text}`);
     if (!most.hasChildNodes()) fill(most, remark("They come with the graph."));
@@ -102,41 +107,27 @@ function mapHead(view) {
  * @param {View} view
  * @param {MapState} state
  * @param {CommunityCells} found
- * @returns {HTMLElement}
+ * @returns {{section: HTMLElement, lay: () => void}}
  */
 function communitiesPanel(view, state, found) {
   const sized = found.cells.length > 0 && measureChooser(view, state);
   const heading = element("div", { class: "map-panel-head" }, element("h2", {}, "Communities"), sized);
-  const drawn = found.cells.some((cell) => cell.value > 0);
-  return element(
-    "section",
-    { class: "map-communities", "aria-label": "Communities" },
-    heading,
-    ...(drawn ? drawnCommunities(view, state, found) : [noCommunities(view, state, found)]),
-    found.within ? null : outsideTold(view),
-  );
-}
-
-/**
- * @param {View} view
- * @param {MapState} state
- * @param {CommunityCells} found
- * @returns {HTMLElement[]}
- */
-function drawnCommunities(view, state, found) {
-  const card = element("div", { class: "map-card" });
-  const told = found.within ?? found.cells[0];
-  if (told) fillCommunityCard(card, view, state, told);
-  const up = () => {
-    if (found.within) location.hash = zoomAddress(view, found.within.parent_id);
-  };
-  const point = (/** @type {import("./api.d.ts").Cell} */ cell) => fillCommunityCard(card, view, state, cell);
-  return [
-    treemap(view, state, found, point, up),
-    ratingLegend(found.cells),
-    card,
-    communityList(view, state, found),
-  ];
+  const section = element("section", { class: "map-communities", "aria-label": "Communities" }, heading);
+  let lay = () => {};
+  if (found.cells.some((cell) => cell.value > 0)) {
+    const card = element("div", { class: "map-card" });
+    const point = (/** @type {Cell} */ cell) => fillCommunityCard(card, view, state, cell);
+    const told = found.within ?? found.cells[0];
+    if (told) point(told);
+    const up = () => {
+      if (found.within) location.hash = zoomAddress(view, found.within.parent_id);
+    };
+    const map = treemap(view, state, found, point, up);
+    lay = map.lay;
+    section.append(map.frame, ratingLegend(found.cells), card, communityList(view, state, found));
+  } else section.append(noCommunities(view, state, found));
+  if (!found.within) section.append(outsideTold(view) ?? "");
+  return { section, lay };
 }
 
 /**

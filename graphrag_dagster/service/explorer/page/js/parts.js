@@ -1,6 +1,5 @@
 // @ts-check
 import { button, element, fill } from "./dom.js";
-import { remark } from "./messages.js";
 import { beginningOf } from "./place.js";
 
 /** @typedef {import("./dom.js").Child} PartChild */
@@ -86,7 +85,7 @@ export function foldedText(text, longest, what = "the text") {
  * @returns {HTMLElement}
  */
 export function unfolding(title, waiting, signal, load) {
-  const inside = element("div", { class: "unfolded", "aria-live": "polite" });
+  const inside = element("div", { class: "unfolded" });
   const made = /** @type {HTMLDetailsElement} */ (
     element(
       "details",
@@ -96,7 +95,7 @@ export function unfolding(title, waiting, signal, load) {
     )
   );
   const loaded = async () => {
-    fill(inside, remark(waiting));
+    fill(inside, element("p", { class: "remark", role: "status" }, waiting));
     try {
       const found = await load();
       if (!signal.aborted) fill(inside, found);

@@ -13,7 +13,7 @@ const LONGEST_TEXT = 600;
 /** @type {Record<string, string>} what a step is called, where its kind does not say it */
 const KINDS = {
   text_unit: "read in",
-  instance: "found in a text",
+  instance: "found in",
   names: "names taken for one",
   decision: "decision on two names",
   context: "written from",
@@ -81,7 +81,10 @@ function stepView(step, corpus, depth) {
  */
 function stepHead(step, corpus, linked) {
   const address = linked ? stepAddress(step, corpus) : "";
-  const title = name(step.title || spoken(step.kind));
+  const [unit] = step.steps;
+  // All that was found of one thing is called alike: what tells it apart is where it was found.
+  const found = step.kind === "instance" && unit?.kind === "text_unit" ? unit.title : step.title;
+  const title = name(found || spoken(step.kind));
   return element(
     "span",
     { class: "step-head" },

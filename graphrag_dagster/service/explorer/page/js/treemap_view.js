@@ -17,7 +17,7 @@ import { counted, number } from "./wording.js";
  * @param {import("./api.d.ts").CommunityCells} found at least one cell of it has a value
  * @param {(cell: Cell) => void} point called with the community that is pointed at
  * @param {() => void} up called where one wants out of what is shown
- * @returns {HTMLElement}
+ * @returns {{frame: HTMLElement, lay: () => void}} `lay` is called once it stands on the page, so that nothing moves later
  */
 export function treemap(view, state, found, point, up) {
   const cells = found.cells.filter((cell) => cell.value > 0);
@@ -68,7 +68,7 @@ export function treemap(view, state, found, point, up) {
     turnTo(next);
     opener(next).focus();
   });
-  return frame;
+  return { frame, lay };
 }
 
 /**
