@@ -100,5 +100,13 @@ def watched_page(browser: "Browser", url: str, **options: Any) -> Iterator["Page
         context.close()
 
 
+def go_to(page: "Page", address: str) -> None:
+    """Open an address below ``#/`` of the page that is open, and wait until it is shown."""
+    page.wait_for_selector("#main[data-shown]")
+    page.evaluate("document.getElementById('main').removeAttribute('data-shown')")
+    page.goto(f"{page.url.partition('#')[0]}#/{address}")
+    page.wait_for_selector("#main[data-shown]")
+
+
 def _at_home(asked: str, url: str) -> bool:
     return asked.startswith((url.partition("#")[0], "data:", "blob:"))

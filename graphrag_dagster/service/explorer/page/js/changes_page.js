@@ -12,6 +12,9 @@ import { counted, moment } from "./wording.js";
 /** @typedef {import("./api.d.ts").Changes} Changes */
 /** @typedef {import("./api.d.ts").Snapshot} Snapshot */
 
+const NOT_KEPT =
+  "A snapshot that holds a document which was edited or removed since is deleted, so that nothing of it stays.";
+
 /**
  * Show what differs between two snapshots.
  * @param {View} view
@@ -40,11 +43,7 @@ export async function showChanges(view) {
   if (snapshots.length < 2 && !place.query.has("before")) {
     fill(
       results,
-      element(
-        "p",
-        {},
-        "There is only one snapshot so far, so that there is nothing to compare it with. After the next publication this page says what came, went and changed.",
-      ),
+      element("p", {}, "Only this snapshot is kept, so that there is nothing to compare it with. ", NOT_KEPT),
     );
     return;
   }
@@ -76,6 +75,7 @@ function changesTroubled(view, error) {
     "p",
     {},
     "One of these snapshots is not kept any more, or there is none before it. ",
+    `${NOT_KEPT} `,
     link(addressWith(view.place, { before: null, after: null }), "Compare the last two"),
   );
 }
