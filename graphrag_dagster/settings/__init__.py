@@ -28,7 +28,7 @@ from graphrag_dagster.catalogue.registry import (
 )
 from graphrag_dagster.catalogue.stages import KINDS
 from graphrag_dagster.catalogue.support import JudgeName
-from graphrag_dagster.catalogue.ways import AUTO, BASELINE, GRAPH, WAYS, deciding, listed
+from graphrag_dagster.catalogue.ways import AUTO, BASELINE, GRAPH, WAYS, Way, deciding, listed
 from graphrag_dagster.core.files.discovery import DECISIONS_FILE, SETTINGS_FILE
 from graphrag_dagster.core.files.globs import below
 from graphrag_dagster.core.files.limits import DEFAULT_LIMITS, FileLimits
@@ -610,6 +610,11 @@ class CorpusSettings(Section):
                 "questions.testset.enabled: false"
             )
         return self
+
+    def answers_by(self, way: Way) -> bool:
+        """Whether what a way of answering reads is made, and what it asks is answered by an engine that can."""
+        is_made = not way.needs or self.makes(way.needs)
+        return is_made and not (way.needs_model and self._nobody_does(way.tasks))
 
     def _nobody_does(self, names: Iterable[str]) -> str | None:
         """Return the section of the first task that its engine cannot do; None where all are done."""

@@ -50,6 +50,7 @@ def test_an_overview_counts_what_there_is(seen: Explorer) -> None:
     assert [one.level for one in found.levels] == sorted(levels["level"].unique())
     assert found.counts.entities == found.unclustered + found.levels[0].entities
     names = [one.name for one in found.ways]
+    assert "own-context" not in names, "no model is there to be asked"
     assert names[0] == "auto"
     assert names[-len(found.levels) - 2 :] == [*(f"C{one.level}" for one in found.levels), "TS", "SS"]
     assert not [name for name in names if name.startswith("coterag")]

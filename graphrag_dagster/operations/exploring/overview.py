@@ -158,7 +158,7 @@ def _default_level(settings: CorpusSettings, levels: list[LevelCount]) -> int:
 
 
 def _ways(settings: CorpusSettings, levels: list[int]) -> list[WayOfAsking]:
-    made = [one for one in ways().values() if not one.needs or settings.makes(one.needs)]
+    made = [one for one in ways().values() if settings.answers_by(one)]
     asked = [one for one in made if one.suits_a_chat]
     compared = [one for one in made if one.condition and one.level is None]
     return [_way(one) for one in (*asked, *map(at_level, levels), *compared)]
