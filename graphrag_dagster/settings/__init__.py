@@ -612,7 +612,7 @@ class CorpusSettings(Section):
         return self
 
     def answers_by(self, way: Way) -> bool:
-        """Whether what a way of answering reads is made, and what it asks is answered by an engine that can."""
+        """Whether what a way of answering reads is made, and an engine can do what it asks for."""
         is_made = not way.needs or self.makes(way.needs)
         return is_made and not (way.needs_model and self._nobody_does(way.tasks))
 
