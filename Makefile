@@ -6,7 +6,7 @@ RUN    := $(BIN)/graphrag-dagster
 QUESTION := Who are the most important actors in the harbour, and how are they connected?
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo demo-evaluate ui test lint types contracts page docs keep-versions lock clean
+.PHONY: help install demo demo-evaluate ui test lint types contracts page docs pictures keep-versions lock clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 14
@@ -59,6 +59,9 @@ page: ## check types and style of the explorer's page
 
 docs: install ## write the generated pages of docs/
 	$(BIN)/python docs/generate.py
+
+pictures: install ## take the pictures of the README anew, with Chromium
+	$(BIN)/python docs/pictures.py
 
 keep-versions: install ## keep the code versions of an earlier COMMIT where results have not changed
 	PYTHONPATH=tests:.ci:. $(BIN)/python .ci/keep_versions.py $(COMMIT) $(ARGUMENTS)

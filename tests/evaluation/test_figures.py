@@ -1,4 +1,3 @@
-import math
 import struct
 from itertools import combinations, pairwise
 from xml.etree import ElementTree
@@ -16,7 +15,6 @@ from graphrag_dagster.core.evaluation.figures.gleanings import gleaning_lines
 from graphrag_dagster.core.evaluation.figures.graph import community_maps
 from graphrag_dagster.core.evaluation.figures.hues import parent_colours, shades
 from graphrag_dagster.core.evaluation.figures.labels import _shared, place_labels, spread
-from graphrag_dagster.core.evaluation.figures.layout import _repulsion, community_layout
 from graphrag_dagster.core.evaluation.figures.measures import measure_bars
 from graphrag_dagster.core.evaluation.figures.scatter import ticks
 from graphrag_dagster.core.evaluation.figures.win_rates import win_rate_maps
@@ -397,50 +395,6 @@ def test_no_graph_without_linked_nodes() -> None:
     assert community_maps(entities, relationships.clear(), levels) is None
     assert community_maps(entities, relationships, levels.clear()) is None
     assert community_maps(entities.clear(), relationships.clear(), levels.clear()) is None
-
-
-def test_communities_lie_apart() -> None:
-    groups, size = 5, 20
-    rng = np.random.default_rng(0)
-    home = np.arange(groups * size) // size
-    source = rng.integers(0, groups * size, 600)
-    inside = rng.random(600) < 0.9
-    target = np.where(inside, home[source] * size + rng.integers(0, size, 600), rng.integers(0, 100, 600))
-    places = community_layout(source, target, np.ones(600), [home, np.arange(100) // 10])
-    apart = np.hypot(*(places[:, None] - places[None]).transpose(2, 0, 1))
-    same = home[:, None] == home[None]
-    assert apart[same].mean() < 0.5 * apart[~same].mean()
-    assert np.array_equal(
-        places, community_layout(source, target, np.ones(600), [home, np.arange(100) // 10])
-    )
-
-
-@pytest.mark.parametrize("kind", ["star", "complete", "path", "pair"])
-def test_layouts_of_extreme_graphs_are_finite_and_apart(kind: str) -> None:
-    count = 2 if kind == "pair" else 30
-    pairs = {
-        "star": [(0, node) for node in range(1, count)],
-        "complete": list(combinations(range(count), 2)),
-        "path": [(node, node + 1) for node in range(count - 1)],
-        "pair": [(0, 1)],
-    }[kind]
-    source, target = np.array(pairs, dtype=np.int64).T
-    one = np.zeros(count, dtype=np.int64)
-    places = community_layout(source, target, np.full(len(pairs), 1e6), [one, one])
-    assert np.isfinite(places).all()
-    assert len(np.unique(places.round(6), axis=0)) == count
-
-
-def test_repulsion_is_mass_by_mass_over_distance() -> None:
-    rng = np.random.default_rng(1)
-    places, mass = rng.normal(size=(70, 2)), rng.random(70) + 1
-    expected = np.zeros((70, 2))
-    for one in range(70):
-        for other in range(70):
-            along = places[one] - places[other]
-            if one != other:
-                expected[one] += mass[one] * mass[other] * along / math.hypot(*along) ** 2
-    assert _repulsion(places, mass) == pytest.approx(expected, rel=1e-3)
 
 
 def test_linked_communities_differ_in_colour_and_children_are_shades() -> None:

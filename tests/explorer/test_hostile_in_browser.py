@@ -12,8 +12,8 @@ import pytest
 from graphrag_dagster import tables
 from graphrag_dagster.resources.published import publish
 from graphrag_dagster.resources.warehouse import Warehouse
+from support.asked_home import answering_endpoint
 from support.browsing import served_home, watched_page
-from support.endpoint import ScriptedEndpoint
 from support.homes import enter_home
 from support.hostile import HOSTILE
 from support.published_graphs import MadeGraph, community_id, document_id, entity_id, publish_graph
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
 
 pytestmark = pytest.mark.long
-SETTINGS = "engine: {{search: llm}}\nmodel: {{base_url: '{}', name: scripted}}\n"
+SETTINGS = "search: {{engine: llm}}\nmodel: {{base_url: '{}', name: scripted}}\n"
 _WORDY = {
     tables.ENTITIES: ("title", "type", "description"),
     tables.RELATIONSHIPS: ("description",),
@@ -54,7 +54,7 @@ def hostile_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Pa
     """A home whose corpus ``hostile`` has nothing else in its texts, and whose model answers with it."""
     enter_home(monkeypatch, tmp_path)
     replies = cycle(HOSTILE)
-    with ScriptedEndpoint(lambda _: "\n\n".join(islice(replies, 50))) as endpoint:
+    with answering_endpoint(lambda _: "\n\n".join(islice(replies, 50))) as endpoint:
         folder = tmp_path / "corpora" / "hostile"
         folder.mkdir(parents=True)
         (folder / "a.txt").write_text("Nothing.", encoding="utf-8")
@@ -94,7 +94,7 @@ def test_nothing_hostile_is_run_and_nobody_else_is_called(browser: "Browser", ho
         for number in range(20):
             question = quote(f"{number} {HOSTILE[number * 50]}"[:200])
             _go(page, f"{corpus}/ask?q={question}&way=basic")
-            page.wait_for_selector("[data-answered]", timeout=30_000)
+            page.wait_for_selector("[data-answered=answered] .said p", timeout=30_000)
         assert page.evaluate("window.harmed") is None
         assert page.url.startswith(url)
 

@@ -1,6 +1,7 @@
 """What came, went and changed between two snapshots; snapshots that are gone."""
 
 import shutil
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -76,6 +77,14 @@ def test_what_came_went_and_changed() -> None:
     assert [one.title for one in back.entities.came] == ["orrin"]
     same = seen.changes(newest.version, newest.version)
     assert same.entities.came_total == same.entities.changed_total == 0
+
+
+def test_many_may_compare_at_once() -> None:
+    publish({"hanna": 3}, {}, 5)
+    seen = publish({"hanna": 5}, {}, 5)
+    with ThreadPoolExecutor(6) as many:
+        found = list(many.map(lambda _: seen.changes(), range(12)))
+    assert [one.entities.changed_total for one in found] == [1] * 12
 
 
 def test_a_hundred_of_each_are_named_and_all_are_counted() -> None:

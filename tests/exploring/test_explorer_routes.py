@@ -128,3 +128,11 @@ def test_the_token_guards_what_is_seen(seen: Explorer) -> None:
             assert guarded.get(f"{COAST}/{path}").status_code == 401
         sent = {"Authorization": f"Bearer {token}"}
         assert guarded.get(f"{COAST}/overview", headers=sent).status_code == 200
+
+
+def test_settings_that_cannot_be_used_are_told_without_a_path_of_the_server(coast: Path) -> None:
+    (coast / "corpus.yaml").write_text("engine: {search: llm}\n", encoding="utf-8")
+    with TestClient(make_app(ServiceSettings()), base_url="http://127.0.0.1") as client:
+        told = client.get(f"{COAST}/overview").json()
+    assert any("corpus.yaml" in note for note in told["notes"])
+    assert str(coast.parents[1]) not in str(told)

@@ -1,6 +1,7 @@
 """Positions of entities: deterministic, apart, and kept where they were when a graph grows."""
 
 import random
+from itertools import combinations
 
 import numpy as np
 import polars as pl
@@ -11,8 +12,10 @@ from scipy.spatial import cKDTree
 
 from graphrag_dagster import tables
 from graphrag_dagster.core.graph.clustering import cluster
-from graphrag_dagster.core.graph.layout.apart import moved_apart, told_apart
+from graphrag_dagster.core.graph.layout.apart import _near, moved_apart, told_apart
 from graphrag_dagster.core.graph.layout.arranging import Layout, arrange, previous_layout
+from graphrag_dagster.core.graph.layout.bodies import bodies_of
+from graphrag_dagster.core.graph.layout.cold import from_nothing
 from graphrag_dagster.core.graph.layout.repulsion import Repulsion
 from graphrag_dagster.core.ids import stable_id
 from graphrag_dagster.errors import GraphragError
@@ -119,11 +122,27 @@ def test_communities_are_apart_and_few_entities_overlap() -> None:
     assert np.abs(at).max() < 3 * np.sqrt(len(at))
 
 
+@pytest.mark.parametrize("kind", ["star", "complete", "path", "pair"])
+def test_layouts_of_extreme_graphs_are_finite_and_apart(kind: str) -> None:
+    count = 2 if kind == "pair" else 30
+    pairs = {
+        "star": [(0, node) for node in range(1, count)],
+        "complete": list(combinations(range(count), 2)),
+        "path": [(node, node + 1) for node in range(count - 1)],
+        "pair": [(0, 1)],
+    }[kind]
+    source, target = np.array(pairs, dtype=np.int64).T
+    one = np.zeros(count, dtype=np.int64)
+    made = moved_apart(from_nothing(bodies_of(source, target, np.full(len(pairs), 1e6), [one, one])))
+    assert np.isfinite(made).all()
+    assert cKDTree(made).query(made, k=2)[0][:, 1].min() > 0.3
+
+
 def test_what_is_linked_to_nothing_lies_around_the_rest_and_stays_there() -> None:
     frames = islands(loose=30)
     made = cold(frames)
     far = np.sqrt((places(made) ** 2).sum(axis=1))
-    assert far[-30:].min() > 1.1 * far[:-30].max()
+    assert far[-30:].min() > 1.05 * far[:-30].max()
     assert made.state.item(0, "radius") == pytest.approx(far[:-30].max())
     more = frames[0].vstack(pl.DataFrame({"entity_id": ["e9999"]}))
     grown, begun = arrange(more, *frames[1:], made)
@@ -231,4 +250,12 @@ def test_points_at_one_place_are_told_apart(points: list[tuple[int, int]]) -> No
     at = np.array(points, dtype=np.float64) / 1000
     assert len(np.unique(told_apart(at), axis=0)) == len(at)
     if len(at) > 1:
-        assert (cKDTree(moved_apart(at, 0.5)).query(moved_apart(at, 0.5), k=2)[0][:, 1] > 0.1).mean() > 0.9
+        assert (cKDTree(moved_apart(at)).query(moved_apart(at), k=2)[0][:, 1] > 0.1).mean() > 0.9
+
+
+@settings(max_examples=50, deadline=None)
+@given(st.lists(st.tuples(*2 * [st.floats(-4, 4, width=16)]), min_size=2, max_size=60))
+def test_all_pairs_that_are_too_near_are_found(points: list[tuple[float, float]]) -> None:
+    at = np.array(points)
+    expected = [(a, b) for a, b in combinations(range(len(at)), 2) if ((at[a] - at[b]) ** 2).sum() < 0.6**2]
+    assert [tuple(pair) for pair in _near(at).tolist()] == expected

@@ -112,7 +112,7 @@ CALLED = {
     "evaluation/significance": "core/evaluation/inference/significance.py:wilcoxon",
     "evaluation/alignment": "core/evaluation/inference/votes.py:alignment",
     "evaluation/verdicts": "core/evaluation/inference/numbers.py:p_value",
-    "evaluation/report": "core/evaluation/figures/layout.py:force_layout",
+    "evaluation/report": "core/graph/layout/settling.py:settled",
     "studies/extraction_counts": "core/corpus/text_units.py:cut",
     "studies/window_answers": "core/search/methods/vector_rag.py:vector_rag",
     "studies/window_judgements": "core/evaluation/judging_run.py:judge_answers",

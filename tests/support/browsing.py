@@ -4,7 +4,7 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -38,16 +38,25 @@ def launched_browser() -> Iterator["Browser"]:
 
 
 @contextmanager
-def served_home(home: Path, more: Mapping[str, str] = {}) -> Iterator[str]:
+def served_home(home: Path, more: Mapping[str, str] = {}, arguments: Sequence[str] = ()) -> Iterator[str]:
     """Serve the corpora of a home in a process of its own; gives the URL.
 
     Args:
         home: with indexed corpora.
         more: variables of the environment.
+        arguments: of the command, beside the port.
     """
     inherited = {key: value for key, value in os.environ.items() if key not in VARIABLES}
     with subprocess.Popen(
-        [sys.executable, "-c", "from graphrag_dagster.cli import main; main()", "serve", "--port", "0"],
+        [
+            sys.executable,
+            "-c",
+            "from graphrag_dagster.cli import main; main()",
+            "serve",
+            "--port",
+            "0",
+            *arguments,
+        ],
         cwd=home,
         env={**inherited, "GRAPHRAG_DAGSTER_HOME": str(home), "PYTHONUNBUFFERED": "1", **more},
         stdout=subprocess.PIPE,

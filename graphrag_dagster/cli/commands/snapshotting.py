@@ -1,5 +1,6 @@
 """``graphrag-dagster snapshots`` and ``rollback``."""
 
+from dataclasses import asdict
 from typing import Any
 
 from rich.markup import escape
@@ -7,14 +8,11 @@ from rich.table import Table as RichTable
 
 from graphrag_dagster.cli.output.console import OUT, number, print_json
 from graphrag_dagster.errors import WarehouseError
-from graphrag_dagster.resources.published import Published, published, rollback, snapshots
+from graphrag_dagster.operations.exploring.snapshots import Snapshot, kept_snapshots
+from graphrag_dagster.resources.published import folder_of, published, rollback
 from graphrag_dagster.resources.warehouse import Warehouse
 
-_COUNTED = {
-    "documents": "corpus.documents",
-    "entities": "graph.entities",
-    "reports": "reports.community_reports",
-}
+_COUNTED = ("documents", "entities", "reports")
 
 
 def show_snapshots(name: str, *, as_json: bool) -> None:
@@ -24,12 +22,12 @@ def show_snapshots(name: str, *, as_json: bool) -> None:
         WarehouseError: nothing of it has been published.
     """
     warehouse = Warehouse()
-    kept, current = snapshots(warehouse, name), published(warehouse, name)
+    kept = kept_snapshots(warehouse, name)
     if not kept:
         raise WarehouseError(
             f"nothing of corpus {name!r} has been published; run 'graphrag-dagster index {name}'"
         )
-    rows = [_row(one, current) for one in kept]
+    rows = [_row(one) for one in kept]
     if as_json:
         print_json({"corpus": name, "snapshots": rows})
         return
@@ -47,7 +45,7 @@ def show_snapshots(name: str, *, as_json: bool) -> None:
             f"{row['bytes'] / 1e6:,.1f}",
         )
     OUT.print(table)
-    OUT.print(f"* is read. Files: {escape(str(kept[0].file.parent))}", soft_wrap=True)
+    OUT.print(f"* is read. Files: {escape(str(folder_of(warehouse, name)))}", soft_wrap=True)
 
 
 def roll_back(name: str, version: str | None, *, as_json: bool) -> None:
@@ -69,12 +67,5 @@ def roll_back(name: str, version: str | None, *, as_json: bool) -> None:
     )
 
 
-def _row(one: Published, current: Published | None) -> dict[str, Any]:
-    return {
-        "version": one.version,
-        "published": one.published,
-        "run": one.manifest.get("run_id"),
-        **{name: one.rows(table) for name, table in _COUNTED.items()},
-        "bytes": one.file.stat().st_size,
-        "current": current is not None and one.version == current.version,
-    }
+def _row(one: Snapshot) -> dict[str, Any]:
+    return {"run" if name == "run_id" else name: value for name, value in asdict(one).items()}

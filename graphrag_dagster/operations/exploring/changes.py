@@ -5,15 +5,14 @@ from dataclasses import dataclass
 
 from graphrag_dagster import tables
 from graphrag_dagster.errors import MissingError
-from graphrag_dagster.operations.exploring.opened import OpenSnapshot, source_of, unpublished
+from graphrag_dagster.operations.exploring.opened import OpenSnapshot, opened_together, source_of, unpublished
 from graphrag_dagster.operations.exploring.snapshots import Snapshot, snapshot_of
-from graphrag_dagster.resources.duckdb_files.opening import attach
 from graphrag_dagster.resources.published import Published, published, snapshots
 from graphrag_dagster.resources.warehouse import Reader, Warehouse
 from graphrag_dagster.tables import Table
 
 _MOST = 100
-_BEFORE = "snapshot_before"
+_OLDER, _NEWER = "snapshot_before", "snapshot_after"
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,28 +175,27 @@ def pair_of(
     return older[0], newer
 
 
-def changes(shown: OpenSnapshot, before: Published, current: Published | None) -> Changes:
-    """Return what differs between a snapshot before and one that is open.
+def changes(
+    warehouse: Warehouse, corpus: str, before: str | None = None, after: str | None = None
+) -> Changes:
+    """Return what differs between two snapshots; arguments and errors as of :func:`pair_of`.
 
-    Args:
-        shown: the newer.
-        before: the older.
-        current: the one that is read by who asks.
+    Raises:
+        WarehouseError: one of them is gone by now.
     """
-    attach(shown.reader.connection, before.file, _BEFORE, read_only=True)
-    try:
-        both = _Both(shown)
+    older, newer = pair_of(warehouse, corpus, before, after)
+    current = published(warehouse, corpus)
+    with opened_together({_OLDER: older, _NEWER: newer}, corpus) as connection:
+        both = _Both(OpenSnapshot(Reader(connection, corpus), newer))
         return Changes(
-            before=snapshot_of(before, current),
-            after=snapshot_of(shown.published, current),
+            before=snapshot_of(older, current),
+            after=snapshot_of(newer, current),
             entities=both.differences(_ENTITIES),
             communities=both.differences(_COMMUNITIES),
             reports=both.differences(_REPORTS),
             documents=both.differences(_DOCUMENTS),
             relationships=DifferenceCounts(*both.counts(_RELATIONSHIPS)),
         )
-    finally:
-        shown.reader.connection.execute(f"detach {_BEFORE}")
 
 
 class _Both:
@@ -205,7 +203,6 @@ class _Both:
 
     def __init__(self, shown: OpenSnapshot) -> None:
         self._shown = shown
-        self._reader: Reader = shown.reader
 
     def differences(self, compared: Compared) -> Differences:
         came, went, changed = self.counts(compared)
@@ -241,7 +238,7 @@ class _Both:
         side = "a" if state == "went" else "b"
         title, joined = compared.title.replace("{}", side), ""
         if compared is _COMMUNITIES:
-            reports = self._source(tables.COMMUNITY_REPORTS, _BEFORE if side == "a" else None)
+            reports = self._source(tables.COMMUNITY_REPORTS, _OLDER if side == "a" else _NEWER)
             joined = f"left join {reports} as {side}_report on {side}_report.report_id = {side}.community_id"
         found = self._shown.rows(
             f"""
@@ -259,14 +256,12 @@ class _Both:
 
     def _joined(self, compared: Compared) -> str:
         on = " and ".join(f'a."{key}" is not distinct from b."{key}"' for key in compared.key)
-        older, newer = self._source(compared.table, _BEFORE), self._source(compared.table, None)
+        older, newer = self._source(compared.table, _OLDER), self._source(compared.table, _NEWER)
         a, b = (f"(select *, true as there from {one})" for one in (older, newer))
         return f"{a} as a full join {b} as b on {on}"
 
-    def _source(self, table: Table, database: str | None) -> str:
-        if database is None:
-            return self._shown[table]
-        return source_of(self._reader.connection, table, database)
+    def _source(self, table: Table, database: str) -> str:
+        return source_of(self._shown.reader.connection, table, database)
 
 
 def _state(compared: Compared) -> str:

@@ -31,10 +31,9 @@ from graphrag_dagster.operations.exploring.cells import Measure
 from graphrag_dagster.operations.exploring.communities import CommunityCells, community_cells
 from graphrag_dagster.operations.exploring.kept import KeptSnapshots
 from graphrag_dagster.operations.exploring.mentions import Mentions
-from graphrag_dagster.operations.exploring.opened import OpenSnapshot, opened, opened_at
+from graphrag_dagster.operations.exploring.opened import OpenSnapshot, opened
 from graphrag_dagster.operations.exploring.table_pages import Order
 from graphrag_dagster.resources.corpora import CorpusStore
-from graphrag_dagster.resources.published import published
 from graphrag_dagster.resources.warehouse import Warehouse
 
 _T = TypeVar("_T")
@@ -168,9 +167,7 @@ class Explorer:
         Raises:
             MissingError: there is no such snapshot, or none before.
         """
-        older, newer = changes.pair_of(self._warehouse, self.corpus, before, after)
-        with opened_at(newer, self.corpus) as shown:
-            return changes.changes(shown, older, published(self._warehouse, self.corpus))
+        return changes.changes(self._warehouse, self.corpus, before, after)
 
     def _read(
         self, read: Callable[Concatenate[OpenSnapshot, _P], _T], *args: _P.args, **kwargs: _P.kwargs

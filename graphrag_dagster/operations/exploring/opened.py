@@ -1,7 +1,7 @@
 """A published snapshot that is open to be read by SQL."""
 
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -11,7 +11,7 @@ import polars as pl
 from graphrag_dagster.errors import WarehouseError
 from graphrag_dagster.operations.asking.lineage import TableRows
 from graphrag_dagster.resources.duckdb_files.damage import damage_told
-from graphrag_dagster.resources.duckdb_files.opening import open_alone
+from graphrag_dagster.resources.duckdb_files.opening import CONFIG, attach
 from graphrag_dagster.resources.published import Published, published, reading
 from graphrag_dagster.resources.warehouse import Reader, Warehouse, qualified
 from graphrag_dagster.tables import VECTOR, Table
@@ -150,24 +150,24 @@ def opened(warehouse: Warehouse, corpus: str) -> Iterator[OpenSnapshot]:
 
 
 @contextmanager
-def opened_at(found: Published, corpus: str) -> Iterator[OpenSnapshot]:
-    """Open a snapshot, be it the current one or not.
+def opened_together(found: Mapping[str, Published], corpus: str) -> Iterator[duckdb.DuckDBPyConnection]:
+    """Open snapshots as databases of one connection, by their names.
 
     Raises:
-        WarehouseError: it is gone.
-        DamagedError: it cannot be read, then or in the block.
+        WarehouseError: one is gone.
+        DamagedError: one cannot be read in the block.
     """
-    try:
-        alone = open_alone(found.file, read_only=True, config={})
-    except duckdb.Error as error:
-        raise WarehouseError(
-            f"snapshot {found.version} of corpus {corpus!r} cannot be read any more; choose another"
-        ) from error
-    try:
-        with damage_told(found.file, "choose another snapshot"):
-            yield OpenSnapshot(Reader(alone.connection, corpus), found)
-    finally:
-        alone.close()
+    with ExitStack() as stack:
+        connection = stack.enter_context(duckdb.connect(":memory:", config=CONFIG))
+        for name, one in found.items():
+            try:
+                attach(connection, one.file, name, read_only=True)
+            except duckdb.Error as error:
+                raise WarehouseError(
+                    f"snapshot {one.version} of corpus {corpus!r} cannot be read any more; choose another"
+                ) from error
+            stack.enter_context(damage_told(one.file, "choose another snapshot"))
+        yield connection
 
 
 def unpublished(corpus: str) -> WarehouseError:

@@ -1,5 +1,6 @@
 """What of a corpus goes into a file of the explorer: answers of the server, while there is room."""
 
+import asyncio
 import zlib
 from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -14,6 +15,8 @@ from graphrag_dagster.service.guarding.settings import ServiceSettings
 from graphrag_dagster.service.http.app import make_app
 
 _BASE = "http://127.0.0.1"
+#: Items, each of a few addresses, that are asked for at a time.
+_AT_ONCE = 4
 _ROWS_AT_ONCE = 1_000
 _CHARACTERS_AT_ONCE = 50_000
 # What `encodeURIComponent` leaves as it is, beside letters, digits and what is always left.
@@ -115,15 +118,22 @@ class _File:
     async def _fill(self, sort: str, items: Sequence[Sequence[Asked]]) -> None:
         """Take items, each whole or not at all, as long as the share of their sort holds them."""
         most = self.room * _SHARES[sort]
-        taken = 0
-        for item in items:
-            found = [(address(self.corpus, *one), await self._ask(one)) for one in item]
-            if self.used + sum(_packed_size(answer) for _, answer in found) > most:
+        taken, is_room = 0, True
+        for begin in range(0, len(items), _AT_ONCE):
+            some = items[begin : begin + _AT_ONCE]
+            answered = await asyncio.gather(*(self._answers(item) for item in some))
+            for found in answered:
+                is_room = is_room and self.used + sum(map(_packed_size, found.values())) <= most
+                if is_room:
+                    taken += 1
+                    for place, answer in found.items():
+                        self._put(place, answer)
+            if not is_room:
                 break
-            for place, answer in found:
-                self._put(place, answer)
-            taken += 1
         self.counts[sort] = (taken, len(items))
+
+    async def _answers(self, item: Sequence[Asked]) -> dict[str, Any]:
+        return {address(self.corpus, *one): await self._ask(one) for one in item}
 
     async def _take(self, asked: Asked) -> Any:
         answer = await self._ask(asked)

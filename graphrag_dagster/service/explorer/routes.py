@@ -1,5 +1,6 @@
 """What the page asks for: the routes below ``/corpora/{corpus}`` that only read."""
 
+from dataclasses import replace
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Path, Query
@@ -22,7 +23,7 @@ from graphrag_dagster.operations.exploring.overview import Overview
 from graphrag_dagster.operations.exploring.snapshots import Snapshot
 from graphrag_dagster.operations.exploring.table_pages import Order, TablePage, TableView
 from graphrag_dagster.service.backend import Backend
-from graphrag_dagster.service.guarding.errors import documented
+from graphrag_dagster.service.guarding.errors import documented, without_paths
 from graphrag_dagster.service.http.corpora import Corpus
 
 _LARGEST = 2**31 - 1
@@ -62,7 +63,9 @@ def _add_map(router: APIRouter, backend: Backend) -> None:
     @router.get("/overview", responses=documented(404, 409))
     async def overview(corpus: Corpus) -> Overview:
         """See what a corpus holds and how it can be asked."""
-        return await backend.explored(corpus, lambda seen: seen.overview())
+        seen = await backend.explored(corpus, lambda seen: seen.overview())
+        # A note on settings that cannot be used names their file.
+        return replace(seen, notes=[without_paths(note) for note in seen.notes])
 
     @router.get("/communities", responses=documented(400, 404, 409))
     async def communities(

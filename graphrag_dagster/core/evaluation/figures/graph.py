@@ -9,8 +9,10 @@ import polars as pl
 
 from graphrag_dagster.core.evaluation.figures.figure import Figure, drawn, panels, sentences
 from graphrag_dagster.core.evaluation.figures.hues import Colours, parent_colours, shades
-from graphrag_dagster.core.evaluation.figures.layout import Floats, Indices, community_layout
 from graphrag_dagster.core.graph.components import largest_component
+from graphrag_dagster.core.graph.layout.apart import moved_apart
+from graphrag_dagster.core.graph.layout.bodies import Floats, Places, bodies_of
+from graphrag_dagster.core.graph.layout.cold import from_nothing
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -33,10 +35,10 @@ class Drawn:
     """
 
     degree: Floats
-    source: Indices
-    target: Indices
+    source: Places
+    target: Places
     weight: Floats
-    communities: tuple[Indices, ...]
+    communities: tuple[Places, ...]
     component: int
     all_nodes: int
 
@@ -56,7 +58,7 @@ def community_maps(
         entities: entity_id, degree.
         relationships: source_id, target_id, weight.
         community_levels: level, entity_id, community_id; an entity without a community is not drawn.
-        most_nodes: how many nodes to draw; time grows with its square.
+        most_nodes: how many nodes to draw.
 
     Returns:
         None where no two clustered entities are linked.
@@ -64,7 +66,8 @@ def community_maps(
     graph = _drawn(entities, relationships, community_levels, most_nodes)
     if graph is None:
         return None
-    places = community_layout(graph.source, graph.target, graph.weight, graph.communities)
+    bodies = bodies_of(graph.source, graph.target, graph.weight, graph.communities)
+    places = moved_apart(from_nothing(bodies))
     roots, children = graph.communities
     parents = parent_colours(roots, graph.source, graph.target)
     colours = (parents[roots], shades(parents, roots, children))
@@ -134,13 +137,13 @@ def _placed(nodes: pl.DataFrame, edges: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def _numbered(nodes: pl.DataFrame, column: str) -> Indices:
+def _numbered(nodes: pl.DataFrame, column: str) -> Places:
     """Return the community of each node as a number from the largest on, of equals the first seen."""
     first = (
         nodes.group_by(column, maintain_order=True).len().sort("len", descending=True, maintain_order=True)
     )
     numbers = first.select(column, number=pl.int_range(pl.len(), dtype=pl.Int64))
-    joined: Indices = nodes.join(numbers, column, maintain_order="left")["number"].to_numpy()
+    joined: Places = nodes.join(numbers, column, maintain_order="left")["number"].to_numpy()
     return joined
 
 
@@ -152,7 +155,7 @@ def _caption(graph: Drawn, nodes: int, edges: int) -> str:
     )
     return sentences(
         f"{which} of the largest component ({graph.all_nodes:,} entities in all) and their {edges:,} "
-        "relationships, laid out by ForceAtlas2.",
+        "relationships, laid out by forces like those of ForceAtlas2.",
         "Circles grow with the degree. Colours are communities, at level 1 shades of the community of level "
         "0 they lie in; communities far from each other may share a colour.",
     )

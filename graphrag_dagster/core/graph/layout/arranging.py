@@ -20,10 +20,8 @@ from graphrag_dagster.core.graph.layout.warm import from_before, in_their_groups
 from graphrag_dagster.core.ids import stable_id
 from graphrag_dagster.tables import LAYOUT, LAYOUT_STATE
 
-#: Distance that neighbours should have at least; 1 is what they have on average in a community.
-_APART = 0.6
 #: How much wider communities may be spread after a warm start than after the last cold one.
-_WIDEST = 1.4
+_WIDEST = 2.0
 #: Share of the linked entities that must have been there for a warm start.
 _MOST_KNOWN = 0.5
 
@@ -55,7 +53,7 @@ def arrange(
     Nothing is computed where entities, edges, weights, communities and code are those of the layout before.
     From nothing begins: the first layout; one with other code; one in which most linked entities are new, or
     were elsewhere than the others of their communities; and one whose communities would be spread more than
-    1.4 times as wide as after the last cold start.
+    twice as wide as after the last cold start.
 
     Args:
         entities: entity_id.
@@ -87,7 +85,7 @@ def previous_layout(places: pl.DataFrame | None, state: pl.DataFrame | None) -> 
 
 def _cold(graph: Drawn, code: str) -> Layout:
     points = bodies(graph)
-    inner = moved_apart(from_nothing(points), _APART)
+    inner = moved_apart(from_nothing(points))
     unknown = np.full((int((~graph.linked).sum()), 2), np.nan)
     spread = _spread(inner, points)
     return _made(graph, inner, unknown, ("cold", spread, spread, code))
@@ -104,7 +102,7 @@ def _warm(graph: Drawn, previous: Layout, code: str) -> tuple[Layout, Begun]:
     if known < _MOST_KNOWN * len(inside):
         why = f"{known} of {len(inside)} linked entities were there, in their communities"
         return _cold(graph, code), Begun("cold", why)
-    inner = moved_apart(from_before(points, inside), _APART)
+    inner = moved_apart(from_before(points, inside))
     spread, cold_spread = _spread(inner, points), float(previous.state.item(0, "cold_spread"))
     if spread > _WIDEST * cold_spread:
         why = f"a warm start spreads communities {spread:.2f} wide, the last cold one {cold_spread:.2f}"

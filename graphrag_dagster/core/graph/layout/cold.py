@@ -6,7 +6,10 @@ from graphrag_dagster.core.graph.layout.bodies import Bodies, Floats, Places
 from graphrag_dagster.core.graph.layout.discs import discs
 from graphrag_dagster.core.graph.layout.settling import settled
 
-_GROUP_STEPS, _NODE_STEPS = 200, 100
+#: Of the outermost groups, of those within them, and of the nodes.
+_FIRST_STEPS, _GROUP_STEPS, _NODE_STEPS = 200, 50, 80
+#: How many times as many groups a level must have for a pass of its own.
+_MORE = 1.2
 
 
 def from_nothing(bodies: Bodies) -> Floats:
@@ -14,10 +17,12 @@ def from_nothing(bodies: Bodies) -> Floats:
     nodes = len(bodies.mass)
     places, parents = np.zeros((1, 2)), np.zeros(nodes, dtype=np.int64)
     for level, groups in enumerate([*bodies.groups, np.arange(nodes, dtype=np.int64)]):
+        if level < bodies.levels and groups.max(initial=-1) + 1 < _MORE * len(places):
+            continue
         points = _together(bodies, groups, level)
         parent = np.zeros(len(points.mass), dtype=np.int64)
         parent[groups] = parents
-        steps = _GROUP_STEPS if level < bodies.levels else _NODE_STEPS
+        steps = _NODE_STEPS if level == bodies.levels else _GROUP_STEPS if level else _FIRST_STEPS
         places = settled(points, discs(places, parent, points.mass), steps)
         parents = groups
     return places

@@ -8,12 +8,9 @@ import polars as pl
 from numpy.typing import NDArray
 
 from graphrag_dagster.core.graph.components import connected_components
-from graphrag_dagster.core.graph.layout.bodies import Bodies, Floats, Places
+from graphrag_dagster.core.graph.layout.bodies import Bodies, Floats, Places, bodies_of
 from graphrag_dagster.core.graph.network import network_of
 from graphrag_dagster.errors import GraphragError
-
-#: Pull of an edge between two innermost groups, where one within is 1.
-_ACROSS = 0.15
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,21 +62,8 @@ def drawn(entities: pl.DataFrame, relationships: pl.DataFrame, members: pl.DataF
 def bodies(graph: Drawn) -> Bodies:
     """Return the linked entities as points, in their order."""
     number = np.cumsum(graph.linked) - 1
-    source, target = number[graph.source], number[graph.target]
-    nodes = int(graph.linked.sum())
     groups = [_dense(group[graph.linked]) for group in graph.groups]
-    strength = 1 + np.log(np.maximum(graph.weight, 1.0))
-    strengths = np.bincount(source, strength, nodes) + np.bincount(target, strength, nodes)
-    average = max(float(strengths.mean()), 1e-9) if nodes else 1.0
-    inside = groups[-1][source] == groups[-1][target]
-    return Bodies(
-        mass=(1 + strengths / average) / 2,
-        source=source,
-        target=target,
-        pull=strength / average * np.where(inside, 1.0, _ACROSS),
-        groups=groups,
-        levels=len(groups),
-    )
+    return bodies_of(number[graph.source], number[graph.target], graph.weight, groups)
 
 
 def _numbers(names: pl.Series, ids: pl.Series) -> Places:

@@ -6,7 +6,7 @@ from graphrag_dagster.core.graph.layout.bodies import Floats
 from graphrag_dagster.core.graph.layout.discs import spiral
 
 #: Around what is linked stays free: at first, and at least once it has grown.
-_GAP, _LEAST_GAP = 1.15, 1.05
+_GAP, _LEAST_GAP = 1.1, 1.03
 _AREA = 2.0
 
 

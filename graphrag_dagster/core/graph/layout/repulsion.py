@@ -6,7 +6,6 @@ pairs. Below the width of a cell points hardly repel each other.
 """
 
 import numpy as np
-import scipy.fft
 
 from graphrag_dagster.core.graph.layout.bodies import Floats
 
@@ -27,7 +26,7 @@ class Repulsion:
         side = 2 * self._cells
         offset = np.minimum(np.arange(side), side - np.arange(side)).astype(np.float64)
         potential = -0.5 * np.log(offset[:, None] ** 2 + offset[None] ** 2 + 0.5)
-        self._kernel = scipy.fft.rfft2(potential, workers=1)
+        self._kernel = np.fft.rfft2(potential)
 
     def of(self, places: Floats, mass: Floats) -> Floats:
         """Return for every point the sum over the others of mass over distance, away from them.
@@ -62,6 +61,6 @@ class Repulsion:
 
     def _potential(self, spread: Floats) -> Floats:
         cells, side = self._cells, 2 * self._cells
-        waves = scipy.fft.rfft2(spread, (side, side), workers=1)
-        potential: Floats = scipy.fft.irfft2(waves * self._kernel, (side, side), workers=1)
+        waves = np.fft.rfft2(spread, (side, side))
+        potential: Floats = np.fft.irfft2(waves * self._kernel, (side, side))
         return potential[:cells, :cells]

@@ -63,7 +63,7 @@ export function askForm(view, asking, send) {
   });
   const form = element(
     "form",
-    { class: "ask-form", "aria-label": "Question" },
+    { class: "ask-form", "aria-label": "What to ask, and how" },
     element(
       "label",
       { for: "question" },

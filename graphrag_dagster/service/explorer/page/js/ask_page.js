@@ -9,7 +9,7 @@ import { cut, element, fill, link } from "./dom.js";
 import { askAddress, historyView, keepAsked } from "./history.js";
 import { hoverCard } from "./hover_card.js";
 import { showLogin } from "./login.js";
-import { message } from "./messages.js";
+import { message, remark } from "./messages.js";
 import { titled } from "./view.js";
 
 /** @typedef {import("./view.js").View} View */
@@ -18,6 +18,7 @@ import { titled } from "./view.js";
 /** @typedef {import("./hover_card.js").HoverCard} HoverCard */
 
 const ASK_TITLE = 60;
+const COMPARED_LATER = "The answers are compared here when both have come.";
 const ASK_SHOWN = 600;
 
 /**
@@ -108,14 +109,14 @@ function showResults(view, asking, results, card, again) {
   );
   stopOthers(runs);
   keepAsked(corpus, asking);
-  const comparison = element("div", { class: "comparison-room" });
+  const comparison = element("div", { class: ask.length > 1 ? "comparison-room" : "" });
   const answers = element("div", { class: ask.length > 1 ? "answers two" : "answers" });
   /** @type {import("./answer_panel.js").AnswerPanel[]} */
   const panels = [];
   const compare = () => {
     const whole = panels.map((one) => one.run.answer).filter((one) => one !== null);
     const found = panels.length > 1 && whole.length === panels.length ? comparisonView(ask, whole) : null;
-    fill(comparison, found?.summary);
+    fill(comparison, found?.summary ?? (panels.length > 1 && remark(COMPARED_LATER)));
     for (const [side, one] of panels.entries()) one.compare(found?.alone[side]);
   };
   const panel = (/** @type {AnswerRun} */ run, /** @type {number} */ place) => {
@@ -130,6 +131,7 @@ function showResults(view, asking, results, card, again) {
     return made;
   };
   panels.push(...runs.map(panel));
+  compare();
   fill(answers, ...panels.map((one) => one.node));
   fill(
     results,
