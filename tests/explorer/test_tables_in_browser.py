@@ -135,7 +135,9 @@ def test_what_a_further_document_changed_is_listed(
     (home / "corpora" / "coast" / "news" / "yacht.txt").write_text(LATER, encoding="utf-8")
     run_job("coast")
     with served_home(home) as url, watched_page(browser, url) as page:
+        page.set_viewport_size({"width": 390, "height": 844})
         go_to(page, "coast/changes")
+        assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
         documents = page.locator(".change-counts tr", has_text="Documents").locator("td")
         assert documents.all_inner_texts() == ["1", "0", "0"]
         reports = page.locator("section", has=page.get_by_role("heading", name="Reports"))
