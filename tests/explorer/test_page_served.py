@@ -7,7 +7,7 @@ import pytest
 from starlette.testclient import TestClient
 
 from graphrag_dagster.service.explorer import PAGE
-from graphrag_dagster.service.explorer.bundle import BundleError, bundle
+from graphrag_dagster.service.explorer.bundle import BundleError, bundle, modules_of
 from graphrag_dagster.service.explorer.page import page_parts
 from graphrag_dagster.service.guarding.settings import ServiceSettings
 from graphrag_dagster.service.http.app import make_app
@@ -45,6 +45,12 @@ def test_files_of_another_version_are_not_kept_and_others_are_not_there(client: 
 def test_the_page_is_small() -> None:
     parts = page_parts()
     assert sum(len(text.encode()) for text in (parts.markup, parts.style, parts.script)) < 250_000
+
+
+def test_our_modules_make_no_markup_of_texts() -> None:
+    ways = r"(inner|outer)HTML|insertAdjacent|document\.write|\beval\(|new Function|DOMParser|createContextualFragment"
+    for name, module in modules_of(PAGE / "js").items():
+        assert not re.search(ways, module), name
 
 
 def test_vendored_files_come_with_their_licences() -> None:

@@ -4,7 +4,6 @@
 
 const FORBIDDEN = /^(on|style$|srcdoc$|formaction$)/i;
 const LONGEST_NAME = 120;
-const SVG = "http://www.w3.org/2000/svg";
 
 /**
  * Make an element. Texts become text nodes, so that nothing of a corpus is ever read as markup.
@@ -15,20 +14,6 @@ const SVG = "http://www.w3.org/2000/svg";
  */
 export function element(tag, attributes = {}, ...children) {
   const made = document.createElement(tag);
-  setAttributes(made, attributes);
-  append(made, children);
-  return made;
-}
-
-/**
- * Make an element of SVG; as `element`.
- * @param {string} tag
- * @param {Record<string, string | number | boolean | null | undefined>} [attributes]
- * @param {...(Child | Child[])} children
- * @returns {SVGElement}
- */
-export function drawn(tag, attributes = {}, ...children) {
-  const made = document.createElementNS(SVG, tag);
   setAttributes(made, attributes);
   append(made, children);
   return made;

@@ -218,7 +218,7 @@ function claimList(entity) {
  * @param {string} status TRUE, FALSE or SUSPECTED
  * @returns {string}
  */
-export function claimStatus(status) {
+function claimStatus(status) {
   if (status === "TRUE") return "said to be true";
   return status === "FALSE" ? "said to be false" : "suspected";
 }

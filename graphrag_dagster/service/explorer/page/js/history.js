@@ -14,7 +14,7 @@ const HISTORY_LABEL = 160;
  * @param {string} corpus
  * @returns {AskedBefore[]}
  */
-export function askedBefore(corpus) {
+function askedBefore(corpus) {
   let read;
   try {
     read = JSON.parse(kept(historyKey(corpus)) ?? "[]");
