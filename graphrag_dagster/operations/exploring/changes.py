@@ -22,7 +22,8 @@ class Difference:
     Attributes:
         id: of the entity, community, report or document; of what went, as it was.
         title: what it is called.
-        what: of what changed, what differs, such as ``degree 3 → 5``; empty of others.
+        what: of what changed, what differs, such as ``degree 3 → 5``, or ``degree`` where the older snapshot
+            is gone; empty of others.
     """
 
     id: str
@@ -32,7 +33,10 @@ class Difference:
 
 @dataclass(frozen=True, slots=True)
 class Differences:
-    """Rows that came, went or changed: at most 100 of each, and how many there are."""
+    """Rows that came, went or changed: at most 100 of each, and how many there are.
+
+    None that went are listed where the older snapshot is gone.
+    """
 
     came: list[Difference]
     went: list[Difference]
@@ -176,9 +180,21 @@ def pair_of(
 
 
 def changes(
-    warehouse: Warehouse, corpus: str, before: str | None = None, after: str | None = None
+    warehouse: Warehouse,
+    corpus: str,
+    before: str | None = None,
+    after: str | None = None,
+    *,
+    of_older: bool = True,
 ) -> Changes:
-    """Return what differs between two snapshots; arguments and errors as of :func:`pair_of`.
+    """Return what differs between two snapshots; further arguments and errors as of :func:`pair_of`.
+
+    Args:
+        warehouse: where they are.
+        corpus: the corpus.
+        before: version of the older.
+        after: version of the newer.
+        of_older: what stands in the older alone is told, too.
 
     Raises:
         WarehouseError: one of them is gone by now.
@@ -186,7 +202,7 @@ def changes(
     older, newer = pair_of(warehouse, corpus, before, after)
     current = published(warehouse, corpus)
     with opened_together({_OLDER: older, _NEWER: newer}, corpus) as connection:
-        both = _Both(OpenSnapshot(Reader(connection, corpus), newer))
+        both = _Both(OpenSnapshot(Reader(connection, corpus), newer), of_older=of_older)
         return Changes(
             before=snapshot_of(older, current),
             after=snapshot_of(newer, current),
@@ -201,14 +217,15 @@ def changes(
 class _Both:
     """Two snapshots over one connection."""
 
-    def __init__(self, shown: OpenSnapshot) -> None:
+    def __init__(self, shown: OpenSnapshot, *, of_older: bool) -> None:
         self._shown = shown
+        self._of_older = of_older
 
     def differences(self, compared: Compared) -> Differences:
         came, went, changed = self.counts(compared)
         return Differences(
             came=self._some(compared, "came") if came else [],
-            went=self._some(compared, "went") if went else [],
+            went=self._some(compared, "went") if went and self._of_older else [],
             changed=self._some(compared, "changed") if changed else [],
             came_total=came,
             went_total=went,
@@ -250,9 +267,19 @@ class _Both:
             state=state,
         )
         return [
-            Difference(row["id"], row["title"], _what(compared, row) if state == "changed" else [])
+            Difference(row["id"], row["title"], self._what(compared, row) if state == "changed" else [])
             for row in found
         ]
+
+    def _what(self, compared: Compared, row: Mapping[str, object]) -> list[str]:
+        differing = {
+            name: f"{called} {_value(row[f'old {name}'])} → {_value(row[f'new {name}'])}"
+            if self._of_older
+            else called
+            for name, called in compared.told.items()
+        }
+        told = {**differing, **compared.named}
+        return [called for name, called in told.items() if row[f"differs {name}"]]
 
     def _joined(self, compared: Compared) -> str:
         on = " and ".join(f'a."{key}" is not distinct from b."{key}"' for key in compared.key)
@@ -271,15 +298,6 @@ def _state(compared: Compared) -> str:
         f"case when a.there is null then 'came' when b.there is null then 'went' "
         f"when {differs} then 'changed' else 'same' end"
     )
-
-
-def _what(compared: Compared, row: Mapping[str, object]) -> list[str]:
-    told = [
-        f"{called} {_value(row[f'old {name}'])} → {_value(row[f'new {name}'])}"
-        for name, called in compared.told.items()
-        if row[f"differs {name}"]
-    ]
-    return told + [called for name, called in compared.named.items() if row[f"differs {name}"]]
 
 
 def _value(value: object) -> str:

@@ -31,6 +31,7 @@ from graphrag_dagster.operations.exploring.cells import Measure
 from graphrag_dagster.operations.exploring.communities import CommunityCells, community_cells
 from graphrag_dagster.operations.exploring.kept import KeptSnapshots
 from graphrag_dagster.operations.exploring.mentions import Mentions
+from graphrag_dagster.operations.exploring.noted_changes import noted_changes
 from graphrag_dagster.operations.exploring.opened import OpenSnapshot, opened
 from graphrag_dagster.operations.exploring.table_pages import Order
 from graphrag_dagster.resources.corpora import CorpusStore
@@ -167,7 +168,13 @@ class Explorer:
         Raises:
             MissingError: there is no such snapshot, or none before.
         """
-        return changes.changes(self._warehouse, self.corpus, before, after)
+        try:
+            return changes.changes(self._warehouse, self.corpus, before, after)
+        except MissingError:
+            noted = noted_changes(self._warehouse, self.corpus, before, after)
+            if noted is None:
+                raise
+            return noted
 
     def _read(
         self, read: Callable[Concatenate[OpenSnapshot, _P], _T], *args: _P.args, **kwargs: _P.kwargs

@@ -1,17 +1,20 @@
 """The tables of a corpus published by a run: what is gone is erased, and the manifest says what made them."""
 
 from collections.abc import Collection
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
 from dagster import AssetRecordsFilter, DagsterEventType, DagsterInstance
 
 from graphrag_dagster import tables
+from graphrag_dagster.errors import WarehouseError
 from graphrag_dagster.model_calls.memory.database import Database
-from graphrag_dagster.operations.keeping.residue import clear_older, erase
+from graphrag_dagster.operations.exploring.noted_changes import note_changes
+from graphrag_dagster.operations.keeping.residue import clear_older, erase, gone_documents
 from graphrag_dagster.orchestration.declare import key_of
 from graphrag_dagster.orchestration.io_manager import stored_at
-from graphrag_dagster.resources.published import Origin, Published, publish, snapshots
+from graphrag_dagster.resources.published import Origin, Published, publish, published, snapshots
 from graphrag_dagster.resources.warehouse import Warehouse
 from graphrag_dagster.tables import Table
 
@@ -55,7 +58,12 @@ def publish_index(
         memory: the remembered replies.
     """
     erased = erase(warehouse, corpus, memory)
+    before = _standing(warehouse, corpus)
     made, changed = publish(warehouse, corpus, origin, fresh=fresh)
+    if changed and before is not None and before.file.is_file() and gone_documents(warehouse, corpus):
+        # One that cannot be read has nothing to tell, and is about to go.
+        with suppress(WarehouseError):
+            note_changes(warehouse, corpus, before, made)
     cleared = clear_older(warehouse, corpus, made.version)
     if made.large:
         from graphrag_dagster.operations.asking.preparing import prepare
@@ -63,6 +71,14 @@ def publish_index(
         prepare(warehouse, corpus)
     gone = {**erased.metadata(), "snapshots_deleted": len(cleared)} if erased else {}
     return Publication(made, changed, len(snapshots(warehouse, corpus)), gone)
+
+
+def _standing(warehouse: Warehouse, corpus: str) -> Published | None:
+    try:
+        return published(warehouse, corpus)
+    except WarehouseError:
+        # What is damaged is replaced by what is published now.
+        return None
 
 
 def publish_results(

@@ -138,11 +138,12 @@ def _remove(place: Path) -> None:
     shutil.rmtree(gone)
 
 
-#: Files of property graphs, and folders of the arrays in which paths, and answers, are looked for.
+#: Files of property graphs, folders of arrays in which paths and answers are looked for, and what changed.
 GRAPHS = Beside("graphs", f"{GRAPH_FORMAT}.lbug", "the graph")
 PATHS = Beside("paths", f"-{PATHS_FORMAT}", "the arrays of the graph")
 SEARCHED_BY = Beside("searched", f"-{SEARCHED_FORMAT}", "what questions need")
-ALL_BESIDE = (GRAPHS, PATHS, SEARCHED_BY)
+CHANGES = Beside("changes", ".json", "what changed")
+ALL_BESIDE = (GRAPHS, PATHS, SEARCHED_BY, CHANGES)
 
 
 def keep_beside(folder: Path, kept: Collection[Published]) -> None:

@@ -286,7 +286,8 @@ export interface Counts {
  * Attributes:
  *     id: of the entity, community, report or document; of what went, as it was.
  *     title: what it is called.
- *     what: of what changed, what differs, such as ``degree 3 → 5``; empty of others.
+ *     what: of what changed, what differs, such as ``degree 3 → 5``, or ``degree`` where the older snapshot
+ *         is gone; empty of others.
  */
 export interface Difference {
   id: string;
@@ -301,7 +302,11 @@ export interface DifferenceCounts {
   changed_total: number;
 }
 
-/** Rows that came, went or changed: at most 100 of each, and how many there are. */
+/**
+ * Rows that came, went or changed: at most 100 of each, and how many there are.
+ *
+ * None that went are listed where the older snapshot is gone.
+ */
 export interface Differences {
   came: Difference[];
   went: Difference[];

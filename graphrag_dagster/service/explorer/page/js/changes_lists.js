@@ -16,6 +16,9 @@ const SORTS = [
   ["documents", "Documents", "document"],
 ];
 
+const NOT_LISTED =
+  "Which these were is not kept: documents were edited or removed, and nothing of them stays behind.";
+
 /**
  * What came, went and changed between two snapshots.
  * @param {View} view
@@ -125,7 +128,11 @@ function differenceLists(view, found, page, beforeIsShown, afterIsShown) {
         ),
         element("ul", {}, ...rows),
         total > items.length &&
-          element("p", { class: "remark" }, `The first ${number(items.length)} are listed.`),
+          element(
+            "p",
+            { class: "remark" },
+            items.length ? `The first ${number(items.length)} are listed.` : NOT_LISTED,
+          ),
       ),
     ];
   });

@@ -40,13 +40,7 @@ export async function showChanges(view) {
     snapshots.length > 1 && snapshotChooser(view, snapshots, before, after),
     results,
   );
-  if (snapshots.length < 2 && !place.query.has("before")) {
-    fill(
-      results,
-      element("p", {}, "Only this snapshot is kept, so that there is nothing to compare it with. ", NOT_KEPT),
-    );
-    return;
-  }
+  if (!source.live) return fill(results, element("p", {}, "This file holds one snapshot, and no other."));
   fill(results, loading("what differs"));
   /** @type {Changes} */
   let changes;
@@ -74,9 +68,10 @@ function changesTroubled(view, error) {
   return element(
     "p",
     {},
-    "One of these snapshots is not kept any more, or there is none before it. ",
+    "There is no earlier snapshot that is still kept, so that there is nothing to compare with. ",
     `${NOT_KEPT} `,
-    link(addressWith(view.place, { before: null, after: null }), "Compare the last two"),
+    view.place.query.has("before") &&
+      link(addressWith(view.place, { before: null, after: null }), "Compare the last two"),
   );
 }
 

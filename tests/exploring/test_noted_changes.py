@@ -1,0 +1,54 @@
+"""What an index changed is told also where a document was edited, and nothing of what it said before."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from graphrag_dagster.cli.output.running import run_job
+from graphrag_dagster.errors import MissingError
+from graphrag_dagster.operations.exploring.explorer import Explorer
+
+
+def _noted(home: Path) -> list[Path]:
+    return sorted((home / "warehouse" / "published" / "coast" / "changes").glob("*.json"))
+
+
+def test_an_edited_document_is_a_change_of_which_only_what_stays_is_told(coast: Path) -> None:
+    home, seen = coast.parents[1], Explorer("coast")
+    first = seen.overview()
+    with pytest.raises(MissingError):
+        seen.changes()
+    edited = next(path for path in sorted(coast.rglob("*.md")) if "Hanna Quill" in path.read_text("utf-8"))
+    text = edited.read_text("utf-8")
+    edited.write_text(
+        text.replace("Hanna Quill", "Zelda Marrow") + "\nZelda Marrow met Orrin Vask.\n", "utf-8"
+    )
+    run_job("coast")
+
+    assert len(seen.snapshots()) == 1, "the one that held the document as it was is gone"
+    found = seen.changes()
+    assert found.before.version == first.version
+    assert seen.changes(before=first.version, after=found.after.version) == found
+    assert "Zelda Marrow" in [one.title for one in found.entities.came]
+    assert found.documents.changed_total == 1
+    assert found.entities.went == []
+    assert not [one for one in found.entities.changed if any("→" in what for what in one.what)]
+    (note,) = _noted(home)
+    assert "Quill" not in note.read_text("utf-8")
+
+    with pytest.raises(MissingError):
+        seen.changes(before="0" * 16)
+    note.write_text(json.dumps({"of": "another version"}), "utf-8")
+    with pytest.raises(MissingError):
+        seen.changes()
+
+
+def test_what_was_noted_goes_with_its_snapshot(coast: Path) -> None:
+    home = coast.parents[1]
+    path = next(iter(sorted(coast.rglob("*.md"))))
+    for end in ("\nOrrin Vask left.\n", "\nOrrin Vask came back.\n"):
+        path.write_text(path.read_text("utf-8") + end, "utf-8")
+        run_job("coast")
+    (note,) = _noted(home)
+    assert json.loads(note.read_text("utf-8"))["after"]["version"] == Explorer("coast").overview().version
