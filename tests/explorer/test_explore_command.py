@@ -60,6 +60,7 @@ def test_the_file_runs_its_own_scripts_alone_and_asks_nobody(run: Run, coast: Pa
     assert str(coast.parents[1]) not in page
 
 
+@pytest.mark.long
 def test_the_same_corpus_makes_the_same_file(run: Run, coast: Path, tmp_path: Path) -> None:
     files = [tmp_path / name for name in ("one.html", "two.html")]
     for file in files:

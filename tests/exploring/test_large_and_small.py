@@ -55,6 +55,7 @@ def check(drawn: Drawn, most: int) -> None:
     assert places == set(range(len(drawn.communities)))
 
 
+@pytest.mark.long
 def test_a_community_of_fifty_thousand(large: Explorer) -> None:
     whole = community_id(0, 0)
     page = large.community(whole)

@@ -44,6 +44,7 @@ def test_an_edited_document_is_a_change_of_which_only_what_stays_is_told(coast: 
         seen.changes()
 
 
+@pytest.mark.long
 def test_what_was_noted_goes_with_its_snapshot(coast: Path) -> None:
     home = coast.parents[1]
     path = next(iter(sorted(coast.rglob("*.md"))))

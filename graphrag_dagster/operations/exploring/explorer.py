@@ -2,7 +2,7 @@
 
 >>> from graphrag_dagster import Index
 >>> Index.explorer("coast").overview().counts.entities
-12
+15
 """
 
 from collections.abc import Callable, Iterator
