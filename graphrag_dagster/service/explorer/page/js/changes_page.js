@@ -68,7 +68,9 @@ function changesTroubled(view, error) {
   return element(
     "p",
     {},
-    "There is no earlier snapshot that is still kept, so that there is nothing to compare with. ",
+    view.place.query.has("before")
+      ? "One of these snapshots is not kept any more, or there is none before it. "
+      : "Only this snapshot is kept, so that there is nothing to compare it with. ",
     `${NOT_KEPT} `,
     view.place.query.has("before") &&
       link(addressWith(view.place, { before: null, after: null }), "Compare the last two"),
