@@ -49,7 +49,8 @@ async function show() {
     if (!corpora.length) corpora = (await source.get("/corpora")).corpora;
     if (signal.aborted) return;
     if (!place.corpus && corpora.length === 1 && corpora[0]) {
-      location.replace(addressOf(corpora[0].name));
+      // Meanwhile somebody may have gone to an address, of which the event is still to come.
+      if (!placeOf(location.hash).corpus) location.replace(addressOf(corpora[0].name));
       return;
     }
     drawShell(place, corpora, source.live);
