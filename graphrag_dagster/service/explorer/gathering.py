@@ -21,8 +21,14 @@ _ROWS_AT_ONCE = 1_000
 _CHARACTERS_AT_ONCE = 50_000
 # What `encodeURIComponent` leaves as it is, beside letters, digits and what is always left.
 _LEFT_ALONE = "!*'()"
-#: How much of the room may be taken once each sort is in.
-_SHARES = {"levels": 0.3, "communities": 0.5, "entities": 0.75, "documents": 0.95, "tables": 1.0}
+#: How much of the room may be taken once each sort is in, and what one and several of it are called.
+_SORTS = {
+    "levels": (0.3, "level", "levels"),
+    "communities": (0.5, "community", "communities"),
+    "entities": (0.75, "entity, the most connected", "entities, the most connected"),
+    "documents": (0.95, "document", "documents"),
+    "tables": (1.0, "table", "tables"),
+}
 
 Query = Mapping[str, str | int]
 #: An address below the corpus: its parts, and its query.
@@ -112,12 +118,14 @@ class _File:
         lacking = {sort: pair for sort, pair in self.counts.items() if pair[0] < pair[1]}
         if not lacking:
             return f"All that there is to see of {self.corpus}, without a server; it cannot be asked."
-        left = "; ".join(f"{has:,} of {counted(of, *_NAMED[sort])}" for sort, (has, of) in lacking.items())
+        left = "; ".join(
+            f"{has:,} of {counted(of, *_SORTS[sort][1:])}" for sort, (has, of) in lacking.items()
+        )
         return f"{self.corpus} without a server, and not all of it, to keep this file small: it has {left}."
 
     async def _fill(self, sort: str, items: Sequence[Sequence[Asked]]) -> None:
         """Take items, each whole or not at all, as long as the share of their sort holds them."""
-        most = self.room * _SHARES[sort]
+        most = self.room * _SORTS[sort][0]
         taken, is_room = 0, True
         for begin in range(0, len(items), _AT_ONCE):
             some = items[begin : begin + _AT_ONCE]
@@ -210,15 +218,6 @@ class _File:
             end, characters = window["end"], window["characters"]
         whole = {"start": 0, "end": characters, "characters": characters, "parts": parts_of}
         return {**whole, "entities": list(entities.values()), "claims": list(claims.values())}
-
-
-_NAMED = {
-    "levels": ("level", "levels"),
-    "communities": ("community", "communities"),
-    "entities": ("entity, the most connected", "entities, the most connected"),
-    "documents": ("document", "documents"),
-    "tables": ("table", "tables"),
-}
 
 
 def _map_of(query: Query) -> list[Asked]:
