@@ -19,11 +19,10 @@ def test_an_edited_document_is_a_change_of_which_only_what_stays_is_told(coast: 
     first = seen.overview()
     with pytest.raises(MissingError):
         seen.changes()
-    edited = next(path for path in sorted(coast.rglob("*.md")) if "Hanna Quill" in path.read_text("utf-8"))
-    text = edited.read_text("utf-8")
-    edited.write_text(
-        text.replace("Hanna Quill", "Zelda Marrow") + "\nZelda Marrow met Orrin Vask.\n", "utf-8"
-    )
+    edited = [path for path in coast.rglob("*.*") if b"Hanna Quill" in path.read_bytes()]
+    for path in edited:
+        text = path.read_text("utf-8").replace("Hanna Quill", "Zelda Marrow").replace("Quill", "Marrow")
+        path.write_text(text, "utf-8")
     run_job("coast")
 
     assert len(seen.snapshots()) == 1, "the one that held the document as it was is gone"
@@ -31,8 +30,8 @@ def test_an_edited_document_is_a_change_of_which_only_what_stays_is_told(coast: 
     assert found.before.version == first.version
     assert seen.changes(before=first.version, after=found.after.version) == found
     assert "Zelda Marrow" in [one.title for one in found.entities.came]
-    assert found.documents.changed_total == 1
-    assert found.entities.went == []
+    assert found.documents.changed_total == len(edited) > 0
+    assert (found.entities.went_total, found.entities.went) == (1, [])
     assert not [one for one in found.entities.changed if any("→" in what for what in one.what)]
     (note,) = _noted(home)
     assert "Quill" not in note.read_text("utf-8")
