@@ -11,7 +11,7 @@ import pytest
 from support.browsing import served_home, watched_page
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Browser, Page
+    from playwright.sync_api import Browser, Page, Route
 
 pytestmark = pytest.mark.long
 QUESTION = "Who is Ludo Straker?"
@@ -152,6 +152,23 @@ def test_what_cannot_be_asked_is_told_calmly(page: "Page", served: str) -> None:
     open_question(page, served, "How do I cook rice?", way="global")
     page.get_by_text("No answer was found").wait_for()
     page.get_by_text("no sentence that was read is near enough").wait_for()
+
+
+def test_what_is_being_typed_stays_while_the_page_is_still_coming(page: "Page", served: str) -> None:
+    page.wait_for_selector("#main[data-shown]")
+    held: list[Route] = []
+    page.route("**/corpora/harbour/communities*", lambda route: held.append(route))
+    with page.expect_request("**/corpora/harbour/communities*"):
+        page.goto(f"{served}/#/harbour/ask")
+    question = page.get_by_label("Question")
+    question.fill("Who is")
+    page.evaluate("dispatchEvent(new HashChangeEvent('hashchange'))")
+    page.wait_for_selector("#main:not([data-shown])")
+    for route in held:
+        route.continue_()
+    page.wait_for_selector("#main[data-shown]")
+    page.keyboard.type(" Ludo?")
+    assert question.input_value() == "Who is Ludo?"
 
 
 def test_rows_of_a_query_are_shown_as_rows(page: "Page", served: str) -> None:

@@ -35,11 +35,13 @@ const source = fileSource() ?? serverSource();
 let corpora = [];
 /** @type {import("./api.d.ts").Overview | null} */
 let overview = null;
+let shownAddress = "";
 let leaving = new AbortController();
 
 /** Show what the address says. */
 async function show() {
   const place = placeOf(location.hash);
+  shownAddress = location.hash;
   leaving.abort();
   leaving = new AbortController();
   const { signal } = leaving;
@@ -96,11 +98,13 @@ document.querySelector("a.skip")?.addEventListener("click", (event) => {
   main.focus();
 });
 addEventListener("hashchange", async () => {
+  // Of two changes in a row, the first event finds the last address: drawn twice, it would lose what is being typed.
+  if (location.hash === shownAddress) return;
   // Who goes back is to be where they were; who goes on begins at the top.
   const height = Number(history.state?.height ?? 0);
   const before = main.querySelector("h1")?.textContent;
   await show();
-  if (main.querySelector("h1")?.textContent === before) return;
+  if (main.querySelector("h1")?.textContent === before || main.contains(document.activeElement)) return;
   scrollTo(0, height);
   main.focus({ preventScroll: true });
 });
