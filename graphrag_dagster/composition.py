@@ -5,7 +5,6 @@ from collections.abc import Sequence
 from dagster import AssetsDefinition, AssetSpec, Definitions, ExecutorDefinition
 
 from graphrag_dagster.assets import ASSETS
-from graphrag_dagster.assets.checks import CHECKS
 from graphrag_dagster.assets.resources import (
     ClusteringStartResource,
     CorpusStoreResource,
@@ -58,7 +57,6 @@ def compose(
     }
     return Definitions(
         assets=_described(owners, group_prefix),
-        asset_checks=CHECKS,
         jobs=jobs(ASSETS, executor),
         schedules=SCHEDULES,
         sensors=SENSORS,

@@ -12,6 +12,7 @@ from typing import Any
 
 import polars as pl
 from dagster import (
+    AssetCheckResult,
     AssetExecutionContext,
     AssetIn,
     AssetKey,
@@ -33,6 +34,7 @@ from dagster import (
 
 from graphrag_dagster.core.printable import printable
 from graphrag_dagster.errors import EndpointError
+from graphrag_dagster.orchestration.checked import check_specs, checked
 from graphrag_dagster.orchestration.code_versions.versions import code_version
 from graphrag_dagster.orchestration.conditions import condition_of
 from graphrag_dagster.orchestration.data_versions import data_version
@@ -104,9 +106,10 @@ def corpus_asset(
             made: AssetsDefinition = asset(
                 io_manager_key=IO_MANAGER,
                 metadata={**(metadata or {}), **_code(function, sources)},
+                check_specs=check_specs(tables),
                 **_OF_A_CORPUS,
                 **options,
-            )(timed(takes_resources(made_where_wanted(function, *tables)), *tables))
+            )(_making(function, tables))
         return made
 
     return decorate
@@ -155,12 +158,17 @@ def table_assets(
                 )
                 for table in tables
             }
-            made: AssetsDefinition = multi_asset(outs=outs, **_OF_A_CORPUS, **options)(
-                timed(takes_resources(made_where_wanted(function, *tables)), *tables)
-            )
+            made: AssetsDefinition = multi_asset(
+                outs=outs, check_specs=check_specs(tables), **_OF_A_CORPUS, **options
+            )(_making(function, tables))
         return made
 
     return decorate
+
+
+def _making(function: Callable[..., Any], tables: Sequence[Table]) -> Callable[..., Any]:
+    """What Dagster calls: the function, where it is wanted, and then the checks of its tables."""
+    return timed(takes_resources(checked(made_where_wanted(function, *tables), *tables)), *tables)
 
 
 def timed(function: Callable[..., Any], *tables: Table) -> Callable[..., Any]:
@@ -226,6 +234,8 @@ def _code(function: Callable[..., Any], sources: Sequence[Path] = ()) -> dict[st
 
 
 def _completed(made: Any, begin: float, tables: Sequence[Table]) -> Any:
+    if isinstance(made, AssetCheckResult):
+        return made
     if isinstance(made, MaterializeResult):
         return made._replace(metadata={**(made.metadata or {}), "seconds": round(monotonic() - begin, 3)})
     by_name = {table.name: table for table in tables} if len(tables) > 1 else {made.output_name: tables[0]}

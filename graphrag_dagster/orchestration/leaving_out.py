@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from functools import wraps
-from inspect import Parameter, isgeneratorfunction, signature
+from inspect import isgeneratorfunction
 from typing import Any
 
 import polars as pl
@@ -11,6 +11,7 @@ from dagster import AssetExecutionContext, MaterializeResult, Output
 from graphrag_dagster.catalogue.registry import kinds, stages
 from graphrag_dagster.orchestration.data_versions import data_version
 from graphrag_dagster.orchestration.io_manager import stored_at
+from graphrag_dagster.orchestration.widened import Widened
 from graphrag_dagster.resources.corpora import CorpusStore
 from graphrag_dagster.resources.warehouse import Warehouse
 from graphrag_dagster.tables import VECTOR, Table
@@ -28,7 +29,10 @@ def made_where_wanted(function: Callable[..., Any], *tables: Table) -> Callable[
     stage = stages()[tables[0].group] if tables else None
     if stage is None or (set(kinds()) <= set(stage.kinds) and not stage.switch):
         return function
-    given = signature(function)
+    needed = {"context": AssetExecutionContext, "corpora": CorpusStore}
+    if isgeneratorfunction(function):
+        needed["warehouse"] = Warehouse
+    widened = Widened(function, needed)
 
     def left_out(arguments: dict[str, Any]) -> bool:
         context: AssetExecutionContext = arguments["context"]
@@ -40,36 +44,20 @@ def made_where_wanted(function: Callable[..., Any], *tables: Table) -> Callable[
             context.log.info(f"{stage.switch}.enabled is off: nothing is made")
         return not made
 
-    def bound(arguments: tuple[Any, ...], named: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
-        all_named = dict(zip(taken, arguments, strict=False)) | named
-        return all_named, {name: one for name, one in all_named.items() if name not in added}
-
     @wraps(function)
     def run(*arguments: Any, **named: Any) -> Any:
-        all_named, own = bound(arguments, named)
+        all_named, own = widened.split(arguments, named)
         return Output(_nothing(tables[0]), metadata=_NO_ROWS) if left_out(all_named) else function(**own)
 
     @wraps(function)
     def generate(*arguments: Any, **named: Any) -> Iterator[Any]:
-        all_named, own = bound(arguments, named)
+        all_named, own = widened.split(arguments, named)
         yield from _emptied(tables, **all_named) if left_out(all_named) else function(**own)
 
-    # First, since nothing may stand behind frames of any name.
-    needed = {
-        "context": Parameter("context", _EITHER, annotation=AssetExecutionContext),
-        "corpora": Parameter("corpora", _EITHER, annotation=CorpusStore),
-    }
-    if isgeneratorfunction(function):
-        needed["warehouse"] = Parameter("warehouse", _EITHER, annotation=Warehouse)
-    taken = {**needed, **given.parameters}
-    added = needed.keys() - given.parameters
-    # Dagster reads off the function itself what it takes, and whether it gives one result or several.
-    made: Callable[..., Any] = generate if isgeneratorfunction(function) else run
-    made.__signature__ = given.replace(parameters=list(taken.values()))  # type: ignore[attr-defined]
-    return made
+    # Dagster reads off the function itself whether it gives one result or several.
+    return widened.signed(generate if isgeneratorfunction(function) else run)
 
 
-_EITHER = Parameter.POSITIONAL_OR_KEYWORD
 _NO_ROWS = {"dagster/partition_row_count": 0}
 
 

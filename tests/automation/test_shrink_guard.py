@@ -8,8 +8,8 @@ import pytest
 from graphrag_dagster import tables
 from graphrag_dagster.cli.output.running import run_job
 from graphrag_dagster.errors import WarehouseError
-from graphrag_dagster.operations.keeping.shrinkage import shrinkage
 from graphrag_dagster.resources.published import publish, published
+from graphrag_dagster.resources.published.shrinkage import shrinkage
 from graphrag_dagster.resources.warehouse import Warehouse
 from graphrag_dagster.tables import Table
 from support.corpora import write_corpus

@@ -9,10 +9,10 @@ from fastapi.testclient import TestClient
 from graphrag_dagster import tables
 from graphrag_dagster.errors import DamagedError
 from graphrag_dagster.model_calls.memory.database import Database, MemoryFileError
-from graphrag_dagster.operations.keeping.shrinkage import shrinkage
 from graphrag_dagster.operations.keeping.watching import changed_since_published
 from graphrag_dagster.resources.corpora import CorpusStore
 from graphrag_dagster.resources.published import publish, published
+from graphrag_dagster.resources.published.shrinkage import shrinkage
 from graphrag_dagster.resources.warehouse import Warehouse
 from graphrag_dagster.service.guarding.settings import ServiceSettings
 from graphrag_dagster.service.http.app import make_app

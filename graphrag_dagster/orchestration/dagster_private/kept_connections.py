@@ -17,7 +17,7 @@ from dagster._core.storage.schedules import SqliteScheduleStorage
 from dagster._core.storage.sqlite import SQLITE_BUSY_TIMEOUT_SECONDS, create_db_conn_string
 from dagster._core.storage.sqlite_storage import DagsterSqliteStorage
 from dagster._serdes import ConfigurableClassData
-from sqlalchemy import Connection, Engine, create_engine, event
+from sqlalchemy import Connection, Engine, create_engine, event, text
 
 _INDEX = "index"
 
@@ -39,6 +39,14 @@ class _Engines:
     def dispose(self) -> None:
         while self._made:
             self._made.popitem()[1].dispose()
+
+
+def _is_made(engine: Engine) -> bool:
+    """Whether Dagster has begun a file. Its own look reads 90 files of its schema's history."""
+    with engine.connect() as connection:
+        return engine.dialect.has_table(connection, "alembic_version") and bool(
+            connection.execute(text("select count(*) from alembic_version")).scalar_one()
+        )
 
 
 def _without_waiting(connection: Any, _: object) -> None:
@@ -72,7 +80,8 @@ class _Events(SqliteEventLogStorage):
         engine = self._engines.of(self.conn_string_for_shard(shard))
         with self._lock:
             if shard not in self._initialized_dbs:
-                self._initdb(engine)
+                if not _is_made(engine):
+                    self._initdb(engine)
                 self._initialized_dbs.add(shard)
             with engine.begin() as connection:
                 yield connection
@@ -115,6 +124,15 @@ class _Runs(SqliteRunStorage):
     def __init__(self, conn_string: str, inst_data: ConfigurableClassData | None = None) -> None:
         self._engines = _Engines()
         super().__init__(conn_string, inst_data)
+
+    @classmethod
+    def from_local(cls, base_dir: str, inst_data: ConfigurableClassData | None = None) -> "_Runs":
+        if Path(base_dir, "runs.db").is_file():
+            made = cls(create_db_conn_string(base_dir, "runs"), inst_data)
+            if _is_made(made._engines.of(made._conn_string)):
+                return made
+            made.dispose()
+        return super().from_local(base_dir, inst_data)
 
     @contextmanager
     def connect(self) -> Iterator[Connection]:

@@ -1,39 +1,30 @@
-"""Checks: what must hold of every table before anything is built upon it.
-
-The checks of all tables that one asset makes run in one step: a step costs more than most of the checks.
-"""
+"""Checks: what must hold of every table before anything is built upon it."""
 
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import polars as pl
 from dagster import (
-    AssetCheckExecutionContext,
+    AssetCheckKey,
     AssetCheckResult,
-    AssetChecksDefinition,
     AssetCheckSeverity,
     AssetCheckSpec,
-    AssetsDefinition,
+    AssetKey,
     MetadataValue,
     PreviewWarning,
-    multi_asset_check,
 )
 
 from graphrag_dagster import tables
-from graphrag_dagster.assets import ASSETS
 from graphrag_dagster.core.corpus.text_units import check_texts, check_units
 from graphrag_dagster.core.extraction.ledger import check_ledger, nothing_read, unreadable_units
 from graphrag_dagster.core.graph.levels import check_partition
 from graphrag_dagster.core.printable import printable
 from graphrag_dagster.core.reports.row_checks import check_context_rows
 from graphrag_dagster.core.resolution.checks import check_entities, check_names, check_people
-from graphrag_dagster.operations.keeping.shrinkage import shrinkage
-from graphrag_dagster.orchestration.declare import key_of
 from graphrag_dagster.orchestration.partitions import CORPUS
-from graphrag_dagster.orchestration.resource_keys import takes_resources
-from graphrag_dagster.resources.corpora import CorpusStore
 from graphrag_dagster.resources.integrity import violations
+from graphrag_dagster.resources.published.shrinkage import shrinkage
 from graphrag_dagster.resources.warehouse import Reader, Warehouse
 from graphrag_dagster.settings import CorpusSettings
 from graphrag_dagster.tables import Table
@@ -47,7 +38,7 @@ _DECLARED = "Keys are unique, nothing is null that may not be, every reference r
 
 
 @dataclass(frozen=True, slots=True)
-class _Place:
+class CheckedPlace:
     """What is checked: the tables of a corpus, beside its settings and what of it is published."""
 
     reader: Reader
@@ -55,49 +46,59 @@ class _Place:
     warehouse: Warehouse
 
     def read(self, table: Table) -> pl.DataFrame:
+        """All rows of the corpus."""
         return self.reader.read(table)
 
 
 @dataclass(frozen=True, slots=True)
-class _Check:
+class TableCheck:
     """What must hold of a table; ``problems`` are empty where it does. What does not block only warns."""
 
     table: Table
     name: str
     description: str
-    problems: Callable[[_Place], Sequence[str]]
+    problems: Callable[[CheckedPlace], Sequence[str]]
     blocking: bool = True
 
-    def spec(self) -> AssetCheckSpec:
-        # Per corpus: otherwise one corpus's pass would hide another's failure.
-        return AssetCheckSpec(
-            self.name,
-            asset=key_of(self.table),
-            description=self.description,
-            blocking=self.blocking,
-            partitions_def=CORPUS,
-        )
+    @property
+    def key(self) -> AssetCheckKey:
+        """Under which Dagster knows it."""
+        return AssetCheckKey(AssetKey(self.table.asset_key), self.name)
 
-    def result(self, place: _Place) -> AssetCheckResult:
+    def spec(self) -> AssetCheckSpec:
+        """What Dagster is told of it."""
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", PreviewWarning)
+            return AssetCheckSpec(
+                self.name,
+                asset=self.key.asset_key,
+                description=self.description,
+                blocking=self.blocking,
+                # Per corpus: otherwise one corpus's pass would hide another's failure.
+                partitions_def=CORPUS,
+            )
+
+    def result(self, place: CheckedPlace) -> AssetCheckResult:
+        """Look whether it holds there."""
         problems = self.problems(place)
         shown = "\n".join(f"- {problem}" for problem in problems[:_MOST_SHOWN]) or "none"
         return AssetCheckResult(
             check_name=self.name,
-            asset_key=key_of(self.table),
+            asset_key=self.key.asset_key,
             passed=not problems,
             severity=AssetCheckSeverity.ERROR if self.blocking else AssetCheckSeverity.WARN,
             metadata={"count": len(problems), "problems": MetadataValue.text(printable(shown))},
         )
 
 
-def _declared(table: Table) -> _Check:
-    def problems(of: _Place) -> list[str]:
+def _declared(table: Table) -> TableCheck:
+    def problems(of: CheckedPlace) -> list[str]:
         return violations(of.reader, table)
 
-    return _Check(table, "declared", _DECLARED, problems)
+    return TableCheck(table, "declared", _DECLARED, problems)
 
 
-def _units_cover_documents(of: _Place) -> list[str]:
+def _units_cover_documents(of: CheckedPlace) -> list[str]:
     if of.settings.makes("imports"):
         return check_texts(of.read(tables.DOCUMENTS), of.read(tables.TEXT_CHUNKS))
     settings = of.settings.text_units
@@ -106,7 +107,7 @@ def _units_cover_documents(of: _Place) -> list[str]:
     )
 
 
-def _ledger_is_complete(of: _Place) -> list[str]:
+def _ledger_is_complete(of: CheckedPlace) -> list[str]:
     if not of.settings.makes("extraction"):
         return []
     read = (
@@ -120,63 +121,63 @@ def _ledger_is_complete(of: _Place) -> list[str]:
     return check_ledger(**{table.name: of.read(table) for table in read})
 
 
-def _no_unit_is_quarantined(of: _Place) -> list[str]:
+def _no_unit_is_quarantined(of: CheckedPlace) -> list[str]:
     lost = of.read(tables.UNIT_LEDGER).filter(pl.col("state") == "quarantined")
     return [f"{unit}: {reason}" for unit, reason in lost["text_unit_id", "reason"].rows()]
 
 
-def _every_unit_is_readable(of: _Place) -> list[str]:
+def _every_unit_is_readable(of: CheckedPlace) -> list[str]:
     return unreadable_units(of.read(tables.UNIT_LEDGER))
 
 
-def _something_was_read(of: _Place) -> list[str]:
+def _something_was_read(of: CheckedPlace) -> list[str]:
     found = nothing_read(of.read(tables.UNIT_LEDGER))
     return [*found, _NOTHING_READ] if found else []
 
 
-def _every_name_has_an_entity(of: _Place) -> list[str]:
+def _every_name_has_an_entity(of: CheckedPlace) -> list[str]:
     return check_names(of.read(tables.GLEANED_ENTITIES), of.read(tables.TEXT_CHUNKS), of.read(tables.ALIASES))
 
 
-def _people_are_obeyed(of: _Place) -> list[str]:
+def _people_are_obeyed(of: CheckedPlace) -> list[str]:
     people = of.settings.resolution.decisions()
     return check_people(of.read(tables.ALIASES), of.read(tables.DOCUMENTS), people) if people.words else []
 
 
-def _entities_are_those_of_resolution(of: _Place) -> list[str]:
+def _entities_are_those_of_resolution(of: CheckedPlace) -> list[str]:
     if not of.settings.makes("resolution"):
         return []
     return check_entities(of.read(tables.ALIASES), of.read(tables.ENTITIES))
 
 
-def _edges_are_simple(of: _Place) -> list[str]:
+def _edges_are_simple(of: CheckedPlace) -> list[str]:
     edges = of.read(tables.RELATIONSHIPS)
     wrong = edges.filter((pl.col("source") >= pl.col("target")) | (pl.col("weight") <= 0))
     return [f"{s} — {t} (weight {w})" for s, t, w in wrong["source", "target", "weight"].rows()]
 
 
-def _graph_has_not_shrunk(of: _Place) -> list[str]:
+def _graph_has_not_shrunk(of: CheckedPlace) -> list[str]:
     most = of.settings.graph.shrink_guard
     return [] if most >= 1 else shrinkage(of.warehouse, of.reader, most)
 
 
-def _levels_are_partitions(of: _Place) -> list[str]:
+def _levels_are_partitions(of: CheckedPlace) -> list[str]:
     return check_partition(of.read(tables.COMMUNITY_LEVELS), of.read(tables.COMMUNITY_MEMBERS))
 
 
-def _every_community_has_a_report(of: _Place) -> list[str]:
+def _every_community_has_a_report(of: CheckedPlace) -> list[str]:
     communities, reports = of.read(tables.COMMUNITIES), of.read(tables.COMMUNITY_REPORTS)
     missing = communities.join(reports, left_on="community_id", right_on="report_id", how="anti")
     return [f"community {identity} has no report" for identity in missing["community_id"]]
 
 
-def _contexts_fit_budget(of: _Place) -> list[str]:
+def _contexts_fit_budget(of: CheckedPlace) -> list[str]:
     budget = of.settings.reports.context_tokens
     over = of.read(tables.REPORT_CONTEXTS).filter(pl.col("tokens") > budget)
     return [f"{i}: {t} tokens, budget {budget}" for i, t in over["report_id", "tokens"].rows()]
 
 
-def _context_rows_show_records(of: _Place) -> list[str]:
+def _context_rows_show_records(of: CheckedPlace) -> list[str]:
     records = {
         "report": of.read(tables.COMMUNITY_REPORTS)["report_id"],
         "entity": of.read(tables.ENTITIES)["entity_id"],
@@ -186,7 +187,7 @@ def _context_rows_show_records(of: _Place) -> list[str]:
     return check_context_rows(of.read(tables.REPORT_CONTEXTS), of.read(tables.REPORT_CONTEXT_ROWS), records)
 
 
-def _stores_hold_every_entity(of: _Place) -> list[str]:
+def _stores_hold_every_entity(of: CheckedPlace) -> list[str]:
     if not of.settings.makes("coterag"):
         return []
     entities, placed = set(of.read(tables.ENTITIES)["entity_id"]), of.read(tables.COTERAG_STORES)
@@ -199,134 +200,100 @@ def _stores_hold_every_entity(of: _Place) -> list[str]:
     return [f"entity {one} {problem}" for found, problem in wrong for one in sorted(found)]
 
 
-_CHECKS = [
+CHECKS: Sequence[TableCheck] = (
     *(_declared(table) for table in tables.ALL_TABLES),
-    _Check(
+    TableCheck(
         tables.TEXT_CHUNKS,
         "units_cover_documents",
         "Units cover every character of their document, reproduce its text, and are as many as the rule of "
         "windows says",
         _units_cover_documents,
     ),
-    _Check(
+    TableCheck(
         tables.UNIT_LEDGER,
         "ledger_is_complete",
         "Every text unit ends in exactly one state, and its counts are those of the tables",
         _ledger_is_complete,
     ),
-    _Check(
+    TableCheck(
         tables.UNIT_LEDGER,
         "no_unit_is_quarantined",
         "No text unit is quarantined for want of a usable reply; a warning, run again to retry",
         _no_unit_is_quarantined,
         blocking=False,
     ),
-    _Check(
+    TableCheck(
         tables.UNIT_LEDGER,
         "every_unit_is_readable",
         "No text unit is in a language that is not read; a warning, nothing is extracted from such a unit",
         _every_unit_is_readable,
         blocking=False,
     ),
-    _Check(
+    TableCheck(
         tables.UNIT_LEDGER,
         "something_was_read",
         "Not every text unit is quarantined or unreadable",
         _something_was_read,
     ),
-    _Check(
+    TableCheck(
         tables.ALIASES,
         "every_name_has_an_entity",
         "Every name of every document has one row, and no other name has any",
         _every_name_has_an_entity,
     ),
-    _Check(
+    TableCheck(
         tables.ALIASES,
         "people_are_obeyed",
         "No two names that a person said to be different are names of one entity",
         _people_are_obeyed,
     ),
-    _Check(
+    TableCheck(
         tables.ENTITIES,
         "entities_are_those_of_resolution",
         "Every entity that resolution names is a node of the graph, and no other is",
         _entities_are_those_of_resolution,
     ),
-    _Check(
+    TableCheck(
         tables.ENTITIES,
         "graph_has_not_shrunk",
         "The graph has not lost more of its published entities than graph.shrink_guard allows, beyond what "
         "went with its documents or with files of a graph",
         _graph_has_not_shrunk,
     ),
-    _Check(
+    TableCheck(
         tables.COTERAG_STORES,
         "stores_hold_every_entity",
         "Every entity is of the main graph or preserved apart, and communities are of the main graph",
         _stores_hold_every_entity,
     ),
-    _Check(
+    TableCheck(
         tables.RELATIONSHIPS,
         "edges_are_simple",
         "No self-loops, ends in order, weights above zero",
         _edges_are_simple,
     ),
-    _Check(
+    TableCheck(
         tables.COMMUNITY_LEVELS,
         "levels_are_partitions",
         "At every level Ck the communities are a partition of the clustered entities",
         _levels_are_partitions,
     ),
-    _Check(
+    TableCheck(
         tables.COMMUNITY_REPORTS,
         "every_community_has_a_report",
         "Every community has a report",
         _every_community_has_a_report,
     ),
-    _Check(
+    TableCheck(
         tables.REPORT_CONTEXTS,
         "contexts_fit_budget",
         "No packed context is larger than the token budget",
         _contexts_fit_budget,
     ),
-    _Check(
+    TableCheck(
         tables.REPORT_CONTEXT_ROWS,
         "context_rows_show_records",
         "The rows of every context are as many as it counts, and each shows a record that there is",
         _context_rows_show_records,
     ),
-]
-
-
-def _step(made: AssetsDefinition) -> AssetChecksDefinition:
-    """The checks of all tables of one asset as one step, of which any may be selected."""
-    checks = {check.spec().key: check for check in _CHECKS if key_of(check.table) in made.keys}
-
-    @multi_asset_check(
-        name=f"checks_of_{made.node_def.name}",
-        specs=[check.spec() for check in checks.values()],
-        can_subset=True,
-    )
-    @takes_resources
-    def run(
-        context: AssetCheckExecutionContext, warehouse: Warehouse, corpora: CorpusStore
-    ) -> Iterator[AssetCheckResult]:
-        with warehouse.reading(context.partition_key) as reader:
-            place = _Place(reader, corpora.settings(context.partition_key), warehouse)
-            results = [
-                check.result(place)
-                for key, check in checks.items()
-                if key in context.selected_asset_check_keys
-            ]
-        yield from results
-
-    return run
-
-
-def _steps(assets: Iterable[AssetsDefinition]) -> list[AssetChecksDefinition]:
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", PreviewWarning)
-        return [_step(made) for made in assets]
-
-
-CHECKS = _steps(ASSETS)
+)
