@@ -1,6 +1,6 @@
 """What must hold of every written table, derived from its declaration."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 
 from graphrag_dagster import tables
 from graphrag_dagster.resources.warehouse import Reader, qualified
@@ -9,10 +9,20 @@ from graphrag_dagster.tables import Column, Table
 
 def violations(reader: Reader, table: Table) -> list[str]:
     """Return what is wrong with the corpus's rows: duplicate keys, nulls, values, dangling references."""
-    conditions = {
-        problem: condition for column in table.columns for problem, condition in _broken(table, column)
-    }
-    return [*_keys(reader, table), *_counted(reader, table, conditions)]
+    keys = ", ".join(f'"{key}"' for key in table.key)
+    repeated = f"select 1 from {qualified(table)} where corpus = $corpus group by {keys} having count(*) > 1"
+    broken = [found for column in table.columns for found in _broken(table, column)]
+    counted = [
+        f"(select count(*) from ({repeated}))",
+        *(f"count(*) filter (where {one})" for _, one in broken),
+    ]
+    counts = reader.connection.execute(
+        f"select {', '.join(counted)} from {qualified(table)} where corpus = $corpus",
+        {"corpus": reader.corpus},
+    ).fetchall()[0]
+    told = [f"{counts[0]} keys are not unique"] if counts[0] else []
+    wrong = zip(broken, counts[1:], strict=True)
+    return [*told, *(f"{problem} in {count} rows" for (problem, _), count in wrong if count)]
 
 
 def _broken(table: Table, column: Column) -> Iterator[tuple[str, str]]:
@@ -31,24 +41,3 @@ def _broken(table: Table, column: Column) -> Iterator[tuple[str, str]]:
             f"{column.name} does not stand in {column.references}",
             f"{name} is not null and {name} not in ({known})",
         )
-
-
-def _keys(reader: Reader, table: Table) -> list[str]:
-    keys = ", ".join(f'"{key}"' for key in table.key)
-    row = reader.connection.execute(
-        f"select count(*) from (select 1 from {qualified(table)} where corpus = ? "
-        f"group by {keys} having count(*) > 1)",
-        [reader.corpus],
-    ).fetchone()
-    return [f"{row[0]} keys are not unique"] if row and row[0] else []
-
-
-def _counted(reader: Reader, table: Table, conditions: Mapping[str, str]) -> list[str]:
-    if not conditions:
-        return []
-    counts = ", ".join(f"count(*) filter (where {condition})" for condition in conditions.values())
-    row = reader.connection.execute(
-        f"select {counts} from {qualified(table)} where corpus = ?", [reader.corpus]
-    ).fetchone()
-    found = zip(conditions, row or (), strict=True)
-    return [f"{problem} in {count} rows" for problem, count in found if count]

@@ -17,6 +17,7 @@ from graphrag_dagster.resources.corpora import check_name
 from graphrag_dagster.resources.duckdb_files import migrations
 from graphrag_dagster.resources.duckdb_files.damage import damage_told
 from graphrag_dagster.resources.duckdb_files.duckdb_messages import holder_of, is_busy
+from graphrag_dagster.resources.duckdb_files.frames import frame_of
 from graphrag_dagster.resources.duckdb_files.opening import attach, identity, open_alone, open_often
 from graphrag_dagster.resources.home import warehouse_template
 from graphrag_dagster.tables import VECTOR, Column, Table
@@ -200,14 +201,12 @@ class Warehouse(Resource):
         self._made(corpus)
         with self._writing(table, corpus) as connection:
             try:
-                result = pl.from_arrow(connection.execute(query).to_arrow_table())
+                result = frame_of(connection.execute(query))
             except (duckdb.BinderException, duckdb.CatalogException) as error:
                 raise WarehouseError(
                     f"{table.full_name} cannot be made: what it is made of is not there, or an older version "
                     f"made it ({str(error).splitlines()[0]}); run 'graphrag-dagster index {corpus}'"
                 ) from error
-            if not isinstance(result, pl.DataFrame):
-                raise WarehouseError(f"the query of {table.full_name} gives no rows")
             _replace(connection, table, corpus, table.validated(result))
         return result
 
@@ -336,14 +335,8 @@ class Reader:
             for name in table.column_names
         )
         keys = ", ".join(_quoted(key) for key in table.key)
-        rows = self.connection.execute(
-            f"select {names} from {qualified(table)} where corpus = ? order by {keys}",
-            [self.corpus],
-        ).to_arrow_table()
-        frame = pl.from_arrow(rows)
-        if not isinstance(frame, pl.DataFrame):
-            raise WarehouseError(f"{table.full_name} cannot be read as a frame")
-        return frame
+        query = f"select {names} from {qualified(table)} where corpus = ? order by {keys}"
+        return frame_of(self.connection.execute(query, [self.corpus]))
 
     def _not_made(self, table: Table, what: str) -> WarehouseError:
         command = _MADE_BY.get(table.group, "index {}").format(self.corpus)
@@ -462,8 +455,8 @@ def _written(connection: duckdb.DuckDBPyConnection, table: Table, corpus: str) -
     told = connection.execute(
         f"select count(*), coalesce(sum(hash({names})::hugeint), 0) from ({rows})", [corpus]
     ).fetchone()
-    sample = pl.from_arrow(connection.execute(f"{rows} limit {_SAMPLE}", [corpus]).to_arrow_table())
-    if told is None or not isinstance(sample, pl.DataFrame):
+    sample = frame_of(connection.execute(f"{rows} limit {_SAMPLE}", [corpus]))
+    if told is None:
         raise WarehouseError(f"{table.full_name} cannot be read as a frame")
     return Written(told[0], sample, f"{told[1] % 2**128:032x}")
 

@@ -99,6 +99,7 @@ def test_words_leave_what_was_found_as_somebody_chose(opened: Opened) -> None:
     assert (made.reranked, made.text) == ((), plain.text)
 
 
+@pytest.mark.long
 def test_long_documents_are_reranked_by_words_unless_nobody_is_to(home: Path, run: Run) -> None:
     (folder := home / "corpora" / "talk").mkdir()
     idle = "Nobody could say when the weather would turn, and the gulls went on as they always had. " * 12

@@ -105,6 +105,7 @@ def test_the_job_measures_an_index_whether_it_has_context_nodes_or_not(coast: Pa
     assert {"plain", "context", "random", "size_normalised"} < set(own["reading"])
 
 
+@pytest.mark.long
 def test_an_index_of_nothing_has_nothing_to_measure(home: Path) -> None:
     folder = write_corpus(home / "corpora")
     for file in list(folder.rglob("*")):

@@ -205,6 +205,7 @@ def test_checks_find_windows_that_are_too_long_or_share_too_much(
     assert message in problem
 
 
+@pytest.mark.long
 def test_the_podcast_corpus(podcast: Path) -> None:
     """Spec §2 and §7: 1,669 texts of exactly 1,014,611 tokens, the figure of the paper's Table 2."""
     contents = read_corpus(podcast)

@@ -55,6 +55,7 @@ def test_too_few_pairs_leave_the_measured_thresholds() -> None:
     assert calibrated({}).thresholds == MEASURED
 
 
+@pytest.mark.long
 @given(st.lists(st.lists(st.floats(-1, 1), min_size=500, max_size=520), min_size=3, max_size=3))
 def test_calibrated_thresholds_are_in_order(cosines: list[list[float]]) -> None:
     found = calibrated({name: np.array(one) for name, one in zip(SETS, cosines, strict=True)})

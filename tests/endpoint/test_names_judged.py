@@ -277,6 +277,7 @@ def test_one_more_document_asks_little(run: Run, home: Path) -> None:
         assert len(more) <= 2
 
 
+@pytest.mark.long
 def test_a_plan_knows_the_pairs_of_the_index_and_guesses_others(run: Run, home: Path) -> None:
     def planned() -> dict[str, Any]:
         code, out, err = run("plan", "names", "--json")

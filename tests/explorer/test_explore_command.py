@@ -68,6 +68,7 @@ def test_the_same_corpus_makes_the_same_file(run: Run, coast: Path, tmp_path: Pa
     assert files[0].read_bytes() == files[1].read_bytes()
 
 
+@pytest.mark.long
 def test_what_does_not_fit_is_left_out_and_said(coast: Path, tmp_path: Path) -> None:
     whole = export_page("coast", tmp_path / "whole.html", 5_000_000)
     made = export_page("coast", tmp_path / "less.html", whole.bytes - 5_000)

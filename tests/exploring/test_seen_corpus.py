@@ -215,6 +215,7 @@ def test_names_and_texts_are_found_whatever_their_case(seen: Explorer) -> None:
             seen.find(query)
 
 
+@pytest.mark.long
 def test_every_table_can_be_looked_through(seen: Explorer) -> None:
     views = seen.tables()
     assert len({view.name for view in views}) == len(views)

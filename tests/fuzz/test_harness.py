@@ -5,6 +5,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from random import Random
 
+import pytest
+
 from fuzz import harness
 from fuzz.harness import Subject, assail
 
@@ -26,6 +28,7 @@ def attack(kind: str, home: Path) -> str:
     return "borne"
 
 
+@pytest.mark.long
 def test_every_kind_of_defect_is_found_and_named(tmp_path: Path, monkeypatch) -> None:
     monkeypatch.setattr(harness, "SECONDS", 3.0)
     monkeypatch.setattr(harness, "BYTES", 100_000_000)

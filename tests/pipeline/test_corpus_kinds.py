@@ -133,6 +133,7 @@ def test_what_is_not_for_a_kind_does_not_run_and_leaves_empty_tables(home: Path)
     resources = compose().resources or {}
     for name in ("texts", "toys"):
         write_corpus(home / "corpora", name, "kind: toys\n" if name == "toys" else "")
+        Warehouse().write(tables.TEXT_CHUNKS, name, tables.TEXT_CHUNKS.empty())
         with dg.DagsterInstance.ephemeral() as instance:
             instance.add_dynamic_partitions(CORPUS.name or "", [name])
             wanted = [text_units, communities, files]

@@ -87,6 +87,7 @@ def test_what_a_new_document_does_not_touch_stays_until_a_cold_start_is_asked_fo
     assert [name for name in others if not name.startswith("reports.")] == []
 
 
+@pytest.mark.long
 def test_drift_bounds_how_far_warm_starts_lead(folder: Path) -> None:
     set_communities(folder, "drift: 0.01")
     add(folder)

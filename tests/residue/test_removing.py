@@ -21,6 +21,7 @@ from support.gone import traces
 Enter = Callable[[str], Path]
 
 
+@pytest.mark.long
 def test_a_corpus_goes_whole_and_its_folder_and_other_corpora_stay(enter: Enter, run: Run) -> None:
     home = enter("llm")
     other = home / "corpora" / "moor"

@@ -4,16 +4,19 @@ from pathlib import Path
 
 import bm25s
 import numpy as np
+import pytest
 import Stemmer
 from bm25s.stopwords import STOPWORDS_EN
 from hypothesis import given
 from hypothesis import strategies as st
 
+from graphrag_dagster.core.search import kept
 from graphrag_dagster.core.search.kept import mapped_arrays, write_arrays
 from graphrag_dagster.core.search.retrieval.postings import Postings, postings_of
 from graphrag_dagster.core.search.retrieval.rarity import WordRarity
 from graphrag_dagster.core.search.retrieval.stems import STOP_WORDS, stems_of
 from graphrag_dagster.core.search.retrieval.words_in_order import NumbersByWord, WordsInOrder
+from graphrag_dagster.errors import WarehouseError
 
 TEXTS = ["The red fox and Zoë's hens", "", "A Red Harbour, red foxes", "the 42 ships of Ziębice", "\ud800 of"]
 words = st.text(st.sampled_from("abAB éß'\n.中1_"), max_size=30)
@@ -87,8 +90,18 @@ def test_what_was_written_is_what_is_opened(tmp_path: Path) -> None:
         )
 
 
-def test_arrays_in_files_are_mapped(tmp_path: Path) -> None:
-    write_arrays(tmp_path, {"numbers": np.arange(3)})
-    found = mapped_arrays(tmp_path, ["numbers"])["numbers"]
-    assert found.tolist() == [0, 1, 2]
-    assert isinstance(found.base, np.memmap)
+@pytest.mark.parametrize("least", [0, 1 << 20])
+def test_arrays_in_files_are_mapped_where_they_are_large_and_no_file_stays_open(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, least: int
+) -> None:
+    monkeypatch.setattr(kept, "_MAPPED_FROM", least)
+    arrays = {"numbers": np.arange(3), "by_row": np.ones((2, 3), np.float32), "none": np.empty(0, np.int32)}
+    write_arrays(tmp_path, arrays)
+    found = mapped_arrays(tmp_path, arrays)
+    for name, array in arrays.items():
+        assert (found[name].tolist(), found[name].dtype) == (array.tolist(), array.dtype)
+        assert found[name].flags.writeable == bool(least)
+    assert not [one for one in Path("/proc/self/fd").glob("*") if tmp_path in one.resolve().parents]
+    (tmp_path / "numbers.npy").write_bytes((tmp_path / "numbers.npy").read_bytes()[:-1])
+    with pytest.raises(WarehouseError, match="delete it"):
+        mapped_arrays(tmp_path, ["numbers"])

@@ -1,5 +1,6 @@
 """What is made of an index once, and kept for whoever asks it later, in files that are read where needed."""
 
+import math
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
@@ -14,7 +15,7 @@ T = TypeVar("T", bound="Writable")
 
 #: Changes with the files, and with what the code makes of the same tables.
 FORMAT = 2
-#: Bytes of a frame from which on it is mapped by Arrow, whose import takes longer than to read fewer.
+#: Bytes of a file from which on it is mapped by Arrow, whose import takes longer than to read fewer.
 _MAPPED_FROM = 8_000_000
 _FRAME = ".arrow"
 
@@ -64,21 +65,41 @@ def write_arrays(folder: Path, arrays: Mapping[str, NDArray[np.generic]]) -> Non
 
 
 def mapped_arrays(folder: Path, names: Iterable[str]) -> dict[str, Any]:
-    """Return the arrays that :func:`write_arrays` wrote, by name; mapped, not read.
+    """Return the arrays that :func:`write_arrays` wrote, by name; large ones are mapped, not read.
 
     Raises:
         FileNotFoundError: one is missing.
         WarehouseError: one is damaged.
     """
     try:
-        return {
-            name: np.asarray(np.load(folder / f"{name}.npy", mmap_mode="r", allow_pickle=False))
-            for name in names
-        }
+        return {name: mapped_array(folder / f"{name}.npy") for name in names}
     except FileNotFoundError:
         raise
     except (OSError, ValueError) as error:
         raise _damaged(folder, error) from error
+
+
+def mapped_array(file: Path) -> NDArray[Any]:
+    """Return an array that ``numpy.save`` wrote; a large one is mapped.
+
+    NumPy's own mapping keeps the file open, and an index has about a hundred of them.
+
+    Raises:
+        OSError: the file cannot be read.
+        ValueError: it holds no array, or not the whole of it.
+    """
+    if file.stat().st_size < _MAPPED_FROM:
+        whole: NDArray[Any] = np.load(file, allow_pickle=False)
+        return whole
+    from pyarrow import memory_map
+
+    with file.open("rb") as opened:
+        np.lib.format.read_magic(opened)
+        shape, by_column, kind = np.lib.format.read_array_header_1_0(opened)
+        begin = opened.tell()
+    with memory_map(str(file)) as source:
+        values = np.frombuffer(source.read_buffer(), kind, math.prod(shape), begin)
+    return values.reshape(shape, order="F" if by_column else "C")
 
 
 def write_frames(folder: Path, frames: Mapping[str, pl.DataFrame]) -> None:
@@ -108,7 +129,8 @@ def mapped_frame(folder: Path, name: str) -> pl.DataFrame:
 def _mapped(file: Path) -> pl.DataFrame:
     from pyarrow import ipc, memory_map
 
-    frame = pl.from_arrow(ipc.open_file(memory_map(str(file))).read_all(), rechunk=False)
+    with memory_map(str(file)) as source:
+        frame = pl.from_arrow(ipc.open_file(source).read_all(), rechunk=False)
     if not isinstance(frame, pl.DataFrame):
         raise TypeError(f"{file} holds no frame")
     return frame

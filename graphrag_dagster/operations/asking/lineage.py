@@ -16,6 +16,7 @@ from graphrag_dagster.core.lineage.why import why as why_of
 from graphrag_dagster.errors import WarehouseError
 from graphrag_dagster.resources import published
 from graphrag_dagster.resources.duckdb_files.earlier_contexts import rows_shown
+from graphrag_dagster.resources.duckdb_files.frames import frame_of
 from graphrag_dagster.resources.warehouse import Reader, Warehouse, qualified
 from graphrag_dagster.tables import Table
 
@@ -124,10 +125,7 @@ class TableRows:
                 f"{table} of corpus {self.reader.corpus!r} was made by another version; run "
                 f"'graphrag-dagster index {self.reader.corpus}'"
             ) from error
-        frame = pl.from_arrow(result.to_arrow_table())
-        if not isinstance(frame, pl.DataFrame):
-            raise WarehouseError(f"{table} cannot be read as a frame")
-        return frame
+        return frame_of(result)
 
     def _source(self, declared: Table, reports: Iterable[str] | None = None) -> str | None:
         """Where rows come from; of contexts without a table of rows, those of the reports will do."""

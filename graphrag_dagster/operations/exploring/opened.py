@@ -11,6 +11,7 @@ import polars as pl
 from graphrag_dagster.errors import WarehouseError
 from graphrag_dagster.operations.asking.lineage import TableRows
 from graphrag_dagster.resources.duckdb_files.damage import damage_told
+from graphrag_dagster.resources.duckdb_files.frames import frame_of
 from graphrag_dagster.resources.duckdb_files.opening import CONFIG, attach
 from graphrag_dagster.resources.published import Published, published, reading
 from graphrag_dagster.resources.warehouse import Reader, Warehouse, qualified
@@ -82,10 +83,7 @@ class OpenSnapshot:
 
     def frame(self, sql: str, **parameters: object) -> pl.DataFrame:
         """Return the rows of a query as a frame."""
-        frame = pl.from_arrow(self._run(sql, parameters).to_arrow_table())
-        if not isinstance(frame, pl.DataFrame):
-            raise WarehouseError("a query gave no rows")
-        return frame
+        return frame_of(self._run(sql, parameters))
 
     def batches(self, sql: str, size: int, **parameters: object) -> Iterator[list[tuple[Any, ...]]]:
         """Yield the rows of a query, so many at a time."""

@@ -26,6 +26,7 @@ from graphrag_dagster.errors import WarehouseError
 from graphrag_dagster.model_calls.memory.database import Database
 from graphrag_dagster.model_calls.memory.upkeep import Pruned, Upkeep
 from graphrag_dagster.resources.compaction import Compacted, compact
+from graphrag_dagster.resources.duckdb_files.frames import frame_of
 from graphrag_dagster.resources.duckdb_files.opening import CONFIG
 from graphrag_dagster.resources.durable import write_durably
 from graphrag_dagster.resources.published.beside import keep_beside
@@ -245,18 +246,13 @@ def _held_by(file: Path) -> set[str] | None:
     """Identities of a snapshot's documents; None where it cannot be read."""
     try:
         with duckdb.connect(str(file), read_only=True, config=CONFIG) as connection:
-            documents = _frame(connection, _SELECT)
+            documents = frame_of(connection.execute(_SELECT))
             # Older versions knew no graphs.
             there = connection.execute("from duckdb_tables() where schema_name = 'imports'").fetchone()
-            files = _frame(connection, _SELECT_FILES) if there else tables.IMPORTED_FILES.empty()
+            files = frame_of(connection.execute(_SELECT_FILES)) if there else tables.IMPORTED_FILES.empty()
     except duckdb.Error:
         return None
     return _identities(documents) | _graphs(files)
-
-
-def _frame(connection: duckdb.DuckDBPyConnection, query: str) -> pl.DataFrame:
-    made = pl.from_arrow(connection.execute(query).to_arrow_table())
-    return made if isinstance(made, pl.DataFrame) else made.to_frame()
 
 
 def _reports(warehouse: Warehouse, corpus: str) -> Path:
