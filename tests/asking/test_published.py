@@ -93,6 +93,7 @@ def test_without_reports_local_and_basic_work_and_global_says_what_is_missing() 
         index.ask("Who led the Dockers Union?", method="global")
 
 
+@pytest.mark.long
 def test_documents_larger_than_the_context_are_cut_for_every_way(home: Path) -> None:
     folder = write_corpus(
         home / "corpora", settings="text_units: {strategy: none}\nsearch: {context_tokens: 400}\n"

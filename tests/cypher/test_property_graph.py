@@ -40,6 +40,7 @@ def test_it_holds_what_the_snapshot_holds(coast: Path) -> None:
     assert all("Hanna Quill" in row[2] for row in led.found.rows)
 
 
+@pytest.mark.long
 def test_a_newer_snapshot_has_its_own_and_the_older_goes(coast: Path, home: Path) -> None:
     (coast / "corpus.yaml").write_text("publishing: {keep: 1}\n", encoding="utf-8")
     before = graph_of(Warehouse(), "coast")

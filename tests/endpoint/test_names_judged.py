@@ -117,6 +117,7 @@ def shown(server: ScriptedEndpoint) -> list[str]:
     return [line for prompt in prompts for line in prompt.splitlines() if line[:1].isdigit()]
 
 
+@pytest.mark.long
 def test_a_name_is_shown_where_it_stands(run: Run, home: Path) -> None:
     waves = "and the waves were high and the wind was cold " * 20
     more = f"It was told {waves}that the court heard Brinefeild Shipping {waves}in Port Ellery."
@@ -162,6 +163,7 @@ def test_names_of_one_document_are_asked_about_once(run: Run, home: Path) -> Non
         assert told()["asked"] == 1
 
 
+@pytest.mark.long
 def test_what_a_person_says_is_not_asked(run: Run, home: Path) -> None:
     with ScriptedEndpoint(script()) as server:
         write(home, server, f"engine: llm, same: [{list(SHIPPING)}], different: [{list(BETHIA)}]")

@@ -179,6 +179,7 @@ def test_a_judge_that_takes_the_first_is_found_out(coast: Path, endpoint: Script
     }
 
 
+@pytest.mark.long
 def test_verdicts_that_cannot_be_used_are_ties_and_told(
     coast: Path, endpoint: ScriptedEndpoint, run: Run
 ) -> None:

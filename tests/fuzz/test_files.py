@@ -32,8 +32,10 @@ def _chosen(_: Random, count: int) -> Iterator[tuple[str, str]]:
 
 @pytest.mark.parametrize(
     ("subject", "count"),
-    [(documents.SUBJECT, 40), (replace(bombs.SUBJECT, cases=_chosen), len(_BOMBS))],
-    ids=["documents", "bombs"],
+    [
+        pytest.param(documents.SUBJECT, 40, id="documents"),
+        pytest.param(replace(bombs.SUBJECT, cases=_chosen), len(_BOMBS), id="bombs", marks=pytest.mark.long),
+    ],
 )
 def test_one_file_never_stops_a_corpus(
     subject: Subject, count: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

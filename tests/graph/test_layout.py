@@ -90,7 +90,7 @@ def graphs(draw: st.DrawFn) -> Frames:
     return graph(nodes, draw(st.lists(st.tuples(node, node, weight), max_size=40)))
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=20, deadline=None)
 @given(graphs(), graphs(), st.randoms(use_true_random=False))
 def test_any_graph_has_a_layout_that_depends_on_no_order_and_any_other_may_follow(
     frames: Frames, other: Frames, rng: random.Random

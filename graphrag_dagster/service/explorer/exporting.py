@@ -1,11 +1,16 @@
 """The explorer of one corpus as one file: the same page, with the answers of the server inside."""
 
 import base64
+import errno
 import gzip
 import json
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from string import Template
+from tempfile import TemporaryFile
 from typing import Any
 
 from anyio.from_thread import start_blocking_portal
@@ -51,6 +56,8 @@ def export_page(corpus: str, file: Path, most_bytes: int) -> PageFile:
         ExportError: it cannot be written there, or not even the map fits into so few bytes.
         GraphragError: there is no such corpus, or nothing of it is published.
     """
+    with _named(file):
+        _try_place(file)
     room = int((most_bytes - len(_page("", "").encode())) / _BASE64)
     # Who calls it may be in an event loop of its own, such as a notebook.
     with start_blocking_portal() as loop:
@@ -60,13 +67,27 @@ def export_page(corpus: str, file: Path, most_bytes: int) -> PageFile:
         raise ExportError(
             f"the map of {corpus} alone makes {len(page) / 1e6:.1f} MB; give a larger limit: --max-mb"
         )
-    try:
+    with _named(file):
         write_durably(file, page.decode())
+    return PageFile(file, len(page), held.told)
+
+
+def _try_place(file: Path) -> None:
+    """Find out before all is gathered whether a file can be made there."""
+    if file.is_dir():
+        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
+    with TemporaryFile(dir=file.parent):
+        pass
+
+
+@contextmanager
+def _named(file: Path) -> Iterator[None]:
+    try:
+        yield
     except OSError as error:
         raise ExportError(
             f"{file} cannot be written: {error.strerror or error}; name another file"
         ) from error
-    return PageFile(file, len(page), held.told)
 
 
 def _packed(answers: dict[str, Any]) -> str:
