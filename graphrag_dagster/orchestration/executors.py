@@ -1,6 +1,7 @@
 """Where the steps of a run are carried out: a name chooses, the definitions stay the same."""
 
 import os
+import sys
 from collections.abc import Callable
 from importlib import import_module
 from typing import Any, Literal, get_args
@@ -15,9 +16,11 @@ EXECUTOR = "GRAPHRAG_DAGSTER_EXECUTOR"
 ExecutorName = Literal["in_process", "multiprocess", "ray", "k8s"]
 DEFAULT: ExecutorName = "in_process"
 
-#: Loaded before steps are forked off: what each would load and starts no thread, since a fork of a process
-#: with threads may hang. Polars and NumPy start some when they are imported.
+#: Loaded before steps are forked off: what each would load. A fork hangs where another thread holds a lock at
+#: that moment. Those that Polars, NumPy and DuckDB start when they are imported are idle until there is work,
+#: which the process that is forked never has; where BLAS is the system's, as on macOS, they may not be.
 _LOADED_ONCE = ("dagster", SQLITE_RECORDS, "httpx2")
+_LOADED_ON_LINUX = ("graphrag_dagster.definitions",)
 #: What a step elsewhere needs to find the files. Never keys: Ray shows a job's variables to all who see it.
 _PLACES = (HOME, CORPORA, WAREHOUSE, CACHE, EXECUTOR)
 
@@ -48,13 +51,18 @@ def executor_named(name: str) -> ExecutorDefinition:
     return _EXECUTORS[name]()
 
 
+def loaded_before_forks() -> list[str]:
+    """The modules that steps in processes of their own find loaded on this system."""
+    return [*_LOADED_ONCE, *(_LOADED_ON_LINUX if sys.platform == "linux" else ())]
+
+
 def _in_process() -> ExecutorDefinition:
     return in_process_executor
 
 
 def _multiprocess() -> ExecutorDefinition:
     def options(given: dict[str, Any]) -> dict[str, Any]:
-        return {**given, "start_method": {"forkserver": {"preload_modules": list(_LOADED_ONCE)}}}
+        return {**given, "start_method": {"forkserver": {"preload_modules": loaded_before_forks()}}}
 
     return multiprocess_executor.configured(
         options,

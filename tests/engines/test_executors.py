@@ -1,9 +1,14 @@
+import multiprocessing
+import subprocess
 import sys
 
+import duckdb
+import numpy as np
+import polars as pl
 import pytest
 
 from graphrag_dagster.errors import SettingsError
-from graphrag_dagster.orchestration.executors import EXECUTOR, chosen_executor
+from graphrag_dagster.orchestration.executors import EXECUTOR, chosen_executor, loaded_before_forks
 from support.engines import SOME, Place, Tables
 
 
@@ -45,3 +50,43 @@ def test_steps_in_processes_of_their_own_give_the_same_tables(place: Place, in_p
     place.run_all("multiprocess")
     assert place.tables() == in_process
     assert {table for _, table in in_process} == {name.replace("/", ".") for name in SOME.split(",")}
+
+
+_THREADS = """
+import importlib, pathlib, sys
+for module in sys.argv[1:]:
+    importlib.import_module(module)
+for thread in pathlib.Path("/proc/self/task").iterdir():
+    print((thread / "comm").read_text().strip())
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="steps are forked from what is loaded on Linux only")
+def test_what_is_loaded_before_steps_are_forked_begins_no_work() -> None:
+    command = [sys.executable, "-c", _THREADS, *loaded_before_forks()]
+    names = subprocess.run(command, capture_output=True, text=True, check=True).stdout.split()
+    idle = {"jemalloc_bg_thd", "polars-ooc-clea"}
+    assert {name for name in names if not name.startswith("python")} <= idle
+
+
+def _work(number: int) -> None:
+    values = pl.DataFrame({"key": np.arange(200_000) % 97, "value": np.arange(200_000) * float(number)})
+    sums = values.lazy().group_by("key").agg(pl.col("value").sum()).sort("key").collect()
+    with duckdb.connect() as connection:
+        connection.register("sums", sums)
+        ((total,),) = connection.execute("select sum(value) from sums").fetchall()
+    assert total == pytest.approx(values["value"].sum())
+    assert np.linalg.eigvalsh(np.eye(200)).sum() == pytest.approx(200)
+
+
+@pytest.mark.long
+def test_processes_forked_from_what_is_loaded_work_in_all_engines() -> None:
+    context = multiprocessing.get_context("forkserver")
+    context.set_forkserver_preload(loaded_before_forks())
+    for _ in range(6):
+        forked = [context.Process(target=_work, args=(number,)) for number in range(4)]
+        for one in forked:
+            one.start()
+        for one in forked:
+            one.join(120)
+            assert one.exitcode == 0
