@@ -104,13 +104,9 @@ def test_the_keyboard_alone_moves_goes_in_and_comes_back_to_where_it_was(page: "
     page.keyboard.press("Enter")
     page.wait_for_url(f"**/map?within={cells[0]['community_id']}")
     inside = _told(page, served, f"communities?within={cells[0]['community_id']}")["cells"]
-    page.wait_for_function(
-        "keep => document.activeElement.dataset.keep === keep", arg=f"cell {inside[0]['community_id']}"
-    )
+    page.locator(f"[data-keep='cell {inside[0]['community_id']}']:focus").wait_for()
     page.keyboard.press("Escape")
-    page.wait_for_function(
-        "keep => document.activeElement.dataset.keep === keep", arg=f"cell {cells[0]['community_id']}"
-    )
+    page.locator(f"[data-keep='cell {cells[0]['community_id']}']:focus").wait_for()
     assert page.locator(".treemap-open[tabindex='0']").count() == 1
 
 
@@ -150,7 +146,7 @@ def test_the_graph_tells_what_it_draws_finds_names_and_leads_to_them(page: "Page
     page.keyboard.press("Enter")
     card.get_by_role("link", name="Open its page").click()
     page.wait_for_url(f"**/entity/{first['id']}")
-    page.wait_for_function("document.querySelector('canvas') === null")
+    page.locator("canvas").first.wait_for(state="detached")
 
 
 def test_who_is_most_connected_is_a_click_away(page: "Page", served: str) -> None:
@@ -201,7 +197,7 @@ def test_a_changed_theme_is_drawn_in_its_colours(page: "Page") -> None:
     canvas = _drawn(page)
     before = canvas.screenshot()
     page.get_by_role("button", name="Dark").click()
-    page.wait_for_function("document.documentElement.dataset.theme === 'dark'")
+    page.locator("html[data-theme='dark']").wait_for()
     assert canvas.screenshot() != before
     assert page.locator(".graph-canvas canvas").count() > 0
 
