@@ -106,6 +106,7 @@ from graphrag_dagster.tables.index import (
     TRIPLES as TRIPLES,
     TYPINGS as TYPINGS,
     UNIT_LEDGER as UNIT_LEDGER,
+    WRITTEN_REPORTS as WRITTEN_REPORTS,
 )
 from graphrag_dagster.tables.path_scores import (
     PATH_JUDGEMENTS as PATH_JUDGEMENTS,
@@ -195,6 +196,7 @@ ALL_TABLES: tuple[Table, ...] = (
     REPORT_REFERENCES,
     REPORT_CONTEXTS,
     REPORT_CONTEXT_ROWS,
+    WRITTEN_REPORTS,
     TEXT_UNIT_EMBEDDINGS,
     REPORT_EMBEDDINGS,
     COTERAG_STORES,

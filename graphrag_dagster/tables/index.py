@@ -647,6 +647,25 @@ COMMUNITY_REPORTS = Table(
     ),
 )
 
+WRITTEN_REPORTS = Table(
+    "reports",
+    "written_reports",
+    "reports",
+    "What the writer gave for each report, and a hash of all it was written from: the same hash, the same report. "
+    "Without reports that came with a graph and those that stand in for an unusable reply",
+    ("report_id",),
+    (
+        column("report_id", "VARCHAR", "Report", ref="reports.community_reports.report_id"),
+        column(
+            "fingerprint",
+            "VARCHAR",
+            "Hash of code, model and settings, of the community's rows and documents, and of what is below it",
+        ),
+        column("written", "VARCHAR", "The report as JSON, with the numbers of its context in its citations"),
+        column("replies", "VARCHAR[]", "Keys of the remembered replies that it was read from"),
+    ),
+)
+
 REPORT_FINDINGS = Table(
     "reports",
     "report_findings",

@@ -81,6 +81,7 @@ CALLED = {
     "reports/report_references": "core/reports/references.py:References.resolve",
     "reports/report_contexts": "core/reports/packing.py:Packer.pack",
     "reports/report_context_rows": "core/reports/packing.py:Packer.pack",
+    "reports/written_reports": "core/reports/fingerprints.py:Fingerprints._of_records",
     "embeddings/text_units": "core/language/embedded_rows.py:embed_rows",
     "embeddings/entities": "core/language/embedded_texts.py:text_of_entity",
     "embeddings/community_reports": "core/reports/citations.py:without_citations",

@@ -9,9 +9,9 @@ from graphrag_dagster.core.extraction.frames import ExtractionFrames
 from graphrag_dagster.core.extraction.reuse import extract_new
 from graphrag_dagster.core.extraction.run import extract_units
 from graphrag_dagster.core.extraction.typing import typed
-from graphrag_dagster.operations.keeping.deciding import begin_replacing
+from graphrag_dagster.operations.keeping.deciding import begin_replacing, replies_in
 from graphrag_dagster.operations.keeping.embedding_ahead import begin_embedding, embedding_user
-from graphrag_dagster.operations.keeping.extractions import replies_of, reusable_extraction, state_of
+from graphrag_dagster.operations.keeping.extractions import reusable_extraction, state_of
 from graphrag_dagster.orchestration.declare import counts, ins_of, output, table_assets, version_in
 from graphrag_dagster.resources.language import Language
 from graphrag_dagster.resources.warehouse import Warehouse
@@ -67,7 +67,7 @@ def extraction(
     begin_embedding(embedding, warehouse, corpus, TEXT_UNIT_EMBEDDINGS, text_chunks)
     earlier, why_anew = reusable_extraction(warehouse, corpus, settings, state, session.remembered)
     made = extract_new(text_chunks, earlier, extract)
-    session.uses_again(replies_of(made.taken_over))
+    session.uses_again(replies_in(made.taken_over))
     told = typed(made.frames, text_chunks, session.entity_typer())
     frames, engine = told.frames, settings.engine_of("extraction")
     begin_replacing(warehouse, corpus, EXTRACTION_STATE)

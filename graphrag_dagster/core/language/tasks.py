@@ -290,7 +290,8 @@ class WrittenReport:
     """A community report (paper §3.1.5, Appendix E.2). ``rating`` is 0–10.
 
     ``problem`` says why a model's report was replaced by the extractive one, else None; ``engine`` is the
-    engine that wrote the text that is here.
+    engine that wrote the text that is here. ``replies`` are the keys of the remembered replies it was read
+    from.
     """
 
     title: str
@@ -303,6 +304,7 @@ class WrittenReport:
     quotes: tuple[Quote, ...] = ()
     problem: str | None = None
     usage: Usage = field(default_factory=Usage)
+    replies: tuple[str, ...] = ()
 
 
 class ReportWriter(OfEngine, Protocol):

@@ -11,8 +11,10 @@ from graphrag_dagster.core.language.tasks import Quote, RecordKind, ReportReques
 from graphrag_dagster.core.progress import stage
 from graphrag_dagster.core.reports.context import ChildReport, PackedContext
 from graphrag_dagster.core.reports.context_nodes import ContextNodes, attached_nodes
+from graphrag_dagster.core.reports.earlier import EarlierReport
 from graphrag_dagster.core.reports.elements import index_elements
 from graphrag_dagster.core.reports.evidence import EvidenceIndex
+from graphrag_dagster.core.reports.fingerprints import Fingerprints
 from graphrag_dagster.core.reports.frames import ReportFrames, ReportRows, markdown, uncited
 from graphrag_dagster.core.reports.kept import KeptReport
 from graphrag_dagster.core.reports.packing import Packer
@@ -43,6 +45,8 @@ def build_reports(
     context_share: float,
     kept: Mapping[str, KeptReport] = MappingProxyType({}),
     rows_add_up: bool = False,
+    basis: str = "",
+    earlier: Mapping[str, EarlierReport] = MappingProxyType({}),
 ) -> ReportFrames:
     """Write one report per community, none of which waits longer than it must.
 
@@ -68,6 +72,8 @@ def build_reports(
         context_share: of these, most that the section of the context nodes takes.
         kept: reports that stay as they are, by the id of their community.
         rows_add_up: whether ``count`` gives a context the sum of what it gives its rows and headers.
+        basis: what decides reports beside these tables, such as the model and the code.
+        earlier: reports that are taken over where nothing has changed, by what they were written from.
 
     Raises:
         EngineError: the writer did not return one report per request.
@@ -99,8 +105,25 @@ def build_reports(
     attached = attached_nodes(context_nodes, communities, elements)
     behind = ContextNodes(attached, elements, count, context_tokens, context_share)
     packer = Packer(elements, count, context_tokens, behind, rows_add_up=rows_add_up)
-    _write_all(communities, packer, Urgency(elements, context_tokens), evidence, writer, rows, kept)
-    return rows.frames()
+    # What came with a graph stands in for nothing, and what is above it is written from it.
+    fingerprints = (
+        {}
+        if kept
+        else Fingerprints(
+            basis,
+            elements,
+            attached,
+            entities=entities,
+            relationships=relationships,
+            text_chunks=text_chunks,
+            gleaned_entities=gleaned_entities,
+            gleaned_relationships=gleaned_relationships,
+            aliases=aliases,
+        ).of(communities)
+    )
+    found = {name: earlier[one] for name, one in fingerprints.items() if one in earlier}
+    _write_all(communities, packer, Urgency(elements, context_tokens), evidence, writer, rows, kept, found)
+    return rows.frames(fingerprints)
 
 
 def _write_all(
@@ -111,13 +134,18 @@ def _write_all(
     writer: ReportWriter,
     rows: ReportRows,
     kept: Mapping[str, KeptReport],
+    found: Mapping[str, EarlierReport],
 ) -> None:
     largest = int(communities.select(pl.max("summed_degree").fill_null(0)).item()) or 1
     below = {name: one.written() for name, one in kept.items()}
-    children = {name: _child(one) for name, one in below.items()}
-    for community in communities.filter(pl.col("community_id").is_in(list(kept))).iter_rows(named=True):
+    for community in _only(communities, kept):
         rows.keep(community, kept[community["community_id"]])
-    communities = communities.filter(~pl.col("community_id").is_in(list(kept)))
+    for community in _only(communities, found):
+        name = community["community_id"]
+        below[name] = found[name].under(community["summed_degree"] / largest)
+        rows.add(community, found[name].context, below[name])
+    children = {name: _child(one) for name, one in below.items()}
+    communities = communities.filter(~pl.col("community_id").is_in(list(below)))
 
     waiting = _Waiting(Counter(communities["parent_id"].drop_nulls()))
 
@@ -144,6 +172,10 @@ def _write_all(
                 waves.begin(requests([(parent, packer.pack(parent["community_id"], children))]))
             rows.add(community, context, report)
             running.advance()
+
+
+def _only(communities: pl.DataFrame, names: Iterable[str]) -> Iterator[_Community]:
+    return communities.filter(pl.col("community_id").is_in(list(names))).iter_rows(named=True)
 
 
 class _Waiting:

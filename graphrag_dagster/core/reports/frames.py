@@ -9,6 +9,7 @@ import polars as pl
 from graphrag_dagster.core.language.tasks import RecordKind, WrittenReport
 from graphrag_dagster.core.reports.citations import without_citations
 from graphrag_dagster.core.reports.context import PackedContext
+from graphrag_dagster.core.reports.earlier import written_as_text
 from graphrag_dagster.core.reports.kept import IMPORTED, KeptReport
 from graphrag_dagster.core.reports.references import (
     Reference,
@@ -21,6 +22,7 @@ from graphrag_dagster.tables import (
     REPORT_CONTEXTS,
     REPORT_FINDINGS,
     REPORT_REFERENCES,
+    WRITTEN_REPORTS,
 )
 
 
@@ -33,6 +35,7 @@ class ReportFrames:
     references: pl.DataFrame
     contexts: pl.DataFrame
     context_rows: pl.DataFrame
+    written: pl.DataFrame
 
 
 @dataclass(slots=True)
@@ -46,6 +49,7 @@ class ReportRows:
     _cited: list[dict[str, object]] = field(default_factory=list)
     _contexts: list[dict[str, object]] = field(default_factory=list)
     _shown: list[tuple[str, RecordKind, list[str]]] = field(default_factory=list)
+    _written: dict[str, WrittenReport] = field(default_factory=dict)
 
     def add(self, community: Mapping[str, object], context: PackedContext, written: WrittenReport) -> None:
         """Store the report of a community: its text with resolved citations, its findings, its context."""
@@ -78,6 +82,7 @@ class ReportRows:
             for position, finding in enumerate(stored.findings)
         ]
         self._contexts.append(_context_row(report_id, context))
+        self._written[report_id] = written
         self._shown += [(report_id, kind, list(ids)) for kind, ids in context.ids.items() if ids]
 
     def keep(self, community: Mapping[str, object], kept: KeptReport) -> None:
@@ -106,14 +111,29 @@ class ReportRows:
             )
             self._cite(report_id, position, cited_elsewhere(explanation, kept.cited))
 
-    def frames(self) -> ReportFrames:
-        """Return what was collected."""
+    def frames(self, fingerprints: Mapping[str, str]) -> ReportFrames:
+        """Return what was collected.
+
+        Args:
+            fingerprints: of what reports were written from, by the id of their community.
+        """
         return ReportFrames(
             COMMUNITY_REPORTS.frame(self._reports),
             REPORT_FINDINGS.frame(self._findings),
             REPORT_REFERENCES.frame(self._cited),
             REPORT_CONTEXTS.frame(self._contexts),
             self._context_rows(),
+            WRITTEN_REPORTS.frame(
+                {
+                    "report_id": report_id,
+                    "fingerprint": fingerprints[report_id],
+                    "written": written_as_text(written),
+                    "replies": list(written.replies),
+                }
+                for report_id, written in self._written.items()
+                # One that stands in for a model's is to be asked for again.
+                if report_id in fingerprints and not written.problem
+            ),
         )
 
     def _context_rows(self) -> pl.DataFrame:

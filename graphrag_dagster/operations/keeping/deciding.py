@@ -4,7 +4,11 @@ from collections.abc import Mapping
 
 import polars as pl
 
+from graphrag_dagster.catalogue.registry import tasks
+from graphrag_dagster.core.ids import stable_id
 from graphrag_dagster.resources.warehouse import Warehouse
+from graphrag_dagster.settings import CorpusSettings
+from graphrag_dagster.settings.model import DECIDING_REPLIES, DECIDING_REQUESTS
 from graphrag_dagster.tables import Table
 
 
@@ -28,6 +32,22 @@ def unlike(warehouse: Warehouse, corpus: str, table: Table, state: pl.DataFrame)
 def begin_replacing(warehouse: Warehouse, corpus: str, table: Table) -> None:
     """Empty the state before the first table is replaced, so that a killed run leaves none to rely on."""
     warehouse.write(table, corpus, table.empty())
+
+
+def model_of(settings: CorpusSettings, task: str) -> str:
+    """Return a hash of what decides the replies of a task's model: its settings may hold what is nobody's."""
+    model = settings.model.for_role(tasks()[task].role)
+    decided = (*DECIDING_REPLIES, *DECIDING_REQUESTS)
+    return stable_id(*(getattr(model, key) for key in decided))
+
+
+def replies_in(rows: pl.DataFrame) -> list[str]:
+    """Return the keys of the replies that rows were made of, each once.
+
+    Args:
+        rows: with ``replies``.
+    """
+    return rows["replies"].explode(empty_as_null=False).drop_nulls().unique(maintain_order=True).to_list()
 
 
 def _mapping(state: pl.DataFrame) -> Mapping[str, str]:

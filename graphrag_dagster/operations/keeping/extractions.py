@@ -11,10 +11,9 @@ from graphrag_dagster.catalogue.registry import engines, engines_reading, models
 from graphrag_dagster.core.changes import flattened
 from graphrag_dagster.core.extraction.frames import ExtractionFrames
 from graphrag_dagster.core.ids import stable_id
-from graphrag_dagster.operations.keeping.deciding import unlike
+from graphrag_dagster.operations.keeping.deciding import model_of, replies_in, unlike
 from graphrag_dagster.resources.warehouse import Warehouse
 from graphrag_dagster.settings import CorpusSettings
-from graphrag_dagster.settings.model import DECIDING_REPLIES, DECIDING_REQUESTS
 from graphrag_dagster.tables import (
     CLAIMS,
     EXTRACTION_STATE,
@@ -55,7 +54,7 @@ def state_of(settings: CorpusSettings, code: str) -> pl.DataFrame:
     }
     for name in _ASKED:
         if settings.asks_model(tasks()[name].section):
-            parts |= {"relation_labels": own.relation_labels, f"model of {name}": _model_of(settings, name)}
+            parts |= {"relation_labels": own.relation_labels, f"model of {name}": model_of(settings, name)}
     if _parses(settings):
         parts["pipeline version"] = _pipeline_version(own.pipeline)
     stage, libraries, given = stage_of("extraction"), {_DETECTOR}, flattened(settings.model_dump(mode="json"))
@@ -97,30 +96,14 @@ def reusable_extraction(
     return replace(earlier, ledger=_lasting(earlier, remembered)), "nothing was"
 
 
-def replies_of(ledger: pl.DataFrame) -> list[str]:
-    """Return the keys of the replies that units were read from, each once.
-
-    Args:
-        ledger: rows of ``extraction.unit_ledger``.
-    """
-    return ledger["replies"].explode(empty_as_null=False).drop_nulls().unique(maintain_order=True).to_list()
-
-
 def _lasting(earlier: ExtractionFrames, remembered: Callable[[Sequence[str]], set[str]]) -> pl.DataFrame:
     """The rows of the ledger whose units would be read as they were."""
-    forgotten = set(keys := replies_of(earlier.ledger)) - remembered(keys)
+    forgotten = set(keys := replies_in(earlier.ledger)) - remembered(keys)
     lost = earlier.quarantine.filter(kind="reply")
     asked_anew = earlier.ledger.filter(pl.col("replies").list.eval(pl.element().is_in(forgotten)).list.any())
     return earlier.ledger.join(lost, on="text_unit_id", how="anti").join(
         asked_anew, on="text_unit_id", how="anti"
     )
-
-
-def _model_of(settings: CorpusSettings, task: str) -> str:
-    """Hash of what decides a model's replies: its settings may hold what is nobody's business."""
-    model = settings.model.for_role(tasks()[task].role)
-    decided = (*DECIDING_REPLIES, *DECIDING_REQUESTS)
-    return stable_id(*(getattr(model, key) for key in decided))
 
 
 def _engines(settings: CorpusSettings) -> set[str]:

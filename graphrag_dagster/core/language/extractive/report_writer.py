@@ -8,6 +8,7 @@ from graphrag_dagster.core.language.extractive.covering import Candidate, candid
 from graphrag_dagster.core.language.extractive.outsiders import findings_on_context_nodes
 from graphrag_dagster.core.language.extractive.parsing.quotable import readability, tidy
 from graphrag_dagster.core.language.extractive.subjects import Subjects, joined, title_of
+from graphrag_dagster.core.language.prominence import rating_of
 from graphrag_dagster.core.language.tasks import ContextReport, Engine, Finding, ReportRequest, WrittenReport
 from graphrag_dagster.core.text.citations import Citation
 from graphrag_dagster.core.text.sentences import sentence_spans
@@ -55,7 +56,7 @@ def _report(request: ReportRequest) -> WrittenReport:
     return WrittenReport(
         title=title_of(request, [one.text for one in pool]),
         summary=" ".join(one.text for one in summary) or findings[0].explanation,
-        rating=round(10 * min(max(request.prominence, 0.0), 1.0), 1),
+        rating=rating_of(request.prominence),
         rating_explanation=_RATING,
         findings=tuple(findings),
         engine="extractive",

@@ -11,6 +11,7 @@ from graphrag_dagster.core.language.chat.asker import Asker
 from graphrag_dagster.core.language.chat.asking import UnusableReply, ask_typed
 from graphrag_dagster.core.language.chat.data import enclose
 from graphrag_dagster.core.language.chat.loop import run_in_order
+from graphrag_dagster.core.language.chat.noted import noted_replies
 from graphrag_dagster.core.language.chat.port import ChatModel
 from graphrag_dagster.core.language.chat.prompt import PromptSource
 from graphrag_dagster.core.language.chat.replies import spelt_alike
@@ -134,11 +135,12 @@ class LlmReportWriter(Asker):
         user = self._user.render(community=enclose("community", request.context))
         system = self._system_with_context_nodes if request.context_nodes else self._system
         asking = self._asking("community_report", system, user, ReportShape)
-        try:
-            asked = await ask_typed(self._model, asking, ReportReply, self._retry)
-        except UnusableReply as lost:
-            return lost
-        return replace(_report(asked.value), usage=asked.usage)
+        with noted_replies() as noted:
+            try:
+                asked = await ask_typed(self._model, asking, ReportReply, self._retry)
+            except UnusableReply as lost:
+                return lost
+        return replace(_report(asked.value), usage=asked.usage, replies=tuple(noted))
 
 
 def _report(reply: ReportReply) -> WrittenReport:

@@ -1,0 +1,67 @@
+"""Reports of before that may be taken over: as their writer gave them, with the context they were made of."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import cache
+
+import polars as pl
+from pydantic import TypeAdapter
+
+from graphrag_dagster.core.language.prominence import rating_of
+from graphrag_dagster.core.language.tasks import RecordKind, WrittenReport
+from graphrag_dagster.core.reports.context import PackedContext
+
+_KINDS: tuple[RecordKind, ...] = ("report", "entity", "claim", "relationship")
+
+
+@dataclass(frozen=True, slots=True)
+class EarlierReport:
+    """A report whose citations are the numbers of its context; of the context there is what they mean."""
+
+    report: WrittenReport
+    context: PackedContext
+
+    def under(self, prominence: float) -> WrittenReport:
+        """Return the report of a community of some prominence, which a rating that is computed rests on."""
+        if self.report.engine != "extractive":
+            return self.report
+        return replace(self.report, rating=rating_of(prominence))
+
+
+def written_as_text(report: WrittenReport) -> str:
+    """Return a report as it is kept; :func:`earlier_reports` reads it."""
+    return _shape().dump_json(report).decode()
+
+
+def earlier_reports(
+    written: pl.DataFrame, contexts: pl.DataFrame, context_rows: pl.DataFrame
+) -> dict[str, EarlierReport]:
+    """Return reports by the fingerprints of what they were written from.
+
+    Args:
+        written: rows of ``reports.written_reports``.
+        contexts: rows of ``reports.report_contexts``.
+        context_rows: rows of ``reports.report_context_rows``.
+    """
+    shown: dict[str, dict[RecordKind, tuple[str, ...]]] = {}
+    grouped = context_rows.sort("report_id", "position").group_by("report_id", "kind", maintain_order=True)
+    for report_id, kind, ids in grouped.agg("record_id").iter_rows():
+        shown.setdefault(report_id, {})[kind] = tuple(ids)
+    found = {}
+    rows = written.join(contexts, on="report_id").select(
+        "report_id", "fingerprint", "written", "context", "tokens", "complete"
+    )
+    for report_id, fingerprint, text, context, tokens, complete in rows.iter_rows():
+        ids = shown.get(report_id, {})
+        packed = PackedContext(context, tokens, complete, (), (), (), ids | _rest(ids))
+        found[fingerprint] = EarlierReport(_shape().validate_json(text), packed)
+    return found
+
+
+def _rest(ids: Mapping[RecordKind, tuple[str, ...]]) -> dict[RecordKind, tuple[str, ...]]:
+    return {kind: () for kind in _KINDS if kind not in ids}
+
+
+@cache
+def _shape() -> TypeAdapter[WrittenReport]:
+    return TypeAdapter(WrittenReport)
