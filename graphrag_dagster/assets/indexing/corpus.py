@@ -10,7 +10,7 @@ from graphrag_dagster.core.corpus.documents import CorpusContents, require_docum
 from graphrag_dagster.core.corpus.graphs.server import SERVER
 from graphrag_dagster.core.corpus.imported.texts import ImportedTexts, imported_texts
 from graphrag_dagster.core.corpus.metadata import metadata_of
-from graphrag_dagster.core.corpus.text_units import cut
+from graphrag_dagster.operations.keeping.begun import corpus_contents, corpus_units
 from graphrag_dagster.operations.keeping.residue import note_gone
 from graphrag_dagster.orchestration.declare import (
     counts,
@@ -50,7 +50,11 @@ def corpus_documents(
     """Every file of the corpus folder and what became of it, and the documents read."""
     corpus = context.partition_key
     settings = corpora.settings(corpus)
-    contents = _imported(warehouse, corpus, settings) if settings.makes("imports") else corpora.read(corpus)
+    contents = (
+        _imported(warehouse, corpus, settings)
+        if settings.makes("imports")
+        else corpus_contents(corpora, corpus, settings, context.run_id)
+    )
     note_gone(warehouse, corpus, contents.documents)
     unused = {"columns_without_file": list(contents.unused_columns)} if contents.unused_columns else {}
     yield output(FILES, contents.files, **counts(contents.files, "status"), **unused)
@@ -78,22 +82,17 @@ def text_chunks(
     context: AssetExecutionContext, documents: pl.DataFrame, corpora: CorpusStore, warehouse: Warehouse
 ) -> Output[pl.DataFrame]:
     """Text units: token windows of the documents (paper §3.1.1), or those that come with a graph."""
-    whole = corpora.settings(context.partition_key)
-    settings = whole.text_units
-    if whole.makes("imports"):
-        units = _texts(warehouse, context.partition_key, settings.encoding).text_units
+    corpus = context.partition_key
+    settings = corpora.settings(corpus)
+    encoding = settings.text_units.encoding
+    if settings.makes("imports"):
+        units = _texts(warehouse, corpus, encoding).text_units
     else:
-        units = cut(
-            documents,
-            strategy=settings.strategy,
-            size=settings.size,
-            overlap=settings.overlap,
-            encoding=settings.encoding,
-        )
+        units = corpus_units(documents, settings, context.run_id)
     return result(
         units,
         tokens=int(units["tokens"].sum()),
-        encoding=settings.encoding,
+        encoding=encoding,
         sizes=histogram(units["tokens"].to_list(), "Text unit sizes", "tokens"),
     )
 

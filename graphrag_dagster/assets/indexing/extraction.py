@@ -5,13 +5,11 @@ from collections.abc import Iterator
 import polars as pl
 from dagster import AssetExecutionContext, Output
 
-from graphrag_dagster.core.extraction.frames import ExtractionFrames
-from graphrag_dagster.core.extraction.reuse import extract_new
-from graphrag_dagster.core.extraction.run import extract_units
 from graphrag_dagster.core.extraction.typing import typed
+from graphrag_dagster.operations.keeping.begun import corpus_extraction
 from graphrag_dagster.operations.keeping.deciding import begin_replacing, replies_in
 from graphrag_dagster.operations.keeping.embedding_ahead import begin_embedding, embedding_user
-from graphrag_dagster.operations.keeping.extractions import reusable_extraction, state_of
+from graphrag_dagster.operations.keeping.extractions import state_of
 from graphrag_dagster.orchestration.declare import counts, ins_of, output, table_assets, version_in
 from graphrag_dagster.resources.language import Language
 from graphrag_dagster.resources.warehouse import Warehouse
@@ -55,18 +53,10 @@ def extraction(
     settings = session.settings
     state = state_of(settings, version_in(context, EXTRACTION_STATE))
 
-    def extract(units: pl.DataFrame) -> ExtractionFrames:
-        return extract_units(
-            units,
-            extractor=session.graph_extractor(),
-            claim_extractor=session.claim_extractor(),
-            dangling=settings.extraction.dangling,
-        )
-
     embedding = language.session(context, embedding_user(TEXT_UNIT_EMBEDDINGS))
     begin_embedding(embedding, warehouse, corpus, TEXT_UNIT_EMBEDDINGS, text_chunks)
-    earlier, why_anew = reusable_extraction(warehouse, corpus, settings, state, session.remembered)
-    made = extract_new(text_chunks, earlier, extract)
+    extraction, session = corpus_extraction(session, warehouse, corpus, context.run_id, text_chunks, state)
+    made = extraction.extracted
     session.uses_again(replies_in(made.taken_over))
     told = typed(made.frames, text_chunks, session.entity_typer())
     frames, engine = told.frames, settings.engine_of("extraction")
@@ -86,5 +76,8 @@ def extraction(
         repaired=told.repaired,
     )
     yield output(
-        EXTRACTION_STATE, state, units_reused=made.taken_over.height, extracted_anew_because=why_anew
+        EXTRACTION_STATE,
+        state,
+        units_reused=made.taken_over.height,
+        extracted_anew_because=extraction.why_anew,
     )

@@ -1,5 +1,8 @@
 """``graphrag-dagster index``: the Dagster job ``index``, run in this process."""
 
+import time
+import uuid
+
 from rich.markup import escape
 
 from graphrag_dagster.cli.code_now import code_now
@@ -9,16 +12,17 @@ from graphrag_dagster.cli.output.mending import INDEXED, repaired_line, repaired
 from graphrag_dagster.cli.output.ran import INCOMPLETE, Budget, Ran
 from graphrag_dagster.cli.output.spending import shortfall, usage_rows, usage_table
 from graphrag_dagster.cli.output.unread import name_unread, unread_rows
-from graphrag_dagster.core.corpus.reader_process import begin_reader_process
+from graphrag_dagster.cli.output.watching import watching
 from graphrag_dagster.core.extraction.ledger import unreadable_units
-from graphrag_dagster.core.language.extractive.parsing.languages import begin_loading_detector
 from graphrag_dagster.errors import WarehouseError
 from graphrag_dagster.operations.keeping.changes import status_of
 from graphrag_dagster.operations.keeping.residue import gone_documents, note_file
 from graphrag_dagster.resources.corpora import CorpusStore
 from graphrag_dagster.resources.published import published
 from graphrag_dagster.resources.warehouse import Warehouse
-from graphrag_dagster.tables import CORPUS_SUMMARY, FILES, UNIT_LEDGER
+from graphrag_dagster.tables import CORPUS_SUMMARY, EXTRACTION_STATE, FILES, UNIT_LEDGER
+
+_EXTRACTION = "/".join(EXTRACTION_STATE.asset_key)
 
 
 def index_corpus(
@@ -55,18 +59,22 @@ def index_corpus(
 
 
 def _ran(name: str, budget: Budget | None, *, cold: bool, as_json: bool) -> Ran:
-    begin_reader_process()
-    settings = CorpusStore().settings(name)
-    if settings.makes("extraction") and not settings.asks_model("extraction"):
-        begin_loading_detector()
+    run_id, begin = str(uuid.uuid4()), time.monotonic()
     # Loaded for a run: it takes twice as long as finding out that none is needed.
-    from graphrag_dagster.cli.output.outlook import show_outlook
-    from graphrag_dagster.cli.output.running import run_watched
-    from graphrag_dagster.operations.planning.outlook import note_indexing, outlook
+    from graphrag_dagster.operations.keeping.begun import begin_index
 
-    show_outlook(outlook(name))
-    resources = {"clustering": {"cold": True}} if cold else None
-    ran = run_watched(name, "index", budget, resources=resources, as_json=as_json)
+    with watching():
+        limited = bool(budget and budget.config())
+        begin_index(name, run_id, code_now()[_EXTRACTION].version, limited=limited)
+        # Dagster is loaded while what was begun goes on.
+        from graphrag_dagster.cli.output.outlook import show_outlook
+        from graphrag_dagster.cli.output.running import run_told
+        from graphrag_dagster.operations.planning.outlook import note_indexing, outlook
+
+        show_outlook(outlook(name))
+        resources = {"clustering": {"cold": True}} if cold else None
+        run_told(name, "index", budget, run_id=run_id, resources=resources, as_json=as_json)
+    ran = Ran(run_id, time.monotonic() - begin)
     note_indexing(name, ran.seconds)
     return ran
 

@@ -6,12 +6,11 @@ from collections.abc import Mapping
 
 from dagster import DagsterError, ExecuteInProcessResult
 
-from graphrag_dagster.cli.output.console import ERR, OUT
+from graphrag_dagster.cli.output.console import OUT
 from graphrag_dagster.cli.output.failing import failed_checks
-from graphrag_dagster.cli.output.progress import progress_on
 from graphrag_dagster.cli.output.ran import Budget, Ran
 from graphrag_dagster.cli.output.spending import usage_line
-from graphrag_dagster.core.progress import listening
+from graphrag_dagster.cli.output.watching import watching
 from graphrag_dagster.engines.ahead import in_a_whole_run
 from graphrag_dagster.errors import GraphragError, WarehouseError
 from graphrag_dagster.orchestration.dagster_instance import instance
@@ -35,22 +34,36 @@ def run_watched(
     resources: ResourceConfig | None = None,
     as_json: bool,
 ) -> Ran:
-    """Run a job for a corpus and show its progress; where it fails, say what it has used by then.
+    """Run a job for a corpus and show its progress; see :func:`run_told`."""
+    with watching():
+        return run_told(name, job, budget, resources=resources, as_json=as_json)
+
+
+def run_told(
+    name: str,
+    job: str,
+    budget: Budget | None = None,
+    *,
+    run_id: str | None = None,
+    resources: ResourceConfig | None = None,
+    as_json: bool,
+) -> Ran:
+    """Run a job for a corpus; where it fails, say what it has used by then.
 
     Args:
         name: the corpus.
         job: name of the job.
         budget: what it may use; default: no limit.
+        run_id: id of the run; default: a new one.
         resources: configuration of further resources, by name.
         as_json: keep standard output for JSON.
 
     Raises:
         GraphragError: a step failed for a reason that is the user's to mend.
     """
-    run_id, begin = str(uuid.uuid4()), time.monotonic()
+    run_id, begin = run_id or str(uuid.uuid4()), time.monotonic()
     try:
-        with progress_on(ERR) as shown, listening(shown):
-            run_job(name, job, run_id=run_id, budget=budget, resources=resources)
+        run_job(name, job, run_id=run_id, budget=budget, resources=resources)
     except GraphragError:
         if (used := usage_line(name, run_id)) and not as_json:
             OUT.print(used, soft_wrap=True)

@@ -70,6 +70,8 @@ PARTS: Mapping[str, Part] = MappingProxyType(
         "operations.evaluating": Part.DECIDES,
         "operations.importing": Part.DECIDES,
         "operations.importing.proposing": Part.NONE,
+        "operations.keeping.begun": Part.LEADS,
+        "operations.keeping.extracting": Part.DECIDES,
         "operations.keeping.publication": Part.LEADS,
         "operations.paths": Part.DECIDES,
         "operations.paths.asking": Part.NONE,

@@ -1,0 +1,265 @@
+"""What is begun of an index while what runs its steps is still being loaded.
+
+Files are read, and text units cut and extracted, as the steps will do it; each step takes what was begun for
+it, where that was made of the very rows that the step is given. A model is asked in a thread, which waits
+most of the time. What is done by rule takes a processor, and so a process of its own; a large corpus has
+processes for it anyway, beside which the time that loading takes is nothing.
+"""
+
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from multiprocessing.connection import Connection
+from threading import Thread
+
+import polars as pl
+
+from graphrag_dagster.core.corpus.documents import CorpusContents, require_documents
+from graphrag_dagster.core.corpus.reader_process import begin_reader_process
+from graphrag_dagster.core.corpus.text_units import cut
+from graphrag_dagster.core.language.extractive.parsing.languages import begin_loading_detector
+from graphrag_dagster.core.processes import begin_process
+from graphrag_dagster.core.progress import Listener, Relay, Told, listening, retell
+from graphrag_dagster.engines.session import Session
+from graphrag_dagster.errors import GraphragError
+from graphrag_dagster.model_calls.memory.replies import User
+from graphrag_dagster.operations.keeping.extracting import CorpusExtraction, extract_corpus
+from graphrag_dagster.operations.keeping.extractions import state_of
+from graphrag_dagster.resources.corpora import CorpusStore
+from graphrag_dagster.resources.language import Language
+from graphrag_dagster.resources.reply_memory import ReplyMemory
+from graphrag_dagster.resources.warehouse import Warehouse
+from graphrag_dagster.settings import CorpusSettings
+from graphrag_dagster.tables import DOCUMENTS
+
+#: Bytes of a corpus that one process extracts by rule in the time that two need for more.
+_SMALL = 500_000
+_EXTRACTION = "extraction"
+_RULES = "extractive"
+
+
+@dataclass(frozen=True, slots=True)
+class _Made:
+    """Who extracted what, where it was in this process, and the state in which it was."""
+
+    extraction: CorpusExtraction
+    state: pl.DataFrame
+    session: Session | None = None
+
+
+class _Said(Listener):
+    """What is said while nobody writes the log of the run."""
+
+    def __init__(self) -> None:
+        self._lines: list[str] | None = []
+
+    def say(self, line: str) -> None:
+        """Keep it."""
+        if self._lines is not None:
+            self._lines.append(line)
+
+    def taken(self) -> list[str]:
+        """Return what was said so far; nothing is kept from now on."""
+        lines, self._lines = self._lines, None
+        return lines or []
+
+
+_Part = CorpusContents | pl.DataFrame | _Made
+
+
+@dataclass(frozen=True, slots=True)
+class _Index:
+    """The parts of an index that was begun with some settings; one is None where its step has to make it."""
+
+    settings: CorpusSettings
+    contents: "Future[CorpusContents | None]" = field(default_factory=Future)
+    units: "Future[pl.DataFrame | None]" = field(default_factory=Future)
+    made: "Future[_Made | None]" = field(default_factory=Future)
+    said: _Said = field(default_factory=_Said)
+
+    def take(self, part: _Part) -> None:
+        """Take note of a part that is made."""
+        if isinstance(part, CorpusContents):
+            self.contents.set_result(part)
+        elif isinstance(part, pl.DataFrame):
+            self.units.set_result(part)
+        else:
+            self.made.set_result(part)
+
+    def end(self, error: BaseException | None) -> None:
+        """Have the steps of all parts that are not there meet with an error; None leaves these to them."""
+        for part in (self.contents, self.units, self.made):
+            if not part.done():
+                part.set_exception(error) if error else part.set_result(None)
+
+
+#: By the id of the run.
+_begun: dict[str, _Index] = {}
+
+
+def begin_index(corpus: str, run_id: str, code: str, *, limited: bool) -> None:
+    """Begin what a run will do first, where that gains time, else what it will need; return at once.
+
+    Args:
+        corpus: its name.
+        run_id: of the run that will take it.
+        code: version of the code that extracts.
+        limited: the run has a limit of tokens or money: what a step may use depends on those before it.
+
+    Raises:
+        CorpusError: the process that reads files cannot be started.
+    """
+    store = CorpusStore()
+    settings = store.settings(corpus)
+    if _asks_at_once(settings) and not limited:
+        index = _begun[run_id] = _Index(settings)
+        _in_thread(_work, index, corpus, run_id, code)
+    elif _goes_by_rule(settings) and sum(store.sizes(corpus).values()) <= _SMALL:
+        index = _begun[run_id] = _Index(settings)
+        _in_thread(_hear, index, begin_process(_serve, corpus, run_id, code))
+    else:
+        begin_reader_process()
+        if settings.makes(_EXTRACTION) and not settings.asks_model(_EXTRACTION):
+            begin_loading_detector()
+
+
+def _in_thread(work: Callable[..., None], *given: object) -> None:
+    Thread(target=work, args=given, name="ahead of extraction", daemon=True).start()
+
+
+def said_before(run_id: str) -> list[str]:
+    """Return what was said of what was begun for a run; from now on who writes its log hears it."""
+    begun = _begun.get(run_id)
+    return begun.said.taken() if begun else []
+
+
+def corpus_contents(
+    corpora: CorpusStore, corpus: str, settings: CorpusSettings, run_id: str
+) -> CorpusContents:
+    """Return what the files of a corpus hold, read before where that was begun.
+
+    Args:
+        corpora: has the corpus.
+        corpus: its name.
+        settings: its settings.
+        run_id: of the run.
+
+    Raises:
+        CorpusError: as :meth:`CorpusStore.read`.
+        SettingsError: as :meth:`CorpusStore.read`.
+    """
+    begun = _with(settings, _begun.get(run_id))
+    return (begun and begun.contents.result()) or corpora.read(corpus)
+
+
+def corpus_units(documents: pl.DataFrame, settings: CorpusSettings, run_id: str) -> pl.DataFrame:
+    """Return the text units of documents, cut before where that was begun; see :func:`.text_units.cut`.
+
+    Args:
+        documents: rows of ``corpus.documents``.
+        settings: of the corpus.
+        run_id: of the run.
+
+    Raises:
+        SettingsError: as :func:`.text_units.cut`.
+    """
+    begun = _with(settings, _begun.get(run_id))
+    if begun and (contents := begun.contents.result()) and _are_same(contents.documents, documents):
+        units = begun.units.result()
+        if units is not None:
+            return units
+    return cut(documents, **settings.text_units.model_dump())
+
+
+def corpus_extraction(
+    session: Session,
+    warehouse: Warehouse,
+    corpus: str,
+    run_id: str,
+    text_chunks: pl.DataFrame,
+    state: pl.DataFrame,
+) -> tuple[CorpusExtraction, Session]:
+    """Return the extraction of a corpus, made before where that was begun, and whose session asked for it.
+
+    The arguments and errors are those of :func:`.extracting.extract_corpus`.
+    """
+    begun = _with(session.settings, _begun.pop(run_id, None))
+    if begun and (units := begun.units.result()) is not None and _are_same(units, text_chunks):
+        made = begun.made.result()
+        if made and made.state.equals(state):
+            return made.extraction, made.session or session
+    return extract_corpus(session, warehouse, corpus, text_chunks, state), session
+
+
+def _with(settings: CorpusSettings, begun: _Index | None) -> _Index | None:
+    """What was begun, where that was with the settings that there are now."""
+    return begun if begun and begun.settings == settings else None
+
+
+def _asks_at_once(settings: CorpusSettings) -> bool:
+    """Whether a model extracts, and answers while it is waited for."""
+    if settings.makes("imports") or not settings.asks_model(_EXTRACTION):
+        return False
+    return not settings.model.for_role("extract").batch
+
+
+def _goes_by_rule(settings: CorpusSettings) -> bool:
+    """Whether rules extract, in one process unless there is much to do."""
+    engines = {settings.engine_of(section) for section in filter(settings.does, (_EXTRACTION, "claims"))}
+    return not settings.makes("imports") and engines == {_RULES} and settings.extraction.processes < 2
+
+
+def _are_same(here: pl.DataFrame, there: pl.DataFrame) -> bool:
+    """Whether rows with numbers are the same, in whatever order."""
+    columns = sorted(here.columns)
+    if columns != sorted(there.columns) or here.height != there.height:
+        return False
+    one, other = (frame.select(columns).sort("human_readable_id") for frame in (here, there))
+    return one.equals(other)
+
+
+def _parts(settings: CorpusSettings, corpus: str, run_id: str, code: str) -> Iterator[_Part]:
+    """What an index begins with, in the order of its steps."""
+    store, warehouse = CorpusStore(), Warehouse()
+    contents = store.read(corpus)
+    yield contents
+    if not warehouse.exists(DOCUMENTS, corpus):
+        require_documents(contents, store.folder(corpus))
+    units = cut(contents.documents, **settings.text_units.model_dump())
+    yield units
+    language = Language(memory=ReplyMemory(), corpora=store)
+    session = language.session_of(settings, User(corpus, _EXTRACTION, run_id))
+    state = state_of(settings, code)
+    yield _Made(extract_corpus(session, warehouse, corpus, units, state), state, session)
+
+
+def _work(index: _Index, corpus: str, run_id: str, code: str) -> None:
+    try:
+        with listening(index.said):
+            for part in _parts(index.settings, corpus, run_id, code):
+                index.take(part)
+    except BaseException as error:
+        # Its step meets with it, which would have to wait for it once more.
+        index.end(error)
+
+
+def _serve(pipe: Connection, corpus: str, run_id: str, code: str) -> None:
+    """Send the parts and what is told of their progress; the other end of :func:`_hear`."""
+    settings = CorpusStore().settings(corpus)
+    alone = settings.extraction.model_copy(update={"processes": 1})
+    settings = settings.model_copy(update={"extraction": alone})
+    with listening(Relay(pipe.send)), suppress(GraphragError):
+        for part in _parts(settings, corpus, run_id, code):
+            pipe.send(replace(part, session=None) if isinstance(part, _Made) else part)
+
+
+def _hear(index: _Index, pipe: Connection) -> None:
+    try:
+        with pipe, listening(index.said):
+            while not index.made.done():
+                heard = pipe.recv()
+                retell(heard) if isinstance(heard, Told) else index.take(heard)
+    except (EOFError, OSError):
+        # What has ended it, the steps meet with.
+        index.end(None)

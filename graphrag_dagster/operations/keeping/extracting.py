@@ -1,0 +1,50 @@
+"""The extraction of a corpus: what is new is extracted, the rest taken over."""
+
+from dataclasses import dataclass
+
+import polars as pl
+
+from graphrag_dagster.core.extraction.frames import ExtractionFrames
+from graphrag_dagster.core.extraction.reuse import Extracted, extract_new
+from graphrag_dagster.core.extraction.run import extract_units
+from graphrag_dagster.engines.session import Session
+from graphrag_dagster.operations.keeping.extractions import reusable_extraction
+from graphrag_dagster.resources.warehouse import Warehouse
+
+
+@dataclass(frozen=True, slots=True)
+class CorpusExtraction:
+    """An extraction, and why units that were extracted before were not taken over."""
+
+    extracted: Extracted
+    why_anew: str
+
+
+def extract_corpus(
+    session: Session, warehouse: Warehouse, corpus: str, text_chunks: pl.DataFrame, state: pl.DataFrame
+) -> CorpusExtraction:
+    """Extract the text units of a corpus, but for those whose rows of before still hold.
+
+    Args:
+        session: of the asset ``extraction``.
+        warehouse: with the tables of before.
+        corpus: its name.
+        text_chunks: rows of ``corpus.text_chunks``.
+        state: see :func:`graphrag_dagster.operations.keeping.extractions.state_of`.
+
+    Raises:
+        EngineError: the engine cannot do what was asked of it.
+        EndpointError: the model endpoint cannot be used at all.
+    """
+    settings = session.settings
+
+    def extract(units: pl.DataFrame) -> ExtractionFrames:
+        return extract_units(
+            units,
+            extractor=session.graph_extractor(),
+            claim_extractor=session.claim_extractor(),
+            dangling=settings.extraction.dangling,
+        )
+
+    earlier, why_anew = reusable_extraction(warehouse, corpus, settings, state, session.remembered)
+    return CorpusExtraction(extract_new(text_chunks, earlier, extract), why_anew)
