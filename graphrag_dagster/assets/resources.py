@@ -8,7 +8,7 @@ from dagster import ConfigurableResource, DagsterLogManager, InitResourceContext
 from graphrag_dagster.core.progress import Listener, listening
 from graphrag_dagster.operations.asking.list_filters import ListFilters
 from graphrag_dagster.operations.evaluating.scope import EvaluationScope
-from graphrag_dagster.operations.keeping.begun import said_before
+from graphrag_dagster.operations.keeping.begun_extraction import said_before
 from graphrag_dagster.resources.clustering import ClusteringStart
 from graphrag_dagster.resources.corpora import CorpusStore
 from graphrag_dagster.resources.language import Language

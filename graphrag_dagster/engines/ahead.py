@@ -29,6 +29,11 @@ def in_a_whole_run() -> Iterator[None]:
         _whole_runs -= 1
 
 
+def in_whole_run() -> bool:
+    """Return whether all steps of what runs are in this process."""
+    return _whole_runs > 0
+
+
 def begin(user: User, embedder: CorpusEmbedder, work: Callable[[], object]) -> None:
     """Have work done in a thread, which the user's step waits for.
 
@@ -42,7 +47,7 @@ def begin(user: User, embedder: CorpusEmbedder, work: Callable[[], object]) -> N
         with quietly(), suppress(GraphragError):
             work()
 
-    thread = Thread(target=run, name=f"ahead of {user.asset}", daemon=_whole_runs > 0)
+    thread = Thread(target=run, name=f"ahead of {user.asset}", daemon=in_whole_run())
     with _lock:
         _begun[user] = thread, embedder
     thread.start()

@@ -71,6 +71,11 @@ class Session:
         self._account = account
         self._desk = Desk(settings, account)
 
+    @property
+    def limited(self) -> bool:
+        """Whether the run has a limit of tokens or money."""
+        return self._account.budget.limited
+
     def finish(self) -> dict[str, Any]:
         """Note that the asset is made; return what it used as metadata, nothing where it used no model."""
         self._desk.keep_pace()
@@ -266,7 +271,7 @@ class Session:
             texts: of the rows of a table, as its step will embed them.
             known: gives rows of an earlier result of that step.
         """
-        if not self.settings.embeds_at_endpoint or self._account.budget.limited:
+        if not self.settings.embeds_at_endpoint or self.limited:
             return
         embedder = self.embedder()
         begin(self._account.user, embedder, lambda: ask_ahead(texts, embedder, known()))

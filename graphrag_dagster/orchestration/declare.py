@@ -20,6 +20,7 @@ from dagster import (
     AssetsDefinition,
     BetaWarning,
     CodeReferencesMetadataValue,
+    HookDefinition,
     LocalFileCodeReference,
     MaterializeResult,
     MetadataValue,
@@ -47,7 +48,7 @@ from graphrag_dagster.tables import Table
 
 #: A step makes things of one corpus. A backfill policy would say that too, but its runs have the tags of a
 #: range of partitions; without one, a backfill makes runs of one partition, as a job does.
-_OF_A_CORPUS: Mapping[str, Any] = {"hooks": HOOKS, "partitions_def": CORPUS}
+_OF_A_CORPUS: Mapping[str, Any] = {"partitions_def": CORPUS}
 _SAMPLE_ROWS = 5
 _CELL = 60
 
@@ -107,6 +108,7 @@ def corpus_asset(
                 io_manager_key=IO_MANAGER,
                 metadata={**(metadata or {}), **_code(function, sources)},
                 check_specs=check_specs(tables),
+                hooks=HOOKS,
                 **_OF_A_CORPUS,
                 **options,
             )(_making(function, tables))
@@ -136,13 +138,18 @@ def table_asset(
 
 
 def table_assets(
-    tables: Sequence[Table], *, also: Sequence[str] = (), **options: Any
+    tables: Sequence[Table],
+    *,
+    also: Sequence[str] = (),
+    hooks: Iterable[HookDefinition] = (),
+    **options: Any,
 ) -> Callable[[Callable[..., Any]], AssetsDefinition]:
     """Decorate the generator that makes several tables of a corpus at once.
 
     Args:
         tables: in the order in which the generator yields them.
         also: places whose code counts beside what always does, as in :func:`code_version`.
+        hooks: called beside those of all steps.
         options: those of ``multi_asset``.
     """
 
@@ -159,7 +166,11 @@ def table_assets(
                 for table in tables
             }
             made: AssetsDefinition = multi_asset(
-                outs=outs, check_specs=check_specs(tables), **_OF_A_CORPUS, **options
+                outs=outs,
+                check_specs=check_specs(tables),
+                hooks={*HOOKS, *hooks},
+                **_OF_A_CORPUS,
+                **options,
             )(_making(function, tables))
         return made
 

@@ -10,7 +10,7 @@ from graphrag_dagster.core.corpus.documents import CorpusContents, require_docum
 from graphrag_dagster.core.corpus.graphs.server import SERVER
 from graphrag_dagster.core.corpus.imported.texts import ImportedTexts, imported_texts
 from graphrag_dagster.core.corpus.metadata import metadata_of
-from graphrag_dagster.operations.keeping.begun import corpus_contents, corpus_units
+from graphrag_dagster.operations.keeping.begun_extraction import corpus_contents, corpus_units
 from graphrag_dagster.operations.keeping.residue import note_gone
 from graphrag_dagster.orchestration.declare import (
     counts,

@@ -7,7 +7,7 @@ from dagster import AssetExecutionContext, AssetsDefinition, Output
 
 from graphrag_dagster.core.language.embedded_rows import embed_rows
 from graphrag_dagster.core.language.embedded_texts import text_of_entity, text_of_report, text_of_unit
-from graphrag_dagster.operations.keeping.embedding_ahead import embedding_user
+from graphrag_dagster.operations.keeping.embedding_ahead import ALWAYS, embedding_user
 from graphrag_dagster.orchestration.declare import describe, ins_of, table_asset
 from graphrag_dagster.resources.language import Language
 from graphrag_dagster.resources.warehouse import Warehouse
@@ -23,7 +23,7 @@ from graphrag_dagster.tables import (
 
 
 def _embeddings(
-    table: Table, source: Table, text_of: Callable[[pl.DataFrame], pl.Series], *, always: bool = False
+    table: Table, source: Table, text_of: Callable[[pl.DataFrame], pl.Series]
 ) -> AssetsDefinition:
     key = table.key[0]
 
@@ -44,7 +44,7 @@ def _embeddings(
     ) -> Output[pl.DataFrame]:
         session = language.session(context, embedding_user(table))
         embedder = session.embedder()
-        if session.settings.embeddings.kept != "all" and not always:
+        if session.settings.embeddings.kept != "all" and table not in ALWAYS:
             rows = rows.clear()
         known = warehouse.read_if_present(table, context.partition_key)
         texts = text_of(rows)
@@ -66,4 +66,4 @@ def _embeddings(
 
 text_unit_embeddings = _embeddings(TEXT_UNIT_EMBEDDINGS, TEXT_CHUNKS, text_of_unit)
 entity_embeddings = _embeddings(ENTITY_EMBEDDINGS, ENTITIES, text_of_entity)
-report_embeddings = _embeddings(REPORT_EMBEDDINGS, COMMUNITY_REPORTS, text_of_report, always=True)
+report_embeddings = _embeddings(REPORT_EMBEDDINGS, COMMUNITY_REPORTS, text_of_report)

@@ -6,7 +6,7 @@ import polars as pl
 from dagster import AssetExecutionContext, Output
 
 from graphrag_dagster.core.extraction.typing import typed
-from graphrag_dagster.operations.keeping.begun import corpus_extraction
+from graphrag_dagster.operations.keeping.begun_extraction import corpus_extraction
 from graphrag_dagster.operations.keeping.deciding import begin_replacing, replies_in
 from graphrag_dagster.operations.keeping.embedding_ahead import begin_embedding, embedding_user
 from graphrag_dagster.operations.keeping.extractions import state_of

@@ -5,31 +5,22 @@ from collections.abc import Iterator
 import polars as pl
 from dagster import AssetExecutionContext, Output
 
-from graphrag_dagster.core.reports.build import build_reports
-from graphrag_dagster.core.text.tokens import get_tokenizer
-from graphrag_dagster.operations.importing.kept import IMPORTED, kept_reports_of
+from graphrag_dagster.operations.importing.kept import IMPORTED
+from graphrag_dagster.operations.keeping.begun_reports import REPORTS, corpus_reports
 from graphrag_dagster.operations.keeping.deciding import begin_replacing, replies_in
-from graphrag_dagster.operations.keeping.reports import report_basis, reusable_reports
+from graphrag_dagster.operations.keeping.embedding_ahead import begin_embedding, embedding_user
+from graphrag_dagster.operations.keeping.writing import WRITTEN_FROM
 from graphrag_dagster.orchestration.declare import counts, ins_of, key_of, output, table_assets, version_in
 from graphrag_dagster.orchestration.plots import histogram
 from graphrag_dagster.resources.language import Language
 from graphrag_dagster.resources.warehouse import Warehouse
 from graphrag_dagster.tables import (
-    ALIASES,
-    COMMUNITIES,
-    COMMUNITY_MEMBERS,
     COMMUNITY_REPORTS,
-    CONTEXT_NODES,
-    ENTITIES,
-    GLEANED_ENTITIES,
-    GLEANED_RELATIONSHIPS,
-    MERGED_CLAIMS,
-    RELATIONSHIPS,
     REPORT_CONTEXT_ROWS,
     REPORT_CONTEXTS,
+    REPORT_EMBEDDINGS,
     REPORT_FINDINGS,
     REPORT_REFERENCES,
-    TEXT_CHUNKS,
     WRITTEN_REPORTS,
 )
 
@@ -45,18 +36,7 @@ _TABLES = (
 
 @table_assets(
     _TABLES,
-    ins=ins_of(
-        ENTITIES,
-        RELATIONSHIPS,
-        MERGED_CLAIMS,
-        COMMUNITIES,
-        COMMUNITY_MEMBERS,
-        TEXT_CHUNKS,
-        GLEANED_ENTITIES,
-        GLEANED_RELATIONSHIPS,
-        ALIASES,
-        CONTEXT_NODES,
-    ),
+    ins=ins_of(*WRITTEN_FROM),
     deps=[key_of(table) for table in IMPORTED],
     pool="llm",
 )
@@ -64,31 +44,12 @@ def reports(
     context: AssetExecutionContext, language: Language, warehouse: Warehouse, **frames: pl.DataFrame
 ) -> Iterator[Output[pl.DataFrame]]:
     """A report per community, deepest level first, each citing what it was written from (paper §3.1.5)."""
-    session, corpus = language.session(context, "reports"), context.partition_key
-    settings = session.settings
-    earlier = reusable_reports(warehouse, corpus, session.remembered)
-    tokenizer = get_tokenizer(settings.text_units.encoding)
-    made = build_reports(
-        entities=frames["entities"],
-        relationships=frames["relationships"],
-        claims=frames["claims"],
-        communities=frames["communities"],
-        members=frames["community_members"],
-        text_chunks=frames["text_chunks"],
-        gleaned_entities=frames["gleaned_entities"],
-        gleaned_relationships=frames["gleaned_relationships"],
-        aliases=frames["aliases"],
-        context_nodes=frames["context_nodes"],
-        writer=session.report_writer(),
-        count=tokenizer.count,
-        rows_add_up=tokenizer.lines_add_up,
-        context_tokens=settings.reports.context_tokens,
-        context_share=settings.reports.context_share,
-        kept=kept_reports_of(warehouse, settings, corpus, frames["entities"], frames["relationships"]),
-        basis=report_basis(settings, version_in(context, WRITTEN_REPORTS)),
-        earlier=earlier,
-    )
-    taken_over = made.written.filter(pl.col("fingerprint").is_in(earlier.keys()))
+    corpus, code = context.partition_key, version_in(context, WRITTEN_REPORTS)
+    session = language.session(context, REPORTS)
+    written, session = corpus_reports(session, warehouse, corpus, context.run_id, code, frames)
+    made, taken_over = written.made, written.taken_over
+    embedding = language.session(context, embedding_user(REPORT_EMBEDDINGS))
+    begin_embedding(embedding, warehouse, corpus, REPORT_EMBEDDINGS, made.reports)
     session.uses_again(replies_in(taken_over))
     begin_replacing(warehouse, corpus, WRITTEN_REPORTS)
     tokens = made.reports["tokens"]

@@ -61,7 +61,7 @@ def index_corpus(
 def _ran(name: str, budget: Budget | None, *, cold: bool, as_json: bool) -> Ran:
     run_id, begin = str(uuid.uuid4()), time.monotonic()
     # Loaded for a run: it takes twice as long as finding out that none is needed.
-    from graphrag_dagster.operations.keeping.begun import begin_index
+    from graphrag_dagster.operations.keeping.begun_extraction import begin_index
 
     with watching():
         limited = bool(budget and budget.config())

@@ -4,15 +4,18 @@ from collections.abc import Callable, Mapping
 
 import polars as pl
 
-from graphrag_dagster.core.language.embedded_texts import text_of_entity, text_of_unit
+from graphrag_dagster.core.language.embedded_texts import text_of_entity, text_of_report, text_of_unit
 from graphrag_dagster.engines.session import Session
 from graphrag_dagster.resources.warehouse import Warehouse
-from graphrag_dagster.tables import ENTITY_EMBEDDINGS, TEXT_UNIT_EMBEDDINGS, Table
+from graphrag_dagster.tables import ENTITY_EMBEDDINGS, REPORT_EMBEDDINGS, TEXT_UNIT_EMBEDDINGS, Table
 
 _TEXT_OF: Mapping[Table, Callable[[pl.DataFrame], pl.Series]] = {
     TEXT_UNIT_EMBEDDINGS: text_of_unit,
     ENTITY_EMBEDDINGS: text_of_entity,
+    REPORT_EMBEDDINGS: text_of_report,
 }
+#: Vectors that are kept whatever the settings say.
+ALWAYS = frozenset({REPORT_EMBEDDINGS})
 
 
 def embedding_user(table: Table) -> str:
@@ -32,5 +35,5 @@ def begin_embedding(
         table: of the vectors.
         rows: of the table that they are made of.
     """
-    if session.settings.embeddings.kept == "all":
+    if table in ALWAYS or session.settings.embeddings.kept == "all":
         session.begin_embedding(_TEXT_OF[table](rows), lambda: warehouse.read_if_present(table, corpus))

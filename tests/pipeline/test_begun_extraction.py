@@ -13,7 +13,7 @@ from graphrag_dagster.cli.output.running import run_job
 from graphrag_dagster.core.progress import Relay, Told, listening, retell, say, stage
 from graphrag_dagster.errors import CorpusError
 from graphrag_dagster.model_calls.memory.usage import UsageLog
-from graphrag_dagster.operations.keeping.begun import begin_index, corpus_contents, said_before
+from graphrag_dagster.operations.keeping.begun_extraction import begin_index, corpus_contents, said_before
 from graphrag_dagster.resources.corpora import CorpusStore
 from graphrag_dagster.resources.reply_memory import ReplyMemory
 from graphrag_dagster.resources.warehouse import Warehouse
