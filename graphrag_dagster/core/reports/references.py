@@ -71,11 +71,11 @@ class References:
         inline = parse_citations(text)
         written = {(cited.kind, cited.number) for cited in inline}
         further = [
-            Cited(citation.kind, citation.id, "", str(citation.id))
-            for citation in dict.fromkeys(citations)
-            if citation.kind != "source" and (citation.kind, citation.id) not in written
+            Cited(kind, number, "", str(number))
+            for kind, number in dict.fromkeys((citation.kind, citation.id) for citation in citations)
+            if kind != "source" and (kind, number) not in written
         ]
-        found = [_reference(cited, context) for cited in (*inline, *further)]
+        found = [_reference(cited, context) for cited in dict.fromkeys((*inline, *further))]
         found += [self._quotation(quote) for quote in quotes]
         stored = rewrite_citations(text, lambda cited: self._number(cited, context))
         return self._extended(stored, further, context), list(dict.fromkeys(found))
