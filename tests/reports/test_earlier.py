@@ -75,7 +75,7 @@ def build(
 
 def kept_of(made: ReportFrames) -> dict[str, EarlierReport]:
     tables.WRITTEN_REPORTS.validated(made.written)
-    return earlier_reports(made.written, made.contexts, made.context_rows)
+    return earlier_reports(made.written, made.reports, made.contexts, made.context_rows)
 
 
 def same(one: ReportFrames, other: ReportFrames) -> bool:

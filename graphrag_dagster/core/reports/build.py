@@ -195,7 +195,7 @@ def _stored(
     for community in _only(communities, found):
         name = community["community_id"]
         below[name] = found[name].under(community["summed_degree"] / largest)
-        rows.add(community, found[name].context, below[name])
+        rows.take_over(community, found[name], below[name])
     return below
 
 

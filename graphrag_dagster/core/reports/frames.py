@@ -1,7 +1,7 @@
 """Reports as rows of their tables."""
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -10,7 +10,7 @@ import polars as pl
 from graphrag_dagster.core.language.tasks import Finding, RecordKind, WrittenReport
 from graphrag_dagster.core.reports.citations import without_citations
 from graphrag_dagster.core.reports.context import PackedContext
-from graphrag_dagster.core.reports.earlier import written_as_text
+from graphrag_dagster.core.reports.earlier import EarlierReport, written_as_text
 from graphrag_dagster.core.reports.kept import IMPORTED, KeptReport
 from graphrag_dagster.core.reports.references import (
     Reference,
@@ -66,11 +66,32 @@ class ReportRows:
     _findings: list[tuple[object, ...]] = field(default_factory=list)
     _cited: list[tuple[object, ...]] = field(default_factory=list)
     _contexts: list[tuple[object, ...]] = field(default_factory=list)
-    _shown: list[tuple[str, RecordKind, Sequence[str]]] = field(default_factory=list)
-    _written: dict[str, WrittenReport] = field(default_factory=dict)
+    _shown: list[tuple[str, Mapping[RecordKind, Sequence[str]]]] = field(default_factory=list)
+    _written: list[tuple[str, WrittenReport, str | None]] = field(default_factory=list)
+    _tokens: dict[str, int] = field(default_factory=dict)
 
-    def add(self, community: Mapping[str, object], context: PackedContext, written: WrittenReport) -> None:
-        """Store the report of a community: its text with resolved citations, its findings, its context."""
+    def take_over(
+        self, community: Mapping[str, object], earlier: EarlierReport, written: WrittenReport
+    ) -> None:
+        """Store a report of before, as :meth:`add` does; ``written`` is what it is for this community."""
+        self._tokens[earlier.content] = earlier.tokens
+        self.add(community, earlier.context, written, earlier.text if written is earlier.report else None)
+
+    def add(
+        self,
+        community: Mapping[str, object],
+        context: PackedContext,
+        written: WrittenReport,
+        as_text: str | None = None,
+    ) -> None:
+        """Store the report of a community: its text with resolved citations, its findings, its context.
+
+        Args:
+            community: row of ``graph.communities``.
+            context: that it was written from.
+            written: the report.
+            as_text: how it is kept, where that is known.
+        """
         report_id = str(community["community_id"])
         title, summary = one_line(written.title), self._resolved(report_id, context, written)
         findings = [
@@ -92,8 +113,8 @@ class ReportRows:
         )
         self._findings += [(report_id, position, *texts) for position, texts in enumerate(findings)]
         self._contexts.append(_context_row(report_id, context))
-        self._written[report_id] = written
-        self._shown += [(report_id, kind, ids) for kind, ids in context.ids.items() if ids]
+        self._written.append((report_id, written, as_text))
+        self._shown.append((report_id, context.ids))
 
     def keep(self, community: Mapping[str, object], kept: KeptReport) -> None:
         """Store a report that was written elsewhere, as it came; what it cites is looked up."""
@@ -122,33 +143,32 @@ class ReportRows:
         """
         # Counted now, since each count lets other threads in and waits for them: while many call a model,
         # that would keep the next requests from being made.
-        tokens = [self.count(report.content) for report in self._reports]
+        tokens = [self._tokens_of(report.content) for report in self._reports]
         return ReportFrames(
             COMMUNITY_REPORTS.frame_of(map(_report_row, self._reports, tokens)),
             REPORT_FINDINGS.frame_of(self._findings),
             REPORT_REFERENCES.frame_of(self._cited),
             REPORT_CONTEXTS.frame_of(self._contexts),
-            self._context_rows(),
+            REPORT_CONTEXT_ROWS.frame_of(self._context_rows()),
             WRITTEN_REPORTS.frame_of(
-                (report_id, fingerprints[report_id], written_as_text(written), list(written.replies))
-                for report_id, written in self._written.items()
+                (report_id, fingerprints[report_id], text or written_as_text(written), list(written.replies))
+                for report_id, written, text in self._written
                 # One that stands in for a model's is to be asked for again.
                 if report_id in fingerprints and not written.problem
             ),
         )
 
-    def _context_rows(self) -> pl.DataFrame:
-        named = {"report_id": pl.String(), "kind": pl.String(), "record_id": pl.List(pl.String())}
-        return (
-            pl.DataFrame(self._shown, schema=named, orient="row")
-            .explode("record_id")
-            .with_columns(
-                position=pl.int_range(pl.len()).over("report_id"),
-                number=pl.int_range(1, pl.len() + 1).over("report_id", "kind"),
+    def _tokens_of(self, content: str) -> int:
+        known = self._tokens.get(content)
+        return self.count(content) if known is None else known
+
+    def _context_rows(self) -> Iterator[tuple[object, ...]]:
+        for report_id, shown in self._shown:
+            numbered = (
+                (kind, number, one) for kind, ids in shown.items() for number, one in enumerate(ids, 1)
             )
-            .select(pl.col(name).cast(type_) for name, type_ in REPORT_CONTEXT_ROWS.types().items())
-            .sort(REPORT_CONTEXT_ROWS.key)
-        )
+            for position, row in enumerate(numbered):
+                yield (report_id, position, *row)
 
     def _resolved(self, report_id: str, context: PackedContext, written: WrittenReport) -> str:
         summary, cited = self.references.resolve(written.summary, (), written.quotes, context)
