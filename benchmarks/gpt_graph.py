@@ -5,7 +5,6 @@ Run: python benchmarks/gpt_graph.py [folder with entities.parquet, relationships
 
 import sys
 import time
-from collections.abc import Callable
 from pathlib import Path
 
 import polars as pl
@@ -17,7 +16,7 @@ from graphrag_dagster.core.language.tasks import MergedDescription
 from graphrag_dagster.core.reports.context import ChildReport, PackedContext
 from graphrag_dagster.core.reports.elements import index_elements
 from graphrag_dagster.core.reports.packing import Packer
-from graphrag_dagster.core.text.tokens import get_tokenizer
+from graphrag_dagster.core.text.tokens import TokenCounter, get_tokenizer
 from graphrag_dagster.tables import CLAIMS
 
 FOLDER = Path(__file__).parents[1] / "../shared/data/msft_graphrag/verbs_data"
@@ -72,7 +71,7 @@ def pack_all(
     entities: pl.DataFrame,
     relationships: pl.DataFrame,
     hierarchy: Hierarchy,
-    count: Callable[[str], int],
+    tokens: TokenCounter,
     budget: int,
 ) -> dict[str, PackedContext]:
     """Pack deepest level first; a report is the first words of the context it stands for."""
@@ -82,9 +81,9 @@ def pack_all(
         claims=CLAIMS.empty(),
         communities=hierarchy.communities,
         members=hierarchy.members,
-        count=count,
+        count=tokens.counts_of_lines,
     )
-    packer = Packer(elements, count, budget)
+    packer = Packer(elements, tokens.count, budget)
     packed: dict[str, PackedContext] = {}
     reports: dict[str, ChildReport] = {}
     for community in hierarchy.communities.sort("level", "community_id", descending=[True, False])[
@@ -114,10 +113,10 @@ def main() -> None:
     print("coverage:", coverage(entities, hierarchy.members))
     problems = check_partition(levels(found, hierarchy.members), hierarchy.members)
     print("every level a partition:", problems or True)
-    count = get_tokenizer("cl100k_base").count
+    tokens = get_tokenizer("cl100k_base")
     for budget in BUDGETS:
         began = time.perf_counter()
-        packed = pack_all(entities, relationships, hierarchy, count, budget)
+        packed = pack_all(entities, relationships, hierarchy, tokens, budget)
         seconds = time.perf_counter() - began
         contexts = list(packed.values())
         substituted = sum(bool(context.reports) for context in contexts)

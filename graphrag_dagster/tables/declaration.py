@@ -137,6 +137,16 @@ class Table:
         """Build a frame of the declared types from rows, sorted by the key."""
         return self.rows(rows).sort(self.key)
 
+    def frame_of(self, rows: Iterable[Sequence[object]]) -> pl.DataFrame:
+        """Build a frame of the declared types from rows, each with its values in the order of the columns,
+        sorted by the key.
+        """
+        types, pending, parts = self.types(), iter(rows), [self.empty()]
+        while some := list(islice(pending, _AT_ONCE)):
+            columns = dict(zip(types, zip(*some, strict=True), strict=True))
+            parts.append(pl.DataFrame(columns, schema=types))
+        return pl.concat(parts).sort(self.key)
+
     def validated(self, frame: pl.DataFrame) -> pl.DataFrame:
         """Return the frame with columns in declared order and types, sorted by the key.
 

@@ -53,6 +53,23 @@ def test_lines_that_begin_with_a_digit_or_a_dash_add_up(encoding: str, lines: li
     assert tokenizer.count("".join(written)) == sum(tokenizer.counts(written))
 
 
+@pytest.mark.parametrize("encoding", ["cl100k_base", "o200k_base"])
+@given(
+    st.lists(st.tuples(st.sampled_from(["1,", "-", '7,"']), MIXED | st.just("\ud800 a \ud83d")), max_size=6)
+)
+def test_lines_are_counted_together_as_each_for_itself(encoding: str, lines: list[tuple[str, str]]) -> None:
+    tokenizer = get_tokenizer(encoding)
+    written = [f"{begin}{text}\n" for begin, text in lines]
+    assert tokenizer.counts_of_lines(written) == [tokenizer.count(line) for line in written]
+
+
+def test_any_number_of_lines_is_counted() -> None:
+    tokenizer = get_tokenizer("cl100k_base")
+    lines = [f"{number}, of {'many ' * (number % 1000)}\n" for number in range(900, 1100)]
+    assert sum(map(len, lines)) > 400_000
+    assert tokenizer.counts_of_lines(lines) == [tokenizer.count(line) for line in lines]
+
+
 @given(MIXED, st.integers(0, 30))
 def test_truncation_keeps_whole_characters(text: str, tokens: int) -> None:
     tokenizer = get_tokenizer("cl100k_base")

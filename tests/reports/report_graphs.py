@@ -1,7 +1,7 @@
 """Small graphs as the tables hold them, and ways to count tokens by hand."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import polars as pl
@@ -23,6 +23,17 @@ def marks_of(text: str) -> int:
 def words_of(text: str) -> int:
     """One token per word."""
     return len(text.split())
+
+
+@dataclass(frozen=True)
+class Counted:
+    """Counts tokens by a function, text by text."""
+
+    count: Callable[[str], int]
+    lines_add_up: bool = False
+
+    def counts_of_lines(self, texts: Sequence[str]) -> list[int]:
+        return list(map(self.count, texts))
 
 
 @dataclass(frozen=True)

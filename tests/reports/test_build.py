@@ -3,7 +3,7 @@ from dataclasses import dataclass, field
 
 import polars as pl
 import pytest
-from report_graphs import Graph, build_graph, words_of
+from report_graphs import Counted, Graph, build_graph, words_of
 
 from graphrag_dagster import tables
 from graphrag_dagster.core.ids import stable_id
@@ -54,7 +54,9 @@ def build(graph: Graph, writer: QuotingWriter, limit: int = 1000, *, backwards: 
     frames = {**graph.frames(), **corpus(graph), "context_nodes": tables.CONTEXT_NODES.empty()}
     if backwards:
         frames = {name: frame.reverse() for name, frame in frames.items()}
-    return build_reports(**frames, writer=writer, count=words_of, context_tokens=limit, context_share=0.15)
+    return build_reports(
+        **frames, writer=writer, tokens=Counted(words_of), context_tokens=limit, context_share=0.15
+    )
 
 
 def corpus(graph: Graph, before: str = "") -> dict[str, pl.DataFrame]:

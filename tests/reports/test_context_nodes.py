@@ -6,7 +6,7 @@ import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from report_graphs import Graph, build_graph, words_of
+from report_graphs import Counted, Graph, build_graph, words_of
 from test_build import QuotingWriter, corpus
 
 from graphrag_dagster import tables
@@ -52,7 +52,7 @@ def taken(community: str, names: str, home: str, level: int = 0) -> pl.DataFrame
 
 def packed(context_nodes: pl.DataFrame, limit: int = 1000, share: float = 0.5) -> tuple[str, list[str]]:
     made = graph()
-    elements = index_elements(**made.frames(), count=words_of)
+    elements = index_elements(**made.frames(), count=Counted(words_of).counts_of_lines)
     attached = attached_nodes(context_nodes, made.communities, elements)
     packer = Packer(elements, words_of, limit, ContextNodes(attached, elements, words_of, limit, share))
     context = packer.pack("p", {})
@@ -69,7 +69,7 @@ def written(context_nodes: pl.DataFrame, writer: ReportWriter) -> ReportFrames:
         **corpus(made, BEFORE),
         context_nodes=context_nodes,
         writer=writer,
-        count=words_of,
+        tokens=Counted(words_of),
         context_tokens=1000,
         context_share=0.5,
     )
@@ -137,7 +137,7 @@ def test_without_words_their_descriptions_are_told() -> None:
         **nothing,
         context_nodes=taken("p", "y", "q"),
         writer=ExtractiveReportWriter(),
-        count=words_of,
+        tokens=Counted(words_of),
         context_tokens=1000,
         context_share=0.5,
     )
@@ -161,6 +161,6 @@ def test_a_writer_is_given_them_beside_the_members() -> None:
 @pytest.mark.parametrize("level", [0, 3])
 def test_what_is_attached_is_read_at_the_level_of_the_community(level: int) -> None:
     made = graph()
-    elements = index_elements(**made.frames(), count=words_of)
+    elements = index_elements(**made.frames(), count=Counted(words_of).counts_of_lines)
     found = attached_nodes(taken("p", "x", "q", level), made.communities, elements)
     assert list(found) == (["p"] if level == 0 else [])

@@ -7,7 +7,7 @@ import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from report_graphs import Graph, build_graph, words_of
+from report_graphs import Counted, Graph, build_graph, words_of
 from test_build import PAIRS, TREE, QuotingWriter, corpus
 from test_context_nodes import taken
 
@@ -65,7 +65,7 @@ def build(
     return build_reports(
         **frames,
         writer=writer,
-        count=words_of,
+        tokens=Counted(words_of),
         context_tokens=limit,
         context_share=0.4,
         basis=basis,
@@ -75,7 +75,7 @@ def build(
 
 def kept_of(made: ReportFrames) -> dict[str, EarlierReport]:
     tables.WRITTEN_REPORTS.validated(made.written)
-    return earlier_reports(made.written, made.contexts, made.context_rows)
+    return earlier_reports(made.written, made.reports, made.contexts, made.context_rows)
 
 
 def same(one: ReportFrames, other: ReportFrames) -> bool:

@@ -1,6 +1,6 @@
 import polars as pl
 import pytest
-from report_graphs import build_graph, words_of
+from report_graphs import Counted, build_graph, words_of
 
 from graphrag_dagster import tables
 from graphrag_dagster.core.ids import stable_id
@@ -96,7 +96,9 @@ def index(mentions, records, limit: int = 400, chunks: pl.DataFrame = CHUNKS) ->
 @pytest.fixture
 def context() -> PackedContext:
     """Entities A, B, C are 1, 2, 3; relationships AB, AC are 1, 2."""
-    packed = Packer(index_elements(**graph().frames(), count=words_of), words_of, 1000).pack("c", {})
+    packed = Packer(
+        index_elements(**graph().frames(), count=Counted(words_of).counts_of_lines), words_of, 1000
+    ).pack("c", {})
     assert packed.ids["entity"] == tuple(stable_id("entity", name) for name in "ABC")
     return packed
 

@@ -42,16 +42,16 @@ def test_a_graph_made_by_a_model_has_levels_that_are_partitions(graph, hierarchy
 
 @pytest.mark.parametrize("budget", [8000, 2000, 500, 60])
 def test_no_real_context_exceeds_its_budget(benchmark, graph, hierarchy, budget: int) -> None:
-    count = get_tokenizer("cl100k_base").count
-    packed = benchmark.pack_all(*graph, hierarchy, count, budget)
+    tokens = get_tokenizer("cl100k_base")
+    packed = benchmark.pack_all(*graph, hierarchy, tokens, budget)
     assert len(packed) == len(hierarchy.communities)
     for context in packed.values():
-        assert context.tokens == count(context.text) <= budget
+        assert context.tokens == tokens.count(context.text) <= budget
         assert context.text
 
 
 def test_the_tokens_of_rows_and_headers_add_up(benchmark, graph, hierarchy) -> None:
-    count = get_tokenizer("cl100k_base").count
-    for context in benchmark.pack_all(*graph, hierarchy, count, 8000).values():
+    tokens = get_tokenizer("cl100k_base")
+    for context in benchmark.pack_all(*graph, hierarchy, tokens, 8000).values():
         pieces = re.split(r"(?m)^(?=\d+,|-----)", context.text)
-        assert sum(map(count, pieces)) == context.tokens
+        assert sum(map(tokens.count, pieces)) == context.tokens

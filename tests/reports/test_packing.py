@@ -6,7 +6,7 @@ import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from report_graphs import Graph, build_graph, marks_of, rows_of, words_of
+from report_graphs import Counted, Graph, build_graph, marks_of, rows_of, words_of
 
 from graphrag_dagster.core.ids import stable_id
 from graphrag_dagster.core.reports.context import ChildReport, PackedContext
@@ -24,7 +24,8 @@ def pack(
     *,
     rows_add_up: bool = False,
 ) -> PackedContext:
-    packer = Packer(index_elements(**graph.frames(), count=count), count, limit, rows_add_up=rows_add_up)
+    elements = index_elements(**graph.frames(), count=Counted(count).counts_of_lines)
+    packer = Packer(elements, count, limit, rows_add_up=rows_add_up)
     return packer.pack(community, reports or {})
 
 
@@ -203,7 +204,7 @@ random_leaves = st.builds(
 
 def naive(graph: Graph, limit: int, count: Callable[[str], int]) -> tuple[set[str], list[tuple[str, str]]]:
     """spec_graphrag §6, word for word: render and count everything after every step."""
-    elements = index_elements(**graph.frames(), count=count)
+    elements = index_elements(**graph.frames(), count=Counted(count).counts_of_lines)
     names = graph.entities.sort("name")["name"].to_list()
     pairs = graph.relationships.sort(-pl.col("combined_degree"), "source", "target").select(
         "source", "target"

@@ -116,3 +116,10 @@ def test_many_rows_keep_their_order() -> None:
     frame = tables.EXTRACTION_STATE.rows(iter(rows))
     assert frame["part"].to_list() == [row["part"] for row in rows]
     assert frame.schema == tables.EXTRACTION_STATE.empty().schema
+
+
+def test_rows_in_the_order_of_the_columns_are_those_by_name() -> None:
+    rows = [("b", "x", 0), ("a", "y", 1)]
+    by_name = [dict(zip(MEMBERS.column_names, row, strict=True)) for row in rows]
+    assert MEMBERS.frame_of(rows).equals(MEMBERS.frame(by_name))
+    assert MEMBERS.frame_of([]).equals(MEMBERS.empty())

@@ -271,16 +271,17 @@ class ContextNode:
 class ReportRequest:
     """All a writer may use for one community: the packed context as text and as rows, and the evidence.
 
-    ``context_nodes`` are no members and must not be told of as such; ``context_evidence`` supports them.
+    ``context_nodes`` are no members and must not be told of as such; ``context_evidence`` supports them. Rows
+    and evidence may be made only when they are read.
     """
 
     context: str
-    entities: tuple[ContextEntity, ...]
-    relationships: tuple[ContextRelationship, ...]
-    reports: tuple[ContextReport, ...] = ()
-    evidence: tuple[SupportingSentence, ...] = ()
+    entities: Sequence[ContextEntity]
+    relationships: Sequence[ContextRelationship]
+    reports: Sequence[ContextReport] = ()
+    evidence: Sequence[SupportingSentence] = ()
     context_nodes: tuple[ContextNode, ...] = ()
-    context_evidence: tuple[SupportingSentence, ...] = ()
+    context_evidence: Sequence[SupportingSentence] = ()
     #: 0…1: summed degree of the members over the largest such sum of all communities.
     prominence: float = 0.0
 

@@ -1,26 +1,36 @@
 """Reports of all communities, bottom-up (paper §3.1.5, spec_graphrag §6)."""
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
 
 import polars as pl
 
-from graphrag_dagster.core.language.tasks import Quote, RecordKind, ReportRequest, ReportWriter, WrittenReport
+from graphrag_dagster.core.deferred import Deferred, once
+from graphrag_dagster.core.language.tasks import (
+    Quote,
+    RecordKind,
+    ReportRequest,
+    ReportWriter,
+    SupportingSentence,
+    WrittenReport,
+)
 from graphrag_dagster.core.progress import stage
+from graphrag_dagster.core.reports.citations import without_citations
 from graphrag_dagster.core.reports.context import ChildReport, PackedContext
 from graphrag_dagster.core.reports.context_nodes import ContextNodes, attached_nodes
 from graphrag_dagster.core.reports.earlier import EarlierReport
 from graphrag_dagster.core.reports.elements import index_elements
 from graphrag_dagster.core.reports.evidence import EvidenceIndex
 from graphrag_dagster.core.reports.fingerprints import Fingerprints
-from graphrag_dagster.core.reports.frames import ReportFrames, ReportRows, markdown, uncited
+from graphrag_dagster.core.reports.frames import ReportFrames, ReportRows, markdown, one_line
 from graphrag_dagster.core.reports.kept import KeptReport
 from graphrag_dagster.core.reports.packing import Packer
 from graphrag_dagster.core.reports.references import References
 from graphrag_dagster.core.reports.urgency import Urgency, doubling
 from graphrag_dagster.core.reports.waves import Waves
+from graphrag_dagster.core.text.tokens import TokenCounter
 
 _STAGE = "Writing community reports"
 _Community = dict[str, Any]
@@ -40,11 +50,10 @@ def build_reports(
     aliases: pl.DataFrame,
     context_nodes: pl.DataFrame,
     writer: ReportWriter,
-    count: Callable[[str], int],
+    tokens: TokenCounter,
     context_tokens: int,
     context_share: float,
     kept: Mapping[str, KeptReport] = MappingProxyType({}),
-    rows_add_up: bool = False,
     basis: str = "",
     earlier: Mapping[str, EarlierReport] = MappingProxyType({}),
 ) -> ReportFrames:
@@ -67,11 +76,10 @@ def build_reports(
         aliases: rows of ``resolution.aliases``.
         context_nodes: rows of ``graph.context_nodes``.
         writer: writes the reports.
-        count: tokens of a text.
+        tokens: counts tokens.
         context_tokens: most tokens of a packed context.
         context_share: of these, most that the section of the context nodes takes.
         kept: reports that stay as they are, by the id of their community.
-        rows_add_up: whether ``count`` gives a context the sum of what it gives its rows and headers.
         basis: what decides reports beside these tables, such as the model and the code.
         earlier: reports that are taken over where nothing has changed, by what they were written from.
 
@@ -84,15 +92,17 @@ def build_reports(
         claims=claims,
         communities=communities,
         members=members,
-        count=count,
+        count=tokens.counts_of_lines,
     )
-    evidence = EvidenceIndex(
-        entities=entities,
-        relationships=relationships,
-        text_chunks=text_chunks,
-        gleaned_entities=gleaned_entities,
-        gleaned_relationships=gleaned_relationships,
-        aliases=aliases,
+    evidence = once(
+        lambda: EvidenceIndex(
+            entities=entities,
+            relationships=relationships,
+            text_chunks=text_chunks,
+            gleaned_entities=gleaned_entities,
+            gleaned_relationships=gleaned_relationships,
+            aliases=aliases,
+        )
     )
     numbers: dict[RecordKind, Mapping[str, int]] = {
         "entity": _numbers(entities, "entity_id"),
@@ -101,10 +111,10 @@ def build_reports(
         "report": _numbers(communities, "community_id"),
     }
     units = dict(text_chunks.select("text_unit_id", "text").iter_rows())
-    rows = ReportRows(References(numbers, units), count)
+    rows = ReportRows(References(numbers, units), tokens.count)
     attached = attached_nodes(context_nodes, communities, elements)
-    behind = ContextNodes(attached, elements, count, context_tokens, context_share)
-    packer = Packer(elements, count, context_tokens, behind, rows_add_up=rows_add_up)
+    behind = ContextNodes(attached, elements, tokens.count, context_tokens, context_share)
+    packer = Packer(elements, tokens.count, context_tokens, behind, rows_add_up=tokens.lines_add_up)
     # What came with a graph stands in for nothing, and what is above it is written from it.
     fingerprints = (
         {}
@@ -130,21 +140,15 @@ def _write_all(
     communities: pl.DataFrame,
     packer: Packer,
     urgency: Urgency,
-    evidence: EvidenceIndex,
+    evidence: Callable[[], EvidenceIndex],
     writer: ReportWriter,
     rows: ReportRows,
     kept: Mapping[str, KeptReport],
     found: Mapping[str, EarlierReport],
 ) -> None:
     largest = int(communities.select(pl.max("summed_degree").fill_null(0)).item()) or 1
-    below = {name: one.written() for name, one in kept.items()}
-    for community in _only(communities, kept):
-        rows.keep(community, kept[community["community_id"]])
-    for community in _only(communities, found):
-        name = community["community_id"]
-        below[name] = found[name].under(community["summed_degree"] / largest)
-        rows.add(community, found[name].context, below[name])
-    children = {name: _child(one) for name, one in below.items()}
+    below = _stored(communities, rows, kept, found, largest)
+    children = _Children(below)
     communities = communities.filter(~pl.col("community_id").is_in(list(below)))
 
     waiting = _Waiting(Counter(communities["parent_id"].drop_nulls()))
@@ -155,23 +159,66 @@ def _write_all(
             for packed in batch
         ]
 
-    def packed_first(some: Iterable[_Community]) -> Iterator[_Packed]:
+    def packed_first(some: Sequence[_Community]) -> Iterator[_Packed]:
         """Those of some communities whose report depends on no other; the others wait."""
+        packer.count_rows_of(community["community_id"] for community in some)
         for community in some:
-            context = packer.pack(community["community_id"], children)
-            if context.complete or not waiting.depends(community):
-                yield community, context
+            name = community["community_id"]
+            if whole := packer.complete(name):
+                yield community, whole
+            elif not waiting.depends(community):
+                yield community, packer.pack(name, children)
 
     with stage(_STAGE, len(communities)) as running, Waves[_Packed](writer) as waves:
         for some in doubling(urgency.ordered(communities.iter_rows(named=True))):
             waves.begin(requests(packed_first(some)))
         for (community, context), report in waves.results():
             name = community["community_id"]
-            below[name], children[name] = report, _child(report)
+            below[name] = report
             if parent := waiting.written_below(community["parent_id"]):
                 waves.begin(requests([(parent, packer.pack(parent["community_id"], children))]))
             rows.add(community, context, report)
             running.advance()
+
+
+def _stored(
+    communities: pl.DataFrame,
+    rows: ReportRows,
+    kept: Mapping[str, KeptReport],
+    found: Mapping[str, EarlierReport],
+    largest: int,
+) -> dict[str, WrittenReport]:
+    """Store the reports that are there already; return them by the ids of their communities."""
+    below = {name: one.written() for name, one in kept.items()}
+    for community in _only(communities, kept):
+        rows.keep(community, kept[community["community_id"]])
+    for community in _only(communities, found):
+        name = community["community_id"]
+        below[name] = found[name].under(community["summed_degree"] / largest)
+        rows.take_over(community, found[name], below[name])
+    return below
+
+
+class _Children(Mapping[str, ChildReport]):
+    """Reports as they may stand in contexts above; each is made so when it is looked at."""
+
+    def __init__(self, reports: Mapping[str, WrittenReport]) -> None:
+        self._reports = reports
+        self._made: dict[str, ChildReport] = {}
+
+    def __getitem__(self, name: str) -> ChildReport:
+        if name not in self._made:
+            self._made[name] = _child(self._reports[name])
+        return self._made[name]
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._reports
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._reports)
+
+    def __len__(self) -> int:
+        return len(self._reports)
 
 
 def _only(communities: pl.DataFrame, names: Iterable[str]) -> Iterator[_Community]:
@@ -206,26 +253,30 @@ class _Waiting:
 
 def _request(
     context: PackedContext,
-    evidence: EvidenceIndex,
+    evidence: Callable[[], EvidenceIndex],
     below: Mapping[str, WrittenReport],
     prominence: float,
 ) -> ReportRequest:
-    quoted = (quote for child in context.ids["report"] for quote in _quotes(below[child]))
+    def supporting() -> tuple[SupportingSentence, ...]:
+        quoted = (quote for child in context.ids["report"] for quote in _quotes(below[child]))
+        return evidence().of(context, quoted)
+
     return ReportRequest(
         context=context.text,
         entities=context.entities,
         relationships=context.relationships,
         reports=context.reports,
-        evidence=evidence.of(context, quoted),
+        evidence=Deferred(supporting),
         prominence=prominence,
         context_nodes=context.context_nodes,
-        context_evidence=evidence.of_context_nodes(context),
+        context_evidence=Deferred(lambda: evidence().of_context_nodes(context)),
     )
 
 
 def _child(report: WrittenReport) -> ChildReport:
-    plain = uncited(report)
-    return ChildReport(plain.title, plain.summary, markdown(plain))
+    title, summary = one_line(report.title), without_citations(report.summary)
+    findings = [(one_line(one.summary), without_citations(one.explanation)) for one in report.findings]
+    return ChildReport(title, summary, markdown(title, summary, findings))
 
 
 def _quotes(report: WrittenReport) -> list[Quote]:

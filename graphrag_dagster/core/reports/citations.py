@@ -2,13 +2,15 @@
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from functools import lru_cache
 from types import MappingProxyType
+from typing import NamedTuple
 
 from graphrag_dagster.core.language.tasks import RecordKind
 
 _MARK = re.compile(r"(?P<blank>\s*)\[\s*Data\s*:(?P<inside>[^\[\]]*)\]", re.IGNORECASE)
 _GROUP = re.compile(r"(?P<label>[^;()]*)\((?P<ids>[^()]*)\)")
+_BETWEEN_IDS = re.compile("[,;]")
 _SHOWN = 5
 
 LABELS: Mapping[RecordKind, str] = MappingProxyType(
@@ -19,8 +21,7 @@ _BEGINNINGS: Mapping[str, RecordKind] = MappingProxyType(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Cited:
+class Cited(NamedTuple):
     """One id as it stands in a text; ``kind`` is None for an unknown label, ``number`` for no number."""
 
     kind: RecordKind | None
@@ -31,14 +32,14 @@ class Cited:
 
 def parse_citations(text: str) -> list[Cited]:
     """Return every id cited in a text, in its order; ``+more`` is none."""
-    return [cited for mark in _MARK.finditer(text) for cited in _inside(mark["inside"])]
+    return [cited for mark in _marks(text) for cited in _inside(mark["inside"]).ids]
 
 
 def marked_parts(text: str) -> Iterator[tuple[str, list[Cited]]]:
     """Yield what stands before each mark of a text with the ids in it, and last what follows, with none."""
     end = 0
-    for mark in _MARK.finditer(text):
-        yield text[end : mark.start()], list(_inside(mark["inside"]))
+    for mark in _marks(text):
+        yield text[end : mark.start()], list(_inside(mark["inside"]).ids)
         end = mark.end()
     yield text[end:], []
 
@@ -55,20 +56,20 @@ def rewrite_citations(text: str, number_of: Callable[[Cited], int | None]) -> st
 
     def rewritten(mark: re.Match[str]) -> str:
         numbers: dict[RecordKind, list[int]] = {}
-        for cited in _inside(mark["inside"]):
+        inside = _inside(mark["inside"])
+        for cited in inside.ids:
             number = number_of(cited)
             if cited.kind and number is not None:
                 numbers.setdefault(cited.kind, []).append(number)
-        more = {_kind(group["label"]) for group in _GROUP.finditer(mark["inside"]) if "+" in group["ids"]}
-        kept = {kind: (ids, kind in more) for kind, ids in numbers.items()}
+        kept = {kind: (ids, kind in inside.more) for kind, ids in numbers.items()}
         return mark["blank"] + _mark(kept) if kept else ""
 
-    return _MARK.sub(rewritten, text)
+    return _MARK.sub(rewritten, text) if "[" in text else text
 
 
 def without_citations(text: str) -> str:
     """Return a text without its citations, which mean nothing outside the context they point into."""
-    return _MARK.sub("", text)
+    return _MARK.sub("", text) if "[" in text else text
 
 
 def citation_mark(numbers: Mapping[RecordKind, Sequence[int]]) -> str:
@@ -91,11 +92,31 @@ def _kind(label: str) -> RecordKind | None:
     return next((kind for start, kind in _BEGINNINGS.items() if name.startswith(start)), None)
 
 
-def _inside(inside: str) -> Iterator[Cited]:
+def _marks(text: str) -> Iterator[re.Match[str]]:
+    # Most texts have none, and to see that is quicker than to look for them.
+    return _MARK.finditer(text) if "[" in text else iter(())
+
+
+class _Inside(NamedTuple):
+    """What stands in a mark: the ids in their order, and the kinds with ``+more``."""
+
+    ids: tuple[Cited, ...]
+    more: frozenset[RecordKind | None]
+
+
+@lru_cache(maxsize=1024)
+def _inside(inside: str) -> _Inside:
+    """Read a mark; many reports cite the same small numbers, and each mark is read and rewritten."""
+    ids: list[Cited] = []
+    more = set()
     for group in _GROUP.finditer(inside):
         label = group["label"].strip(" ,\n\t")
-        for part in re.split(r"[,;]", group["ids"]):
+        kind = _kind(label)
+        if "+" in group["ids"]:
+            more.add(kind)
+        for part in _BETWEEN_IDS.split(group["ids"]):
             written = part.strip()
             if written and not written.startswith("+"):
                 number = int(written) if written.isascii() and written.isdigit() else None
-                yield Cited(_kind(label), number, label, written)
+                ids.append(Cited(kind, number, label, written))
+    return _Inside(tuple(ids), frozenset(more))

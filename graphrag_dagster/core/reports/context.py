@@ -25,9 +25,9 @@ class PackedContext:
     text: str
     tokens: int
     complete: bool
-    entities: tuple[ContextEntity, ...]
-    relationships: tuple[ContextRelationship, ...]
-    reports: tuple[ContextReport, ...]
+    entities: Sequence[ContextEntity]
+    relationships: Sequence[ContextRelationship]
+    reports: Sequence[ContextReport]
     ids: Mapping[RecordKind, tuple[str, ...]]
     context_nodes: tuple[ContextNode, ...] = ()
 

@@ -46,7 +46,7 @@ class ContextNodes:
     def behind(self, context: PackedContext, community_id: str) -> PackedContext:
         """Return a context with the section behind it: all nodes, or the best that fit; then their edges."""
         attached = self.of.get(community_id, ())
-        if not attached or not (context.entities or context.reports):
+        if not attached or not (context.ids["entity"] or context.ids["report"]):
             return context
         chosen = [attached[: number + 1] for number in range(len(attached))]
         best = next(filter(None, (self._with(context, nodes, []) for nodes in reversed(chosen))), None)

@@ -4,6 +4,9 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from itertools import islice
 
+import numpy as np
+from numpy.typing import NDArray
+
 from graphrag_dagster.core.language.tasks import RecordKind
 from graphrag_dagster.core.reports.elements import Rows
 from graphrag_dagster.core.reports.rows import CLAIMS, ENTITIES, RELATIONSHIPS, REPORTS, Sections
@@ -11,7 +14,8 @@ from graphrag_dagster.core.reports.rows import CLAIMS, ENTITIES, RELATIONSHIPS, 
 #: Rows that get in together or not at all: kind and place.
 Step = Iterable[tuple[RecordKind, int]]
 
-_HEADERS: Mapping[RecordKind, str] = {
+#: Of the kinds in the order of the text.
+HEADERS: Mapping[RecordKind, str] = {
     "report": REPORTS,
     "entity": ENTITIES,
     "claim": CLAIMS,
@@ -46,6 +50,7 @@ class Draft:
 
     Args:
         rows: the rows to choose from, by kind.
+        headers: tokens of the header of each kind.
         count: tokens of a text.
         limit: most tokens of the rendered text.
         numbers: where the tokens of a text are those of its rows and headers together, what the numbers of
@@ -55,17 +60,19 @@ class Draft:
     def __init__(
         self,
         rows: Mapping[RecordKind, Rows],
+        headers: Mapping[RecordKind, int],
         count: Callable[[str], int],
         limit: int,
         numbers: "NumberTokens | None" = None,
     ) -> None:
         self._rows = rows
+        self._headers = headers
         self._count = count
         self._limit = limit
         self._numbers = numbers
-        self._chosen: dict[RecordKind, dict[int, None]] = {kind: {} for kind in _HEADERS}
+        self._chosen: dict[RecordKind, dict[int, None]] = {kind: {} for kind in HEADERS}
         self._tokens = 0
-        self._counted = ("", count(""))
+        self._counted: tuple[str, int] | None = None
 
     @property
     def tokens(self) -> int:
@@ -78,9 +85,15 @@ class Draft:
             chosen = self._chosen[kind]
             if place not in chosen:
                 if not chosen:
-                    self._tokens += self._count(_HEADERS[kind])
+                    self._tokens += self._headers[kind]
                 chosen[place] = None
-                self._tokens += self._rows[kind].tokens(place)
+                self._tokens += self._rows[kind].tokens_of(place)
+
+    def take(self, kind: RecordKind, places: NDArray[np.int64]) -> None:
+        """Take rows of a kind of which none is in yet, whether they fit or not."""
+        if len(places):
+            self._tokens += self._headers[kind] + int(self._rows[kind].tokens(places).sum())
+            self._chosen[kind] = dict.fromkeys(places.tolist())
 
     def grow(self, steps: Iterable[Step]) -> bool:
         """Take steps in until the first that does not fit; return whether all did.
@@ -124,16 +137,16 @@ class Draft:
     def text(self, mark: _Mark | None = None) -> str:
         """Return the rendered text; with a mark, as it was there."""
         return Sections(
-            *([self._rows[kind].texts[place] for place in self.places(kind, mark)] for kind in _HEADERS)
+            *([self._rows[kind].texts[place] for place in self.places(kind, mark)] for kind in HEADERS)
         ).render()
 
     def places(self, kind: RecordKind, mark: _Mark | None = None) -> list[int]:
         """Return the chosen rows of a kind in the order of their numbers in the text."""
-        sizes = dict(zip(_HEADERS, (mark or self._mark()).sizes, strict=True))
+        sizes = dict(zip(HEADERS, (mark or self._mark()).sizes, strict=True))
         return sorted(islice(self._chosen[kind], sizes[kind]))
 
     def _whole(self, text: str) -> int:
-        if text != self._counted[0]:
+        if self._counted is None or text != self._counted[0]:
             self._counted = (text, self._count(text))
         return self._counted[1]
 

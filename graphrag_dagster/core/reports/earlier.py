@@ -16,10 +16,16 @@ _KINDS: tuple[RecordKind, ...] = ("report", "entity", "claim", "relationship")
 
 @dataclass(frozen=True, slots=True)
 class EarlierReport:
-    """A report whose citations are the numbers of its context; of the context there is what they mean."""
+    """A report whose citations are the numbers of its context; of the context there is what they mean.
+
+    ``text`` is how it is kept; ``content`` what was stored of it, and ``tokens`` those of that.
+    """
 
     report: WrittenReport
     context: PackedContext
+    text: str
+    content: str
+    tokens: int
 
     def under(self, prominence: float) -> WrittenReport:
         """Return the report of a community of some prominence, which a rating that is computed rests on."""
@@ -34,12 +40,13 @@ def written_as_text(report: WrittenReport) -> str:
 
 
 def earlier_reports(
-    written: pl.DataFrame, contexts: pl.DataFrame, context_rows: pl.DataFrame
+    written: pl.DataFrame, reports: pl.DataFrame, contexts: pl.DataFrame, context_rows: pl.DataFrame
 ) -> dict[str, EarlierReport]:
     """Return reports by the fingerprints of what they were written from.
 
     Args:
         written: rows of ``reports.written_reports``.
+        reports: rows of ``reports.community_reports``.
         contexts: rows of ``reports.report_contexts``.
         context_rows: rows of ``reports.report_context_rows``.
     """
@@ -48,13 +55,18 @@ def earlier_reports(
     for report_id, kind, ids in grouped.agg("record_id").iter_rows():
         shown.setdefault(report_id, {})[kind] = tuple(ids)
     found = {}
-    rows = written.join(contexts, on="report_id").select(
-        "report_id", "fingerprint", "written", "context", "tokens", "complete"
+    rows = (
+        written.join(contexts, on="report_id")
+        .join(reports.select("report_id", "content", of_content="tokens"), on="report_id")
+        .select(
+            *("report_id", "fingerprint", "context", "tokens", "complete"),
+            *("written", "content", "of_content"),
+        )
     )
-    for report_id, fingerprint, text, context, tokens, complete in rows.iter_rows():
+    for report_id, fingerprint, context, tokens, complete, text, *stored in rows.iter_rows():
         ids = shown.get(report_id, {})
         packed = PackedContext(context, tokens, complete, (), (), (), ids | _rest(ids))
-        found[fingerprint] = EarlierReport(_shape().validate_json(text), packed)
+        found[fingerprint] = EarlierReport(_shape().validate_json(text), packed, text, *stored)
     return found
 
 

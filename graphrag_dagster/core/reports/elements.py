@@ -1,6 +1,6 @@
 """The graph as report contexts need it: rows in a stable order, and what belongs to which community."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -8,6 +8,9 @@ import polars as pl
 from numpy.typing import NDArray
 
 from graphrag_dagster.core.reports.rows import row
+
+_NOT_COUNTED = -1
+_NONE = np.empty(0, dtype=np.int64)
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,24 +32,31 @@ class Community:
 class Rows:
     """One kind of rows, in the order in which a context shows them, with their tokens.
 
-    ``texts`` are rows without their number; ``ids`` the records they show.
+    ``texts`` are rows without their number; ``ids`` the records they show; ``count`` gives the tokens of
+    each of many rows.
     """
 
     ids: list[str]
     texts: list[str]
-    count: Callable[[str], int]
-    _tokens: dict[int, int] = field(default_factory=dict)
+    count: Callable[[Sequence[str]], Sequence[int]]
+    _tokens: NDArray[np.int32] = field(init=False)
 
-    def tokens(self, place: int) -> int:
-        """Return the tokens of the row under the number 1; counted once."""
-        known = self._tokens.get(place)
-        if known is None:
-            known = self._tokens[place] = self.count(f"1{self.texts[place]}")
-        return known
+    def __post_init__(self) -> None:
+        self._tokens = np.full(len(self.texts), _NOT_COUNTED, dtype=np.int32)
 
-    def total(self, places: Sequence[int] | NDArray[np.int64]) -> int:
-        """Return the sum of the tokens of rows."""
-        return sum(map(self.tokens, map(int, places)))
+    def tokens(self, places: NDArray[np.int64]) -> NDArray[np.int32]:
+        """Return the tokens of rows under the number 1; each is counted once, those that are new together."""
+        missing = places[self._tokens[places] == _NOT_COUNTED]
+        if len(missing):
+            once = np.unique(missing)
+            self._tokens[once] = self.count([f"1{self.texts[place]}" for place in once.tolist()])
+        found: NDArray[np.int32] = self._tokens[places]
+        return found
+
+    def tokens_of(self, place: int) -> int:
+        """Return the tokens of one row under the number 1."""
+        known = int(self._tokens[place])
+        return known if known != _NOT_COUNTED else int(self.tokens(np.array([place]))[0])
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +77,24 @@ class Elements:
     claims_of: dict[int, list[int]]
     communities: dict[str, Community]
 
+    def claims_about(self, entities: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return the places of the claims that any of some entities is subject or object of, ascending."""
+        if not self.claims_of:
+            return _NONE
+        about = {claim for entity in entities.tolist() for claim in self.claims_of.get(entity, ())}
+        return np.array(sorted(about), dtype=np.int64)
+
+    def count_rows_of(self, communities: Iterable[str]) -> None:
+        """Count the rows of some communities together, which is cheaper than those of each."""
+        some = [self.communities[name] for name in communities]
+        members, edges = (
+            np.unique(np.concatenate(places)) if places else _NONE
+            for places in ([one.members for one in some], [one.edges for one in some])
+        )
+        self.entities.tokens(members)
+        self.claims.tokens(self.claims_about(members))
+        self.relationships.tokens(edges)
+
 
 def index_elements(
     *,
@@ -75,7 +103,7 @@ def index_elements(
     claims: pl.DataFrame,
     communities: pl.DataFrame,
     members: pl.DataFrame,
-    count: Callable[[str], int],
+    count: Callable[[Sequence[str]], Sequence[int]],
 ) -> Elements:
     """Index the graph once for all communities.
 
@@ -85,7 +113,7 @@ def index_elements(
         claims: rows of ``graph.claims``.
         communities: rows of ``graph.communities``.
         members: rows of ``graph.community_members``.
-        count: tokens of a text.
+        count: tokens of each of many rows.
     """
     entities = entities.sort("name")
     relationships = relationships.sort("source", "target")
@@ -169,7 +197,6 @@ def _communities(
     )
     touched = pl.concat([internal.select("community_id", entity=end) for end in ("one", "other")]).unique()
     alone = inside.join(touched, on=["community_id", "entity"], how="anti")
-    none = np.empty(0, dtype=np.int64)
     of_members = _grouped(inside.sort("community_id", "entity"), "entity")
     of_edges = _grouped(internal, "edge")
     of_alone = _grouped(alone.sort("community_id", -pl.col("degree"), "entity"), "entity")
@@ -178,9 +205,9 @@ def _communities(
         children.setdefault(parent, []).append(child)
     return {
         name: Community(
-            of_members.get(name, none),
-            of_edges.get(name, none),
-            of_alone.get(name, none),
+            of_members.get(name, _NONE),
+            of_edges.get(name, _NONE),
+            of_alone.get(name, _NONE),
             tuple(children.get(name, ())),
         )
         for name in communities["community_id"]

@@ -144,4 +144,6 @@ def _documents_of(records: pl.DataFrame, found: pl.DataFrame, *keys: str) -> lis
     """The numbers of the documents that each record is found in, in the order of the records."""
     by_record = found.select(*keys, "document").unique().group_by(keys).agg(pl.col("document").sort())
     aligned = records.select(keys).join(by_record, on=keys, how="left", maintain_order="left")["document"]
-    return [np.array(numbers or (), dtype=np.int64) for numbers in aligned.to_list()]
+    ends = aligned.list.len().fill_null(0).cum_sum().to_list()
+    documents = aligned.drop_nulls().explode().to_numpy()
+    return [documents[start:end] for start, end in zip([0, *ends[:-1]], ends, strict=True)]

@@ -1,15 +1,16 @@
 """Reports as rows of their tables."""
 
 import math
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import polars as pl
 
-from graphrag_dagster.core.language.tasks import RecordKind, WrittenReport
+from graphrag_dagster.core.language.tasks import Finding, RecordKind, WrittenReport
 from graphrag_dagster.core.reports.citations import without_citations
 from graphrag_dagster.core.reports.context import PackedContext
-from graphrag_dagster.core.reports.earlier import written_as_text
+from graphrag_dagster.core.reports.earlier import EarlierReport, written_as_text
 from graphrag_dagster.core.reports.kept import IMPORTED, KeptReport
 from graphrag_dagster.core.reports.references import (
     Reference,
@@ -25,6 +26,9 @@ from graphrag_dagster.tables import (
     WRITTEN_REPORTS,
 )
 
+#: As the columns of ``reports.report_contexts`` stand.
+_COUNTED: tuple[RecordKind, ...] = ("entity", "relationship", "claim", "report")
+
 
 @dataclass(frozen=True, slots=True)
 class ReportFrames:
@@ -38,77 +42,97 @@ class ReportFrames:
     written: pl.DataFrame
 
 
+class _Report(NamedTuple):
+    """A row of ``reports.community_reports`` before its tokens are counted."""
+
+    community: Mapping[str, object]
+    title: str
+    summary: str
+    rating: float
+    rating_explanation: str
+    content: str
+    engine: str
+    problem: str | None = None
+    repaired: int = 0
+
+
 @dataclass(slots=True)
 class ReportRows:
-    """Collects reports as rows; ``count`` gives the tokens of a text."""
+    """Collects reports as rows in the order of the columns; ``count`` gives the tokens of a text."""
 
     references: References
     count: Callable[[str], int]
-    _reports: list[dict[str, object]] = field(default_factory=list)
-    _findings: list[dict[str, object]] = field(default_factory=list)
-    _cited: list[dict[str, object]] = field(default_factory=list)
-    _contexts: list[dict[str, object]] = field(default_factory=list)
-    _shown: list[tuple[str, RecordKind, list[str]]] = field(default_factory=list)
-    _written: dict[str, WrittenReport] = field(default_factory=dict)
+    _reports: list[_Report] = field(default_factory=list)
+    _findings: list[tuple[object, ...]] = field(default_factory=list)
+    _cited: list[tuple[object, ...]] = field(default_factory=list)
+    _contexts: list[tuple[object, ...]] = field(default_factory=list)
+    _shown: list[tuple[str, Mapping[RecordKind, Sequence[str]]]] = field(default_factory=list)
+    _written: list[tuple[str, WrittenReport, str | None]] = field(default_factory=list)
+    _tokens: dict[str, int] = field(default_factory=dict)
 
-    def add(self, community: Mapping[str, object], context: PackedContext, written: WrittenReport) -> None:
-        """Store the report of a community: its text with resolved citations, its findings, its context."""
+    def take_over(
+        self, community: Mapping[str, object], earlier: EarlierReport, written: WrittenReport
+    ) -> None:
+        """Store a report of before, as :meth:`add` does; ``written`` is what it is for this community."""
+        self._tokens[earlier.content] = earlier.tokens
+        self.add(community, earlier.context, written, earlier.text if written is earlier.report else None)
+
+    def add(
+        self,
+        community: Mapping[str, object],
+        context: PackedContext,
+        written: WrittenReport,
+        as_text: str | None = None,
+    ) -> None:
+        """Store the report of a community: its text with resolved citations, its findings, its context.
+
+        Args:
+            community: row of ``graph.communities``.
+            context: that it was written from.
+            written: the report.
+            as_text: how it is kept, where that is known.
+        """
         report_id = str(community["community_id"])
-        stored = self._with_references(report_id, context, written)
-        content = markdown(stored)
-        self._reports.append(
-            {
-                "report_id": report_id,
-                "human_readable_id": community["human_readable_id"],
-                "level": community["level"],
-                "title": stored.title,
-                "summary": stored.summary,
-                "rating": _rating(written.rating),
-                "rating_explanation": stored.rating_explanation,
-                "content": content,
-                "tokens": self.count(content),
-                "engine": written.engine,
-                "problem": written.problem,
-                "repaired": written.usage.repaired,
-            }
-        )
-        self._findings += [
-            {
-                "report_id": report_id,
-                "position": position,
-                "summary": finding.summary,
-                "explanation": finding.explanation,
-            }
-            for position, finding in enumerate(stored.findings)
+        title, summary = one_line(written.title), self._resolved(report_id, context, written)
+        findings = [
+            (one_line(finding.summary), self._explained(report_id, position, context, finding))
+            for position, finding in enumerate(written.findings)
         ]
+        self._reports.append(
+            _Report(
+                community,
+                title,
+                summary,
+                _rating(written.rating),
+                without_citations(written.rating_explanation),
+                markdown(title, summary, findings),
+                written.engine,
+                written.problem,
+                written.usage.repaired,
+            )
+        )
+        self._findings += [(report_id, position, *texts) for position, texts in enumerate(findings)]
         self._contexts.append(_context_row(report_id, context))
-        self._written[report_id] = written
-        self._shown += [(report_id, kind, list(ids)) for kind, ids in context.ids.items() if ids]
+        self._written.append((report_id, written, as_text))
+        self._shown.append((report_id, context.ids))
 
     def keep(self, community: Mapping[str, object], kept: KeptReport) -> None:
         """Store a report that was written elsewhere, as it came; what it cites is looked up."""
         report_id = str(community["community_id"])
         self._reports.append(
-            {
-                "report_id": report_id,
-                "human_readable_id": community["human_readable_id"],
-                "level": community["level"],
-                "title": kept.title,
-                "summary": kept.summary,
-                "rating": _rating(kept.rating),
-                "rating_explanation": kept.rating_explanation,
-                "content": kept.content,
-                "tokens": self.count(kept.content),
-                "engine": IMPORTED,
-                "problem": None,
-                "repaired": 0,
-            }
+            _Report(
+                community,
+                kept.title,
+                kept.summary,
+                _rating(kept.rating),
+                kept.rating_explanation,
+                kept.content,
+                IMPORTED,
+            )
         )
         self._cite(report_id, -1, cited_elsewhere(kept.summary, kept.cited))
         for position, (summary, explanation) in enumerate(kept.findings):
-            self._findings.append(
-                {"report_id": report_id, "position": position, "summary": summary, "explanation": explanation}
-            )
+            self._findings.append((report_id, position, summary, explanation))
             self._cite(report_id, position, cited_elsewhere(explanation, kept.cited))
 
     def frames(self, fingerprints: Mapping[str, str]) -> ReportFrames:
@@ -117,96 +141,89 @@ class ReportRows:
         Args:
             fingerprints: of what reports were written from, by the id of their community.
         """
+        # Counted now, since each count lets other threads in and waits for them: while many call a model,
+        # that would keep the next requests from being made.
+        tokens = [self._tokens_of(report.content) for report in self._reports]
         return ReportFrames(
-            COMMUNITY_REPORTS.frame(self._reports),
-            REPORT_FINDINGS.frame(self._findings),
-            REPORT_REFERENCES.frame(self._cited),
-            REPORT_CONTEXTS.frame(self._contexts),
-            self._context_rows(),
-            WRITTEN_REPORTS.frame(
-                {
-                    "report_id": report_id,
-                    "fingerprint": fingerprints[report_id],
-                    "written": written_as_text(written),
-                    "replies": list(written.replies),
-                }
-                for report_id, written in self._written.items()
+            COMMUNITY_REPORTS.frame_of(map(_report_row, self._reports, tokens)),
+            REPORT_FINDINGS.frame_of(self._findings),
+            REPORT_REFERENCES.frame_of(self._cited),
+            REPORT_CONTEXTS.frame_of(self._contexts),
+            REPORT_CONTEXT_ROWS.frame_of(self._context_rows()),
+            WRITTEN_REPORTS.frame_of(
+                (report_id, fingerprints[report_id], text or written_as_text(written), list(written.replies))
+                for report_id, written, text in self._written
                 # One that stands in for a model's is to be asked for again.
                 if report_id in fingerprints and not written.problem
             ),
         )
 
-    def _context_rows(self) -> pl.DataFrame:
-        named = {"report_id": pl.String(), "kind": pl.String(), "record_id": pl.List(pl.String())}
-        return (
-            pl.DataFrame(self._shown, schema=named, orient="row")
-            .explode("record_id")
-            .with_columns(
-                position=pl.int_range(pl.len()).over("report_id"),
-                number=pl.int_range(1, pl.len() + 1).over("report_id", "kind"),
-            )
-            .select(pl.col(name).cast(type_) for name, type_ in REPORT_CONTEXT_ROWS.types().items())
-            .sort(REPORT_CONTEXT_ROWS.key)
-        )
+    def _tokens_of(self, content: str) -> int:
+        known = self._tokens.get(content)
+        return self.count(content) if known is None else known
 
-    def _with_references(
-        self, report_id: str, context: PackedContext, written: WrittenReport
-    ) -> WrittenReport:
-        plain = uncited(written)
+    def _context_rows(self) -> Iterator[tuple[object, ...]]:
+        for report_id, shown in self._shown:
+            numbered = (
+                (kind, number, one) for kind, ids in shown.items() for number, one in enumerate(ids, 1)
+            )
+            for position, row in enumerate(numbered):
+                yield (report_id, position, *row)
+
+    def _resolved(self, report_id: str, context: PackedContext, written: WrittenReport) -> str:
         summary, cited = self.references.resolve(written.summary, (), written.quotes, context)
         self._cite(report_id, -1, cited)
-        findings = []
-        for position, finding in enumerate(written.findings):
-            text, cited = self.references.resolve(
-                finding.explanation, finding.citations, finding.quotes, context
-            )
-            self._cite(report_id, position, cited)
-            findings.append(replace(plain.findings[position], explanation=text))
-        return replace(plain, summary=summary, findings=tuple(findings))
+        return summary
+
+    def _explained(self, report_id: str, position: int, context: PackedContext, finding: Finding) -> str:
+        text, cited = self.references.resolve(finding.explanation, finding.citations, finding.quotes, context)
+        self._cite(report_id, position, cited)
+        return text
 
     def _cite(self, report_id: str, finding: int, found: Iterable[Reference]) -> None:
         self._cited += [
-            {"report_id": report_id, "finding": finding, "position": position, **reference._asdict()}
-            for position, reference in enumerate(found)
+            (report_id, finding, position, *reference) for position, reference in enumerate(found)
         ]
 
 
-def uncited(report: WrittenReport) -> WrittenReport:
-    """Return a report with a one-line title and without citations in its texts."""
-    return replace(
-        report,
-        title=" ".join(without_citations(report.title).split()),
-        summary=without_citations(report.summary),
-        rating_explanation=without_citations(report.rating_explanation),
-        findings=tuple(
-            replace(
-                finding,
-                summary=" ".join(without_citations(finding.summary).split()),
-                explanation=without_citations(finding.explanation),
-            )
-            for finding in report.findings
-        ),
-    )
+def one_line(text: str) -> str:
+    """Return a title or headline on one line, without citations."""
+    return " ".join(without_citations(text).split())
 
 
-def markdown(report: WrittenReport) -> str:
-    """Return the whole report: title, summary, and each finding under its headline."""
-    findings = (f"## {finding.summary}\n\n{finding.explanation}" for finding in report.findings)
-    return "\n\n".join([f"# {report.title}", report.summary, *findings])
+def markdown(title: str, summary: str, findings: Iterable[tuple[str, str]]) -> str:
+    """Return a whole report: title, summary, and each finding, a headline and its explanation, under it."""
+    told = (f"## {headline}\n\n{explanation}" for headline, explanation in findings)
+    return "\n\n".join([f"# {title}", summary, *told])
 
 
 def _rating(given: float) -> float:
     return min(max(given, 0.0), 10.0) if math.isfinite(given) else 0.0
 
 
-def _context_row(report_id: str, context: PackedContext) -> dict[str, object]:
-    return {
-        "report_id": report_id,
-        "context": context.text,
-        "tokens": context.tokens,
-        "entities": len(context.ids["entity"]),
-        "relationships": len(context.ids["relationship"]),
-        "claims": len(context.ids["claim"]),
-        "reports": len(context.ids["report"]),
-        "complete": context.complete,
-    }
+def _report_row(report: _Report, tokens: int) -> tuple[object, ...]:
+    community = report.community
+    return (
+        community["community_id"],
+        community["human_readable_id"],
+        community["level"],
+        report.title,
+        report.summary,
+        report.rating,
+        report.rating_explanation,
+        report.content,
+        tokens,
+        report.engine,
+        report.problem,
+        report.repaired,
+    )
+
+
+def _context_row(report_id: str, context: PackedContext) -> tuple[object, ...]:
+    return (
+        report_id,
+        context.text,
+        context.tokens,
+        *(len(context.ids[kind]) for kind in _COUNTED),
+        context.complete,
+    )

@@ -12,8 +12,11 @@ are that sum and those of the numbers; for any other the text is counted whole. 
 *first* step that does not fit holds for every tokenizer that gives a longer context no fewer tokens.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
+import numpy as np
+
+from graphrag_dagster.core.deferred import Deferred
 from graphrag_dagster.core.language.tasks import (
     ContextEntity,
     ContextRelationship,
@@ -22,12 +25,12 @@ from graphrag_dagster.core.language.tasks import (
 )
 from graphrag_dagster.core.reports.context import ChildReport, PackedContext, shortened
 from graphrag_dagster.core.reports.context_nodes import ContextNodes
-from graphrag_dagster.core.reports.draft import Draft, NumberTokens, Step
+from graphrag_dagster.core.reports.draft import HEADERS, Draft, NumberTokens, Step
 from graphrag_dagster.core.reports.elements import Community, Elements, Rows
 from graphrag_dagster.core.reports.rows import row
 from graphrag_dagster.core.reports.substitution import substitute
 
-_NO_REPORTS = Rows([], [], len)
+_NO_REPORTS = Rows([], [], lambda _: [])
 
 
 class Packer:
@@ -53,6 +56,8 @@ class Packer:
     ) -> None:
         self._elements = elements
         self._count = count
+        self._count_rows = elements.entities.count
+        self._headers = {kind: count(header) for kind, header in HEADERS.items()}
         self._limit = limit
         self._context_nodes = context_nodes
         self._numbers = NumberTokens(count) if rows_add_up else None
@@ -70,11 +75,30 @@ class Packer:
             community_id: the community.
             reports: reports by id of their community; sub-communities without one keep their elements.
         """
-        packed = self._members(community_id, reports)
-        return self._context_nodes.behind(packed, community_id) if self._context_nodes else packed
+        return self._followed(self._members(community_id, reports), community_id)
+
+    def complete(self, community_id: str) -> PackedContext | None:
+        """Return what :meth:`pack` does where all elements fit, else None."""
+        packed = self._whole(self._elements.communities[community_id])
+        return packed and self._followed(packed, community_id)
+
+    def count_rows_of(self, community_ids: Iterable[str]) -> None:
+        """Count the rows of some communities at once, before they are packed one by one."""
+        self._elements.count_rows_of(community_ids)
+
+    def _followed(self, context: PackedContext, community_id: str) -> PackedContext:
+        return self._context_nodes.behind(context, community_id) if self._context_nodes else context
+
+    def _whole(self, community: Community) -> PackedContext | None:
+        draft = self._all_of(community)
+        # The sum of its rows and headers mostly tells, without making the text.
+        fits = draft.tokens <= self._limit and draft.fits()
+        return self._packed(draft, {}, complete=True) if fits else None
 
     def _members(self, community_id: str, reports: Mapping[str, ChildReport]) -> PackedContext:
         community = self._elements.communities[community_id]
+        if whole := self._whole(community):
+            return whole
         draft = self._draft(_NO_REPORTS)
         edges_fit = draft.grow(self._edge_steps(community))
         members_fit = draft.grow(self._entity_step(entity) for entity in community.alone.tolist())
@@ -95,7 +119,14 @@ class Packer:
             "claim": elements.claims,
             "relationship": elements.relationships,
         }
-        return Draft(rows, self._count, self._limit, self._numbers)
+        return Draft(rows, self._headers, self._count, self._limit, self._numbers)
+
+    def _all_of(self, community: Community) -> Draft:
+        draft = self._draft(_NO_REPORTS)
+        draft.take("entity", community.members)
+        draft.take("claim", self._elements.claims_about(community.members))
+        draft.take("relationship", community.edges)
+        return draft
 
     def _entity_step(self, entity: int) -> list[tuple[RecordKind, int]]:
         claims = self._elements.claims_of.get(entity, ())
@@ -108,14 +139,14 @@ class Packer:
 
     def _substituted(self, community: Community, reports: Mapping[str, ChildReport]) -> Draft | None:
         place = {child: number for number, child in enumerate(reports)}
-        rows = Rows(list(reports), [row(report.content) for report in reports.values()], self._count)
+        rows = Rows(list(reports), [row(report.content) for report in reports.values()], self._count_rows)
         order = sorted(reports, key=lambda child: (-self._size(child), child))
         return substitute(
             self._elements,
             community,
             [self._elements.communities[child] for child in order],
             rows,
-            [place[child] for child in order],
+            np.array([place[child] for child in order]),
             lambda: self._draft(rows),
             self._limit,
         )
@@ -123,12 +154,7 @@ class Packer:
     def _size(self, community_id: str) -> int:
         """Return the tokens of a community's own elements, headers included: the sum over its rows."""
         if community_id not in self._sizes:
-            community = self._elements.communities[community_id]
-            draft = self._draft(_NO_REPORTS)
-            for entity in community.members.tolist():
-                draft.add(self._entity_step(entity))
-            draft.add(("relationship", edge) for edge in community.edges.tolist())
-            self._sizes[community_id] = draft.tokens
+            self._sizes[community_id] = self._all_of(self._elements.communities[community_id]).tokens
         return self._sizes[community_id]
 
     def _packed(self, draft: Draft, reports: Mapping[str, ChildReport], *, complete: bool) -> PackedContext:
@@ -141,8 +167,8 @@ class Packer:
             text=text,
             tokens=tokens,
             complete=complete,
-            entities=self._entities(entities),
-            relationships=self._relationships(entities, edges),
+            entities=Deferred(lambda: self._entities(entities)),
+            relationships=Deferred(lambda: self._relationships(entities, edges)),
             reports=tuple(
                 ContextReport(number, report.title, report.summary, report.content)
                 for number, (_, report) in enumerate(shown, start=1)

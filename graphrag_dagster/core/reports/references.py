@@ -4,7 +4,7 @@ A writer cites rows by their numbers in the context. What is stored cites them b
 tables; ids that the context does not have are taken out of the text and kept as invalid references.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -68,29 +68,24 @@ class References:
             quotes: words of text units that the text rests on.
             context: the packed context.
         """
-        inline = parse_citations(text)
-        written = {(cited.kind, cited.number) for cited in inline}
-        further = [
-            Cited(citation.kind, citation.id, "", str(citation.id))
-            for citation in dict.fromkeys(citations)
-            if citation.kind != "source" and (citation.kind, citation.id) not in written
-        ]
-        found = [_reference(cited, context) for cited in (*inline, *further)]
-        found += [self._quotation(quote) for quote in quotes]
-        stored = rewrite_citations(text, lambda cited: self._number(cited, context))
-        return self._extended(stored, further, context), list(dict.fromkeys(found))
+        found: dict[Reference, None] = {}
+        written = set()
 
-    def _number(self, cited: Cited, context: PackedContext) -> int | None:
-        record = _record(cited, context)
-        return self.numbers[cited.kind][record] if cited.kind and record else None
+        def number_of(cited: Cited) -> int | None:
+            record = _record(cited, context)
+            found[_reference(cited, record)] = None
+            written.add((cited.kind, cited.number))
+            return self.numbers[cited.kind][record] if cited.kind and record else None
 
-    def _extended(self, text: str, further: Sequence[Cited], context: PackedContext) -> str:
+        stored = rewrite_citations(text, number_of)
         numbers: dict[RecordKind, list[int]] = {}
-        for cited in further:
-            number = self._number(cited, context)
-            if cited.kind and number is not None:
-                numbers.setdefault(cited.kind, []).append(number)
-        return f"{text.rstrip()} {citation_mark(numbers)}".lstrip() if numbers else text
+        for citation in citations:
+            if citation.kind != "source" and (citation.kind, citation.id) not in written:
+                number = number_of(Cited(citation.kind, citation.id, "", str(citation.id)))
+                if number is not None:
+                    numbers.setdefault(citation.kind, []).append(number)
+        found |= dict.fromkeys(map(self._quotation, quotes))
+        return f"{stored.rstrip()} {citation_mark(numbers)}".lstrip() if numbers else stored, list(found)
 
     def _quotation(self, quote: Quote) -> Reference:
         text, span = self.units.get(quote.unit_id), quote.span
@@ -104,9 +99,8 @@ def _record(cited: Cited, context: PackedContext) -> str | None:
     return ids[cited.number - 1] if cited.number and cited.number <= len(ids) else None
 
 
-def _reference(cited: Cited, context: PackedContext) -> Reference:
+def _reference(cited: Cited, record: str | None) -> Reference:
     if cited.kind is None:
         # A context has no other rows; what a reply calls "sources" comes nearest to text units.
         return Reference("text_unit", None, f"{cited.label} {cited.written}".strip(), valid=False)
-    record = _record(cited, context)
     return Reference(cited.kind, record, cited.written, record is not None)

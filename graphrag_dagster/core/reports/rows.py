@@ -12,6 +12,8 @@ from dataclasses import dataclass
 _LINE_BREAKS = re.compile("\r\n?|[\x0b\x0c\x1c-\x1e\x85\u2028\u2029]")
 _FORGED = re.compile(r"^(?=-----)", re.MULTILINE)
 _QUOTED = re.compile('[,"\n]')
+#: Nothing of what is changed in cells is without one of these.
+_CHANGED = re.compile('[,"\n\r\x0b\x0c\x1c-\x1e\x85\u2028\u2029]|-----')
 
 REPORTS = "-----Reports-----\nid,report\n"
 ENTITIES = "-----Entities-----\nid,name,description\n"
@@ -58,6 +60,8 @@ def row(*values: object) -> str:
 
 def cell(text: str) -> str:
     """Return a CSV cell; quoted where needed, with ``\\n`` as its only line break."""
+    if not _CHANGED.search(text):
+        return text
     unified = _LINE_BREAKS.sub("\n", text)
     if "-----" in unified:
         unified = _FORGED.sub(" ", unified)

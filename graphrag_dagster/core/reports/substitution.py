@@ -23,8 +23,7 @@ class _Leaving:
     def kept_tokens(self, reports: int) -> NDArray[np.float64]:
         """Return the tokens of the rows that are left after 0, 1, … ``reports`` reports."""
         kept = np.zeros(reports + 1)
-        tokens = [self.rows.tokens(place) for place in self.places.tolist()]
-        np.add.at(kept, self.rank, tokens)
+        np.add.at(kept, self.rank, self.rows.tokens(self.places))
         return kept[::-1].cumsum()[::-1]
 
 
@@ -33,7 +32,7 @@ def substitute(
     community: Community,
     children: Sequence[Community],
     reports: Rows,
-    order: Sequence[int],
+    order: NDArray[np.int64],
     draft: Callable[[], Draft],
     limit: int,
 ) -> Draft | None:
@@ -53,17 +52,17 @@ def substitute(
     """
     leaving = _leaving(elements, community, children)
     kept = np.sum([rows.kept_tokens(len(order)) for rows in leaving], axis=0)
-    reported = np.cumsum([reports.tokens(place) for place in order])
+    reported = np.cumsum(reports.tokens(order))
     for number in range(1, len(order) + 1):
         if kept[number] + reported[number - 1] <= limit:
             made = draft()
-            made.add(("report", place) for place in order[:number])
+            made.take("report", order[:number])
             for rows in leaving:
-                made.add((rows.kind, place) for place in rows.places[rows.rank >= number].tolist())
+                made.take(rows.kind, rows.places[rows.rank >= number])
             if made.fits():
                 return made
     made = draft()
-    made.grow([("report", place)] for place in order)
+    made.grow([("report", place)] for place in order.tolist())
     return made if made.places("report") else None
 
 

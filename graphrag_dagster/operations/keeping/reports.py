@@ -10,7 +10,7 @@ from graphrag_dagster.core.reports.earlier import EarlierReport, earlier_reports
 from graphrag_dagster.operations.keeping.deciding import model_of, replies_in
 from graphrag_dagster.resources.warehouse import Warehouse
 from graphrag_dagster.settings import CorpusSettings
-from graphrag_dagster.tables import REPORT_CONTEXT_ROWS, REPORT_CONTEXTS, WRITTEN_REPORTS
+from graphrag_dagster.tables import COMMUNITY_REPORTS, REPORT_CONTEXT_ROWS, REPORT_CONTEXTS, WRITTEN_REPORTS
 
 _TASK = "report_writer"
 
@@ -44,10 +44,10 @@ def reusable_reports(
         corpus: its name.
         remembered: those of some keys under which there still is a reply.
     """
-    tables = (WRITTEN_REPORTS, REPORT_CONTEXTS, REPORT_CONTEXT_ROWS)
-    written, *contexts = (warehouse.read_if_present(table, corpus) for table in tables)
-    if written is None or any(one is None for one in contexts):
+    tables = (WRITTEN_REPORTS, COMMUNITY_REPORTS, REPORT_CONTEXTS, REPORT_CONTEXT_ROWS)
+    written, *others = (warehouse.read_if_present(table, corpus) for table in tables)
+    if written is None or any(one is None for one in others):
         return {}
     forgotten = set(keys := replies_in(written)) - remembered(keys)
     lasting = written.filter(~pl.col("replies").list.eval(pl.element().is_in(forgotten)).list.any())
-    return earlier_reports(lasting, *(one for one in contexts if one is not None))
+    return earlier_reports(lasting, *(one for one in others if one is not None))

@@ -66,7 +66,6 @@ def write_reports(
     """
     settings = session.settings
     earlier = reusable_reports(warehouse, corpus, session.remembered)
-    tokenizer = get_tokenizer(settings.text_units.encoding)
     made = build_reports(
         entities=frames["entities"],
         relationships=frames["relationships"],
@@ -79,8 +78,7 @@ def write_reports(
         aliases=frames["aliases"],
         context_nodes=frames["context_nodes"],
         writer=session.report_writer(),
-        count=tokenizer.count,
-        rows_add_up=tokenizer.lines_add_up,
+        tokens=get_tokenizer(settings.text_units.encoding),
         context_tokens=settings.reports.context_tokens,
         context_share=settings.reports.context_share,
         kept=kept_reports_of(warehouse, settings, corpus, frames["entities"], frames["relationships"]),
