@@ -11,7 +11,7 @@ def violations(reader: Reader, table: Table) -> list[str]:
     """Return what is wrong with the corpus's rows: duplicate keys, nulls, values, dangling references."""
     keys, ours = ", ".join(f'"{key}"' for key in table.key), of_corpus(reader.corpus)
     repeated = f"select 1 from {qualified(table)} where {ours} group by {keys} having count(*) > 1"
-    broken = [found for column in table.columns for found in _broken(table, column, ours)]
+    broken = [found for column in table.columns for found in _broken(column, ours)]
     counted = [
         f"(select count(*) from ({repeated}))",
         *(f"count(*) filter (where {one})" for _, one in broken),
@@ -24,7 +24,7 @@ def violations(reader: Reader, table: Table) -> list[str]:
     return [*told, *(f"{problem} in {count} rows" for (problem, _), count in wrong if count)]
 
 
-def _broken(table: Table, column: Column, ours: str) -> Iterator[tuple[str, str]]:
+def _broken(column: Column, ours: str) -> Iterator[tuple[str, str]]:
     """What may be wrong with a column, and of which rows it is true."""
     name = f'"{column.name}"'
     if not column.nullable:
