@@ -53,7 +53,9 @@ def _checks_of(tables: Sequence[Table]) -> list[TableCheck]:
 def _results(
     checks: Sequence[TableCheck], context: AssetExecutionContext, warehouse: Warehouse, corpora: CorpusStore
 ) -> list[AssetCheckResult]:
-    wanted = context.selected_asset_check_keys
+    selected = context.selected_asset_check_keys
+    wanted = [check for check in checks if check.key in selected]
     with warehouse.reading(context.partition_key) as reader:
-        place = CheckedPlace(reader, corpora.settings(context.partition_key), warehouse)
-        return [check.result(place) for check in checks if check.key in wanted]
+        settings = corpora.settings(context.partition_key)
+        place = CheckedPlace(reader, settings, warehouse, {check.table for check in wanted})
+        return [check.result(place) for check in wanted]

@@ -86,4 +86,4 @@ def _are_empty(warehouse: Warehouse, corpus: str, tables: Sequence[Table]) -> bo
 def _nothing(table: Table) -> pl.DataFrame:
     """No rows, as they are written: a vector has a length."""
     vectors = [column.name for column in table.columns if column.type == VECTOR]
-    return table.empty().with_columns(pl.col(vectors).cast(pl.Array(pl.Float32, 1)))
+    return table.empty().cast(dict.fromkeys(vectors, pl.Array(pl.Float32, 1))) if vectors else table.empty()

@@ -1,7 +1,7 @@
 """Checks: what must hold of every table before anything is built upon it."""
 
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 
 import polars as pl
@@ -37,17 +37,32 @@ _NOTHING_READ = (
 _DECLARED = "Keys are unique, nothing is null that may not be, every reference resolves"
 
 
-@dataclass(frozen=True, slots=True)
 class CheckedPlace:
-    """What is checked: the tables of a corpus, beside its settings and what of it is published."""
+    """What is checked: the tables of a corpus, beside its settings and what of it is published.
 
-    reader: Reader
-    settings: CorpusSettings
-    warehouse: Warehouse
+    Args:
+        reader: of the corpus; nothing is written while it is open.
+        settings: of the corpus.
+        warehouse: where its snapshots lie.
+        checked: the tables that are looked at.
+    """
+
+    def __init__(
+        self, reader: Reader, settings: CorpusSettings, warehouse: Warehouse, checked: Collection[Table]
+    ) -> None:
+        self.reader, self.settings, self.warehouse = reader, settings, warehouse
+        self._rows = reader.counts(checked)
+        self._read: dict[Table, pl.DataFrame] = {}
+
+    def has_rows(self, table: Table) -> bool:
+        """Whether there is a row of the corpus in one of the tables that are looked at."""
+        return self._rows[table] > 0
 
     def read(self, table: Table) -> pl.DataFrame:
         """All rows of the corpus."""
-        return self.reader.read(table)
+        if table not in self._read:
+            self._read[table] = self.reader.read(table)
+        return self._read[table]
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +108,7 @@ class TableCheck:
 
 def _declared(table: Table) -> TableCheck:
     def problems(of: CheckedPlace) -> list[str]:
-        return violations(of.reader, table)
+        return violations(of.reader, table) if of.has_rows(table) else []
 
     return TableCheck(table, "declared", _DECLARED, problems)
 

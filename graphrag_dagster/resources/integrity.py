@@ -3,29 +3,28 @@
 from collections.abc import Iterator
 
 from graphrag_dagster import tables
-from graphrag_dagster.resources.warehouse import Reader, qualified
+from graphrag_dagster.resources.warehouse import Reader, of_corpus, qualified
 from graphrag_dagster.tables import Column, Table
 
 
 def violations(reader: Reader, table: Table) -> list[str]:
     """Return what is wrong with the corpus's rows: duplicate keys, nulls, values, dangling references."""
-    keys = ", ".join(f'"{key}"' for key in table.key)
-    repeated = f"select 1 from {qualified(table)} where corpus = $corpus group by {keys} having count(*) > 1"
-    broken = [found for column in table.columns for found in _broken(table, column)]
+    keys, ours = ", ".join(f'"{key}"' for key in table.key), of_corpus(reader.corpus)
+    repeated = f"select 1 from {qualified(table)} where {ours} group by {keys} having count(*) > 1"
+    broken = [found for column in table.columns for found in _broken(column, ours)]
     counted = [
         f"(select count(*) from ({repeated}))",
         *(f"count(*) filter (where {one})" for _, one in broken),
     ]
     counts = reader.connection.execute(
-        f"select {', '.join(counted)} from {qualified(table)} where corpus = $corpus",
-        {"corpus": reader.corpus},
+        f"select {', '.join(counted)} from {qualified(table)} where {ours}"
     ).fetchall()[0]
     told = [f"{counts[0]} keys are not unique"] if counts[0] else []
     wrong = zip(broken, counts[1:], strict=True)
     return [*told, *(f"{problem} in {count} rows" for (problem, _), count in wrong if count)]
 
 
-def _broken(table: Table, column: Column) -> Iterator[tuple[str, str]]:
+def _broken(column: Column, ours: str) -> Iterator[tuple[str, str]]:
     """What may be wrong with a column, and of which rows it is true."""
     name = f'"{column.name}"'
     if not column.nullable:
@@ -36,7 +35,7 @@ def _broken(table: Table, column: Column) -> Iterator[tuple[str, str]]:
     if column.references:
         target_name, _, key = column.references.rpartition(".")
         target = tables.table(target_name)
-        known = f'select "{key}" from {qualified(target)} where corpus = {qualified(table)}.corpus'
+        known = f'select "{key}" from {qualified(target)} where {ours}'
         yield (
             f"{column.name} does not stand in {column.references}",
             f"{name} is not null and {name} not in ({known})",

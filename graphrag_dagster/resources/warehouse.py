@@ -2,7 +2,7 @@
 
 import random
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -34,6 +34,8 @@ _MADE_BY = {
 }
 #: Of what comes frame by frame there may be more than memory holds; the rest is put on the disk.
 _STAGING: dict[str, Any] = {"memory_limit": "2GB"}
+#: What DuckDB calls a frame that is handed to it.
+_INCOMING = "incoming"
 #: Rows that are shown of what was written.
 _SAMPLE = 5
 _MEND = "move it away to have it made anew"
@@ -49,6 +51,19 @@ def qualified(table: Table, database: str | None = None) -> str:
     """The table's name as SQL, in an attached database if one is named."""
     where = "" if database is None else f"{_quoted(database)}."
     return f"{where}{_quoted(table.schema)}.{_quoted(table.name)}"
+
+
+def of_corpus(corpus: str) -> str:
+    """The condition as SQL that a row is of a corpus.
+
+    Not with a parameter: for each of those DuckDB looks for a package that may not be installed, and a run
+    sends hundreds of queries.
+    """
+    return f"corpus = {_literal(corpus)}"
+
+
+def _literal(text: str) -> str:
+    return "'" + text.replace("'", "''") + "'"
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,18 +121,22 @@ class Warehouse(Resource):
         """
         file = self._made(corpus) if read_only else self.file(corpus)
         file.parent.mkdir(parents=True, exist_ok=True)
+
+        def prepare(connection: duckdb.DuckDBPyConnection) -> None:
+            with damage_told(file, _MEND):
+                (migrations.check if read_only else migrations.upgrade)(connection, file)
+
         opened = self._patiently(
             file,
             lambda: (
-                open_alone(file, read_only=read_only, config=config)
+                open_alone(file, read_only=read_only, config=config, prepare=prepare)
                 if config
-                else open_often(file, read_only=read_only)
+                else open_often(file, read_only=read_only, prepare=prepare)
             ),
             lambda other: other.close(),
         )
         try:
             with damage_told(file, _MEND):
-                (migrations.check if read_only else migrations.upgrade)(opened.connection, file)
                 yield opened.connection
         finally:
             opened.close()
@@ -236,8 +255,7 @@ class Warehouse(Resource):
                 keys = ", ".join(_quoted(key) for key in table.key)
                 connection.execute(
                     f"insert into {qualified(table)} (corpus, {names}) "
-                    f"select ?, {names} from ({query}) order by {keys}",
-                    [corpus],
+                    f"select {_literal(corpus)}, {names} from ({query}) order by {keys}"
                 )
                 made[table] = _written(connection, table, corpus)
             for name in there:
@@ -298,6 +316,14 @@ class Reader:
         """Return whether the table was ever materialised."""
         return bool(_columns(self.connection, table))
 
+    def counts(self, tables: Collection[Table]) -> dict[Table, int]:
+        """Return how many rows of the corpus there are in each of some tables, all of which are there."""
+        ours, named = of_corpus(self.corpus), dict(enumerate(tables))
+        selects = (f"select {n}, count(*) from {qualified(one)} where {ours}" for n, one in named.items())
+        query = " union all ".join(selects)
+        found = self.connection.execute(query).fetchall() if named else []
+        return {named[number]: rows for number, rows in found}
+
     def is_empty(self, table: Table) -> bool:
         """Return whether the table is there as it is declared, without a row of the corpus."""
         present = _columns(self.connection, table)
@@ -305,8 +331,8 @@ class Reader:
             wanted = "" if column.type == VECTOR else _normal_type(self.connection, column.type)
             if column.name not in present or wanted not in {"", present[column.name]}:
                 return False
-        query = f"select 1 from {qualified(table)} where corpus = ? limit 1"
-        return self.connection.execute(query, [self.corpus]).fetchone() is None
+        query = f"select 1 from {qualified(table)} where {of_corpus(self.corpus)} limit 1"
+        return self.connection.execute(query).fetchone() is None
 
     def read(self, table: Table) -> pl.DataFrame:
         """Return the corpus's rows in key order, without the column ``corpus``.
@@ -324,19 +350,28 @@ class Reader:
 
         A column that may be null is so where an older version wrote the table without it.
         """
+        try:
+            return self._rows(table, {})
+        except (duckdb.BinderException, duckdb.CatalogException):
+            return self._rows_of_another_form(table)
+
+    def _rows_of_another_form(self, table: Table) -> pl.DataFrame | None:
         present = _columns(self.connection, table)
         if not present:
             return None
         missing = {column.name: column for column in table.columns if column.name not in present}
         if needed := [name for name, column in missing.items() if not column.nullable]:
             raise self._not_made(table, f"has no column {needed[0]!r}")
+        return self._rows(table, missing)
+
+    def _rows(self, table: Table, missing: Mapping[str, Column]) -> pl.DataFrame:
         names = ", ".join(
             f"null::{missing[name].type} as {_quoted(name)}" if name in missing else _quoted(name)
             for name in table.column_names
         )
         keys = ", ".join(_quoted(key) for key in table.key)
-        query = f"select {names} from {qualified(table)} where corpus = ? order by {keys}"
-        return frame_of(self.connection.execute(query, [self.corpus]))
+        query = f"select {names} from {qualified(table)} where {of_corpus(self.corpus)} order by {keys}"
+        return frame_of(self.connection.execute(query))
 
     def _not_made(self, table: Table, what: str) -> WarehouseError:
         command = _MADE_BY.get(table.group, "index {}").format(self.corpus)
@@ -399,18 +434,18 @@ def _prepare(
     """Bring the table into its declared shape and remove the corpus's rows."""
     wanted = {column.name: _duckdb_type(column, lengths) for column in table.columns}
     present = _columns(connection, table)
-    connection.execute(f"create schema if not exists {_quoted(table.schema)}")
     retyped = [n for n, t in wanted.items() if n in present and present[n] != _normal_type(connection, t)]
     if retyped:
         _drop(connection, table, corpus, retyped)
         present = {}
     if not present:
         columns = ", ".join(f"{_quoted(name)} {type_}" for name, type_ in wanted.items())
+        connection.execute(f"create schema if not exists {_quoted(table.schema)}")
         connection.execute(f"create table {qualified(table)} (corpus VARCHAR, {columns})")
         return
     for name in wanted.keys() - present.keys():
         connection.execute(f"alter table {qualified(table)} add column {_quoted(name)} {wanted[name]}")
-    connection.execute(f"delete from {qualified(table)} where corpus = ?", [corpus])
+    connection.execute(f"delete from {qualified(table)} where {of_corpus(corpus)}")
 
 
 def _normal_type(connection: duckdb.DuckDBPyConnection, wanted: str) -> str:
@@ -428,34 +463,43 @@ def _replace(
     if incoming.is_empty():
         return
     names = ", ".join(_quoted(name) for name in table.column_names)
-    connection.register("incoming", incoming.to_arrow())
-    connection.execute(
-        f"insert into {qualified(table)} (corpus, {names}) select ?, {names} from incoming", [corpus]
-    )
-    connection.unregister("incoming")
+    with _registered(connection, incoming) as rows:
+        connection.execute(
+            f"insert into {qualified(table)} (corpus, {names}) select {_literal(corpus)}, {names} from {rows}"
+        )
 
 
 def _staged(connection: duckdb.DuckDBPyConnection, frames: Iterable[tuple[str, pl.DataFrame]]) -> set[str]:
     """Put frames into temporary tables, and return their names."""
     there: set[str] = set()
     for name, frame in frames:
-        connection.register("incoming", frame.to_arrow())
-        if name in there:
-            connection.execute(f"insert into temp.{_quoted(name)} by name select * from incoming")
-        else:
-            connection.execute(f"create or replace temp table {_quoted(name)} as select * from incoming")
-            there.add(name)
-        connection.unregister("incoming")
+        with _registered(connection, frame) as rows:
+            if name in there:
+                connection.execute(f"insert into temp.{_quoted(name)} by name select * from {rows}")
+            else:
+                connection.execute(f"create or replace temp table {_quoted(name)} as select * from {rows}")
+                there.add(name)
     return there
+
+
+@contextmanager
+def _registered(connection: duckdb.DuckDBPyConnection, frame: pl.DataFrame) -> Iterator[str]:
+    """Let a frame be read once in the block, under the name that is returned.
+
+    As a stream: of an Arrow table DuckDB has PyArrow make a scanner, which takes longer than a small table.
+    """
+    connection.register(_INCOMING, frame.__arrow_c_stream__())
+    yield _INCOMING
+    connection.unregister(_INCOMING)
 
 
 def _written(connection: duckdb.DuckDBPyConnection, table: Table, corpus: str) -> Written:
     names = ", ".join(_quoted(name) for name in table.column_names)
-    rows = f"select {names} from {qualified(table)} where corpus = ?"
+    rows = f"select {names} from {qualified(table)} where {of_corpus(corpus)}"
     told = connection.execute(
-        f"select count(*), coalesce(sum(hash({names})::hugeint), 0) from ({rows})", [corpus]
+        f"select count(*), coalesce(sum(hash({names})::hugeint), 0) from ({rows})"
     ).fetchone()
-    sample = frame_of(connection.execute(f"{rows} limit {_SAMPLE}", [corpus]))
+    sample = frame_of(connection.execute(f"{rows} limit {_SAMPLE}"))
     if told is None:
         raise WarehouseError(f"{table.full_name} cannot be read as a frame")
     return Written(told[0], sample, f"{told[1] % 2**128:032x}")

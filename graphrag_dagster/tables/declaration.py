@@ -155,7 +155,10 @@ class Table:
                 its allowed values, or the key is not unique; names table, column and an example row.
         """
         self._check_names(frame)
-        ordered = self._cast(frame.select(self.column_names))
+        in_order = frame if frame.columns == self.column_names else frame.select(self.column_names)
+        ordered = self._cast(in_order)
+        if ordered.is_empty():
+            return ordered
         for column in self.columns:
             self._check_column(ordered, column)
         if ordered.select(pl.struct(self.key).is_duplicated().any()).item():
@@ -193,8 +196,8 @@ class Table:
             row = frame.filter(pl.col(column.name).is_null()).select(self.key).row(0, named=True)
             raise WarehouseError(f"{self.full_name}.{column.name} is null in {row}; it may not be")
         if column.values:
-            wrong = values.drop_nulls().filter(~values.drop_nulls().is_in(list(column.values)))
-            if len(wrong):
+            allowed = {None, *column.values}
+            if wrong := [value for value in values.unique(maintain_order=True) if value not in allowed]:
                 raise WarehouseError(
                     f"{self.full_name}.{column.name}: {wrong[0]!r} is not one of {', '.join(column.values)}"
                 )

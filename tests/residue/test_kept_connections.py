@@ -2,6 +2,8 @@
 
 import sqlite3
 import sys
+import threading
+import time
 from contextlib import closing
 from pathlib import Path
 from subprocess import run
@@ -119,3 +121,63 @@ def test_records_are_where_the_settings_say(records: Path, tmp_path: Path) -> No
         run_id = run_in(opened)
     assert (elsewhere / "history" / "runs" / f"{run_id}.db").is_file()
     assert not (records / "history").exists()
+
+
+def test_an_event_is_seen_by_others_a_moment_after_it_was_told(records: Path) -> None:
+    with instance(running=True) as kept:
+        run_id = run_in(kept)
+        told = next(
+            one for one in kept.all_logs(run_id) if one.dagster_event_type is None or not one.step_key
+        )
+        file = records / "history" / "runs" / f"{run_id}.db"
+        with closing(sqlite3.connect(file)) as other:
+            (before,) = other.execute("select count(*) from event_logs").fetchone()
+            kept.event_log_storage.store_event(told._replace(dagster_event=None))
+            deadline = time.monotonic() + 30
+            while other.execute("select count(*) from event_logs").fetchone() == (before,):
+                assert time.monotonic() < deadline
+                time.sleep(0.02)
+
+
+def test_what_could_not_be_stored_in_time_is_told_to_who_stores_the_next(
+    records: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with instance(running=True) as kept:
+        run_id = run_in(kept)
+        storage = kept.event_log_storage
+        told = kept.all_logs(run_id)[0]._replace(dagster_event=None)
+        failing = threading.Event()
+
+        def fail(*_: object) -> dict[str, object]:
+            failing.set()
+            raise OSError("no room")
+
+        with monkeypatch.context() as patched:
+            patched.setattr(storage, "_event_to_row", fail)
+            storage.store_event(told)
+            assert failing.wait(30)
+        with pytest.raises(OSError, match="no room"):
+            storage.store_event(told)
+        storage.store_event(told)
+
+
+def test_a_run_finds_what_it_has_told_itself(records: Path) -> None:
+    with instance(running=True) as kept:
+        first, second = run_in(kept), run_in(kept)
+        filtered = dg.AssetRecordsFilter(counted.key, asset_partitions=["one"])
+        (made,) = kept.fetch_materializations(filtered, limit=1).records
+        (record,) = kept.get_asset_records([counted.key])
+        version = "dagster/data_version"
+        tags = kept.event_log_storage.get_latest_tags_by_partition(
+            counted.key, dg.DagsterEventType.ASSET_MATERIALIZATION, [version], asset_partitions=["one"]
+        )
+    with instance() as usual:
+        (stored,) = usual.fetch_materializations(filtered, limit=1).records
+        assert made.storage_id == stored.storage_id
+        assert made.event_log_entry == stored.event_log_entry
+        assert made.run_id == second != first
+        assert usual.get_asset_records([counted.key]) == [record]
+        assert tags == usual.event_log_storage.get_latest_tags_by_partition(
+            counted.key, dg.DagsterEventType.ASSET_MATERIALIZATION, [version], asset_partitions=["one"]
+        )
+        assert tags["one"][version]

@@ -9,6 +9,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from threading import RLock, Timer
+from time import monotonic
 from typing import Any
 
 import duckdb
@@ -24,6 +25,10 @@ _ALIAS = "opened"
 _LINGERS = 0.25
 
 
+#: What is done with a file before anybody uses it, once for as long as it stays open.
+Preparing = Callable[[duckdb.DuckDBPyConnection], object]
+
+
 @dataclass(frozen=True, slots=True)
 class Opened:
     """An open file: a connection whose current database it is, and what lets go of both."""
@@ -32,15 +37,27 @@ class Opened:
     close: Callable[[], object]
 
 
-def open_alone(file: Path, *, read_only: bool, config: dict[str, Any]) -> Opened:
+def _as_it_is(_: duckdb.DuckDBPyConnection) -> None:
+    """Do nothing with a file."""
+
+
+def open_alone(
+    file: Path, *, read_only: bool, config: dict[str, Any], prepare: Preparing = _as_it_is
+) -> Opened:
     """Open a file with an instance and a configuration of its own.
 
     Raises:
         duckdb.Error: it cannot be opened.
+        Exception: what ``prepare`` raises; the file is closed then.
     """
     _kept.let_go(file)
     made = {} if read_only or file.exists() else {"storage_compatibility_version": _STORAGE}
     connection = duckdb.connect(str(file), read_only=read_only, config={**CONFIG, **made, **config})
+    try:
+        prepare(connection)
+    except BaseException:
+        connection.close()
+        raise
     return Opened(connection, connection.close)
 
 
@@ -53,13 +70,21 @@ def identity(file: Path) -> tuple[int, int] | None:
     return told.st_dev, told.st_ino
 
 
-def open_often(file: Path, *, read_only: bool) -> Opened:
+def open_often(file: Path, *, read_only: bool, prepare: Preparing = _as_it_is) -> Opened:
     """Open a file; as long as this process opens no other, all openings share an instance.
+
+    Args:
+        file: the file.
+        read_only: whether it is opened to be read alone.
+        prepare: done once for as long as the file stays open, to which no other process writes by then.
 
     Raises:
         duckdb.Error: it cannot be opened, for instance because it is open to be read and is to be written.
+        Exception: what ``prepare`` raises; the file is closed then.
     """
-    return _kept.open(file, read_only=read_only) or open_alone(file, read_only=read_only, config={})
+    return _kept.open(file, read_only=read_only, prepare=prepare) or open_alone(
+        file, read_only=read_only, config={}, prepare=prepare
+    )
 
 
 @contextmanager
@@ -106,17 +131,30 @@ class _Instance:
         self.file = file
         self.users = 0
 
-    def attach(self, *, read_only: bool) -> duckdb.DuckDBPyConnection:
+    def attach(self, *, read_only: bool, prepare: Preparing) -> duckdb.DuckDBPyConnection:
         if self._attached and not self.users and not self._serves(read_only=read_only):
             self.detach()
         if not self._attached:
             self._connection.execute(_attaching(self.file, _ALIAS, read_only=read_only))
             self._attached, self._read_only = identity(self.file), read_only
+            self._prepare(prepare)
         elif self._read_only and not read_only:
             raise duckdb.ConnectionException(OPEN_OTHERWISE)
+        connection = self._cursor()
+        self.users += 1
+        return connection
+
+    def _prepare(self, prepare: Preparing) -> None:
+        try:
+            with self._cursor() as connection:
+                prepare(connection)
+        except BaseException:
+            self.detach()
+            raise
+
+    def _cursor(self) -> duckdb.DuckDBPyConnection:
         connection = self._connection.cursor()
         connection.execute(f"use {_ALIAS}")
-        self.users += 1
         return connection
 
     def _serves(self, *, read_only: bool) -> bool:
@@ -143,10 +181,11 @@ class _Kept:
         self._lock = RLock()
         self._instance: _Instance | None = None
         self._alarm: Timer | None = None
+        self._stays_until = 0.0
         #: How many blocks there are in which a file stays open for a moment.
         self.lingering = 0
 
-    def open(self, file: Path, *, read_only: bool) -> Opened | None:
+    def open(self, file: Path, *, read_only: bool, prepare: Preparing) -> Opened | None:
         """Open a file; None while the instance is in use for another."""
         with self._lock:
             kept = self._instance
@@ -156,7 +195,7 @@ class _Kept:
                 self._drop(kept)
                 kept = self._instance = _Instance(file)
             try:
-                connection = kept.attach(read_only=read_only)
+                connection = kept.attach(read_only=read_only, prepare=prepare)
             except duckdb.Error:
                 if not kept.users:
                     self._drop(kept)
@@ -183,11 +222,23 @@ class _Kept:
                 self._detach(kept)
 
     def _let_go_later(self) -> None:
-        if self._alarm is not None:
-            self._alarm.cancel()
-        self._alarm = Timer(_LINGERS, self.let_go)
+        self._stays_until = monotonic() + _LINGERS
+        # One alarm for many closings: to begin a thread takes longer than to open what lingers.
+        if self._alarm is None:
+            self._set_alarm(_LINGERS)
+
+    def _set_alarm(self, seconds: float) -> None:
+        self._alarm = Timer(seconds, self._ring)
         self._alarm.daemon = True
         self._alarm.start()
+
+    def _ring(self) -> None:
+        with self._lock:
+            self._alarm = None
+            if (more := self._stays_until - monotonic()) > 0:
+                self._set_alarm(more)
+            else:
+                self.let_go()
 
     def _detach(self, kept: _Instance) -> None:
         try:
