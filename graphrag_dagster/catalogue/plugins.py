@@ -6,7 +6,8 @@ A plug-in that cannot be used is left out with one warning: it must not keep any
 import logging
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from importlib.metadata import EntryPoint, entry_points
+from functools import cache
+from importlib.metadata import EntryPoint, EntryPoints, entry_points
 from typing import Any
 
 #: Entry point groups by what they add.
@@ -47,13 +48,19 @@ def plugins(kind: str, wanted: type, taken: frozenset[str]) -> tuple[Plugin, ...
         wanted: what an entry point has to name an instance of.
         taken: names that there are already; capitals make no other name.
     """
-    found = tuple(_found(entry_points(group=GROUPS[kind]), kind, wanted, {one.casefold() for one in taken}))
+    found = tuple(_found(all_points().select(group=GROUPS[kind]), kind, wanted, {*map(str.casefold, taken)}))
     for one in found:
         if one.problem:
             logging.getLogger(__name__).warning(
                 "the %s %r of %s is left out: %s", kind, one.name, one.package, one.problem
             )
     return found
+
+
+@cache
+def all_points() -> EntryPoints:
+    """Return the entry points of all packages, whose files are read once."""
+    return entry_points()
 
 
 def _found(points: Iterable[EntryPoint], kind: str, wanted: type, taken: set[str]) -> Iterator[Plugin]:
