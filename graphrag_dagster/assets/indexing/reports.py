@@ -5,7 +5,6 @@ from collections.abc import Iterator
 import polars as pl
 from dagster import AssetExecutionContext, Output
 
-from graphrag_dagster.core.reports.build import build_reports
 from graphrag_dagster.core.text.tokens import get_tokenizer
 from graphrag_dagster.operations.importing.kept import IMPORTED, kept_reports_of
 from graphrag_dagster.operations.keeping.deciding import begin_replacing, replies_in
@@ -64,6 +63,9 @@ def reports(
     context: AssetExecutionContext, language: Language, warehouse: Warehouse, **frames: pl.DataFrame
 ) -> Iterator[Output[pl.DataFrame]]:
     """A report per community, deepest level first, each citing what it was written from (paper §3.1.5)."""
+    # Not needed by the steps before, the first of which calls a model.
+    from graphrag_dagster.core.reports.build import build_reports
+
     session, corpus = language.session(context, "reports"), context.partition_key
     settings = session.settings
     earlier = reusable_reports(warehouse, corpus, session.remembered)
