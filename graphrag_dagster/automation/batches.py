@@ -3,7 +3,6 @@
 from dagster import DefaultSensorStatus, RunRequest, SensorEvaluationContext, SensorResult, sensor
 
 from graphrag_dagster.core.ids import stable_id
-from graphrag_dagster.model_calls.batches.batch_refresh import finished
 from graphrag_dagster.orchestration.jobs import INDEX
 from graphrag_dagster.orchestration.partitions import CORPUS
 from graphrag_dagster.orchestration.resource_keys import takes_resources
@@ -19,6 +18,9 @@ from graphrag_dagster.resources.reply_memory import ReplyMemory
 @takes_resources
 def finished_batches(context: SensorEvaluationContext, memory: ReplyMemory) -> SensorResult:
     """Request a run for every corpus that waits for no batch any more."""
+    # Needed each time that this looks for batches, and not by a run.
+    from graphrag_dagster.model_calls.batches.batch_refresh import finished
+
     corpora, problems = finished(memory.database())
     for problem in problems:
         context.log.warning(problem)

@@ -4,8 +4,9 @@ A plug-in that cannot be used is left out with one warning: it must not keep any
 """
 
 import logging
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from importlib.metadata import EntryPoint, entry_points
 from typing import Any
 
@@ -47,13 +48,20 @@ def plugins(kind: str, wanted: type, taken: frozenset[str]) -> tuple[Plugin, ...
         wanted: what an entry point has to name an instance of.
         taken: names that there are already; capitals make no other name.
     """
-    found = tuple(_found(entry_points(group=GROUPS[kind]), kind, wanted, {one.casefold() for one in taken}))
+    found = tuple(_found(all_points()[GROUPS[kind]], kind, wanted, {*map(str.casefold, taken)}))
     for one in found:
         if one.problem:
             logging.getLogger(__name__).warning(
                 "the %s %r of %s is left out: %s", kind, one.name, one.package, one.problem
             )
     return found
+
+
+@cache
+def all_points() -> Mapping[str, Sequence[EntryPoint]]:
+    """Return the entry points of all packages by group of ours; files are read once for all groups."""
+    points = entry_points()
+    return {group: tuple(points.select(group=group)) for group in GROUPS.values()}
 
 
 def _found(points: Iterable[EntryPoint], kind: str, wanted: type, taken: set[str]) -> Iterator[Plugin]:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from graphrag_dagster.cli.stopping import STOPPED, Stop
 from graphrag_dagster.orchestration.heap import share
+from graphrag_dagster.orchestration.leftovers import begin_late
 
 if TYPE_CHECKING:
     import typer
@@ -34,8 +35,8 @@ def main() -> None:
 
 def _run() -> int:
     share()
-    # Nearly all that a run makes lives until its end: collecting it often, or at the exit, gives nothing.
-    gc.set_threshold(50_000, 20, 50)
+    # Nearly all that is made lives until the end: collecting it often, or at the exit, gives nothing.
+    begin_late()
     atexit.register(gc.freeze)
     # Loaded while signals are listened to: it takes long enough for a Ctrl-C.
     from graphrag_dagster.cli.app import app

@@ -7,14 +7,12 @@ It makes the table of the same name that ``tables`` declares with ``sql=True``.
 import hashlib
 import json
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
 from pathlib import Path
 
 import duckdb
-from jinja2 import StrictUndefined, TemplateError
-from jinja2.sandbox import SandboxedEnvironment
 
 from graphrag_dagster import tables
 from graphrag_dagster.dbt_like_sql.manifest import Lineage, Manifest
@@ -27,6 +25,8 @@ MODELS = Path(__file__).parent / "models"
 #: Written by ``make docs``.
 MANIFEST = MODELS / "manifest.json"
 _REF = re.compile(r"ref\(\s*['\"](?P<name>[^'\"]+)['\"]\s*\)")
+_REF_ALONE = re.compile(rf"{{{{\s*{_REF.pattern}\s*}}}}")
+_TEMPLATE = re.compile(r"{[{%#]")
 
 
 class ModelError(WarehouseError):
@@ -119,15 +119,22 @@ def _load(file: Path, manifest: Manifest) -> SqlModel:
             tables.table(found["name"])
         except WarehouseError as error:
             raise ModelError(f"{file}:{_line(text, found.start())}: {error}") from error
-    try:
-        query = _environment().from_string(text).render(ref=ref)
-    except TemplateError as error:
-        raise ModelError(f"{file}:{getattr(error, 'lineno', None) or 1}: {error}") from error
+    query = _rendered(file, text, ref)
     return SqlModel(file, target, query.strip(), tuple(refs[name] for name in sorted(refs)), manifest)
 
 
-def _environment() -> SandboxedEnvironment:
-    return SandboxedEnvironment(undefined=StrictUndefined, keep_trailing_newline=True)
+def _rendered(file: Path, text: str, ref: Callable[[str], str]) -> str:
+    if not _TEMPLATE.search(_REF_ALONE.sub("", text)):
+        return _REF_ALONE.sub(lambda found: ref(found["name"]), text)
+    # Loaded for templates that do more than name tables: that takes as long as all models do.
+    from jinja2 import StrictUndefined, TemplateError
+    from jinja2.sandbox import SandboxedEnvironment
+
+    environment = SandboxedEnvironment(undefined=StrictUndefined, keep_trailing_newline=True)
+    try:
+        return environment.from_string(text).render(ref=ref)
+    except TemplateError as error:
+        raise ModelError(f"{file}:{getattr(error, 'lineno', None) or 1}: {error}") from error
 
 
 def _ordered(models: Iterable[SqlModel]) -> list[SqlModel]:

@@ -2,8 +2,9 @@
 
 import gc
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from typing import Any
 
 from graphrag_dagster.orchestration.heap import give_back
 
@@ -12,6 +13,21 @@ _seen = 0
 #: How much more memory than at the last whole collection makes the next one worth its time.
 _MORE = 1.1
 _YOUNG = 1
+#: Objects more than at the last collection that make the collector look, while a command is loaded and after.
+_LOADED, _USED = 1_000_000, 50_000
+#: Collections of the young that make it look at those that are older, and at all.
+_OLDER, _ALL = 20, 50
+
+
+def begin_late() -> None:
+    """Have the collector begin when there is more than what a command loads, which lives until its end."""
+    gc.set_threshold(_LOADED, _OLDER, _ALL)
+    gc.callbacks.append(_begin)
+
+
+def _begin(_phase: str, _told: Mapping[str, Any]) -> None:
+    gc.callbacks.remove(_begin)
+    gc.set_threshold(_USED, _OLDER, _ALL)
 
 
 @contextmanager

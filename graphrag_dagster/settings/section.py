@@ -4,7 +4,8 @@ from collections.abc import Mapping
 from pathlib import PurePosixPath, PureWindowsPath
 from typing import Annotated, Any, TypeAlias, get_args
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationInfo, field_validator, model_validator
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic_core import InitErrorDetails, PydanticCustomError
 
 from graphrag_dagster.catalogue.registry import engines, ways
 from graphrag_dagster.settings.choices import Choice
@@ -17,6 +18,7 @@ Method: TypeAlias = Annotated[str, Choice(ways)]
 PositiveInt = Annotated[int, Field(gt=0, le=1_000_000_000)]
 #: What random numbers begin with.
 Seed = Annotated[int, Field(ge=0, lt=2**63)]
+_NO_NUMBER = PydanticCustomError("value_error", "true and false mean nothing here")
 
 
 def path_below(given: str) -> str:
@@ -41,14 +43,23 @@ class Section(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True, validate_default=True, allow_inf_nan=False)
 
-    @field_validator("*", mode="before")
+    @model_validator(mode="before")
     @classmethod
-    def _truth_is_no_number(cls, value: Any, info: ValidationInfo) -> Any:
-        if isinstance(value, bool) and info.field_name is not None:
-            annotation = cls.model_fields[info.field_name].annotation
-            if annotation is not bool and bool not in get_args(annotation):
-                raise ValueError("true and false mean nothing here")
-        return value
+    def _truth_is_no_number(cls, given: Any) -> Any:
+        # Of the section as a whole: a validator of every field takes a third of the time that settings take.
+        if isinstance(given, Mapping) and (wrong := [name for name in given if cls._is_wrong(name, given)]):
+            raise ValidationError.from_exception_data(
+                cls.__name__,
+                [InitErrorDetails(type=_NO_NUMBER, loc=(name,), input=given[name]) for name in wrong],
+            )
+        return given
+
+    @classmethod
+    def _is_wrong(cls, name: str, given: Mapping[str, Any]) -> bool:
+        if not isinstance(given[name], bool) or name not in cls.model_fields:
+            return False
+        annotation = cls.model_fields[name].annotation
+        return annotation is not bool and bool not in get_args(annotation)
 
 
 class SwitchedSection(Section):

@@ -1,7 +1,7 @@
 import gc
 import weakref
 
-from graphrag_dagster.orchestration.leftovers import collect, collecting_what_is_new
+from graphrag_dagster.orchestration.leftovers import begin_late, collect, collecting_what_is_new
 
 
 class Node:
@@ -22,3 +22,16 @@ def test_what_a_step_leaves_in_cycles_is_collected_in_the_block_only() -> None:
         assert gc.get_freeze_count() == 0
     finally:
         gc.enable()
+
+
+def test_the_collector_begins_late_and_then_works_as_often_as_for_a_run() -> None:
+    before, callbacks = gc.get_threshold(), [*gc.callbacks]
+    try:
+        begin_late()
+        late = gc.get_threshold()
+        gc.collect(0)
+        assert gc.get_threshold()[0] < late[0]
+        assert gc.callbacks == callbacks
+    finally:
+        gc.set_threshold(*before)
+        gc.callbacks[:] = callbacks

@@ -5,11 +5,12 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
-from graphrag_dagster.catalogue import registry
+from graphrag_dagster.catalogue import plugins, registry
 from graphrag_dagster.core.files.formats import extensions
 
 _CACHED = (
     *(
+        plugins.all_points,
         registry.added,
         registry.engines,
         registry.embedders,

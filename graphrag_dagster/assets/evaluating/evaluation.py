@@ -6,7 +6,6 @@ import polars as pl
 from dagster import AssetExecutionContext, Output
 
 from graphrag_dagster.assets.indexing.publishing import published_snapshot
-from graphrag_dagster.core.evaluation.judging import sample
 from graphrag_dagster.operations.evaluating.scope import EvaluationScope
 from graphrag_dagster.orchestration.declare import (
     counts,
@@ -155,6 +154,8 @@ def quality(
 
 def _sampled(answers: pl.DataFrame, settings: CorpusSettings, scope: EvaluationScope) -> pl.DataFrame:
     """The answers to the sampled questions, in the order of the questions and of the settings' methods."""
+    from graphrag_dagster.core.evaluation.judging import sample
+
     size = scope.sample_of(settings)
     if size is None:
         return answers

@@ -5,10 +5,6 @@ from collections.abc import Iterator
 import polars as pl
 from dagster import AssetExecutionContext, Output
 
-from graphrag_dagster.core.evaluation.questions.describing import described
-from graphrag_dagster.core.evaluation.questions.personas import write_questions
-from graphrag_dagster.core.evaluation.questions.question_rows import listed, references, written
-from graphrag_dagster.core.evaluation.questions.testset import sampled, write_testset
 from graphrag_dagster.core.text.tokens import get_tokenizer
 from graphrag_dagster.errors import EngineError
 from graphrag_dagster.operations.evaluating.questions import asks_personas, questions_of
@@ -52,6 +48,11 @@ def written_questions(
     language: Language,
 ) -> Iterator[Output[pl.DataFrame]]:
     """Personas, their tasks and their questions of the whole corpus, from its description (paper §4.1.2)."""
+    # What evaluates is loaded where it does: few runs evaluate.
+    from graphrag_dagster.core.evaluation.questions.describing import described
+    from graphrag_dagster.core.evaluation.questions.personas import write_questions
+    from graphrag_dagster.core.evaluation.questions.question_rows import written
+
     corpus = context.partition_key
     settings = corpora.settings(corpus)
     own = settings.questions
@@ -89,6 +90,8 @@ def testset(
     context: AssetExecutionContext, documents: pl.DataFrame, corpora: CorpusStore, language: Language
 ) -> Iterator[Output[pl.DataFrame]]:
     """Questions with reference answers, each written from one of a sample of documents."""
+    from graphrag_dagster.core.evaluation.questions.testset import sampled, write_testset
+
     settings = corpora.settings(context.partition_key)
     own = settings.questions.testset
     if not own.enabled:
@@ -133,6 +136,8 @@ def questions(
     corpora: CorpusStore,
 ) -> Output[pl.DataFrame]:
     """All questions that are answered: the corpus's own, the testset, then the written ones."""
+    from graphrag_dagster.core.evaluation.questions.question_rows import listed, references
+
     corpus = context.partition_key
     own = questions_of(corpora.folder(corpus), corpora.settings(corpus).questions)
     frame = QUESTIONS.frame(

@@ -5,7 +5,6 @@ from collections.abc import Iterator
 import polars as pl
 from dagster import AssetExecutionContext, MetadataValue, Output
 
-from graphrag_dagster.core.evaluation.judging import position_bias
 from graphrag_dagster.orchestration.declare import ins_of, markdown, output, table_assets
 from graphrag_dagster.resources.corpora import CorpusStore
 from graphrag_dagster.tables import (
@@ -37,6 +36,7 @@ def evaluation_statistics(
     # What ways of answering are worth is told by all that answers, and few runs evaluate.
     from graphrag_dagster.core.evaluation.inference import statistics
     from graphrag_dagster.core.evaluation.inference.verdict import verdicts as verdicts_of
+    from graphrag_dagster.core.evaluation.judging import position_bias
 
     settings = corpora.settings(context.partition_key)
     own, conditions = settings.evaluation, list(settings.questions.methods)

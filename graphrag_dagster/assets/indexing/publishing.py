@@ -1,6 +1,6 @@
 """The tables as they are read: copies that no run touches."""
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 from dagster import (
@@ -13,7 +13,6 @@ from dagster import (
 
 from graphrag_dagster import tables
 from graphrag_dagster.dbt_like_sql.loader import our_models
-from graphrag_dagster.operations.exploring.explorer import Explorer
 from graphrag_dagster.operations.keeping.publication import (
     code_of_tables,
     publish_index,
@@ -28,6 +27,9 @@ from graphrag_dagster.resources.home import explorer_url
 from graphrag_dagster.resources.published import RESULTS, Accounts, Origin
 from graphrag_dagster.resources.reply_memory import ReplyMemory
 from graphrag_dagster.resources.warehouse import Warehouse
+
+if TYPE_CHECKING:
+    from graphrag_dagster.operations.exploring.explorer import Explorer
 
 _FORMAT = ("resources.published",)
 _INDEX = tuple(table for table in tables.ALL_TABLES if table not in {*RESULTS, *tables.ACCOUNTS})
@@ -47,6 +49,9 @@ def published_snapshot(
     context: AssetExecutionContext, warehouse: Warehouse, corpora: CorpusStore, memory: ReplyMemory
 ) -> MaterializeResult[None]:
     """All tables, those of the index as they are now, copied once all checks have passed."""
+    # All that the explorer shows hangs on it; no step before this one needs any of it.
+    from graphrag_dagster.operations.exploring.explorer import Explorer
+
     corpus = context.partition_key
     made = publish_index(
         warehouse, corpus, _origin(context, warehouse, corpora, memory), _INDEX, memory.database()
@@ -71,7 +76,7 @@ def published_results(
     return MaterializeResult(data_version=DataVersion(made.snapshot.version), metadata=made.metadata())
 
 
-def _shown(explorer: Explorer) -> dict[str, Any]:
+def _shown(explorer: "Explorer") -> dict[str, Any]:
     """A link to the explorer, and the map it begins with."""
     cells = explorer.communities().cells
     return {

@@ -5,8 +5,6 @@ from collections.abc import Iterator
 import polars as pl
 from dagster import AssetExecutionContext, Output
 
-from graphrag_dagster.core.resolution.asking import AskedOfModel
-from graphrag_dagster.core.resolution.frames import resolve_corpus, unresolved
 from graphrag_dagster.operations.keeping.deciding import begin_replacing
 from graphrag_dagster.operations.keeping.resolutions import earlier_resolution, state_of_resolution
 from graphrag_dagster.orchestration.declare import counts, ins_of, output, table_assets, version_in
@@ -35,6 +33,10 @@ def resolution(
     warehouse: Warehouse,
 ) -> Iterator[Output[pl.DataFrame]]:
     """Names of one entity found and joined, namesakes kept apart; instances stay as they are."""
+    # Not needed by the steps before, the first of which calls a model.
+    from graphrag_dagster.core.resolution.asking import AskedOfModel
+    from graphrag_dagster.core.resolution.frames import resolve_corpus, unresolved
+
     corpus = context.partition_key
     session = language.session(context, "resolution")
     settings = session.settings.resolution

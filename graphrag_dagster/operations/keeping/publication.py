@@ -10,7 +10,6 @@ from dagster import AssetRecordsFilter, DagsterEventType, DagsterInstance
 from graphrag_dagster import tables
 from graphrag_dagster.errors import WarehouseError
 from graphrag_dagster.model_calls.memory.database import Database
-from graphrag_dagster.operations.exploring.noted_changes import note_changes
 from graphrag_dagster.operations.keeping.residue import clear_older, erase, gone_documents
 from graphrag_dagster.orchestration.declare import key_of
 from graphrag_dagster.orchestration.io_manager import stored_at
@@ -61,6 +60,8 @@ def publish_index(
     before = _standing(warehouse, corpus)
     made, changed = publish(warehouse, corpus, origin, fresh=fresh)
     if changed and before is not None and before.file.is_file() and gone_documents(warehouse, corpus):
+        from graphrag_dagster.operations.exploring.noted_changes import note_changes
+
         # One that cannot be read has nothing to tell, and is about to go.
         with suppress(WarehouseError):
             note_changes(warehouse, corpus, before, made)

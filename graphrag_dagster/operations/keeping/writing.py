@@ -2,11 +2,10 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import polars as pl
 
-from graphrag_dagster.core.reports.build import build_reports
-from graphrag_dagster.core.reports.frames import ReportFrames
 from graphrag_dagster.core.text.tokens import get_tokenizer
 from graphrag_dagster.engines.session import Session
 from graphrag_dagster.operations.importing.kept import kept_reports_of
@@ -24,6 +23,9 @@ from graphrag_dagster.tables import (
     RELATIONSHIPS,
     TEXT_CHUNKS,
 )
+
+if TYPE_CHECKING:
+    from graphrag_dagster.core.reports.frames import ReportFrames
 
 #: The tables that reports are written from.
 WRITTEN_FROM = (
@@ -44,7 +46,7 @@ WRITTEN_FROM = (
 class CorpusReports:
     """The tables of all reports, and the rows of ``graph.written_reports`` of those that were taken over."""
 
-    made: ReportFrames
+    made: "ReportFrames"
     taken_over: pl.DataFrame
 
 
@@ -64,6 +66,9 @@ def write_reports(
         EngineError: the writer did not return one report per request.
         EndpointError: the model endpoint cannot be used at all.
     """
+    # Not needed by the steps before, the first of which calls a model.
+    from graphrag_dagster.core.reports.build import build_reports
+
     settings = session.settings
     earlier = reusable_reports(warehouse, corpus, session.remembered)
     made = build_reports(
