@@ -1,8 +1,9 @@
 """Citations as models write them: ``[Data: Entities (1, 2); Relationships (3, +more)]`` and its variants."""
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from types import MappingProxyType
 from typing import Literal
 
@@ -101,8 +102,10 @@ def rewrite_citations(text: str, mapping: Mapping[Citation, int]) -> str:
 
 def _rewritten(text: str, new: Callable[[ContextKind, int], int | None], *, others: bool) -> str:
     def rewritten(mark: re.Match[str]) -> str:
-        parts = []
-        for group in _groups(mark):
+        groups, parts = list(_groups(mark)), []
+        if not groups:
+            return mark[0]
+        for group in groups:
             if group.kind:
                 ids = [new(group.kind, number) for number in group.ids]
                 label, kept = LABELS[group.kind], [number for number in ids if number is not None]
@@ -113,20 +116,26 @@ def _rewritten(text: str, new: Callable[[ContextKind, int], int | None], *, othe
                 parts.append(f"{label} ({', '.join(shown)})")
         return f"{mark['blank']}[Data: {'; '.join(parts)}]" if parts else ""
 
-    return _MARK.sub(lambda mark: rewritten(mark) if any(_groups(mark)) else mark[0], text)
+    return _MARK.sub(rewritten, text)
 
 
 def _groups(mark: re.Match[str]) -> Iterator[_Cited]:
     inside = next(mark[name] for name in "abcd" if mark[name] is not None)
     for group in _GROUP.finditer(inside):
         label = group["label"]
-        kind = next((kind for start, kind in _BEGINNINGS.items() if label.lower().startswith(start)), None)
         written = _ONE_NUMBER.findall(group["ids"])
         numbers = tuple(number for one in written if "+" not in one for number in _numbers(one))
-        yield _Cited(kind, label, numbers, any("+" in one for one in written))
+        yield _Cited(_kind(label), label, numbers, "+" in group["ids"])
 
 
-def _numbers(written: str) -> Iterator[int]:
+@lru_cache(maxsize=256)
+def _kind(label: str) -> ContextKind | None:
+    return next((kind for start, kind in _BEGINNINGS.items() if label.lower().startswith(start)), None)
+
+
+def _numbers(written: str) -> Iterable[int]:
+    if written.isdecimal():
+        return (int(written),)
     first, _, last = re.sub(r"[#\s]", "", written).replace("–", "-").partition("-")
     begin, end = int(first), int(last or first)
-    yield from range(begin, end + 1) if begin <= end < begin + _WIDEST_RANGE else sorted({begin, end})
+    return range(begin, end + 1) if begin <= end < begin + _WIDEST_RANGE else sorted({begin, end})

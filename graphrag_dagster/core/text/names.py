@@ -1,26 +1,27 @@
 """Normalised entity names: what makes two mentions the same entity."""
 
 import html
-import re
 import unicodedata
+from functools import lru_cache
 
 _QUOTES = "\"'“”‘’«»`„‚"
 _SPACES = str.maketrans("\t\n\r", "   ")
-_BLANKS = re.compile(r"\s+")
 
 
 def clean(text: str) -> str:
     """Unescape HTML, drop control characters and surrounding quotes, fold white space (spec_graphrag §3)."""
-    printable = html.unescape(text).translate(_SPACES)
-    if not printable.isprintable():
-        printable = "".join(filter(str.isprintable, printable))
-    return _bare(printable)
+    shown = html.unescape(text)
+    if not shown.isprintable():
+        shown = "".join(filter(str.isprintable, shown.translate(_SPACES)))
+    return _bare(shown)
 
 
 def _bare(text: str) -> str:
-    return _BLANKS.sub(" ", text).strip().strip(_QUOTES).strip()
+    return " ".join(text.split()).strip(_QUOTES).strip()
 
 
+# Each name is asked for several times, where it is read and where its relationships are.
+@lru_cache(maxsize=4096)
 def normalise(name: str) -> str:
     """Return the name under which instances are merged: cleaned, NFKC, upper case.
 

@@ -2,6 +2,8 @@
 
 import json
 import os
+import time
+from collections import deque
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from typing import Any
@@ -13,7 +15,9 @@ from graphrag_dagster.model_calls.endpoint.envelope import MOST_BYTES, json_obje
 
 #: The body of an answer and its headers.
 Sent = tuple[str, Mapping[str, str]]
-_CONNECTIONS = httpx2.Limits(max_connections=1000, max_keepalive_connections=100)
+#: Seconds for which a connection stays open that nobody uses.
+_KEPT = 5.0
+_ONE = httpx2.Limits(max_connections=1, keepalive_expiry=_KEPT)
 _JSON = {"Content-Type": "application/json"}
 #: Headers that an account's variables fill in.
 _ACCOUNT = {"OpenAI-Organization": "OPENAI_ORG_ID", "OpenAI-Project": "OPENAI_PROJECT_ID"}
@@ -42,6 +46,39 @@ class StatusError(Exception):
         self.code = mapping(told).get("code")
 
 
+class _Lines:
+    """Clients with one connection each, the one that was used last first.
+
+    A client looks at all its connections for each request, which takes longer than sending it where there are
+    hundreds.
+
+    Args:
+        connecting: seconds in which a connection is to be made; then no request has a limit here.
+    """
+
+    def __init__(self, connecting: float) -> None:
+        self._timeout = httpx2.Timeout(None, connect=connecting)
+        self._certificates = httpx2.create_ssl_context()
+        self._idle: deque[tuple[httpx2.AsyncClient, float]] = deque()
+
+    def new(self) -> httpx2.AsyncClient:
+        """Return a client that is nobody's."""
+        return httpx2.AsyncClient(
+            verify=self._certificates, timeout=self._timeout, limits=_ONE, follow_redirects=False
+        )
+
+    @asynccontextmanager
+    async def one(self) -> AsyncIterator[httpx2.AsyncClient]:
+        """Give a client that nobody else uses meanwhile."""
+        while self._idle and self._idle[0][1] < time.monotonic() - _KEPT:
+            await self._idle.popleft()[0].aclose()
+        line = self._idle.pop()[0] if self._idle else self.new()
+        try:
+            yield line
+        finally:
+            self._idle.append((line, time.monotonic()))
+
+
 class Client:
     """Connections of one event loop to one endpoint; proxies and certificates are those of the environment.
 
@@ -60,11 +97,9 @@ class Client:
         self._key = address.key
         self._base = way.base_url.rstrip("/")
         self._query = way.query
-        self._http = httpx2.AsyncClient(
-            timeout=httpx2.Timeout(None, connect=connecting), limits=_CONNECTIONS, follow_redirects=False
-        )
+        self._lines = _Lines(connecting)
         self._headers = {
-            **self._http.headers,
+            **self._lines.new().headers,
             "accept": "application/json",
             "user-agent": "graphrag-dagster",
             **{name: value for name, value in account.items() if value},
@@ -106,13 +141,14 @@ class Client:
         request = httpx2.Request(
             method, url, headers={**self._headers, **(headers or {}), **(self._authorised or key)}, **content
         )
-        response = await self._http.send(request, stream=True)
-        try:
-            if not response.is_success:
-                raise StatusError(response.status_code, response.headers, await text_of(response))
-            yield response
-        finally:
-            await response.aclose()
+        async with self._lines.one() as line:
+            response = await line.send(request, stream=True)
+            try:
+                if not response.is_success:
+                    raise StatusError(response.status_code, response.headers, await text_of(response))
+                yield response
+            finally:
+                await response.aclose()
 
     def _url(self, path: str, query: Mapping[str, str] | None = None) -> httpx2.URL:
         return httpx2.URL(f"{self._base}/{path}", params={**self._query, **(query or {})})

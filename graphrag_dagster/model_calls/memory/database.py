@@ -1,18 +1,22 @@
 """The file of remembered replies: SQLite in WAL mode, safe for many processes."""
 
+import atexit
 import os
 import random
 import sqlite3
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from graphrag_dagster.core.language.chat.loop import running_calls
 from graphrag_dagster.errors import GraphragError
 
 _VERSION = 3
 _BUSY_MS = 60_000
+#: Seconds within which what calls have to write is written together.
+_TOGETHER = 0.01
 _NO_ROOM = (sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR)
 _DAMAGE = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
 _SCHEMA = """
@@ -83,6 +87,10 @@ create table indexings (
 }
 
 
+#: What is done with the connection in a transaction.
+Write = Callable[[sqlite3.Connection], object]
+
+
 class MemoryFileError(GraphragError):
     """The file of remembered replies cannot be used."""
 
@@ -100,6 +108,9 @@ class Database:
     def __init__(self, path: Path) -> None:
         self.path = path
         self._lock = threading.RLock()
+        self._waiting: list[Write] = []
+        self._about: set[bytes] = set()
+        self._failed = False
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
             self._connection = sqlite3.connect(path, timeout=_BUSY_MS / 1000, check_same_thread=False)
@@ -111,13 +122,15 @@ class Database:
             ) from error
 
     @contextmanager
-    def reading(self) -> Iterator[sqlite3.Connection]:
-        """Read.
+    def reading(self, about: bytes | None = None) -> Iterator[sqlite3.Connection]:
+        """Read what was written, also what waits to be; ``about``: only what stands under this key.
 
         Raises:
             MemoryFileError: the file is damaged.
         """
         with self._lock, self._told():
+            if about is None or about in self._about:
+                self._write_waiting()
             yield self._connection
 
     @contextmanager
@@ -131,13 +144,62 @@ class Database:
             # Taken at the beginning: a reader that turned writer could be refused.
             self._connection.execute("begin immediate")
             try:
+                for write in self._waiting:
+                    write(self._connection)
                 yield self._connection
                 self._connection.execute("commit")
+                self._waiting.clear()
+                self._about.clear()
+                self._failed = False
             except BaseException:
                 # On a disk that is full SQLite has rolled back by itself.
                 if self._connection.in_transaction:
                     self._connection.execute("rollback")
                 raise
+
+    def write_soon(self, write: Write, about: bytes | None = None) -> None:
+        """Write in one transaction with what else the calls that are under way have to write.
+
+        Each transaction writes whole pages, and many replies come at almost the same time. Whoever is not on
+        the loop of the calls has it written at once.
+
+        Args:
+            write: done within a hundredth of a second, and before anything else is read or written.
+            about: what it writes stands under this key.
+
+        Raises:
+            MemoryFileError: the file is damaged, or the disk is full, or fails; perhaps at an earlier one.
+        """
+        calls = running_calls()
+        with self._lock:
+            if self._connection.in_transaction:
+                write(self._connection)
+                return
+            self._waiting.append(write)
+            if about is not None:
+                self._about.add(about)
+            if calls is not None and not self._failed:
+                if len(self._waiting) == 1:
+                    calls.call_later(_TOGETHER, self.settle)
+                return
+            try:
+                self._write_waiting()
+            except BaseException:
+                self._waiting.pop()
+                raise
+
+    def settle(self) -> None:
+        """Write what waits; where that fails, who writes or reads next is told."""
+        with self._lock:
+            try:
+                self._write_waiting()
+            except (MemoryFileError, sqlite3.DatabaseError):
+                self._failed = True
+
+    def _write_waiting(self) -> None:
+        if self._waiting and not self._connection.in_transaction:
+            with self.writing():
+                pass
 
     def shrink(self) -> None:
         """Give back the room of what was deleted, so that no trace of it is left in the files.
@@ -157,6 +219,8 @@ class Database:
     def close(self) -> None:
         """Close the file."""
         with self._lock:
+            self.settle()
+            self._waiting.clear()
             self._connection.close()
 
     @contextmanager
@@ -195,7 +259,7 @@ class Database:
         run = self._connection.execute
         run(f"pragma busy_timeout = {_BUSY_MS}")
         self._log_ahead()
-        # A killed process loses nothing; only a power cut can take the last replies.
+        # What is written a killed process does not lose; only a power cut can take the last replies.
         run("pragma synchronous = normal")
         run("pragma secure_delete = on")
         with self.writing() as connection:
@@ -220,6 +284,13 @@ class Database:
 #: By process too: a forked one must not use the connection that it inherits.
 _open: dict[tuple[int, Path], Database] = {}
 _opening = threading.Lock()
+
+
+@atexit.register
+def _settle() -> None:
+    for (process, _), database in _open.items():
+        if process == os.getpid():
+            database.settle()
 
 
 def database_at(path: Path) -> Database:

@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from typing import Protocol
+from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import NDArray
@@ -68,6 +69,7 @@ class RememberingChatModel:
         self._opened: asyncio.Task[None] | None = None
         self._under_way: dict[bytes, asyncio.Event] = {}
         self._seconds: dict[bytes, float] = {}
+        self._keys: WeakKeyDictionary[ChatRequest, bytes] = WeakKeyDictionary()
         self._sizes = _sizes.setdefault(self.name, PromptSizes())
 
     @property
@@ -83,7 +85,7 @@ class RememberingChatModel:
             BudgetExhausted: the call might pass a limit of the run.
             EndpointError: the endpoint cannot be used at all.
         """
-        key = reply_key(self._sender.settings, request)
+        key = self._key(request)
         if request.again:
             return await self._send(request, key, listen)
         while other := self._under_way.get(key):
@@ -105,10 +107,17 @@ class RememberingChatModel:
 
     def remember(self, request: ChatRequest, reply: ChatReply) -> None:
         """Keep a usable reply as the one to this request."""
-        key = reply_key(self._sender.settings, request)
+        key = self._key(request)
         seconds = self._seconds.pop(key, 0.0)
         self._account.replies.keep(key, request.task, self.name, reply, seconds, self._account.user)
         note_reply(key)
+
+    def _key(self, request: ChatRequest) -> bytes:
+        """The key of a request; making it takes longer than looking for it."""
+        key = self._keys.get(request)
+        if key is None:
+            key = self._keys[request] = reply_key(self._sender.settings, request)
+        return key
 
     async def _send(self, request: ChatRequest, key: bytes, listen: Listener | None) -> ChatReply:
         await self._open()

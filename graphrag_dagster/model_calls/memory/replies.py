@@ -74,13 +74,12 @@ class Replies:
         """Return the reply of that key and note who uses it; None where there is none."""
         found = self.shown(key)
         if found is not None:
-            with self._database.writing() as connection:
-                _use(connection, [key], user)
+            self._database.write_soon(lambda connection: _use(connection, [key], user))
         return found
 
     def shown(self, key: bytes) -> ChatReply | None:
         """Return the reply of that key, of which nobody makes use; None where there is none."""
-        with self._database.reading() as connection:
+        with self._database.reading(key) as connection:
             row = connection.execute(
                 "select text, finish_reason, input_tokens, output_tokens, note, cached_input_tokens "
                 "from replies where key = ?",
@@ -114,7 +113,8 @@ class Replies:
             seconds,
             time.time(),
         )
-        with self._database.writing() as connection:
+
+        def write(connection: Any) -> None:
             connection.execute(
                 "insert into replies values (?,?,?,?,?,?,?,?,?,?,?) on conflict (key) do update set "
                 "text = excluded.text, finish_reason = excluded.finish_reason, note = excluded.note, "
@@ -124,6 +124,8 @@ class Replies:
                 row,
             )
             _use(connection, [key], user)
+
+        self._database.write_soon(write, key)
 
     def vectors(self, keys: Sequence[bytes], user: User) -> dict[bytes, NDArray[np.float32]]:
         """Return the vectors there are of these keys, and note who uses them."""
@@ -145,9 +147,13 @@ class Replies:
         """Remember vectors; ``tokens`` is what all their texts have together."""
         now, each = time.time(), tokens / max(len(vectors), 1)
         rows = [(key, model, vector.astype("<f4").tobytes(), each, now) for key, vector in vectors.items()]
-        with self._database.writing() as connection:
+        keys = list(vectors)
+
+        def write(connection: Any) -> None:
             connection.executemany("insert into vectors values (?,?,?,?,?) on conflict do nothing", rows)
-            _use(connection, vectors, user)
+            _use(connection, keys, user)
+
+        self._database.write_soon(write)
 
     def touch(self, keys: Sequence[bytes], user: User) -> None:
         """Note that what there is under these keys is in use, though nobody asks for it."""

@@ -30,9 +30,8 @@ class UsageLog:
     def add(self, user: User, task: str, model: str, use: ModelUse) -> None:
         """Add what a call took to the account of its run, asset, task and model."""
         values = [getattr(use, name) for name in USE_FIELDS]
-        key = (user.run_id, user.corpus, user.asset, task, model)
-        with self._database.writing() as connection:
-            connection.execute(_INSERT, (*key, time.time(), *values))
+        row = (user.run_id, user.corpus, user.asset, task, model, time.time(), *values)
+        self._database.write_soon(lambda connection: connection.execute(_INSERT, row))
 
     def of_run(self, corpus: str, run_id: str) -> ModelUse:
         """Return what a run has used so far."""

@@ -48,6 +48,12 @@ def _loop() -> asyncio.AbstractEventLoop:
         return _running.loop
 
 
+def running_calls() -> asyncio.AbstractEventLoop | None:
+    """Return the loop of the calls to one who runs on it, None to others."""
+    ours = _running
+    return ours.loop if ours and threading.current_thread() is ours.thread else None
+
+
 class _Job:
     """What a job is doing.
 

@@ -29,7 +29,7 @@ class Message:
     content: str
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, weakref_slot=True)
 class ChatRequest:
     """All that determines a reply, save for the model and its sampling.
 

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any, TypeVar
 
 from pydantic import BaseModel, ValidationError
@@ -163,7 +164,12 @@ def spelt_alike(value: Any) -> dict[str, Any]:
     """Return an object with its keys in one spelling; of something else an empty one."""
     if not isinstance(value, dict):
         return {}
-    return {re.sub(r"[\s-]+", "_", str(key).strip().lower()): item for key, item in value.items()}
+    return {_spelt(str(key)): item for key, item in value.items()}
+
+
+@lru_cache(maxsize=1024)
+def _spelt(key: str) -> str:
+    return re.sub(r"[\s-]+", "_", key.strip().lower())
 
 
 def first_of(fields: dict[str, Any], names: Iterable[str]) -> Any:

@@ -98,10 +98,9 @@ class Gleaner:
         return talk
 
     async def _first(self, talk: Conversation, text: str, build: Build) -> tuple[Message, ...]:
-        request, parts = build(text), halves(text)
-        beside = partial(self._in_halves, text, parts, build) if parts else None
+        request = build(text)
         try:
-            asked = await self._ask(request, text, beside=beside)
+            asked = await self._ask(request, text, beside=partial(self._in_halves, text, build))
         except _OneHalfLost as lost:
             talk.half = True
             talk.replies.append(lost.kept.value)
@@ -110,9 +109,10 @@ class Gleaner:
         talk.note = asked.note
         return _taken(talk, request.messages, asked)
 
-    async def _in_halves(
-        self, text: str, parts: tuple[str, str], build: Build, reason: str
-    ) -> Kept[RawReply]:
+    async def _in_halves(self, text: str, build: Build, reason: str) -> Kept[RawReply]:
+        parts = halves(text)
+        if parts is None:
+            raise UnusableReply(reason, text, "", Usage())
         asking = (self._ask(replace(build(part), urgent=True), text) for part in parts)
         # The reply to the whole is made of them, and is what is asked for again.
         with noted_replies():

@@ -34,11 +34,16 @@ _MAKERS: Mapping[RecordType, Callable[[Fields, TextPlaces, int], Instance]] = {
 
 @dataclass(frozen=True, slots=True)
 class RawRecord:
-    """A record as a reply gave it."""
+    """A record as a reply gave it: the words of a tuple, or a JSON object."""
 
     kind: RecordType
     fields: Fields
-    raw: str
+    given: object
+
+    @property
+    def raw(self) -> str:
+        """Its words."""
+        return self.given if isinstance(self.given, str) else _words(self.given)
 
 
 @dataclass(slots=True)
@@ -124,15 +129,18 @@ def _has_list(value: Any) -> bool:
 def _take(
     reply: RawReply, named: RecordType | None, item: Any, kinds: Sequence[RecordType], labelled: bool
 ) -> None:
-    raw = json.dumps(item, ensure_ascii=False)
     kind = named if named is not None and named in kinds else _told_by_keys(item, kinds)
     if not isinstance(item, dict):
-        reply.bad.append((kind, raw, f"the {kind} is not an object with named fields"))
+        reply.bad.append((kind, _words(item), f"the {kind} is not an object with named fields"))
         return
     fields = Fields.of(kind, item, labelled=labelled)
     if kind != named:
         fields.mended.append(f"told to be of kind {kind} by its keys")
-    reply.records.append(RawRecord(kind, fields, raw))
+    reply.records.append(RawRecord(kind, fields, item))
+
+
+def _words(item: Any) -> str:
+    return json.dumps(item, ensure_ascii=False)
 
 
 def _told_by_keys(item: Any, kinds: Sequence[RecordType]) -> RecordType:

@@ -1,0 +1,131 @@
+"""What calls have to write is written together: soon, and before anybody looks."""
+
+import sqlite3
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from graphrag_dagster.core.accounting.use import ModelUse
+from graphrag_dagster.core.language.chat.loop import run_one
+from graphrag_dagster.core.language.chat.port import ChatReply
+from graphrag_dagster.model_calls.memory.replies import User
+
+USER = User("c", "a", "r1")
+KEY, OTHER = b"k" * 32, b"o" * 32
+
+ENDS_AT_ONCE = """
+import sys
+from pathlib import Path
+from graphrag_dagster.core.accounting.use import ModelUse
+from graphrag_dagster.core.language.chat.loop import run_one
+from graphrag_dagster.model_calls.memory.database import database_at
+from graphrag_dagster.model_calls.memory.replies import User
+from graphrag_dagster.model_calls.memory.usage import UsageLog
+
+log = UsageLog(database_at(Path(sys.argv[1])))
+
+async def books():
+    log.add(User("c", "a", "r1"), "extract", "m", ModelUse(calls=1))
+
+run_one(books())
+"""
+
+
+def on_the_loop(work: Callable[[], Any]) -> Any:
+    async def whole() -> Any:
+        return work()
+
+    return run_one(whole())
+
+
+def book(memory: Any, calls: int = 1) -> None:
+    memory.log.add(USER, "extract", "m", ModelUse(calls=calls))
+
+
+def seen_by_others(path: Path) -> int:
+    connection = sqlite3.connect(path)
+    try:
+        return int(connection.execute("select coalesce(sum(calls), 0) from usage").fetchone()[0])
+    finally:
+        connection.close()
+
+
+def commits(memory: Any) -> list[str]:
+    said: list[str] = []
+    memory.database._connection.set_trace_callback(said.append)
+    return said
+
+
+def test_what_comes_at_the_same_time_is_one_transaction(memory: Any) -> None:
+    said = commits(memory)
+
+    def two_replies() -> int:
+        for key in (KEY, OTHER):
+            book(memory)
+            memory.replies.keep(key, "extract", "m", ChatReply("all"), 0.1, USER)
+        return int(memory.used().calls)
+
+    assert on_the_loop(two_replies) == 2
+    assert said.count("commit") == 1
+
+
+def test_what_waits_is_written_by_itself(memory: Any) -> None:
+    on_the_loop(lambda: book(memory))
+    until = time.monotonic() + 20
+    while seen_by_others(memory.path) < 1 and time.monotonic() < until:
+        time.sleep(0.005)
+    assert seen_by_others(memory.path) == 1
+
+
+def test_who_is_not_on_the_loop_has_it_written_at_once(memory: Any) -> None:
+    book(memory)
+    assert seen_by_others(memory.path) == 1
+
+
+def test_a_reply_that_waits_is_found_and_does_not_hurry_for_others(memory: Any) -> None:
+    said = commits(memory)
+
+    def look() -> tuple[Any, int, Any]:
+        memory.replies.keep(KEY, "extract", "m", ChatReply("all"), 0.1, USER)
+        other, written = memory.replies.shown(OTHER), said.count("commit")
+        return other, written, memory.replies.shown(KEY)
+
+    assert on_the_loop(look) == (None, 0, ChatReply("all"))
+
+
+def test_what_could_not_be_written_is_told_to_the_next_and_written_once_it_can_be(memory: Any) -> None:
+    with memory.database.writing() as connection:
+        connection.execute("create trigger no before insert on usage begin select raise(abort, 'no'); end")
+
+    def fails() -> None:
+        book(memory, 1)
+        memory.database.settle()
+        with pytest.raises(sqlite3.IntegrityError):
+            book(memory, 10)
+
+    on_the_loop(fails)
+    memory.database._connection.execute("drop trigger no")
+    on_the_loop(lambda: book(memory, 100))
+    assert memory.used().calls == 101
+
+
+def test_a_process_that_ends_writes_what_waits(tmp_path: Path) -> None:
+    path = tmp_path / "m.db"
+    subprocess.run([sys.executable, "-c", ENDS_AT_ONCE, str(path)], check=True)
+    assert seen_by_others(path) == 1
+
+
+def test_what_is_written_within_a_transaction_belongs_to_it(memory: Any) -> None:
+    def undone() -> None:
+        with memory.database.writing():
+            book(memory)
+            raise KeyError
+
+    with pytest.raises(KeyError):
+        on_the_loop(undone)
+    assert memory.used().calls == 0
