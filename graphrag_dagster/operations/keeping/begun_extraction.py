@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import Future
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from importlib import import_module
 from multiprocessing.connection import Connection
 from threading import Thread
 
@@ -37,6 +38,12 @@ from graphrag_dagster.tables import DOCUMENTS
 _SMALL = 500_000
 _EXTRACTION = "extraction"
 _RULES = "extractive"
+_FOLLOWING = (
+    "graphrag_dagster.core.resolution.frames",
+    "graphrag_dagster.core.graph.layout.arranging",
+    "graphrag_dagster.core.reports.build",
+    "graphrag_dagster.operations.exploring.explorer",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,10 +193,18 @@ def corpus_extraction(
     """
     begun = _with(session.settings, _begun.pop(run_id, None))
     if begun and (units := begun.units.result()) is not None and _are_same(units, text_chunks):
+        if not begun.made.done():
+            _load_what_follows()
         made = begun.made.result()
         if made and made.state.equals(state):
             return made.extraction, made.session or session
     return extract_corpus(session, warehouse, corpus, text_chunks, state), session
+
+
+def _load_what_follows() -> None:
+    """Load what the next steps do while a model is waited for, which they would have to wait for."""
+    for module in _FOLLOWING:
+        import_module(module)
 
 
 def _with(settings: CorpusSettings, begun: _Index | None) -> _Index | None:
