@@ -270,20 +270,29 @@ def _request(
     below: Mapping[str, WrittenReport],
     prominence: float,
 ) -> ReportRequest:
-    def supporting() -> tuple[SupportingSentence, ...]:
-        quoted = (quote for child in context.ids["report"] for quote in _quotes(below[child]))
-        return evidence().of(context, quoted)
-
     return ReportRequest(
         context=context.text,
         entities=context.entities,
         relationships=context.relationships,
         reports=context.reports,
-        evidence=Deferred(supporting),
+        evidence=Deferred(_supporting, context, evidence, below),
         prominence=prominence,
         context_nodes=context.context_nodes,
-        context_evidence=Deferred(lambda: evidence().of_context_nodes(context)),
+        context_evidence=Deferred(_about_context_nodes, context, evidence) if context.context_nodes else (),
     )
+
+
+def _supporting(
+    context: PackedContext, evidence: Callable[[], EvidenceIndex], below: Mapping[str, WrittenReport]
+) -> tuple[SupportingSentence, ...]:
+    quoted = (quote for child in context.ids["report"] for quote in _quotes(below[child]))
+    return evidence().of(context, quoted)
+
+
+def _about_context_nodes(
+    context: PackedContext, evidence: Callable[[], EvidenceIndex]
+) -> tuple[SupportingSentence, ...]:
+    return evidence().of_context_nodes(context)
 
 
 def _child(report: WrittenReport) -> ChildReport:
