@@ -1,6 +1,6 @@
 """What is made only when it is looked at, and then once."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from threading import Lock
 from typing import TypeVar, overload
 
@@ -11,11 +11,21 @@ class Deferred(Sequence[T]):
     """A sequence that is made whole when it is first looked into. It equals any of the same members.
 
     Args:
-        make: makes the members.
+        make: makes the members; called again only where two threads look into it at the same moment.
+        given: what it is called with.
     """
 
-    def __init__(self, make: Callable[[], Sequence[T]]) -> None:
-        self._members = once(lambda: tuple(make()))
+    __slots__ = ("_given", "_made", "_make")
+
+    def __init__(self, make: Callable[..., Iterable[T]], *given: object) -> None:
+        self._make = make
+        self._given = given
+        self._made: tuple[T, ...] | None = None
+
+    def _members(self) -> tuple[T, ...]:
+        if self._made is None:
+            self._made = tuple(self._make(*self._given))
+        return self._made
 
     def __len__(self) -> int:
         return len(self._members())

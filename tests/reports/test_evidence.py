@@ -80,7 +80,9 @@ def graph():
     return build_graph([("A", "B"), ("A", "C"), ("A", "D")], {"c": (None, "ABC"), "d": (None, "D")})
 
 
-def index(mentions, records, limit: int = 400, chunks: pl.DataFrame = CHUNKS) -> EvidenceIndex:
+def index(
+    mentions, records, limit: int = 400, chunks: pl.DataFrame = CHUNKS, concerning: set[str] | None = None
+) -> EvidenceIndex:
     made = graph()
     return EvidenceIndex(
         entities=made.entities,
@@ -90,6 +92,7 @@ def index(mentions, records, limit: int = 400, chunks: pl.DataFrame = CHUNKS) ->
         gleaned_relationships=tables.GLEANED_RELATIONSHIPS.frame(records),
         aliases=tables.ALIASES.empty(),
         limit=limit,
+        concerning=concerning,
     )
 
 
@@ -162,6 +165,21 @@ def test_quoted_sentences_of_reports_come_last(context: PackedContext) -> None:
     found = index([], [record(0, "A", "B", BUILT)]).of(context, quotes)
     assert found[1:] == (SupportingSentence("t0", Span(18, 39), LOST),)
     assert len(index([], [record(0, "A", "B", BUILT)], limit=1).of(context, quotes)) == 1
+
+
+def test_only_documents_that_tell_of_what_is_concerned_are_looked_at(context: PackedContext) -> None:
+    elsewhere = {**chunk(9, 0, 45), "document_id": "e"}
+    chunks = pl.concat([CHUNKS, tables.TEXT_CHUNKS.frame([elsewhere])])
+    mentions = [mention(0, "A", BUILT), mention(1, "C", SAW), {**mention(0, "B", LOST), "text_unit_id": "t9"}]
+    records = [record(0, "A", "B"), record(1, "A", "C", SAW)]
+    everywhere = index(mentions, records, chunks=chunks).of(context)
+    assert {item.unit_id for item in everywhere} == {"t0", "t1", "t9"}
+    assert index(mentions, records, chunks=chunks, concerning={"A", "B"}).of(context) == everywhere
+    of_c = index(mentions, records, chunks=chunks, concerning={"C"}).of(context)
+    assert of_c == tuple(item for item in everywhere if item.unit_id != "t9")
+    quotes = [Quote("t9", Span(0, 17))]
+    (quoted,) = index(mentions, records, chunks=chunks, concerning=set()).of(context, quotes)
+    assert (quoted.unit_id, quoted.text) == ("t9", BUILT)
 
 
 def test_no_rows_no_evidence(context: PackedContext) -> None:

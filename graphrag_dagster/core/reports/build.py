@@ -19,9 +19,9 @@ from graphrag_dagster.core.language.tasks import (
 from graphrag_dagster.core.progress import stage
 from graphrag_dagster.core.reports.citations import without_citations
 from graphrag_dagster.core.reports.context import ChildReport, PackedContext
-from graphrag_dagster.core.reports.context_nodes import ContextNodes, attached_nodes
+from graphrag_dagster.core.reports.context_nodes import Attached, ContextNodes, attached_nodes
 from graphrag_dagster.core.reports.earlier import EarlierReport
-from graphrag_dagster.core.reports.elements import index_elements
+from graphrag_dagster.core.reports.elements import Elements, index_elements
 from graphrag_dagster.core.reports.evidence import EvidenceIndex
 from graphrag_dagster.core.reports.fingerprints import Fingerprints
 from graphrag_dagster.core.reports.frames import ReportFrames, ReportRows, markdown, one_line
@@ -94,16 +94,6 @@ def build_reports(
         members=members,
         count=tokens.counts_of_lines,
     )
-    evidence = once(
-        lambda: EvidenceIndex(
-            entities=entities,
-            relationships=relationships,
-            text_chunks=text_chunks,
-            gleaned_entities=gleaned_entities,
-            gleaned_relationships=gleaned_relationships,
-            aliases=aliases,
-        )
-    )
     numbers: dict[RecordKind, Mapping[str, int]] = {
         "entity": _numbers(entities, "entity_id"),
         "relationship": _numbers(relationships, "relationship_id"),
@@ -132,8 +122,31 @@ def build_reports(
         ).of(communities)
     )
     found = {name: earlier[one] for name, one in fingerprints.items() if one in earlier}
+    missing = communities.filter(~pl.col("community_id").is_in([*found, *kept]))["community_id"]
+    evidence = once(
+        lambda: EvidenceIndex(
+            entities=entities,
+            relationships=relationships,
+            text_chunks=text_chunks,
+            gleaned_entities=gleaned_entities,
+            gleaned_relationships=gleaned_relationships,
+            aliases=aliases,
+            concerning=_shown_of(elements, attached, missing) if found or kept else None,
+        )
+    )
     _write_all(communities, packer, Urgency(elements, context_tokens), evidence, writer, rows, kept, found)
     return rows.frames(fingerprints)
+
+
+def _shown_of(
+    elements: Elements, attached: Mapping[str, Sequence[Attached]], communities: Iterable[str]
+) -> set[str]:
+    """Return the names of all entities that contexts of some communities may show."""
+    places: set[int] = set()
+    for name in communities:
+        places.update(elements.communities[name].members.tolist())
+        places.update(node.entity for node in attached.get(name, ()))
+    return {elements.names[place] for place in places}
 
 
 def _write_all(
@@ -257,20 +270,29 @@ def _request(
     below: Mapping[str, WrittenReport],
     prominence: float,
 ) -> ReportRequest:
-    def supporting() -> tuple[SupportingSentence, ...]:
-        quoted = (quote for child in context.ids["report"] for quote in _quotes(below[child]))
-        return evidence().of(context, quoted)
-
     return ReportRequest(
         context=context.text,
         entities=context.entities,
         relationships=context.relationships,
         reports=context.reports,
-        evidence=Deferred(supporting),
+        evidence=Deferred(_supporting, context, evidence, below),
         prominence=prominence,
         context_nodes=context.context_nodes,
-        context_evidence=Deferred(lambda: evidence().of_context_nodes(context)),
+        context_evidence=Deferred(_about_context_nodes, context, evidence) if context.context_nodes else (),
     )
+
+
+def _supporting(
+    context: PackedContext, evidence: Callable[[], EvidenceIndex], below: Mapping[str, WrittenReport]
+) -> tuple[SupportingSentence, ...]:
+    quoted = (quote for child in context.ids["report"] for quote in _quotes(below[child]))
+    return evidence().of(context, quoted)
+
+
+def _about_context_nodes(
+    context: PackedContext, evidence: Callable[[], EvidenceIndex]
+) -> tuple[SupportingSentence, ...]:
+    return evidence().of_context_nodes(context)
 
 
 def _child(report: WrittenReport) -> ChildReport:

@@ -63,14 +63,15 @@ class Rows:
 class Elements:
     """Entities by name, relationships by source and target, claims by subject; and the communities.
 
-    ``entity_values`` are title, type, description and degree; ``relationship_values`` description, weight and
-    combined degree. ``ends[r]`` are the places of the two entities of relationship r, ``claims_of[e]`` those
-    of the claims that entity e is subject or object of.
+    ``names`` are those of the entities, ``entity_values`` their title, type, description and degree;
+    ``relationship_values`` description, weight and combined degree. ``ends[r]`` are the places of the two
+    entities of relationship r, ``claims_of[e]`` those of the claims that entity e is subject or object of.
     """
 
     entities: Rows
     relationships: Rows
     claims: Rows
+    names: list[str]
     entity_values: list[tuple[str, str, str, int]]
     relationship_values: list[tuple[str, float, int]]
     ends: NDArray[np.int64]
@@ -119,7 +120,8 @@ def index_elements(
     relationships = relationships.sort("source", "target")
     claims = claims.sort("subject", "object", "type", "description", "claim_id")
     titles: dict[str, str] = dict(entities.select("name", "title").iter_rows())
-    place = {name: number for number, name in enumerate(entities["name"])}
+    names = entities["name"].to_list()
+    place = {name: number for number, name in enumerate(names)}
     ends = np.array(
         [[place[source], place[target]] for source, target in _pairs(relationships)], dtype=np.int64
     ).reshape(-1, 2)
@@ -140,6 +142,7 @@ def index_elements(
             count,
         ),
         claims=Rows(claims["claim_id"].to_list(), _claim_texts(claims, titles), count),
+        names=names,
         entity_values=entities.select("title", "type", "description", "degree").rows(),
         relationship_values=relationships.select("description", "weight", "combined_degree").rows(),
         ends=ends,

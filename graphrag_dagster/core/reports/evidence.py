@@ -1,6 +1,6 @@
 """The evidence of a report: the sentences of the corpus that support the rows of its context."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from graphrag_dagster.core.language.tasks import Quote, SupportingSentence
 from graphrag_dagster.core.reports.context import PackedContext
 from graphrag_dagster.core.reports.sentences import supporting_sentences
+from graphrag_dagster.core.resolution.applying import Resolved
 from graphrag_dagster.core.text.spans import Span
 
 _LIMIT = 400
@@ -33,6 +34,8 @@ class EvidenceIndex:
         gleaned_entities: rows of ``extraction.gleaned_entities``.
         gleaned_relationships: rows of ``extraction.gleaned_relationships``.
         aliases: rows of ``resolution.aliases``.
+        concerning: names of the entities that contexts show; None for any. Only documents that tell of these
+            are looked at.
         limit: most sentences for one context.
     """
 
@@ -45,8 +48,19 @@ class EvidenceIndex:
         gleaned_entities: pl.DataFrame,
         gleaned_relationships: pl.DataFrame,
         aliases: pl.DataFrame,
+        concerning: Collection[str] | None = None,
         limit: int = _LIMIT,
     ) -> None:
+        self._units: dict[str, str] = dict(text_chunks.select("text_unit_id", "text").iter_rows())
+        if concerning is not None:
+            resolved = Resolved(aliases, text_chunks)
+            units = _told_of(resolved, concerning, gleaned_entities, gleaned_relationships)
+            documents = text_chunks.join(units, on="text_unit_id", how="semi").select("document_id")
+            text_chunks = text_chunks.join(documents, on="document_id", how="semi")
+            gleaned_entities, gleaned_relationships = (
+                gleaned.join(text_chunks, on="text_unit_id", how="semi")
+                for gleaned in (gleaned_entities, gleaned_relationships)
+            )
         sentences, named, stated = supporting_sentences(
             entities=entities,
             relationships=relationships,
@@ -58,7 +72,6 @@ class EvidenceIndex:
         self._sentences = sentences.select("text_unit_id", "start", "end", "text").rows()
         self._entities = _support(named.rename({"entity_id": "record"}))
         self._relationships = _support(stated.rename({"relationship_id": "record"}))
-        self._units: dict[str, str] = dict(text_chunks.select("text_unit_id", "text").iter_rows())
         self._limit = limit
 
     def of(self, context: PackedContext, quoted: Iterable[Quote] = ()) -> tuple[SupportingSentence, ...]:
@@ -113,6 +126,22 @@ class EvidenceIndex:
         by_entities[np.searchsorted(sentences, named)] = entity_rows
         best = np.lexsort((sentences, -by_entities, -by_relationships))[: self._limit]
         return sorted(map(int, sentences[best]))
+
+
+def _told_of(
+    resolved: Resolved,
+    names: Collection[str],
+    gleaned_entities: pl.DataFrame,
+    gleaned_relationships: pl.DataFrame,
+) -> pl.DataFrame:
+    """Return the ``text_unit_id`` of the units that tell of any of some entities."""
+    wanted = pl.DataFrame({"name": list(names)}, schema={"name": pl.String})
+    named = resolved.named(gleaned_entities.select("text_unit_id", "name"), "name")
+    stated = resolved.named(
+        gleaned_relationships.select("text_unit_id", "source", "target"), "source", "target"
+    )
+    told = [named, *(stated.select("text_unit_id", name=end) for end in ("source", "target"))]
+    return pl.concat(told).join(wanted, on="name", how="semi").select("text_unit_id").unique()
 
 
 def _support(pairs: pl.DataFrame) -> _Support:

@@ -15,6 +15,7 @@ are that sum and those of the numbers; for any other the text is counted whole. 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 
 from graphrag_dagster.core.deferred import Deferred
 from graphrag_dagster.core.language.tasks import (
@@ -27,7 +28,7 @@ from graphrag_dagster.core.reports.context import ChildReport, PackedContext, sh
 from graphrag_dagster.core.reports.context_nodes import ContextNodes
 from graphrag_dagster.core.reports.draft import HEADERS, Draft, NumberTokens, Step
 from graphrag_dagster.core.reports.elements import Community, Elements, Rows
-from graphrag_dagster.core.reports.rows import row
+from graphrag_dagster.core.reports.rows import Sections, row
 from graphrag_dagster.core.reports.substitution import substitute
 
 _NO_REPORTS = Rows([], [], lambda _: [])
@@ -57,11 +58,15 @@ class Packer:
         self._elements = elements
         self._count = count
         self._count_rows = elements.entities.count
+        self._rows: dict[RecordKind, Rows] = {
+            "entity": elements.entities,
+            "claim": elements.claims,
+            "relationship": elements.relationships,
+        }
         self._headers = {kind: count(header) for kind, header in HEADERS.items()}
         self._limit = limit
         self._context_nodes = context_nodes
         self._numbers = NumberTokens(count) if rows_add_up else None
-        self._sizes: dict[str, int] = {}
 
     def pack(self, community_id: str, reports: Mapping[str, ChildReport]) -> PackedContext:
         """Return the context of a community; it never has more tokens than the limit.
@@ -90,43 +95,59 @@ class Packer:
         return self._context_nodes.behind(context, community_id) if self._context_nodes else context
 
     def _whole(self, community: Community) -> PackedContext | None:
-        draft = self._all_of(community)
-        # The sum of its rows and headers mostly tells, without making the text.
-        fits = draft.tokens <= self._limit and draft.fits()
-        return self._packed(draft, {}, complete=True) if fits else None
+        """Return the context of all elements, where the sum of its rows says that they fit, and so it is."""
+        tokens = self._tokens_of(community)
+        if tokens > self._limit:
+            return None
+        places = {kind: np.sort(some).tolist() for kind, some in self._all_of(community)}
+        texts = ([self._rows[kind].texts[place] for place in some] for kind, some in places.items())
+        text = Sections((), *texts).render()
+        if self._numbers is None:
+            tokens = self._count(text)
+        else:
+            tokens += sum(self._numbers.beyond_one(len(some)) for some in places.values())
+        return self._packed(text, tokens, places, [], complete=True) if tokens <= self._limit else None
 
     def _members(self, community_id: str, reports: Mapping[str, ChildReport]) -> PackedContext:
         community = self._elements.communities[community_id]
         if whole := self._whole(community):
             return whole
+        known = {child: reports[child] for child in community.children if child in reports}
+        ordered = dict(sorted(known.items(), key=lambda item: (item[1].title, item[1].content, item[0])))
+        draft = self._substituted(community, ordered) if ordered and self._numbers else None
+        if draft is None:
+            draft, all_in = self._grown(community)
+            if all_in:
+                return self._drafted(draft, {}, complete=True)
+            if ordered and not self._numbers:
+                draft = self._substituted(community, ordered) or draft
+        if draft.places("entity") or draft.places("report"):
+            return self._drafted(draft, ordered, complete=False)
+        return self._shortened(community)
+
+    def _grown(self, community: Community) -> tuple[Draft, bool]:
+        """Return the elements up to the first that does not fit, and whether there is none."""
         draft = self._draft(_NO_REPORTS)
         edges_fit = draft.grow(self._edge_steps(community))
         members_fit = draft.grow(self._entity_step(entity) for entity in community.alone.tolist())
-        if edges_fit and members_fit:
-            return self._packed(draft, {}, complete=True)
-        known = {child: reports[child] for child in community.children if child in reports}
-        ordered = dict(sorted(known.items(), key=lambda item: (item[1].title, item[1].content, item[0])))
-        draft = (self._substituted(community, ordered) if ordered else None) or draft
-        if draft.places("entity") or draft.places("report"):
-            return self._packed(draft, ordered, complete=False)
-        return self._shortened(community)
+        return draft, edges_fit and members_fit
 
     def _draft(self, reports: Rows) -> Draft:
-        elements = self._elements
-        rows: dict[RecordKind, Rows] = {
-            "report": reports,
-            "entity": elements.entities,
-            "claim": elements.claims,
-            "relationship": elements.relationships,
-        }
+        rows = {**self._rows, "report": reports}
         return Draft(rows, self._headers, self._count, self._limit, self._numbers)
 
-    def _all_of(self, community: Community) -> Draft:
-        draft = self._draft(_NO_REPORTS)
-        draft.take("entity", community.members)
-        draft.take("claim", self._elements.claims_about(community.members))
-        draft.take("relationship", community.edges)
-        return draft
+    def _all_of(self, community: Community) -> Iterator[tuple[RecordKind, NDArray[np.int64]]]:
+        yield "entity", community.members
+        yield "claim", self._elements.claims_about(community.members)
+        yield "relationship", community.edges
+
+    def _tokens_of(self, community: Community) -> int:
+        """Return the tokens of a community's own elements, headers included: the sum over its rows."""
+        return sum(
+            self._headers[kind] + int(self._rows[kind].tokens(places).sum())
+            for kind, places in self._all_of(community)
+            if len(places)
+        )
 
     def _entity_step(self, entity: int) -> list[tuple[RecordKind, int]]:
         claims = self._elements.claims_of.get(entity, ())
@@ -140,7 +161,8 @@ class Packer:
     def _substituted(self, community: Community, reports: Mapping[str, ChildReport]) -> Draft | None:
         place = {child: number for number, child in enumerate(reports)}
         rows = Rows(list(reports), [row(report.content) for report in reports.values()], self._count_rows)
-        order = sorted(reports, key=lambda child: (-self._size(child), child))
+        size = {child: self._tokens_of(self._elements.communities[child]) for child in reports}
+        order = sorted(reports, key=lambda child: (-size[child], child))
         return substitute(
             self._elements,
             community,
@@ -151,33 +173,38 @@ class Packer:
             self._limit,
         )
 
-    def _size(self, community_id: str) -> int:
-        """Return the tokens of a community's own elements, headers included: the sum over its rows."""
-        if community_id not in self._sizes:
-            self._sizes[community_id] = self._all_of(self._elements.communities[community_id]).tokens
-        return self._sizes[community_id]
-
-    def _packed(self, draft: Draft, reports: Mapping[str, ChildReport], *, complete: bool) -> PackedContext:
-        elements = self._elements
-        text, tokens = draft.rendered()
+    def _drafted(self, draft: Draft, reports: Mapping[str, ChildReport], *, complete: bool) -> PackedContext:
         of_reports = list(reports.items())
         shown = [of_reports[place] for place in draft.places("report")]
-        entities, edges = draft.places("entity"), draft.places("relationship")
+        places = {kind: draft.places(kind) for kind in self._rows}
+        return self._packed(*draft.rendered(), places, shown, complete=complete)
+
+    def _packed(
+        self,
+        text: str,
+        tokens: int,
+        places: Mapping[RecordKind, Sequence[int]],
+        shown: Sequence[tuple[str, ChildReport]],
+        *,
+        complete: bool,
+    ) -> PackedContext:
+        entities, edges = places["entity"], places["relationship"]
         return PackedContext(
             text=text,
             tokens=tokens,
             complete=complete,
-            entities=Deferred(lambda: self._entities(entities)),
-            relationships=Deferred(lambda: self._relationships(entities, edges)),
+            entities=Deferred(self._entities, entities),
+            relationships=Deferred(self._relationships, entities, edges),
             reports=tuple(
                 ContextReport(number, report.title, report.summary, report.content)
                 for number, (_, report) in enumerate(shown, start=1)
             ),
             ids={
                 "report": tuple(child for child, _ in shown),
-                "entity": tuple(elements.entities.ids[place] for place in entities),
-                "claim": tuple(elements.claims.ids[place] for place in draft.places("claim")),
-                "relationship": tuple(elements.relationships.ids[place] for place in edges),
+                **{
+                    kind: tuple(rows.ids[place] for place in places[kind])
+                    for kind, rows in self._rows.items()
+                },
             },
         )
 
