@@ -33,7 +33,7 @@ def collecting_what_is_new() -> Iterator[None]:
 
 
 def collect() -> None:
-    """Collect what a step has left: all of it where the process has grown much, else what is young, in no time.
+    """Collect what a step has left: all where the process has grown much, else what is young, in no time.
 
     What is free then goes back to the system.
 

@@ -1,4 +1,7 @@
-"""Tables of one step are written in one transaction: each of its own takes an opening and a wait for the disk."""
+"""Tables of one step are written in one transaction.
+
+Each of its own would open the file and wait for the disk.
+"""
 
 from collections.abc import Callable, Iterable, Iterator
 from functools import wraps
