@@ -44,6 +44,7 @@ from graphrag_dagster.orchestration.leaving_out import made_where_wanted
 from graphrag_dagster.orchestration.partitions import CORPUS
 from graphrag_dagster.orchestration.resource_keys import IO_MANAGER, takes_resources
 from graphrag_dagster.orchestration.retrying import retry_of
+from graphrag_dagster.orchestration.written_together import written_together
 from graphrag_dagster.tables import Table
 
 #: A step makes things of one corpus. A backfill policy would say that too, but its runs have the tags of a
@@ -178,8 +179,9 @@ def table_assets(
 
 
 def _making(function: Callable[..., Any], tables: Sequence[Table]) -> Callable[..., Any]:
-    """What Dagster calls: the function, where it is wanted, and then the checks of its tables."""
-    return timed(takes_resources(checked(made_where_wanted(function, *tables), *tables)), *tables)
+    """What Dagster calls: the function, where it is wanted, what writes its tables, and their checks."""
+    wanted = made_where_wanted(function, *tables)
+    return timed(takes_resources(checked(written_together(wanted, *tables), *tables)), *tables)
 
 
 def timed(function: Callable[..., Any], *tables: Table) -> Callable[..., Any]:

@@ -10,8 +10,9 @@ from graphrag_dagster.orchestration.heap import give_back
 
 _blocks = 0
 _seen = 0
-#: How much more memory than at the last whole collection makes the next one worth its time.
-_MORE = 1.1
+#: How much more memory than at the last whole collection makes the next one worth its time: by what factor,
+#: and by how many bytes, since what a small corpus leaves is less than what its libraries take.
+_MORE, _LEAST = 1.1, 100_000_000
 _YOUNG = 1
 #: Objects more than at the last collection that make the collector look, while a command is loaded and after.
 _LOADED, _USED = 1_000_000, 50_000
@@ -36,9 +37,10 @@ def collecting_what_is_new() -> Iterator[None]:
 
     That is a million objects of Dagster's definitions, which take a second to look through.
     """
-    global _blocks
+    global _blocks, _seen
     gc.freeze()
     _blocks += 1
+    _seen = _peak()
     try:
         yield
     finally:
@@ -47,7 +49,7 @@ def collecting_what_is_new() -> Iterator[None]:
 
 
 def collect() -> None:
-    """Collect what a step has left: all of it where the process has grown, else what is young, in no time.
+    """Collect what a step has left: all where the process has grown much, else what is young, in no time.
 
     What is free then goes back to the system.
 
@@ -58,7 +60,7 @@ def collect() -> None:
     if not _blocks:
         return
     peak = _peak()
-    if peak > _MORE * _seen:
+    if peak > max(_MORE * _seen, _seen + _LEAST):
         _seen = peak
         gc.collect()
     else:
@@ -67,9 +69,10 @@ def collect() -> None:
 
 
 def _peak() -> int:
-    """The most memory of this process by now, in the system's units; always the same where it is not told."""
+    """The most bytes that this process has taken by now; always the same where it is not told."""
     if sys.platform == "win32":
         return 1
     from resource import RUSAGE_SELF, getrusage
 
-    return getrusage(RUSAGE_SELF).ru_maxrss
+    told = getrusage(RUSAGE_SELF).ru_maxrss
+    return told if sys.platform == "darwin" else told * 1024
