@@ -32,8 +32,7 @@ if TYPE_CHECKING:
     from graphrag_dagster.operations.exploring.explorer import Explorer
 
 _FORMAT = ("resources.published",)
-_LATER = {*RESULTS, *tables.ACCOUNTS}
-_INDEX = tuple(table for table in tables.ALL_TABLES if table not in _LATER)
+_INDEX = tuple(table for table in tables.ALL_TABLES if table not in {*RESULTS, *tables.ACCOUNTS})
 _RUN_USAGE = next(model.query for model in our_models() if model.table == tables.RUN_USAGE)
 
 
