@@ -23,7 +23,20 @@ from graphrag_dagster.settings import CorpusSettings
 
 QUESTION = "Who led the Dockers Union?"
 #: What asking in a way that needs none of it is not to import.
-UNNEEDED = ("dagster", "scipy", "bm25s", "spacy", "openai", "requests", "sqlglot", "matplotlib", "sklearn")
+UNNEEDED = (
+    "dagster",
+    "scipy",
+    "bm25s",
+    "spacy",
+    "openai",
+    "requests",
+    "sqlglot",
+    "matplotlib",
+    "sklearn",
+    "pandas",
+    "graphrag_dagster.operations.exploring.explorer",
+    "graphrag_dagster.core.language.chat.schemas",
+)
 
 
 def asked(**more: Any) -> dict[str, Any]:

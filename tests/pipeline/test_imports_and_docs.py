@@ -15,6 +15,36 @@ HEAVY = (
     "torch",
     "matplotlib",
 )
+#: What no step needs before the first one calls a model, or only what is asked for by itself.
+LATE = (
+    "jinja2",
+    "matplotlib",
+    "pandas",
+    "pyarrow",
+    "scipy",
+    "sklearn",
+    "spacy",
+    "graphrag_dagster.core.evaluation.judging",
+    "graphrag_dagster.core.evaluation.questions",
+    "graphrag_dagster.core.language.llm",
+    "graphrag_dagster.core.reports.build",
+    "graphrag_dagster.core.resolution.resolving",
+    "graphrag_dagster.model_calls.batches.batch_store",
+    "graphrag_dagster.operations.exploring",
+)
+
+
+def test_the_job_of_an_index_is_made_without_what_its_first_step_does_not_need() -> None:
+    code = (
+        "import sys\n"
+        "from graphrag_dagster.cli.commands import indexing\n"
+        "from graphrag_dagster.cli.output import outlook, running\n"
+        "from graphrag_dagster.definitions import defs\n"
+        "assert defs.resolve_job_def('index').asset_layer\n"
+        f"print([name for name in {LATE!r} if name in sys.modules])"
+    )
+    loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+    assert loaded.strip() == "[]"
 
 
 def test_the_core_imports_nothing_heavy() -> None:

@@ -56,6 +56,34 @@ def test_what_a_run_wrote_is_read_by_whoever_opens_the_records_in_the_usual_way(
         assert kept.get_runs_count() == 2
 
 
+def schema(file: Path) -> tuple[set[tuple[str, str, str | None]], list[str], str]:
+    with closing(sqlite3.connect(file)) as connection:
+        made = set(connection.execute("select type, name, sql from sqlite_master"))
+        revisions = [one for (one,) in connection.execute("select version_num from alembic_version")]
+        return made, revisions, connection.execute("pragma journal_mode").fetchone()[0]
+
+
+def test_the_file_of_a_run_is_the_one_that_dagster_makes(records: Path) -> None:
+    with instance(running=True) as kept:
+        ours = run_in(kept)
+    with instance() as usual:
+        theirs = run_in(usual)
+    files = records / "history" / "runs"
+    assert schema(files / f"{ours}.db") == schema(files / f"{theirs}.db")
+
+
+def test_where_all_runs_tell_no_revision_dagster_makes_the_file_of_a_run(records: Path) -> None:
+    with instance(running=True) as kept:
+        first = run_in(kept)
+    with instance(running=True) as kept:
+        # Gone while the index is open, as where another process mends it.
+        with closing(sqlite3.connect(records / "history" / "runs" / "index.db")) as index:
+            index.execute("drop table alembic_version")
+        second = run_in(kept)
+    files = records / "history" / "runs"
+    assert schema(files / f"{second}.db") == schema(files / f"{first}.db")
+
+
 def test_events_that_are_told_at_once_are_stored_at_once_or_not_at_all(records: Path) -> None:
     with instance(running=True) as kept:
         run_id = run_in(kept)

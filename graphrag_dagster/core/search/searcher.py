@@ -4,10 +4,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import lru_cache, partial
 from time import monotonic
+from typing import TYPE_CHECKING
 
 from graphrag_dagster.catalogue.registry import loaded, ways
 from graphrag_dagster.catalogue.ways import AUTO
-from graphrag_dagster.core.accounting.evaluation_size import WaySize
 from graphrag_dagster.core.language.tasks import Turn
 from graphrag_dagster.core.search.asked import Asked, Basis, Engines
 from graphrag_dagster.core.search.context.answer import Answer
@@ -21,6 +21,9 @@ from graphrag_dagster.core.search.scope.restricting import restricted
 from graphrag_dagster.core.search.scope.selecting import scope_of, selected
 from graphrag_dagster.core.search.ways import answered, level_read, way_of
 from graphrag_dagster.errors import QuestionError
+
+if TYPE_CHECKING:
+    from graphrag_dagster.core.accounting.evaluation_size import WaySize
 
 #: Restrictions of the snapshot that are kept; each may be as large as the whole.
 _KEPT = 4
@@ -83,7 +86,7 @@ class Searcher:
             seconds=round(monotonic() - begin, 3),
         )
 
-    def size(self, method: str) -> WaySize:
+    def size(self, method: str) -> "WaySize":
         """Return what one question asks of a model in one of the ways, told beforehand.
 
         Raises:

@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 
 from graphrag_dagster.core.accounting.use import ModelUse
 from graphrag_dagster.core.language.chat.port import ChatReply, ChatRequest
-from graphrag_dagster.core.language.chat.schemas import schema_text
 from graphrag_dagster.model_calls.memory.database import Database
 from graphrag_dagster.settings.model import DECIDING_REPLIES, ModelSettings
 
@@ -34,6 +33,9 @@ def reply_key(settings: ModelSettings, request: ChatRequest) -> bytes:
     The limit of its length does not: a complete reply is the same under any. Neither does the way in which
     the endpoint is made to keep to the schema, nor where the endpoint is.
     """
+    # Loaded where a model is asked: all shapes of replies are models of pydantic.
+    from graphrag_dagster.core.language.chat.schemas import schema_text
+
     decided = {key: getattr(settings, key) for key in DECIDING_REPLIES}
     parts: dict[str, Any] = {
         "model": decided.pop("name"),

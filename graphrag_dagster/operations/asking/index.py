@@ -31,7 +31,6 @@ from graphrag_dagster.errors import QuestionError
 from graphrag_dagster.model_calls.memory.replies import User
 from graphrag_dagster.operations.asking.embedding import Vectors, embed_here, embedded, embedders_here
 from graphrag_dagster.operations.asking.snapshot import open_published
-from graphrag_dagster.operations.exploring.explorer import Explorer
 from graphrag_dagster.operations.querying.graph_queries import CorpusGraph
 from graphrag_dagster.resources.corpora import CorpusStore
 from graphrag_dagster.resources.language import Language
@@ -47,6 +46,7 @@ if TYPE_CHECKING:
     from graphrag_dagster.core.search.context.answer import Answer
     from graphrag_dagster.core.text.passages import Passage
     from graphrag_dagster.engines.session import Session
+    from graphrag_dagster.operations.exploring.explorer import Explorer
     from graphrag_dagster.operations.exploring.kept import KeptSnapshots
     from graphrag_dagster.operations.paths.asking import PathsFound
     from graphrag_dagster.settings import CorpusSettings
@@ -182,6 +182,9 @@ class Index:
         Raises:
             CorpusError: there is no such corpus.
         """
+        # Of those who ask, few look around.
+        from graphrag_dagster.operations.exploring.explorer import Explorer
+
         return Explorer(name, kept=kept)
 
     def ask(

@@ -32,6 +32,8 @@ from dagster._core.storage.sqlite_storage import DagsterSqliteStorage
 from dagster._serdes import ConfigurableClassData
 from sqlalchemy import Connection, Engine, create_engine, event, text
 
+from graphrag_dagster.orchestration.dagster_private.alike import begun_alike
+
 _INDEX = "index"
 #: Seconds for which an event waits for others at most, so that who looks on sees it all the same.
 _LATEST = 0.25
@@ -110,7 +112,8 @@ class _Events(SqliteEventLogStorage):
         engine = self._engines.of(self.conn_string_for_shard(shard))
         with self._lock:
             if shard not in self._initialized_dbs:
-                if not _is_made(engine):
+                index = self._engines.of(self.conn_string_for_shard(_INDEX))
+                if not _is_made(engine) and not begun_alike(engine, index):
                     self._initdb(engine)
                 self._initialized_dbs.add(shard)
             with engine.begin() as connection:
