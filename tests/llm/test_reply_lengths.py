@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 from hypothesis import given
@@ -45,6 +46,17 @@ def test_a_text_of_which_little_is_expected_has_a_limit_of_its_own() -> None:
     # No limit is raised: what is expected is a guess.
     assert lengths.limit(request("extract", expected=9000)) == 4000
     assert lengths.limit(request("extract", 9000, expected=9000)) == 2 * 2400
+
+
+@given(st.lists(TOKENS, min_size=20, max_size=90), st.lists(TOKENS, min_size=20, max_size=90))
+def test_continuations_have_a_limit_of_their_own(firsts: list[int], later: list[int]) -> None:
+    lengths, first = learnt("extract", firsts), request("extract", 9000)
+    more = replace(first, continues=True)
+    assert lengths.limit(more) == 9000
+    for tokens in later:
+        lengths.learn(more, tokens, whole=True)
+    assert lengths.limit(more) == max(2 * max(later[-60:]), 1000)
+    assert lengths.limit(first) == max(2 * max(firsts[-60:]), 1000)
 
 
 def test_a_runaway_is_cut_off_early_and_asked_again_with_all_the_room(model_of: Callable[..., Any]) -> None:

@@ -19,7 +19,7 @@ def _last() -> "deque[float]":
 
 @dataclass(slots=True)
 class _Seen:
-    """Of a task: the mean length; of the last whole replies the lengths, and these over the expected ones."""
+    """Of replies of a kind: the mean length; lengths of the last whole ones, and these over the expected."""
 
     mean: float
     lengths: "deque[float]" = field(default_factory=_last)
@@ -27,14 +27,14 @@ class _Seen:
 
 
 class ReplyLengths:
-    """Learns from the replies of a model, by task."""
+    """Learns from the replies of a model, by task; a continuation is another thing than a first reply."""
 
     def __init__(self) -> None:
-        self._tasks: dict[str, _Seen] = {}
+        self._tasks: dict[tuple[str, bool], _Seen] = {}
 
     def learn(self, request: ChatRequest, tokens: int, *, whole: bool) -> None:
         """Take note of a reply; one that was cut off tells nothing of how long whole ones are."""
-        seen = self._tasks.setdefault(request.task, _Seen(tokens))
+        seen = self._tasks.setdefault(_kind(request), _Seen(tokens))
         seen.mean += _NEW * (tokens - seen.mean)
         if whole and tokens:
             seen.lengths.append(tokens)
@@ -43,7 +43,7 @@ class ReplyLengths:
 
     def expected(self, request: ChatRequest) -> int:
         """Return the tokens that a reply is likely to have."""
-        seen = self._tasks.get(request.task)
+        seen = self._tasks.get(_kind(request))
         return min(_FIRST_GUESS if seen is None else int(seen.mean), request.max_tokens)
 
     def limit(self, request: ChatRequest) -> int:
@@ -51,7 +51,7 @@ class ReplyLengths:
 
         Nothing is lost with one that does end: what was cut off is asked for again, with all the room.
         """
-        most, seen = request.max_tokens, self._tasks.get(request.task)
+        most, seen = request.max_tokens, self._tasks.get(_kind(request))
         if seen is None:
             return most
         likely = [
@@ -60,3 +60,7 @@ class ReplyLengths:
             if len(of) >= _FEWEST and factor
         ]
         return min(most, max(round(_ROOM * min(likely)), _ALWAYS)) if likely else most
+
+
+def _kind(request: ChatRequest) -> tuple[str, bool]:
+    return request.task, request.continues

@@ -89,7 +89,7 @@ class Gleaner:
                 following = (*messages, Message("user", self.more.render()))
                 # Before texts that are not begun: were all continuations left for the end, one that runs on
                 # would keep the stage waiting; and the endpoint still has what it read of this text.
-                more = replace(build(text), messages=following, urgent=True)
+                more = replace(build(text), messages=following, urgent=True, continues=True)
                 asked = await self._ask(more, text, gleaning=True)
                 messages = _taken(talk, following, asked)
         except UnusableReply as lost:
