@@ -14,6 +14,8 @@ _STOPPING = (signal.SIGINT, signal.SIGTERM)
 #: Nobody else uses it, and who ignores it loses nothing; None where there is none.
 _WAKING: signal.Signals | None = getattr(signal, "SIGURG", None)
 _SIGNALLED = 128
+#: What it holds is not yet written where a process ends without its interpreter.
+_MEMORY = "graphrag_dagster.model_calls.memory.database"
 #: Exit codes of commands that took a signal themselves.
 STOPPED = {_SIGNALLED + number: number for number in _STOPPING}
 
@@ -54,6 +56,8 @@ class Stop:
     def end(self, code: int = 0) -> NoReturn:
         """End the process with one line and the exit code of what a signal ended, by default ``code``."""
         number = self._first or STOPPED.get(code, signal.SIGINT)
+        if memory := sys.modules.get(_MEMORY):
+            memory.settle_all()
         sys.stderr.write(f"stopped by {signal.Signals(number).name}; what was made and paid for is kept\n")
         _leave(number)
 

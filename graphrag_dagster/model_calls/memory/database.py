@@ -287,8 +287,9 @@ _opening = threading.Lock()
 
 
 @atexit.register
-def _settle() -> None:
-    for (process, _), database in _open.items():
+def settle_all() -> None:
+    """Write what waits, in all files of this process, as before it ends."""
+    for (process, _), database in list(_open.items()):
         if process == os.getpid():
             database.settle()
 
