@@ -101,7 +101,6 @@ def build_reports(
         "report": _numbers(communities, "community_id"),
     }
     units = dict(text_chunks.select("text_unit_id", "text").iter_rows())
-    rows = ReportRows(References(numbers, units), tokens.count)
     attached = attached_nodes(context_nodes, communities, elements)
     behind = ContextNodes(attached, elements, tokens.count, context_tokens, context_share)
     packer = Packer(elements, tokens.count, context_tokens, behind, rows_add_up=tokens.lines_add_up)
@@ -121,6 +120,7 @@ def build_reports(
             aliases=aliases,
         ).of(communities)
     )
+    rows = ReportRows(References(numbers, units), tokens.count, fingerprints)
     found = {name: earlier[one] for name, one in fingerprints.items() if one in earlier}
     missing = communities.filter(~pl.col("community_id").is_in([*found, *kept]))["community_id"]
     evidence = once(
@@ -135,7 +135,7 @@ def build_reports(
         )
     )
     _write_all(communities, packer, Urgency(elements, context_tokens), evidence, writer, rows, kept, found)
-    return rows.frames(fingerprints)
+    return rows.frames()
 
 
 def _shown_of(

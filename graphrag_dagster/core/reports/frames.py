@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import polars as pl
@@ -24,8 +24,11 @@ from graphrag_dagster.tables import (
     REPORT_FINDINGS,
     REPORT_REFERENCES,
     WRITTEN_REPORTS,
+    Table,
 )
 
+#: Rows that are held as Python's objects at once.
+_AT_ONCE = 10_000
 #: As the columns of ``reports.report_contexts`` stand.
 _COUNTED: tuple[RecordKind, ...] = ("entity", "relationship", "claim", "report")
 
@@ -56,19 +59,49 @@ class _Report(NamedTuple):
     repaired: int = 0
 
 
-@dataclass(slots=True)
-class ReportRows:
-    """Collects reports as rows in the order of the columns; ``count`` gives the tokens of a text."""
+class _Collected:
+    """Rows of a table as they come, with their values in the order of the columns.
 
-    references: References
-    count: Callable[[str], int]
-    _reports: list[_Report] = field(default_factory=list)
-    _findings: list[tuple[object, ...]] = field(default_factory=list)
-    _cited: list[tuple[object, ...]] = field(default_factory=list)
-    _contexts: list[tuple[object, ...]] = field(default_factory=list)
-    _shown: list[tuple[str, Mapping[RecordKind, Sequence[str]]]] = field(default_factory=list)
-    _written: list[tuple[str, WrittenReport, str | None]] = field(default_factory=list)
-    _tokens: dict[str, int] = field(default_factory=dict)
+    Most are held as frames, which take a fraction of the memory of rows.
+    """
+
+    def __init__(self, table: Table) -> None:
+        self._table = table
+        self._rows: list[tuple[object, ...]] = []
+        self._frames: list[pl.DataFrame] = []
+
+    def add(self, rows: Iterable[tuple[object, ...]]) -> None:
+        self._rows += rows
+        if len(self._rows) >= _AT_ONCE:
+            self._frames.append(self._table.frame_of(self._rows))
+            self._rows.clear()
+
+    def frame(self) -> pl.DataFrame:
+        return pl.concat([*self._frames, self._table.frame_of(self._rows)]).sort(self._table.key)
+
+
+class ReportRows:
+    """Collects reports as rows of their tables.
+
+    Args:
+        references: resolves what reports cite.
+        count: tokens of a text.
+        fingerprints: of what reports are written from, by the id of their community.
+    """
+
+    def __init__(
+        self, references: References, count: Callable[[str], int], fingerprints: Mapping[str, str]
+    ) -> None:
+        self._references = references
+        self._count = count
+        self._fingerprints = fingerprints
+        self._reports: list[_Report] = []
+        self._findings = _Collected(REPORT_FINDINGS)
+        self._cited = _Collected(REPORT_REFERENCES)
+        self._contexts = _Collected(REPORT_CONTEXTS)
+        self._shown = _Collected(REPORT_CONTEXT_ROWS)
+        self._written = _Collected(WRITTEN_REPORTS)
+        self._tokens: dict[str, int] = {}
 
     def take_over(
         self, community: Mapping[str, object], earlier: EarlierReport, written: WrittenReport
@@ -111,10 +144,13 @@ class ReportRows:
                 written.usage.repaired,
             )
         )
-        self._findings += [(report_id, position, *texts) for position, texts in enumerate(findings)]
-        self._contexts.append(_context_row(report_id, context))
-        self._written.append((report_id, written, as_text))
-        self._shown.append((report_id, context.ids))
+        self._findings.add((report_id, position, *texts) for position, texts in enumerate(findings))
+        self._contexts.add([_context_row(report_id, context)])
+        self._shown.add(_shown_rows(report_id, context.ids))
+        # One that stands in for a model's is to be asked for again.
+        if report_id in self._fingerprints and not written.problem:
+            kept = as_text or written_as_text(written)
+            self._written.add([(report_id, self._fingerprints[report_id], kept, list(written.replies))])
 
     def keep(self, community: Mapping[str, object], kept: KeptReport) -> None:
         """Store a report that was written elsewhere, as it came; what it cites is looked up."""
@@ -132,58 +168,41 @@ class ReportRows:
         )
         self._cite(report_id, -1, cited_elsewhere(kept.summary, kept.cited))
         for position, (summary, explanation) in enumerate(kept.findings):
-            self._findings.append((report_id, position, summary, explanation))
+            self._findings.add([(report_id, position, summary, explanation)])
             self._cite(report_id, position, cited_elsewhere(explanation, kept.cited))
 
-    def frames(self, fingerprints: Mapping[str, str]) -> ReportFrames:
-        """Return what was collected.
-
-        Args:
-            fingerprints: of what reports were written from, by the id of their community.
-        """
+    def frames(self) -> ReportFrames:
+        """Return what was collected."""
         # Counted now, since each count lets other threads in and waits for them: while many call a model,
         # that would keep the next requests from being made.
         tokens = [self._tokens_of(report.content) for report in self._reports]
         return ReportFrames(
             COMMUNITY_REPORTS.frame_of(map(_report_row, self._reports, tokens)),
-            REPORT_FINDINGS.frame_of(self._findings),
-            REPORT_REFERENCES.frame_of(self._cited),
-            REPORT_CONTEXTS.frame_of(self._contexts),
-            REPORT_CONTEXT_ROWS.frame_of(self._context_rows()),
-            WRITTEN_REPORTS.frame_of(
-                (report_id, fingerprints[report_id], text or written_as_text(written), list(written.replies))
-                for report_id, written, text in self._written
-                # One that stands in for a model's is to be asked for again.
-                if report_id in fingerprints and not written.problem
-            ),
+            self._findings.frame(),
+            self._cited.frame(),
+            self._contexts.frame(),
+            self._shown.frame(),
+            self._written.frame(),
         )
 
     def _tokens_of(self, content: str) -> int:
         known = self._tokens.get(content)
-        return self.count(content) if known is None else known
-
-    def _context_rows(self) -> Iterator[tuple[object, ...]]:
-        for report_id, shown in self._shown:
-            numbered = (
-                (kind, number, one) for kind, ids in shown.items() for number, one in enumerate(ids, 1)
-            )
-            for position, row in enumerate(numbered):
-                yield (report_id, position, *row)
+        return self._count(content) if known is None else known
 
     def _resolved(self, report_id: str, context: PackedContext, written: WrittenReport) -> str:
-        summary, cited = self.references.resolve(written.summary, (), written.quotes, context)
+        summary, cited = self._references.resolve(written.summary, (), written.quotes, context)
         self._cite(report_id, -1, cited)
         return summary
 
     def _explained(self, report_id: str, position: int, context: PackedContext, finding: Finding) -> str:
-        text, cited = self.references.resolve(finding.explanation, finding.citations, finding.quotes, context)
+        text, cited = self._references.resolve(
+            finding.explanation, finding.citations, finding.quotes, context
+        )
         self._cite(report_id, position, cited)
         return text
 
     def _cite(self, report_id: str, finding: int, found: Iterable[Reference]) -> None:
-        self._cited += [
-            (report_id, finding, position, *reference) for position, reference in enumerate(found)
-        ]
+        self._cited.add((report_id, finding, position, *one) for position, one in enumerate(found))
 
 
 def one_line(text: str) -> str:
@@ -217,6 +236,12 @@ def _report_row(report: _Report, tokens: int) -> tuple[object, ...]:
         report.problem,
         report.repaired,
     )
+
+
+def _shown_rows(report_id: str, ids: Mapping[RecordKind, Sequence[str]]) -> Iterator[tuple[object, ...]]:
+    numbered = ((kind, number, one) for kind, some in ids.items() for number, one in enumerate(some, start=1))
+    for position, row in enumerate(numbered):
+        yield (report_id, position, *row)
 
 
 def _context_row(report_id: str, context: PackedContext) -> tuple[object, ...]:
