@@ -1,5 +1,6 @@
 import csv
 import io
+import re
 from collections.abc import Callable, Mapping
 
 import polars as pl
@@ -12,6 +13,7 @@ from graphrag_dagster.core.ids import stable_id
 from graphrag_dagster.core.reports.context import ChildReport, PackedContext
 from graphrag_dagster.core.reports.elements import index_elements
 from graphrag_dagster.core.reports.packing import Packer
+from graphrag_dagster.core.reports.rows import cell
 from graphrag_dagster.core.text.tokens import get_tokenizer
 
 
@@ -178,6 +180,19 @@ def test_the_text_is_csv_that_no_description_can_break() -> None:
     ]
     entities = list(csv.reader(io.StringIO(text.split("-----Relationships-----\nid")[0])))[2:]
     assert [row[:2] for row in entities] == [["1", "a"], ["2", "b"]]
+
+
+@pytest.mark.parametrize("mark", ["\r", "\r\n", *"\n\x0b\x0c\x1c\x1d\x1e\x85\u2028\u2029"])
+def test_every_line_break_in_a_cell_becomes_one(mark: str) -> None:
+    assert cell(f"a{mark}b") == '"a\nb"'
+    assert cell(f"a{mark}-----b") == '"a\n -----b"'
+
+
+@given(st.text(st.characters(codec="utf-8") | st.sampled_from('a,"\n\r-'), max_size=40))
+def test_cells_are_read_back(text: str) -> None:
+    read = list(csv.reader(io.StringIO(f"1,{cell(text)}\n", newline="")))
+    unified = re.sub("\r\n?|[\x0b\x0c\x1c-\x1e\x85\u2028\u2029]", "\n", text)
+    assert read == [["1", re.sub("(?m)^(?=-----)", " ", unified)]]
 
 
 def test_numbers_and_order_do_not_depend_on_degrees_elsewhere() -> None:
