@@ -2,7 +2,7 @@
 
 import hashlib
 import shutil
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,7 +20,7 @@ from graphrag_dagster.resources.published.beginning import can_begin_as, keep_on
 from graphrag_dagster.resources.published.manifest import Published
 from graphrag_dagster.resources.published.origin import Accounts
 from graphrag_dagster.resources.published.reading import unlocked_copy
-from graphrag_dagster.resources.warehouse import Warehouse, qualified
+from graphrag_dagster.resources.warehouse import Warehouse, of_corpus, qualified
 from graphrag_dagster.tables import Table
 
 #: What ways of answering read.
@@ -67,6 +67,7 @@ class Contents:
         self._connection = connection
         self._working = working
         self._corpus = corpus
+        self._columns_in = {source: self._columns_of(source) for source in (_WORKING, _STANDING)}
         # An index with documents that are gone stays published until a newer one is whole; what was made
         # with it does not outlive it.
         lasting = standing and not self._documents_are_gone()
@@ -75,10 +76,9 @@ class Contents:
             stays = lasting if table in RESULTS else standing
             return _STANDING if stays and table not in fresh else _WORKING
 
-        found = (
-            self._part(table, source(table)) for table in tables.ALL_TABLES if table not in tables.ACCOUNTS
+        self.parts = self._parts(
+            {table: source(table) for table in tables.ALL_TABLES if table not in tables.ACCOUNTS}
         )
-        self.parts = [part for part in found if part is not None]
 
     def version(self, of: Collection[Table] = tables.ALL_TABLES) -> str:
         """Return a hash of the tables' rows, whatever their order."""
@@ -139,21 +139,18 @@ class Contents:
 
     def _is_whole(self, part: Part) -> bool:
         """Whether a part has all columns of its table, in their order."""
-        found = self._connection.execute(f"describe {qualified(part.table, part.source)}").fetchall()
-        return ["corpus", *part.columns] == [name for name, *_ in found]
+        return ["corpus", *part.columns] == [*self._columns(part.table, part.source)]
 
     def _copy(self, part: Part) -> None:
         self._connection.execute(f'create schema if not exists {_MAKING}."{part.table.schema}"')
         names = ", ".join(f'"{name}"' for name in ("corpus", *part.columns))
         self._connection.execute(
             f"create table {qualified(part.table, _MAKING)} as select {names} "
-            f"from {qualified(part.table, part.source)} where corpus = ?",
-            [self._corpus],
+            f"from {qualified(part.table, part.source)} where {of_corpus(self._corpus)}"
         )
 
     def _copy_accounts(self) -> dict[str, int]:
-        found = [self._part(table, _WORKING) for table in tables.ACCOUNTS]
-        parts = [part for part in found if part is not None]
+        parts = self._parts(dict.fromkeys(tables.ACCOUNTS, _WORKING))
         for part in parts:
             self._copy(part)
         return {part.table.full_name: part.rows for part in parts}
@@ -166,7 +163,7 @@ class Contents:
             run(f'create schema if not exists {_MAKING}."{table.schema}"')
             run(f"create table {qualified(table, _MAKING)} (corpus VARCHAR, {columns})")
         names = ", ".join(f'"{name}"' for name in single.column_names)
-        self._connection.register("accounts", accounts.model_usage.to_arrow())
+        self._connection.register("accounts", accounts.model_usage.__arrow_c_stream__())
         run(
             f"insert into {qualified(single, _MAKING)} select ?, {names} from accounts",
             [self._corpus],
@@ -194,41 +191,55 @@ class Contents:
     def _are_gone(self, table: Table, columns: Collection[str]) -> bool:
         names = ", ".join(sorted(columns))
         found = self._connection.execute(
-            f"select {names} from {qualified(table, _STANDING)} where corpus = ? except "
-            f"select {names} from {qualified(table, _WORKING)} where corpus = ? limit 1",
-            [self._corpus, self._corpus],
+            f"select {names} from {qualified(table, _STANDING)} where {of_corpus(self._corpus)} except "
+            f"select {names} from {qualified(table, _WORKING)} where {of_corpus(self._corpus)} limit 1"
         ).fetchone()
         return found is not None
 
-    def _part(self, table: Table, source: str) -> Part | None:
-        present = self._columns(table, source)
-        if not present:
-            return None
-        columns = tuple(name for name in table.column_names if name in present)
+    def _parts(self, sources: Mapping[Table, str]) -> list[Part]:
+        """The tables that there are of some, each from its source; hashed by one query, which is faster."""
+        there = []
+        for table, source in sources.items():
+            present = self._columns(table, source)
+            if columns := tuple(name for name in table.column_names if name in present):
+                there.append((table, source, columns))
+        hashed = (
+            self._connection.execute(
+                " union all ".join(self._hashing(number, *one) for number, one in enumerate(there))
+            ).fetchall()
+            if there
+            else []
+        )
+        found = {number: (rows, (mixed, summed)) for number, rows, mixed, summed in hashed}
+        return [Part(*one, *found[number]) for number, one in enumerate(there)]
+
+    def _hashing(self, number: int, table: Table, source: str, columns: Sequence[str]) -> str:
         names = ", ".join(f'"{name}"' for name in columns)
         # Two sums of one hash: what one of them does not see, the other does.
-        row = self._connection.execute(
-            "select count(*), bit_xor(h), sum(h::hugeint) from "
-            f"(select hash({names}) as h from {qualified(table, source)} where corpus = ?)",
-            [self._corpus],
-        ).fetchone()
-        rows, mixed, summed = row or (0, None, None)
-        return Part(table, source, columns, rows, (mixed, summed))
+        return (
+            f"select {number}, count(*), bit_xor(h), sum(h::hugeint) from "
+            f"(select hash({names}) as h from {qualified(table, source)} where {of_corpus(self._corpus)})"
+        )
 
-    def _columns(self, table: Table, source: str) -> Collection[str]:
-        try:
-            rows = self._connection.execute(f"describe {qualified(table, source)}").fetchall()
-        except duckdb.CatalogException:
-            return ()
-        return {name for name, *_ in rows}
+    def _columns(self, table: Table, source: str) -> Sequence[str]:
+        return self._columns_in[source].get((table.schema, table.name), ())
+
+    def _columns_of(self, source: str) -> Mapping[tuple[str, str], Sequence[str]]:
+        """The columns of every table of a file, by schema and name, in their order."""
+        rows = self._connection.execute(
+            "select schema_name, table_name, list(column_name order by column_index) from duckdb_columns() "
+            f"where database_name = '{source}' group by all"
+        ).fetchall()
+        return {(schema, name): columns for schema, name, columns in rows}
 
     def _rows(self, table: Table, columns: str, order: str) -> list[Any]:
         for part in self.parts:
             if part.table == table and part.rows:
                 query = (
-                    f"select {columns} from {qualified(table, part.source)} where corpus = ? order by {order}"
+                    f"select {columns} from {qualified(table, part.source)} "
+                    f"where {of_corpus(self._corpus)} order by {order}"
                 )
-                return self._connection.execute(query, [self._corpus]).fetchall()
+                return self._connection.execute(query).fetchall()
         return []
 
 
