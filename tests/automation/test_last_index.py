@@ -21,7 +21,9 @@ UNNEEDED = (
     "scipy",
     "openai",
     "httpx",
+    "pandas",
     "graphrag_dagster.assets",
+    "graphrag_dagster.core.language.tasks",
 )
 
 

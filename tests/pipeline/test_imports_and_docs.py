@@ -30,6 +30,7 @@ LATE = (
     "graphrag_dagster.core.reports.build",
     "graphrag_dagster.core.resolution.resolving",
     "graphrag_dagster.model_calls.batches.batch_store",
+    "graphrag_dagster.model_calls.endpoint.chat",
     "graphrag_dagster.operations.exploring",
 )
 

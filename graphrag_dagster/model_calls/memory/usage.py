@@ -2,14 +2,16 @@
 
 import time
 from datetime import UTC, datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
 from graphrag_dagster.core.accounting.use import USE_FIELDS, ModelUse
 from graphrag_dagster.model_calls.memory.database import Database
-from graphrag_dagster.model_calls.memory.replies import User
 from graphrag_dagster.tables import MODEL_USAGE
+
+if TYPE_CHECKING:
+    from graphrag_dagster.model_calls.memory.replies import User
 
 _KEY = ("run_id", "corpus", "asset", "task", "model")
 _SUMS = ", ".join(f"{name} = {name} + excluded.{name}" for name in USE_FIELDS)
@@ -27,7 +29,7 @@ class UsageLog:
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    def add(self, user: User, task: str, model: str, use: ModelUse) -> None:
+    def add(self, user: "User", task: str, model: str, use: ModelUse) -> None:
         """Add what a call took to the account of its run, asset, task and model."""
         values = [getattr(use, name) for name in USE_FIELDS]
         row = (user.run_id, user.corpus, user.asset, task, model, time.time(), *values)

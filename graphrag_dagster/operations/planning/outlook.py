@@ -7,7 +7,6 @@ from graphrag_dagster.catalogue.registry import engines
 from graphrag_dagster.core.accounting.duration import extractive_seconds, model_seconds
 from graphrag_dagster.core.accounting.planning import Range
 from graphrag_dagster.errors import GraphragError
-from graphrag_dagster.model_calls.endpoint.chat import OpenAIChatModel
 from graphrag_dagster.model_calls.memory.ability_store import AbilityStore
 from graphrag_dagster.model_calls.memory.database import database_at
 from graphrag_dagster.model_calls.memory.indexings import Indexing, Indexings
@@ -102,6 +101,9 @@ def _has_models_here(settings: CorpusSettings) -> bool:
 
 
 def _seconds_per_token(settings: CorpusSettings) -> float | None:
+    # Half of what telling takes, and most tell of no model or of the last index.
+    from graphrag_dagster.model_calls.endpoint.chat import OpenAIChatModel
+
     model = OpenAIChatModel(settings.model.for_role("extract"))
     store = AbilityStore(database_at(memory_file()))
     return model.connection.pace.seconds_per_token or store.get_pace(model.connection.shown_url, model.name)
