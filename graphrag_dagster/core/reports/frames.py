@@ -28,7 +28,7 @@ from graphrag_dagster.tables import (
 )
 
 #: Rows that are held as Python's objects at once.
-_AT_ONCE = 10_000
+_AT_ONCE = 2_000
 #: As the columns of ``reports.report_contexts`` stand.
 _COUNTED: tuple[RecordKind, ...] = ("entity", "relationship", "claim", "report")
 
@@ -77,7 +77,11 @@ class _Collected:
             self._rows.clear()
 
     def frame(self) -> pl.DataFrame:
-        return pl.concat([*self._frames, self._table.frame_of(self._rows)]).sort(self._table.key)
+        """Return all rows, sorted by the key, and let go of them."""
+        frames = [*self._frames, self._table.frame_of(self._rows)]
+        self._frames.clear()
+        self._rows.clear()
+        return pl.concat(frames).sort(self._table.key)
 
 
 class ReportRows:
