@@ -59,12 +59,13 @@ def publish_index(
     erased = erase(warehouse, corpus, memory)
     before = _standing(warehouse, corpus)
     made, changed = publish(warehouse, corpus, origin, fresh=fresh)
-    if changed and before is not None and before.file.is_file() and gone_documents(warehouse, corpus):
+    outlived = before if changed and before is not None and before.file.is_file() else None
+    if outlived and gone_documents(warehouse, corpus, made.version):
         from graphrag_dagster.operations.exploring.noted_changes import note_changes
 
         # One that cannot be read has nothing to tell, and is about to go.
         with suppress(WarehouseError):
-            note_changes(warehouse, corpus, before, made)
+            note_changes(warehouse, corpus, outlived, made)
     cleared = clear_older(warehouse, corpus, made.version)
     if made.large:
         from graphrag_dagster.operations.asking.preparing import prepare

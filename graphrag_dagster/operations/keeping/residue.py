@@ -12,8 +12,9 @@ that was killed is completed by the next one:
 
 import json
 import shutil
-from collections.abc import Iterable
+from collections.abc import Iterable, Set
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 
 import duckdb
@@ -31,7 +32,7 @@ from graphrag_dagster.resources.duckdb_files.opening import CONFIG
 from graphrag_dagster.resources.durable import write_durably
 from graphrag_dagster.resources.published.beside import keep_beside
 from graphrag_dagster.resources.published.manifest import folder_of, snapshots
-from graphrag_dagster.resources.warehouse import Warehouse
+from graphrag_dagster.resources.warehouse import Warehouse, of_corpus
 
 _TOLD = ("document_id", "path", "row", "source_id", "title", "date", "metadata")
 
@@ -68,7 +69,7 @@ def note_gone(warehouse: Warehouse, corpus: str, documents: pl.DataFrame) -> Non
         corpus: its name.
         documents: rows of ``corpus.documents`` as they will be written.
     """
-    before = warehouse.read_if_present(tables.DOCUMENTS, corpus)
+    before = _working_documents(warehouse, corpus)
     if before is not None:
         _note(warehouse, corpus, _identities(before) - _identities(documents))
 
@@ -99,17 +100,24 @@ def _note(warehouse: Warehouse, corpus: str, gone: set[str]) -> None:
         write_durably(note_file(warehouse, corpus), json.dumps({"gone": sorted(gone | noted)}))
 
 
-def gone_documents(warehouse: Warehouse, corpus: str) -> set[str]:
+def gone_documents(warehouse: Warehouse, corpus: str, newest: str | None = None) -> set[str]:
     """Return the ids of documents, with what is told of them, that an older state had and the last has not.
 
     Older states are the kept snapshots and what :func:`note_gone` noted. A snapshot that cannot be read
     counts as one such document.
+
+    Args:
+        warehouse: the corpora's files.
+        corpus: its name.
+        newest: version of the snapshot that was just made of the working file, which is no older state.
     """
     known = _known(warehouse, corpus)
     if known is None:
         return set()
     gone = _noted(warehouse, corpus) - known
     for file in _snapshots(warehouse, corpus):
+        if file.stem == newest:
+            continue
         held = _held_by(file)
         gone |= {f"unreadable: {file.name}"} if held is None else held - known
     return gone
@@ -155,7 +163,7 @@ def clear_older(warehouse: Warehouse, corpus: str, keep_version: str) -> list[st
         WarehouseError: a file cannot be deleted.
     """
     note = note_file(warehouse, corpus)
-    if not gone_documents(warehouse, corpus):
+    if not gone_documents(warehouse, corpus, keep_version):
         note.unlink(missing_ok=True)
         return []
     _remove(_reports(warehouse, corpus))
@@ -232,7 +240,7 @@ def _graphs(files: pl.DataFrame) -> set[str]:
 
 def _known(warehouse: Warehouse, corpus: str) -> set[str] | None:
     """Identities of what the working file is made of; None where it has no documents yet."""
-    now = warehouse.read_if_present(tables.DOCUMENTS, corpus)
+    now = _working_documents(warehouse, corpus)
     files = warehouse.read_if_present(tables.IMPORTED_FILES, corpus)
     return None if now is None else _identities(now) | (set() if files is None else _graphs(files))
 
@@ -242,17 +250,36 @@ def _from_path(title: str, path: str, row: int | None) -> bool:
     return title == (name if row is None else f"{name} (row {row})")
 
 
-def _held_by(file: Path) -> set[str] | None:
+def _working_documents(warehouse: Warehouse, corpus: str) -> pl.DataFrame | None:
+    """What is told of the working file's documents beside their texts; None where it has none yet."""
+    if not warehouse.file(corpus).is_file():
+        return None
+    with warehouse.reading(corpus) as reader:
+        try:
+            return frame_of(reader.connection.execute(f"{_SELECT} where {of_corpus(corpus)}"))
+        except (duckdb.BinderException, duckdb.CatalogException):
+            # An older version wrote them, in another form.
+            return reader.read_if_present(tables.DOCUMENTS)
+
+
+def _held_by(file: Path) -> Set[str] | None:
     """Identities of a snapshot's documents; None where it cannot be read."""
     try:
-        with duckdb.connect(str(file), read_only=True, config=CONFIG) as connection:
-            documents = frame_of(connection.execute(_SELECT))
-            # Older versions knew no graphs.
-            there = connection.execute("from duckdb_tables() where schema_name = 'imports'").fetchone()
-            files = frame_of(connection.execute(_SELECT_FILES)) if there else tables.IMPORTED_FILES.empty()
-    except duckdb.Error:
+        told = file.stat()
+        return _identities_in(file, told.st_ino, told.st_mtime_ns, told.st_size)
+    except (OSError, duckdb.Error):
         return None
-    return _identities(documents) | _graphs(files)
+
+
+@lru_cache(maxsize=8)
+def _identities_in(file: Path, _inode: int, _changed: int, _size: int) -> Set[str]:
+    # Asked several times while an index is published, and a snapshot never changes.
+    with duckdb.connect(str(file), read_only=True, config=CONFIG) as connection:
+        documents = frame_of(connection.execute(_SELECT))
+        # Older versions knew no graphs.
+        there = connection.execute("from duckdb_tables() where schema_name = 'imports'").fetchone()
+        files = frame_of(connection.execute(_SELECT_FILES)) if there else tables.IMPORTED_FILES.empty()
+    return frozenset(_identities(documents) | _graphs(files))
 
 
 def _reports(warehouse: Warehouse, corpus: str) -> Path:
