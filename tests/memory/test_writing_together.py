@@ -129,3 +129,13 @@ def test_what_is_written_within_a_transaction_belongs_to_it(memory: Any) -> None
     with pytest.raises(KeyError):
         on_the_loop(undone)
     assert memory.used().calls == 0
+
+
+def test_a_loop_that_is_busy_writes_in_time_all_the_same(memory: Any) -> None:
+    def busy() -> int:
+        book(memory)
+        time.sleep(0.02)
+        book(memory)
+        return seen_by_others(memory.path)
+
+    assert on_the_loop(busy) == 2

@@ -1,5 +1,6 @@
 """The file of remembered replies: SQLite in WAL mode, safe for many processes."""
 
+import asyncio
 import atexit
 import os
 import random
@@ -110,6 +111,7 @@ class Database:
         self._lock = threading.RLock()
         self._waiting: list[Write] = []
         self._about: set[bytes] = set()
+        self._since = 0.0
         self._failed = False
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
@@ -179,14 +181,22 @@ class Database:
             if about is not None:
                 self._about.add(about)
             if calls is not None and not self._failed:
-                if len(self._waiting) == 1:
-                    calls.call_later(_TOGETHER, self.settle)
+                self._write_in_time(calls)
                 return
             try:
                 self._write_waiting()
             except BaseException:
                 self._waiting.pop()
                 raise
+
+    def _write_in_time(self, calls: asyncio.AbstractEventLoop) -> None:
+        now = time.monotonic()
+        if len(self._waiting) == 1:
+            self._since = now
+            calls.call_later(_TOGETHER, self.settle)
+        # A busy loop comes late to what it is to do at a time.
+        elif now - self._since > _TOGETHER:
+            self.settle()
 
     def settle(self) -> None:
         """Write what waits; where that fails, who writes or reads next is told."""

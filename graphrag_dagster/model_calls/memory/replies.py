@@ -149,13 +149,9 @@ class Replies:
         """Remember vectors; ``tokens`` is what all their texts have together."""
         now, each = time.time(), tokens / max(len(vectors), 1)
         rows = [(key, model, vector.astype("<f4").tobytes(), each, now) for key, vector in vectors.items()]
-        keys = list(vectors)
-
-        def write(connection: Any) -> None:
+        with self._database.writing() as connection:
             connection.executemany("insert into vectors values (?,?,?,?,?) on conflict do nothing", rows)
-            _use(connection, keys, user)
-
-        self._database.write_soon(write)
+            _use(connection, vectors, user)
 
     def touch(self, keys: Sequence[bytes], user: User) -> None:
         """Note that what there is under these keys is in use, though nobody asks for it."""

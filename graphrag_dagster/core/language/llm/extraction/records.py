@@ -49,8 +49,9 @@ _KEYS: Mapping[RecordType, Mapping[str, tuple[str, ...]]] = {
         "quotes": ("quotes", "source_quotes", "quote", "source_text", "claim_source_text"),
     },
 }
-#: And under which they give the label of a relationship, where one was asked for.
-_LABEL_KEYS: Mapping[str, tuple[str, ...]] = {
+#: The same where relationships were asked for with labels.
+_LABELLED_KEYS: Mapping[str, tuple[str, ...]] = {
+    **_KEYS["relationship"],
     "relation": ("relation", "label", "relation_label", "relation_type", "relationship_type", "predicate"),
 }
 
@@ -79,8 +80,8 @@ class Fields:
         fields = cls({})
         wants_label = labelled and record == "relationship"
         values: dict[str, object] = {"relation": ""} if wants_label else {}
-        for name, aliases in {**_KEYS[record], **(_LABEL_KEYS if wants_label else {})}.items():
-            found = next((alias for alias in aliases if alias in lower), None)
+        for name, aliases in (_LABELLED_KEYS if wants_label else _KEYS[record]).items():
+            found = name if name in lower else next((alias for alias in aliases if alias in lower), None)
             if found is not None:
                 values[name] = lower[found]
                 if found != name:
