@@ -197,7 +197,7 @@ class EventsTogether(SqliteEventLogStorage):
         before_cursor: int | None = None,
         after_cursor: int | None = None,
     ) -> Mapping[str, Mapping[str, str]]:
-        """Return tags of materialisations; those of a partition, asked for by each step made of it, from memory."""
+        """Return tags of materialisations; those of one partition, which each step asks for, from memory."""
         made = self._made_here(asset_key, asset_partitions)
         if (
             made
