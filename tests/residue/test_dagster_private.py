@@ -17,7 +17,7 @@ def test_dagster_is_no_newer_than_the_one_whose_private_parts_were_looked_at() -
     installed = tuple(int(part) for part in dagster.__version__.split(".")[:2])
     assert installed <= dagster_private.CHECKED_WITH, (
         f"Dagster is {dagster.__version__}. Compare what {ADAPTER.name} imports with that release: the tables of "
-        "its event log and run storage, the file for each run, how SQLite storages connect and are made, "
+        "its event log and run storage, the file for each run, how SQLite storages connect and are made, how an event is stored and what a step asks of those before it, "
         "LegacyEventLogStorage and LegacyRunStorage, what execute_in_process of a job does, and the module of NoOpComputeLogManager; look whether any of it is public by now, run the tests of this folder and "
         "tests/cli/test_stopping.py, and then raise CHECKED_WITH"
     )
