@@ -7,12 +7,13 @@ processes for it anyway, beside which the time that loading takes is nothing.
 """
 
 from collections.abc import Callable, Iterator
-from concurrent.futures import Future
+from concurrent.futures import Future, wait
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from importlib import import_module
 from multiprocessing.connection import Connection
 from threading import Thread
+from time import monotonic
 
 import polars as pl
 
@@ -22,6 +23,7 @@ from graphrag_dagster.core.corpus.text_units import cut
 from graphrag_dagster.core.language.extractive.parsing.languages import begin_loading_detector
 from graphrag_dagster.core.processes import begin_process
 from graphrag_dagster.core.progress import Listener, Relay, Told, listening, retell
+from graphrag_dagster.core.waiting import calls_now
 from graphrag_dagster.engines.session import Session
 from graphrag_dagster.errors import GraphragError
 from graphrag_dagster.model_calls.memory.replies import User
@@ -38,6 +40,8 @@ from graphrag_dagster.tables import DOCUMENTS
 _SMALL = 500_000
 _EXTRACTION = "extraction"
 _RULES = "extractive"
+#: Seconds for which the first call is waited for at most, and between two looks.
+_PATIENCE, _LOOKS = 3.0, 0.01
 _FOLLOWING = (
     "graphrag_dagster.core.resolution.frames",
     "graphrag_dagster.core.graph.layout.arranging",
@@ -106,7 +110,7 @@ _begun: dict[str, _Index] = {}
 
 
 def begin_index(corpus: str, run_id: str, code: str, *, limited: bool) -> None:
-    """Begin what a run will do first, where that gains time, else what it will need; return at once.
+    """Begin what a run will do first, where that gains time, else what it will need.
 
     Args:
         corpus: its name.
@@ -122,6 +126,7 @@ def begin_index(corpus: str, run_id: str, code: str, *, limited: bool) -> None:
     if _asks_at_once(settings) and not limited:
         index = _begun[run_id] = _Index(settings)
         _in_thread(_work, index, corpus, run_id, code)
+        _wait_for_first_call(index)
     elif _goes_by_rule(settings) and sum(store.sizes(corpus).values()) <= _SMALL:
         index = _begun[run_id] = _Index(settings)
         _in_thread(_hear, index, begin_process(_serve, corpus, run_id, code))
@@ -129,6 +134,13 @@ def begin_index(corpus: str, run_id: str, code: str, *, limited: bool) -> None:
         begin_reader_process()
         if settings.makes(_EXTRACTION) and not settings.asks_model(_EXTRACTION):
             begin_loading_detector()
+
+
+def _wait_for_first_call(index: _Index) -> None:
+    """Leave the interpreter to what was begun until a model is asked: loading would hold that up."""
+    latest = monotonic() + _PATIENCE
+    while not (index.made.done() or calls_now().in_flight) and monotonic() < latest:
+        wait([index.made], timeout=_LOOKS)
 
 
 def _in_thread(work: Callable[..., None], *given: object) -> None:
