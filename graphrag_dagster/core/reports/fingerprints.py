@@ -8,6 +8,7 @@ context, and these are resolved anew.
 
 import hashlib
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import pairwise
 
 import numpy as np
 import polars as pl
@@ -146,4 +147,4 @@ def _documents_of(records: pl.DataFrame, found: pl.DataFrame, *keys: str) -> lis
     aligned = records.select(keys).join(by_record, on=keys, how="left", maintain_order="left")["document"]
     ends = aligned.list.len().fill_null(0).cum_sum().to_list()
     documents = aligned.drop_nulls().explode().to_numpy()
-    return [documents[start:end] for start, end in zip([0, *ends[:-1]], ends, strict=True)]
+    return [documents[start:end] for start, end in pairwise([0, *ends])]

@@ -7,6 +7,7 @@ import polars as pl
 from graphrag_dagster.catalogue.registry import tasks
 from graphrag_dagster.core.ids import stable_id
 from graphrag_dagster.core.reports.earlier import EarlierReport, earlier_reports
+from graphrag_dagster.errors import WarehouseError
 from graphrag_dagster.operations.keeping.deciding import model_of, replies_in
 from graphrag_dagster.resources.warehouse import Warehouse
 from graphrag_dagster.settings import CorpusSettings
@@ -44,10 +45,15 @@ def reusable_reports(
         corpus: its name.
         remembered: those of some keys under which there still is a reply.
     """
-    tables = (WRITTEN_REPORTS, COMMUNITY_REPORTS, REPORT_CONTEXTS, REPORT_CONTEXT_ROWS)
-    written, *others = (warehouse.read_if_present(table, corpus) for table in tables)
+    tables = (WRITTEN_REPORTS, REPORT_CONTEXTS, REPORT_CONTEXT_ROWS, COMMUNITY_REPORTS)
+    try:
+        written, *others = (warehouse.read_if_present(table, corpus) for table in tables)
+    except WarehouseError:
+        # A file of before has them in another form, and they are made anew.
+        return {}
     if written is None or any(one is None for one in others):
         return {}
     forgotten = set(keys := replies_in(written)) - remembered(keys)
     lasting = written.filter(~pl.col("replies").list.eval(pl.element().is_in(forgotten)).list.any())
-    return earlier_reports(lasting, *(one for one in others if one is not None))
+    contexts, rows, reports = (one for one in others if one is not None)
+    return earlier_reports(lasting, reports, contexts, rows)
