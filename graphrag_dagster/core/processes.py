@@ -17,12 +17,12 @@ Result = TypeVar("Result")
 _MOST_PROCESSES = 8
 
 
-def chosen_processes(items: int, worth: int, most: int = _MOST_PROCESSES) -> int:
+def chosen_processes(items: int, worth: int) -> int:
     """Return how many processes suit so many items; one where there are fewer than it is ``worth``."""
     if items < worth:
         return 1
     available = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    return min(available, most)
+    return min(available, _MOST_PROCESSES)
 
 
 def in_processes(

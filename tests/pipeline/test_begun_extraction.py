@@ -1,6 +1,5 @@
 """What is begun before the steps of an index are loaded is what they would have made, and made once."""
 
-import shutil
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -12,11 +11,9 @@ from graphrag_dagster import tables
 from graphrag_dagster.cli.code_now import code_now
 from graphrag_dagster.cli.output.running import run_job
 from graphrag_dagster.core.progress import Relay, Told, listening, retell, say, stage
-from graphrag_dagster.errors import CorpusError
+from graphrag_dagster.errors import CorpusError, EngineError
 from graphrag_dagster.model_calls.memory.usage import UsageLog
 from graphrag_dagster.operations.keeping.begun_extraction import begin_index, corpus_contents, said_before
-from graphrag_dagster.operations.keeping.begun_parts import BegunIndex, Made, begun_parts
-from graphrag_dagster.operations.keeping.begun_processes import begin_processes, hear
 from graphrag_dagster.resources.corpora import CorpusStore
 from graphrag_dagster.resources.reply_memory import ReplyMemory
 from graphrag_dagster.resources.warehouse import Warehouse
@@ -62,39 +59,13 @@ def test_rules_extract_in_a_process_of_their_own_what_the_steps_would(corpus: Pa
     assert made() == before
 
 
-def test_shares_of_several_processes_are_joined_to_what_one_would_make(corpus: Path) -> None:
-    (corpus / "corpus.yaml").write_text(
-        "text_units: {strategy: sentences, size: 40, overlap: 0}\nclaims: {enabled: true}\n", encoding="utf-8"
-    )
-    settings, told = CorpusStore().settings("coast"), list[Told]()
-    index = BegunIndex(settings)
-    with listening(Relay(told.append)):
-        hear(index, begin_processes(2, "coast", RUN, "code"))
-    *_, whole = begun_parts(settings, "coast", RUN, "code")
-    made = index.made.result()
-    assert made
-    assert isinstance(whole, Made)
-    for name, frame in vars(whole.extraction.extracted.frames).items():
-        assert vars(made.extraction.extracted.frames)[name].equals(frame), name
-    assert made.state.equals(whole.state)
-    assert whole.extraction.extracted.frames.claims.height > 1
-    units = whole.extraction.extracted.frames.ledger.height
-    begun = [one.arguments for one in told if one.method == "start"]
-    assert len(begun) == len({name for name, _ in begun})
-    for stage_name, total in begun[1:]:
-        assert total == units
-        steps = [
-            one.arguments[1] for one in told if one.method == "advance" and one.arguments[0] == stage_name
-        ]
-        assert sum(map(int, map(str, steps))) == units
-    assert sum(one.method == "finish" for one in told) == len(begun)
-
-
 def test_a_process_that_ends_leaves_its_parts_to_the_steps(corpus: Path) -> None:
-    index = BegunIndex(CorpusStore().settings("coast"))
-    shutil.rmtree(corpus)
-    hear(index, begin_processes(2, "coast", RUN, "code"))
-    assert (index.contents.result(), index.units.result(), index.made.result()) == (None, None, None)
+    (corpus / "corpus.yaml").write_text("extraction: {pipeline: en_none_such}\n", encoding="utf-8")
+    begin()
+    settings = CorpusStore().settings("coast")
+    assert corpus_contents(CorpusStore(), "coast", settings, RUN).documents.height
+    with pytest.raises(EngineError, match="en_none_such"):
+        run_job("coast", run_id=RUN)
 
 
 def test_a_model_is_asked_before_the_run_and_booked_to_it(home: Path) -> None:

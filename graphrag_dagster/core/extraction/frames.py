@@ -72,7 +72,7 @@ def extraction_frames(
 
 
 def joined_frames(parts: Iterable[ExtractionFrames]) -> ExtractionFrames:
-    """Return the rows of parts, at least one, one after another, with the numbers that their claims have."""
+    """Return the rows of parts without claims, of which there is at least one, one after another."""
     tables = zip(*(vars(part).values() for part in parts), strict=True)
     return ExtractionFrames(*map(pl.concat, tables))
 

@@ -5,13 +5,13 @@ only where a unit's result depends on the unit alone: as it does in the extracti
 that remembers its replies.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import reduce
 
 import polars as pl
 
-from graphrag_dagster.core.extraction.frames import ExtractionFrames, joined_frames
+from graphrag_dagster.core.extraction.frames import ExtractionFrames
 
 _COUNTED = ("entities", "relationships", "claims", "quarantined")
 _UNIT = "text_unit_id"
@@ -51,16 +51,6 @@ def extract_new(
     return Extracted(_joined(taken_over, made, places), taken_over.ledger)
 
 
-def joined_shares(shares: Sequence[Extracted]) -> Extracted:
-    """Join what was extracted of the first text units, of the next ones, and so on.
-
-    Args:
-        shares: at least one, in the order of their units.
-    """
-    frames = joined_frames(one.frames for one in shares)
-    return Extracted(_numbered(frames), pl.concat([one.taken_over for one in shares]))
-
-
 def _whole(frames: ExtractionFrames) -> pl.DataFrame:
     """Ids of the units all of whose records are there, as the ledger counts them."""
     parts = (frames.entities, frames.relationships, frames.claims, frames.quarantine)
@@ -83,10 +73,7 @@ def _joined(kept: ExtractionFrames, made: ExtractionFrames, places: pl.DataFrame
         order = ("place", "position") if "position" in new.columns else ("place",)
         return rows.join(places, on=_UNIT).sort(order).select(new.columns)
 
-    return _numbered(_each(both, kept, made))
-
-
-def _numbered(frames: ExtractionFrames) -> ExtractionFrames:
+    frames = _each(both, kept, made)
     numbered = frames.claims.with_columns(pl.int_range(pl.len(), dtype=pl.Int32).alias("human_readable_id"))
     return replace(frames, claims=numbered)
 

@@ -6,31 +6,39 @@ most of the time. What is done by rule takes a processor, and so a process of it
 processes for it anyway, beside which the time that loading takes is nothing.
 """
 
-from collections.abc import Callable
-from concurrent.futures import wait
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future, wait
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
 from importlib import import_module
+from multiprocessing.connection import Connection
 from threading import Thread
 from time import monotonic
 
 import polars as pl
 
-from graphrag_dagster.core.corpus.documents import CorpusContents
+from graphrag_dagster.core.corpus.documents import CorpusContents, require_documents
 from graphrag_dagster.core.corpus.reader_process import begin_reader_process
 from graphrag_dagster.core.corpus.text_units import cut
 from graphrag_dagster.core.language.extractive.parsing.languages import begin_loading_detector
-from graphrag_dagster.core.processes import chosen_processes
-from graphrag_dagster.core.progress import listening
+from graphrag_dagster.core.processes import begin_process
+from graphrag_dagster.core.progress import Listener, Relay, Told, listening, retell
 from graphrag_dagster.core.waiting import calls_now
 from graphrag_dagster.engines.session import Session
-from graphrag_dagster.operations.keeping.begun_parts import EXTRACTION, BegunIndex, begun_parts
-from graphrag_dagster.operations.keeping.begun_processes import begin_processes, hear
+from graphrag_dagster.errors import GraphragError
+from graphrag_dagster.model_calls.memory.replies import User
 from graphrag_dagster.operations.keeping.extracting import CorpusExtraction, extract_corpus
+from graphrag_dagster.operations.keeping.extractions import state_of
 from graphrag_dagster.resources.corpora import CorpusStore
+from graphrag_dagster.resources.language import Language
+from graphrag_dagster.resources.reply_memory import ReplyMemory
 from graphrag_dagster.resources.warehouse import Warehouse
 from graphrag_dagster.settings import CorpusSettings
+from graphrag_dagster.tables import DOCUMENTS
 
-#: Bytes of a corpus up to which it is extracted by rule here, and from which on by two processes.
-_SMALL, _WORTH_TWO = 500_000, 50_000
+#: Bytes of a corpus that one process extracts by rule in the time that two need for more.
+_SMALL = 500_000
+_EXTRACTION = "extraction"
 _RULES = "extractive"
 #: Seconds for which the first call is waited for at most, and between two looks.
 _PATIENCE, _LOOKS = 3.0, 0.01
@@ -42,8 +50,63 @@ _FOLLOWING = (
 )
 
 
+@dataclass(frozen=True, slots=True)
+class _Made:
+    """Who extracted what, where it was in this process, and the state in which it was."""
+
+    extraction: CorpusExtraction
+    state: pl.DataFrame
+    session: Session | None = None
+
+
+class _Said(Listener):
+    """What is said while nobody writes the log of the run."""
+
+    def __init__(self) -> None:
+        self._lines: list[str] | None = []
+
+    def say(self, line: str) -> None:
+        """Keep it."""
+        if self._lines is not None:
+            self._lines.append(line)
+
+    def taken(self) -> list[str]:
+        """Return what was said so far; nothing is kept from now on."""
+        lines, self._lines = self._lines, None
+        return lines or []
+
+
+_Part = CorpusContents | pl.DataFrame | _Made
+
+
+@dataclass(frozen=True, slots=True)
+class _Index:
+    """The parts of an index that was begun with some settings; one is None where its step has to make it."""
+
+    settings: CorpusSettings
+    contents: "Future[CorpusContents | None]" = field(default_factory=Future)
+    units: "Future[pl.DataFrame | None]" = field(default_factory=Future)
+    made: "Future[_Made | None]" = field(default_factory=Future)
+    said: _Said = field(default_factory=_Said)
+
+    def take(self, part: _Part) -> None:
+        """Take note of a part that is made."""
+        if isinstance(part, CorpusContents):
+            self.contents.set_result(part)
+        elif isinstance(part, pl.DataFrame):
+            self.units.set_result(part)
+        else:
+            self.made.set_result(part)
+
+    def end(self, error: BaseException | None) -> None:
+        """Have the steps of all parts that are not there meet with an error; None leaves these to them."""
+        for part in (self.contents, self.units, self.made):
+            if not part.done():
+                part.set_exception(error) if error else part.set_result(None)
+
+
 #: By the id of the run.
-_begun: dict[str, BegunIndex] = {}
+_begun: dict[str, _Index] = {}
 
 
 def begin_index(corpus: str, run_id: str, code: str, *, limited: bool) -> None:
@@ -61,20 +124,19 @@ def begin_index(corpus: str, run_id: str, code: str, *, limited: bool) -> None:
     store = CorpusStore()
     settings = store.settings(corpus)
     if _asks_at_once(settings) and not limited:
-        index = _begun[run_id] = BegunIndex(settings)
+        index = _begun[run_id] = _Index(settings)
         _in_thread(_work, index, corpus, run_id, code)
         _wait_for_first_call(index)
-    elif _goes_by_rule(settings) and (size := sum(store.sizes(corpus).values())) <= _SMALL:
-        index = _begun[run_id] = BegunIndex(settings)
-        number = chosen_processes(size, _WORTH_TWO, most=2)
-        _in_thread(hear, index, begin_processes(number, corpus, run_id, code))
+    elif _goes_by_rule(settings) and sum(store.sizes(corpus).values()) <= _SMALL:
+        index = _begun[run_id] = _Index(settings)
+        _in_thread(_hear, index, begin_process(_serve, corpus, run_id, code))
     else:
         begin_reader_process()
-        if settings.makes(EXTRACTION) and not settings.asks_model(EXTRACTION):
+        if settings.makes(_EXTRACTION) and not settings.asks_model(_EXTRACTION):
             begin_loading_detector()
 
 
-def _wait_for_first_call(index: BegunIndex) -> None:
+def _wait_for_first_call(index: _Index) -> None:
     """Leave the interpreter to what was begun until a model is asked: loading would hold that up."""
     latest = monotonic() + _PATIENCE
     while not (index.made.done() or calls_now().in_flight) and monotonic() < latest:
@@ -157,21 +219,21 @@ def _load_what_follows() -> None:
         import_module(module)
 
 
-def _with(settings: CorpusSettings, begun: BegunIndex | None) -> BegunIndex | None:
+def _with(settings: CorpusSettings, begun: _Index | None) -> _Index | None:
     """What was begun, where that was with the settings that there are now."""
     return begun if begun and begun.settings == settings else None
 
 
 def _asks_at_once(settings: CorpusSettings) -> bool:
     """Whether a model extracts, and answers while it is waited for."""
-    if settings.makes("imports") or not settings.asks_model(EXTRACTION):
+    if settings.makes("imports") or not settings.asks_model(_EXTRACTION):
         return False
     return not settings.model.for_role("extract").batch
 
 
 def _goes_by_rule(settings: CorpusSettings) -> bool:
     """Whether rules extract, in one process unless there is much to do."""
-    engines = {settings.engine_of(section) for section in filter(settings.does, (EXTRACTION, "claims"))}
+    engines = {settings.engine_of(section) for section in filter(settings.does, (_EXTRACTION, "claims"))}
     return not settings.makes("imports") and engines == {_RULES} and settings.extraction.processes < 2
 
 
@@ -184,11 +246,47 @@ def _are_same(here: pl.DataFrame, there: pl.DataFrame) -> bool:
     return one.equals(other)
 
 
-def _work(index: BegunIndex, corpus: str, run_id: str, code: str) -> None:
+def _parts(settings: CorpusSettings, corpus: str, run_id: str, code: str) -> Iterator[_Part]:
+    """What an index begins with, in the order of its steps."""
+    store, warehouse = CorpusStore(), Warehouse()
+    contents = store.read(corpus)
+    yield contents
+    if not warehouse.exists(DOCUMENTS, corpus):
+        require_documents(contents, store.folder(corpus))
+    units = cut(contents.documents, **settings.text_units.model_dump())
+    yield units
+    language = Language(memory=ReplyMemory(), corpora=store)
+    session = language.session_of(settings, User(corpus, _EXTRACTION, run_id))
+    state = state_of(settings, code)
+    yield _Made(extract_corpus(session, warehouse, corpus, units, state), state, session)
+
+
+def _work(index: _Index, corpus: str, run_id: str, code: str) -> None:
     try:
         with listening(index.said):
-            for part in begun_parts(index.settings, corpus, run_id, code):
+            for part in _parts(index.settings, corpus, run_id, code):
                 index.take(part)
     except BaseException as error:
         # Its step meets with it, which would have to wait for it once more.
         index.end(error)
+
+
+def _serve(pipe: Connection, corpus: str, run_id: str, code: str) -> None:
+    """Send the parts and what is told of their progress; the other end of :func:`_hear`."""
+    with suppress(GraphragError), listening(Relay(pipe.send)):
+        settings = CorpusStore().settings(corpus)
+        alone = settings.extraction.model_copy(update={"processes": 1})
+        settings = settings.model_copy(update={"extraction": alone})
+        for part in _parts(settings, corpus, run_id, code):
+            pipe.send(replace(part, session=None) if isinstance(part, _Made) else part)
+
+
+def _hear(index: _Index, pipe: Connection) -> None:
+    """Take the parts that a process makes; what has ended it is left to the steps."""
+    try:
+        with suppress(EOFError, OSError), pipe, listening(index.said):
+            while not index.made.done():
+                heard = pipe.recv()
+                retell(heard) if isinstance(heard, Told) else index.take(heard)
+    finally:
+        index.end(None)
