@@ -42,6 +42,7 @@ _EXTRACTION = "extraction"
 _RULES = "extractive"
 #: Seconds for which the first call is waited for at most, and between two looks.
 _PATIENCE, _LOOKS = 3.0, 0.01
+#: What the steps after the extraction load.
 _FOLLOWING = (
     "graphrag_dagster.core.resolution.frames",
     "graphrag_dagster.core.graph.layout.arranging",
