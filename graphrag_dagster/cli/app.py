@@ -143,6 +143,10 @@ def index(
     Exit codes: 0 done; 1 an error; 3 done, but something a model was to give is missing; 4 stopped before a
     limit of tokens or money; 5 waits for a batch.
     """
+    from graphrag_dagster.core.corpus.reader_process import begin_reader_process
+
+    # Its start takes as long as what is loaded here.
+    begin_reader_process()
     from graphrag_dagster.cli.commands.indexing import index_corpus
     from graphrag_dagster.cli.output.ran import Budget
 

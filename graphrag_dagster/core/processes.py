@@ -73,7 +73,7 @@ def in_processes(
 
 
 def begin_process(work: Callable[..., None], *given: Any) -> Connection:
-    """Begin a process that calls ``work`` with a pipe, and return the other end of it, which hears.
+    """Begin a process that calls ``work`` with a pipe, and return the other end of it.
 
     It hears nothing of Ctrl-C, ends with this process at the latest, and has no processes of this kind
     itself.
@@ -83,7 +83,7 @@ def begin_process(work: Callable[..., None], *given: Any) -> Connection:
         given: its further arguments.
     """
     spawned = multiprocessing.get_context("spawn")
-    here, there = spawned.Pipe(duplex=False)
+    here, there = spawned.Pipe()
     with there, _uninterrupted():
         spawned.Process(target=work, args=(there, *given), daemon=True).start()
     return here

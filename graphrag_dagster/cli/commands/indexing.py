@@ -18,6 +18,7 @@ from graphrag_dagster.errors import WarehouseError
 from graphrag_dagster.operations.keeping.changes import status_of
 from graphrag_dagster.operations.keeping.residue import gone_documents, note_file
 from graphrag_dagster.resources.corpora import CorpusStore
+from graphrag_dagster.resources.duckdb_files.opening import staying_open
 from graphrag_dagster.resources.published import published
 from graphrag_dagster.resources.warehouse import Warehouse
 from graphrag_dagster.tables import CORPUS_SUMMARY, EXTRACTION_STATE, FILES, UNIT_LEDGER
@@ -53,9 +54,10 @@ def index_corpus(
     store = CorpusStore()
     name = store.resolve(target)
     store.settings(name)
-    if not (cold or again) and (since := published_as_it_is(name)):
-        return summarise(name, Ran(None, 0.0), since=since, as_json=as_json)
-    return summarise(name, _ran(name, budget, cold=cold, as_json=as_json), as_json=as_json)
+    since = None if cold or again else published_as_it_is(name)
+    ran = Ran(None, 0.0) if since else _ran(name, budget, cold=cold, as_json=as_json)
+    with staying_open():
+        return summarise(name, ran, since=since, as_json=as_json)
 
 
 def _ran(name: str, budget: Budget | None, *, cold: bool, as_json: bool) -> Ran:

@@ -89,12 +89,13 @@ class ReaderProcess:
             self._process = None
 
     def begin(self) -> None:
-        """Start the process, and do not wait for it.
+        """Start the process where there is none, and do not wait for it.
 
         Raises:
             CorpusError: it cannot be started.
         """
-        self.close()
+        if self._pipe is not None:
+            return
         here, there = socket.socketpair()
         with there:
             command = [sys.executable, "-c", _PROGRAM, json.dumps(sys.path), str(there.fileno())]
@@ -114,8 +115,9 @@ class ReaderProcess:
         self._used = time.monotonic()
 
     def _started(self) -> Connection:
-        if self._pipe is None or time.monotonic() - self._used >= _IDLE_SECONDS / 2:
-            self.begin()
+        if time.monotonic() - self._used >= _IDLE_SECONDS / 2:
+            self.close()
+        self.begin()
         if self._pipe is None:
             raise _not_started()
         if not self._ready:

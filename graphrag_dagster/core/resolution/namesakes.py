@@ -61,7 +61,7 @@ def told_apart(
     for key, bearing_it in sorted(by_name.items()):
         parts = (
             {"": bearing_it}
-            if together(key)
+            if len(bearing_it) == 1 or together(key)
             else _by_titles(key, bearing_it, qualified, company) or _by_kind(bearing_it, company)
         )
         bearing = {tell: _commonest(part) for tell, part in parts.items()}
@@ -162,8 +162,10 @@ def _side(kind: Kind) -> str:
     return {"person": "person", "place": "thing", "organisation": "thing"}.get(kind, "")
 
 
-def _commonest(found: Iterable[Bearer]) -> Name:
+def _commonest(found: Sequence[Bearer]) -> Name:
     """Return the commonest spelling with the commonest type."""
+    if len(found) == 1:
+        return found[0].name
     spellings: dict[str, int] = defaultdict(int)
     types: dict[str, int] = defaultdict(int)
     for one in found:

@@ -21,7 +21,7 @@ def _bare(text: str) -> str:
 
 
 # Each name is asked for several times, where it is read and where its relationships are.
-@lru_cache(maxsize=4096)
+@lru_cache(maxsize=32_768)
 def normalise(name: str) -> str:
     """Return the name under which instances are merged: cleaned, NFKC, upper case.
 

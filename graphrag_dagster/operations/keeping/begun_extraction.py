@@ -6,7 +6,7 @@ most of the time. What is done by rule takes a processor, and so a process of it
 processes for it anyway, beside which the time that loading takes is nothing.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from concurrent.futures import Future, wait
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
@@ -21,6 +21,7 @@ from graphrag_dagster.core.corpus.documents import CorpusContents, require_docum
 from graphrag_dagster.core.corpus.reader_process import begin_reader_process
 from graphrag_dagster.core.corpus.text_units import cut
 from graphrag_dagster.core.language.extractive.parsing.languages import begin_loading_detector
+from graphrag_dagster.core.language.extractive.parsing.pipeline import load_pipeline
 from graphrag_dagster.core.processes import begin_process
 from graphrag_dagster.core.progress import Listener, Relay, Told, listening, retell
 from graphrag_dagster.core.waiting import calls_now
@@ -77,9 +78,6 @@ class _Said(Listener):
         return lines or []
 
 
-_Part = CorpusContents | pl.DataFrame | _Made
-
-
 @dataclass(frozen=True, slots=True)
 class _Index:
     """The parts of an index that was begun with some settings; one is None where its step has to make it."""
@@ -89,15 +87,6 @@ class _Index:
     units: "Future[pl.DataFrame | None]" = field(default_factory=Future)
     made: "Future[_Made | None]" = field(default_factory=Future)
     said: _Said = field(default_factory=_Said)
-
-    def take(self, part: _Part) -> None:
-        """Take note of a part that is made."""
-        if isinstance(part, CorpusContents):
-            self.contents.set_result(part)
-        elif isinstance(part, pl.DataFrame):
-            self.units.set_result(part)
-        else:
-            self.made.set_result(part)
 
     def end(self, error: BaseException | None) -> None:
         """Have the steps of all parts that are not there meet with an error; None leaves these to them."""
@@ -130,7 +119,7 @@ def begin_index(corpus: str, run_id: str, code: str, *, limited: bool) -> None:
         _wait_for_first_call(index)
     elif _goes_by_rule(settings) and sum(store.sizes(corpus).values()) <= _SMALL:
         index = _begun[run_id] = _Index(settings)
-        _in_thread(_hear, index, begin_process(_serve, corpus, run_id, code))
+        _in_thread(_work_beside, index, corpus, begin_process(_serve, corpus, run_id, code))
     else:
         begin_reader_process()
         if settings.makes(_EXTRACTION) and not settings.asks_model(_EXTRACTION):
@@ -247,47 +236,55 @@ def _are_same(here: pl.DataFrame, there: pl.DataFrame) -> bool:
     return one.equals(other)
 
 
-def _parts(settings: CorpusSettings, corpus: str, run_id: str, code: str) -> Iterator[_Part]:
-    """What an index begins with, in the order of its steps."""
-    store, warehouse = CorpusStore(), Warehouse()
+def _cut_units(index: _Index, corpus: str) -> pl.DataFrame:
+    """Read and cut a corpus; the index takes note of both."""
+    store = CorpusStore()
     contents = store.read(corpus)
-    yield contents
-    if not warehouse.exists(DOCUMENTS, corpus):
+    index.contents.set_result(contents)
+    if not Warehouse().exists(DOCUMENTS, corpus):
         require_documents(contents, store.folder(corpus))
-    units = cut(contents.documents, **settings.text_units.model_dump())
-    yield units
-    language = Language(memory=ReplyMemory(), corpora=store)
+    units = cut(contents.documents, **index.settings.text_units.model_dump())
+    index.units.set_result(units)
+    return units
+
+
+def _extract(settings: CorpusSettings, corpus: str, run_id: str, code: str, units: pl.DataFrame) -> _Made:
+    language = Language(memory=ReplyMemory(), corpora=CorpusStore())
     session = language.session_of(settings, User(corpus, _EXTRACTION, run_id))
     state = state_of(settings, code)
-    yield _Made(extract_corpus(session, warehouse, corpus, units, state), state, session)
+    return _Made(extract_corpus(session, Warehouse(), corpus, units, state), state, session)
 
 
 def _work(index: _Index, corpus: str, run_id: str, code: str) -> None:
     try:
         with listening(index.said):
-            for part in _parts(index.settings, corpus, run_id, code):
-                index.take(part)
+            units = _cut_units(index, corpus)
+            index.made.set_result(_extract(index.settings, corpus, run_id, code, units))
     except BaseException as error:
         # Its step meets with it, which would have to wait for it once more.
         index.end(error)
 
 
 def _serve(pipe: Connection, corpus: str, run_id: str, code: str) -> None:
-    """Send the parts and what is told of their progress; the other end of :func:`_hear`."""
-    with suppress(GraphragError), listening(Relay(pipe.send)):
+    """Extract text units, and tell of it; the other end of :func:`_work_beside`."""
+    with suppress(GraphragError, EOFError, OSError), listening(Relay(pipe.send)):
         settings = CorpusStore().settings(corpus)
         alone = settings.extraction.model_copy(update={"processes": 1})
         settings = settings.model_copy(update={"extraction": alone})
-        for part in _parts(settings, corpus, run_id, code):
-            pipe.send(replace(part, session=None) if isinstance(part, _Made) else part)
+        load_pipeline(alone.pipeline, False)
+        pipe.send(replace(_extract(settings, corpus, run_id, code, pipe.recv()), session=None))
 
 
-def _hear(index: _Index, pipe: Connection) -> None:
-    """Take the parts that a process makes; what has ended it is left to the steps."""
+def _work_beside(index: _Index, corpus: str, pipe: Connection) -> None:
+    """Have a process extract text units, which loads what it needs while they are cut.
+
+    What has ended it, or does not let them be cut, is met with by the steps.
+    """
     try:
-        with suppress(EOFError, OSError), pipe, listening(index.said):
+        with suppress(GraphragError, EOFError, OSError), pipe, listening(index.said):
+            pipe.send(_cut_units(index, corpus))
             while not index.made.done():
                 heard = pipe.recv()
-                retell(heard) if isinstance(heard, Told) else index.take(heard)
+                retell(heard) if isinstance(heard, Told) else index.made.set_result(heard)
     finally:
         index.end(None)

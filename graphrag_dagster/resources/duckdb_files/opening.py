@@ -16,7 +16,8 @@ import duckdb
 
 from graphrag_dagster.resources.duckdb_files.duckdb_messages import OPEN_OTHERWISE
 
-CONFIG: dict[str, Any] = {"python_enable_replacements": False}
+#: To compress texts by FSST takes half of the time in which a file is written, and saves a sixth of its size.
+CONFIG: dict[str, Any] = {"python_enable_replacements": False, "disabled_compression_methods": "fsst"}
 #: The oldest format of DuckDB's in which the statistics of a column take 64 bytes, not 3 kB: a file of sixty
 #: tables is opened five times as fast. Any DuckDB from 1.2 on opens it, and leaves it so.
 _STORAGE = "v1.2.0"

@@ -3,6 +3,7 @@
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from types import MappingProxyType
 from typing import Final
 
@@ -10,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphrag_dagster.core.resolution.pairs.features import UNLIKE, Pair, Scope, countries, people_stem, sound
-from graphrag_dagster.core.resolution.pairs.parsing import ParsedName, initials
+from graphrag_dagster.core.resolution.pairs.parsing import Kind, ParsedName, initials, parsed
 from graphrag_dagster.core.resolution.pairs.wordlists import KINDS_OF_THINGS, NICKNAMES
 
 #: Names of a block that are compared each with each; in a larger block, with how many next ones by spelling.
@@ -99,16 +100,16 @@ def candidates(scope: Scope) -> Candidates:
     text defines as one is compared in any case.
     """
     names, within_document = scope.names, scope.document is not None
-    in_order = _in_order(names)
+    in_order, values = _in_order(names), _values_of(names)
     joined = ["".join(name.words) for name in names]
     lettered = np.array([bool(name.acronym) for name in names], np.bool_)
     found = [np.array([one * len(names) + other for one, other in sorted(scope.definitions)], np.int64)]
     rules = ["definition"]
     left_out = 0
-    for rule, values_of in RULES.items():
+    for at, rule in enumerate(RULES):
         if rule == "letters" and not within_document:
             continue
-        blocks = _blocks(names, in_order, values_of)
+        blocks = _blocks(values, in_order, at)
         ends, over = _neighbours(blocks), _over(blocks)
         if rule == "letters":
             ends = ends[:, lettered[ends[0]] != lettered[ends[1]]]
@@ -128,10 +129,11 @@ def candidates(scope: Scope) -> Candidates:
 
 def left_out(scope: Scope) -> int:
     """Return how many pairs of large blocks :func:`candidates` leaves out, without looking for the others."""
-    in_order, within_document = _in_order(scope.names), scope.document is not None
+    in_order, values = _in_order(scope.names), _values_of(scope.names)
+    within_document = scope.document is not None
     return sum(
-        _over(_blocks(scope.names, in_order, values_of))
-        for rule, values_of in RULES.items()
+        _over(_blocks(values, in_order, at))
+        for at, rule in enumerate(RULES)
         if rule != "letters" or within_document
     )
 
@@ -140,15 +142,26 @@ def _in_order(names: Sequence[ParsedName]) -> list[int]:
     return sorted(range(len(names)), key=lambda place: (names[place].key, names[place].name, place))
 
 
+def _values_of(names: Sequence[ParsedName]) -> list[tuple[frozenset[str], ...]]:
+    return [_values(name.name, name.kind) for name in names]
+
+
+# A name is in the scope of each of its documents, and in that of the corpus.
+@lru_cache(maxsize=100_000)
+def _values(name: str, kind: Kind) -> tuple[frozenset[str], ...]:
+    """Return what a name shares with others, for each of the rules."""
+    found = parsed(name, kind)
+    return tuple(frozenset(filter(str.strip, values_of(found))) for values_of in RULES.values())
+
+
 def _blocks(
-    names: Sequence[ParsedName], in_order: Sequence[int], values_of: Callable[[ParsedName], Iterator[str]]
+    values: Sequence[tuple[frozenset[str], ...]], in_order: Sequence[int], rule: int
 ) -> list[list[int]]:
-    """Return the places of names that share a value, where several do, in order."""
+    """Return the places of names that share a value by a rule, where several do, in order."""
     blocks: dict[str, list[int]] = defaultdict(list)
     for place in in_order:
-        for value in set(values_of(names[place])):
-            if value.strip():
-                blocks[value].append(place)
+        for value in values[place][rule]:
+            blocks[value].append(place)
     return [block for block in blocks.values() if len(block) > 1]
 
 

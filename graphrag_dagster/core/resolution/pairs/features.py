@@ -167,6 +167,7 @@ def sound(word: str) -> str:
     return str(metaphone(word))
 
 
+@lru_cache(maxsize=100_000)
 def people_stem(word: str) -> str:
     """Return a name of a place or of its people without the ending that tells which."""
     for ending in _PEOPLE:
