@@ -51,6 +51,7 @@ if TYPE_CHECKING:
     from graphrag_dagster.core.language.testset import TestsetWriter
     from graphrag_dagster.core.language.theming import ReasonReader
     from graphrag_dagster.core.search.reranking.port import Reranker
+    from graphrag_dagster.model_calls.memory.replies import User
     from graphrag_dagster.settings import CorpusSettings
     from graphrag_dagster.settings.model import RoleName
 
@@ -70,6 +71,11 @@ class Session:
         self.form: AnswerForm | None = None
         self._account = account
         self._desk = Desk(settings, account)
+
+    @property
+    def user(self) -> User:
+        """Whose account it is."""
+        return self._account.user
 
     @property
     def limited(self) -> bool:

@@ -9,6 +9,7 @@ from graphrag_dagster.core.graph.merging import (
     merge_entities,
     merge_relationships,
 )
+from graphrag_dagster.operations.keeping.begun_descriptions import merged_descriptions
 from graphrag_dagster.operations.keeping.embedding_ahead import begin_embedding, embedding_user
 from graphrag_dagster.orchestration.declare import counts, ins_of, result, table_asset
 from graphrag_dagster.orchestration.plots import histogram
@@ -38,8 +39,8 @@ def entities(
     warehouse: Warehouse,
 ) -> Output[pl.DataFrame]:
     """Nodes of the graph: one per entity, with one description (paper §3.1.3)."""
-    session = language.session(context, "entities")
-    merged = session.description_merger().merge(description_groups(entity_groups))
+    own = language.session(context, "entities")
+    merged, session = merged_descriptions(own, description_groups(entity_groups))
     frame = merge_entities(entity_groups, relationship_groups, merged)
     embedding = language.session(context, embedding_user(ENTITY_EMBEDDINGS))
     begin_embedding(embedding, warehouse, context.partition_key, ENTITY_EMBEDDINGS, frame)
@@ -61,8 +62,8 @@ def claims(
     context: AssetExecutionContext, claim_groups: pl.DataFrame, language: Language
 ) -> Output[pl.DataFrame]:
     """Claims about the same subject and object of the same type, with one description (paper §3.1.3)."""
-    session = language.session(context, "claims")
-    merged = session.description_merger().merge(description_groups(claim_groups))
+    own = language.session(context, "claims")
+    merged, session = merged_descriptions(own, description_groups(claim_groups))
     frame = merge_claims(claim_groups, merged)
     return result(
         frame,
@@ -84,8 +85,8 @@ def relationships(
     language: Language,
 ) -> Output[pl.DataFrame]:
     """Edges of the graph: undirected, weighted by the number of relation records (paper §3.1.3)."""
-    session = language.session(context, "relationships")
-    merged = session.description_merger().merge(description_groups(relationship_groups))
+    own = language.session(context, "relationships")
+    merged, session = merged_descriptions(own, description_groups(relationship_groups))
     frame = merge_relationships(relationship_groups, entities, merged, session.settings.graph.weight)
     return result(
         frame,

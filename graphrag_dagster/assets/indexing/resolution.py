@@ -5,6 +5,8 @@ from collections.abc import Iterator
 import polars as pl
 from dagster import AssetExecutionContext, Output
 
+from graphrag_dagster.dbt_like_sql.loader import our_models
+from graphrag_dagster.operations.keeping.begun_descriptions import USERS, descriptions_ahead
 from graphrag_dagster.operations.keeping.deciding import begin_replacing
 from graphrag_dagster.operations.keeping.resolutions import earlier_resolution, state_of_resolution
 from graphrag_dagster.orchestration.declare import counts, ins_of, output, table_assets, version_in
@@ -20,6 +22,7 @@ from graphrag_dagster.tables import (
     TEXT_CHUNKS,
 )
 
+_GROUPED = {model.table: model.query for model in our_models() if model.table in USERS}
 _TABLES = (CANDIDATES, DECISIONS, ALIASES, RESOLUTION_STATE)
 
 
@@ -35,7 +38,7 @@ def resolution(
     """Names of one entity found and joined, namesakes kept apart; instances stay as they are."""
     # Not needed by the steps before, the first of which calls a model.
     from graphrag_dagster.core.resolution.asking import AskedOfModel
-    from graphrag_dagster.core.resolution.frames import resolve_corpus, unresolved
+    from graphrag_dagster.core.resolution.frames import ByRule, resolve_corpus, unresolved
 
     corpus = context.partition_key
     session = language.session(context, "resolution")
@@ -44,11 +47,14 @@ def resolution(
     earlier, why_anew = earlier_resolution(warehouse, corpus, state)
     judge = session.name_judge() if settings.enabled else None
     asked = AskedOfModel(judge, documents) if judge else None
+    ahead = descriptions_ahead(language, warehouse, corpus, context.run_id, _GROUPED)
     if settings.enabled:
-        people = settings.decisions()
-        made = resolve_corpus(gleaned_entities, text_chunks, documents, people, asked, earlier)
+        people, meanwhile = settings.decisions(), ahead.begin if ahead else None
+        made = resolve_corpus(gleaned_entities, text_chunks, documents, people, asked, earlier, meanwhile)
     else:
         made = unresolved(gleaned_entities, text_chunks, documents)
+    if ahead:
+        ahead.begin(lambda: ByRule(made.aliases, frozenset()))
     told = asked.counts if asked else {}
     begin_replacing(warehouse, corpus, RESOLUTION_STATE)
     yield output(CANDIDATES, made.candidates, **counts(made.candidates, "band"), left_out=made.left_out)

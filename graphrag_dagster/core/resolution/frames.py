@@ -1,6 +1,6 @@
 """Entity resolution of a corpus as tables."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -11,7 +11,7 @@ from graphrag_dagster.core.language.name_judging import Ruling
 from graphrag_dagster.core.resolution.corpus_names import corpus_names
 from graphrag_dagster.core.resolution.pairs.comparing import Comparing, Earlier, pair_columns
 from graphrag_dagster.core.resolution.people import Decisions, Word
-from graphrag_dagster.core.resolution.resolving import Judge, Resolution, resolve
+from graphrag_dagster.core.resolution.resolving import Judge, Resolution, open_entities, resolve
 from graphrag_dagster.core.text.names import normalise
 from graphrag_dagster.tables import ALIASES, CANDIDATES, DECISIONS
 
@@ -39,6 +39,19 @@ class ResolutionFrames:
     reused: int = 0
 
 
+@dataclass(frozen=True, slots=True)
+class ByRule:
+    """What the rules alone make of the names of a corpus.
+
+    Attributes:
+        aliases: rows of ``resolution.aliases``.
+        unsettled: names of entities of which a model has still to say whether they are one with others.
+    """
+
+    aliases: pl.DataFrame
+    unsettled: frozenset[str]
+
+
 def unresolved(
     gleaned_entities: pl.DataFrame, text_chunks: pl.DataFrame, documents: pl.DataFrame
 ) -> ResolutionFrames:
@@ -62,6 +75,7 @@ def resolve_corpus(
     people: Decisions,
     judge: Judge | None = None,
     earlier: Earlier | None = None,
+    meanwhile: Callable[[Callable[[], ByRule]], None] | None = None,
 ) -> ResolutionFrames:
     """Return which names of a corpus are one entity.
 
@@ -72,6 +86,7 @@ def resolve_corpus(
         people: what people decided, documents by path or id.
         judge: rules on what the rules leave open; None leaves it open.
         earlier: what was compared before, by the same code; changes nothing but how long this takes.
+        meanwhile: is told once, before the judge is asked, how to find out what the rules alone make of it.
 
     Raises:
         SettingsError: decisions of people contradict each other.
@@ -81,7 +96,20 @@ def resolve_corpus(
     meant = [(word, _in_documents(word, documents)) for word in people.words]
     said = Decisions([one for _, ones in meant for one in ones])
     comparing = Comparing(earlier, found.names)
-    done = resolve(found.mentions, found.sentences, said, titles=titles, judge=judge, comparing=comparing)
+
+    def before_judging(by_rule: Callable[[], Resolution]) -> None:
+        if meanwhile is not None:
+            meanwhile(lambda: _by_rule(found.names, by_rule()))
+
+    done = resolve(
+        found.mentions,
+        found.sentences,
+        said,
+        titles=titles,
+        judge=judge,
+        comparing=comparing,
+        meanwhile=before_judging if meanwhile is not None else None,
+    )
     idle = set(done.unused)
     unused = dict.fromkeys(word for word, ones in meant if idle.issuperset(ones))
     return ResolutionFrames(
@@ -146,6 +174,10 @@ def _asked(ruling: Ruling | None) -> dict[str, Any]:
         "problem": ruling.reason if ruling and ruling.problem else None,
         "repaired": int(ruling is not None and ruling.repaired),
     }
+
+
+def _by_rule(names: pl.DataFrame, done: Resolution) -> ByRule:
+    return ByRule(_aliases(names, done), frozenset(normalise(title) for title, _ in open_entities(done)))
 
 
 def _aliases(names: pl.DataFrame, done: Resolution) -> pl.DataFrame:

@@ -14,8 +14,9 @@ from graphrag_dagster.core.language.name_judging import Ruling
 from graphrag_dagster.core.resolution.clusters import clusters
 from graphrag_dagster.core.resolution.decisions import Compared, Decision, decisions_of, verdict_on
 from graphrag_dagster.core.resolution.namesakes import TELL, Name
+from graphrag_dagster.core.resolution.pairs.candidates import candidates
 from graphrag_dagster.core.resolution.pairs.comparing import Comparing
-from graphrag_dagster.core.resolution.pairs.scoring import ScoredPair
+from graphrag_dagster.core.resolution.pairs.scoring import ScoredPair, scored
 from graphrag_dagster.core.resolution.people import Decisions, Links, Word
 from graphrag_dagster.core.resolution.scopes import (
     Corpus,
@@ -48,6 +49,8 @@ class Question:
 
 #: Rules on pairs that are open, in their order.
 Judge = Callable[[Sequence[Question]], Sequence[Ruling]]
+#: Gives the pairs of a scope that something speaks for or a veto against, and how many are left out.
+_Compare = Callable[[Names], tuple[list[ScoredPair], int]]
 #: Where names of a scope stand.
 _Places = Callable[[Names, frozenset[Name]], Mapping[Name, tuple[Place, ...]]]
 
@@ -73,6 +76,10 @@ class Resolution:
     unused: tuple[Word, ...]
 
 
+#: Is told how to find out what the rules alone make of the names.
+Meanwhile = Callable[[Callable[[], Resolution]], None]
+
+
 def resolve(
     mentions: Iterable[Mention],
     sentences: Mapping[tuple[str, int], str],
@@ -81,6 +88,7 @@ def resolve(
     titles: Mapping[str, str] | None = None,
     judge: Judge | None = None,
     comparing: Comparing | None = None,
+    meanwhile: Meanwhile | None = None,
 ) -> Resolution:
     """Return which names are one entity, the same for the same mentions in whatever order.
 
@@ -94,6 +102,7 @@ def resolve(
         titles: of the documents; they tell namesakes apart.
         judge: rules on what the rules leave open; None leaves it open.
         comparing: compares, and keeps all pairs.
+        meanwhile: is told once, before the judge is asked, how the rules alone resolve the names.
 
     Raises:
         SettingsError: decisions of people contradict each other.
@@ -106,32 +115,90 @@ def resolve(
         document: of_document(document, list(of_it), sentences)
         for document, of_it in groupby(ordered, key=lambda one: one.document)
     }
-    said_there = [links.get(one, everywhere) for one in found]
-    local = _all_compared(list(found.values()), said_there, judge, compare, places_in_document)
-    corpus, heads = Corpus(everywhere, titles or {}), dict[Spelling, Name]()
-    for document, one in zip(found, local, strict=True):
-        added = corpus.add(document, one.names, one.titles)
-        heads |= {(document, *name): head for name, head in zip(one.names.names, added, strict=True)}
-    full, known_as, namesakes = corpus.names()
+    local = [
+        _clustered(names, *compare(names), links.get(document, everywhere), {})
+        for document, names in found.items()
+    ]
+    documents = _Documents(found, said, titles or {})
+    if judge is None:
+        return documents.resolved(local, compare)
+    by_rule = local
+    if meanwhile is not None and any(map(_open_pairs, local)):
+        meanwhile(lambda: documents.resolved(by_rule, _compared_alone))
+        meanwhile = None
+    local = _ruled(local, judge, places_in_document, {})
+    return documents.resolved(local, compare, judge, meanwhile)
 
-    def known(document: str, name: Name) -> Name:
-        return known_as[document, heads[document, *name]]
 
-    def places(_: Names, wanted: frozenset[Name]) -> Mapping[Name, tuple[Place, ...]]:
-        return places_in_documents(found, known, wanted)
+@dataclass(frozen=True, slots=True)
+class _Documents:
+    """The names of all documents, and what is known of them."""
 
-    (whole,) = _all_compared([full], [said.links(between=True)], judge, compare, places, namesakes)
-    entity = dict(zip(full.names, whole.titles, strict=True))
-    scopes = (*local, whole)
-    decisions = tuple(one for scope in scopes for one in decisions_of(scope, said))
-    return Resolution(
-        scopes,
-        decisions,
-        heads,
-        {spelling: entity[known(spelling[0], spelling[1:])] for spelling in heads},
-        namesakes,
-        said.unused(_present(heads, full, said)),
-    )
+    names: Mapping[str, Names]
+    said: Decisions
+    titles: Mapping[str, str]
+
+    def resolved(
+        self,
+        local: Sequence[Compared],
+        compare: _Compare,
+        judge: Judge | None = None,
+        meanwhile: Meanwhile | None = None,
+    ) -> Resolution:
+        """Resolve the names between documents.
+
+        Args:
+            local: what came of the names of each document.
+            compare: gives the pairs of the full names, and how many are left out.
+            judge: see :func:`resolve`.
+            meanwhile: see :func:`resolve`.
+        """
+        corpus, heads = Corpus(self.said.links(), self.titles), dict[Spelling, Name]()
+        for document, one in zip(self.names, local, strict=True):
+            added = corpus.add(document, one.names, one.titles)
+            heads |= {(document, *name): head for name, head in zip(one.names.names, added, strict=True)}
+        full, known_as, namesakes = corpus.names()
+        bearing = {name: number for number, names in enumerate(namesakes) for name in names}
+
+        def known(document: str, name: Name) -> Name:
+            return known_as[document, heads[document, *name]]
+
+        def places(_: Names, wanted: frozenset[Name]) -> Mapping[Name, tuple[Place, ...]]:
+            return places_in_documents(self.names, known, wanted)
+
+        def resolution(whole: Compared) -> Resolution:
+            entity = dict(zip(full.names, whole.titles, strict=True))
+            scopes = (*local, whole)
+            return Resolution(
+                scopes,
+                tuple(one for scope in scopes for one in decisions_of(scope, self.said)),
+                heads,
+                {spelling: entity[known(spelling[0], spelling[1:])] for spelling in heads},
+                namesakes,
+                self.said.unused(_present(heads, full, self.said)),
+            )
+
+        whole = _clustered(full, *compare(full), self.said.links(between=True), bearing)
+        if judge is None:
+            return resolution(whole)
+        if meanwhile is not None:
+            by_rule = whole
+            meanwhile(lambda: resolution(by_rule))
+        (whole,) = _ruled([whole], judge, places, bearing)
+        return resolution(whole)
+
+
+def open_entities(by_rule: Resolution) -> frozenset[Name]:
+    """Return the titles and types of the entities of which names are in pairs that are left open."""
+    found: set[Name] = set()
+    for scope in by_rule.scopes:
+        document = scope.names.document
+        for place in {place for pair in _open_pairs(scope) for place in pair.pair}:
+            if document is None:
+                found.add(scope.titles[place])
+            else:
+                found.add(by_rule.entities[document, *scope.names.names[place]])
+    return frozenset(found)
 
 
 def _present(spellings: Iterable[Spelling], full: Names, said: Decisions) -> dict[str | None, set[str]]:
@@ -148,41 +215,48 @@ def _present(spellings: Iterable[Spelling], full: Names, said: Decisions) -> dic
     return present
 
 
-def _all_compared(
-    scopes: Sequence[Names],
-    links: Sequence[Links],
-    judge: Judge | None,
-    compare: Comparing,
-    places: _Places,
-    namesakes: Sequence[set[Name]] = (),
-) -> list[Compared]:
-    """Compare the names of scopes; what is open in any of them is put to the judge at once."""
-    bearing = {name: number for number, names in enumerate(namesakes) for name in names}
-    done = [
-        _clustered(found, *compare(found), said, bearing) for found, said in zip(scopes, links, strict=True)
-    ]
-    if judge is None:
-        return done
-    open_pairs = [
-        (at, pair)
-        for at, one in enumerate(done)
+def _compared_alone(found: Names) -> tuple[list[ScoredPair], int]:
+    """Compare the names of a scope, of which nothing is kept."""
+    compared = candidates(found.scope)
+    return scored(found.scope, compared.pairs), compared.left_out
+
+
+def _open_pairs(one: Compared) -> list[ScoredPair]:
+    """Return the pairs that the rules leave open, and of which nobody has said anything."""
+    names = one.names.names
+    return [
+        pair
         for pair in one.pairs
-        if verdict_on(pair, one)[0] == "ask"
-        and not one.links.says(*(one.names.names[place][0] for place in pair.pair))
+        if verdict_on(pair, one)[0] == "ask" and not one.links.says(*(names[at][0] for at in pair.pair))
     ]
+
+
+def _ruled(
+    compared: Sequence[Compared], judge: Judge, places: _Places, bearing: Mapping[Name, int]
+) -> list[Compared]:
+    """Put what is open in any of the scopes to the judge at once, and cluster anew where it has ruled.
+
+    Args:
+        compared: the scopes.
+        judge: rules on pairs.
+        places: where names of a scope stand.
+        bearing: which group of namesakes a name is of.
+    """
+    open_pairs = list(map(_open_pairs, compared))
     questions = [
         question
-        for at, group in groupby(open_pairs, key=lambda one: one[0])
-        for question in _questions(done[at].names, [pair for _, pair in group], places)
+        for one, pairs in zip(compared, open_pairs, strict=True)
+        if pairs
+        for question in _questions(one.names, pairs, places)
     ]
-    rulings: dict[int, dict[tuple[int, int], Ruling]] = defaultdict(dict)
-    for (at, pair), ruling in zip(open_pairs, judge(questions), strict=True):
-        rulings[at][pair.pair] = ruling
-    for at, of_scope in rulings.items():
-        one = done[at]
-        pairs = [p.ruled(of_scope[p.pair]) if p.pair in of_scope else p for p in one.pairs]
-        done[at] = _clustered(one.names, pairs, one.left_out, one.links, bearing)
-    return done
+    rulings = iter(judge(questions))
+    ruled = list(compared)
+    for at, pairs in enumerate(open_pairs):
+        if pairs:
+            one, of_scope = compared[at], {pair.pair: next(rulings) for pair in pairs}
+            now = [p.ruled(of_scope[p.pair]) if p.pair in of_scope else p for p in one.pairs]
+            ruled[at] = _clustered(one.names, now, one.left_out, one.links, bearing)
+    return ruled
 
 
 def _questions(found: Names, pairs: Sequence[ScoredPair], places: _Places) -> Iterator[Question]:

@@ -5,6 +5,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal, get_args
+from weakref import WeakKeyDictionary
 
 from pydantic import BaseModel, ConfigDict
 
@@ -29,6 +30,11 @@ _SHOWN = 100
 # Words that a server which ignores the schema would not come to write.
 _QUESTION = "Is the peel of a ripe lemon yellow or blue?"
 
+#: Who checks an endpoint and a model, of each loop that asks.
+_checking: WeakKeyDictionary[asyncio.AbstractEventLoop, dict[tuple[str, str], asyncio.Lock]] = (
+    WeakKeyDictionary()
+)
+
 
 class _Peel(BaseModel):
     model_config = ConfigDict(extra="forbid")
@@ -52,7 +58,7 @@ class Attempt:
 
 
 async def checkup(model: OpenAIChatModel, known: AbilityStore) -> Abilities:
-    """Make sure that the endpoint is of use, before anything is spent on it.
+    """Make sure that the endpoint is of use, before anything is spent on it; by one caller at a time.
 
     One small call where all is well, none where it was well within the last day, six at most; what the
     endpoint refuses comes on top.
@@ -63,6 +69,12 @@ async def checkup(model: OpenAIChatModel, known: AbilityStore) -> Abilities:
     Raises:
         EndpointError: it cannot be used: what was tried, and the mend.
     """
+    locks = _checking.setdefault(asyncio.get_running_loop(), {})
+    async with locks.setdefault((model.connection.url, model.name), asyncio.Lock()):
+        return await _checked(model, known)
+
+
+async def _checked(model: OpenAIChatModel, known: AbilityStore) -> Abilities:
     url, shown = model.connection.url, model.connection.shown_url
     recall_pace(model, known)
     before = abilities_of(url, model.name)

@@ -70,8 +70,13 @@ PARTS: Mapping[str, Part] = MappingProxyType(
         "operations.evaluating": Part.DECIDES,
         "operations.importing": Part.DECIDES,
         "operations.importing.proposing": Part.NONE,
+        "operations.keeping.begun_descriptions": Part.LEADS,
+        # Begun by one step, and made by others.
+        "operations.keeping.begun_descriptions:descriptions_ahead": Part.NONE,
+        "assets.indexing.resolution:_GROUPED": Part.NONE,
         "operations.keeping.begun_extraction": Part.LEADS,
         "operations.keeping.begun_reports": Part.LEADS,
+        "operations.keeping.describing": Part.DECIDES,
         "operations.keeping.extracting": Part.DECIDES,
         "operations.keeping.publication": Part.LEADS,
         "operations.keeping.writing": Part.DECIDES,

@@ -1,0 +1,166 @@
+"""Descriptions that are asked for while names are still judged, those of all kinds of elements at once.
+
+Which instances are one element is known when the names are resolved. Of most elements the rules alone know
+it: their descriptions are merged while a model still says whether other names are one, and those of
+relationships while those of entities are. Each step takes what was merged of its very groups.
+"""
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from concurrent.futures import Future
+from contextlib import suppress
+from dataclasses import dataclass, field
+from threading import Thread
+from typing import TYPE_CHECKING
+
+from graphrag_dagster.catalogue.registry import tasks
+from graphrag_dagster.core.graph.merging import description_groups
+from graphrag_dagster.core.language.tasks import DescriptionGroup, MergedDescription
+from graphrag_dagster.core.progress import quietly, stage
+from graphrag_dagster.engines.ahead import in_whole_run
+from graphrag_dagster.engines.session import Session
+from graphrag_dagster.model_calls.memory.replies import User
+from graphrag_dagster.operations.keeping.describing import describe
+from graphrag_dagster.resources.duckdb_files.frames import frame_of
+from graphrag_dagster.resources.language import Language
+from graphrag_dagster.resources.warehouse import Warehouse, qualified
+from graphrag_dagster.tables import ALIASES, CLAIM_GROUPS, ENTITY_GROUPS, RELATIONSHIP_GROUPS, Table
+
+if TYPE_CHECKING:
+    from graphrag_dagster.core.resolution.frames import ByRule
+
+#: Whose step merges the groups of a table.
+USERS: Mapping[Table, str] = {
+    ENTITY_GROUPS: "entities",
+    RELATIONSHIP_GROUPS: "relationships",
+    CLAIM_GROUPS: "claims",
+}
+_FOUND = "aliases_found"
+
+
+@dataclass(frozen=True, slots=True)
+class _Begun:
+    """What is asked about, what came of it, and who asks."""
+
+    session: Session
+    asked: "Future[frozenset[DescriptionGroup]]" = field(default_factory=Future)
+    merged: "Future[dict[DescriptionGroup, MergedDescription]]" = field(default_factory=Future)
+
+
+#: By the user that the calls are booked to.
+_begun: dict[User, _Begun] = {}
+
+
+class DescriptionsAhead:
+    """Begins the descriptions of a run, once.
+
+    Args:
+        begun: who asks for each kind of elements.
+        warehouse: with all that groups are made of but the names, which are still being resolved.
+        corpus: its name.
+        queries: a trusted ``select`` for each table of groups.
+    """
+
+    def __init__(
+        self, begun: Mapping[Table, _Begun], warehouse: Warehouse, corpus: str, queries: Mapping[Table, str]
+    ) -> None:
+        self._waiting = dict(begun)
+        self._warehouse = warehouse
+        self._corpus = corpus
+        self._queries = queries
+
+    def begin(self, by_rule: "Callable[[], ByRule]") -> None:
+        """Begin what no model has still to rule on, unless that was begun.
+
+        Args:
+            by_rule: finds out how the rules resolve the names; called in a thread.
+        """
+        begun, self._waiting = self._waiting, {}
+        if begun:
+            _begun.update({one.session.user: one for one in begun.values()})
+            given = (begun, by_rule)
+            Thread(target=self._ask, args=given, name="ahead of descriptions", daemon=True).start()
+
+    def _ask(self, begun: Mapping[Table, _Begun], by_rule: "Callable[[], ByRule]") -> None:
+        groups: Mapping[Table, list[DescriptionGroup]] = {}
+        # What goes wrong is met with by the steps, which would have to wait for it once more.
+        with suppress(BaseException):
+            groups = self._settled_groups(by_rule())
+        for table, one in begun.items():
+            asked = groups.get(table, [])
+            one.asked.set_result(frozenset(asked))
+            Thread(target=_merge, args=(one, asked), name=f"ahead of {USERS[table]}", daemon=True).start()
+
+    def _settled_groups(self, known: "ByRule") -> dict[Table, list[DescriptionGroup]]:
+        with self._warehouse.reading(self._corpus) as reader:
+            run = reader.connection.execute
+            reader.connection.register("given", known.aliases.__arrow_c_stream__())
+            run(f"create temp table {_FOUND} as from given")
+            found = {
+                table: frame_of(run(query.replace(qualified(ALIASES), _FOUND)))
+                for table, query in self._queries.items()
+            }
+        return {
+            table: [one for one in description_groups(rows) if _is_settled(one, known.unsettled)]
+            for table, rows in found.items()
+        }
+
+
+def descriptions_ahead(
+    language: Language, warehouse: Warehouse, corpus: str, run_id: str, queries: Mapping[Table, str]
+) -> DescriptionsAhead | None:
+    """Return what begins the descriptions of a run of which all steps are in this process.
+
+    None where no model merges descriptions, where its replies are not waited for, and where the run has a
+    limit: what a step may use depends on those before it.
+
+    Args:
+        language: opens the engines.
+        warehouse: the corpora's files.
+        corpus: its name.
+        run_id: of the run.
+        queries: a trusted ``select`` for each table of groups.
+    """
+    settings, task = language.corpora.settings(corpus), tasks()["description_merger"]
+    if not (in_whole_run() and settings.asks_model(task.section)):
+        return None
+    if settings.model.for_role(task.role).batch:
+        return None
+    users = {table: User(corpus, USERS[table], run_id) for table in queries}
+    sessions = {table: language.session_of(settings, user) for table, user in users.items()}
+    if any(session.limited for session in sessions.values()):
+        return None
+    begun = {table: _Begun(session) for table, session in sessions.items()}
+    return DescriptionsAhead(begun, warehouse, corpus, queries)
+
+
+def merged_descriptions(
+    session: Session, groups: Sequence[DescriptionGroup]
+) -> tuple[list[MergedDescription], Session]:
+    """Return one description per group, those that were begun among them, and whose session asked for them.
+
+    The arguments and errors are those of :func:`.describing.describe`.
+    """
+    begun = _begun.pop(session.user, None)
+    if begun is None:
+        merged = describe(session, groups)
+    else:
+        session, asked = begun.session, begun.asked.result()
+        merged = describe(session, [one for one in groups if one not in asked])
+        with stage("Merging descriptions", len(asked)) as running:
+            merged |= begun.merged.result()
+            running.advance(len(asked))
+        merged |= describe(session, [one for one in groups if one not in merged])
+    return [merged[one] for one in groups], session
+
+
+def _is_settled(group: DescriptionGroup, unsettled: Collection[str]) -> bool:
+    """Whether a group has several descriptions, and is of elements that no model has to rule on."""
+    return len(set(group.descriptions)) > 1 and not any(name in unsettled for name in group.names)
+
+
+def _merge(begun: _Begun, groups: Sequence[DescriptionGroup]) -> None:
+    merged: dict[DescriptionGroup, MergedDescription] = {}
+    # What goes wrong is met with by the step, which would have to wait for it once more.
+    with suppress(BaseException), quietly():
+        merged = describe(begun.session, groups)
+    begun.merged.set_result(merged)
