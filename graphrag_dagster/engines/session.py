@@ -82,6 +82,11 @@ class Session:
         """Whether the run has a limit of tokens or money."""
         return self._account.budget.limited
 
+    @property
+    def embeds_ahead(self) -> bool:
+        """Whether vectors are asked for before the step that makes their table."""
+        return self.settings.embeds_at_endpoint and not self.limited
+
     def finish(self) -> dict[str, Any]:
         """Note that the asset is made; return what it used as metadata, nothing where it used no model."""
         self._desk.keep_pace()
@@ -277,7 +282,7 @@ class Session:
             texts: of the rows of a table, as its step will embed them.
             known: gives rows of an earlier result of that step.
         """
-        if not self.settings.embeds_at_endpoint or self.limited:
+        if not self.embeds_ahead:
             return
         embedder = self.embedder()
         begin(self._account.user, embedder, lambda: ask_ahead(texts, embedder, known()))

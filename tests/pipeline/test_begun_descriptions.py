@@ -19,6 +19,7 @@ from graphrag_dagster.model_calls.memory.replies import User
 from graphrag_dagster.model_calls.memory.usage import UsageLog
 from graphrag_dagster.operations.keeping.begun_descriptions import (
     USERS,
+    DescriptionsAhead,
     descriptions_ahead,
     merged_descriptions,
 )
@@ -75,11 +76,12 @@ def groups() -> list[DescriptionGroup]:
     return description_groups(Warehouse().read(tables.ENTITY_GROUPS, "names"))
 
 
-def begin(run_id: str, by_rule: Callable[[], ByRule]) -> None:
+def begin(run_id: str, by_rule: Callable[[], ByRule | None]) -> DescriptionsAhead:
     with in_a_whole_run():
         ahead = descriptions_ahead(language(), Warehouse(), "names", run_id, QUERIES)
     assert ahead is not None
     ahead.begin(by_rule)
+    return ahead
 
 
 def as_resolved(*unsettled: str) -> ByRule:
@@ -188,6 +190,24 @@ def test_what_an_endpoint_refuses_ahead_is_asked_by_the_step(home: Path) -> None
         merged, _ = merged_descriptions(session(RUN), groups())
         assert texts(merged) == expected
         assert not any(one.problem for one in merged)
+
+
+def test_where_names_are_judged_at_once_they_are_waited_for(home: Path) -> None:
+    with ScriptedEndpoint(rulings) as server:
+        write(home, server)
+        run_job("names")
+        expected = texts(session(OTHER).description_merger().merge(groups()))
+        write(home, server, model="another")
+        before = len(server.chats)
+        ahead = begin(RUN, lambda: None)
+        assert len(server.chats) == before
+        ahead.resolved(as_resolved().aliases)
+        until_all_is_asked()
+        asked = len(server.chats)
+        assert asked > before
+        merged, _ = merged_descriptions(session(RUN), groups())
+        assert texts(merged) == expected
+        assert len(server.chats) == asked
 
 
 def test_nothing_is_begun_with_a_limit_or_where_steps_are_elsewhere(home: Path) -> None:

@@ -10,15 +10,12 @@ from graphrag_dagster.core.graph.merging import (
     merge_relationships,
 )
 from graphrag_dagster.operations.keeping.begun_descriptions import merged_descriptions
-from graphrag_dagster.operations.keeping.embedding_ahead import begin_embedding, embedding_user
 from graphrag_dagster.orchestration.declare import counts, ins_of, result, table_asset
 from graphrag_dagster.orchestration.plots import histogram
 from graphrag_dagster.resources.language import Language
-from graphrag_dagster.resources.warehouse import Warehouse
 from graphrag_dagster.tables import (
     CLAIM_GROUPS,
     ENTITIES,
-    ENTITY_EMBEDDINGS,
     ENTITY_GROUPS,
     MERGED_CLAIMS,
     RELATIONSHIP_GROUPS,
@@ -36,14 +33,11 @@ def entities(
     entity_groups: pl.DataFrame,
     relationship_groups: pl.DataFrame,
     language: Language,
-    warehouse: Warehouse,
 ) -> Output[pl.DataFrame]:
     """Nodes of the graph: one per entity, with one description (paper §3.1.3)."""
     own = language.session(context, "entities")
     merged, session = merged_descriptions(own, description_groups(entity_groups))
     frame = merge_entities(entity_groups, relationship_groups, merged)
-    embedding = language.session(context, embedding_user(ENTITY_EMBEDDINGS))
-    begin_embedding(embedding, warehouse, context.partition_key, ENTITY_EMBEDDINGS, frame)
     return result(
         frame,
         **counts(frame, "type"),

@@ -38,7 +38,7 @@ def resolution(
     """Names of one entity found and joined, namesakes kept apart; instances stay as they are."""
     # Not needed by the steps before, the first of which calls a model.
     from graphrag_dagster.core.resolution.asking import AskedOfModel
-    from graphrag_dagster.core.resolution.frames import ByRule, resolve_corpus, unresolved
+    from graphrag_dagster.core.resolution.frames import resolve_corpus, unresolved
 
     corpus = context.partition_key
     session = language.session(context, "resolution")
@@ -54,7 +54,7 @@ def resolution(
     else:
         made = unresolved(gleaned_entities, text_chunks, documents)
     if ahead:
-        ahead.begin(lambda: ByRule(made.aliases, frozenset()))
+        ahead.resolved(made.aliases)
     told = asked.counts if asked else {}
     begin_replacing(warehouse, corpus, RESOLUTION_STATE)
     yield output(CANDIDATES, made.candidates, **counts(made.candidates, "band"), left_out=made.left_out)

@@ -75,7 +75,7 @@ def resolve_corpus(
     people: Decisions,
     judge: Judge | None = None,
     earlier: Earlier | None = None,
-    meanwhile: Callable[[Callable[[], ByRule]], None] | None = None,
+    meanwhile: Callable[[Callable[[], ByRule | None]], None] | None = None,
 ) -> ResolutionFrames:
     """Return which names of a corpus are one entity.
 
@@ -86,7 +86,8 @@ def resolve_corpus(
         people: what people decided, documents by path or id.
         judge: rules on what the rules leave open; None leaves it open.
         earlier: what was compared before, by the same code; changes nothing but how long this takes.
-        meanwhile: is told once, before the judge is asked, how to find out what the rules alone make of it.
+        meanwhile: is told once, when the judge is asked, how to find out what the rules alone make of it;
+            nothing is found once the judge has ruled.
 
     Raises:
         SettingsError: decisions of people contradict each other.
@@ -97,7 +98,7 @@ def resolve_corpus(
     said = Decisions([one for _, ones in meant for one in ones])
     comparing = Comparing(earlier, found.names)
 
-    def before_judging(by_rule: Callable[[], Resolution]) -> None:
+    def beside_judge(by_rule: Callable[[], Resolution | None]) -> None:
         if meanwhile is not None:
             meanwhile(lambda: _by_rule(found.names, by_rule()))
 
@@ -108,7 +109,7 @@ def resolve_corpus(
         titles=titles,
         judge=judge,
         comparing=comparing,
-        meanwhile=before_judging if meanwhile is not None else None,
+        meanwhile=beside_judge if meanwhile is not None else None,
     )
     idle = set(done.unused)
     unused = dict.fromkeys(word for word, ones in meant if idle.issuperset(ones))
@@ -176,7 +177,9 @@ def _asked(ruling: Ruling | None) -> dict[str, Any]:
     }
 
 
-def _by_rule(names: pl.DataFrame, done: Resolution) -> ByRule:
+def _by_rule(names: pl.DataFrame, done: Resolution | None) -> ByRule | None:
+    if done is None:
+        return None
     return ByRule(_aliases(names, done), frozenset(normalise(title) for title, _ in open_entities(done)))
 
 

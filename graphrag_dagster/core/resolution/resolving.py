@@ -8,15 +8,16 @@ import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import groupby
+from threading import Event
 
 from graphrag_dagster.core.language.name_judging import Ruling
 from graphrag_dagster.core.resolution.clusters import clusters
 from graphrag_dagster.core.resolution.decisions import Compared, Decision, decisions_of, verdict_on
 from graphrag_dagster.core.resolution.namesakes import TELL, Name
-from graphrag_dagster.core.resolution.pairs.candidates import candidates
 from graphrag_dagster.core.resolution.pairs.comparing import Comparing
-from graphrag_dagster.core.resolution.pairs.scoring import ScoredPair, scored
+from graphrag_dagster.core.resolution.pairs.scoring import ScoredPair
 from graphrag_dagster.core.resolution.people import Decisions, Links, Word
 from graphrag_dagster.core.resolution.scopes import (
     Corpus,
@@ -76,8 +77,10 @@ class Resolution:
     unused: tuple[Word, ...]
 
 
-#: Is told how to find out what the rules alone make of the names.
-Meanwhile = Callable[[Callable[[], Resolution]], None]
+#: Is told how to find out what the rules alone make of the names; nothing is found once the judge has ruled.
+Meanwhile = Callable[[Callable[[], Resolution | None]], None]
+#: Seconds after which a judge is one that is waited for.
+_AT_ONCE = 0.1
 
 
 def resolve(
@@ -102,7 +105,7 @@ def resolve(
         titles: of the documents; they tell namesakes apart.
         judge: rules on what the rules leave open; None leaves it open.
         comparing: compares, and keeps all pairs.
-        meanwhile: is told once, before the judge is asked, how the rules alone resolve the names.
+        meanwhile: is told once, when the judge is asked, how to find out what the rules alone make of it.
 
     Raises:
         SettingsError: decisions of people contradict each other.
@@ -122,12 +125,11 @@ def resolve(
     documents = _Documents(found, said, titles or {})
     if judge is None:
         return documents.resolved(local, compare)
-    by_rule = local
-    if meanwhile is not None and any(map(_open_pairs, local)):
-        meanwhile(lambda: documents.resolved(by_rule, _compared_alone))
-        meanwhile = None
-    local = _ruled(local, judge, places_in_document, {})
-    return documents.resolved(local, compare, judge, meanwhile)
+    if not any(map(_open_pairs, local)):
+        return documents.resolved(local, compare, judge, meanwhile)
+    by_rule = partial(documents.resolved, local, compare.beforehand)
+    ruled = _ruled(local, _beside(judge, meanwhile, by_rule), places_in_document, {})
+    return documents.resolved(ruled, compare, judge)
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,11 +183,9 @@ class _Documents:
         whole = _clustered(full, *compare(full), self.said.links(between=True), bearing)
         if judge is None:
             return resolution(whole)
-        if meanwhile is not None:
-            by_rule = whole
-            meanwhile(lambda: resolution(by_rule))
-        (whole,) = _ruled([whole], judge, places, bearing)
-        return resolution(whole)
+        judge = _beside(judge, meanwhile, partial(resolution, whole))
+        (ruled,) = _ruled([whole], judge, places, bearing)
+        return resolution(ruled)
 
 
 def open_entities(by_rule: Resolution) -> frozenset[Name]:
@@ -215,10 +215,20 @@ def _present(spellings: Iterable[Spelling], full: Names, said: Decisions) -> dic
     return present
 
 
-def _compared_alone(found: Names) -> tuple[list[ScoredPair], int]:
-    """Compare the names of a scope, of which nothing is kept."""
-    compared = candidates(found.scope)
-    return scored(found.scope, compared.pairs), compared.left_out
+def _beside(judge: Judge, meanwhile: Meanwhile | None, by_rule: Callable[[], Resolution]) -> Judge:
+    """Return a judge that tells what can be found out while it is waited for."""
+    if meanwhile is None:
+        return judge
+    ruled = Event()
+
+    def judged(questions: Sequence[Question]) -> Sequence[Ruling]:
+        meanwhile(lambda: None if ruled.wait(_AT_ONCE) else by_rule())
+        try:
+            return judge(questions)
+        finally:
+            ruled.set()
+
+    return judged
 
 
 def _open_pairs(one: Compared) -> list[ScoredPair]:

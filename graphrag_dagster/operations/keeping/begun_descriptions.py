@@ -26,6 +26,8 @@ from graphrag_dagster.resources.warehouse import Warehouse, qualified
 from graphrag_dagster.tables import ALIASES, CLAIM_GROUPS, ENTITY_GROUPS, RELATIONSHIP_GROUPS, Table
 
 if TYPE_CHECKING:
+    import polars as pl
+
     from graphrag_dagster.core.resolution.frames import ByRule
 
 #: Whose step merges the groups of a table.
@@ -63,29 +65,44 @@ class DescriptionsAhead:
     def __init__(
         self, begun: Mapping[Table, _Begun], warehouse: Warehouse, corpus: str, queries: Mapping[Table, str]
     ) -> None:
-        self._waiting = dict(begun)
+        self._begun = begun
         self._warehouse = warehouse
         self._corpus = corpus
         self._queries = queries
+        self._asking = False
+        self._resolved: Future[ByRule] = Future()
 
-    def begin(self, by_rule: "Callable[[], ByRule]") -> None:
-        """Begin what no model has still to rule on, unless that was begun.
+    def begin(self, by_rule: "Callable[[], ByRule | None]") -> None:
+        """Begin what no model has still to rule on.
 
         Args:
-            by_rule: finds out how the rules resolve the names; called in a thread.
+            by_rule: finds out, in a thread, how the rules resolve the names; where it finds nothing the
+                names are waited for.
         """
-        begun, self._waiting = self._waiting, {}
-        if begun:
-            _begun.update({one.session.user: one for one in begun.values()})
-            given = (begun, by_rule)
-            Thread(target=self._ask, args=given, name="ahead of descriptions", daemon=True).start()
+        self._asking = True
+        _begun.update({one.session.user: one for one in self._begun.values()})
+        Thread(target=self._ask, args=(by_rule,), name="ahead of descriptions", daemon=True).start()
 
-    def _ask(self, begun: Mapping[Table, _Begun], by_rule: "Callable[[], ByRule]") -> None:
+    def resolved(self, aliases: "pl.DataFrame") -> None:
+        """Begin all descriptions unless some were begun.
+
+        Args:
+            aliases: rows of ``resolution.aliases``.
+        """
+        # Loaded by who resolves; to load it costs who does not.
+        from graphrag_dagster.core.resolution.frames import ByRule
+
+        known = ByRule(aliases, frozenset())
+        self._resolved.set_result(known)
+        if not self._asking:
+            self.begin(lambda: known)
+
+    def _ask(self, by_rule: "Callable[[], ByRule | None]") -> None:
         groups: Mapping[Table, list[DescriptionGroup]] = {}
         # What goes wrong is met with by the steps, which would have to wait for it once more.
         with suppress(BaseException):
-            groups = self._settled_groups(by_rule())
-        for table, one in begun.items():
+            groups = self._settled_groups(by_rule() or self._resolved.result())
+        for table, one in self._begun.items():
             asked = groups.get(table, [])
             one.asked.set_result(frozenset(asked))
             Thread(target=_merge, args=(one, asked), name=f"ahead of {USERS[table]}", daemon=True).start()

@@ -7,6 +7,7 @@ defines as one. In a document it is that of all its names, so that it stands as 
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
+from threading import Lock
 from typing import Any, Final
 
 import polars as pl
@@ -61,57 +62,63 @@ class Comparing:
             known, self._unchanged = earlier.candidates, _unchanged(earlier.aliases, names)
         inside = known.filter(pl.col("document_id").is_in(list(self._unchanged)))
         self._of_document = inside.partition_by("document_id", as_dict=True)
-        defined = pl.col("features").str.contains_any([f'"{name}"' for name in _DEFINED])
-        self._between = known.filter(pl.col("document_id").is_null() & ~defined)
+        self._between = _between_documents(known)
+        self._ahead = CANDIDATES.empty()
+        self._lock = Lock()
         self._rows: list[Mapping[str, Any]] = []
         self._frames = [CANDIDATES.empty()]
         self.reused = 0
 
     def __call__(self, found: Names) -> tuple[list[ScoredPair], int]:
         """Return the pairs that something speaks for or a veto against, and how many are left out."""
-        scope = found.scope
         if found.document in self._unchanged:
             known = self._of_document.get((found.document,), CANDIDATES.empty())
+            self.reused += known.height
             small = len(found.names) <= WHOLE_BLOCK
-            return self._again(found, known), 0 if small else left_out(scope)
-        compared = candidates(scope)
+            return self._again(found, known), 0 if small else left_out(found.scope)
+        if found.document is None:
+            with self._lock:
+                return self._between_names(found)
+        compared = candidates(found.scope)
+        return self._new(found, compared.pairs), compared.left_out
+
+    def beforehand(self, found: Names) -> tuple[list[ScoredPair], int]:
+        """Compare names of the corpus as a call would, put nothing down, and keep it for the call.
+
+        Another thread may do it; a call that comes meanwhile waits.
+        """
+        with self._lock:
+            alone = Comparing()
+            alone._between = self._between
+            pairs = alone._between_names(found)
+            self._ahead = _between_documents(alone.frame())
+            return pairs
+
+    def _between_names(self, found: Names) -> tuple[list[ScoredPair], int]:
+        compared = candidates(found.scope)
         pairs: Mapping[Pair, str] = compared.pairs
         again: list[ScoredPair] = []
-        if found.document is None and not self._between.is_empty():
-            known, pairs = self._known(found, pairs)
-            again = self._again(found, known)
-        new = scored(scope, pairs, note=lambda pair: self._add(found, pair))
-        return sorted([*again, *new], key=lambda one: one.pair), compared.left_out
+        if not self._between.is_empty():
+            known, pairs = _known(found, pairs, self._between)
+            self.reused += known.height
+            again += self._again(found, known)
+        if not self._ahead.is_empty():
+            known, pairs = _known(found, pairs, self._ahead)
+            again += self._again(found, known)
+        return sorted([*again, *self._new(found, pairs)], key=lambda one: one.pair), compared.left_out
+
+    def _new(self, found: Names, pairs: Mapping[Pair, str]) -> list[ScoredPair]:
+        return scored(found.scope, pairs, note=lambda pair: self._add(found, pair))
 
     def frame(self) -> pl.DataFrame:
         """Return the rows."""
         self._put_away()
         return pl.concat(self._frames)
 
-    def _known(self, found: Names, pairs: Mapping[Pair, str]) -> tuple[pl.DataFrame, Mapping[Pair, str]]:
-        """Return the rows of the pairs that were compared before, and the other pairs."""
-        ends = [list(places) for places in zip(*pairs, strict=True)] or [[], []]
-        now = pl.DataFrame(
-            {"rule": list(pairs.values()), **dict(zip(_ENDS, ends, strict=True))},
-            schema={"rule": pl.String, **dict.fromkeys(_ENDS, pl.Int64)},
-        )
-        names = pl.DataFrame(found.names, schema={"name": pl.String, "type": pl.String}, orient="row")
-        names = names.with_row_index("place").cast({"place": pl.Int64})
-        then = self._between.drop("rule")
-        for end in ("one", "other"):
-            own = names.rename({"place": f"{end}_place", "name": end, "type": f"{end}_type"})
-            then = then.join(own, on=[end, f"{end}_type"])
-        defined = [list(places) for places in zip(*found.scope.definitions, strict=True)] or [[], []]
-        apart = pl.DataFrame(dict(zip(_ENDS, defined, strict=True)), schema=dict.fromkeys(_ENDS, pl.Int64))
-        known = now.join(then, on=_ENDS).join(apart, on=_ENDS, how="anti")
-        reused = set(known.select(_ENDS).iter_rows())
-        return known, {pair: rule for pair, rule in pairs.items() if pair not in reused}
-
     def _again(self, found: Names, known: pl.DataFrame) -> list[ScoredPair]:
         """Put rows down as they were, and return their pairs."""
         rows = known.select(column.name for column in CANDIDATES.columns)
         self._frames.append(rows)
-        self.reused += rows.height
         places = {name: place for place, name in enumerate(found.names)}
         pairs = []
         telling = (pl.col("band") != "apart") | (pl.col("score") >= ASK) | pl.col("veto").is_not_null()
@@ -140,6 +147,34 @@ class Comparing:
     def _put_away(self) -> None:
         self._frames.append(CANDIDATES.rows(self._rows))
         self._rows = []
+
+
+def _known(
+    found: Names, pairs: Mapping[Pair, str], between: pl.DataFrame
+) -> tuple[pl.DataFrame, Mapping[Pair, str]]:
+    """Return the rows of the pairs that were compared before, and the other pairs."""
+    ends = [list(places) for places in zip(*pairs, strict=True)] or [[], []]
+    now = pl.DataFrame(
+        {"rule": list(pairs.values()), **dict(zip(_ENDS, ends, strict=True))},
+        schema={"rule": pl.String, **dict.fromkeys(_ENDS, pl.Int64)},
+    )
+    names = pl.DataFrame(found.names, schema={"name": pl.String, "type": pl.String}, orient="row")
+    names = names.with_row_index("place").cast({"place": pl.Int64})
+    then = between.drop("rule")
+    for end in ("one", "other"):
+        own = names.rename({"place": f"{end}_place", "name": end, "type": f"{end}_type"})
+        then = then.join(own, on=[end, f"{end}_type"])
+    defined = [list(places) for places in zip(*found.scope.definitions, strict=True)] or [[], []]
+    apart = pl.DataFrame(dict(zip(_ENDS, defined, strict=True)), schema=dict.fromkeys(_ENDS, pl.Int64))
+    known = now.join(then, on=_ENDS).join(apart, on=_ENDS, how="anti")
+    reused = set(known.select(_ENDS).iter_rows())
+    return known, {pair: rule for pair, rule in pairs.items() if pair not in reused}
+
+
+def _between_documents(known: pl.DataFrame) -> pl.DataFrame:
+    """Return the rows that hold whatever else is in the corpus."""
+    defined = pl.col("features").str.contains_any([f'"{name}"' for name in _DEFINED])
+    return known.filter(pl.col("document_id").is_null() & ~defined)
 
 
 def _unchanged(aliases: pl.DataFrame, names: pl.DataFrame) -> frozenset[str]:
