@@ -43,6 +43,12 @@ _EXTRACTION = "extraction"
 _RULES = "extractive"
 #: Seconds for which the first call is waited for at most, and between two looks.
 _PATIENCE, _LOOKS = 3.0, 0.01
+#: What asking a model takes, loaded while files are read.
+_ASKING = (
+    "graphrag_dagster.core.language.llm.extraction.graph",
+    "graphrag_dagster.model_calls.batches.batching",
+    "graphrag_dagster.model_calls.endpoint.client",
+)
 #: What the steps after the extraction load.
 _FOLLOWING = (
     "graphrag_dagster.core.resolution.frames",
@@ -127,7 +133,9 @@ def begin_index(corpus: str, run_id: str, code: str, *, limited: bool) -> None:
 
 
 def _wait_for_first_call(index: _Index) -> None:
-    """Leave the interpreter to what was begun until a model is asked: loading would hold that up."""
+    """Leave the interpreter to what was begun until a model is asked: to load more would hold that up."""
+    for module in _ASKING:
+        import_module(module)
     latest = monotonic() + _PATIENCE
     while not (index.made.done() or calls_now().in_flight) and monotonic() < latest:
         wait([index.made], timeout=_LOOKS)
