@@ -160,6 +160,24 @@ def test_what_a_killed_process_left_is_removed(warehouse: Warehouse, tmp_path: P
     assert warehouse.corpora() == ["coast"]
 
 
+def test_a_copy_that_cannot_be_written_leaves_the_file_as_it_was_and_nothing_beside_it(
+    warehouse: Warehouse, tmp_path: Path
+) -> None:
+    warehouse.write(tables.FILES, "coast", quarantine("kept"))
+    file = warehouse.file("coast")
+    bytes_before = file.read_bytes()
+    failing = f"""
+import resource, signal, sys
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+resource.setrlimit(resource.RLIMIT_FSIZE, ({len(bytes_before) // 2}, resource.RLIM_INFINITY))
+{COMPACTING}"""
+    process = start(failing, warehouse, 0, 1)
+    process.communicate(timeout=60)
+    assert process.returncode == 1
+    assert file.read_bytes() == bytes_before
+    assert [one.name for one in tmp_path.iterdir()] == [file.name]
+
+
 def test_a_connection_of_the_same_process_keeps_it_out(warehouse: Warehouse) -> None:
     hasty = Warehouse(path=warehouse.path, lock_timeout_seconds=0.1)
     with warehouse.connect("coast"), pytest.raises(WarehouseError, match="held by"):
