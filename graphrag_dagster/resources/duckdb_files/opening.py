@@ -17,6 +17,8 @@ import duckdb
 from graphrag_dagster.resources.duckdb_files.duckdb_messages import OPEN_OTHERWISE
 
 CONFIG: dict[str, Any] = {"python_enable_replacements": False}
+#: What is committed goes into a file at once, not into a log first: for who writes a whole file.
+UNLOGGED: dict[str, Any] = {"checkpoint_threshold": "0KB"}
 # To compress texts by FSST takes half of the time in which a file is written, and saves a sixth of its size.
 # DuckDB loses the setting where it is part of a configuration.
 _WRITE_FAST = "set global disabled_compression_methods = 'fsst'"
