@@ -12,13 +12,13 @@ from pathlib import Path
 import duckdb
 
 from graphrag_dagster.errors import WarehouseError
-from graphrag_dagster.resources.duckdb_files.opening import attach
+from graphrag_dagster.resources.duckdb_files.opening import UNLOGGED, attach
 from graphrag_dagster.resources.durable import sync_folder
 from graphrag_dagster.resources.warehouse import Warehouse
 
 # Another configuration than that of all other connections keeps those of this process out, as the lock of the
 # file keeps other processes out. Of a file of 16 MB two threads take longer than one.
-_ALONE = {"custom_user_agent": "compaction", "threads": 1}
+_ALONE = {**UNLOGGED, "custom_user_agent": "compaction", "threads": 1}
 # A name that no corpus can have, since a database is called by the name of its file.
 _COPY = "compacted:copy"
 

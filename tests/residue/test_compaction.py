@@ -14,6 +14,7 @@ from graphrag_dagster import tables
 from graphrag_dagster.errors import WarehouseError
 from graphrag_dagster.resources.compaction import compact
 from graphrag_dagster.resources.warehouse import Warehouse
+from support.disks import files_of_at_most
 
 WORD = "Zentholm"
 WRITING = """
@@ -158,6 +159,18 @@ def test_what_a_killed_process_left_is_removed(warehouse: Warehouse, tmp_path: P
     compact(warehouse, "coast")
     assert [one.name for one in tmp_path.iterdir()] == ["coast.duckdb"]
     assert warehouse.corpora() == ["coast"]
+
+
+def test_a_copy_that_cannot_be_written_leaves_the_file_as_it_was_and_nothing_beside_it(
+    warehouse: Warehouse, tmp_path: Path
+) -> None:
+    warehouse.write(tables.FILES, "coast", quarantine("kept"))
+    file = warehouse.file("coast")
+    before = file.read_bytes()
+    with files_of_at_most(len(before) // 2), pytest.raises(WarehouseError, match="cannot be written anew"):
+        compact(warehouse, "coast")
+    assert file.read_bytes() == before
+    assert [one.name for one in tmp_path.iterdir()] == [file.name]
 
 
 def test_a_connection_of_the_same_process_keeps_it_out(warehouse: Warehouse) -> None:

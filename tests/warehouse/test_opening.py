@@ -13,6 +13,7 @@ from graphrag_dagster.resources.duckdb_files.opening import (
     open_alone,
     open_often,
     staying_open,
+    writing_instance,
 )
 
 
@@ -68,6 +69,32 @@ def test_a_file_is_made_in_a_format_that_is_opened_quickly_and_stays_in_its_own(
         assert numbers(opened) == [1, 2]
         opened.close()
         assert storage_of(other) == f"{version}+"
+
+
+def compressions_of(path: Path, table: str) -> set[str]:
+    """How DuckDB has compressed the columns of a table."""
+    with duckdb.connect(str(path), read_only=True) as connection:
+        found = connection.execute(f"select distinct compression from pragma_storage_info('{table}')")
+        return {name for (name,) in found.fetchall()}
+
+
+def test_no_file_is_written_with_the_compression_that_takes_half_of_the_time(tmp_path: Path) -> None:
+    texts = "create table {} as select 'The harbour of ' || range || ' was seen' as t from range(20000)"
+    with duckdb.connect(str(tmp_path / "otherwise.duckdb")) as connection:
+        connection.execute(texts.format("words"))
+    assert "FSST" in compressions_of(tmp_path / "otherwise.duckdb", "words")
+    often, alone, attached = (tmp_path / f"{name}.duckdb" for name in ("often", "alone", "attached"))
+    for opened in (
+        open_often(often, read_only=False),
+        open_alone(alone, read_only=False, config={"threads": 1}),
+    ):
+        opened.connection.execute(texts.format("words"))
+        opened.close()
+    with writing_instance({"threads": 1}) as connection:
+        attach(connection, attached, "other", read_only=False)
+        connection.execute(texts.format("other.words"))
+    for file in (often, alone, attached):
+        assert not {"FSST", "DICT_FSST"} & compressions_of(file, "words")
 
 
 def test_what_was_not_committed_is_not_kept(file: Path) -> None:

@@ -13,6 +13,7 @@ that was killed is completed by the next one:
 import json
 import shutil
 from collections.abc import Iterable, Set
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -146,8 +147,10 @@ def erase(warehouse: Warehouse, corpus: str, memory: Database) -> Erased | None:
     if not gone:
         return None
     dropped = _drop_made_from_index(warehouse, corpus)
-    pruned = Upkeep(memory).prune(corpus, assets=users_of("index"))
-    return Erased(len(gone), tuple(dropped), pruned, compact(warehouse, corpus))
+    with ThreadPoolExecutor(1, "prune") as beside:
+        pruning = beside.submit(Upkeep(memory).prune, corpus, assets=users_of("index"))
+        compacted = compact(warehouse, corpus)
+    return Erased(len(gone), tuple(dropped), pruning.result(), compacted)
 
 
 def clear_older(warehouse: Warehouse, corpus: str, keep_version: str) -> list[str]:
@@ -276,9 +279,11 @@ def _identities_in(file: Path, _inode: int, _changed: int, _size: int) -> Set[st
     # Asked several times while an index is published, and a snapshot never changes.
     with duckdb.connect(str(file), read_only=True, config=CONFIG) as connection:
         documents = frame_of(connection.execute(_SELECT))
-        # Older versions knew no graphs.
-        there = connection.execute("from duckdb_tables() where schema_name = 'imports'").fetchone()
-        files = frame_of(connection.execute(_SELECT_FILES)) if there else tables.IMPORTED_FILES.empty()
+        try:
+            files = frame_of(connection.execute(_SELECT_FILES))
+        except duckdb.CatalogException:
+            # Older versions knew no graphs.
+            files = tables.IMPORTED_FILES.empty()
     return frozenset(_identities(documents) | _graphs(files))
 
 

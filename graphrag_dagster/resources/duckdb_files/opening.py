@@ -16,8 +16,12 @@ import duckdb
 
 from graphrag_dagster.resources.duckdb_files.duckdb_messages import OPEN_OTHERWISE
 
-#: To compress texts by FSST takes half of the time in which a file is written, and saves a sixth of its size.
-CONFIG: dict[str, Any] = {"python_enable_replacements": False, "disabled_compression_methods": "fsst"}
+CONFIG: dict[str, Any] = {"python_enable_replacements": False}
+#: What is committed goes into a file at once, not into a log first: for who writes a whole file.
+UNLOGGED: dict[str, Any] = {"checkpoint_threshold": "0KB"}
+# To compress texts by FSST takes half of the time in which a file is written, and saves a sixth of its size.
+# DuckDB loses the setting where it is part of a configuration.
+_WRITE_FAST = "set global disabled_compression_methods = 'fsst'"
 #: The oldest format of DuckDB's in which the statistics of a column take 64 bytes, not 3 kB: a file of sixty
 #: tables is opened five times as fast. Any DuckDB from 1.2 on opens it, and leaves it so.
 _STORAGE = "v1.2.0"
@@ -42,6 +46,17 @@ def _as_it_is(_: duckdb.DuckDBPyConnection) -> None:
     """Do nothing with a file."""
 
 
+def writing_instance(config: dict[str, Any], file: Path | None = None) -> duckdb.DuckDBPyConnection:
+    """Connect to an instance that files are to be written with, of a file or of none.
+
+    Raises:
+        duckdb.Error: the file cannot be opened.
+    """
+    connection = duckdb.connect(":memory:" if file is None else str(file), config={**CONFIG, **config})
+    connection.execute(_WRITE_FAST)
+    return connection
+
+
 def open_alone(
     file: Path, *, read_only: bool, config: dict[str, Any], prepare: Preparing = _as_it_is
 ) -> Opened:
@@ -52,8 +67,11 @@ def open_alone(
         Exception: what ``prepare`` raises; the file is closed then.
     """
     _kept.let_go(file)
-    made = {} if read_only or file.exists() else {"storage_compatibility_version": _STORAGE}
-    connection = duckdb.connect(str(file), read_only=read_only, config={**CONFIG, **made, **config})
+    if read_only:
+        connection = duckdb.connect(str(file), read_only=True, config={**CONFIG, **config})
+    else:
+        made = {} if file.exists() else {"storage_compatibility_version": _STORAGE}
+        connection = writing_instance({**made, **config}, file)
     try:
         prepare(connection)
     except BaseException:
@@ -125,8 +143,7 @@ class _Instance:
 
     def __init__(self, file: Path) -> None:
         # What does not fit into memory is put where an instance of the file would put it.
-        config = {**CONFIG, "temp_directory": f"{file}.tmp"}
-        self._connection = duckdb.connect(":memory:", config=config)
+        self._connection = writing_instance({"temp_directory": f"{file}.tmp"})
         self._attached: tuple[int, int] | None = None
         self._read_only = False
         self.file = file

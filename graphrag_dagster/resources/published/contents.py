@@ -15,7 +15,7 @@ from graphrag_dagster.catalogue.registry import stages_made
 from graphrag_dagster.catalogue.ways import INDEX_TABLES
 from graphrag_dagster.errors import WarehouseError
 from graphrag_dagster.resources.duckdb_files.duckdb_messages import is_busy
-from graphrag_dagster.resources.duckdb_files.opening import CONFIG, attach
+from graphrag_dagster.resources.duckdb_files.opening import UNLOGGED, attach, writing_instance
 from graphrag_dagster.resources.published.beginning import can_begin_as, keep_only
 from graphrag_dagster.resources.published.manifest import Published
 from graphrag_dagster.resources.published.origin import Accounts
@@ -31,7 +31,7 @@ RESULTS = tuple(table for table in tables.ALL_TABLES if table.group in stages_ma
 _TOLD = {"document_id", "source_id", "title", "date", "metadata"}
 _WORKING, _STANDING, _MAKING = "working", "standing", "making"
 # One thread takes a row group at a time; without a limit, what was read stays in memory.
-_CONFIG: dict[str, Any] = {**CONFIG, "threads": 1, "memory_limit": "1GB"}
+_CONFIG: dict[str, Any] = {**UNLOGGED, "threads": 1, "memory_limit": "1GB"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -263,7 +263,7 @@ def contents(
     """
     config = {**_CONFIG, "temp_directory": str(spill)}
     with ExitStack() as stack:
-        connection = stack.enter_context(duckdb.connect(":memory:", config=config))
+        connection = stack.enter_context(writing_instance(config))
         warehouse.attach(connection, corpus, _WORKING)
         if before is not None:
             _attach_standing(connection, before, stack)

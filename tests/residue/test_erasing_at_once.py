@@ -1,0 +1,86 @@
+"""Replies are forgotten while the tables are written anew: neither waits for the other, nor stops it."""
+
+import json
+import sqlite3
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from graphrag_dagster import tables
+from graphrag_dagster.core.language.chat.port import ChatReply
+from graphrag_dagster.errors import WarehouseError
+from graphrag_dagster.model_calls.memory.database import Database, MemoryFileError
+from graphrag_dagster.model_calls.memory.replies import Replies, User
+from graphrag_dagster.operations.keeping.residue import erase, gone_documents, note_file
+from graphrag_dagster.resources.warehouse import Warehouse
+
+WORD = b"Zentholm"
+KEY = b"key".ljust(32, b"-")
+
+
+@pytest.fixture
+def warehouse(tmp_path: Path) -> Warehouse:
+    """Of a document that is gone, words are left in a block that is free."""
+    made = Warehouse(path=str(tmp_path / "{corpus}.duckdb"), lock_timeout_seconds=0.1)
+    made.write(tables.DOCUMENTS, "coast", tables.DOCUMENTS.empty())
+    with made.connect("coast") as connection:
+        connection.execute("create table main.going as select 'Zentholm ' || random() as w from range(5000)")
+    with made.connect("coast") as connection:
+        connection.execute("drop table main.going")
+    note_file(made, "coast").write_text(json.dumps({"gone": ["dossier"]}))
+    assert WORD in made.file("coast").read_bytes()
+    return made
+
+
+@pytest.fixture
+def memory(tmp_path: Path) -> Iterator[Database]:
+    """With a reply that an older answer used."""
+    database = Database(tmp_path / "replies.sqlite")
+    reply = ChatReply("It was Zentholm.", "stop", 10, 5)
+    Replies(database).keep(KEY, "answer", "m", reply, 0.5, User("coast", "answers", "r1"))
+    database.settle()
+    assert WORD in of_memory(tmp_path)
+    yield database
+    database.close()
+
+
+def of_memory(folder: Path) -> bytes:
+    return b"".join(one.read_bytes() for one in folder.glob("replies.sqlite*"))
+
+
+def test_both_are_done(warehouse: Warehouse, memory: Database, tmp_path: Path) -> None:
+    erased = erase(warehouse, "coast", memory)
+    assert erased is not None
+    assert (erased.documents, erased.memory.replies) == (1, 1)
+    assert WORD not in warehouse.file("coast").read_bytes()
+    assert WORD not in of_memory(tmp_path)
+
+
+def test_replies_that_are_read_elsewhere_are_told_of_and_stay_to_be_erased(
+    warehouse: Warehouse, memory: Database, tmp_path: Path
+) -> None:
+    with memory.reading() as connection:
+        connection.execute("pragma busy_timeout = 50")
+    reader = sqlite3.connect(memory.path, isolation_level=None)
+    reader.execute("begin")
+    assert reader.execute("select count(*) from replies").fetchone() == (1,)
+    with pytest.raises(MemoryFileError, match="prune again"):
+        erase(warehouse, "coast", memory)
+    assert WORD not in warehouse.file("coast").read_bytes()
+    assert gone_documents(warehouse, "coast") == {"dossier"}
+    reader.close()
+    assert erase(warehouse, "coast", memory) is not None
+    assert WORD not in of_memory(tmp_path)
+
+
+def test_a_file_that_is_held_is_told_of_and_stays_to_be_erased(
+    warehouse: Warehouse, memory: Database, tmp_path: Path
+) -> None:
+    with warehouse.connect("coast"), pytest.raises(WarehouseError, match="held by"):
+        erase(warehouse, "coast", memory)
+    assert WORD not in of_memory(tmp_path)
+    assert WORD in warehouse.file("coast").read_bytes()
+    assert gone_documents(warehouse, "coast") == {"dossier"}
+    assert erase(warehouse, "coast", memory) is not None
+    assert WORD not in warehouse.file("coast").read_bytes()
