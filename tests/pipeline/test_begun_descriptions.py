@@ -19,7 +19,7 @@ from graphrag_dagster.model_calls.memory.replies import User
 from graphrag_dagster.model_calls.memory.usage import UsageLog
 from graphrag_dagster.operations.keeping.begun_descriptions import (
     USERS,
-    DescriptionsAhead,
+    begin_descriptions,
     descriptions_ahead,
     merged_descriptions,
 )
@@ -76,12 +76,11 @@ def groups() -> list[DescriptionGroup]:
     return description_groups(Warehouse().read(tables.ENTITY_GROUPS, "names"))
 
 
-def begin(run_id: str, by_rule: Callable[[], ByRule | None]) -> DescriptionsAhead:
+def begin(run_id: str, by_rule: Callable[[], ByRule | None]) -> None:
     with in_a_whole_run():
         ahead = descriptions_ahead(language(), Warehouse(), "names", run_id, QUERIES)
     assert ahead is not None
     ahead.begin(by_rule)
-    return ahead
 
 
 def as_resolved(*unsettled: str) -> ByRule:
@@ -192,22 +191,40 @@ def test_what_an_endpoint_refuses_ahead_is_asked_by_the_step(home: Path) -> None
         assert not any(one.problem for one in merged)
 
 
-def test_where_names_are_judged_at_once_they_are_waited_for(home: Path) -> None:
+def test_where_names_are_judged_at_once_all_is_left_to_the_steps(home: Path) -> None:
     with ScriptedEndpoint(rulings) as server:
         write(home, server)
         run_job("names")
         expected = texts(session(OTHER).description_merger().merge(groups()))
-        write(home, server, model="another")
-        before = len(server.chats)
-        ahead = begin(RUN, lambda: None)
-        assert len(server.chats) == before
-        ahead.resolved(as_resolved().aliases)
+        begin(RUN, lambda: None)
         until_all_is_asked()
-        asked = len(server.chats)
-        assert asked > before
-        merged, _ = merged_descriptions(session(RUN), groups())
+        own = session(RUN)
+        merged, whose = merged_descriptions(own, groups())
+        assert whose is own
         assert texts(merged) == expected
-        assert len(server.chats) == asked
+
+
+def test_relationships_are_begun_beside_entities(home: Path) -> None:
+    together = threading.Barrier(2)
+
+    def script(body: dict[str, Any]) -> Scripted | str:
+        if asked_of(body).task == "summarize_descriptions":
+            together.wait(60)
+        return rulings(body)
+
+    own, beside = ([DescriptionGroup(names, ("One thing.", "Another."))] for names in (("A",), ("A", "B")))
+    with ScriptedEndpoint(script) as server:
+        write(home, server)
+        with in_a_whole_run():
+            begin_descriptions(session(RUN, "relationships"), beside)
+        merged_descriptions(session(RUN), own)
+        before = server.tally()["calls"]
+        merged, _ = merged_descriptions(session(RUN, "relationships"), beside)
+        assert [one.engine for one in merged] == ["llm"]
+        assert server.tally()["calls"] == before
+        begin_descriptions(session(OTHER, "relationships"), beside)
+        own_session = session(OTHER, "relationships")
+        assert merged_descriptions(own_session, beside)[1] is own_session, "its steps are in other processes"
 
 
 def test_nothing_is_begun_with_a_limit_or_where_steps_are_elsewhere(home: Path) -> None:

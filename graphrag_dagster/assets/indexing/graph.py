@@ -9,7 +9,7 @@ from graphrag_dagster.core.graph.merging import (
     merge_entities,
     merge_relationships,
 )
-from graphrag_dagster.operations.keeping.begun_descriptions import merged_descriptions
+from graphrag_dagster.operations.keeping.begun_descriptions import begin_descriptions, merged_descriptions
 from graphrag_dagster.orchestration.declare import counts, ins_of, result, table_asset
 from graphrag_dagster.orchestration.plots import histogram
 from graphrag_dagster.resources.language import Language
@@ -35,7 +35,8 @@ def entities(
     language: Language,
 ) -> Output[pl.DataFrame]:
     """Nodes of the graph: one per entity, with one description (paper §3.1.3)."""
-    own = language.session(context, "entities")
+    own, beside = (language.session(context, user) for user in ("entities", "relationships"))
+    begin_descriptions(beside, description_groups(relationship_groups))
     merged, session = merged_descriptions(own, description_groups(entity_groups))
     frame = merge_entities(entity_groups, relationship_groups, merged)
     return result(

@@ -53,8 +53,6 @@ def resolution(
         made = resolve_corpus(gleaned_entities, text_chunks, documents, people, asked, earlier, meanwhile)
     else:
         made = unresolved(gleaned_entities, text_chunks, documents)
-    if ahead:
-        ahead.resolved(made.aliases)
     told = asked.counts if asked else {}
     begin_replacing(warehouse, corpus, RESOLUTION_STATE)
     yield output(CANDIDATES, made.candidates, **counts(made.candidates, "band"), left_out=made.left_out)

@@ -79,8 +79,8 @@ class Resolution:
 
 #: Is told how to find out what the rules alone make of the names; nothing is found once the judge has ruled.
 Meanwhile = Callable[[Callable[[], Resolution | None]], None]
-#: Seconds after which a judge is one that is waited for.
-_AT_ONCE = 0.1
+#: Seconds after which a judge is one that is waited for: what it remembers, it says at once.
+_AT_ONCE = 0.25
 
 
 def resolve(

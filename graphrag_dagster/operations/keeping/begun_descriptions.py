@@ -7,15 +7,15 @@ relationships while those of entities are. Each step takes what was merged of it
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from concurrent.futures import Future
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from dataclasses import dataclass, field
 from threading import Thread
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from graphrag_dagster.catalogue.registry import tasks
 from graphrag_dagster.core.graph.merging import description_groups
 from graphrag_dagster.core.language.tasks import DescriptionGroup, MergedDescription
-from graphrag_dagster.core.progress import quietly, stage
+from graphrag_dagster.core.progress import quietly
 from graphrag_dagster.engines.ahead import in_whole_run
 from graphrag_dagster.engines.session import Session
 from graphrag_dagster.model_calls.memory.replies import User
@@ -26,8 +26,6 @@ from graphrag_dagster.resources.warehouse import Warehouse, qualified
 from graphrag_dagster.tables import ALIASES, CLAIM_GROUPS, ENTITY_GROUPS, RELATIONSHIP_GROUPS, Table
 
 if TYPE_CHECKING:
-    import polars as pl
-
     from graphrag_dagster.core.resolution.frames import ByRule
 
 #: Whose step merges the groups of a table.
@@ -53,7 +51,7 @@ _begun: dict[User, _Begun] = {}
 
 
 class DescriptionsAhead:
-    """Begins the descriptions of a run, once.
+    """Begins the descriptions of a run while names are judged.
 
     Args:
         begun: who asks for each kind of elements.
@@ -69,43 +67,30 @@ class DescriptionsAhead:
         self._warehouse = warehouse
         self._corpus = corpus
         self._queries = queries
-        self._asking = False
-        self._resolved: Future[ByRule] = Future()
 
     def begin(self, by_rule: "Callable[[], ByRule | None]") -> None:
         """Begin what no model has still to rule on.
 
         Args:
-            by_rule: finds out, in a thread, how the rules resolve the names; where it finds nothing the
-                names are waited for.
+            by_rule: finds out, in a thread, how the rules resolve the names; where names are judged at once
+                it finds nothing, and all is left to the steps.
         """
-        self._asking = True
         _begun.update({one.session.user: one for one in self._begun.values()})
-        Thread(target=self._ask, args=(by_rule,), name="ahead of descriptions", daemon=True).start()
-
-    def resolved(self, aliases: "pl.DataFrame") -> None:
-        """Begin all descriptions unless some were begun.
-
-        Args:
-            aliases: rows of ``resolution.aliases``.
-        """
-        # Loaded by who resolves; to load it costs who does not.
-        from graphrag_dagster.core.resolution.frames import ByRule
-
-        known = ByRule(aliases, frozenset())
-        self._resolved.set_result(known)
-        if not self._asking:
-            self.begin(lambda: known)
+        _in_thread("descriptions", self._ask, by_rule)
 
     def _ask(self, by_rule: "Callable[[], ByRule | None]") -> None:
         groups: Mapping[Table, list[DescriptionGroup]] = {}
         # What goes wrong is met with by the steps, which would have to wait for it once more.
         with suppress(BaseException):
-            groups = self._settled_groups(by_rule() or self._resolved.result())
+            groups = self._settled_groups(known) if (known := by_rule()) else {}
         for table, one in self._begun.items():
-            asked = groups.get(table, [])
-            one.asked.set_result(frozenset(asked))
-            Thread(target=_merge, args=(one, asked), name=f"ahead of {USERS[table]}", daemon=True).start()
+            asked = groups.get(table)
+            one.asked.set_result(frozenset(asked or ()))
+            if asked is None:
+                _begun.pop(one.session.user, None)
+                one.merged.set_result({})
+            else:
+                _in_thread(USERS[table], _merge, one, asked, quiet=table is not ENTITY_GROUPS)
 
     def _settled_groups(self, known: "ByRule") -> dict[Table, list[DescriptionGroup]]:
         with self._warehouse.reading(self._corpus) as reader:
@@ -137,17 +122,25 @@ def descriptions_ahead(
         run_id: of the run.
         queries: a trusted ``select`` for each table of groups.
     """
-    settings, task = language.corpora.settings(corpus), tasks()["description_merger"]
-    if not (in_whole_run() and settings.asks_model(task.section)):
-        return None
-    if settings.model.for_role(task.role).batch:
-        return None
+    settings = language.corpora.settings(corpus)
     users = {table: User(corpus, USERS[table], run_id) for table in queries}
-    sessions = {table: language.session_of(settings, user) for table, user in users.items()}
-    if any(session.limited for session in sessions.values()):
+    begun = {table: _Begun(language.session_of(settings, user)) for table, user in users.items()}
+    if not all(_may_begin(one.session) for one in begun.values()):
         return None
-    begun = {table: _Begun(session) for table, session in sessions.items()}
     return DescriptionsAhead(begun, warehouse, corpus, queries)
+
+
+def begin_descriptions(session: Session, groups: Sequence[DescriptionGroup]) -> None:
+    """Begin the descriptions of groups as they are, beside those that the caller asks for.
+
+    Args:
+        session: of the user that they are booked to.
+        groups: all that its step will ask about.
+    """
+    if _may_begin(session) and session.user not in _begun:
+        begun = _begun[session.user] = _Begun(session)
+        begun.asked.set_result(frozenset(groups))
+        _in_thread(session.user.asset, _merge, begun, groups, quiet=True)
 
 
 def merged_descriptions(
@@ -163,9 +156,7 @@ def merged_descriptions(
     else:
         session, asked = begun.session, begun.asked.result()
         merged = describe(session, [one for one in groups if one not in asked])
-        with stage("Merging descriptions", len(asked)) as running:
-            merged |= begun.merged.result()
-            running.advance(len(asked))
+        merged |= begun.merged.result()
         merged |= describe(session, [one for one in groups if one not in merged])
     return [merged[one] for one in groups], session
 
@@ -175,9 +166,20 @@ def _is_settled(group: DescriptionGroup, unsettled: Collection[str]) -> bool:
     return len(set(group.descriptions)) > 1 and not any(name in unsettled for name in group.names)
 
 
-def _merge(begun: _Begun, groups: Sequence[DescriptionGroup]) -> None:
+def _may_begin(session: Session) -> bool:
+    settings, task = session.settings, tasks()["description_merger"]
+    if session.limited or not (in_whole_run() and settings.asks_model(task.section)):
+        return False
+    return not settings.model.for_role(task.role).batch
+
+
+def _in_thread(what: str, work: Callable[..., None], *given: Any, **named: Any) -> None:
+    Thread(target=work, args=given, kwargs=named, name=f"ahead of {what}", daemon=True).start()
+
+
+def _merge(begun: _Begun, groups: Sequence[DescriptionGroup], *, quiet: bool) -> None:
     merged: dict[DescriptionGroup, MergedDescription] = {}
     # What goes wrong is met with by the step, which would have to wait for it once more.
-    with suppress(BaseException), quietly():
+    with suppress(BaseException), quietly() if quiet else nullcontext():
         merged = describe(begun.session, groups)
     begun.merged.set_result(merged)

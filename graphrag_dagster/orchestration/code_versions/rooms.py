@@ -72,6 +72,7 @@ PARTS: Mapping[str, Part] = MappingProxyType(
         "operations.importing.proposing": Part.NONE,
         "operations.keeping.begun_descriptions": Part.LEADS,
         # Begun by one step, and made by others.
+        "operations.keeping.begun_descriptions:begin_descriptions": Part.NONE,
         "operations.keeping.begun_descriptions:descriptions_ahead": Part.NONE,
         "assets.indexing.resolution:_GROUPED": Part.NONE,
         "operations.keeping.begun_extraction": Part.LEADS,
