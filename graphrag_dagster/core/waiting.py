@@ -50,6 +50,8 @@ class Calls:
     oldest: Call | None
 
 
+#: Seconds between two looks at the calls.
+_LOOKS = 0.01
 _lock = threading.Lock()
 _under_way: dict[int, Call] = {}
 _done = 0
@@ -79,3 +81,10 @@ def calls_now() -> Calls:
     sent = [call for call in every if call.sent]
     oldest = min(sent, key=lambda call: call.begun, default=None)
     return Calls(done, len(sent), len(every) - len(sent), oldest)
+
+
+def wait_for_a_call(seconds: float) -> None:
+    """Wait until a call is in flight, at most so many seconds."""
+    latest = time.monotonic() + seconds
+    while not calls_now().in_flight and time.monotonic() < latest:
+        time.sleep(_LOOKS)

@@ -273,7 +273,12 @@ class Session:
         kind = named(embedders(), own.embedder, "embedder")
         return CorpusEmbedder(loaded(kind.factory)(self.settings, self._desk), own.prefixes)
 
-    def begin_embedding(self, texts: pl.Series, known: Callable[[], pl.DataFrame | None]) -> None:
+    def begin_embedding(
+        self,
+        texts: pl.Series,
+        known: Callable[[], pl.DataFrame | None],
+        after: Callable[[], object] = lambda: None,
+    ) -> None:
         """Ask an endpoint for vectors of texts from now on, while the asset's own step is still to come.
 
         Where a limit is set nothing is begun: what one step may use depends on what those before it did.
@@ -281,11 +286,17 @@ class Session:
         Args:
             texts: of the rows of a table, as its step will embed them.
             known: gives rows of an earlier result of that step.
+            after: waits until it is time, in the thread that asks; default: it is.
         """
         if not self.embeds_ahead:
             return
         embedder = self.embedder()
-        begin(self._account.user, embedder, lambda: ask_ahead(texts, embedder, known()))
+
+        def work() -> None:
+            after()
+            ask_ahead(texts, embedder, known())
+
+        begin(self._account.user, embedder, work)
 
     def reranker(self) -> Reranker | None:
         """Who puts the first text units found into another order; None where they stay as they are."""

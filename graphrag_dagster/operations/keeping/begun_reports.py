@@ -30,7 +30,7 @@ class _Begun:
 _begun: dict[str, _Begun] = {}
 
 
-def begin_reports(language: Language, warehouse: Warehouse, corpus: str, run_id: str, code: str) -> None:
+def begin_reports(language: Language, warehouse: Warehouse, corpus: str, run_id: str, code: str) -> bool:
     """Begin the reports of a run of which all steps are in this process, where a model writes them.
 
     Nothing is begun where the run has a limit, or where reports wait for context nodes.
@@ -41,17 +41,21 @@ def begin_reports(language: Language, warehouse: Warehouse, corpus: str, run_id:
         corpus: its name.
         run_id: of the run.
         code: version of the code that writes them.
+
+    Returns:
+        Whether they were begun.
     """
     settings = language.corpora.settings(corpus)
     waited_for = not settings.model.for_role("report").batch
     if not (in_whole_run() and settings.asks_model(REPORTS) and waited_for) or settings.makes("context"):
-        return
+        return False
     session = language.session_of(settings, User(corpus, REPORTS, run_id))
     if session.limited:
-        return
+        return False
     begun = _begun[run_id] = _Begun(session, Future())
     given = (begun, warehouse, corpus, code)
     Thread(target=_write, args=given, name=f"ahead of {REPORTS}", daemon=True).start()
+    return True
 
 
 def corpus_reports(

@@ -24,7 +24,12 @@ def embedding_user(table: Table) -> str:
 
 
 def begin_embedding(
-    session: Session, warehouse: Warehouse, corpus: str, table: Table, rows: pl.DataFrame
+    session: Session,
+    warehouse: Warehouse,
+    corpus: str,
+    table: Table,
+    rows: pl.DataFrame,
+    after: Callable[[], object] = lambda: None,
 ) -> None:
     """Begin to embed rows as the step of a table of vectors will; that step finds the replies remembered.
 
@@ -34,6 +39,8 @@ def begin_embedding(
         corpus: the corpus.
         table: of the vectors.
         rows: of the table that they are made of.
+        after: waits until it is time, in the thread that asks; default: it is.
     """
     if table in ALWAYS or session.settings.embeddings.kept == "all":
-        session.begin_embedding(_TEXT_OF[table](rows), lambda: warehouse.read_if_present(table, corpus))
+        texts = _TEXT_OF[table](rows)
+        session.begin_embedding(texts, lambda: warehouse.read_if_present(table, corpus), after)
