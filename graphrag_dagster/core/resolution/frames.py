@@ -9,6 +9,7 @@ import polars as pl
 from graphrag_dagster.core.ids import stable_id
 from graphrag_dagster.core.language.name_judging import Ruling
 from graphrag_dagster.core.resolution.corpus_names import corpus_names
+from graphrag_dagster.core.resolution.pairs.candidates import forget_values
 from graphrag_dagster.core.resolution.pairs.comparing import Comparing, Earlier, pair_columns
 from graphrag_dagster.core.resolution.people import Decisions, Word
 from graphrag_dagster.core.resolution.resolving import Judge, Resolution, open_entities, resolve
@@ -111,6 +112,7 @@ def resolve_corpus(
         comparing=comparing,
         meanwhile=beside_judge if meanwhile is not None else None,
     )
+    forget_values()
     idle = set(done.unused)
     unused = dict.fromkeys(word for word, ones in meant if idle.issuperset(ones))
     return ResolutionFrames(

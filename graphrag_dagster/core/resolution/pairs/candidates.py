@@ -23,6 +23,8 @@ _BEGINNING: Final = 4
 _AT_ONCE: Final = 200_000
 #: Initials of names longer than this are nobody's letters.
 _MOST_LETTERS: Final = 8
+#: What a name shares with others, for each of the rules.
+_Values = tuple[tuple[str, ...], ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,21 +144,23 @@ def _in_order(names: Sequence[ParsedName]) -> list[int]:
     return sorted(range(len(names)), key=lambda place: (names[place].key, names[place].name, place))
 
 
-def _values_of(names: Sequence[ParsedName]) -> list[tuple[frozenset[str], ...]]:
+def forget_values() -> None:
+    """Forget what names share with others, which is of use only while names are compared."""
+    _values.cache_clear()
+
+
+def _values_of(names: Sequence[ParsedName]) -> list[_Values]:
     return [_values(name.name, name.kind) for name in names]
 
 
 # A name is in the scope of each of its documents, and in that of the corpus.
-@lru_cache(maxsize=100_000)
-def _values(name: str, kind: Kind) -> tuple[frozenset[str], ...]:
-    """Return what a name shares with others, for each of the rules."""
+@lru_cache(maxsize=20_000)
+def _values(name: str, kind: Kind) -> _Values:
     found = parsed(name, kind)
-    return tuple(frozenset(filter(str.strip, values_of(found))) for values_of in RULES.values())
+    return tuple(tuple(set(filter(str.strip, values_of(found)))) for values_of in RULES.values())
 
 
-def _blocks(
-    values: Sequence[tuple[frozenset[str], ...]], in_order: Sequence[int], rule: int
-) -> list[list[int]]:
+def _blocks(values: Sequence[_Values], in_order: Sequence[int], rule: int) -> list[list[int]]:
     """Return the places of names that share a value by a rule, where several do, in order."""
     blocks: dict[str, list[int]] = defaultdict(list)
     for place in in_order:
