@@ -9,6 +9,9 @@ import polars as pl
 from graphrag_dagster.core.progress import stage
 from graphrag_dagster.core.text.embedder import Embedder
 
+#: Which part of what an embedder takes at once is asked for ahead of its step at a time.
+_AHEAD = 16
+
 
 def text_hash(text: str) -> str:
     """Return 32 hexadecimal characters of the text's SHA-256."""
@@ -36,7 +39,7 @@ def embed_rows(
     vectors = _reusable(known, embedder.name)
     lacking = _lacking(hashes, texts, vectors)
     with stage(f"Embedding {named}", len(lacking)) as running:
-        for batch in _batches(lacking, embedder):
+        for batch in _batches(lacking, embedder.at_once):
             made = embedder.embed([text for _, text in batch])
             vectors.update(zip((h for h, _ in batch), made, strict=True))
             running.advance(len(batch))
@@ -56,6 +59,8 @@ def embed_rows(
 def ask_ahead(texts: pl.Series, embedder: Embedder, known: pl.DataFrame | None) -> None:
     """Have an embedder that remembers embed what :func:`embed_rows` of these texts will ask it for.
 
+    A small part of what it takes at once is asked for at a time: an endpoint has other calls to answer.
+
     Args:
         texts: of the rows.
         embedder: makes the vectors of texts that are not known.
@@ -63,7 +68,7 @@ def ask_ahead(texts: pl.Series, embedder: Embedder, known: pl.DataFrame | None) 
     """
     there = frozenset[str]() if known is None else _of(known, embedder.name)["text_hash"]
     lacking = _lacking([text_hash(text) for text in texts], texts, frozenset(there))
-    for batch in _batches(lacking, embedder):
+    for batch in _batches(lacking, max(1, embedder.at_once // _AHEAD)):
         embedder.embed([text for _, text in batch])
 
 
@@ -71,9 +76,9 @@ def _lacking(hashes: Sequence[str], texts: pl.Series, there: Container[str]) -> 
     return sorted({h: t for h, t in zip(hashes, texts, strict=True) if h not in there}.items())
 
 
-def _batches(lacking: Sequence[tuple[str, str]], embedder: Embedder) -> Iterator[Sequence[tuple[str, str]]]:
-    for start in range(0, len(lacking), embedder.at_once):
-        yield lacking[start : start + embedder.at_once]
+def _batches(lacking: Sequence[tuple[str, str]], size: int) -> Iterator[Sequence[tuple[str, str]]]:
+    for start in range(0, len(lacking), size):
+        yield lacking[start : start + size]
 
 
 def _of(known: pl.DataFrame, embedder: str) -> pl.DataFrame:
