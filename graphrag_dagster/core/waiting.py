@@ -2,7 +2,7 @@
 
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
@@ -83,8 +83,8 @@ def calls_now() -> Calls:
     return Calls(done, len(sent), len(every) - len(sent), oldest)
 
 
-def wait_for_a_call(seconds: float) -> None:
-    """Wait until a call is in flight, at most so many seconds."""
+def wait_for_a_call(seconds: float, unless: Callable[[], bool] = lambda: False) -> None:
+    """Wait until a call is in flight, at most so many seconds, and no longer than until ``unless`` holds."""
     latest = time.monotonic() + seconds
-    while not calls_now().in_flight and time.monotonic() < latest:
+    while not (calls_now().in_flight or unless()) and time.monotonic() < latest:
         time.sleep(_LOOKS)

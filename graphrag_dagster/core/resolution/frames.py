@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import polars as pl
@@ -53,6 +54,10 @@ class ByRule:
     unsettled: frozenset[str]
 
 
+#: Is told how to find out what the rules alone make of it; nothing is found once the judge has ruled.
+ByRuleListener = Callable[[Callable[[], ByRule | None]], None]
+
+
 def unresolved(
     gleaned_entities: pl.DataFrame, text_chunks: pl.DataFrame, documents: pl.DataFrame
 ) -> ResolutionFrames:
@@ -76,7 +81,7 @@ def resolve_corpus(
     people: Decisions,
     judge: Judge | None = None,
     earlier: Earlier | None = None,
-    meanwhile: Callable[[Callable[[], ByRule | None]], None] | None = None,
+    meanwhile: ByRuleListener | None = None,
 ) -> ResolutionFrames:
     """Return which names of a corpus are one entity.
 
@@ -87,8 +92,7 @@ def resolve_corpus(
         people: what people decided, documents by path or id.
         judge: rules on what the rules leave open; None leaves it open.
         earlier: what was compared before, by the same code; changes nothing but how long this takes.
-        meanwhile: is told once, when the judge is asked, how to find out what the rules alone make of it;
-            nothing is found once the judge has ruled.
+        meanwhile: is told once, when the judge is asked.
 
     Raises:
         SettingsError: decisions of people contradict each other.
@@ -99,10 +103,6 @@ def resolve_corpus(
     said = Decisions([one for _, ones in meant for one in ones])
     comparing = Comparing(earlier, found.names)
 
-    def beside_judge(by_rule: Callable[[], Resolution | None]) -> None:
-        if meanwhile is not None:
-            meanwhile(lambda: _by_rule(found.names, by_rule()))
-
     done = resolve(
         found.mentions,
         found.sentences,
@@ -110,7 +110,7 @@ def resolve_corpus(
         titles=titles,
         judge=judge,
         comparing=comparing,
-        meanwhile=beside_judge if meanwhile is not None else None,
+        meanwhile=None if meanwhile is None else partial(_tell, meanwhile, found.names),
     )
     forget_values()
     idle = set(done.unused)
@@ -179,10 +179,14 @@ def _asked(ruling: Ruling | None) -> dict[str, Any]:
     }
 
 
-def _by_rule(names: pl.DataFrame, done: Resolution | None) -> ByRule | None:
-    if done is None:
-        return None
-    return ByRule(_aliases(names, done), frozenset(normalise(title) for title, _ in open_entities(done)))
+def _tell(meanwhile: ByRuleListener, names: pl.DataFrame, by_rule: Callable[[], Resolution | None]) -> None:
+    def found() -> ByRule | None:
+        if (done := by_rule()) is None:
+            return None
+        unsettled = frozenset(normalise(title) for title, _ in open_entities(done))
+        return ByRule(_aliases(names, done), unsettled)
+
+    meanwhile(found)
 
 
 def _aliases(names: pl.DataFrame, done: Resolution) -> pl.DataFrame:

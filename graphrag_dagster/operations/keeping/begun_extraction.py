@@ -7,24 +7,22 @@ processes for it anyway, beside which the time that loading takes is nothing.
 """
 
 from collections.abc import Callable
-from concurrent.futures import Future, wait
+from concurrent.futures import Future
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from importlib import import_module
 from multiprocessing.connection import Connection
 from threading import Thread
-from time import monotonic
 
 import polars as pl
 
 from graphrag_dagster.core.corpus.documents import CorpusContents, require_documents
-from graphrag_dagster.core.corpus.reader_process import begin_reader_process
 from graphrag_dagster.core.corpus.text_units import cut
 from graphrag_dagster.core.language.extractive.parsing.languages import begin_loading_detector
 from graphrag_dagster.core.language.extractive.parsing.pipeline import load_pipeline
 from graphrag_dagster.core.processes import begin_process
 from graphrag_dagster.core.progress import Listener, Relay, Told, listening, retell
-from graphrag_dagster.core.waiting import calls_now
+from graphrag_dagster.core.waiting import wait_for_a_call
 from graphrag_dagster.engines.session import Session
 from graphrag_dagster.errors import GraphragError
 from graphrag_dagster.model_calls.memory.replies import User
@@ -41,8 +39,8 @@ from graphrag_dagster.tables import DOCUMENTS
 _SMALL = 500_000
 _EXTRACTION = "extraction"
 _RULES = "extractive"
-#: Seconds for which the first call is waited for at most, and between two looks.
-_PATIENCE, _LOOKS = 3.0, 0.01
+#: Seconds for which the first call is waited for at most.
+_PATIENCE = 3.0
 #: What asking a model takes, loaded while files are read.
 _ASKING = (
     "graphrag_dagster.core.language.llm.extraction.graph",
@@ -113,9 +111,6 @@ def begin_index(corpus: str, run_id: str, code: str, *, limited: bool) -> None:
         run_id: of the run that will take it.
         code: version of the code that extracts.
         limited: the run has a limit of tokens or money: what a step may use depends on those before it.
-
-    Raises:
-        CorpusError: the process that reads files cannot be started.
     """
     store = CorpusStore()
     settings = store.settings(corpus)
@@ -126,19 +121,15 @@ def begin_index(corpus: str, run_id: str, code: str, *, limited: bool) -> None:
     elif _goes_by_rule(settings) and sum(store.sizes(corpus).values()) <= _SMALL:
         index = _begun[run_id] = _Index(settings)
         _in_thread(_work_beside, index, corpus, begin_process(_serve, corpus, run_id, code))
-    else:
-        begin_reader_process()
-        if settings.makes(_EXTRACTION) and not settings.asks_model(_EXTRACTION):
-            begin_loading_detector()
+    elif settings.makes(_EXTRACTION) and not settings.asks_model(_EXTRACTION):
+        begin_loading_detector()
 
 
 def _wait_for_first_call(index: _Index) -> None:
     """Leave the interpreter to what was begun until a model is asked: to load more would hold that up."""
     for module in _ASKING:
         import_module(module)
-    latest = monotonic() + _PATIENCE
-    while not (index.made.done() or calls_now().in_flight) and monotonic() < latest:
-        wait([index.made], timeout=_LOOKS)
+    wait_for_a_call(_PATIENCE, unless=index.made.done)
 
 
 def _in_thread(work: Callable[..., None], *given: object) -> None:
