@@ -156,7 +156,7 @@ def test_a_busy_server_says_when_to_come_again(browser: "Browser", asked_home: P
         ended(page, "failed")
         page.get_by_text("The server is busy").wait_for()
         page.get_by_text("Try again in 10 s.").wait_for()
-        assert page.locator(".streaming").count() == 1
+        page.locator(".streaming").wait_for()
 
 
 def test_hostile_markdown_stays_text(asked: "Page") -> None:

@@ -11,7 +11,7 @@ from support.browsing import go_to, served_home, watched_page
 from support.homes import copy_home, enter_home
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Browser, Page
+    from playwright.sync_api import Browser, Page, Route
 
 pytestmark = pytest.mark.long
 MOVED = """() => {
@@ -113,6 +113,23 @@ def test_the_search_field_finds_names_and_words(page: "Page") -> None:
     assert words.locator("mark").first.inner_text().casefold() in {"candlemas", "gale"}
     words.get_by_role("link").click()
     page.wait_for_selector(".document-text mark.cited")
+
+
+def test_what_is_typed_into_the_search_field_while_the_map_still_comes_is_searched_for(
+    page: "Page", served: str
+) -> None:
+    page.wait_for_selector("#main[data-shown]")
+    held: list[Route] = []
+    page.route("**/corpora/harbour/overview", lambda route: held.append(route))
+    with page.expect_request("**/corpora/harbour/overview"):
+        page.goto("about:blank")
+        page.goto(served, wait_until="commit")
+    page.get_by_role("searchbox", name="Search names and texts").fill("CANDLEMAS gale")
+    for route in held:
+        route.continue_()
+    page.wait_for_selector("#main[data-shown=map]")
+    page.keyboard.press("Enter")
+    page.wait_for_selector("#main[data-shown=find]")
 
 
 def test_a_search_for_nothing_and_without_success_says_what_to_try(page: "Page") -> None:

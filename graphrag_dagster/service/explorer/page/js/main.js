@@ -106,7 +106,8 @@ addEventListener("hashchange", async () => {
   await show();
   if (main.querySelector("h1")?.textContent === before || main.contains(document.activeElement)) return;
   scrollTo(0, height);
-  main.focus({ preventScroll: true });
+  // Who types in the search field already goes on typing.
+  if (document.activeElement === document.body) main.focus({ preventScroll: true });
 });
 addEventListener("scrollend", () => {
   if (main.dataset.shown) history.replaceState({ height: scrollY }, "");
