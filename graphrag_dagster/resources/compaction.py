@@ -18,7 +18,7 @@ from graphrag_dagster.resources.warehouse import Warehouse
 
 # Another configuration than that of all other connections keeps those of this process out, as the lock of the
 # file keeps other processes out. Of a file of 16 MB two threads take longer than one.
-_ALONE = {**UNLOGGED, "custom_user_agent": "compaction", "threads": 1}
+_ALONE = {**UNLOGGED, "custom_user_agent": "compaction", "threads": 1, "memory_limit": "256MB"}
 # A name that no corpus can have, since a database is called by the name of its file.
 _COPY = "compacted:copy"
 

@@ -2,7 +2,7 @@
 
 import random
 import time
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -369,9 +369,12 @@ class Reader:
             f"null::{missing[name].type} as {_quoted(name)}" if name in missing else _quoted(name)
             for name in table.column_names
         )
+        query = f"select {names} from {qualified(table)} where {of_corpus(self.corpus)}"
+        rows = frame_of(self.connection.execute(query))
+        if _in_order(rows, table.key):
+            return rows
         keys = ", ".join(_quoted(key) for key in table.key)
-        query = f"select {names} from {qualified(table)} where {of_corpus(self.corpus)} order by {keys}"
-        return frame_of(self.connection.execute(query))
+        return frame_of(self.connection.execute(f"{query} order by {keys}"))
 
     def _not_made(self, table: Table, what: str) -> WarehouseError:
         command = _MADE_BY.get(table.group, "index {}").format(self.corpus)
@@ -380,6 +383,18 @@ class Reader:
             f"{table.full_name} {what} for corpus {self.corpus!r}; run 'graphrag-dagster {command}' "
             f"(in Dagster: materialise {where})"
         )
+
+
+def _in_order(rows: pl.DataFrame, keys: Sequence[str]) -> bool:
+    """Whether rows stand in the order of some keys, as they do where they were written so.
+
+    To find out takes a fraction of the time and memory in which DuckDB sorts them.
+    """
+    before, same = pl.lit(value=False), pl.lit(value=True)
+    for key in map(pl.col, keys):
+        before |= same & (key.shift() < key)
+        same &= key.shift() == key
+    return bool(rows.select((before | same).slice(1).fill_null(value=False).all()).item())
 
 
 def _unwritable(file: Path, table: Table, error: duckdb.Error) -> WarehouseError:

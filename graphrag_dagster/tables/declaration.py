@@ -14,7 +14,7 @@ from graphrag_dagster.errors import WarehouseError
 SPANS = 'STRUCT("start" INTEGER, "end" INTEGER)[]'
 VECTOR = "FLOAT[n]"
 #: Rows that are held as Python objects at once: these take several times the memory of a frame.
-_AT_ONCE = 50_000
+_AT_ONCE = 10_000
 
 _POLARS_TYPES: Mapping[str, pl.DataType] = MappingProxyType(
     {

@@ -50,12 +50,24 @@ class QuotingWriter:
         )
 
 
-def build(graph: Graph, writer: QuotingWriter, limit: int = 1000, *, backwards: bool = False) -> ReportFrames:
+def build(
+    graph: Graph,
+    writer: QuotingWriter,
+    limit: int = 1000,
+    *,
+    backwards: bool = False,
+    at_once: int | None = None,
+) -> ReportFrames:
     frames = {**graph.frames(), **corpus(graph), "context_nodes": tables.CONTEXT_NODES.empty()}
     if backwards:
         frames = {name: frame.reverse() for name, frame in frames.items()}
     return build_reports(
-        **frames, writer=writer, tokens=Counted(words_of), context_tokens=limit, context_share=0.15
+        **frames,
+        writer=writer,
+        tokens=Counted(words_of),
+        context_tokens=limit,
+        context_share=0.15,
+        at_once=at_once,
     )
 
 
@@ -206,6 +218,18 @@ def test_the_order_of_the_frames_does_not_matter(graph: Graph) -> None:
         other = build(graph, QuotingWriter(), limit, backwards=True)
         for name in ("reports", "findings", "references", "contexts", "context_rows"):
             assert getattr(one, name).equals(getattr(other, name))
+
+
+@pytest.mark.parametrize("at_once", [1, 2, 3])
+def test_reports_are_the_same_where_few_are_under_way_at_once(at_once: int) -> None:
+    long = {name: " ".join(["w"] * 30) for name in "abc"}
+    graph = build_graph([(pair[0], pair[1]) for pair in PAIRS], TREE, descriptions=long)
+    for limit in (1000, 100, 70, 20):
+        writer = QuotingWriter()
+        whole, some = build(graph, QuotingWriter(), limit), build(graph, writer, limit, at_once=at_once)
+        assert max(map(len, writer.batches)) <= at_once
+        for name in ("reports", "findings", "references", "contexts", "context_rows", "written"):
+            assert getattr(whole, name).equals(getattr(some, name))
 
 
 def test_an_unrelated_document_changes_no_other_context(graph: Graph) -> None:

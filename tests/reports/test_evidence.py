@@ -88,6 +88,7 @@ def index(
         entities=made.entities,
         relationships=made.relationships,
         text_chunks=chunks,
+        units=dict(chunks.select("text_unit_id", "text").iter_rows()),
         gleaned_entities=tables.GLEANED_ENTITIES.frame(mentions),
         gleaned_relationships=tables.GLEANED_RELATIONSHIPS.frame(records),
         aliases=tables.ALIASES.empty(),

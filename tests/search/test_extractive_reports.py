@@ -180,7 +180,7 @@ def test_of_sentences_about_the_same_members_the_first_is_chosen(degrees: list[i
 
 def test_a_batch_gives_what_each_request_gives_alone() -> None:
     requests = [request(prominence=n / 1000) for n in range(1000)]
-    batch = ExtractiveReportWriter().write(requests)
+    batch = list(ExtractiveReportWriter().write(requests))
     assert batch[500] == write(requests[500])
 
 

@@ -154,6 +154,24 @@ def test_what_is_no_database_is_told_and_leaves_nothing_open(file: Path, tmp_pat
     add(file, 2)
 
 
+def test_what_duckdb_keeps_of_a_file_in_memory_goes_when_nobody_uses_it(file: Path) -> None:
+    def kept(opened: Opened) -> int:
+        told = opened.connection.execute("select sum(memory_usage_bytes) from duckdb_memory()").fetchone()
+        assert told
+        return int(told[0])
+
+    with staying_open():
+        first = open_often(file, read_only=False)
+        first.connection.execute("create table large as select hash(range) as number from range(20_000_000)")
+        limit = first.connection.execute("select current_setting('memory_limit')").fetchone()
+        assert kept(first) > 64_000_000
+        first.close()
+        second = open_often(file, read_only=True)
+        assert kept(second) < 40_000_000
+        assert second.connection.execute("select current_setting('memory_limit')").fetchone() == limit
+        second.close()
+
+
 def test_temporary_tables_and_settings_of_one_opening_are_not_those_of_the_next(file: Path) -> None:
     first = open_often(file, read_only=False)
     first.connection.execute("create temporary table passing as select 1 as number")

@@ -39,6 +39,18 @@ def test_written_rows_come_back_in_key_order(warehouse: Warehouse) -> None:
     assert warehouse.read(tables.COMMUNITY_MEMBERS, "a")["community_id"].to_list() == ["a", "b"]
 
 
+def test_rows_that_stand_in_another_order_come_back_in_key_order(warehouse: Warehouse) -> None:
+    rows = [("b", "y", 0), ("a", "z", 0), ("b", "x", 0), ("a", "é", 0), ("a", "Z", 0)]
+    warehouse.write(tables.COMMUNITY_MEMBERS, "a", members(*rows))
+    written = warehouse.read(tables.COMMUNITY_MEMBERS, "a")
+    assert written.select("community_id", "entity_id").rows() == sorted(row[:2] for row in rows)
+    with warehouse.connect("a") as connection:
+        connection.execute("create temp table moved as from graph.community_members order by entity_id desc")
+        connection.execute("delete from graph.community_members")
+        connection.execute("insert into graph.community_members from moved")
+    assert warehouse.read(tables.COMMUNITY_MEMBERS, "a").equals(written)
+
+
 def test_every_declared_table_can_be_written_empty_and_read(warehouse: Warehouse) -> None:
     for table in tables.ALL_TABLES:
         frame = table.empty()

@@ -56,6 +56,7 @@ def build_reports(
     kept: Mapping[str, KeptReport] = MappingProxyType({}),
     basis: str = "",
     earlier: Mapping[str, EarlierReport] = MappingProxyType({}),
+    at_once: int | None = None,
 ) -> ReportFrames:
     """Write one report per community, none of which waits longer than it must.
 
@@ -82,6 +83,8 @@ def build_reports(
         kept: reports that stay as they are, by the id of their community.
         basis: what decides reports beside these tables, such as the model and the code.
         earlier: reports that are taken over where nothing has changed, by what they were written from.
+        at_once: most requests that are made before others are written; None for as many as there are, which
+            is what a model is best asked with.
 
     Raises:
         EngineError: the writer did not return one report per request.
@@ -128,13 +131,16 @@ def build_reports(
             entities=entities,
             relationships=relationships,
             text_chunks=text_chunks,
+            units=units,
             gleaned_entities=gleaned_entities,
             gleaned_relationships=gleaned_relationships,
             aliases=aliases,
             concerning=_shown_of(elements, attached, missing) if found or kept else None,
         )
     )
-    _write_all(communities, packer, Urgency(elements, context_tokens), evidence, writer, rows, kept, found)
+    urgency = Urgency(elements, context_tokens)
+    waves = Waves[_Packed](writer, at_once)
+    _write_all(communities, packer, urgency, evidence, waves, rows, kept, found)
     return rows.frames()
 
 
@@ -154,7 +160,7 @@ def _write_all(
     packer: Packer,
     urgency: Urgency,
     evidence: Callable[[], EvidenceIndex],
-    writer: ReportWriter,
+    waves: Waves[_Packed],
     rows: ReportRows,
     kept: Mapping[str, KeptReport],
     found: Mapping[str, EarlierReport],
@@ -182,16 +188,20 @@ def _write_all(
             elif not waiting.depends(community):
                 yield community, packer.pack(name, children)
 
-    with stage(_STAGE, len(communities)) as running, Waves[_Packed](writer) as waves:
-        for some in doubling(urgency.ordered(communities.iter_rows(named=True))):
-            waves.begin(requests(packed_first(some)))
-        for (community, context), report in waves.results():
+    def take(written: Iterable[tuple[_Packed, WrittenReport]]) -> None:
+        for (community, context), report in written:
             name = community["community_id"]
             below[name] = report
             if parent := waiting.written_below(community["parent_id"]):
                 waves.begin(requests([(parent, packer.pack(parent["community_id"], children))]))
             rows.add(community, context, report)
             running.advance()
+
+    with stage(_STAGE, len(communities)) as running, waves:
+        for some in doubling(urgency.ordered(communities.iter_rows(named=True)), waves.at_once):
+            waves.begin(requests(packed_first(some)))
+            take(waves.awaited())
+        take(waves.results())
 
 
 def _stored(
@@ -245,23 +255,20 @@ class _Waiting:
         self._missing = dict(children)
         self._communities: dict[str, _Community] = {}
 
-    def __contains__(self, name: str | None) -> bool:
-        return name in self._communities
-
     def depends(self, community: _Community) -> bool:
-        """Let a community wait, unless it has no sub-communities; return whether it waits."""
+        """Let a community wait for its sub-communities; return whether there is any to wait for."""
         name = community["community_id"]
-        if name not in self._missing:
+        if not self._missing.get(name):
             return False
         self._communities[name] = community
         return True
 
     def written_below(self, name: str | None) -> _Community | None:
         """Take note of a report below a community; return the community when that was the last it needs."""
-        if name is None or name not in self:
+        if name is None or name not in self._missing:
             return None
         self._missing[name] -= 1
-        return None if self._missing[name] else self._communities.pop(name)
+        return None if self._missing[name] else self._communities.pop(name, None)
 
 
 def _request(

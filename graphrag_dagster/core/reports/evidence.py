@@ -14,14 +14,37 @@ from graphrag_dagster.core.resolution.applying import Resolved
 from graphrag_dagster.core.text.spans import Span
 
 _LIMIT = 400
+_NONE = np.empty(0, dtype=np.int64)
 
 
 @dataclass(frozen=True, slots=True)
 class _Support:
-    """Which sentences support which records of one kind, both ways; sentences ascend."""
+    """Which sentences support which records of one kind, both ways; records and sentences ascend.
 
-    records: Mapping[int, tuple[str, ...]]
-    sentences: Mapping[str, NDArray[np.int64]]
+    ``records`` are their ids. Those that sentence s supports are ``of_sentence[cuts[s]:cuts[s + 1]]``, as
+    places in ``records``; the sentences of record r are ``of_record[record_cuts[r]:record_cuts[r + 1]]``.
+    """
+
+    records: list[str]
+    places: Mapping[str, int]
+    of_sentence: NDArray[np.int64]
+    cuts: NDArray[np.int64]
+    of_record: NDArray[np.int64]
+    record_cuts: NDArray[np.int64]
+
+    def records_of(self, sentence: int) -> list[str]:
+        """Return the ids of the records that a sentence supports."""
+        start, end = self.cuts[sentence : sentence + 2]
+        return [self.records[place] for place in self.of_sentence[start:end].tolist()]
+
+    def sentences_of(self, record: str) -> NDArray[np.int64]:
+        """Return the sentences that support a record."""
+        place = self.places.get(record)
+        if place is None:
+            return _NONE
+        start, end = self.record_cuts[place : place + 2]
+        found: NDArray[np.int64] = self.of_record[start:end]
+        return found
 
 
 class EvidenceIndex:
@@ -31,6 +54,7 @@ class EvidenceIndex:
         entities: rows of ``graph.entities``.
         relationships: rows of ``graph.relationships``.
         text_chunks: rows of ``corpus.text_chunks``.
+        units: their texts by their ids.
         gleaned_entities: rows of ``extraction.gleaned_entities``.
         gleaned_relationships: rows of ``extraction.gleaned_relationships``.
         aliases: rows of ``resolution.aliases``.
@@ -45,17 +69,18 @@ class EvidenceIndex:
         entities: pl.DataFrame,
         relationships: pl.DataFrame,
         text_chunks: pl.DataFrame,
+        units: Mapping[str, str],
         gleaned_entities: pl.DataFrame,
         gleaned_relationships: pl.DataFrame,
         aliases: pl.DataFrame,
         concerning: Collection[str] | None = None,
         limit: int = _LIMIT,
     ) -> None:
-        self._units: dict[str, str] = dict(text_chunks.select("text_unit_id", "text").iter_rows())
+        self._units = units
         if concerning is not None:
             resolved = Resolved(aliases, text_chunks)
-            units = _told_of(resolved, concerning, gleaned_entities, gleaned_relationships)
-            documents = text_chunks.join(units, on="text_unit_id", how="semi").select("document_id")
+            told = _told_of(resolved, concerning, gleaned_entities, gleaned_relationships)
+            documents = text_chunks.join(told, on="text_unit_id", how="semi").select("document_id")
             text_chunks = text_chunks.join(documents, on="document_id", how="semi")
             gleaned_entities, gleaned_relationships = (
                 gleaned.join(text_chunks, on="text_unit_id", how="semi")
@@ -69,9 +94,11 @@ class EvidenceIndex:
             gleaned_relationships=gleaned_relationships,
             aliases=aliases,
         )
-        self._sentences = sentences.select("text_unit_id", "start", "end", "text").rows()
-        self._entities = _support(named.rename({"entity_id": "record"}))
-        self._relationships = _support(stated.rename({"relationship_id": "record"}))
+        self._ids = sentences["text_unit_id"].unique().sort().to_list()
+        self._unit = (sentences["text_unit_id"].rank("dense") - 1).to_numpy()
+        self._spans = sentences.select("start", "end").to_numpy()
+        self._entities = _support(named.rename({"entity_id": "record"}), sentences.height)
+        self._relationships = _support(stated.rename({"relationship_id": "record"}), sentences.height)
         self._limit = limit
 
     def of(self, context: PackedContext, quoted: Iterable[Quote] = ()) -> tuple[SupportingSentence, ...]:
@@ -103,16 +130,17 @@ class EvidenceIndex:
     def _supporting(
         self, entities: Mapping[str, int], relationships: Mapping[str, int]
     ) -> list[SupportingSentence]:
+        chosen = self._chosen(list(entities), list(relationships))
         return [
             SupportingSentence(
                 unit,
                 Span(start, end),
-                text,
-                _local(self._entities.records.get(sentence, ()), entities),
-                _local(self._relationships.records.get(sentence, ()), relationships),
+                self._units[unit][start:end],
+                _local(self._entities.records_of(sentence), entities),
+                _local(self._relationships.records_of(sentence), relationships),
             )
-            for sentence in self._chosen(list(entities), list(relationships))
-            for unit, start, end, text in (self._sentences[sentence],)
+            for sentence in chosen
+            for unit, (start, end) in ((self._ids[self._unit[sentence]], self._spans[sentence].tolist()),)
         ]
 
     def _chosen(self, entities: Sequence[str], relationships: Sequence[str]) -> list[int]:
@@ -144,22 +172,24 @@ def _told_of(
     return pl.concat(told).join(wanted, on="name", how="semi").select("text_unit_id").unique()
 
 
-def _support(pairs: pl.DataFrame) -> _Support:
-    ordered = pairs.sort("sentence", "record")
-    by_sentence = ordered.group_by("sentence", maintain_order=True).agg("record")
-    by_record = ordered.group_by("record", maintain_order=True).agg("sentence")
+def _support(pairs: pl.DataFrame, sentences: int) -> _Support:
+    records = pairs["record"].unique().sort().to_list()
+    ordered = pairs.select(sentence=pl.col("sentence").cast(pl.Int64), place=pl.col("record").rank("dense"))
+    by_sentence = ordered.sort("sentence", "place").to_numpy().astype(np.int64)
+    by_record = ordered.sort("place", "sentence").to_numpy().astype(np.int64)
     return _Support(
-        {sentence: tuple(records) for sentence, records in by_sentence.iter_rows()},
-        {record: np.array(found, dtype=np.int64) for record, found in by_record.iter_rows()},
+        records,
+        {record: place for place, record in enumerate(records)},
+        by_sentence[:, 1] - 1,
+        np.searchsorted(by_sentence[:, 0], np.arange(sentences + 1)),
+        np.ascontiguousarray(by_record[:, 0]),
+        np.searchsorted(by_record[:, 1] - 1, np.arange(len(records) + 1)),
     )
 
 
 def _tally(support: _Support, records: Sequence[str]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Return the sentences that support any of the records, ascending, and how many each supports."""
-    found = [support.sentences[record] for record in records if record in support.sentences]
-    if not found:
-        return np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64)
-    return np.unique(np.concatenate(found), return_counts=True)
+    return np.unique(np.concatenate([_NONE, *map(support.sentences_of, records)]), return_counts=True)
 
 
 def _local(records: Iterable[str], numbers: Mapping[str, int]) -> tuple[int, ...]:

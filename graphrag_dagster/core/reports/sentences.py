@@ -39,7 +39,7 @@ def supporting_sentences(
         aliases: rows of ``resolution.aliases``.
 
     Returns:
-        ``sentence`` (0… in the order of the corpus), ``text_unit_id``, ``start``, ``end``, ``text``; then
+        ``sentence`` (0… in the order of the corpus), ``text_unit_id``, ``start``, ``end``; then
         ``sentence``, ``entity_id``; then ``sentence``, ``relationship_id``.
     """
     units = _units(text_chunks)
@@ -55,7 +55,7 @@ def supporting_sentences(
     number = _numbered(units, spans)
     of_span = ["unit", "start", "end"]
     return (
-        _texts(number, text_chunks),
+        _places(number, text_chunks),
         named.join(number, on=of_span).select("sentence", "entity_id").unique(),
         pl.concat([spanned.select(both.columns), both])
         .join(number, on=of_span)
@@ -191,14 +191,7 @@ def _containing(ordered: pl.DataFrame) -> list[int]:
     return found
 
 
-def _texts(number: pl.DataFrame, text_chunks: pl.DataFrame) -> pl.DataFrame:
-    units = _units(text_chunks).select("unit", "text_unit_id", "text")
-    return (
-        number.filter("stands")
-        .join(units, on="unit")
-        .sort("sentence")
-        .select(
-            *("sentence", "text_unit_id", "start", "end"),
-            text=pl.col("text").str.slice(pl.col("start"), pl.col("end") - pl.col("start")),
-        )
-    )
+def _places(number: pl.DataFrame, text_chunks: pl.DataFrame) -> pl.DataFrame:
+    units = _units(text_chunks).select("unit", "text_unit_id")
+    standing = number.filter("stands").join(units, on="unit").sort("sentence")
+    return standing.select("sentence", "text_unit_id", "start", "end")

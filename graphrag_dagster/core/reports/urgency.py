@@ -45,9 +45,9 @@ class Urgency:
         return sorted(communities, key=urgency)
 
 
-def doubling(items: Sequence[T]) -> Iterator[Sequence[T]]:
-    """Yield batches of items, a small one first and each twice as long as the one before."""
-    start, size = 0, _FIRST
+def doubling(items: Sequence[T], most: int | None = None) -> Iterator[Sequence[T]]:
+    """Yield batches of items, a small one first and each twice as long as the one before, up to ``most``."""
+    start, size = 0, min(_FIRST, most or _FIRST)
     while start < len(items):
         yield items[start : start + size]
-        start, size = start + size, 2 * size
+        start, size = start + size, min(2 * size, most or 2 * size)

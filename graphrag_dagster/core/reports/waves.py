@@ -22,9 +22,11 @@ class Waves(Generic[T]):
 
     Args:
         writer: writes the reports; must allow several calls at once.
+        at_once: most requests that are under way while more are made; None for any number.
     """
 
-    def __init__(self, writer: ReportWriter) -> None:
+    def __init__(self, writer: ReportWriter, at_once: int | None = None) -> None:
+        self.at_once = at_once
         self._writer = writer
         self._threads = ThreadPoolExecutor(max_workers=_WAVES, thread_name_prefix="report-wave")
         self._came: SimpleQueue[tuple[T, WrittenReport] | BaseException] = SimpleQueue()
@@ -45,13 +47,20 @@ class Waves(Generic[T]):
         self._under_way += len(batch)
         self._threads.submit(self._write, batch)
 
+    def awaited(self) -> Iterator[tuple[T, WrittenReport]]:
+        """Yield as :meth:`results` does, until no more are under way than may be."""
+        return self._until(self.at_once) if self.at_once is not None else iter(())
+
     def results(self) -> Iterator[tuple[T, WrittenReport]]:
         """Yield what was asked for and its report, as they come, until nothing is under way.
 
         Raises:
             EngineError: the writer did not give one report per request.
         """
-        while self._under_way:
+        return self._until(0)
+
+    def _until(self, most: int) -> Iterator[tuple[T, WrittenReport]]:
+        while self._under_way > most:
             came = self._came.get()
             if isinstance(came, BaseException):
                 raise came

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import chain
 from typing import Any
 
 import polars as pl
@@ -10,7 +11,7 @@ import polars as pl
 from graphrag_dagster.core.ids import stable_id
 from graphrag_dagster.core.language.name_judging import Ruling
 from graphrag_dagster.core.resolution.corpus_names import corpus_names
-from graphrag_dagster.core.resolution.pairs.candidates import forget_values
+from graphrag_dagster.core.resolution.pairs.candidates import forget_names
 from graphrag_dagster.core.resolution.pairs.comparing import Comparing, Earlier, pair_columns
 from graphrag_dagster.core.resolution.people import Decisions, Word
 from graphrag_dagster.core.resolution.resolving import Judge, Resolution, open_entities, resolve
@@ -112,12 +113,12 @@ def resolve_corpus(
         comparing=comparing,
         meanwhile=None if meanwhile is None else partial(_tell, meanwhile, found.names),
     )
-    forget_values()
+    forget_names()
     idle = set(done.unused)
     unused = dict.fromkeys(word for word, ones in meant if idle.issuperset(ones))
     return ResolutionFrames(
         comparing.frame(),
-        DECISIONS.rows([*_decisions(done), *_unused(unused, documents)]),
+        DECISIONS.rows(chain(_decisions(done), _unused(unused, documents))),
         _aliases(found.names, done),
         sum(scope.left_out for scope in done.scopes),
         len(done.namesakes),

@@ -42,6 +42,10 @@ WRITTEN_FROM = (
 )
 
 
+#: Requests that an engine of this process is given at once: each holds all sentences that support it.
+_AT_ONCE = 64
+
+
 @dataclass(frozen=True, slots=True)
 class CorpusReports:
     """The tables of all reports, and the rows of ``graph.written_reports`` of those that were taken over."""
@@ -89,5 +93,6 @@ def write_reports(
         kept=kept_reports_of(warehouse, settings, corpus, frames["entities"], frames["relationships"]),
         basis=report_basis(settings, code),
         earlier=earlier,
+        at_once=None if settings.asks_model("reports") else _AT_ONCE,
     )
     return CorpusReports(made, made.written.filter(pl.col("fingerprint").is_in(earlier.keys())))

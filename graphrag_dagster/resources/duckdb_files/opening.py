@@ -26,6 +26,8 @@ _WRITE_FAST = "set global disabled_compression_methods = 'fsst'"
 #: tables is opened five times as fast. Any DuckDB from 1.2 on opens it, and leaves it so.
 _STORAGE = "v1.2.0"
 _ALIAS = "opened"
+#: What DuckDB may keep in memory while nobody uses a file.
+_SPARE = "32MB"
 #: Seconds for which a file stays open after its last use, where it does.
 _LINGERS = 0.25
 
@@ -144,6 +146,7 @@ class _Instance:
     def __init__(self, file: Path) -> None:
         # What does not fit into memory is put where an instance of the file would put it.
         self._connection = writing_instance({"temp_directory": f"{file}.tmp"})
+        self._memory = str(self._connection.query("select current_setting('memory_limit')").fetchall()[0][0])
         self._attached: tuple[int, int] | None = None
         self._read_only = False
         self.file = file
@@ -182,11 +185,19 @@ class _Instance:
     def leave(self, connection: duckdb.DuckDBPyConnection) -> None:
         connection.close()
         self.users -= 1
+        if not self.users:
+            self._give_back()
 
     def detach(self) -> None:
         if self._attached:
             self._attached = None
             self._connection.execute(f"detach {_ALIAS}")
+
+    def _give_back(self) -> None:
+        """Have the memory freed that DuckDB keeps for what comes next: of large tables, hundreds of MB."""
+        with suppress(duckdb.OutOfMemoryException):
+            self._connection.execute(f"set memory_limit = '{_SPARE}'")
+        self._connection.execute(f"set memory_limit = '{self._memory}'")
 
     def close(self) -> None:
         self._connection.close()

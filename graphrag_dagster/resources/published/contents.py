@@ -31,7 +31,7 @@ RESULTS = tuple(table for table in tables.ALL_TABLES if table.group in stages_ma
 _TOLD = {"document_id", "source_id", "title", "date", "metadata"}
 _WORKING, _STANDING, _MAKING = "working", "standing", "making"
 # One thread takes a row group at a time; without a limit, what was read stays in memory.
-_CONFIG: dict[str, Any] = {**UNLOGGED, "threads": 1, "memory_limit": "1GB"}
+_CONFIG: dict[str, Any] = {**UNLOGGED, "threads": 1, "memory_limit": "256MB"}
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,7 +1,7 @@
 """Community reports made of quotations (spec_graphrag §12)."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Final
 
 from graphrag_dagster.core.language.extractive.covering import Candidate, candidates, central, covering
@@ -38,9 +38,9 @@ class ExtractiveReportWriter:
 
     engine: Final[Engine] = "extractive"
 
-    def write(self, requests: Sequence[ReportRequest]) -> list[WrittenReport]:
-        """Return one report per request."""
-        return [_report(request) for request in requests]
+    def write(self, requests: Sequence[ReportRequest]) -> Iterator[WrittenReport]:
+        """Yield one report per request."""
+        yield from map(_report, requests)
 
 
 def _report(request: ReportRequest) -> WrittenReport:

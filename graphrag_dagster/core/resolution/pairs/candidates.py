@@ -144,9 +144,10 @@ def _in_order(names: Sequence[ParsedName]) -> list[int]:
     return sorted(range(len(names)), key=lambda place: (names[place].key, names[place].name, place))
 
 
-def forget_values() -> None:
-    """Forget what names share with others, which is of use only while names are compared."""
-    _values.cache_clear()
+def forget_names() -> None:
+    """Forget names taken apart and what they share with others: of use only while names are compared."""
+    for remembered in (_values, parsed, sound, people_stem):
+        remembered.cache_clear()
 
 
 def _values_of(names: Sequence[ParsedName]) -> list[_Values]:

@@ -21,7 +21,7 @@ from graphrag_dagster.core.resolution.pairs.weights import ASK
 from graphrag_dagster.core.resolution.scopes import Names
 from graphrag_dagster.tables import CANDIDATES
 
-_AT_ONCE: Final = 20_000
+_AT_ONCE: Final = 2_000
 _NAME: Final = ["document_id", "name", "surface", "type", "places"]
 _ENDS: Final = ("one_place", "other_place")
 #: Features of a pair that a text defines as one.
