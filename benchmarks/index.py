@@ -1,12 +1,13 @@
 """The whole index of a corpus without a model, beside spaCy alone over the same texts in the same run.
 
-    python benchmarks/index.py [ARCHIVE.zip | PASSAGES.json] [--processes N] [--again] [--without-spacy]
+    python benchmarks/index.py [ARCHIVE.zip | PASSAGES.json …] [--processes N] [--again] [--without-spacy]
 
 ARCHIVE.zip: text files, each one text unit; default the Podcast corpus of the paper where it lies beside the
-checkout. PASSAGES.json: a list of titles and texts, or sentences by title. Prints seconds per step of the
-Dagster job, the peak memory of the whole process tree, and, unless told otherwise, the ratio of the seconds
-to those of spaCy alone with the same number of processes. With --again: seconds of two further runs after
-one document more each; the first takes the unchanged text units over, the second extracts all of them anew.
+checkout. PASSAGES.json: a list of titles and texts, or sentences by title. Several are one corpus together.
+Prints seconds per step of the Dagster job, the peak memory of the whole process tree, and, unless told
+otherwise, the ratio of the seconds to those of spaCy alone with the same number of processes. With --again:
+seconds of two further runs after one document more each; the first takes the unchanged text units over, the
+second extracts all of them anew.
 """
 
 import argparse
@@ -111,7 +112,8 @@ def one_more(corpus: Path, name: str, env: dict[str, str]) -> str:
 
 
 def write_texts(given: Path, folder: Path) -> None:
-    """Write a text file for each member of an archive, or for each passage."""
+    """Write a text file for each member of an archive, or for each passage, into a new folder."""
+    folder.mkdir()
     if given.suffix != ".json":
         with zipfile.ZipFile(given) as archive:
             archive.extractall(folder)
@@ -123,7 +125,7 @@ def write_texts(given: Path, folder: Path) -> None:
 def main() -> None:
     """Measure and print."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("archive", nargs="?", type=Path, default=DEFAULT)
+    parser.add_argument("given", nargs="*", type=Path, default=[DEFAULT])
     parser.add_argument("--processes", type=int, default=os.cpu_count() or 1)
     parser.add_argument("--again", action="store_true")
     parser.add_argument("--without-spacy", action="store_true")
@@ -132,7 +134,8 @@ def main() -> None:
         home = Path(folder)
         corpus = home / "corpora" / "measured"
         corpus.mkdir(parents=True)
-        write_texts(options.archive, corpus)
+        for number, one in enumerate(options.given):
+            write_texts(one, corpus / str(number))
         (corpus / "corpus.yaml").write_text(
             f"text_units: {{strategy: none}}\nextraction: {{processes: {options.processes}}}\n"
         )
@@ -150,7 +153,7 @@ def main() -> None:
     total = float(steps[0].split()[1])
     checks = sum(float(line.split()[2]) for line in steps[1:] if line.startswith("check"))
     counted = f", {words:,} words" if words else ""
-    print(f"{options.archive.name}{counted}, {options.processes} processes")
+    print(f"{', '.join(one.name for one in options.given)}{counted}, {options.processes} processes")
     for line in steps[1:]:
         kind, name, seconds = line.split()
         if kind == "step":
