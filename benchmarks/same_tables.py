@@ -4,8 +4,8 @@
 
 The sample corpus without a model; transcripts of the Podcast corpus without a model, where it lies beside the
 checkout; 200 passages with the scripted endpoint: from nothing, after one sentence more, after 40 passages
-more. Names each table of which the rows differ. ``extraction_state`` and ``resolution_state`` hold hashes of
-code, and differ wherever any of it does.
+more. Names each table of which the rows differ. Tables of states, and the fingerprints of
+``written_reports``, hold hashes of code, and differ wherever any of it does.
 """
 
 import argparse
