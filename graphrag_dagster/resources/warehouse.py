@@ -388,7 +388,7 @@ class Reader:
 def _in_order(rows: pl.DataFrame, keys: Sequence[str]) -> bool:
     """Whether rows stand in the order of some keys, as they do where they were written so.
 
-    To find out takes a fraction of the time and memory in which DuckDB sorts them.
+    To find out takes less time and memory than to have DuckDB sort them.
     """
     before, same = pl.lit(value=False), pl.lit(value=True)
     for key in map(pl.col, keys):
