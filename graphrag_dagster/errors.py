@@ -46,6 +46,10 @@ class EndpointDown(EndpointError):
     """A model endpoint that does not answer now: nothing is wrong with the request, and later it may."""
 
 
+class OutOfCredit(EndpointError):
+    """The account at a model endpoint has no money left: no call is sent again, and the run ends."""
+
+
 class QuestionError(GraphragError):
     """A question, or an option of it such as the level, that cannot be answered."""
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urljoin, urlsplit
 
 from graphrag_dagster.core.language.chat.port import CallFailed, Refused
-from graphrag_dagster.errors import EndpointDown, EndpointError
+from graphrag_dagster.errors import EndpointDown, EndpointError, OutOfCredit
 from graphrag_dagster.model_calls.endpoint.address import BASE_URL, Address
 from graphrag_dagster.model_calls.endpoint.envelope import BadAnswer, json_object
 from graphrag_dagster.model_calls.endpoint.limits import LONGEST_WAIT, duration, retry_after
@@ -108,7 +108,7 @@ class Troubles:
             text = f"{self._shown} has no {what}, or the URL is wrong (404): {said}"
             return Trouble(EndpointError(f"{text}; set model.name or model.base_url"))
         if status == 429 and error.code == "insufficient_quota":
-            return Trouble(EndpointError(f"{self._shown}: the account has no credit left (429): {said}"))
+            return Trouble(OutOfCredit(f"{self._shown}: the account has no credit left (429): {said}"))
         if status == 429:
             return self._too_many(said, error.headers)
         if status in _PASSING or status >= 500:
