@@ -345,12 +345,15 @@ def show(
     name: Name,
     reports: Annotated[int, typer.Option(min=0, help="How many reports to print in full.")] = 1,
     level: Annotated[str, typer.Option(help="Level of the communities shown.")] = "C0",
+    files: Annotated[
+        bool, typer.Option("--files", help="List every file and what became of it, with the reason.")
+    ] = False,
     as_json: Json = False,
 ) -> None:
     """Show what was made of a corpus: counts, what was put aside, biggest communities and their reports."""
     from graphrag_dagster.cli.commands.showing import show_corpus
 
-    show_corpus(name, reports, level, as_json=as_json)
+    show_corpus(name, reports, level, files=files, as_json=as_json)
 
 
 @app.command()

@@ -51,6 +51,12 @@ FILES = Table(
             values=("read", "duplicate", "empty", "ignored", "unsupported", "refused", "failed"),
         ),
         column("reason", "VARCHAR", "Why it was not read, or what was odd about it", nullable=True),
+        column(
+            "incomplete",
+            "BOOLEAN",
+            "Whether something in a file that was read is in no document; the reason says what. Null for graphs",
+            nullable=True,
+        ),
         column("duplicate_of", "VARCHAR", "Path of the file with the same content", nullable=True),
         column("format", "VARCHAR", "Reader that fits the file, e.g. txt, md, pdf", nullable=True),
         column("encoding", "VARCHAR", "Text encoding it was read with", nullable=True),

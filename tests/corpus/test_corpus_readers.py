@@ -170,7 +170,7 @@ def test_pdf_running_headers_are_left_out_and_sentences_cross_pages(make_pdf: Ma
     text = reading.records[0].text
     assert "moored by the quay until the chain broke." in text
     assert "since the summer and nobody did." in text
-    assert "page" in reading.notes[0]
+    assert "page" in reading.remarks[0]
     assert "Inquiry, page" not in text
 
 

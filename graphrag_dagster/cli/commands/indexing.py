@@ -132,7 +132,7 @@ def summarise(name: str, ran: Ran, *, since: str | None = None, as_json: bool) -
                 "seconds": round(ran.seconds, 3),
                 "warehouse": str(warehouse.file(name)),
                 "summary": summary.to_dicts(),
-                "files_not_read": unread_rows(files),
+                **unread_rows(files),
                 "up_to_date": since is not None,
                 "usage": usage_rows(name, ran.run_id),
                 "missing": missing,

@@ -9,7 +9,7 @@ from rich.table import Table as RichTable
 
 from graphrag_dagster import tables
 from graphrag_dagster.cli.output.console import OUT, markdown, number, print_json
-from graphrag_dagster.cli.output.unread import print_unread, unread_rows
+from graphrag_dagster.cli.output.unread import name_unread, print_files, unread_rows
 from graphrag_dagster.core.extraction.ledger import unreadable_units
 from graphrag_dagster.core.search.context.levels import level_of
 from graphrag_dagster.core.system_errors import told_of
@@ -20,30 +20,42 @@ from graphrag_dagster.resources.published import published, reading
 from graphrag_dagster.resources.warehouse import Reader, Warehouse
 
 _MOST_COMMUNITIES = 10
-_PUT_ASIDE = frozenset({"failed", "refused", "unsupported", "units unreadable"})
+#: Sentences on files that were not read.
+_MOST_FILES = 20
+_PUT_ASIDE = frozenset({"failed", "refused", "unsupported", "read in part", "units unreadable"})
 
 
-def show_corpus(name: str, reports: int, level: str, *, as_json: bool) -> None:
+def show_corpus(name: str, reports: int, level: str, *, files: bool = False, as_json: bool) -> None:
     """Print counts, files not read, what was put aside, what is open on names, and a level's communities.
+
+    Args:
+        name: the corpus.
+        reports: how many reports to print in full.
+        level: of the communities.
+        files: print every file and what became of it instead.
+        as_json: print JSON.
 
     Raises:
         QuestionError: there is no such level.
         WarehouseError: the corpus has not been indexed.
     """
+    if files:
+        _show_files(name, as_json=as_json)
+        return
     with reading(Warehouse(), name) as (reader, _):
         summary = reader.read(tables.CORPUS_SUMMARY)
         sizes = reader.read_if_present(tables.CONTEXT_SIZES)
         communities = communities_of(reader, level_of(level))
         quarantine = reader.read(tables.QUARANTINE)
         unreadable = unreadable_units(reader.read(tables.UNIT_LEDGER))
-        files = reader.read(tables.FILES)
+        found = reader.read(tables.FILES)
         names = names_told(reader)
     if as_json:
         print_json(
             {
                 "corpus": name,
                 "summary": summary.to_dicts(),
-                "files_not_read": unread_rows(files),
+                **unread_rows(found),
                 "context_sizes": [] if sizes is None else sizes.to_dicts(),
                 "quarantine": quarantine.drop("prompt").to_dicts(),
                 "unreadable": unreadable,
@@ -53,7 +65,7 @@ def show_corpus(name: str, reports: int, level: str, *, as_json: bool) -> None:
         )
         return
     OUT.print(summary_table(name, summary))
-    print_unread(files)
+    name_unread(name, found, _MOST_FILES)
     if sizes is not None:
         OUT.print(sizes_table(sizes))
     _print_quarantine(quarantine)
@@ -63,6 +75,15 @@ def show_corpus(name: str, reports: int, level: str, *, as_json: bool) -> None:
     for content in communities["content"].head(reports):
         OUT.print()
         OUT.print(markdown(content))
+
+
+def _show_files(name: str, *, as_json: bool) -> None:
+    with reading(Warehouse(), name) as (reader, _):
+        found = reader.read(tables.FILES)
+    if as_json:
+        print_json({"corpus": name, "files": found.to_dicts()})
+    else:
+        print_files(found)
 
 
 def names_told(reader: Reader) -> dict[str, Any] | None:

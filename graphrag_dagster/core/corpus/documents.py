@@ -22,7 +22,7 @@ from graphrag_dagster.core.progress import track
 from graphrag_dagster.errors import CorpusError
 from graphrag_dagster.tables import DOCUMENTS, FILES
 
-_LONGEST_REASON = 500
+_LONGEST_REASON = 1_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,6 +91,7 @@ class _Outcome:
 
     status: str
     notes: list[str] = field(default_factory=list)
+    incomplete: bool = False
     duplicate_of: str | None = None
     encoding: str | None = None
     documents: int = 0
@@ -120,7 +121,7 @@ class _Gathering:
         kind, sha256, size = format_of(file.path), None, file.bytes
         if file.problem:
             notes = [file.reason] if file.reason else []
-            outcome = _Outcome(file.problem, notes, file.duplicate_of)
+            outcome = _Outcome(file.problem, notes, duplicate_of=file.duplicate_of)
         else:
             data, reason = _bytes_of(file, self._limits.max_bytes)
             if data is None:
@@ -133,6 +134,7 @@ class _Gathering:
                 "path": file.path,
                 "status": outcome.status,
                 "reason": _told(outcome.notes),
+                "incomplete": outcome.incomplete,
                 "duplicate_of": outcome.duplicate_of,
                 "format": kind,
                 "encoding": outcome.encoding,
@@ -144,10 +146,10 @@ class _Gathering:
 
     def _outcome(self, path: str, kind: str | None, data: bytes, sha256: str) -> _Outcome:
         if kind is None:
-            known = ", ".join(extensions())
-            return _Outcome("unsupported", [f"files of this extension are not read; those read are {known}"])
+            extension = PurePosixPath(path).suffix.lower()
+            return _Outcome("unsupported", [f"no reader for {extension or 'files without an extension'}"])
         if sha256 in self._path_of_hash:
-            return _Outcome("duplicate", ["the same bytes"], self._path_of_hash[sha256])
+            return _Outcome("duplicate", ["the same bytes"], duplicate_of=self._path_of_hash[sha256])
         contents = self._reader.read(kind, data, Source(path, self._columns_for(path), self._limits))
         if isinstance(contents, Declined):
             return _Outcome(contents.status, [contents.reason])
@@ -164,9 +166,10 @@ class _Gathering:
         return self._columns[pattern]
 
     def _keep(self, path: str, contents: FileContents) -> _Outcome:
-        outcome = _Outcome("read", list(contents.notes), encoding=contents.encoding)
+        notes = [*contents.notes, *contents.remarks]
+        outcome = _Outcome("read", notes, bool(contents.notes), encoding=contents.encoding)
         if not contents.documents:
-            outcome.status = "empty"
+            outcome.status, outcome.incomplete = "empty", False
             outcome.notes = outcome.notes or ["it has no text"]
             return outcome
         repeated = Places()
@@ -182,7 +185,7 @@ class _Gathering:
                 repeated.add(document.row or 0)
                 first_path = first_path or known
         if not outcome.documents:
-            outcome.status, outcome.duplicate_of = "duplicate", first_path
+            outcome.status, outcome.duplicate_of, outcome.incomplete = "duplicate", first_path, False
             outcome.notes.append("the same text")
         elif repeated:
             outcome.notes.append(f"{len(repeated)} rows repeat documents read before: {repeated}")

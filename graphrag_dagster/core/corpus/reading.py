@@ -32,11 +32,12 @@ class FileDocument(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class FileContents:
-    """The documents of a file that have text; ``notes`` say what was odd or left out."""
+    """The documents of a file that have text; ``notes`` and ``remarks`` as in its reading."""
 
     documents: tuple[FileDocument, ...]
     encoding: str | None
     notes: tuple[str, ...]
+    remarks: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +80,7 @@ def _contents(reading: Reading, source: Source) -> FileContents:
     kept = tuple(_document(record) for record in reading.records if record.text.strip())
     if sum(len(document.text) for document in kept) > source.limits.max_characters:
         raise UnreadableError(source.limits.beyond("max_characters", "characters of text"))
-    return FileContents(kept, reading.encoding, reading.notes)
+    return FileContents(kept, reading.encoding, reading.notes, reading.remarks)
 
 
 def _document(record: Record) -> FileDocument:

@@ -52,11 +52,16 @@ class Record:
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """The records of a file; ``notes`` say what was odd or left out."""
+    """The records of a file.
+
+    ``notes`` say what of the file is in no record, with what and how many: the file counts as read in part.
+    ``remarks`` say what was odd though nothing is lost by it, such as running headers that were left out.
+    """
 
     records: tuple[Record, ...]
     encoding: str | None = None
     notes: tuple[str, ...] = ()
+    remarks: tuple[str, ...] = ()
 
 
 Reader = Callable[[bytes, Source], Reading]

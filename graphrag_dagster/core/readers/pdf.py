@@ -59,16 +59,18 @@ def _reading(pages: list[list[Line]], properties: dict[str, str]) -> Reading:
     repeated = furniture(pages)
     kept = [[line for line in page if line not in repeated] for page in pages]
     text = "\n\n".join(paragraphs(kept))
-    notes = []
+    notes, remarks = [], []
     if repeated:
         example = min(repeated, key=lambda line: line.text).text
-        notes.append(f"{len(repeated)} running headers, footers and page numbers left out, e.g. {example!r}")
+        remarks.append(
+            f"{len(repeated)} running headers, footers and page numbers left out, e.g. {example!r}"
+        )
     if not text.strip():
         notes.append(f"no text layer in {len(pages)} pages; scanned pages need text recognition first")
     wanted = {"author": "Author", "subject": "Subject", "created": "CreationDate"}
     metadata = {role: one_line(properties.get(key)) for role, key in wanted.items()}
     record = Record(clean(text), title=_title(properties.get("Title")), metadata=metadata)
-    return Reading((record,), None, tuple(notes))
+    return Reading((record,), None, tuple(notes), tuple(remarks))
 
 
 def _title(title: str | None) -> str | None:

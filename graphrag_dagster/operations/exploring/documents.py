@@ -60,10 +60,19 @@ class DocumentEntity:
 
 @dataclass(frozen=True, slots=True)
 class DocumentFile:
-    """The file of a document: what became of it, why or what was odd, its size, and its reader."""
+    """The file of a document.
+
+    Attributes:
+        status: what became of it.
+        reason: why, or what was odd about it.
+        incomplete: something in it is in no document, as the reason says; null for graphs and earlier indexes.
+        bytes: its size.
+        format: its reader.
+    """
 
     status: str
     reason: str | None
+    incomplete: bool | None
     bytes: int
     format: str | None
 
@@ -111,7 +120,7 @@ def document_page(shown: OpenSnapshot, document_id: str) -> DocumentPage:
     """
     found = document_row(shown, document_id)
     file = shown.row(
-        f"select status, reason, bytes, format from {shown[tables.FILES]} where path = $path",
+        f"select status, reason, incomplete, bytes, format from {shown[tables.FILES]} where path = $path",
         path=found["path"],
     )
     entities = _entities(shown, document_id)

@@ -6,12 +6,16 @@ from dataclasses import dataclass
 from graphrag_dagster import tables
 from graphrag_dagster.catalogue.registry import ways
 from graphrag_dagster.catalogue.ways import Way, at_level
+from graphrag_dagster.core.corpus.unread import files_told
 from graphrag_dagster.core.extraction.ledger import unreadable_units
 from graphrag_dagster.core.wording import counted
 from graphrag_dagster.errors import SettingsError
 from graphrag_dagster.operations.exploring.opened import OpenSnapshot
 from graphrag_dagster.resources.corpora import CorpusStore
 from graphrag_dagster.settings import CorpusSettings
+
+#: Sentences on files that were not read, or only in part.
+_MOST_FILES = 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +32,7 @@ class Counts:
     reports: int
     quarantined: int
     files_not_read: int
+    files_read_in_part: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,7 +134,9 @@ def _counts(shown: OpenSnapshot) -> Counts:
     tokens = shown.totals(f"select coalesce(sum(tokens), 0)::bigint as n from {shown[tables.TEXT_CHUNKS]}")
     unread = shown.totals(
         f"""
-        select count(*) as n from {shown[tables.FILES]} where status not in ('read', 'duplicate', 'ignored')
+        select count_if(status not in ('read', 'duplicate', 'ignored')) as not_read,
+            count_if(status = 'read' and incomplete) as in_part
+        from {shown[tables.FILES]}
         """
     )
     return Counts(
@@ -142,7 +149,8 @@ def _counts(shown: OpenSnapshot) -> Counts:
         communities=rows("graph.communities"),
         reports=rows("reports.community_reports"),
         quarantined=rows("extraction.quarantine"),
-        files_not_read=unread["n"],
+        files_not_read=unread["not_read"],
+        files_read_in_part=unread["in_part"],
     )
 
 
@@ -169,8 +177,8 @@ def _way(one: Way) -> WayOfAsking:
 
 
 def _notes(shown: OpenSnapshot, counts: Counts, unclustered: int) -> Iterator[str]:
-    if counts.files_not_read:
-        yield f"{_were(counts.files_not_read, 'file')} not read."
+    if counts.files_not_read or counts.files_read_in_part:
+        yield from _files(shown)
     ledger = shown.frame(f"select state, reason from {shown[tables.UNIT_LEDGER]}")
     for line in unreadable_units(ledger):
         yield f"{line}."
@@ -180,6 +188,19 @@ def _notes(shown: OpenSnapshot, counts: Counts, unclustered: int) -> Iterator[st
         yield f"{counted(unclustered, 'entity', 'entities')} without a relationship in no community."
     if replaced := _replaced(shown):
         yield f"{_were(replaced, 'report')} written by rules, because a model's could not be used."
+
+
+def _files(shown: OpenSnapshot) -> Iterator[str]:
+    found = shown.frame(
+        f"""
+        select path, status, reason, incomplete from {shown[tables.FILES]}
+        where status not in ('read', 'duplicate', 'ignored') or incomplete order by path
+        """
+    )
+    lines, left = files_told(found, _MOST_FILES)
+    yield from (f"{line}." for line in lines)
+    if left:
+        yield f"{counted(left, 'more file', 'more files')} not read or read in part: see the table of files."
 
 
 def _replaced(shown: OpenSnapshot) -> int:

@@ -211,8 +211,12 @@ VIEWS = (
         tables.DOCUMENTS,
         (
             _id(tables.DOCUMENTS, "document_id"),
-            *_own(tables.DOCUMENTS, "title", "path", "row", "date", "characters", _NUMBER),
+            *_own(tables.DOCUMENTS, "title", "path", "row", "date", "characters"),
+            Shown(tables.FILES, "incomplete", "f"),
+            Shown(tables.FILES, "reason", "f"),
+            *_own(tables.DOCUMENTS, _NUMBER),
         ),
+        (Joined(tables.FILES, "f", "f.path = t.path"),),
         links={"title": ("document", "document_id")},
         order=_BY_NUMBER,
     ),
@@ -222,7 +226,8 @@ VIEWS = (
         tables.FILES,
         _own(
             tables.FILES,
-            *("path", "status", "reason", "duplicate_of", "format", "encoding", "bytes", "documents"),
+            *("path", "status", "incomplete", "reason", "duplicate_of"),
+            *("format", "encoding", "bytes", "documents"),
         ),
         order="path",
     ),

@@ -142,6 +142,7 @@ class _Taking:
             "path": file.path,
             "status": status,
             "reason": reason,
+            "incomplete": None,
             "duplicate_of": file.duplicate_of,
             "format": fate.format,
             "encoding": None,
@@ -188,7 +189,7 @@ class _Served:
 
     def row(self) -> dict[str, object]:
         """Its row among the files."""
-        nothing = dict.fromkeys(("reason", "duplicate_of", "encoding"))
+        nothing = dict.fromkeys(("reason", "incomplete", "duplicate_of", "encoding"))
         told = {"path": self.place, "status": "read", "format": SERVER, "bytes": 0, "documents": 0}
         return {**nothing, **told, "sha256": self._digest.hexdigest()}
 

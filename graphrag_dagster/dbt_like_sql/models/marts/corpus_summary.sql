@@ -2,6 +2,11 @@ with files as (
     select 'files' as area, status as measure, count(*)::double as value
     from {{ ref('corpus.files') }}
     group by status
+    union all
+    select 'files', 'read in part', count(*)::double
+    from {{ ref('corpus.files') }}
+    where status = 'read' and incomplete
+    having count(*) > 0
 ),
 
 imports as (

@@ -278,6 +278,7 @@ export interface Counts {
   reports: number;
   quarantined: number;
   files_not_read: number;
+  files_read_in_part: number;
 }
 
 /**
@@ -324,10 +325,20 @@ export interface DocumentEntity {
   mentions: number;
 }
 
-/** The file of a document: what became of it, why or what was odd, its size, and its reader. */
+/**
+ * The file of a document.
+ *
+ * Attributes:
+ *     status: what became of it.
+ *     reason: why, or what was odd about it.
+ *     incomplete: something in it is in no document, as the reason says; null for graphs and earlier indexes.
+ *     bytes: its size.
+ *     format: its reader.
+ */
 export interface DocumentFile {
   status: string;
   reason: string | null;
+  incomplete: boolean | null;
   bytes: number;
   format: string | null;
 }

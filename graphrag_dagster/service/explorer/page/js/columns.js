@@ -14,6 +14,7 @@ const CALLED = {
   engine: "made",
   frequency: "text units",
   human_readable_id: "number",
+  incomplete: "read in part",
   instances: "times extracted",
   internal_edges: "relationships inside",
   is_leaf: "not split further",

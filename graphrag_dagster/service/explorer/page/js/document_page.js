@@ -88,7 +88,7 @@ function documentFacts(document) {
     [
       "What became of the file",
       file && [
-        spoken(file.status),
+        file.incomplete ? element("strong", {}, "Read in part") : spoken(file.status),
         file.format && `, as ${file.format}`,
         `, ${counted(file.bytes, "byte")}`,
         file.reason && element("p", { class: "remark" }, file.reason),
