@@ -39,6 +39,14 @@ def sentences(text: str) -> list[str]:
         ["Haddow v. Council was heard.", "It ended."],
         ["What?!", "No!!", "Really."],
         ["यह एक वाक्य है।", "दूसरा वाक्य।"],
+        ["The U.S. Forest Service (USFS) built it.", "The **U.S. Forest Service** (USFS) keeps it."],
+        ["A U.S. <b>Forest Service</b> (USFS) hut.", "A U.S. [Forest Service](http://a.example) hut."],
+        ["See [What is it? A tool](http://a.example/b).", "Then [go.](http://a.example)", "Next."],
+        ["Run `a. B` now.", "See https://a.example/b?C=d.", "`x` is small.", "mitmproxy is older.", "Done."],
+        ["See e.g. `foo` and p. 12.", "It weighs approx. three pounds.", "It is old."],
+        ["The :ref:`U.S. Parks. All <parks>` page.", "`Parks. All <parks.html>`__ are open."],
+        ["Jane was elected.[^1]", "{{< note >}} The cache is old {{< /note >}} here.", "It went."],
+        ["هل هذا صحيح؟", "نعم هذا صحيح.", "انتهى."],
     ],
 )
 def test_sentences(expected: list[str]) -> None:
@@ -84,6 +92,48 @@ def test_headings_lists_labels_and_blank_lines_are_boundaries() -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    "expected",
+    [
+        ["- [x] Done it", "- [ ] Not done"],
+        ["1.1.1 One thing", "1.1.2 Another thing", "1.2 The third thing"],
+        ["Term", ": What it means."],
+        ["[00:01] hello there", "[00:05] and so on"],
+        ["anna: did tomas open it?", "tomas: yes i opened it.", "anna: ok"],
+        ["<p>Jane was elected.</p>", "<p>Tom was not.</p>"],
+        [".. _parks:", "All parks are open."],
+        ["> The harbour master\n> signed it.", "> He left."],
+        [".. note:: All parks are open and have been\n   so for years."],
+        ["===", "Title", "^^^"],
+        ["{% if open %}", "All parks are open.", "{% endif %}"],
+    ],
+)
+def test_lines_that_mean_something_are_boundaries(expected: list[str]) -> None:
+    assert sentences("\n".join(expected)) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("the roof leaks. is it old? yes it is.", ["the roof leaks.", "is it old?", "yes it is."]),
+        ("a<br>b", ["a<br>", "b"]),
+        ("“Will they come?” he asked. “yes.” he said.", ["“Will they come?” he asked.", "“yes.” he said."]),
+    ],
+)
+def test_sentences_without_capitals(text: str, expected: list[str]) -> None:
+    assert sentences(text) == expected
+
+
+def test_speech_without_marks_is_cut_into_pieces() -> None:
+    line = "the museum was closed and nobody came to see it because the roof was leaking"
+    assert sentences("\n".join([line] * 4)) == [line] * 4
+    pieces = sentences(" ".join([line] * 20))
+    assert max(len(one.split()) for one in pieces) <= 30
+    assert min(len(one.split()) for one in pieces) >= 10
+    prose = "The clerk, who had counted the sacks, the ropes and the nails, " * 6 + "went home."
+    assert sentences(prose) == [prose]
+
+
 def test_a_short_line_before_a_long_one_was_ended_on_purpose() -> None:
     long = "The Courier reports that the storm of Tuesday night has broken the moorings of a crane barge."
     assert sentences(f"Storm Agda\n{long}") == ["Storm Agda", long]
@@ -99,9 +149,15 @@ def test_a_short_line_before_a_long_one_was_ended_on_purpose() -> None:
         "a" * 300_000,
         "a\n" * 100_000,
         "Dr. " * 50_000,
+        "[" * 50_000 + "a. B",
+        "`a <b. " * 30_000,
+        "{{ a. B " * 20_000,
+        "<a b. " * 30_000,
+        "the roof " * 40_000,
+        "a: b\n" * 40_000,
     ],
-    ids=["initials", "stops", "blanks", "line ends", "letters", "lines", "titles"],
-)
+    ids=["initials", "stops", "blanks", "line ends", "letters", "lines", "titles", "brackets", "code", "templates", "tags", "words", "dialogue"],
+)  # fmt: skip
 def test_long_texts_of_one_kind_come_to_an_end(text: str) -> None:
     spans = sentence_spans(text)
     assert [one for one, other in pairwise(spans) if one.end > other.start] == []

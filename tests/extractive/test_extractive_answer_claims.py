@@ -185,7 +185,7 @@ def test_an_answer_is_read_alike_whatever_stands_beside_it(decompose: Decompose)
 
 
 def test_a_sentence_too_long_to_be_read_has_failed(decompose: Decompose) -> None:
-    found = one(decompose, "The quay burnt " + "and the quay burnt " * 500)
+    found = one(decompose, "The quay burnt" + ", and the quay burnt" * 500)
     assert (found.state, found.claims) == ("failed", ())
     assert "longer than 5000 characters" in (found.reason or "")
 

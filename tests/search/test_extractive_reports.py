@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from graphrag_dagster.core.language.extractive.covering import Candidate, central, covering
-from graphrag_dagster.core.language.extractive.parsing.quotable import mark_before, readability
+from graphrag_dagster.core.language.extractive.parsing.quotable import readability
 from graphrag_dagster.core.language.extractive.report_writer import ExtractiveReportWriter
 from graphrag_dagster.core.language.extractive.subjects import joined
 from graphrag_dagster.core.language.tasks import (
@@ -19,6 +19,7 @@ from graphrag_dagster.core.language.tasks import (
     SupportingSentence,
     WrittenReport,
 )
+from graphrag_dagster.core.text.marks import mark_before
 from graphrag_dagster.core.text.similarity import rouge_l, stems, words
 from graphrag_dagster.core.text.spans import Span
 
@@ -201,15 +202,12 @@ def test_some_sentences_stand_alone_better_than_others(better: str, worse: str) 
 
 
 @pytest.mark.parametrize(
-    "fragment", ["", "Minutes.", "# The board met in May.", "THE BOARD MET IN MAY.", "the board met in May.", "The board met in May"]
-)  # fmt: skip
-def test_fragments_and_headings_are_never_quoted(fragment: str) -> None:
-    assert readability(fragment) == 0
-
-
-@pytest.mark.parametrize(
     ("text", "length"),
-    [("- The", 2), ("3. In", 3), ("(b) In", 4), ("• “In", 2), ("In 3. days", 0), ("1998 was", 0), ("A. Vell", 0)],
+    [
+        *[("- The", 2), ("3. In", 3), ("(b) In", 4), ("• “In", 2), ("In 3. days", 0), ("1998 was", 0), ("A. Vell", 0)],
+        *[("- [x] In", 6), ("1.2.3 In", 6), ("1.2 In", 4), ("2.5 million", 0), ("> - In", 4), ("## In", 3), ("*In* May", 0)],
+        *[("[^1]: In", 6), (".. note:: In", 10), ("<li><b>In", 7), ("{{< x >}} In", 10), ("| In", 2), ("- - -", 4)],
+    ],
 )  # fmt: skip
 def test_list_marks_are_told_from_sentences(text: str, length: int) -> None:
     assert mark_before(text) == length

@@ -330,6 +330,12 @@ class Background(Protocol):
     def told(self) -> bool:
         """Whether the text units are a graph told in words: each of their sentences stands for itself."""
 
+    def words(self, quote: Quote, /) -> str:
+        """Return the quoted words, exactly as they stand; nothing for an unknown unit."""
+
+    def cut(self, quote: Quote, /) -> bool:
+        """Return whether words stand at an edge of their text unit behind which the document goes on."""
+
 
 @dataclass(frozen=True, slots=True)
 class ContextUnit:

@@ -139,9 +139,7 @@ class ExtractiveAnswerer:
             if sentences[place].quotable:
                 best.setdefault(sentences[place].row.id, place)
         chosen = [sentences[place] for place in best.values()][:most]
-        return [
-            Point(one.row.title, ((one.text, one.row.id, one.quote),), 0.0, one.row.kind) for one in chosen
-        ]
+        return [Point(one.row.title, (one.quotation,), 0.0, one.row.kind) for one in chosen]
 
     def _listed(self, question: str, sought: Wanted, sentences: Sequence[Sentence]) -> list[Point]:
         """Entities of the type in sentences about the whole question, or about the rest of it."""

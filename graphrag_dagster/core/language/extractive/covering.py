@@ -7,12 +7,12 @@ from math import fsum, sqrt
 
 from graphrag_dagster.core.language.extractive.parsing.quotable import (
     label_before,
-    mark_before,
     readability,
     tidy,
 )
 from graphrag_dagster.core.language.tasks import ContextEntity, Quote, ReportRequest, SupportingSentence
 from graphrag_dagster.core.text.english_words import STOP_WORDS
+from graphrag_dagster.core.text.marks import mark_before
 from graphrag_dagster.core.text.similarity import repeats, words
 from graphrag_dagster.core.text.spans import Span
 

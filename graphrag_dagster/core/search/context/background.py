@@ -6,6 +6,7 @@ from pathlib import Path
 
 import polars as pl
 
+from graphrag_dagster.core.language.tasks import Quote
 from graphrag_dagster.core.search.context.index import IndexSnapshot
 from graphrag_dagster.core.search.context.rows_by_id import RowsById
 from graphrag_dagster.core.search.kept import kept, mapped_frame, write_frames
@@ -38,6 +39,20 @@ class IndexBackground:
         """Whether the text units are a graph told in words: each of their sentences stands for itself."""
         return self._index.sentences is not None
 
+    def words(self, quote: Quote) -> str:
+        """Return the quoted words, exactly as they stand; nothing for an unknown unit."""
+        return self._index.words(quote)
+
+    def cut(self, quote: Quote) -> bool:
+        """Return whether words stand at an edge of their text unit behind which the document goes on."""
+        passage = self._index.passages.get(quote.unit_id)
+        if passage is None:
+            return False
+        first, last = self._index.once(_edges, passage.document_id)
+        text, span = passage.text, quote.span
+        before = not text[: span.start].strip() and passage.start_char > first
+        return before or (not text[span.end :].strip() and passage.end_char < last)
+
 
 def prepare_background(index: IndexSnapshot) -> None:
     """Make what is kept of the background of an index."""
@@ -52,6 +67,13 @@ def _phrases(index: IndexSnapshot) -> list[Phrase]:
 def _told_apart_by(index: IndexSnapshot) -> list[Phrase]:
     ordered = index.text_chunks.sort("human_readable_id", "text_unit_id")
     return phrases(ordered["text"].to_list(), ordered["document_id"].to_list(), _MOST_PHRASES)
+
+
+def _edges(index: IndexSnapshot, document_id: str) -> tuple[int, int]:
+    """Where the first text unit of a document begins and the last one ends."""
+    own = index.text_chunks.filter(pl.col("document_id") == document_id)
+    edges: tuple[int, int] = own.select(pl.col("start_char").min(), pl.col("end_char").max()).row(0)
+    return edges
 
 
 def _names(index: IndexSnapshot) -> RowsById:

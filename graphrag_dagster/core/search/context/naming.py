@@ -1,10 +1,13 @@
 """Sentences of the documents that name entities."""
 
+import re
 from collections.abc import Iterator, Sequence
 
 from graphrag_dagster.core.language.tasks import Quote
 from graphrag_dagster.core.search.context.index import IndexSnapshot
 from graphrag_dagster.core.text.spans import Span
+
+_QUOTED_LINE = re.compile(r"\n[ \t]*>+")
 
 
 def spans_of(index: IndexSnapshot, unit_id: str) -> list[tuple[Span, str]]:
@@ -16,7 +19,14 @@ def _cut(index: IndexSnapshot, unit_id: str) -> list[tuple[Span, str]]:
     passage = index.passages.get(unit_id)
     if passage is None:
         return []
-    return [(span, " ".join(passage.text[span.start : span.end].split())) for span in passage.sentences]
+    return [(span, _on_one_line(passage.text[span.start : span.end])) for span in passage.sentences]
+
+
+def _on_one_line(words: str) -> str:
+    """Without the marks of the lines of a quotation that is wrapped."""
+    if "\n" in words and words.startswith(">"):
+        words = _QUOTED_LINE.sub(" ", words)
+    return " ".join(words.split())
 
 
 def sentences_naming(

@@ -91,8 +91,8 @@ def points(
         taken += [words(other.text) for other in group]
         bold = len(chosen) < _BOLD
         quotes = tuple(
-            (answering_words(other.text, wanted, known) if bold else other.text, other.row.id, other.quote)
-            for other in group
+            (answering_words(words, wanted, known) if bold else words, row, quote)
+            for words, row, quote in (other.quotation for other in group)
         )
         chosen.append(Point(one.row.title, quotes, float(value[place]), one.row.kind))
     return in_reading_order(chosen, _BOLD)

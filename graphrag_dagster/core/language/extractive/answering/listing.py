@@ -49,7 +49,7 @@ def listed(question: str, type_: str, sentences: Sequence[Sentence], value: Scor
         quoted.add(one.text)
         documents = counted(len(found[name].documents), "document")
         title = f"{name}: {documents}, {counted(len(found[name].places), 'mention')}"
-        points.append(Point(title, ((one.text, one.row.id, one.quote),), 0.0, one.row.kind))
+        points.append(Point(title, (one.quotation,), 0.0, one.row.kind))
     return points
 
 

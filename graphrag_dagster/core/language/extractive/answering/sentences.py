@@ -3,15 +3,17 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from graphrag_dagster.core.language.extractive.parsing.quotable import readability
+from graphrag_dagster.core.language.extractive.parsing.quotable import is_whole, readability
 from graphrag_dagster.core.language.tasks import ContextUnit, Quote
 from graphrag_dagster.core.text.lines import Line
+from graphrag_dagster.core.text.marks import mark_before, mark_behind
+from graphrag_dagster.core.text.spans import Span
 from graphrag_dagster.core.text.turns import speaker_before
 
 
 @dataclass(frozen=True, slots=True)
 class Sentence:
-    """A sentence of a row of a chunk; ``place`` counts from 0 inside the row."""
+    """A sentence of a row of a chunk, with the marks of its list; ``place`` counts from 0 inside the row."""
 
     text: str
     quote: Quote | None
@@ -26,8 +28,28 @@ class Sentence:
 
     @property
     def said(self) -> str:
-        """The sentence without the label of its speaker."""
-        return self.text[speaker_before(self.text)[1] :]
+        """The sentence without the mark of its list and the label of its speaker."""
+        words = self.words
+        return words[speaker_before(words)[1] :]
+
+    @property
+    def words(self) -> str:
+        """The sentence without marks before and behind it."""
+        text = self.text[mark_before(self.text) :]
+        return text[: len(text) - mark_behind(text)]
+
+    @property
+    def quotation(self) -> tuple[str, int, Quote | None]:
+        """The words to be shown, the id of the row, and where exactly these words stand."""
+        return self.words, self.row.id, self._of_words()
+
+    def _of_words(self) -> Quote | None:
+        if self.quote is None or self.row.background is None or self.words == self.text:
+            return self.quote
+        exact = self.row.background.words(self.quote)
+        start = mark_before(exact)
+        span = self.quote.span
+        return Quote(self.quote.unit_id, Span(span.start + start, span.end - mark_behind(exact[start:])))
 
     @property
     def document(self) -> str:
@@ -37,9 +59,13 @@ class Sentence:
 
     @property
     def quotable(self) -> bool:
-        """Whether it is a whole sentence."""
-        told = self.quote is not None and self.row.background is not None and self.row.background.told()
-        return told or readability(self.text) > 0
+        """Whether it can be read, and its text unit does not cut it off."""
+        background = self.row.background if self.quote else None
+        if background and background.told():
+            return True
+        if not readability(self.text):
+            return False
+        return is_whole(self.text) or not (background and self.quote and background.cut(self.quote))
 
 
 def sentences_of(chunks: Sequence[Sequence[ContextUnit]]) -> list[Sentence]:

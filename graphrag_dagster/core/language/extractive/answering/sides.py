@@ -46,5 +46,5 @@ def of_both(sides: Sequence[str], sentences: Sequence[Sentence], value: Scores) 
                 taken.append(words(one.text))
                 group += 1
                 title = heading[0].upper() + heading[1:]
-                points.append(Point(title, ((one.text, one.row.id, one.quote),), 0.0, one.row.kind))
+                points.append(Point(title, (one.quotation,), 0.0, one.row.kind))
     return points

@@ -45,7 +45,7 @@ def themes(sentences: Sequence[Sentence], embedder: Embedder, most: int) -> list
         one = _central(phrase.form, good, embedder)
         quoted.add(one.text)
         title = f"{phrase.form[0].upper()}{phrase.form[1:]}, in {counted(phrase.documents, 'document')}"
-        return [Point(title, ((one.text, one.row.id, one.quote),), 0.0, one.row.kind)]
+        return [Point(title, (one.quotation,), 0.0, one.row.kind)]
 
     return list(islice((point for phrase in _phrases(sentences) for point in points_of(phrase)), most))
 

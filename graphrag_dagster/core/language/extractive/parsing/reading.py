@@ -5,6 +5,7 @@ from bisect import bisect_right
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
+from graphrag_dagster.core.text.marks import TEMPLATE_TAG
 from graphrag_dagster.core.text.sentences import sentence_spans
 from graphrag_dagster.core.text.spans import Span
 
@@ -13,7 +14,8 @@ _PREFIX = re.compile(
     r"(?:\s*(?:#{1,6}(?=\s)|>+|[-+•‣◦▪●](?=\s)|\*(?=\s)|\(?\d{1,3}[.)](?=\s+\D)|\(?[a-zA-Z][.)](?=\s+[A-Z])(?<![A-Z]\.)))+\s*"
 )
 _NOISE = re.compile(
-    r"""!?\[(?=[^\]\n]{0,300}\]\()|\]\([^)\s]*(?:\s"[^"]*")?\)        # the frame of a link
+    rf"{TEMPLATE_TAG}"
+    r"""|!?\[(?=[^\]\n]{0,300}\]\()|\]\([^)\s]*(?:\s"[^"]*")?\)        # the frame of a link
     |(?:https?://|www\.)\S*[^\s.,;:!?)\]"']|(?<![\w.+-])[\w.+-]{1,64}@[\w-]+(?:\.[\w-]+)+
     |<!--.{0,2000}?-->|</?[A-Za-z][^<>]{0,80}>|\[\^?\d+\]
     |\*+|_{2,}|(?<!\w)_|_(?!\w)|`+|~~|(?:[-:=|]{3,}(?=\s|$))""",
