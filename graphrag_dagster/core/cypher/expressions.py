@@ -1,6 +1,7 @@
 """Expressions of a query: each is read, and written anew."""
 
 import math
+import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -10,6 +11,16 @@ from graphrag_dagster.core.search.context.queries import QueryError
 
 #: Expressions inside of each other.
 _DEEPEST = 20
+#: Entries of a list for each of which a condition is written out, and conditions written out in all.
+_MOST_ENTRIES, _MOST_WRITTEN_OUT = 100, 1_000
+#: How what gives a list begins, as the embedded engine has it.
+_LISTS = (
+    *("nodes(", "rels(", "collect(", "keys(", "list_filter(", "list_transform(", "list_reverse("),
+    *("string_split(", "(nodes(", "(rels("),
+)
+_NAMED = re.compile(r"`[^`]*`")
+#: What might mean something to the engine inside of a text.
+_ESCAPED = re.compile(r"[^A-Za-z0-9 ]")
 _COMPARING = {"=", "<>", "<", "<=", ">", ">="}
 _QUANTIFIERS = {"ALL", "ANY", "NONE", "SINGLE"}
 _SUBQUERIES = {"CALL", "COLLECT", "COUNT", "EXISTS"}
@@ -70,6 +81,13 @@ class Expressions:
         self._given = given
         self._dialect = dialect
         self._names: dict[tuple[str, object], str] = {}
+        #: Variables of lists of literals, each with the entry that stands in its place.
+        self._entries: dict[str, str] = {}
+        #: Variables of the lambdas around what is read, and how many conditions have been written out.
+        self._lambdas: list[str] = []
+        self._written_out = 0
+        #: Names that stand for lists.
+        self._lists: set[str] = set()
         self.parameters: dict[str, Any] = {}
 
     # What stands next.
@@ -111,6 +129,8 @@ class Expressions:
 
     def _literal(self, value: Any) -> str:
         """A value as a parameter; the same value is the same one."""
+        if self._lambdas:
+            return _constant(value)
         key = (type(value).__name__, value)
         if key not in self._names:
             name = f"literal_{len(self._names) + 1}"
@@ -125,8 +145,15 @@ class Expressions:
                 f"the query has the parameter ${name}, which is not given; give it, as {name}=VALUE"
             )
         self._at += 1
-        self.parameters[f"given_{name}"] = self._given[name]
-        return self._typed(f"given_{name}", self._given[name])
+        value = self._given[name]
+        # Of null, of an empty list, and of one with nulls, the engine does not find the type.
+        vague = any(one is None for one in (value or [None] if isinstance(value, list) else [value]))
+        if self._lambdas or (vague and self._dialect == "embedded"):
+            return _constant(value)
+        self.parameters[f"given_{name}"] = value
+        if isinstance(value, list):
+            self._lists.add(f"$given_{name}")
+        return self._typed(f"given_{name}", value)
 
     def _typed(self, name: str, value: Any) -> str:
         # The embedded engine takes a whole number for the smallest type that holds it, and calculates there.
@@ -218,7 +245,10 @@ class Expressions:
             if self._taken("."):
                 written = f"{written}.{self._name('a property', keywords=True)}"
             elif self._taken("["):
-                written = f"{written}{self._place()}"
+                part = self._place()
+                written = "null" if (written, ":" in part) == ("[]", False) else f"{written}{part}"
+                if self._next.upper in {".", "["} and self._dialect == "embedded":
+                    written = f"({written})"
             else:
                 return written
 
@@ -273,7 +303,7 @@ class Expressions:
             if word.upper in _QUANTIFIERS:
                 return self._quantified()
             return self._call()
-        return self._name("a variable")
+        return self._variable()
 
     def _call(self) -> str:
         name = self._next.value
@@ -290,7 +320,23 @@ class Expressions:
                 f"the function {name}() with {len(arguments)} arguments is not allowed; allowed are "
                 f"{', '.join(FUNCTIONS)}, and all, any, none and single"
             )
+        if self._dialect == "embedded":
+            return self._as_opencypher(name.upper(), arguments[0], written)
         return written
+
+    def _as_opencypher(self, function: str, argument: str, written: str) -> str:
+        """The call of a function, told what the embedded engine does not find out itself."""
+        if function == "REVERSE" and self._is_list(argument):
+            return f"list_{written}"
+        # Of what an OPTIONAL MATCH did not find, it would say what it might have been.
+        optional = any(word.upper == "OPTIONAL" for word in self._words)
+        if optional and function in {"LABELS", "TYPE"} and _NAMED.fullmatch(argument):
+            return f"CASE WHEN {argument} IS NULL THEN null ELSE {written} END"
+        return written
+
+    def _is_list(self, written: str) -> bool:
+        """Whether an expression is a list by its form, or by what was said of its name."""
+        return written in self._lists or written.startswith(("[", *_LISTS)) or written.endswith(".`names`")
 
     def _several(self, inner: Callable[[], str]) -> list[str]:
         found = [inner()]
@@ -301,20 +347,83 @@ class Expressions:
     def _quantified(self) -> str:
         quantifier = self._next.value.lower()
         self._at += 2
-        variable, values = self._drawn()
+        variable, values, entries = self._drawn()
         self._take("WHERE")
-        condition = self._expression()
+        if entries is not None:
+            written = _joined(quantifier, self._for_each(variable, entries))
+        else:
+            condition = self._in_lambda(variable, self._expression)
+            null = values == "null" and self._dialect == "embedded"
+            written = "null" if null else f"{quantifier}({variable} IN {values} WHERE {condition})"
         self._take(")")
-        return f"{quantifier}({variable} IN {values} WHERE {condition})"
+        return written
 
-    def _drawn(self) -> tuple[str, str]:
+    def _drawn(self) -> tuple[str, str, list[str] | None]:
+        """A variable, the list that it is drawn from, and the entries of a list that stands in the query.
+
+        The embedded engine knows neither parameters nor outer variables in what is said of each entry, so
+        that this is written out for such a list.
+        """
         variable = self._name("a variable")
         self._take("IN")
-        return variable, self._expression()
+        entries = None
+        if self._dialect == "embedded":
+            word, begun = self._next, self._at
+            if word.upper == "[" and not self._begins_comprehension():
+                self._at += 1
+                entries = [] if self._ahead("]") else self._several(self._expression)
+                self._take("]")
+            elif word.kind == "parameter" and isinstance(self._given.get(word.value), list):
+                self._at += 1
+                entries = [_constant(one) for one in self._given[word.value]]
+            # The list may be only the beginning of what is drawn from.
+            if self._next.upper not in {"WHERE", "|", "]", ")"} or len(entries or ()) > _MOST_ENTRIES:
+                self._at, entries = begun, None
+        if entries is not None:
+            return variable, "", entries
+        return variable, self._expression(), None
+
+    def _for_each(self, variable: str, entries: list[str]) -> list[str]:
+        """What follows, read once for each entry with that in the place of the variable."""
+        outer, begun = self._entries, self._at
+        written = []
+        # With no entry it is read all the same, to be passed over.
+        for entry in entries or ["null"]:
+            self._written_out += 1
+            if self._written_out > _MOST_WRITTEN_OUT:
+                raise QueryError("the query has too many entries of lists inside of each other; ask for less")
+            self._at, self._entries = begun, {**outer, variable: entry}
+            written.append(f"({self._expression()})")
+        self._entries = outer
+        return written if entries else []
+
+    def _in_lambda(self, variable: str, inner: Callable[[], str]) -> str:
+        """What is said of each entry of a list, which the embedded engine takes as a lambda."""
+        if self._dialect != "embedded":
+            return inner()
+        outer = self._entries
+        self._entries = {name: entry for name, entry in outer.items() if name != variable}
+        self._lambdas.append(variable)
+        written = inner()
+        self._lambdas.pop()
+        self._entries = outer
+        return written
+
+    def _variable(self) -> str:
+        name = self._name("a variable")
+        if name in self._entries:
+            entry = self._entries[name]
+            return entry if _NAMED.fullmatch(entry) else f"({entry})"
+        if name in self._lambdas[:-1] and name != self._lambdas[-1]:
+            raise QueryError(
+                f"the variable {name[1:-1]} of a list is used inside of another list, which the embedded "
+                "graph cannot do: UNWIND the outer list instead"
+            )
+        return name
 
     def _list(self) -> str:
         self._take("[")
-        if self._next.kind in {"name", "quoted"} and self._words[self._at + 1].upper == "IN":
+        if self._begins_comprehension(0):
             written = self._comprehension()
             self._take("]")
             return written
@@ -324,18 +433,34 @@ class Expressions:
 
     def _comprehension(self) -> str:
         """``[x IN list WHERE condition | value]``."""
-        variable, values = self._drawn()
-        condition = self._expression() if self._taken("WHERE") else None
-        value = self._expression() if self._taken("|") else None
+        variable, values, entries = self._drawn()
+        if entries is not None and self._taken("|"):
+            return f"[{', '.join(self._for_each(variable, entries))}]"
+        if entries is not None:
+            values = f"[{', '.join(entries)}]"
+        condition = self._in_lambda(variable, self._expression) if self._taken("WHERE") else None
+        value = self._in_lambda(variable, self._expression) if self._taken("|") else None
         if self._dialect == "embedded":
+            # Of these, the engine does not find the type, and there is nothing to say something of.
+            if values in {"null", "[]"}:
+                return values
             kept = f"list_filter({values}, {variable} -> {condition})" if condition else values
             return f"list_transform({kept}, {variable} -> {value})" if value else kept
         where = f" WHERE {condition}" if condition else ""
         return f"[{variable} IN {values}{where}{f' | {value}' if value else ''}]"
 
+    def _begins_comprehension(self, ahead: int = 1) -> bool:
+        following = self._words[self._at + ahead : self._at + ahead + 2]
+        return following[0].kind in {"name", "quoted"} and following[-1].upper == "IN"
+
     def _map(self) -> str:
+        if self._lambdas:
+            # The engine would give the first entry's map for each.
+            raise self._wrong("a map made of each entry of a list is not possible in the embedded graph")
         self._take("{")
-        entries = [] if self._ahead("}") else self._several(self._entry)
+        if self._ahead("}"):
+            raise self._wrong("a map has one property at least")
+        entries = self._several(self._entry)
         self._take("}")
         return f"{{{', '.join(entries)}}}"
 
@@ -357,6 +482,35 @@ class Expressions:
         other = f" ELSE {self._expression()}" if self._taken("ELSE") else ""
         self._take("END")
         return f"CASE{of}{''.join(parts)}{other} END"
+
+
+def _constant(value: Any) -> str:
+    """A value as it is written where no parameter can stand; of a text all that could end it is escaped."""
+    if value is None or isinstance(value, bool):
+        return {None: "null", True: "true", False: "false"}[value]
+    if isinstance(value, int):
+        return f"CAST({value} AS INT64)"
+    if isinstance(value, float):
+        return f"CAST({value!r} AS DOUBLE)"
+    if isinstance(value, str):
+        return f"'{_ESCAPED.sub(_escaped, value)}'"
+    return f"[{', '.join(map(_constant, value))}]"
+
+
+def _escaped(found: re.Match[str]) -> str:
+    point = ord(found[0])
+    return f"\\u{point:04x}" if point < 0x10000 else f"\\U{point:08x}"
+
+
+def _joined(quantifier: str, conditions: list[str]) -> str:
+    """What a quantifier says of conditions, one for each entry of a list."""
+    if quantifier == "all":
+        return f"({' AND '.join(conditions) or 'true'})"
+    if quantifier == "single":
+        each = " + ".join(f"CASE WHEN {one} THEN 1 ELSE 0 END" for one in conditions)
+        return f"(({each}) = 1)" if conditions else "false"
+    either = f"({' OR '.join(conditions) or 'false'})"
+    return either if quantifier == "any" else f"(NOT {either})"
 
 
 def _value(word: Word) -> str | int | float:

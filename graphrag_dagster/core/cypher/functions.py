@@ -70,6 +70,12 @@ def called(name: str, arguments: list[str], dialect: Dialect, *, distinct: bool 
     known = _NAMED.get(name.lower())
     if known is None or (distinct and known not in _AGGREGATES):
         return None
+    if dialect == "embedded":
+        if known in _AGGREGATES and arguments[0] == "null":
+            # It does not find the type of a null that stands for itself.
+            arguments = ["CAST(null AS INT64)"]
+        elif (known, arguments[0]) in {("split", "null"), ("head", "[]"), ("last", "[]")}:
+            return "null"
     if distinct:
         arguments = [f"DISTINCT {arguments[0]}", *arguments[1:]]
     own = _EMBEDDED.get((known.lower(), len(arguments))) if dialect == "embedded" else None

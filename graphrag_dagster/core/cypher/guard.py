@@ -1,5 +1,7 @@
 """The guard: a query in Cypher comes through as one that only reads, with bounds, or not at all."""
 
+import math
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -25,6 +27,7 @@ CLAUSES = (
 )
 _MOST_CLAUSES = 30
 _MOST_INTEGER = 2**63
+_HALVES = re.compile("[\ud800-\udfff]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,8 +69,8 @@ def guarded(
     """
     if len(query) > LONGEST_QUERY:
         raise QueryError(f"a query has at most {LONGEST_QUERY:,} characters, not {len(query):,}")
-    if any("\ud800" <= sign <= "\udfff" for sign in query):
-        raise QueryError("the query has what is no character")
+    if _HALVES.search(query):
+        raise QueryError("the query holds half of a surrogate pair, which is not a character")
     given = dict(parameters or {})
     _check(given)
     return _Clauses(query, given, dialect, most).read()
@@ -79,8 +82,12 @@ def _check(parameters: Mapping[str, Any]) -> None:
         inner = value if isinstance(value, list) else [value]
         if not all(one is None or isinstance(one, str | bool | int | float) for one in inner):
             raise QueryError(f"the parameter {name} is no text, number, true, false, null or list of these")
-        if isinstance(value, list) and len({type(one) for one in value}) != 1:
-            raise QueryError(f"the parameter {name} is an empty list, or one of different kinds of values")
+        if any(_HALVES.search(one) for one in (name, *inner) if isinstance(one, str)):
+            raise QueryError(f"the parameter {name} holds half of a surrogate pair, which is not a character")
+        if any(isinstance(one, float) and not math.isfinite(one) for one in inner):
+            raise QueryError(f"the parameter {name} is NaN or infinite")
+        if isinstance(value, list) and len({type(one) for one in value if one is not None}) > 1:
+            raise QueryError(f"the parameter {name} is a list of different kinds of values")
         if any(isinstance(one, int) and not -_MOST_INTEGER <= one < _MOST_INTEGER for one in inner):
             raise QueryError(f"the parameter {name} does not fit into 64 bits")
         size += sum(len(one) if isinstance(one, str) else 8 for one in inner)
@@ -173,6 +180,7 @@ class _Clauses(Patterns):
         named = self._query[start : self._words[self._at - 1].end]
         if self._taken("AS"):
             name = self._name("a column")
+            (self._lists.add if self._is_list(written) else self._lists.discard)(name)
             return name[1:-1], f"{written} AS {name}"
         return " ".join(named.split()).replace("`", ""), written
 

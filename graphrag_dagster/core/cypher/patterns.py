@@ -66,6 +66,8 @@ class Patterns(Expressions):
             written += f":{'|'.join(named)}"
         if ranged is not None and self._taken("*"):
             written += self._lengths(ranged)
+        if self._taken("{", "}"):
+            return written
         if self._ahead("{"):
             written += f" {self._map()}"
         return written

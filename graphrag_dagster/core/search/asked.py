@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Protocol
 import polars as pl
 
 from graphrag_dagster.core.corpus.documents import name_of
-from graphrag_dagster.core.search.context.question import checked
+from graphrag_dagster.core.search.context.question import checked, checked_turns
 from graphrag_dagster.core.search.context.support import Support
 from graphrag_dagster.core.search.retrieval.retriever import Retriever
 from graphrag_dagster.core.search.scope.clues import favour_of
@@ -120,7 +120,7 @@ class Asked(Basis):
         soft: whether what the question names of the documents is favoured; None: as the options say.
 
     Raises:
-        QuestionError: the question is blank, too long or no text.
+        QuestionError: the question is blank, too long or no text, or the history no text.
     """
 
     question: str
@@ -137,6 +137,7 @@ class Asked(Basis):
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "question", checked(self.question))
+        checked_turns(text for turn in self.history for text in (turn.question, turn.answer))
 
     @property
     def favour(self) -> Favour:

@@ -7,7 +7,7 @@ not: once the graph is open, the process opens no file, writes none, and gets no
 
 # Loaded by the engine when a value needs them, which is too late for a process that opens no file any more.
 import datetime  # noqa: F401
-import decimal  # noqa: F401
+import decimal
 import json
 import math
 import os
@@ -72,6 +72,8 @@ def _plain(value: Any) -> Any:
     """A value as JSON has a form for it; nodes and relations by label and properties, paths by these."""
     if isinstance(value, str):
         return value[:_LONGEST_TEXT]
+    if isinstance(value, decimal.Decimal):
+        return int(value) if value == value.to_integral_value() else float(value)
     if isinstance(value, float) and not math.isfinite(value):
         return str(value)
     if isinstance(value, list):

@@ -38,4 +38,7 @@ def run_embedded(file: Path, query: Guarded, limits: QueryLimits) -> GraphRows:
 
 
 def _failed(told: dict[str, str]) -> Exception:
-    return QuestionError(f"the query failed: {told['text'].strip()[:_LONGEST_TOLD]}")
+    text = told["text"].strip()
+    if text.startswith("Runtime exception: list_extract"):
+        text = "a list has no entry at that place; ask for lists that have one, such as WHERE size(list) > 0"
+    return QuestionError(f"the query failed: {text[:_LONGEST_TOLD]}")

@@ -63,11 +63,9 @@ def hash_source(text: str) -> str:
 
 
 def page_headers(content_policy: str) -> dict[str, str]:
-    """Return the headers that the page is sent with."""
+    """Return the headers that the page is sent with, beside those of every response."""
     return {
         "Content-Security-Policy": content_policy,
-        "X-Content-Type-Options": "nosniff",
-        "Referrer-Policy": "no-referrer",
         "Cross-Origin-Opener-Policy": "same-origin",
         "Cache-Control": "no-cache",
     }
@@ -97,7 +95,7 @@ def page_router() -> APIRouter:
         if name not in texts:
             return Response(status_code=404)
         kept = _FOREVER if version == parts.version else "no-cache"
-        headers = {"Cache-Control": kept, "X-Content-Type-Options": "nosniff"}
+        headers = {"Cache-Control": kept}
         return Response(texts[name], media_type=_TYPES[Path(name).suffix], headers=headers)
 
     return router

@@ -190,10 +190,7 @@ def _add_tables(router: APIRouter, backend: Backend) -> None:
         """Get all rows of a table, sorted and filtered, as CSV."""
         order = Order(sort, descending, words)
         pieces = await backend.explored(corpus, lambda seen: seen.csv(name, order))
-        headers = {
-            "Content-Disposition": f'attachment; filename="{name}.csv"',
-            "X-Content-Type-Options": "nosniff",
-        }
+        headers = {"Content-Disposition": f'attachment; filename="{name}.csv"'}
         return StreamingResponse(pieces, media_type="text/csv", headers=headers)
 
 

@@ -1,6 +1,7 @@
-"""How much may be asked at a time: places for questions, and the size of a body."""
+"""How much may be asked at a time: places for questions, and the size and form of a body."""
 
 import asyncio
+import json
 import threading
 from collections import deque
 
@@ -65,7 +66,7 @@ def _call(turn: asyncio.Future[None]) -> None:
 
 
 class BodyLimit:
-    """Refuses bodies that are larger or slower before anything reads them.
+    """Refuses bodies that are too large, too slow or not the JSON of RFC 8259 before anything reads them.
 
     Args:
         app: what is guarded.
@@ -94,6 +95,10 @@ class BodyLimit:
             refusal = Refusal(413, "body_too_large", f"send at most {self._max_bytes:,} bytes")
             await error_response(scope["path"], refusal)(scope, receive, send)
             return
+        if problem := _wrong_with(b"".join(message.get("body", b"") for message in messages)):
+            refusal = Refusal(400, "malformed_request", f"the body {problem}")
+            await error_response(scope["path"], refusal)(scope, receive, send)
+            return
 
         async def replay() -> Message:
             return messages.popleft() if messages else await receive()
@@ -114,3 +119,32 @@ class BodyLimit:
             if size > self._max_bytes:
                 return None
         return messages
+
+
+def _wrong_with(body: bytes) -> str | None:
+    """Say what in a JSON body no route can use; None also where it is no JSON, which the route then says.
+
+    Python's parser lets through what neither JSON nor UTF-8 has, and what fails only where it is stored,
+    compared or sent back.
+    """
+    if not body:
+        return None
+    try:
+        text = body.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        return "is not valid UTF-8"
+    try:
+        parsed = json.loads(text)
+    except RecursionError:
+        return "is nested too deeply"
+    except ValueError:
+        return None
+    try:
+        json.dumps(parsed, ensure_ascii=False, allow_nan=False).encode()
+    except UnicodeEncodeError:
+        return "holds half of a surrogate pair, which is not a character"
+    except RecursionError:
+        return "is nested too deeply"
+    except ValueError:
+        return "holds NaN or a number beyond the range of a double"
+    return None

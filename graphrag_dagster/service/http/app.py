@@ -16,6 +16,7 @@ from graphrag_dagster.service.explorer.page import page_router
 from graphrag_dagster.service.explorer.routes import explorer_router
 from graphrag_dagster.service.guarding.auth import Guard
 from graphrag_dagster.service.guarding.errors import LastResort, add_handlers, documented
+from graphrag_dagster.service.guarding.headers import BrowserHeaders
 from graphrag_dagster.service.guarding.limits import BodyLimit
 from graphrag_dagster.service.guarding.settings import ServiceSettings
 from graphrag_dagster.service.http.corpora import corpora_router
@@ -84,4 +85,5 @@ def make_app(settings: ServiceSettings, library: Library | None = None) -> FastA
     app.add_middleware(BodyLimit, max_bytes=settings.max_body_bytes, seconds=settings.request_seconds)
     app.add_middleware(Guard, settings=settings)
     app.add_middleware(LastResort)
+    app.add_middleware(BrowserHeaders)
     return app

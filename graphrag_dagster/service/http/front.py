@@ -28,8 +28,7 @@ def front_router(backend: Backend) -> APIRouter:
             return page_response()
         # This needs no token, so with one it tells nothing that the token guards.
         names = await backend.names() if backend.settings.token is None else None
-        text = _text(names, str(request.base_url).rstrip("/"))
-        return PlainTextResponse(text, headers={"X-Content-Type-Options": "nosniff"})
+        return PlainTextResponse(_text(names, str(request.base_url).rstrip("/")))
 
     return router
 

@@ -1,12 +1,14 @@
 """What may be asked."""
 
 import re
+from collections.abc import Iterable
 
 from graphrag_dagster.errors import QuestionError
 
 REFUSAL = "The documents of this corpus do not hold an answer to this question."
 LONGEST_QUESTION = 4000
 
+_HALVES = re.compile("[\ud800-\udfff]")
 _NO_TEXT = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff]")
 
 
@@ -26,3 +28,15 @@ def checked(question: str) -> str:
     if _NO_TEXT.search(asked):
         raise QuestionError("the question holds control characters, as binary files do; ask in words")
     return asked
+
+
+def checked_turns(texts: Iterable[str]) -> None:
+    """Check earlier questions and answers of a conversation.
+
+    Raises:
+        QuestionError: one holds half of a surrogate pair, which nothing can store or send.
+    """
+    if any(map(_HALVES.search, texts)):
+        raise QuestionError(
+            "the conversation so far holds half of a surrogate pair, which is not a character; take it out"
+        )
