@@ -20,8 +20,9 @@ def finished_batches(context: SensorEvaluationContext, memory: ReplyMemory) -> S
     """Request a run for every corpus that waits for no batch any more."""
     # Needed each time that this looks for batches, and not by a run.
     from graphrag_dagster.model_calls.batches.batch_refresh import finished
+    from graphrag_dagster.resources.corpora import models_of
 
-    corpora, problems = finished(memory.database())
+    corpora, problems = finished(memory.database(), models_of)
     for problem in problems:
         context.log.warning(problem)
     known = set(context.instance.get_dynamic_partitions(str(CORPUS.name)))

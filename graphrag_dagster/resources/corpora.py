@@ -12,9 +12,10 @@ from graphrag_dagster.core.files.columns import ColumnNames
 from graphrag_dagster.core.files.discovery import FoundFile, discover
 from graphrag_dagster.core.files.hashing import hash_files
 from graphrag_dagster.core.resource import Resource
-from graphrag_dagster.errors import CorpusError
+from graphrag_dagster.errors import CorpusError, GraphragError
 from graphrag_dagster.resources.home import corpora_root
 from graphrag_dagster.settings import CorpusSettings, load_settings
+from graphrag_dagster.settings.model import ModelSettings
 from graphrag_dagster.tables import ALL_TABLES
 
 _NAME = re.compile(r"\w(?:[\w .-]{0,98}[\w])?")
@@ -275,3 +276,12 @@ def _allowed(name: str) -> bool:
     except CorpusError:
         return False
     return True
+
+
+def models_of(name: str) -> list[ModelSettings]:
+    """Return the settings of the models of a corpus, role by role; none where it cannot be read."""
+    try:
+        model = CorpusStore().settings(name).model
+    except GraphragError:
+        return []
+    return [model, *(model.for_role(role) for role in model.tasks)]

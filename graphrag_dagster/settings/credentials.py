@@ -15,6 +15,7 @@ _KEY = re.compile(
     r"\b(?:sk|pk|rk|gsk|xai|nvapi|pplx|hf|ghp|glpat|github_pat)[-_](?:(?=\S*\d)[\w-]{12,}|[\w-]{30,})"
     r"|\bAKIA[A-Z0-9]{16}|\bAIza[\w-]{30,}|\beyJ[\w-]+\.eyJ[\w-]+|\b(?:Bearer|Basic) +\S{8,}"
 )
+_ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://\S+")
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _LONGEST_WORD, _LONGEST_MIXED = 20, 11
 _NAMES = frozenset(
@@ -58,19 +59,52 @@ def wrong_with_url(url: str) -> str | None:
     return None
 
 
+def shown_url(url: str) -> str:
+    """Return an address as it may be shown and stored: no user or password, and no value of its query.
+
+    Which name a server gives its keys nobody can know, so that every value is masked.
+    """
+    try:
+        parts = urlsplit(url)
+    except ValueError:
+        return f"{url.partition('://')[0]}://***"
+    query = "&".join(_masked(part) for part in parts.query.split("&")) if parts.query else ""
+    netloc = parts.netloc.rpartition("@")[2]
+    return parts._replace(netloc=netloc, query=query, fragment="***" if parts.fragment else "").geturl()
+
+
+def _masked(part: str) -> str:
+    name, is_named, _ = part.partition("=")
+    return f"{name}=***" if is_named and not looks_like_a_key(name) else "***"
+
+
 def redacted(key: str, value: object) -> object:
-    """Return a setting as it may be shown, where a file of an earlier version may hold a credential.
+    """Return a setting as it may be shown and stored.
 
     Args:
         key: of the setting, joined by dots.
-        value: its value.
+        value: its value; a file of an earlier version may hold a credential.
     """
-    if not isinstance(value, str) or not key.startswith("model."):
+    if not isinstance(value, str):
         return value
-    if looks_like_a_key(value) or names_a_key(key.rpartition(".")[2]):
+    own = key.startswith("model.")
+    if own and (".query." in key or looks_like_a_key(value) or names_a_key(key.rpartition(".")[2])):
         return "***"
-    unsafe = "://" in value and ("@" in value or wrong_with_url(value))
-    return f"{value.partition('://')[0]}://***" if unsafe else value
+    if "://" not in value:
+        return value
+    if own and ("@" in value or wrong_with_url(value)):
+        return f"{value.partition('://')[0]}://***"
+    return shown_url(value) if _ADDRESS.fullmatch(value) else value
+
+
+def redacted_settings(settings: Mapping[str, Any], above: str = "") -> dict[str, Any]:
+    """Return settings, section by section, as they may be shown and stored; see :func:`redacted`."""
+    return {
+        key: redacted_settings(value, f"{above}{key}.")
+        if isinstance(value, Mapping)
+        else redacted(f"{above}{key}", value)
+        for key, value in settings.items()
+    }
 
 
 def _url(url: str) -> str:

@@ -35,6 +35,7 @@ from graphrag_dagster.model_calls.memory.replies import Replies, User
 from graphrag_dagster.model_calls.memory.upkeep import Upkeep
 from graphrag_dagster.model_calls.memory.usage import UsageLog
 from graphrag_dagster.model_calls.probing.checkup import checkup
+from graphrag_dagster.resources.corpora import models_of
 from graphrag_dagster.settings.model import ModelSettings
 from support.endpoint import Fault, Scripted, ScriptedEndpoint, gleaning_script, name_pattern_script
 from support.short_ways import client
@@ -277,7 +278,7 @@ def test_a_batch_that_fails_says_why(place: Callable[..., Place]) -> None:
     made = place(batch_fails="The limit of enqueued tokens is reached.", batch_steps=0)
     made.pending(1)
     with closing(Database(made.path)) as database:
-        assert finished(database) == ({}, [])
+        assert finished(database, models_of) == ({}, [])
     with pytest.raises(EndpointError, match="was refused: The limit of enqueued tokens is reached"):
         made.run(2)
     made.pending(3)
@@ -359,13 +360,13 @@ def test_the_sensor_hears_of_corpora_that_can_go_on(place: Callable[..., Place])
     made = place(batch_steps=2)
     made.pending(1, rounds=0)
     with closing(Database(made.path)) as database:
-        assert finished(database) == ({}, [])
+        assert finished(database, models_of) == ({}, [])
         ready = {"c": ("batch_000001",)}
-        assert finished(database) == ({}, [])
-        assert finished(database) == (ready, [])
+        assert finished(database, models_of) == ({}, [])
+        assert finished(database, models_of) == (ready, [])
     made.run(2)
     with closing(Database(made.path)) as database:
-        assert finished(database) == ({}, [])
+        assert finished(database, models_of) == ({}, [])
 
 
 def test_the_sensor_goes_on_although_an_endpoint_is_gone(place: Callable[..., Place]) -> None:
@@ -373,7 +374,7 @@ def test_the_sensor_goes_on_although_an_endpoint_is_gone(place: Callable[..., Pl
     made.pending(1)
     made.query("update batches set url = 'http://127.0.0.1:9/v1'")
     with closing(Database(made.path)) as database:
-        ready, problems = finished(database)
+        ready, problems = finished(database, models_of)
     assert ready == {}
     assert "cannot reach http://127.0.0.1:9/v1" in problems[0]
 

@@ -20,6 +20,8 @@ from graphrag_dagster.orchestration.dagster_instance import instance
 from graphrag_dagster.resources.published import published
 from graphrag_dagster.resources.reply_memory import ReplyMemory
 from graphrag_dagster.resources.warehouse import Warehouse
+from graphrag_dagster.settings.decisions_file import written
+from graphrag_dagster.settings.resolution import Decision
 from support.corpora import write_corpus
 from support.endpoint import ScriptedEndpoint
 from support.gone import erase_and_publish, index_unpublished, traces
@@ -91,6 +93,35 @@ def test_what_was_said_of_a_removed_document_leaves_no_byte(home: Path) -> None:
     assert traces(home) == {}
     assert warehouse.read(tables.DOCUMENT_METADATA, "coast").is_empty()
     assert "1871-05-04" not in warehouse.read(tables.DOCUMENT_PERIODS, "coast")["words"]
+
+
+def test_names_of_a_decision_that_was_taken_back_leave_no_byte(home: Path) -> None:
+    folder = write_corpus(home / "corpora")
+    file = folder / "decisions.jsonl"
+    plain = Decision(verdict="different", names=["Hanna Quill", "Orrin Vask"], id="d1")
+    # Two of a document that has gone since, and one that no name is any more.
+    gone = Decision(verdict="same", names=["Quorvax Zentholm", "Zentholm of Ostrellin"], id="d2")
+    third = Decision(verdict="same", names=["Hanna Quill", "Quill of Blimmerwick"], id="d3")
+    file.write_text(written([plain, gone, third]), encoding="utf-8")
+    run_job("coast")
+    standing = published(Warehouse(), "coast")
+    assert standing is not None
+    assert any(path.startswith("warehouse/published/") for path in traces(home))
+    # While the decision stands, what it says is kept, whatever else changes.
+    (folder / "more.txt").write_text("Piet Lund met Hanna Quill in Port Ellery.", encoding="utf-8")
+    run_job("coast")
+    assert standing.file.exists()
+    # Taken back, what no text has goes; a decision on names that are there costs no snapshot.
+    file.write_text(written([plain]), encoding="utf-8")
+    run_job("coast")
+    kept = published(Warehouse(), "coast")
+    purge()
+    assert traces(home) == {}
+    assert not standing.file.exists()
+    file.unlink()
+    run_job("coast")
+    assert kept is not None
+    assert kept.file.exists()
 
 
 @pytest.mark.long

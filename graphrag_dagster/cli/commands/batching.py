@@ -12,6 +12,7 @@ from graphrag_dagster.errors import EndpointError
 from graphrag_dagster.model_calls.batches.batch_refresh import api_of, refresh_all
 from graphrag_dagster.model_calls.batches.batch_store import Batch, BatchStore
 from graphrag_dagster.model_calls.memory.database import database_at
+from graphrag_dagster.resources.corpora import models_of
 from graphrag_dagster.resources.home import memory_file
 
 _COLUMNS = ("batch", "corpus", "model", "status", "done", "of", "hours old")
@@ -29,7 +30,7 @@ def list_batches(name: str | None, *, as_json: bool) -> None:
     rows: list[dict[str, Any]] = []
     if path.exists():
         database = database_at(path)
-        for problem in refresh_all(database, name):
+        for problem in refresh_all(database, models_of, name):
             ERR.print(f"not up to date: {escape(problem)}", soft_wrap=True)
         rows = [_row(batch) for batch in BatchStore(database).batches(name)]
     if as_json:
@@ -53,7 +54,7 @@ def cancel_batch(name: str) -> None:
         raise EndpointError(f"there is no batch {name}; `graphrag-dagster batches` lists those there are")
     if batch.closed is not None:
         raise EndpointError(f"batch {name} is over: {batch.status}")
-    remote = run_one(api_of(batch).cancel(name))
+    remote = run_one(api_of(batch, models_of).cancel(name))
     store.progress(remote)
     OUT.print(f"{escape(name)}: {escape(remote.status)}")
 

@@ -10,7 +10,7 @@ from urllib.parse import SplitResult, parse_qsl, quote, quote_plus, unquote, url
 from urllib.request import getproxies
 
 from graphrag_dagster.errors import EndpointError
-from graphrag_dagster.settings.credentials import wrong_with_url
+from graphrag_dagster.settings.credentials import shown_url, wrong_with_url
 from graphrag_dagster.settings.model import ModelSettings
 
 BASE_URL = "OPENAI_BASE_URL"
@@ -51,6 +51,11 @@ class Address:
         self._parts()
         return _without_user(self._given())
 
+    @property
+    def shown(self) -> str:
+        """The same as it may be shown and stored: no value of its query; see :attr:`url`."""
+        return _shown(self.url)
+
     def way(self) -> Way:
         """Return how to call it; a user and a password in ``$OPENAI_BASE_URL`` are sent as a header.
 
@@ -75,7 +80,7 @@ class Address:
         key = os.environ.get(self.variable, "").strip()
         if not key and self._parts().hostname == urlsplit(_OPENAI).hostname:
             raise EndpointError(
-                f"{self.url} needs a key: set ${self.variable}, or set model.base_url or {BASE_URL} "
+                f"{self.shown} needs a key: set ${self.variable}, or set model.base_url or {BASE_URL} "
                 "to an endpoint of your own"
             )
         if not key.isascii() or not key.isprintable():
@@ -107,6 +112,10 @@ class Address:
             if user or password:
                 yield f"{user}:{password}"
                 yield password or user
+            for name, value in parse_qsl(parts.query):
+                # Azure's is a date that everybody knows.
+                if name != "api-version":
+                    yield value
 
     @cached_property
     def _proxies(self) -> list[str]:
@@ -124,6 +133,7 @@ class Address:
 
 # Asked several times for every call, of the same few texts.
 _problem = lru_cache(wrong_with_url)
+_shown = lru_cache(shown_url)
 
 
 @lru_cache

@@ -108,8 +108,8 @@ class Connection:
 
     @property
     def shown_url(self) -> str:
-        """The base URL without credentials."""
-        return self._address.url
+        """The base URL without credentials and values of its query."""
+        return self._address.shown
 
     def without_key(self, answer: str) -> str:
         """An answer of the endpoint's as it may be kept: a key that it repeats is taken out."""

@@ -46,7 +46,7 @@ class Troubles:
 
     @property
     def _shown(self) -> str:
-        return self._address.url
+        return self._address.shown
 
     def parsed(self, text: str) -> dict[str, Any] | Trouble:
         """Return the JSON object of an answer, or what is wrong with it."""

@@ -76,4 +76,6 @@ def _models(source: Source) -> Models:
     embedding = f"{source.corpus}:queries" if settings.embeddings.query_prefix else source.corpus
     if not any(engines()[settings.engine_of(one)].asks_model for one in ("search", "reports")):
         return Models(embedding, size)
-    return Models(embedding, size, settings.model.name, settings.model.base_url)
+    # What a query adds to the address is masked in the snapshot, and stands in the settings alone.
+    url = None if settings.model.base_url is None else settings.model.base_url.partition("?")[0]
+    return Models(embedding, size, settings.model.name, url)

@@ -7,7 +7,7 @@ from graphrag_dagster.core.changes import Change, FileChanges, compare_files, co
 from graphrag_dagster.resources.corpora import CorpusStore
 from graphrag_dagster.resources.published import Published
 from graphrag_dagster.settings import CorpusSettings
-from graphrag_dagster.settings.credentials import redacted
+from graphrag_dagster.settings.credentials import redacted, redacted_settings
 
 
 def changed_files(store: CorpusStore, name: str, snapshot: Published | None) -> FileChanges:
@@ -39,9 +39,7 @@ def _refused_before(before: Mapping[str, str | None], now: Mapping[str, str | No
 
 def changed_settings(settings: CorpusSettings, snapshot: Published) -> list[Change]:
     """Compare settings with those of a snapshot, keys joined by dots."""
-    return compare_values(
-        settings_then(settings, snapshot.manifest), flattened(settings.model_dump(mode="json"))
-    )
+    return compare_values(settings_then(settings, snapshot.manifest), _told(settings))
 
 
 def settings_then(settings: CorpusSettings, manifest: Mapping[str, Any]) -> dict[str, Any]:
@@ -50,6 +48,11 @@ def settings_then(settings: CorpusSettings, manifest: Mapping[str, Any]) -> dict
     A manifest without settings is taken to be made with ``settings``.
     """
     if "settings" not in manifest:
-        return flattened(settings.model_dump(mode="json"))
+        return _told(settings)
     then = {key: redacted(key, value) for key, value in flattened(manifest["settings"]).items()}
-    return flattened(CorpusSettings().model_dump(mode="json")) | then
+    return _told(CorpusSettings()) | then
+
+
+def _told(settings: CorpusSettings) -> dict[str, Any]:
+    """Settings as a manifest tells of them."""
+    return flattened(redacted_settings(settings.model_dump(mode="json")))

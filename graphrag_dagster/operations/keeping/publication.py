@@ -11,6 +11,7 @@ from graphrag_dagster import tables
 from graphrag_dagster.errors import WarehouseError
 from graphrag_dagster.model_calls.memory.database import Database
 from graphrag_dagster.operations.keeping.residue import clear_older, erase, gone_documents
+from graphrag_dagster.operations.keeping.undone_names import said_names
 from graphrag_dagster.orchestration.declare import key_of
 from graphrag_dagster.orchestration.io_manager import stored_at
 from graphrag_dagster.resources.published import Origin, Published, publish, published, snapshots
@@ -56,7 +57,8 @@ def publish_index(
         fresh: the tables of the index.
         memory: the remembered replies.
     """
-    erased = erase(warehouse, corpus, memory)
+    said = frozenset(said_names(origin.settings.model_dump(mode="json", include={"resolution"})))
+    erased = erase(warehouse, corpus, memory, said)
     before = _standing(warehouse, corpus)
     made, changed = publish(warehouse, corpus, origin, fresh=fresh)
     outlived = before if changed and before is not None and before.file.is_file() else None
@@ -66,7 +68,7 @@ def publish_index(
         # One that cannot be read has nothing to tell, and is about to go.
         with suppress(WarehouseError):
             note_changes(warehouse, corpus, outlived, made)
-    cleared = clear_older(warehouse, corpus, made.version)
+    cleared = clear_older(warehouse, corpus, made.version, said)
     if made.large:
         from graphrag_dagster.operations.asking.preparing import prepare
 

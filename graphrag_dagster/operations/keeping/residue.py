@@ -27,6 +27,7 @@ from graphrag_dagster.core.ids import stable_id
 from graphrag_dagster.errors import WarehouseError
 from graphrag_dagster.model_calls.memory.database import Database
 from graphrag_dagster.model_calls.memory.upkeep import Pruned, Upkeep
+from graphrag_dagster.operations.keeping.undone_names import snapshots_with_undone_names
 from graphrag_dagster.resources.compaction import Compacted, compact
 from graphrag_dagster.resources.duckdb_files.frames import frame_of
 from graphrag_dagster.resources.duckdb_files.opening import CONFIG
@@ -124,7 +125,7 @@ def gone_documents(warehouse: Warehouse, corpus: str, newest: str | None = None)
     return gone
 
 
-def erase(warehouse: Warehouse, corpus: str, memory: Database) -> Erased | None:
+def erase(warehouse: Warehouse, corpus: str, memory: Database, said: Set[str] | None = None) -> Erased | None:
     """Erase what may come from gone documents, if any are gone; to be called when the index is made anew.
 
     Tables of questions, answers, evaluation and studies were made from the older index as a whole: what of
@@ -135,9 +136,10 @@ def erase(warehouse: Warehouse, corpus: str, memory: Database) -> Erased | None:
         warehouse: the corpora's files.
         corpus: its name.
         memory: the remembered replies.
+        said: normalised names of which decisions speak now; None: no name is looked for.
 
     Returns:
-        what was done; None where no document is gone.
+        what was done; None where no document is gone, and no name of a decision that was taken back.
 
     Raises:
         WarehouseError: the file is held by another process, or cannot be written anew.
@@ -145,7 +147,9 @@ def erase(warehouse: Warehouse, corpus: str, memory: Database) -> Erased | None:
     """
     gone = gone_documents(warehouse, corpus)
     if not gone:
-        return None
+        # A name of which only a decision spoke may lie in freed blocks, and in nothing else.
+        named = _with_undone_names(warehouse, corpus, said)
+        return Erased(0, (), Pruned(0, 0, 0), compact(warehouse, corpus)) if named else None
     dropped = _drop_made_from_index(warehouse, corpus)
     with ThreadPoolExecutor(1, "prune") as beside:
         pruning = beside.submit(Upkeep(memory).prune, corpus, assets=users_of("index"))
@@ -153,11 +157,14 @@ def erase(warehouse: Warehouse, corpus: str, memory: Database) -> Erased | None:
     return Erased(len(gone), tuple(dropped), pruning.result(), compacted)
 
 
-def clear_older(warehouse: Warehouse, corpus: str, keep_version: str) -> list[str]:
+def clear_older(
+    warehouse: Warehouse, corpus: str, keep_version: str, said: Set[str] | None = None
+) -> list[str]:
     """Delete the report and the older snapshots that may hold gone documents, once a newer one is published.
 
     These are the snapshots with such documents and all that were made later, since their answers may still
-    speak of them. A reader that has one open keeps reading it; its bytes are freed when it is closed.
+    speak of them; and those that have names of which only decisions spoke that were taken back. A reader
+    that has one open keeps reading it; its bytes are freed when it is closed.
 
     Returns:
         the versions of the deleted snapshots.
@@ -166,18 +173,22 @@ def clear_older(warehouse: Warehouse, corpus: str, keep_version: str) -> list[st
         WarehouseError: a file cannot be deleted.
     """
     note = note_file(warehouse, corpus)
-    if not gone_documents(warehouse, corpus, keep_version):
-        note.unlink(missing_ok=True)
-        return []
-    _remove(_reports(warehouse, corpus))
-    cleared = _tainted(warehouse, corpus, keep_version)
+    # What tells that a snapshot has to go is removed last, so that a run after a kill knows it.
+    data = (".duckdb.wal", ".duckdb.tmp", ".duckdb")
+    named = [one for one in _with_undone_names(warehouse, corpus, said) if one.stem != keep_version]
+    for file in named:
+        for ending in (*data, ".json"):
+            _remove(file.with_name(file.stem + ending))
+    cleared = []
+    if gone_documents(warehouse, corpus, keep_version):
+        _remove(_reports(warehouse, corpus))
+        cleared = _tainted(warehouse, corpus, keep_version)
     for file in cleared:
-        # The data last: as long as it is there, the next run knows that it has to go.
-        for ending in (".json", ".duckdb.wal", ".duckdb.tmp", ".duckdb"):
+        for ending in (".json", *data):
             _remove(file.with_name(file.stem + ending))
     _clear_beside(warehouse, corpus)
     note.unlink(missing_ok=True)
-    return [file.stem for file in cleared]
+    return [file.stem for file in (*cleared, *named)]
 
 
 def _clear_beside(warehouse: Warehouse, corpus: str) -> None:
@@ -185,6 +196,14 @@ def _clear_beside(warehouse: Warehouse, corpus: str) -> None:
         keep_beside(folder_of(warehouse, corpus), snapshots(warehouse, corpus))
     except OSError as error:
         raise WarehouseError(f"{error.filename} cannot be deleted: {error.strerror}") from error
+
+
+def _with_undone_names(warehouse: Warehouse, corpus: str, said: Set[str] | None) -> list[Path]:
+    if said is None or not warehouse.file(corpus).is_file():
+        return []
+    manifests = sorted(folder_of(warehouse, corpus).glob("*.json"))
+    files = [file for file in manifests if not file.name.startswith(".")]
+    return snapshots_with_undone_names(warehouse, corpus, files, said)
 
 
 def _tainted(warehouse: Warehouse, corpus: str, keep_version: str) -> list[Path]:

@@ -12,6 +12,7 @@ from graphrag_dagster.catalogue.registry import engines, libraries, models_here,
 from graphrag_dagster.errors import EngineError
 from graphrag_dagster.prompts import all_prompts
 from graphrag_dagster.settings import CorpusSettings
+from graphrag_dagster.settings.credentials import redacted_settings
 
 _NO_MODEL = "extractive"
 
@@ -51,7 +52,7 @@ class Origin:
             "package": version("graphrag-dagster"),
             "code": dict(sorted(self.code.items())),
             "libraries": self._libraries(),
-            "settings": self.settings.model_dump(mode="json"),
+            "settings": redacted_settings(self.settings.model_dump(mode="json")),
             "prompts": {name: prompt.hash for name, prompt in all_prompts().items()},
             "models": {
                 **{task.role: self._model(task.role) for task in tasks().values()},
