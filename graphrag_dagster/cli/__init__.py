@@ -42,7 +42,7 @@ def _run() -> int:
     from graphrag_dagster.cli.app import app
 
     # While a package that is being loaded has set up the root logger, requests of other threads are no news.
-    for client in ("httpx", "httpx2"):
+    for client in ("httpx", "httpx2", "openai"):
         logging.getLogger(client).setLevel(logging.WARNING)
     # Where the terminal has no sign for a character, it is spelt out.
     for stream in (sys.stdout, sys.stderr):

@@ -2,10 +2,11 @@
 
 import re
 from collections.abc import Iterator, Mapping
+from datetime import date
 from typing import Annotated, Any
 from urllib.parse import parse_qsl, urlsplit
 
-from pydantic import AfterValidator
+from pydantic import AfterValidator, BeforeValidator
 from pydantic_core import PydanticCustomError
 
 #: Type of the errors whose input is a credential.
@@ -25,6 +26,18 @@ _ENDS = (
     *("apikey", "accesskey", "privatekey", "subscriptionkey", "accesstoken", "authtoken", "bearertoken"),
     *("secret", "password", "authorization", "credentials"),
 )
+#: The last word of a header that proves who one is.
+_PROVING = frozenset(
+    {"auth", "authorization", "cookie", "credential", "credentials", "key", "password", "secret"}
+    | {"session", "signature", "token"}
+)
+_HEADER = re.compile(r"[A-Za-z0-9!#%&'*+.^_`|~-]{1,100}")
+#: Headers that belong to the request, not to the endpoint.
+_OF_A_REQUEST = frozenset(
+    {"accept-encoding", "connection", "content-encoding", "content-length", "content-type", "host"}
+    | {"te", "trailer", "transfer-encoding", "upgrade"}
+)
+_FROM_ENVIRONMENT = re.compile(r"\$([A-Za-z_][A-Za-z0-9_]*)")
 #: The mend for a key in a settings file.
 KEYS_STAND = "put the key into an environment variable, and its name into model.api_key_variable"
 
@@ -107,6 +120,12 @@ def redacted_settings(settings: Mapping[str, Any], above: str = "") -> dict[str,
     }
 
 
+def variable_of(value: str) -> str | None:
+    """Return the environment variable that a header names as ``$NAME``, None where it is a plain text."""
+    found = _FROM_ENVIRONMENT.fullmatch(value)
+    return found[1] if found else None
+
+
 def _url(url: str) -> str:
     problem = wrong_with_url(url)
     if problem is None and "@" in urlsplit(url).netloc:
@@ -137,6 +156,45 @@ def _body(body: dict[str, Any]) -> dict[str, Any]:
     return body
 
 
+def _headers(headers: dict[str, str]) -> dict[str, str]:
+    for name, value in headers.items():
+        if looks_like_a_key(name):
+            raise PydanticCustomError(CREDENTIAL, "the name of a header looks like a key; " + KEYS_STAND)
+        if not _HEADER.fullmatch(name) or name.lower() in _OF_A_REQUEST:
+            raise PydanticCustomError("header", "{name} is no header that can be set", {"name": repr(name)})
+        if variable := variable_of(value):
+            _variable(variable)
+            continue
+        if re.split(r"[-_]", name.lower())[-1] in _PROVING or names_a_key(name) or looks_like_a_key(value):
+            raise PydanticCustomError(
+                CREDENTIAL,
+                "{name} holds a credential; put it into an environment variable, and the name of the "
+                "variable here, such as {name}: $MY_VARIABLE",
+                {"name": name},
+            )
+        if not value.isascii() or not value.isprintable():
+            raise PydanticCustomError(
+                "header", "{name} holds characters that no header can have", {"name": name}
+            )
+    return headers
+
+
+def _query(query: dict[str, str]) -> dict[str, str]:
+    for name, value in query.items():
+        if names_a_key(name) or looks_like_a_key(f"{name}={value}"):
+            raise PydanticCustomError(
+                CREDENTIAL, "holds a key, which everybody on the way would see; " + KEYS_STAND
+            )
+    return query
+
+
+def _as_text(value: object) -> object:
+    """YAML reads 2024-10-21 as a date, and 1 as a number."""
+    if isinstance(value, date):
+        return value.isoformat()
+    return str(value) if isinstance(value, int | float) and not isinstance(value, bool) else value
+
+
 def _keys_in(value: object, path: str = "") -> Iterator[str]:
     if isinstance(value, str) and looks_like_a_key(value):
         yield path or "a text"
@@ -164,3 +222,7 @@ BaseUrl = Annotated[str, AfterValidator(_url)]
 VariableName = Annotated[str, AfterValidator(_variable)]
 Body = Annotated[dict[str, Any], AfterValidator(_body)]
 PlainText = Annotated[str, AfterValidator(_plain)]
+#: A text that may be written as a date or a number.
+AnyPlainText = Annotated[PlainText, BeforeValidator(_as_text)]
+Headers = Annotated[dict[str, Annotated[str, BeforeValidator(_as_text)]], AfterValidator(_headers)]
+Query = Annotated[dict[str, Annotated[str, BeforeValidator(_as_text)]], AfterValidator(_query)]

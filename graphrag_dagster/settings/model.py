@@ -6,7 +6,15 @@ from pydantic import Field, model_validator
 
 from graphrag_dagster.catalogue.registry import named, roles
 from graphrag_dagster.settings.choices import Choice
-from graphrag_dagster.settings.credentials import BaseUrl, Body, PlainText, VariableName
+from graphrag_dagster.settings.credentials import (
+    AnyPlainText,
+    BaseUrl,
+    Body,
+    Headers,
+    PlainText,
+    Query,
+    VariableName,
+)
 from graphrag_dagster.settings.section import PositiveInt, Section
 
 #: What a model is asked for.
@@ -26,6 +34,8 @@ def _longest_replies() -> str:
 
 #: Keys that decide what a model replies: neither where it is asked does, nor how long a reply may be.
 DECIDING_REPLIES = ("name", "namespace", "temperature", "top_p", "seed", "reasoning", "extra_body")
+#: Keys that belong to an endpoint: a task with an endpoint of its own has none of them from the others.
+OF_AN_ENDPOINT = ("api_version", "organization", "project", "headers", "query")
 #: Keys that decide what it is asked.
 DECIDING_REQUESTS = ("replies", "logit_bias")
 
@@ -45,6 +55,11 @@ class TaskModelSettings(Section):
 
     base_url: BaseUrl | None = Field(None, description="OpenAI-compatible base URL")
     api_key_variable: VariableName | None = Field(None, description="variable that holds the key")
+    api_version: AnyPlainText | None = Field(None, description="Azure: version of the API")
+    organization: PlainText | None = Field(None, description="organisation that the calls are booked on")
+    project: PlainText | None = Field(None, description="project that the calls are booked on")
+    headers: Headers | None = Field(None, description="further headers of every request")
+    query: Query | None = Field(None, description="further parameters of the URL of every request")
     name: PlainText | None = Field(None, description="chat model")
     temperature: Annotated[float, Field(ge=0, le=2)] | None = Field(None, description="sampling temperature")
     top_p: Annotated[float, Field(gt=0, le=1)] | None = Field(None, description="nucleus sampling")
@@ -68,6 +83,27 @@ class ModelSettings(Section):
         None, description="OpenAI-compatible base URL; default: the variable OPENAI_BASE_URL, else OpenAI's"
     )
     api_key_variable: VariableName = Field("OPENAI_API_KEY", description="variable that holds the key")
+    api_version: AnyPlainText | None = Field(
+        None,
+        max_length=40,
+        description="Azure: version of the API, such as 2024-10-21; base_url is then that of the resource, "
+        "name that of the deployment, and the key is sent as api-key; default: the variable "
+        "OPENAI_API_VERSION where base_url is one of Azure's",
+    )
+    organization: PlainText | None = Field(
+        None, description="organisation that the calls are booked on; default: the variable OPENAI_ORG_ID"
+    )
+    project: PlainText | None = Field(
+        None, description="project that the calls are booked on; default: the variable OPENAI_PROJECT_ID"
+    )
+    headers: Headers = Field(
+        default_factory=dict,
+        description="further headers of every request; a value $NAME is that of the environment variable, "
+        "which credentials have to be",
+    )
+    query: Query = Field(
+        default_factory=dict, description="further parameters of the URL of every request; never a key"
+    )
     name: PlainText = Field("gpt-4.1-mini", description="chat model")
     temperature: Annotated[float, Field(ge=0, le=2)] = Field(
         0.0,
@@ -130,11 +166,17 @@ class ModelSettings(Section):
     def for_role(self, role: str) -> "ModelSettings":
         """Return the settings in force for a role: its own where it has any, limits filled in.
 
+        What belongs to an endpoint, such as headers, is not sent to another one.
+
         Raises:
             CatalogueError: there is no such role.
         """
         own = self.tasks.get(role)
         given = {} if own is None else {k: v for k, v in own if v is not None}
+        if given.get("base_url", self.base_url) != self.base_url:
+            fields = type(self).model_fields
+            elsewhere = {key: fields[key].get_default(call_default_factory=True) for key in OF_AN_ENDPOINT}
+            given = {**elsewhere, **given}
         merged = self.model_copy(update={**given, "tasks": {}})
         longest = named(roles(), role, "role of a model").longest_reply
         if merged.max_output_tokens is None:

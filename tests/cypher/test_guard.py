@@ -75,7 +75,9 @@ def test_each_engine_is_asked_in_its_own_words() -> None:
     )
 
 
-@pytest.mark.parametrize("value", [[1, "a"], [None, 1, True], {"a": 1}, [[1]], 2**63, ["a" * 100_001], object()])
+@pytest.mark.parametrize(
+    "value", [[1, "a"], [None, 1, True], {"a": 1}, [[1]], 2**63, ["a" * 100_001], object()]
+)
 def test_parameters_of_other_kinds_are_refused(value: object) -> None:
     with pytest.raises(QueryError, match="the parameter"):
         guarded("RETURN $a", {"a": value})

@@ -4,10 +4,13 @@ import base64
 import http.client
 import logging
 import ssl
+import subprocess
+import sys
 import threading
 import traceback
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
@@ -15,11 +18,13 @@ from urllib.parse import quote_plus, urlsplit
 
 import pytest
 import trustme
+from yaml import safe_load as load_yaml
 
 from graphrag_dagster.core.language.chat.loop import run_one
 from graphrag_dagster.core.language.chat.port import CallFailed, ChatRequest, Message
 from graphrag_dagster.errors import EndpointError
 from graphrag_dagster.model_calls.batches.batch_api import BatchApi
+from graphrag_dagster.model_calls.endpoint.chat import OpenAIChatModel
 from graphrag_dagster.model_calls.endpoint.embeddings import OpenAIEmbedder
 from graphrag_dagster.model_calls.probing.checkup import listed_models
 from graphrag_dagster.settings.model import ModelSettings
@@ -273,3 +278,125 @@ def test_a_key_that_comes_back_is_taken_out_in_any_form(
         monkeypatch.setenv("OPENAI_API_KEY", KEY)
         monkeypatch.setenv("OPENAI_BASE_URL", endpoint.url.replace("http://", f"http://reader:{KEY}@"))
         assert ask(model_of(None)) == "you are ***"
+
+
+def sent_by(settings: ModelSettings, endpoint: ScriptedEndpoint) -> tuple[str, dict[str, str]]:
+    """The path and the headers with which a model of these settings is asked."""
+    ask(OpenAIChatModel(settings))
+    (one,) = endpoint.requests
+    return one.path, {name.lower(): value for name, value in one.headers.items()}
+
+
+@pytest.mark.parametrize(
+    ("base", "given", "path"),
+    [
+        ("", {"api_version": "2024-10-21"}, "/openai/deployments/gpt-4o/chat/completions?api-version=2024-10-21"),
+        ("/openai/", {"api_version": "preview"}, "/openai/deployments/gpt-4o/chat/completions?api-version=preview"),
+        (
+            "/openai/deployments/of-mine/chat/completions?api-version=2025-01-01-preview",
+            {"api_version": "2025-01-01-preview"},
+            "/openai/deployments/of-mine/chat/completions?api-version=2025-01-01-preview",
+        ),
+        ("/openai/v1", {"api_version": "preview"}, "/openai/v1/chat/completions?api-version=preview"),
+        ("/openai/v1", {"api_version": "preview", "query": {"trace": 1}}, "/openai/v1/chat/completions?trace=1&api-version=preview"),
+    ],
+)  # fmt: skip
+def test_an_azure_resource_is_asked_by_deployment_with_its_key_and_version(
+    monkeypatch: pytest.MonkeyPatch, base: str, given: dict[str, Any], path: str
+) -> None:
+    monkeypatch.setenv("AZURE_KEY", KEY)
+    monkeypatch.delenv("OPENAI_API_VERSION", raising=False)
+    with AnyPath(lambda _: "hi") as endpoint:
+        url = endpoint.url.removesuffix("/v1") + base
+        settings = ModelSettings(base_url=url, name="gpt-4o", api_key_variable="AZURE_KEY", **given)
+        asked, headers = sent_by(settings, endpoint)
+    assert (asked, headers["api-key"]) == (path, KEY)
+
+
+class AnyPath(ScriptedEndpoint):
+    """An endpoint that is asked under other paths than ``/v1``."""
+
+    def begin(self, logged: Any) -> Any:
+        fault = super().begin(logged)
+        self.requests[-1] = replace(logged)
+        logged.path = (
+            "/v1/" + logged.path.partition("?")[0].rpartition("/chat/")[1].strip("/") + "/completions"
+        )
+        return fault
+
+
+def test_what_azure_wants_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("OPENAI_API_VERSION", raising=False)
+    settings = ModelSettings(base_url="https://mine.openai.azure.com", name="gpt-4o")
+    with pytest.raises(EndpointError, match=r"wants a version of the API: set\s+model\.api_version"):
+        ask(OpenAIChatModel(settings))
+    monkeypatch.setenv("OPENAI_API_VERSION", "2024-10-21")
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    with pytest.raises(EndpointError, match=r"needs a key: set \$OPENAI_API_KEY"):
+        ask(OpenAIChatModel(settings))
+    written = load_yaml("api_version: 2024-10-21")
+    assert ModelSettings(**written).api_version == "2024-10-21"
+
+
+def test_headers_and_parameters_of_ones_own_are_sent_to_this_endpoint_alone(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.DEBUG)
+    monkeypatch.setenv("GATEWAY_KEY", KEY)
+    settings = ModelSettings(
+        headers={"X-Team": "search", "X-Api-Key": "$GATEWAY_KEY", "X-Level": 3},
+        query={"region": "eu"},
+        organization="org-9",
+        project="proj-9",
+        tasks={"embed": {"base_url": "http://127.0.0.1:9/v1"}},
+    )
+    with ScriptedEndpoint(lambda _: f"you said {KEY}") as endpoint:
+        here = settings.model_copy(update={"base_url": endpoint.url})
+        model = OpenAIChatModel(here)
+        assert ask(model) == "you said ***"
+        (one,) = endpoint.requests
+    headers = {name.lower(): value for name, value in one.headers.items()}
+    assert one.path == "/v1/chat/completions?region=eu"
+    told = [
+        headers[name] for name in ("x-team", "x-api-key", "x-level", "openai-organization", "openai-project")
+    ]
+    assert told == ["search", KEY, "3", "org-9", "proj-9"]
+    # Nothing of this machine.
+    assert not {"x-stainless-os", "x-stainless-arch", "x-stainless-runtime-version"} & headers.keys()
+    assert KEY not in caplog.text + repr(vars(model)) + repr(here)
+    elsewhere = settings.for_role("embed")
+    assert (elsewhere.headers, elsewhere.query, elsewhere.organization) == ({}, {}, None)
+    assert settings.for_role("extract").headers == settings.headers
+    monkeypatch.delenv("GATEWAY_KEY")
+    with pytest.raises(EndpointError, match=r"model.headers.X-Api-Key is \$GATEWAY_KEY, which is not set"):
+        ask(OpenAIChatModel(here))
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"headers": {"Authorization": "Bearer abcdefghijk"}},
+        {"headers": {"X-Api-Key": "plain"}},
+        {"headers": {"Cookie": "a=b"}},
+        {"headers": {"X-Gateway-Token": "abc"}},
+        {"headers": {"X-Note": KEY}},
+        {"headers": {"Host": "elsewhere"}},
+        {"headers": {"X-Note": "a\r\nX-Other: b"}},
+        {"query": {"api_key": "x"}},
+        {"query": {"note": KEY}},
+    ],
+)
+def test_credentials_in_headers_and_parameters_are_refused_and_not_shown(given: dict[str, Any]) -> None:
+    with pytest.raises(ValueError, match=r"credential|holds a key|no header (that )?can") as raised:
+        ModelSettings(**given)
+    assert KEY not in str(raised.value.errors(include_input=False, include_url=False))  # type: ignore[attr-defined]
+
+
+def test_openai_is_imported_only_when_a_model_is_asked() -> None:
+    code = (
+        "import sys; from graphrag_dagster.cli import app; "
+        "import graphrag_dagster.model_calls.memory.models, graphrag_dagster.model_calls.batches.batching, "
+        "graphrag_dagster.operations.asking.index; print('openai' in sys.modules)"
+    )
+    told = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert told.stdout.strip() == "False"

@@ -3,7 +3,6 @@
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
-from urllib.parse import quote
 
 from graphrag_dagster.core.language.chat.port import CallFailed
 from graphrag_dagster.errors import EndpointError
@@ -13,14 +12,14 @@ from graphrag_dagster.model_calls.endpoint.envelope import count, mapping
 from graphrag_dagster.settings.model import ModelSettings
 
 if TYPE_CHECKING:
-    from graphrag_dagster.model_calls.endpoint.client import Client, Sent
+    from openai import AsyncOpenAI
+
+    from graphrag_dagster.model_calls.endpoint.client import Raw, Sent
 
 #: What a batch ends with; nothing about it changes any more.
 FINAL = frozenset({"completed", "failed", "expired", "cancelled", "missing"})
 MOST_LINES = 50_000
 MOST_BYTES = 150_000_000
-#: Bytes of a file of replies; those of requests may grow by as much as they ask for.
-_MOST_OF_FILE = 2_000_000_000
 #: Large files travel in one call.
 _SECONDS = 600.0
 _LISTED = 100
@@ -72,18 +71,23 @@ class BatchApi:
             EndpointError: there is no Batch API, or it refuses the batch.
         """
         file = await self._call(
-            self._often, lambda client: client.upload("files", "batch.jsonl", lines, {"purpose": "batch"})
+            self._often,
+            lambda client: client.files.with_raw_response.create(
+                file=("batch.jsonl", lines, "application/jsonl"), purpose="batch"
+            ),
         )
         if file is None:
             raise self._no_api()
 
-        body = {
-            "input_file_id": str(file.get("id")),
-            "endpoint": CHATS,
-            "completion_window": "24h",
-            "metadata": dict(metadata),
-        }
-        batch = await self._call(self._once, lambda client: client.post("batches", body))
+        batch = await self._call(
+            self._once,
+            lambda client: client.batches.with_raw_response.create(
+                input_file_id=str(file.get("id")),
+                endpoint=CHATS,
+                completion_window="24h",
+                metadata=dict(metadata),
+            ),
+        )
         if batch is None:
             raise self._no_api()
         return _remote(batch)
@@ -94,7 +98,7 @@ class BatchApi:
         Raises:
             EndpointError: the endpoint cannot be asked.
         """
-        batch = await self._call(self._often, lambda client: client.get(_place("batches", name)))
+        batch = await self._call(self._often, lambda client: client.batches.with_raw_response.retrieve(name))
         if batch is None:
             return RemoteBatch(name, "missing", problem=f"{self.shown_url} does not know it any more")
         return _remote(batch)
@@ -105,7 +109,7 @@ class BatchApi:
         Raises:
             EndpointError: there is no such batch, or it is over.
         """
-        batch = await self._call(self._once, lambda client: client.post(_place("batches", name, "cancel")))
+        batch = await self._call(self._once, lambda client: client.batches.with_raw_response.cancel(name))
         if batch is None:
             raise EndpointError(f"{self.shown_url} does not know the batch {name} any more")
         return _remote(batch)
@@ -116,8 +120,10 @@ class BatchApi:
         Raises:
             EndpointError: the endpoint cannot be asked.
         """
-        found = await self._call(self._often, lambda client: client.get("batches", limit=str(_LISTED))) or {}
-        listed = found.get("data")
+        found = await self._call(
+            self._often, lambda client: client.batches.with_raw_response.list(limit=_LISTED)
+        )
+        listed = (found or {}).get("data")
         return [_remote(one) for one in (listed if isinstance(listed, list) else []) if isinstance(one, dict)]
 
     async def lines(self, file: str) -> list[dict[str, Any]]:
@@ -126,49 +132,54 @@ class BatchApi:
         Raises:
             EndpointError: the endpoint cannot be asked.
         """
-        content = ""
-
-        async def download(client: "Client") -> "Sent":
-            nonlocal content
-            text, headers = await client.get(_place("files", file, "content"), most=_MOST_OF_FILE)
-            content = self._often.without_key(text)
-            return "{}", headers
-
-        await self._call(self._often, download)
+        content = await self._read(
+            self._often, lambda client: client.files.with_raw_response.content(file), whole=False
+        )
         # Not splitlines(): replies hold separators that JSON does not escape.
-        return [line for raw in content.split("\n") if (line := json_object(raw))]
+        return [line for raw in (content or "").split("\n") if (line := json_object(raw))]
 
     async def _call(
-        self, connection: Connection, send: Callable[["Client"], Awaitable["Sent"]]
+        self, connection: Connection, send: Callable[["AsyncOpenAI"], Awaitable["Raw"]]
     ) -> dict[str, Any] | None:
         """Return the answer, None where there is no such thing."""
-        missing = False
+        text = await self._read(connection, send)
+        return None if text is None else json_object(text)
 
-        async def careful(client: "Client", _: Callable[[], None]) -> "Sent":
-            from graphrag_dagster.model_calls.endpoint.client import StatusError
+    async def _read(
+        self,
+        connection: Connection,
+        send: Callable[["AsyncOpenAI"], Awaitable["Raw"]],
+        *,
+        whole: bool = True,
+    ) -> str | None:
+        """Return the text of an answer, None where there is none; ``whole``: it is one JSON object."""
+        text: str | None = None
 
-            nonlocal missing
+        async def careful(client: "AsyncOpenAI", _: Callable[[], None]) -> "Sent":
+            from openai import APIStatusError
+
+            from graphrag_dagster.model_calls.endpoint.client import sent
+
+            nonlocal text
+            text = None
             try:
-                return await send(client)
-            except StatusError as error:
-                if error.status not in _NOT_THERE:
+                content, headers = sent(await send(client))
+            except APIStatusError as error:
+                if error.status_code not in _NOT_THERE:
                     raise
-                missing = True
-                return "{}", error.headers
+                return b"{}", error.response.headers
+            text = connection.without_key(content.decode(errors="replace"))
+            return (content if whole else b"{}"), headers
 
         try:
-            arrived = await connection.call(careful, "Batch API")
+            await connection.call(careful, "Batch API")
         except CallFailed as failure:
             # No failure of one request of many: nothing can be done without the Batch API.
             raise EndpointError(f"Batch API: {failure}") from None
-        return None if missing else arrived.answer
+        return text
 
     def _no_api(self) -> EndpointError:
         return EndpointError(f"{self.shown_url} has no Batch API; set model.batch: false")
-
-
-def _place(*names: str) -> str:
-    return "/".join(quote(name, safe="") for name in names)
 
 
 def _remote(told: Mapping[str, Any]) -> RemoteBatch:

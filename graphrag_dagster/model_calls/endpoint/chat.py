@@ -11,17 +11,19 @@ from graphrag_dagster.core.language.chat.replies import holdable, is_hidden
 from graphrag_dagster.model_calls.endpoint.abilities import Abilities, abilities_of, set_abilities
 from graphrag_dagster.model_calls.endpoint.bodies import chat_body
 from graphrag_dagster.model_calls.endpoint.connection import Connection, Tries
-from graphrag_dagster.model_calls.endpoint.envelope import first, mapping, usage_of
+from graphrag_dagster.model_calls.endpoint.envelope import content_of, ending, first, usage_of
 from graphrag_dagster.model_calls.endpoint.pace import Size
 from graphrag_dagster.model_calls.endpoint.reply_lengths import ReplyLengths
 from graphrag_dagster.model_calls.endpoint.streams import CHATS, streamed
 from graphrag_dagster.settings.model import ModelSettings
 
 if TYPE_CHECKING:
-    from graphrag_dagster.model_calls.endpoint.client import Client, Sent
+    from openai import AsyncOpenAI
+
+    from graphrag_dagster.model_calls.endpoint.client import Sent
 
 _CHARACTERS_PER_TOKEN = 4
-_UNCOUNTED = '"usage": {}'
+_UNCOUNTED = b'"usage": {}'
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,15 +130,17 @@ class OpenAIChatModel:
         listen: Listener | None,
         used: Abilities,
         size: Size,
-        client: "Client",
+        client: "AsyncOpenAI",
         heard: Callable[[], None],
     ) -> "Sent":
         """A slow reply is heard as it comes: so it is told from one that will never come."""
+        from graphrag_dagster.model_calls.endpoint.client import post
+
         # Made at last: while it waited for its turn, others have told how long a reply may be.
         body = chat_body(self.settings, self._limited(request), used)
         slow = used.counts and self.connection.is_slow(size)
         if not used.stream or not (listen or slow):
-            return await client.post(CHATS, body)
+            return await post(client, CHATS, body)
         text, headers = await streamed(client, body, listen, heard)
         if _UNCOUNTED in text and (known := self._abilities()).counts:
             self._set(replace(known, counts=False))
@@ -163,15 +167,10 @@ def _prompt_tokens(request: ChatRequest) -> int:
 def read_reply(answer: Mapping[str, Any]) -> ChatReply:
     """Return the reply in the body of a chat completion; what has no meaning in it counts as not there."""
     choice = first(answer.get("choices"))
-    message = mapping(choice.get("message"))
-    content, finish = message.get("content"), choice.get("finish_reason")
-    if isinstance(content, list):
-        said = (mapping(part).get("text") for part in content)
-        content = "".join(text for text in said if isinstance(text, str))
-    usage = usage_of(answer)
+    content, usage = content_of(choice.get("message")), usage_of(answer)
     return ChatReply(
-        holdable(content) if isinstance(content, str) else "",
-        "refusal" if message.get("refusal") else finish if isinstance(finish, str) and finish else "stop",
+        holdable(content.text),
+        "refusal" if content.refusal else ending(choice.get("finish_reason")),
         usage.input_tokens,
         usage.output_tokens,
         cached_input_tokens=usage.cached_input_tokens,
@@ -179,8 +178,5 @@ def read_reply(answer: Mapping[str, Any]) -> ChatReply:
 
 
 def _reasoned(answer: Mapping[str, Any]) -> bool:
-    message = mapping(first(answer.get("choices")).get("message"))
-    hidden = message.get("reasoning_content") or message.get("reasoning")
-    content = message.get("content")
-    begins_hidden = isinstance(content, str) and is_hidden(content)
-    return bool(usage_of(answer).reasoning_tokens or hidden or begins_hidden)
+    content = content_of(first(answer.get("choices")).get("message"))
+    return bool(usage_of(answer).reasoning_tokens or content.hidden or is_hidden(content.text))

@@ -4,6 +4,7 @@ Keys are read from the environment at the moment of a call and stand in no messa
 """
 
 import asyncio
+import math
 import random
 import time
 import weakref
@@ -13,9 +14,10 @@ from typing import TYPE_CHECKING, Any
 
 from graphrag_dagster.core.language.chat.loop import may_send, sending
 from graphrag_dagster.core.language.chat.port import CallFailed, Refused
+from graphrag_dagster.core.progress import say
 from graphrag_dagster.core.waiting import under_way
 from graphrag_dagster.errors import EndpointDown, EndpointError
-from graphrag_dagster.model_calls.endpoint.address import Address
+from graphrag_dagster.model_calls.endpoint.address import Address, Way
 from graphrag_dagster.model_calls.endpoint.envelope import usage_of
 from graphrag_dagster.model_calls.endpoint.limits import Limits
 from graphrag_dagster.model_calls.endpoint.pace import Pace, Size, pace_of
@@ -24,12 +26,16 @@ from graphrag_dagster.model_calls.endpoint.trouble import Trouble, Troubles
 from graphrag_dagster.settings.model import ModelSettings
 
 if TYPE_CHECKING:
-    from graphrag_dagster.model_calls.endpoint.client import Client, Sent
+    from openai import AsyncOpenAI
 
-_LONGEST_BACKOFF = 30.0
+    from graphrag_dagster.model_calls.endpoint.client import Clients, Sent
+
+_FIRST_WAIT, _LONGEST_BACKOFF = 0.5, 30.0
 _HOPELESS = 8
 _STEPS = 8
 _PATIENCE = 900.0
+#: Seconds between two looks at a server that is loading, where it does not say when to ask again.
+_LOADING_STEPS = (2.0, 5.0, 10.0, 15.0)
 _jitter = random.SystemRandom()
 
 
@@ -37,7 +43,7 @@ _jitter = random.SystemRandom()
 class _LoopState:
     """What belongs to one event loop: connections, and limits by URL and model."""
 
-    clients: dict[tuple[str, str, float], "Client"] = field(default_factory=dict)
+    clients: dict[tuple[Way, str, float], "Clients"] = field(default_factory=dict)
     limits: dict[tuple[str, str], Limits] = field(default_factory=dict)
     patience: dict[tuple[str, str], Patience] = field(default_factory=dict)
 
@@ -76,7 +82,7 @@ class Tries:
 
 
 #: Makes a request with a client; what it is given besides is to be called for each piece of the answer.
-Send = Callable[["Client", Callable[[], None]], Awaitable["Sent"]]
+Send = Callable[["AsyncOpenAI", Callable[[], None]], Awaitable["Sent"]]
 
 
 class Connection:
@@ -89,7 +95,7 @@ class Connection:
         first_wait: seconds before the first retry; doubled each time, with jitter.
     """
 
-    def __init__(self, settings: ModelSettings, model: str, first_wait: float = 0.5) -> None:
+    def __init__(self, settings: ModelSettings, model: str, first_wait: float = _FIRST_WAIT) -> None:
         self._address = Address(settings)
         self._model = model
         self._rates = (settings.requests_per_minute, settings.tokens_per_minute)
@@ -100,6 +106,9 @@ class Connection:
         self._first_wait = first_wait
         self._answered_at: float | None = None
         self._failures = 0
+        #: Seconds for which a server that is loading its model is waited for.
+        self.loading_seconds = 1800.0
+        self._loading_told = -math.inf
 
     @property
     def url(self) -> str:
@@ -141,11 +150,11 @@ class Connection:
             EndpointError: the endpoint cannot be used at all, or is busy for too long.
         """
         tries = tries or Tries()
-        limits, begun, failures, busy = self.limits(), time.monotonic(), 0, 0
+        limits, begun, failures, busy, loading = self.limits(), time.monotonic(), 0, 0, 0
         with under_way(what, tries.task) as call:
             waited = Waited(call, size or Size(), self.pace, self._timeout)
             while True:
-                ticket = await limits.enter(tokens, first=first or failures + busy > 0)
+                ticket = await limits.enter(tokens, first=first or failures + busy + loading > 0)
                 used: int | None = 0
                 try:
                     with sending():
@@ -163,6 +172,12 @@ class Connection:
                 finally:
                     call.sent = False
                     limits.leave(ticket, used)
+                if found.loading:
+                    self._still_loading(begun, found)
+                    limits.pause(self._until_loaded(found, loading))
+                    loading += 1
+                    may_send()
+                    continue
                 if found.too_many and found.again:
                     self._still_patient(begun, found)
                     busy += 1
@@ -202,11 +217,12 @@ class Connection:
     async def _try(
         self, limits: Limits, send: Send, waited: Waited, tries: Tries
     ) -> dict[str, Any] | Trouble:
-        client, patience, begun = self.client(), self.patience(), time.monotonic()
+        clients, patience, begun = self.clients(), self.patience(), time.monotonic()
         tries.sent += 1
         try:
             async with patience.clock(waited, limits.in_flight) as clock:
-                text, headers = await send(client, lambda: patience.heard(clock))
+                async with clients.one() as client:
+                    content, headers = await send(client, lambda: patience.heard(clock))
                 patience.heard(clock)
         except Exception as error:
             # Made here and raised elsewhere, so that no traceback leads back to the request and its headers.
@@ -216,7 +232,8 @@ class Connection:
         finally:
             tries.seconds += time.monotonic() - begun
         limits.learn(headers)
-        return self._troubles.parsed(self.without_key(text))
+        text = self.without_key(content.decode(errors="replace"))
+        return self._troubles.parsed(text, waited.call.whom)
 
     def _tries_again(self, trouble: Trouble, waited: Waited, failures: int) -> bool:
         again = trouble.again and failures < self._retries
@@ -242,6 +259,25 @@ class Connection:
                 "Nothing that was done is lost: run again when it is less busy"
             )
 
+    def _still_loading(self, begun: float, trouble: Trouble) -> None:
+        """Say that the server is loading, and wait for it; no model takes for ever."""
+        waited = time.monotonic() - begun
+        if waited >= self.loading_seconds:
+            told = f" after {waited / 60:.0f} minutes" if self.loading_seconds else ""
+            raise EndpointDown(
+                f"{trouble.error}{told}. Nothing that was done is lost: run again when it has loaded; the "
+                "log of the server shows how far it is"
+            )
+        if begun - self._loading_told > self.loading_seconds:
+            self._loading_told = time.monotonic()
+            say(f"{trouble.error}; it is waited for, {self.loading_seconds / 60:.0f} minutes at most")
+
+    def _until_loaded(self, trouble: Trouble, before: int) -> float:
+        """Seconds until the next look, soon even where the server asks to wait long."""
+        step = _LOADING_STEPS[min(before, len(_LOADING_STEPS) - 1)]
+        step *= min(self._first_wait / _FIRST_WAIT, 1.0)
+        return step if trouble.wait is None else min(trouble.wait, _LONGEST_BACKOFF)
+
     def _final(self, trouble: Trouble) -> EndpointError:
         if isinstance(trouble.error, CallFailed) and not isinstance(trouble.error, Refused):
             self._failures += 1
@@ -255,19 +291,21 @@ class Connection:
     def _state(self) -> _LoopState:
         return _states.setdefault(asyncio.get_running_loop(), _LoopState())
 
-    def client(self) -> "Client":
-        """The client of the running loop; once connected, the call's own clock tells when its time is over.
+    def clients(self) -> "Clients":
+        """The clients of the running loop; once connected, the call's own clock tells when its time is over.
 
         Raises:
             EndpointError: there is no usable key, or the environment names no usable proxy or certificates.
         """
-        from graphrag_dagster.model_calls.endpoint.client import Client
+        from graphrag_dagster.model_calls.endpoint.client import Clients
 
-        self._address.key()
-        clients, where = self._state().clients, (self.url, self._address.variable, self._timeout)
-        if where not in clients:
+        way = self._address.way()
+        if not way.authorised:
+            self._address.key()
+        known, where = self._state().clients, (way, self._address.variable, self._timeout)
+        if where not in known:
             try:
-                clients[where] = Client(self._address, self._timeout)
+                known[where] = Clients(way, self._address, self._timeout)
             # Of proxies and certificates that cannot be used the transport raises errors of many kinds.
             except Exception as error:
                 told = self._address.clean(str(error))
@@ -275,7 +313,7 @@ class Connection:
                     f"{self.shown_url} cannot be called: {told}; look at SSL_CERT_FILE, "
                     "HTTP_PROXY and HTTPS_PROXY in the environment"
                 ) from None
-        return clients[where]
+        return known[where]
 
 
 def _tokens(answer: Mapping[str, Any]) -> int | None:

@@ -19,7 +19,9 @@ from graphrag_dagster.model_calls.endpoint.pace import Size
 from graphrag_dagster.settings.model import ModelSettings
 
 if TYPE_CHECKING:
-    from graphrag_dagster.model_calls.endpoint.client import Client, Sent
+    from openai import AsyncOpenAI
+
+    from graphrag_dagster.model_calls.endpoint.client import Sent
 
 _BATCH = 64
 _BATCH_CHARACTERS = 200_000
@@ -166,5 +168,7 @@ class OpenAIEmbedder:
         return batches
 
 
-async def _embeddings(body: Mapping[str, Any], client: "Client", _: Callable[[], None]) -> "Sent":
-    return await client.post("embeddings", body)
+async def _embeddings(body: Mapping[str, Any], client: "AsyncOpenAI", _: Callable[[], None]) -> "Sent":
+    from graphrag_dagster.model_calls.endpoint.client import post
+
+    return await post(client, "/embeddings", body)

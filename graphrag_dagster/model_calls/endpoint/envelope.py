@@ -2,14 +2,76 @@
 
 import json
 import math
-from collections.abc import AsyncIterator, Mapping
+import re
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
-#: Bytes of an answer; one that goes on is given up.
-MOST_BYTES = 32_000_000
 #: Tokens that one call can have; what tells of more is not believed.
 _MOST_TOKENS = 1_000_000_000
+#: Where servers put reasoning beside a reply, and what they call the parts of it within.
+_HIDDEN_FIELDS = (
+    "reasoning_content",
+    "reasoning",
+    "reasoning_text",
+    "reasoning_details",
+    "thinking",
+    "thoughts",
+)
+_HIDDEN_PART = re.compile(r"think|thought|reason|summary", re.IGNORECASE)
+#: Why replies end, in the words of hosted and local servers.
+_ENDINGS = {
+    "stop": frozenset(
+        {
+            "stop",
+            "stopped",
+            "stop_sequence",
+            "stop_str",
+            "stopstringfound",
+            "stop_token",
+            "end",
+            "end_turn",
+            "end_of_turn",
+            "eos",
+        }
+        | {"eos_token", "eos_found", "eosfound", "end_token", "complete", "completed", "done", "finish"}
+        | {"finished", "normal", "success"}
+    ),
+    "length": frozenset(
+        {"length", "max_tokens", "max_token", "max_length", "max_output_tokens", "max_new_tokens", "limit"}
+        | {"max_completion_tokens", "max_tokens_reached", "max_output_reached", "model_length", "token_limit"}
+        | {
+            "model_context_window_exceeded",
+            "context_window_exceeded",
+            "context_length_exceeded",
+            "incomplete",
+        }
+        | {
+            "context_length",
+            "max_context_length",
+            "length_limit",
+            "error_limit",
+            "truncated",
+            "stopped_limit",
+        }
+        | {"max_predicted_tokens_reached", "maxpredictedtokensreached", "contextlengthreached"}
+        | {"context_length_reached"}
+    ),
+    "content_filter": frozenset(
+        {"content_filter", "content_filtered", "contentfilter", "safety", "refusal", "refused", "sensitive"}
+        | {"recitation", "blocklist", "prohibited_content", "spii", "guardrail", "guardrail_intervened"}
+        | {"guardrails", "moderation", "blocked", "error_toxic", "model_armor", "language"}
+    ),
+    "error": frozenset(
+        {"error", "failed", "failure", "network_error", "server_error", "internal_error", "abort", "aborted"}
+        | {"cancel", "cancelled", "canceled", "timeout", "insufficient_system_resource", "unload", "load"}
+        | {"user_cancel", "engine_error", "model_error", "overloaded", "other", "unspecified", "interrupted"}
+        | {"malformed_function_call", "malformed_response", "disconnect", "disconnected", "user_stopped"}
+        | {"userstopped", "modelunloaded", "model_unloaded"}
+    ),
+}
+_WORD_BREAKS = re.compile(r"[\s.-]+")
+_LONGEST_REASON = 40
 
 
 class BadAnswer(Exception):
@@ -18,13 +80,6 @@ class BadAnswer(Exception):
     def __init__(self, text: str, *, again: bool = True) -> None:
         super().__init__(text)
         self.again = again
-
-
-class Body(Protocol):
-    """A response whose body is still to be read."""
-
-    def aiter_bytes(self) -> AsyncIterator[bytes]:
-        """Yield the body piece by piece."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,33 +91,6 @@ class ToldUsage:
     cached_input_tokens: int
     reasoning_tokens: int
     total: int
-
-
-async def pieces(body: Body, most: int = MOST_BYTES) -> AsyncIterator[bytes]:
-    """Yield a body piece by piece, ``most`` bytes of it.
-
-    Raises:
-        BadAnswer: it goes on and on, or breaks off.
-        TimeoutError: nothing came for long.
-    """
-    import httpx2
-
-    size = 0
-    try:
-        async for piece in body.aiter_bytes():
-            size += len(piece)
-            if size > most:
-                raise BadAnswer(f"sent more than {most // 1_000_000} MB, which is no reply", again=False)
-            yield piece
-    except httpx2.TimeoutException:
-        raise TimeoutError from None
-    except (httpx2.HTTPError, httpx2.StreamError) as error:
-        raise BadAnswer(f"broke off its reply: {error}") from None
-
-
-async def text_of(body: Body, most: int = MOST_BYTES) -> str:
-    """Return a whole body as text; raises as :func:`pieces` does."""
-    return b"".join([piece async for piece in pieces(body, most)]).decode(errors="replace")
 
 
 def json_object(text: str | bytes) -> dict[str, Any] | None:
@@ -107,3 +135,65 @@ def usage_of(answer: Mapping[str, Any]) -> ToldUsage:
         count(mapping(usage.get("completion_tokens_details")).get("reasoning_tokens")),
         count(usage.get("total_tokens")) or sent + received,
     )
+
+
+@dataclass(frozen=True, slots=True)
+class Content:
+    """What a message, or a piece of one, holds.
+
+    ``hidden``: it holds reasoning that is no part of the reply. ``refusal``: why the model will not answer.
+    """
+
+    text: str = ""
+    hidden: bool = False
+    refusal: str = ""
+
+
+def content_of(message: object) -> Content:
+    """Return what a message holds, in whichever of its fields and parts."""
+    told = mapping(message)
+    text, hidden, refusal = _joined(told.get("content"))
+    said = told.get("refusal")
+    return Content(
+        text,
+        hidden or any(told.get(name) for name in _HIDDEN_FIELDS),
+        refusal or (said if isinstance(said, str) else "refused" if said else ""),
+    )
+
+
+def _joined(content: object) -> tuple[str, bool, str]:
+    """The text of all parts, whether some are reasoning, and a refusal."""
+    if isinstance(content, str):
+        return content, False, ""
+    given = [content] if isinstance(content, dict) else content
+    parts: list[Any] = given if isinstance(given, list) else []
+    if parts and all(isinstance(part, str) for part in parts):
+        return "".join(parts), False, ""
+    texts: list[str] = []
+    hidden, refusal = False, ""
+    for told in map(mapping, parts):
+        kind = str(told.get("type") or "")
+        if told.get("thought") is True or _HIDDEN_PART.search(kind):
+            hidden = True
+        elif isinstance(told.get("refusal"), str):
+            refusal = refusal or told["refusal"]
+        else:
+            text = told.get("text", told.get("content"))
+            # The typed text of some interfaces.
+            text = text.get("value") if isinstance(text, dict) else text
+            hidden = hidden or any(told.get(name) for name in _HIDDEN_FIELDS)
+            texts += [text] if isinstance(text, str) else []
+    return "".join(texts), hidden, refusal
+
+
+def ending(reason: object) -> str:
+    """Return why a reply ended: ``stop``, ``length``, ``content_filter``, ``error``, or what else is said.
+
+    A server that says nothing has given all there is. What nobody knows is handed on as it is, in 40
+    characters, and counts as no whole reply.
+    """
+    if not isinstance(reason, str) or not reason.strip():
+        return "stop"
+    plain = _WORD_BREAKS.sub("_", reason.strip()).lower().removeprefix("finish_reason_")
+    known = next((kind for kind, words in _ENDINGS.items() if plain in words), None)
+    return known or plain[:_LONGEST_REASON]

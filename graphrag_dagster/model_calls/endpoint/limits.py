@@ -7,6 +7,7 @@ endpoint says of itself.
 """
 
 import asyncio
+import math
 import re
 import time
 from collections import deque
@@ -16,6 +17,9 @@ from email.utils import parsedate_to_datetime
 
 #: Seconds that an endpoint may ask to wait; what asks for more has no more to give, and waiting hides that.
 LONGEST_WAIT = 600.0
+#: What is asked for beyond it means "for long", however large the number: a year.
+_DAY = 86_400.0
+_FOR_EVER = 365 * _DAY
 #: Seconds' worth of a rate that may be sent at once.
 _BURST = 1.0
 #: Share of a rate that the endpoint states which is used: its clock is not ours.
@@ -170,7 +174,7 @@ class Limits:
         """Take over what the ``x-ratelimit-…`` headers say, where no setting says less."""
         for kind, bucket, own in (("requests", self.requests, 0), ("tokens", self.tokens, 1)):
             stated = _number(headers.get(f"x-ratelimit-limit-{kind}"))
-            if stated:
+            if stated and 0 < stated < math.inf:
                 rate = min(stated * _OF_STATED, self._set[own] or stated)
                 if bucket.per_minute != rate:
                     bucket.limit(rate)
@@ -203,32 +207,47 @@ class Limits:
 
 
 def duration(text: str | None) -> float | None:
-    """Return the seconds of ``6m0s``, ``120ms`` or ``1.5``; None where there is no duration."""
+    """Return the seconds of ``6m0s``, ``120ms`` or ``1.5``, at most a year; None where there are none."""
     if not text:
         return None
     if (plain := _number(text)) is not None:
-        return plain
+        return _bounded(plain)
     parts = _PART.findall(text)
-    return sum(float(number) * _SECONDS[unit] for number, unit in parts) if parts else None
+    return _bounded(sum(float(number) * _SECONDS[unit] for number, unit in parts)) if parts else None
 
 
 def retry_after(headers: Mapping[str, str]) -> float | None:
-    """Return the seconds that a response asks to wait, by ``Retry-After-Ms`` or ``Retry-After``."""
+    """Return the seconds that a response asks to wait, by ``Retry-After-Ms`` or ``Retry-After``.
+
+    At most a year; None where it asks for nothing that can be understood.
+    """
     if (milliseconds := _number(headers.get("retry-after-ms"))) is not None:
-        return max(milliseconds / 1000, 0.0)
+        return _bounded(milliseconds / 1000)
     value = headers.get("retry-after")
     if value is None:
         return None
     if (seconds := _number(value)) is not None:
-        return max(seconds, 0.0)
+        return _bounded(seconds)
     try:
-        return max(parsedate_to_datetime(value).timestamp() - time.time(), 0.0)
-    except ValueError:
+        return _bounded(parsedate_to_datetime(value).timestamp() - time.time())
+    except (ValueError, OverflowError):
         return None
+
+
+def wait_words(seconds: float) -> str:
+    """Render a long wait."""
+    if seconds >= _FOR_EVER:
+        return "more than a year"
+    return f"{seconds / 60:.0f} minutes" if seconds < 2 * _DAY else f"{seconds / _DAY:.0f} days"
+
+
+def _bounded(seconds: float) -> float:
+    return min(max(seconds, 0.0), _FOR_EVER)
 
 
 def _number(text: str | None) -> float | None:
     try:
-        return float(text) if text is not None else None
+        number = float(text) if text is not None else None
     except ValueError:
         return None
+    return None if number is None or math.isnan(number) else number

@@ -18,7 +18,9 @@ from graphrag_dagster.model_calls.endpoint.connection import Connection
 from graphrag_dagster.model_calls.memory.ability_store import AbilityStore
 
 if TYPE_CHECKING:
-    from graphrag_dagster.model_calls.endpoint.client import Client, Sent
+    from openai import AsyncOpenAI
+
+    from graphrag_dagster.model_calls.endpoint.client import Sent
 
 Way = Literal["json_schema", "json_object", "text"]
 WAYS: tuple[Way, ...] = get_args(Way)
@@ -177,8 +179,10 @@ def hopeless(model: OpenAIChatModel, attempts: list[Attempt]) -> str:
     )
 
 
-async def _models(client: "Client", _: Callable[[], None]) -> "Sent":
-    return await client.get("models")
+async def _models(client: "AsyncOpenAI", _: Callable[[], None]) -> "Sent":
+    from graphrag_dagster.model_calls.endpoint.client import sent
+
+    return sent(await client.models.with_raw_response.list())
 
 
 async def _attempt(model: OpenAIChatModel, way: Way) -> Attempt:
