@@ -54,23 +54,21 @@ def test_types_and_defaults_are_as_declared(tmp_path: Path) -> None:
     assert read.graphs[0].declares_entities
 
 
-def test_hyperedges_and_graphs_within_graphs_are_quarantined(tmp_path: Path) -> None:
+def test_hyperedges_are_quarantined_and_nodes_within_nodes_are_of_a_group(tmp_path: Path) -> None:
     read = _read(
         tmp_path,
         """<graphml><graph><node id="a"><graph id="in"><node id="z"/><edge source="z" target="z"/></graph></node>
         <hyperedge id="h"><endpoint node="a"/></hyperedge><node/><edge source="a"/><edge target="a"/></graph></graphml>""",
     )
-    assert read.column("entities", "key") == ["a"]
+    assert sorted((row["row"], row["key"], row["attributes"]) for row in read.rows("entities")) == [
+        (1, "a", "{}"),
+        (2, "z", '{"group": "a"}'),
+    ]
     assert sorted((row["row"], row["record"], row["reason"]) for row in read.rows("quarantine")) == [
-        (
-            2,
-            "rows",
-            "a graph inside node 'a' with 2 nodes and edges; only nodes and edges of the graph itself are read",
-        ),
-        (3, "rows", "a hyperedge; only nodes and edges of the graph itself are read"),
-        (4, "entities", "its id is blank"),
-        (5, "relations", "its tail is blank"),
-        (6, "relations", "its head is blank"),
+        (4, "rows", "a hyperedge; only nodes and edges between two of them are read"),
+        (5, "entities", "its id is blank"),
+        (6, "relations", "its tail is blank"),
+        (7, "relations", "its head is blank"),
     ]
 
 

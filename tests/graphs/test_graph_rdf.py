@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from graphrag_dagster.core.corpus.graphs.batches import Account
 from graphrag_dagster.core.corpus.graphs.rdf import TYPE, local_name
-from graphrag_dagster.core.corpus.graphs.triples import n_triples_batches, turtle_batches
+from graphrag_dagster.core.corpus.graphs.triples import n_triples_batches, rdf_batches
 from support.graphs import read_folder
 
 _LABEL = "http://www.w3.org/2000/01/rdf-schema#label"
@@ -162,8 +162,11 @@ def test_the_same_statements_can_be_written_again(triples: list[Triple], escaped
 def test_turtle_reads_n_triples(triples: list[Triple]) -> None:
     data = "\n".join(_written(triple, True) for triple in triples).encode()
     counts = []
-    for read in (n_triples_batches, turtle_batches):
-        account = Account("a")
-        list(read(io.BytesIO(data), "g", account))
+    for kind in ("n-triples", "turtle"):
+        account, stream = Account("a"), io.BytesIO(data)
+        if kind == "turtle":
+            list(rdf_batches(stream, kind, "g", account))
+        else:
+            list(n_triples_batches(stream, "g", account))
         counts.append(list(account.closed())[-1].frame.select("record", "outcome", "rows").rows())
     assert counts[0] == counts[1]

@@ -7,6 +7,7 @@ from rich.markup import escape
 
 from graphrag_dagster.cli.code_now import code_now
 from graphrag_dagster.cli.commands.showing import print_unreadable, summary_table
+from graphrag_dagster.cli.output.accounted import print_accounted
 from graphrag_dagster.cli.output.console import OUT, print_json
 from graphrag_dagster.cli.output.mending import INDEXED, repaired_line, repaired_rows
 from graphrag_dagster.cli.output.ran import INCOMPLETE, Budget, Ran
@@ -21,7 +22,7 @@ from graphrag_dagster.resources.corpora import CorpusStore
 from graphrag_dagster.resources.duckdb_files.opening import staying_open
 from graphrag_dagster.resources.published import published
 from graphrag_dagster.resources.warehouse import Warehouse
-from graphrag_dagster.tables import CORPUS_SUMMARY, EXTRACTION_STATE, FILES, UNIT_LEDGER
+from graphrag_dagster.tables import CORPUS_SUMMARY, EXTRACTION_STATE, FILES, IMPORT_ACCOUNT, UNIT_LEDGER
 
 _EXTRACTION = "/".join(EXTRACTION_STATE.asset_key)
 
@@ -124,6 +125,7 @@ def summarise(name: str, ran: Ran, *, since: str | None = None, as_json: bool) -
     unreadable = unreadable_units(warehouse.read(UNIT_LEDGER, name))
     repaired = repaired_rows(warehouse, name, INDEXED)
     files = warehouse.read(FILES, name)
+    account = warehouse.read(IMPORT_ACCOUNT, name)
     if as_json:
         print_json(
             {
@@ -133,6 +135,7 @@ def summarise(name: str, ran: Ran, *, since: str | None = None, as_json: bool) -
                 "warehouse": str(warehouse.file(name)),
                 "summary": summary.to_dicts(),
                 **unread_rows(files),
+                "rows": account.to_dicts(),
                 "up_to_date": since is not None,
                 "usage": usage_rows(name, ran.run_id),
                 "missing": missing,
@@ -144,6 +147,7 @@ def summarise(name: str, ran: Ran, *, since: str | None = None, as_json: bool) -
         told = f"up to date since {since} UTC" if since else f"indexed in {ran.seconds:.1f} s"
         OUT.print(summary_table(f"{name}: {told}", summary))
         name_unread(name, files)
+        print_accounted(account)
         if used := usage_table(name, ran.run_id):
             OUT.print(used)
         OUT.print(f"tables: {escape(str(warehouse.file(name)))}", soft_wrap=True)

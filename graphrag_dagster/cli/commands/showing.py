@@ -8,6 +8,7 @@ from rich.markup import escape
 from rich.table import Table as RichTable
 
 from graphrag_dagster import tables
+from graphrag_dagster.cli.output.accounted import print_accounted
 from graphrag_dagster.cli.output.console import OUT, markdown, number, print_json
 from graphrag_dagster.cli.output.unread import name_unread, print_files, unread_rows
 from graphrag_dagster.core.extraction.ledger import unreadable_units
@@ -49,6 +50,7 @@ def show_corpus(name: str, reports: int, level: str, *, files: bool = False, as_
         quarantine = reader.read(tables.QUARANTINE)
         unreadable = unreadable_units(reader.read(tables.UNIT_LEDGER))
         found = reader.read(tables.FILES)
+        account = reader.read(tables.IMPORT_ACCOUNT)
         names = names_told(reader)
     if as_json:
         print_json(
@@ -56,6 +58,7 @@ def show_corpus(name: str, reports: int, level: str, *, files: bool = False, as_
                 "corpus": name,
                 "summary": summary.to_dicts(),
                 **unread_rows(found),
+                "rows": account.to_dicts(),
                 "context_sizes": [] if sizes is None else sizes.to_dicts(),
                 "quarantine": quarantine.drop("prompt").to_dicts(),
                 "unreadable": unreadable,
@@ -66,6 +69,7 @@ def show_corpus(name: str, reports: int, level: str, *, files: bool = False, as_
         return
     OUT.print(summary_table(name, summary))
     name_unread(name, found, _MOST_FILES)
+    print_accounted(account)
     if sizes is not None:
         OUT.print(sizes_table(sizes))
     _print_quarantine(quarantine)

@@ -1,12 +1,12 @@
 """The statements of RDF that came, as they were."""
 
-from graphrag_dagster.core.corpus.graphs.files import N_TRIPLES, TURTLE
+from graphrag_dagster.core.corpus.graphs.formats import RDF_FORMATS
 from graphrag_dagster.core.exporting.folder import Making
 from graphrag_dagster.core.exporting.statements import write_lines
 from graphrag_dagster.operations.exporting.source import Source
 
 #: Query of the files of RDF; each is a graph of its own.
-RDF_PATHS = f"select path from imports_files where format in ('{N_TRIPLES}', '{TURTLE}')"
+RDF_PATHS = f"select path from imports_files where format in {RDF_FORMATS}"
 _PATH = "statements.nt"
 
 #: Blank nodes of several files that share a name are not the same.

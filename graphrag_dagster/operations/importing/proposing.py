@@ -9,15 +9,9 @@ from typing import Any
 
 import yaml
 
-from graphrag_dagster.core.corpus.graphs.files import (
-    GRAPHML,
-    MICROSOFT,
-    NEO4J,
-    STORE,
-    Graph,
-    graph_files,
-    proposed_columns,
-)
+from graphrag_dagster.core.corpus.graphs.files import Graph, graph_files, proposed_columns
+from graphrag_dagster.core.corpus.graphs.formats import BOTH, MICROSOFT, NEO4J, STORE
+from graphrag_dagster.core.corpus.graphs.network_lines import EDGE_LIST
 from graphrag_dagster.core.files.discovery import SETTINGS_FILE, discover
 from graphrag_dagster.core.files.records import RefusedError, UnreadableError, error_line
 from graphrag_dagster.core.wording import counted
@@ -42,7 +36,7 @@ _OF_MICROSOFT = (
 _MICROSOFT_OUTPUT = "output"
 _LARGEST = 2**62
 #: Formats whose weights have no columns that could be chosen; where there are none, each counts as 1.
-_WEIGHTED = (GRAPHML, MICROSOFT, NEO4J, STORE)
+_WEIGHTED = (MICROSOFT, NEO4J, STORE, EDGE_LIST)
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,7 +152,9 @@ def _settings(
         settings["files"] = {"ignore": ignored}
     if columns:
         settings["imports"] = {"columns": {path: dict(held) for path, held in sorted(columns.items())}}
-    if any("weight" in held for held in columns.values()) or any(one.format in _WEIGHTED for one in graphs):
+    if any("weight" in held for held in columns.values()) or any(
+        one.format in _WEIGHTED or any(file.record == BOTH for file in one.files) for one in graphs
+    ):
         settings["graph"] = {"weight": "strength_sum"}
     return settings
 

@@ -25,6 +25,7 @@ from graphrag_dagster.core.files.hashing import hash_files
 from graphrag_dagster.core.files.records import RefusedError, UnreadableError, error_line
 from graphrag_dagster.core.progress import track
 from graphrag_dagster.core.search.context.queries import QueryError
+from graphrag_dagster.core.wording import counted
 from graphrag_dagster.errors import CorpusError
 from graphrag_dagster.operations.importing.resolved import QUERIES
 from graphrag_dagster.operations.keeping.residue import GoneGraphs
@@ -40,6 +41,8 @@ _Staged = tuple[str, pl.DataFrame]
 _GRAPHS = {"graph": pl.String(), "path": pl.String(), "declares": pl.Boolean(), "iris": pl.Boolean()}
 _FAILED = {"path": pl.String()}
 _MOST_TOLD = 5
+#: What comes beside a graph, and may be missing.
+_BESIDE = ("documents", "text_units", "claims", "communities", "reports")
 
 
 @dataclass(slots=True)
@@ -50,6 +53,31 @@ class _Fate:
     format: str | None = None
     notes: list[str] = field(default_factory=list)
     documents: int = 0
+    usable: int = 0
+    malformed: int = 0
+    first_reason: str = ""
+
+    def count(self, account: pl.DataFrame) -> None:
+        """Add rows of the account of a file."""
+        bad = pl.col("outcome") == "malformed"
+        self.usable += int(account.filter(~bad)["rows"].sum())
+        put_aside = account.filter(bad).sort("first_row")
+        self.malformed += int(put_aside["rows"].sum())
+        for row, reason in put_aside.select("first_row", "reason").head(1).iter_rows():
+            self.first_reason = self.first_reason or f"row {row}: {reason}"
+
+    def judge(self, *, beside: bool = False) -> None:
+        """A file none of whose rows is of use has failed, and one without rows is empty."""
+        if self.malformed and self.usable:
+            rows = f"{self.malformed:,} of its {counted(self.malformed + self.usable, 'row')}"
+            self.notes.insert(0, f"{rows} were put aside, the first of them {self.first_reason}")
+        elif self.malformed:
+            self.status = "failed"
+            rows = counted(self.malformed, "row")
+            self.notes.insert(0, f"none of its {rows} can be used, the first of them {self.first_reason}")
+        elif not (self.usable or self.notes or beside):
+            self.status = "empty"
+            self.notes.append("it holds no rows")
 
 
 def take_in(corpora: CorpusStore, warehouse: Warehouse, corpus: str) -> Mapping[Table, Written]:
@@ -61,7 +89,8 @@ def take_in(corpora: CorpusStore, warehouse: Warehouse, corpus: str) -> Mapping[
         corpus: its name.
 
     Raises:
-        CorpusError: no file could be read as a graph; gives examples with reasons.
+        CorpusError: no file could be read as a graph, or no row of any could be used; gives examples with
+            reasons.
         SettingsError: its settings cannot be used.
         WarehouseError: the tables cannot be written.
     """
@@ -98,8 +127,13 @@ class _Taking:
         rows = [self._row(file) for file in self._found]
         if (server := self._settings.imports.neo4j).uri:
             served = _Served(server, NodeProperties(self._settings.write_back.prefix).names)
-            yield from served.staged()
-            self._fates[served.place] = _Fate("read", SERVER)
+            fate = self._fates[served.place]
+            fate.format = SERVER
+            for table, frame in served.staged():
+                if table == ACCOUNT:
+                    fate.count(frame)
+                yield table, frame
+            fate.judge()
             rows.append(served.row())
         self._require()
         files = IMPORTED_FILES.frame(rows)
@@ -118,8 +152,11 @@ class _Taking:
                     if batch.table == NOTES:
                         fate.notes += batch.frame["note"].to_list()
                         continue
+                    if batch.table == ACCOUNT:
+                        fate.count(batch.frame)
                     fate.documents += batch.frame.height if batch.table == "documents" else 0
                     yield batch.table, batch.frame
+                fate.judge(beside=file.record in _BESIDE)
             except (RefusedError, UnreadableError, OSError) as error:
                 fate.status = "refused" if isinstance(error, RefusedError) else "failed"
                 fate.notes.append(error_line(error))
@@ -129,7 +166,8 @@ class _Taking:
     def _require(self) -> None:
         if any(fate.status == "read" for fate in self._fates.values()):
             return
-        told = [f"  {path}: {'; '.join(fate.notes) or fate.status}" for path, fate in self._fates.items()]
+        ordered = sorted(self._fates.items(), key=lambda one: (one[1].status == "unsupported", one[0]))
+        told = [f"  {path}: {'; '.join(fate.notes) or fate.status}" for path, fate in ordered]
         raise CorpusError(
             f"no graph could be read in {self._folder}"
             + (":\n" + "\n".join(told[:_MOST_TOLD]) if told else ": it holds no files")
@@ -142,7 +180,7 @@ class _Taking:
             "path": file.path,
             "status": status,
             "reason": reason,
-            "incomplete": None,
+            "incomplete": status == "read" and fate.malformed > 0,
             "duplicate_of": file.duplicate_of,
             "format": fate.format,
             "encoding": None,

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 import polars as pl
 
+from graphrag_dagster.core.corpus.graphs.cells import LONGEST_KEY, LONGEST_TEXT, shortened
 from graphrag_dagster.core.files.records import clean
 from graphrag_dagster.tables.imports import IMPORT_ACCOUNT, IMPORT_QUARANTINE, RECORD_TABLES
 
@@ -18,6 +19,13 @@ _TABLES = {table.name: table for table in RECORD_TABLES}
 #: Known only when all batches of a graph are.
 _RESOLVED_LATER = frozenset({"name", "head", "tail", "said", "outcome", "text_unit_id"})
 _LONGEST_RAW = 1_000
+#: Columns of records that name something; that tell of it; and lists of names.
+_SHORT = (
+    *("key", "title", "type", "label", "relation", "head_key", "tail_key", "subject", "object"),
+    *("community_key", "parent_key", "text_unit_key"),
+)
+_LONG = ("description", "summary", "content", "rating_explanation", "quote")
+_LISTS = ("text_unit_keys", "document_keys", "entity_keys")
 REPAIRED_TYPES = {"path": pl.String, "row": pl.Int64, "record": pl.String, "reason": pl.String}
 
 
@@ -40,6 +48,33 @@ class Batch:
 def types_of(record: str) -> dict[str, pl.DataType]:
     """Return the columns of a record that its reader fills, with their types."""
     return {name: kind for name, kind in _TABLES[record].types().items() if name not in _RESOLVED_LATER}
+
+
+def capped(frame: pl.DataFrame) -> tuple[pl.DataFrame, dict[int, str]]:
+    """Return rows of a record whose ids, titles, types, labels and descriptions are not too long, and which
+    rows had such.
+
+    Of ids and titles 500 characters are kept, the last of them a hash of the whole where it is longer; of
+    descriptions and reports 100,000.
+    """
+    cut: dict[int, str] = {}
+    for name in _SHORT + _LONG:
+        most = LONGEST_KEY if name in _SHORT else LONGEST_TEXT
+        if name not in frame.columns or (frame[name].str.len_bytes().max() or 0) <= most:  # type: ignore[operator]
+            continue
+        places = (frame[name].str.len_chars() > most).fill_null(False).arg_true()
+        shorter = [
+            shortened(text) if name in _SHORT else f"{text[: most - 1]}…"
+            for text in frame[name].gather(places)
+        ]
+        frame = frame.with_columns(frame[name].scatter(places, shorter))
+        reason = f"its {name.removesuffix('_key')} was cut after {most:,} characters"
+        cut |= dict.fromkeys(frame["row"].gather(places), reason)
+    for name in _LISTS:
+        if name in frame.columns and (frame[name].explode().str.len_bytes().max() or 0) > LONGEST_KEY:  # type: ignore[operator]
+            shorter_keys = [[shortened(key) for key in some] for some in frame[name]]
+            frame = frame.with_columns(pl.Series(name, shorter_keys, dtype=pl.List(pl.String)))
+    return frame, cut
 
 
 class Account:
@@ -76,8 +111,12 @@ class Account:
         self._notes.setdefault(note)
 
     def records(self, record: str, frame: pl.DataFrame, repaired: Mapping[int, str]) -> Iterator[Batch]:
-        """Count the rows of a frame, each of which is a row of the file, and yield it."""
-        self.tally(record, frame["row"], repaired)
+        """Count the rows of a frame, each of which is a row of the file, and yield it.
+
+        What is too long in it is cut, which mends its row: :func:`capped`.
+        """
+        frame, cut = capped(frame)
+        self.tally(record, frame["row"], {**cut, **repaired})
         if frame.height:
             yield Batch(record, frame)
 

@@ -1,5 +1,6 @@
 """From the cells of a table-like file to the values of columns: texts, keys, numbers, lists."""
 
+import hashlib
 import json
 import math
 import re
@@ -16,8 +17,20 @@ Column = pl.Series | Sequence[object]
 NO_ATTRIBUTES = "{}"
 _JSON = json.JSONEncoder(ensure_ascii=False)
 
+#: Characters of ids, titles, types and labels, as of titles of documents; of descriptions and other values.
+LONGEST_KEY, LONGEST_TEXT = 500, 100_000
+#: Weights that sums and products of many can bear.
+_HEAVIEST = 1e30
+#: Between the texts that LightRAG and nano-graphrag hold in one.
+FIELD_SEPARATOR = "<SEP>"
+
 _CONTROLS = r"[\x00-\x1f\x7f-\x9f]+"
-_SEPARATORS = re.compile(r"<SEP>|[;,|\n]")
+_WHOLE = ("description", "keywords", "source_id")
+_SEPARATORS = re.compile(rf"{FIELD_SEPARATOR}|[;,|\n]")
+#: How tables of text write that there is nothing.
+_MISSING = ["NaN", "nan", "NAN", "<NA>", "NaT", "#N/A", "NULL", "\\N"]
+_WHOLE_FRACTIONS = r"^[+-]?\d+\.0+$"
+_DIGEST_LENGTH = 16
 
 
 def texts(cells: Column) -> tuple[pl.Series, list[int]]:
@@ -55,9 +68,34 @@ def keys(series: pl.Series) -> pl.Series:
     return cleaned.set(cleaned == "", None)
 
 
+def present(series: pl.Series) -> pl.Series:
+    """Return texts, null where one says that nothing is there: ``NaN``, ``<NA>``, ``NULL``, ``\\N``."""
+    return series.set(series.is_in(_MISSING).fill_null(False), None)
+
+
+def whole(series: pl.Series) -> pl.Series:
+    """Return keys; where all are whole numbers written as fractions, ``1.0``, they are whole: ``1``.
+
+    pandas writes a column of ids so in which one is missing.
+    """
+    fractions = series.str.contains(_WHOLE_FRACTIONS)
+    return series.str.replace(r"\.0+$", "") if fractions.all() and len(fractions.drop_nulls()) else series
+
+
+def shortened(key: str) -> str:
+    """Return a key or title of at most 500 characters; of a longer one, its beginning and a hash of it."""
+    if len(key) <= LONGEST_KEY:
+        return key
+    digest = hashlib.sha256(key.encode("utf-8", "surrogatepass")).hexdigest()[:_DIGEST_LENGTH]
+    return f"{key[: LONGEST_KEY - _DIGEST_LENGTH - 1]}…{digest}"
+
+
 def bodies(series: pl.Series) -> pl.Series:
-    """Return texts without blanks around, blank where there is none."""
-    return series.fill_null("").str.replace_all("\x00", "\ufffd", literal=True).str.strip_chars()
+    """Return texts without blanks around, blank where there is none; several held in one on lines each."""
+    told = series.fill_null("").str.replace_all("\x00", "\ufffd", literal=True)
+    if told.str.contains(FIELD_SEPARATOR, literal=True).any():
+        told = told.str.replace_all(rf"\s*{FIELD_SEPARATOR}\s*", "\n")
+    return told.str.strip_chars()
 
 
 def numbers(cells: Column, default: float) -> tuple[pl.Series, list[int]]:
@@ -72,6 +110,16 @@ def numbers(cells: Column, default: float) -> tuple[pl.Series, list[int]]:
     wrong = told.is_not_null() & ~found.is_finite().fill_null(False)
     usable = found.set(~found.is_finite().fill_null(False), None)
     return usable.fill_null(default), wrong.arg_true().to_list()
+
+
+def weights(cells: Column) -> tuple[pl.Series, list[int]]:
+    """Return cells as weights, 1 where there is none, and the places of what cannot be one.
+
+    A weight is 0, or between 1e-30 and 1e30: others break the sums of many.
+    """
+    found, wrong = numbers(cells, 1.0)
+    odd = (found < 0) | (found > _HEAVIEST) | ((found > 0) & (found < 1 / _HEAVIEST))
+    return found.set(odd, 1.0), sorted([*wrong, *odd.arg_true()])
 
 
 def lists(cells: Column) -> pl.Series:
@@ -139,3 +187,13 @@ def relations_of(labels: pl.Series) -> pl.Series:
 def relation_of(label: str) -> str:
     """Return a label's words in lower case, joined by ``_``; the label if it has none; or ``related_to``."""
     return relation_label(label) or label.strip() or RELATED_TO
+
+
+def apart(name: str, value: object) -> object:
+    """Return the texts that LightRAG or nano-graphrag hold in one under a name; any other value as it is.
+
+    Descriptions, keywords and ids of text units are told apart where they are used.
+    """
+    if name in _WHOLE or not isinstance(value, str) or FIELD_SEPARATOR not in value:
+        return value
+    return [part for part in (one.strip() for one in value.split(FIELD_SEPARATOR)) if part]

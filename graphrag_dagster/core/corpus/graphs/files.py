@@ -2,58 +2,69 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from io import BufferedReader
 from pathlib import PurePosixPath
-from typing import Final
 
-from graphrag_dagster.core.corpus.graphs.columns import GUESSED, GraphColumns, chosen, proposal
-from graphrag_dagster.core.corpus.graphs.importer_csv import importer_record
-from graphrag_dagster.core.corpus.graphs.json_lines import json_names
+from graphrag_dagster.core.corpus.graphs.columns import GUESSED, GraphColumns, chosen, mixed, proposal
+from graphrag_dagster.core.corpus.graphs.formats import (
+    BOTH,
+    DELIMITED,
+    EXTENSIONS,
+    GEXF,
+    GML,
+    GRAPHML,
+    JSON_GRAPH,
+    JSON_LINES_OF_NEO4J,
+    JSONL,
+    MICROSOFT,
+    NEO4J,
+    PARQUET,
+    RDF_FORMATS,
+    SAVED_OTHERWISE,
+    SEVERAL,
+    STORE,
+)
+from graphrag_dagster.core.corpus.graphs.importer_csv import header_for, importer_record
+from graphrag_dagster.core.corpus.graphs.json_graphs import (
+    NO_GRAPH,
+    first_value,
+    graph_elements,
+    is_served,
+)
+from graphrag_dagster.core.corpus.graphs.json_lines import json_names, json_objects
 from graphrag_dagster.core.corpus.graphs.layout import columns_of, layout_of
+from graphrag_dagster.core.corpus.graphs.lines import beginning_of
 from graphrag_dagster.core.corpus.graphs.microsoft.tables import is_left_out, missing, record_of
+from graphrag_dagster.core.corpus.graphs.network_lines import (
+    EDGE_LIST,
+    PAJEK,
+    holds_data,
+)
 from graphrag_dagster.core.corpus.graphs.own_exports import OwnExports
 from graphrag_dagster.core.corpus.graphs.parquet import parquet_schema
 from graphrag_dagster.core.corpus.graphs.stores import GRAPH_FILE, STORES
 from graphrag_dagster.core.files.discovery import FoundFile, opened
 from graphrag_dagster.core.files.records import RefusedError, UnreadableError
 
-DELIMITED: Final = "delimited"
-JSONL: Final = "jsonl"
-PARQUET: Final = "parquet"
-N_TRIPLES: Final = "n-triples"
-TURTLE: Final = "turtle"
-GRAPHML: Final = "graphml"
-MICROSOFT: Final = "microsoft"
-NEO4J: Final = "neo4j"
-STORE: Final = "store"
-#: What a file holds whose rows are of several records, or not known.
-SEVERAL: Final = "rows"
-
-#: Extension → format of a file that is read by itself.
-EXTENSIONS: Mapping[str, str] = {
-    ".csv": DELIMITED,
-    ".tsv": DELIMITED,
-    ".tab": DELIMITED,
-    ".txt": DELIMITED,
-    ".jsonl": JSONL,
-    ".ndjson": JSONL,
-    ".parquet": PARQUET,
-    ".nt": N_TRIPLES,
-    ".ntriples": N_TRIPLES,
-    ".ttl": TURTLE,
-    ".turtle": TURTLE,
-    ".graphml": GRAPHML,
-}
+_OF_RUNS = ("stats.json", "context.json", "indexing-engine.log")
 _TABLES = (DELIMITED, JSONL, PARQUET)
+#: Formats that tell of nodes; an end of an edge that is none of them is dangling.
+_OF_NODES = (GRAPHML, GEXF, GML, PAJEK)
+#: Bytes up to which a file is read to find out what it is.
+_WHOLE = 1 << 20
 _TOP = "."
 
 
 @dataclass(frozen=True, slots=True)
 class GraphFile:
-    """A file of a graph: where it is, how it is read, and the record that its rows are of."""
+    """A file of a graph: where it is, how it is read, the record that its rows are of, and which file names
+    its columns, where they stand in another.
+    """
 
     found: FoundFile
     format: str
     record: str
+    header: FoundFile | None = None
 
     @property
     def path(self) -> str:
@@ -78,13 +89,12 @@ class Graph:
     @property
     def declares_entities(self) -> bool:
         """Whether an end of a relation that is no entity is dangling."""
-        whole = self.format == GRAPHML or any(file.path.endswith(GRAPH_FILE) for file in self.files)
-        return whole or any(file.record == "entities" for file in self.files)
+        return any(file.record in ("entities", BOTH) for file in self.files)
 
     @property
     def keys_are_iris(self) -> bool:
         """Whether an entity without a title is called by its key's local name (:func:`.rdf.local_name`)."""
-        return self.format in (N_TRIPLES, TURTLE)
+        return self.format in RDF_FORMATS
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,6 +153,7 @@ def _graphs_of(
             left_out[file.path] = known
         else:
             kinds.setdefault(known.format, []).append(known)
+    _with_headers(kinds, given, left_out)
     together = [(kind, kinds.pop(kind, [])) for kind in (MICROSOFT, NEO4J, STORE)]
     tables = [file for kind in _TABLES for file in kinds.get(kind, [])]
     if {"entities", "relations"} <= {file.record for file in tables}:
@@ -156,6 +167,46 @@ def _graphs_of(
             graphs.append(Graph(name, kind, tuple(some)))
     alone = (Graph(file.path, file.format, (file,)) for some in kinds.values() for file in some)
     return [*graphs, *alone]
+
+
+def _with_headers(
+    kinds: dict[str, list[GraphFile]], given: Mapping[str, GraphColumns], left_out: dict[str, str]
+) -> None:
+    """Tables without names beside files that hold nothing but names are of Neo4j's importer, and read so."""
+    headers = {one.path: one for one in kinds.get(NEO4J, ()) if _names_alone(one.found)}
+    if not headers:
+        return
+    for file in list(kinds.get(DELIMITED, ())):
+        if given.get(file.path, GUESSED) != GUESSED or _has_names(file.found):
+            continue
+        kinds[DELIMITED].remove(file)
+        header = headers.get(header_for(file.path, list(headers)) or "")
+        if header is None:
+            stem = PurePosixPath(file.path).stem
+            left_out[file.path] = (
+                f"its columns have no names, and none of the header files beside it ({', '.join(headers)}) "
+                f"is called after it; name its header file {stem}-header.csv, or write the names into its "
+                "first line"
+            )
+        else:
+            kinds[NEO4J].append(GraphFile(file.found, NEO4J, header.record, header.found))
+    kinds[NEO4J].sort(key=lambda one: one.path)
+
+
+def _names_alone(file: FoundFile) -> bool:
+    with opened(file.location) as stream:
+        text, _ = beginning_of(stream)
+    return len([line for line in text.split("\n", 3)[:3] if line.strip()]) == 1
+
+
+def _has_names(file: FoundFile) -> bool:
+    """Whether the first line names columns that mean something."""
+    try:
+        with opened(file.location) as stream:
+            layout = layout_of(stream, file.path)
+    except (OSError, RefusedError, UnreadableError):
+        return False
+    return bool(layout.header) and proposal(layout.names).record is not None
 
 
 def _is_microsoft(files: Sequence[FoundFile]) -> bool:
@@ -178,10 +229,12 @@ def _schema(file: FoundFile) -> Mapping[str, str] | None:
         return None
 
 
-def _store_file(file: FoundFile) -> GraphFile | None:
+def _store_file(file: FoundFile) -> GraphFile | str | None:
     name = PurePosixPath(file.path).name
     if name == GRAPH_FILE:
-        return GraphFile(file, STORE, SEVERAL)
+        return GraphFile(file, STORE, BOTH)
+    if name.startswith(("kv_store_", "vdb_")) and name not in STORES:
+        return "vectors, or a step between, of LightRAG or nano-graphrag: its other files hold the graph"
     return GraphFile(file, STORE, STORES[name]) if name in STORES else None
 
 
@@ -189,6 +242,8 @@ def _microsoft_file(file: FoundFile) -> GraphFile | str | None:
     path = PurePosixPath(file.path)
     if path.suffix.lower() == ".csv" and record_of(path.stem):
         return "a copy of the Parquet file of that name, which is read"
+    if path.name in _OF_RUNS:
+        return "what Microsoft GraphRAG notes of its runs: its other files hold the graph"
     if path.suffix.lower() != ".parquet":
         return None
     if is_left_out(path.stem):
@@ -202,9 +257,12 @@ def _file(file: FoundFile, given: GraphColumns) -> GraphFile | str:
     path = PurePosixPath(file.path)
     kind = EXTENSIONS.get(path.suffix.lower())
     if kind is None:
-        return f"no format of graphs: those have the extensions {', '.join(EXTENSIONS)}"
+        saved = SAVED_OTHERWISE.get(path.suffix.lower())
+        return saved or f"no format of graphs: those have the extensions {', '.join(EXTENSIONS)}"
+    if kind == JSON_GRAPH:
+        return _json_file(file, path)
     if kind not in _TABLES:
-        return GraphFile(file, kind, SEVERAL)
+        return GraphFile(file, kind, BOTH if kind in _OF_NODES else SEVERAL)
     try:
         kind, record = _looked_at(file, kind, given)
     except (OSError, RefusedError, UnreadableError) as error:
@@ -214,16 +272,43 @@ def _file(file: FoundFile, given: GraphColumns) -> GraphFile | str:
     return GraphFile(file, kind, record)
 
 
+def _json_file(file: FoundFile, path: PurePosixPath) -> GraphFile | str:
+    """A file under ``.json`` is a graph where it looks like one; other extensions say what it is."""
+    if path.suffix.lower() != ".json":
+        return GraphFile(file, JSON_GRAPH, BOTH)
+    try:
+        with opened(file.location) as stream:
+            text, _ = beginning_of(stream)
+            served = any(is_served(one) for one in json_objects(text))
+            if served:
+                return GraphFile(file, JSON_LINES_OF_NEO4J, BOTH)
+            whole = len(stream.read(_WHOLE + 1)) <= _WHOLE
+        found = graph_elements(first_value(text, whole=whole))
+    except (OSError, RefusedError, UnreadableError) as error:
+        return str(error)
+    return GraphFile(file, JSON_GRAPH, BOTH) if found is not None else NO_GRAPH
+
+
 def _looked_at(file: FoundFile, kind: str, given: GraphColumns) -> tuple[str, str]:
     with opened(file.location) as stream:
         if kind == DELIMITED:
+            if given == GUESSED and holds_data(_first_line(stream)):
+                return EDGE_LIST, SEVERAL
             layout = layout_of(stream, file.path, given)
             imported = importer_record(layout.names) if layout.header and given == GUESSED else None
             if imported:
                 return NEO4J, imported
-            return kind, columns_of(layout, given, file.path).record or SEVERAL
-        names = json_names(stream) if kind == JSONL else list(parquet_schema(stream))
-    return kind, proposal(names, given).record or SEVERAL
+            names = columns_of(layout, given, file.path)
+            return kind, BOTH if mixed(layout.names, names) else names.record or SEVERAL
+        if kind == JSONL and given == GUESSED and any(map(is_served, json_objects(beginning_of(stream)[0]))):
+            return JSON_LINES_OF_NEO4J, BOTH
+        names_there = json_names(stream) if kind == JSONL else list(parquet_schema(stream))
+    return kind, proposal(names_there, given).record or SEVERAL
+
+
+def _first_line(stream: BufferedReader) -> str:
+    text, _ = beginning_of(stream)
+    return next((line for line in text[:100_000].split("\n") if line.strip() and line[0] not in "#%"), "")
 
 
 def proposed_columns(file: GraphFile, given: GraphColumns = GUESSED) -> dict[str, str]:

@@ -1,10 +1,13 @@
-"""Findings of reports, however a file writes them."""
+"""Findings and ratings of reports, however a file writes them."""
 
 import json
+import math
 from collections.abc import Mapping
 
 from graphrag_dagster.core.corpus.graphs.cells import to_json
 from graphrag_dagster.core.files.records import clean
+
+_HIGHEST = 10.0
 
 
 def findings_json(told: object) -> tuple[str, bool]:
@@ -26,3 +29,16 @@ def findings_json(told: object) -> tuple[str, bool]:
         else:
             fits = False
     return to_json(found), fits
+
+
+def rating_of(told: object) -> float:
+    """Return a rating from 0 to 10, 0 where there is none.
+
+    >>> [rating_of(told) for told in (7, "8.5", float("inf"), None, 1e308, -3)]
+    [7.0, 8.5, 0.0, 0.0, 10.0, 0.0]
+    """
+    try:
+        rating = float(told) if isinstance(told, int | float | str) else 0.0
+    except (ValueError, OverflowError):
+        return 0.0
+    return min(max(rating, 0.0), _HIGHEST) if math.isfinite(rating) else 0.0

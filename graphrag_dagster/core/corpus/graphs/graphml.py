@@ -1,124 +1,154 @@
-"""GraphML of any size, element by element."""
+"""GraphML of any size: that of NetworkX, igraph, Gephi, yEd, Cytoscape, APOC, TinkerPop and LightRAG."""
 
+import json
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
+from dataclasses import dataclass
 from typing import BinaryIO
-from xml.parsers import expat
 
-import polars as pl
+from graphrag_dagster.core.corpus.graphs.batches import ANY, Account, Batch
+from graphrag_dagster.core.corpus.graphs.cells import LONGEST_TEXT, apart, to_json
+from graphrag_dagster.core.corpus.graphs.columns import GUESSED, GraphColumns
+from graphrag_dagster.core.corpus.graphs.elements import Element
+from graphrag_dagster.core.corpus.graphs.xml_elements import XmlReader, typed, xml_batches
+from graphrag_dagster.core.files.records import UnreadableError, clean, plain
 
-from graphrag_dagster.core.corpus.graphs.batches import ROWS, Account, Batch
-from graphrag_dagster.core.corpus.graphs.cells import Column, one_line, to_json
-from graphrag_dagster.core.corpus.graphs.columns import (
-    GUESSED,
-    GraphColumns,
-    entity_columns,
-    relation_columns,
-)
-from graphrag_dagster.core.corpus.graphs.graphml_elements import BOOLEANS, Element, Reader
-from graphrag_dagster.core.corpus.graphs.rows import Rows, entities, relations
-from graphrag_dagster.core.files.records import UnreadableError
-
-_PIECE = 1 << 18
-#: Names that no attribute of a file is given.
-_ID, _SOURCE, _TARGET, _DIRECTED = "<id>", "<source>", "<target>", "directed"
+#: Elements of the drawings of yEd that hold what is written on a node or edge.
+_WRITTEN = ("NodeLabel", "EdgeLabel")
+_GROUP = "group"
 
 
 def graphml_batches(
     stream: BinaryIO, graph: str, account: Account, given: GraphColumns = GUESSED
 ) -> Iterator[Batch]:
-    """Yield the nodes as entities and the edges as relations; rows are nodes and edges, counted from 1.
+    """Yield nodes and edges: :func:`.xml_elements.xml_batches`, which says how it fails.
 
-    Of ``given`` those columns count that are attributes of the file.
-
-    Raises:
-        RefusedError: it declares entities.
-        UnreadableError: no GraphML, or broken XML.
+    Nodes within a node, as yEd's groups have them, are nodes with the id of it as attribute ``group``.
     """
-    reader = Reader(account)
-    parser = reader.parser()
-    while True:
-        piece = stream.read(_PIECE)
-        try:
-            parser.Parse(piece, not piece)
-        except expat.ExpatError as error:
-            raise UnreadableError(f"broken XML: {error}; write the file again, or mend it there") from error
-        except (LookupError, ValueError) as error:
-            raise UnreadableError(f"XML in an encoding that cannot be read: {error}") from error
-        if not piece or max(len(reader.nodes), len(reader.edges)) > ROWS // 2:
-            nodes, edges = reader.nodes, reader.edges
-            reader.nodes, reader.edges = [], []
-            if nodes:
-                yield from _entities(nodes, reader, given, graph, account)
-            if edges:
-                yield from _relations(edges, reader, given, graph, account)
-            yield from account.pending()
-        if not piece:
+    return xml_batches(stream, _Reader(account), graph, account, given)
+
+
+@dataclass(frozen=True, slots=True)
+class _Key:
+    """An attribute that a file declares."""
+
+    name: str
+    kind: str
+    of: str
+    default: str | None = None
+    many: bool = False
+
+
+class _Reader(XmlReader):
+    root, format = "graphml", "GraphML"
+
+    def __init__(self, account: Account) -> None:
+        super().__init__(account)
+        self._rows = 0
+        self._keys: dict[str, _Key] = {}
+        self._declared: Mapping[str, str] = {}
+        self._default: str | None = None
+        #: Nodes and edges that are being read, one within the other.
+        self._open: list[Element] = []
+        self._data: str | None = None
+        #: Depth at which what is left out began, its row, what it is and how it began.
+        self._left_out: tuple[int, int, str, Mapping[str, str]] | None = None
+
+    def names(self, of: str) -> list[str]:
+        """Return the attributes that nodes or edges may have."""
+        return list(dict.fromkeys(key.name for key in self._keys.values() if key.of in (of, "all", "")))
+
+    def defaults(self, of: str) -> dict[str, object]:
+        """Return what an attribute of nodes or edges is where nothing is told."""
+        with_default = (key for key in self._keys.values() if key.of in (of, "all", ""))
+        return {key.name: typed(key.kind, key.default)[0] for key in with_default if key.default is not None}
+
+    def begin(self, tag: str, told: Mapping[str, str]) -> None:
+        """An element begins."""
+        if self._left_out:
             return
+        if self._data is not None:
+            if tag in _WRITTEN:
+                self.begin_text()
+        elif tag == "data" or (tag == "default" and self._declared):
+            self._data = told.get("key", "")
+            self.begin_text()
+        elif tag == "key":
+            self._declared, self._default = told, None
+        elif tag == "graph" and not self._open:
+            self.directed = told.get("edgedefault") != "undirected"
+        elif tag in ("node", "edge", "hyperedge"):
+            self._begin(tag, told)
+
+    def _begin(self, tag: str, told: Mapping[str, str]) -> None:
+        self._rows += 1
+        around = self._open[-1] if self._open else None
+        if tag == "hyperedge" or (around and around.tag == "edge"):
+            inside = f" inside {around.tag} {str(around.told.get('id', ''))[:60]!r}" if around else ""
+            self._left_out = (len(self.path), self._rows, f"a {tag}{inside}", told)
+            return
+        element = Element(tag, self._rows, told)
+        if around and tag == "node":
+            element.data[_GROUP] = around.told.get("id")
+        self._open.append(element)
+
+    def end(self, tag: str) -> None:
+        """An element ends."""
+        if self._left_out:
+            if self._left_out[0] == len(self.path):
+                self._leave_out(*self._left_out[1:])
+        elif tag in ("data", "default") and self._data is not None:
+            text, cut = self.taken_text()
+            self._told(tag, self._data, text or "", cut=cut)
+            self._data = None
+        elif tag == "key":
+            self._declare(self._declared, self._default)
+            self._declared = {}
+        elif tag in _WRITTEN and self._data is not None:
+            text, _ = self.taken_text()
+            if self._open and text and text.strip():
+                self._open[-1].data.setdefault("label", text.strip())
+            self.begin_text()
+        elif self._open and tag == self._open[-1].tag:
+            self.elements.append(self._open.pop())
+
+    def _declare(self, told: Mapping[str, str], default: str | None) -> None:
+        name = told.get("attr.name") or told.get("yfiles.type") or told.get("id", "")
+        kind, of = told.get("attr.type", "string").lower(), told.get("for", "all")
+        key = _Key(clean(name), kind, of, default, "attr.list" in told)
+        self._keys[told.get("id", "")] = key
+
+    def _told(self, tag: str, key_id: str, text: str, *, cut: bool) -> None:
+        if tag == "default":
+            self._default = text
+        elif not self._open:
+            self.account.note("attributes of the whole graph were left out")
+        else:
+            self._add(self._open[-1], key_id, text, cut=cut)
+
+    def _add(self, element: Element, key_id: str, text: str, *, cut: bool) -> None:
+        key = self._keys.get(key_id)
+        if key is None:
+            element.mended = f"its attribute {key_id[:60]!r} is declared nowhere"
+            key = _Key(clean(key_id), "string", "all")
+        value, fits = _listed(text) if key.many else typed(key.kind, text)
+        if not fits:
+            element.mended = f"{key.name} is declared as {key.kind}, which {text[:60]!r} is not"
+        if cut:
+            element.mended = f"{key.name[:60]} was cut after {LONGEST_TEXT:,} characters"
+        name, place = key.name, 2
+        while name in element.data:
+            name, place = f"{key.name}_{place}", place + 1
+        element.data[name] = apart(key.name, value)
+
+    def _leave_out(self, row: int, what: str, told: Mapping[str, str]) -> None:
+        reason = f"{what}; only nodes and edges between two of them are read"
+        self.account.malformed(ANY, row, reason, to_json(dict(told)))
+        self._left_out = None
 
 
-def _rows(elements: list[Element], own: Mapping[str, Column], defaults: Mapping[str, object]) -> Rows:
-    names = dict.fromkeys([*defaults, *(name for element in elements for name in element.data)])
-    columns = {name: [e.data.get(name, defaults.get(name)) for e in elements] for name in names}
-    numbers = pl.Series([element.row for element in elements], dtype=pl.Int64)
-
-    def raw(place: int) -> str:
-        return to_json({**elements[place].told, **elements[place].data})
-
-    mended = {element.row: element.mended for element in elements if element.mended}
-    return Rows(numbers, {**own, **columns}, raw, mended)
-
-
-def _entities(
-    nodes: list[Element], reader: Reader, given: GraphColumns, graph: str, account: Account
-) -> Iterator[Batch]:
-    for node in nodes:
-        # As Neo4j writes them.
-        if "labels" in node.told:
-            node.data.setdefault("labels", node.told["labels"])
-    rows = _rows(nodes, {_ID: [node.told.get("id") for node in nodes]}, reader.defaults("node"))
-    names = [*reader.names("node"), *rows.columns]
-    known = replace(_known(given, names), key=_ID, head=None, tail=None)
-    columns = entity_columns(names, _with_units(known, names))
-    if columns.type in ("labels", "label"):
-        rows = replace(rows, columns={**rows.columns, "<type>": _first_labels(rows, columns.type)})
-        columns = replace(columns, type="<type>")
-    yield from entities(rows, columns, graph, account)
-
-
-def _first_labels(rows: Rows, name: str) -> list[str | None]:
-    """The first of several labels, ``:Person:Actor``."""
-    texts = (one_line(cell) for cell in rows.cells(name))
-    return [
-        text.removeprefix(":").partition(":")[0] if text and text.startswith(":") else text for text in texts
-    ]
-
-
-def _relations(
-    edges: list[Element], reader: Reader, given: GraphColumns, graph: str, account: Account
-) -> Iterator[Batch]:
-    for edge in edges:
-        if "label" in edge.told:
-            edge.data.setdefault("label", edge.told["label"])
-        if _DIRECTED in edge.data:
-            edge.data[f"{_DIRECTED}_2"] = edge.data.pop(_DIRECTED)
-    own: dict[str, Column] = {
-        _ID: [edge.told.get("id") for edge in edges],
-        _SOURCE: [edge.told.get("source") for edge in edges],
-        _TARGET: [edge.told.get("target") for edge in edges],
-        _DIRECTED: [BOOLEANS.get(edge.told.get(_DIRECTED, "").lower(), reader.directed) for edge in edges],
-    }
-    rows = _rows(edges, own, reader.defaults("edge"))
-    names = [name for name in [*reader.names("edge"), *rows.columns] if name != _DIRECTED]
-    known = replace(_known(given, names), key=_ID, head=_SOURCE, tail=_TARGET)
-    yield from relations(rows, relation_columns(names, _with_units(known, names)), graph, account)
-
-
-def _known(given: GraphColumns, names: list[str]) -> GraphColumns:
-    return GraphColumns(**{role: name for role, name in given.as_mapping().items() if name in names})
-
-
-def _with_units(known: GraphColumns, names: list[str]) -> GraphColumns:
-    """What GraphRAG, LightRAG and nano-graphrag write beside descriptions are the ids of text units."""
-    told = known.text_units is None and "source_id" in names and "description" in names
-    return replace(known, text_units="source_id") if told else known
+def _listed(text: str) -> tuple[object, bool]:
+    """A list as APOC writes it, in JSON."""
+    try:
+        return plain(json.loads(text)), True
+    except (ValueError, RecursionError, UnreadableError):
+        return clean(text), False

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import PurePosixPath
 from typing import BinaryIO
 
 from graphrag_dagster.core.corpus.graphs.batches import Account, Batch
@@ -25,6 +26,7 @@ _HEADER = re.compile(
 _INTEGERS, _FRACTIONS = ("int", "long", "short", "byte"), ("float", "double")
 _BOOLEANS = {"true": True, "false": False}
 _ID, _START, _END, _LABEL, _TYPE = "ID", "START_ID", "END_ID", "LABEL", "TYPE"
+_HEADER_WORD = re.compile(r"[-_ ]?headers?[-_ ]?")
 #: Names of an id that say no more than that it is one.
 _PLAIN = ("id", "key")
 #: Between the values of a list: as the importer has it unless it is told otherwise, and as our exports do.
@@ -58,6 +60,22 @@ def importer_record(names: Sequence[str]) -> str | None:
     if kinds & {_START, _END}:
         return "relations"
     return "entities" if kinds & {_ID, _LABEL} else None
+
+
+def header_for(path: str, headers: Sequence[str]) -> str | None:
+    """Return which of some header files names the columns of a file, None where none is called after it.
+
+    >>> header_for("movies_2.csv", ["movies_header.csv", "header-actors.csv"])
+    'movies_header.csv'
+    """
+    stem = PurePosixPath(path).name.partition(".")[0].casefold()
+    fitting = {
+        bare: header
+        for header in headers
+        if (bare := _HEADER_WORD.sub("", PurePosixPath(header).name.partition(".")[0].casefold()))
+        and re.fullmatch(rf"{re.escape(bare)}(?:[-_ ]?(?:part|data|rows)?[-_ ]?\d*)", stem)
+    }
+    return fitting[max(fitting, key=len)] if fitting else None
 
 
 def importer_batches(stream: BinaryIO, layout: Layout, graph: str, account: Account) -> Iterator[Batch]:

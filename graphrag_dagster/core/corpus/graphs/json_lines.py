@@ -16,6 +16,12 @@ from graphrag_dagster.core.files.records import REPLACEMENT, UnreadableError, pl
 _LOOKED_AT = 100
 
 
+def json_objects(text: str) -> list[dict[str, object]]:
+    """Return the objects among the first lines."""
+    some = (_object(line) for line in text.split("\n", _LOOKED_AT)[:_LOOKED_AT] if line.lstrip()[:1] == "{")
+    return [found for found in some if isinstance(found, dict)]
+
+
 def json_names(stream: BinaryIO) -> list[str]:
     """Return the names that the first objects have.
 
@@ -70,13 +76,23 @@ def _column(cells: list[object]) -> Column:
 def _object(line: str) -> dict[str, object] | str:
     """Return the object, or why it is none."""
     try:
-        found = json.loads(line)
+        found = parsed(line)
         # Escapes may stand for what no text may hold.
         found = plain(found) if "\\u" in line or "Infinity" in line or "NaN" in line else found
-    except RecursionError:
-        return "JSON that is nested too deeply"
     except UnreadableError as error:
         return str(error)
-    except ValueError as error:
-        return f"not valid JSON: {str(error).split(';')[0]}"
     return found if isinstance(found, dict) else "no JSON object"
+
+
+def parsed(text: str) -> object:
+    """Return the value of JSON.
+
+    Raises:
+        UnreadableError: not JSON, or nested too deeply.
+    """
+    try:
+        return json.loads(text)
+    except RecursionError as error:
+        raise UnreadableError("JSON that is nested too deeply") from error
+    except ValueError as error:
+        raise UnreadableError(f"not valid JSON: {str(error).split(';')[0]}") from error

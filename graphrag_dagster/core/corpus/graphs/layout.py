@@ -1,6 +1,7 @@
 """How a table of delimited text is written: delimiter, quotes, names of the columns."""
 
 import csv
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import islice
@@ -24,6 +25,7 @@ _LOOKED_AT_CHARACTERS = 200_000
 _FIELD_LIMIT = 2**31 - 1
 #: What a table that names no columns may have at most; with more, the first row is taken to name them.
 _WITHOUT_NAMES = ("head", "relation", "tail")
+_NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?")
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +38,7 @@ class Layout:
         names: of the columns.
         header: the line that names them, 0 where none does.
         skipped: lines of comment at the beginning.
+        weighted: whether the third column of a table without names has weights.
     """
 
     delimiter: str
@@ -43,6 +46,7 @@ class Layout:
     names: tuple[str, ...]
     header: int
     skipped: int = 0
+    weighted: bool = False
 
 
 def layout_of(stream: BinaryIO, path: str, given: GraphColumns = GUESSED) -> Layout:
@@ -71,7 +75,16 @@ def layout_of(stream: BinaryIO, path: str, given: GraphColumns = GUESSED) -> Lay
         raise UnreadableError(
             "no table: its lines have no two columns with a comma, semicolon, tab, | or blank between them"
         )
-    return Layout(delimiter, quoted, tuple(numbered(len(first))), 0, skipped)
+    return Layout(delimiter, quoted, tuple(numbered(len(first))), 0, skipped, _is_weighted(rows))
+
+
+def _is_weighted(rows: Sequence[Sequence[str]]) -> bool:
+    """Whether three columns are both ends and a weight: the last is a number, and the first two are alike."""
+    three = [[cell.strip() for cell in row] for row in rows if len(row) == len(_WITHOUT_NAMES)]
+    if not three or not all(_NUMBER.fullmatch(row[2]) for row in three):
+        return False
+    one, other = {row[0] for row in three}, {row[1] for row in three}
+    return bool(one & other) or all(map(str.isdecimal, one | other))
 
 
 def _named(first: Sequence[str]) -> list[str]:
@@ -146,4 +159,7 @@ def columns_of(layout: Layout, given: GraphColumns, path: str) -> GraphColumns:
     """
     if layout.header or given != GUESSED:
         return chosen(layout.names, given, path)
+    if layout.weighted:
+        head, tail, weight = layout.names
+        return chosen(layout.names, GraphColumns(head=head, tail=tail, weight=weight), path)
     return chosen(layout.names, GraphColumns(**headerless(len(layout.names))), path)

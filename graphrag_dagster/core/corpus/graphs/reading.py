@@ -1,34 +1,46 @@
 """Reading the files of a graph."""
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from io import BufferedReader
 
 from graphrag_dagster.core.corpus.graphs.batches import Account, Batch
 from graphrag_dagster.core.corpus.graphs.columns import GUESSED, GraphColumns, chosen
 from graphrag_dagster.core.corpus.graphs.delimited import delimited_rows
-from graphrag_dagster.core.corpus.graphs.files import (
+from graphrag_dagster.core.corpus.graphs.files import Graph, GraphFile
+from graphrag_dagster.core.corpus.graphs.formats import (
+    BOTH,
     DELIMITED,
+    GEXF,
+    GML,
     GRAPHML,
+    JSON_GRAPH,
+    JSON_LINES_OF_NEO4J,
     JSONL,
     MICROSOFT,
     N_TRIPLES,
     NEO4J,
     PARQUET,
+    RDF_FORMATS,
     SEVERAL,
-    TURTLE,
-    Graph,
-    GraphFile,
+    STORE,
 )
+from graphrag_dagster.core.corpus.graphs.gexf import gexf_batches
+from graphrag_dagster.core.corpus.graphs.gml import gml_batches
 from graphrag_dagster.core.corpus.graphs.graphml import graphml_batches
 from graphrag_dagster.core.corpus.graphs.importer_csv import importer_batches
+from graphrag_dagster.core.corpus.graphs.json_graphs import json_graph_batches, served_line_batches
 from graphrag_dagster.core.corpus.graphs.json_lines import json_names, json_rows
 from graphrag_dagster.core.corpus.graphs.layout import columns_of, layout_of
 from graphrag_dagster.core.corpus.graphs.microsoft.reading import microsoft_batches
 from graphrag_dagster.core.corpus.graphs.microsoft.siblings import Siblings
+from graphrag_dagster.core.corpus.graphs.network_lines import (
+    network_batches,
+)
 from graphrag_dagster.core.corpus.graphs.parquet import is_vector, parquet_rows, parquet_schema
 from graphrag_dagster.core.corpus.graphs.rows import Rows, graph_rows
 from graphrag_dagster.core.corpus.graphs.stores import store_batches, store_graph_batches
-from graphrag_dagster.core.corpus.graphs.triples import n_triples_batches, turtle_batches
+from graphrag_dagster.core.corpus.graphs.triples import n_triples_batches, rdf_batches
 from graphrag_dagster.core.files.columns import listed
 from graphrag_dagster.core.files.discovery import opened
 from graphrag_dagster.core.files.limits import DEFAULT_LIMITS, FileLimits
@@ -80,21 +92,43 @@ def _batches(
     limits: FileLimits,
     account: Account,
 ) -> Iterator[Batch]:
-    if file.format == N_TRIPLES:
-        return n_triples_batches(stream, graph.name, account)
-    if file.format == TURTLE:
-        return turtle_batches(stream, graph.name, account)
-    if file.format == GRAPHML:
-        return graphml_batches(stream, graph.name, account, columns)
+    if file.format in (DELIMITED, JSONL, PARQUET):
+        return _table(stream, graph, file, columns, account)
     if file.format == MICROSOFT:
         return microsoft_batches(stream, file.record, graph.name, account, _siblings(graph))
     if file.format == NEO4J:
+        return _importer(stream, graph, file, account)
+    if file.format == STORE and file.record != BOTH:
+        return store_batches(stream, file.record, graph.name, account, limits)
+    if file.format in RDF_FORMATS and file.format != N_TRIPLES:
+        return rdf_batches(stream, file.format, graph.name, account)
+    if file.format in (GRAPHML, GEXF):
+        return _XML[file.format](stream, graph.name, account, columns)
+    if file.format in (GML, JSON_GRAPH):
+        return _WHOLE[file.format](stream, graph.name, account, limits)
+    if file.format in _STREAMED:
+        return _STREAMED[file.format](stream, graph.name, account)
+    return network_batches(stream, file.format, graph.name, account)
+
+
+_XML = {GRAPHML: graphml_batches, GEXF: gexf_batches}
+_WHOLE = {GML: gml_batches, JSON_GRAPH: json_graph_batches}
+_STREAMED = {
+    N_TRIPLES: n_triples_batches,
+    STORE: store_graph_batches,
+    JSON_LINES_OF_NEO4J: served_line_batches,
+}
+
+
+def _importer(stream: BufferedReader, graph: Graph, file: GraphFile, account: Account) -> Iterator[Batch]:
+    beside = [one.path for one in graph.files if one.header and one.header.path == file.path]
+    if beside:
+        account.note(f"it names the columns of {listed(beside)}")
+    if file.header is None:
         return importer_batches(stream, layout_of(stream, file.path), graph.name, account)
-    if file.format in (DELIMITED, JSONL, PARQUET):
-        return _table(stream, graph, file, columns, account)
-    if file.record == SEVERAL:
-        return store_graph_batches(stream, graph.name, account)
-    return store_batches(stream, file.record, graph.name, account, limits)
+    with opened(file.header.location) as header:
+        layout = layout_of(header, file.header.path)
+    return importer_batches(stream, replace(layout, header=0, skipped=0), graph.name, account)
 
 
 def _siblings(graph: Graph) -> Siblings:

@@ -6,10 +6,11 @@ from typing import BinaryIO
 
 import polars as pl
 
-from graphrag_dagster.core.corpus.graphs.batches import Account, Batch, types_of
+from graphrag_dagster.core.corpus.graphs.batches import Account, Batch, capped, types_of
 from graphrag_dagster.core.corpus.graphs.cells import items, one_line, to_json
-from graphrag_dagster.core.corpus.graphs.findings import findings_json
+from graphrag_dagster.core.corpus.graphs.findings import findings_json, rating_of
 from graphrag_dagster.core.corpus.graphs.graphml import graphml_batches
+from graphrag_dagster.core.corpus.graphs.rows import UNKNOWN_TYPE
 from graphrag_dagster.core.files.decoding import decode
 from graphrag_dagster.core.files.limits import FileLimits
 from graphrag_dagster.core.files.records import UnreadableError, clean
@@ -37,7 +38,11 @@ def store_graph_batches(stream: BinaryIO, graph: str, account: Account) -> Itera
             bare = pl.col("title", "type").str.strip_chars('"').str.strip_chars()
             frame = batch.frame.with_columns(bare)
             title = pl.when(pl.col("title") == "").then("key").otherwise("title")
-            yield Batch("entities", frame.with_columns(title.alias("title")))
+            # Of an entity that relations name and no text describes.
+            described = (
+                pl.when(pl.col("description") == UNKNOWN_TYPE).then(pl.lit("")).otherwise("description")
+            )
+            yield Batch("entities", frame.with_columns(title.alias("title"), described.alias("description")))
         else:
             yield batch
 
@@ -115,7 +120,7 @@ def _reports(entries: Mapping[str, object], graph: str, account: Account) -> Ite
             "level": level,
             "title": one_line(report.get("title")) or title,
             "content": clean(str(entry.get("report_string") or "")),
-            "rating": float(rating) if isinstance(rating, int | float) else 0.0,
+            "rating": rating_of(rating),
             "findings": findings_json(report.get("findings"))[0],
         }
         reports.append(_row(row, graph, account, {**texts, **values}, {}))
@@ -132,7 +137,7 @@ def _reports(entries: Mapping[str, object], graph: str, account: Account) -> Ite
         communities.append(_row(row, graph, account, community, others))
     yield from account.records("reports", _frame("reports", reports), {})
     if communities:
-        yield Batch("communities", _frame("communities", communities))
+        yield Batch("communities", capped(_frame("communities", communities))[0])
 
 
 def _row(

@@ -1,8 +1,8 @@
-"""N-Triples line by line, and Turtle, of any size."""
+"""N-Triples line by line, and the other forms of RDF, of any size."""
 
 import io
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from itertools import islice
 from typing import TYPE_CHECKING, Any, BinaryIO
 from urllib.parse import quote
@@ -10,8 +10,17 @@ from urllib.parse import quote
 import polars as pl
 
 from graphrag_dagster.core.corpus.graphs.batches import ROWS, Account, Batch
-from graphrag_dagster.core.corpus.graphs.lines import REPLACED, Lines, blocks, lines_of
-from graphrag_dagster.core.corpus.graphs.rdf import STATEMENT, statement_batches
+from graphrag_dagster.core.corpus.graphs.formats import JSON_LD, N3, N_QUADS, RDF_XML, TRIG, TURTLE
+from graphrag_dagster.core.corpus.graphs.lines import REPLACED, Lines, beginning_of, blocks, lines_of
+from graphrag_dagster.core.corpus.graphs.rdf import (
+    INSTANCE_OF,
+    STATEMENT,
+    TITLES,
+    TYPE,
+    property_of,
+    statement_batches,
+)
+from graphrag_dagster.core.corpus.graphs.rdf_text import with_known_contexts, without_entities
 from graphrag_dagster.core.files.records import REPLACEMENT, UnreadableError, error_line, holdable
 
 if TYPE_CHECKING:
@@ -28,6 +37,17 @@ _STATEMENT = (
 _ESCAPED = re.compile(r"\\(?:u([0-9A-Fa-f]{4})|U([0-9A-Fa-f]{8})|(.))")
 #: What a literal without a datatype is of; it is told of none.
 _STRING = "http://www.w3.org/2001/XMLSchema#string"
+#: Characters at the beginning of a file that show what it is; those before its first part.
+_LOOKED_AT, _HEAD = 100_000, 4_000
+_MOST_LABELS = 200_000
+_CALLED = {
+    RDF_XML: "RDF/XML",
+    TURTLE: "Turtle",
+    N_QUADS: "N-Quads",
+    TRIG: "TriG",
+    N3: "N3",
+    JSON_LD: "JSON-LD",
+}
 _SHORT = {"t": "\t", "b": "\b", "n": "\n", "r": "\r", "f": "\f"}
 
 
@@ -38,9 +58,11 @@ def n_triples_batches(stream: BinaryIO, graph: str, account: Account) -> Iterato
         RefusedError: not text.
         UnreadableError: a line is too long.
     """
+    names = _names(_statements(block, Account(account.path))[0] for block in lines_of(stream))
+    stream.seek(0)
     for block in lines_of(stream):
         statements, repaired = _statements(block, account)
-        yield from statement_batches(statements, repaired, graph, account)
+        yield from statement_batches(statements, repaired, graph, account, names)
         yield from account.pending()
 
 
@@ -88,10 +110,10 @@ def _char(match: re.Match[str]) -> str:
 
 
 class _Text(io.RawIOBase):
-    """The text of a file as UTF-8, whatever it is written in."""
+    """Pieces of text as UTF-8."""
 
-    def __init__(self, stream: BinaryIO) -> None:
-        self._blocks = blocks(stream)
+    def __init__(self, pieces: Iterable[str]) -> None:
+        self._pieces = iter(pieces)
         self._rest = b""
 
     def readable(self) -> bool:
@@ -101,41 +123,118 @@ class _Text(io.RawIOBase):
     def readinto(self, buffer: Any) -> int:
         """Fill a buffer; 0 at the end."""
         if not self._rest:
-            self._rest = next((text.encode() for text, _ in self._blocks), b"")
+            self._rest = next((text.encode() for text in self._pieces if text), b"")
         size = min(len(buffer), len(self._rest))
         buffer[:size] = self._rest[:size]
         self._rest = self._rest[size:]
         return size
 
 
-def turtle_batches(stream: BinaryIO, graph: str, account: Account) -> Iterator[Batch]:
-    """Yield what Turtle says; rows are its statements, counted from 1.
+def rdf_batches(stream: BinaryIO, kind: str, graph: str, account: Account) -> Iterator[Batch]:
+    """Yield what RDF says that is not lines of N-Triples; rows are its statements, counted from 1.
 
     Blank nodes are numbered as they appear, and relative IRIs resolved against ``graph:/`` and the path.
+    Names of graphs are left out. OWL is read where it is RDF.
+
+    Args:
+        stream: the file.
+        kind: its format, one of ``formats.RDF_FORMATS``.
+        graph: name of the graph it is of.
+        account: counts its statements.
 
     Raises:
-        RefusedError: not text.
+        RefusedError: not text, or entities of its XML are made to fill the memory.
         UnreadableError: a mistake of the syntax, after which nothing can be read.
     """
+    kind = _kind_of(stream, kind)
+    names = _names(frame for frame, _ in _parsed(stream, kind, account.path))
+    stream.seek(0)
+    for frame, named in _parsed(stream, kind, account.path):
+        if named:
+            account.note("the names of graphs were left out")
+        yield from statement_batches(frame, {}, graph, account, names)
+
+
+def _kind_of(stream: BinaryIO, kind: str) -> str:
+    """What is saved under a name that several forms of OWL share."""
+    start = beginning_of(stream)[0][:_LOOKED_AT].lstrip()
+    if kind != RDF_XML:
+        return kind
+    if start.startswith(("{", "[")) and '"@' in start:
+        return JSON_LD
+    if start.startswith(("@prefix", "@base", "PREFIX", "BASE")):
+        return TURTLE
+    if start.startswith(("Prefix", "Ontology")) or re.search(r"<(?:\w+:)?Ontology[\s>]", start[:_HEAD]):
+        raise UnreadableError(
+            "OWL that is no RDF: OWL/XML, functional or Manchester syntax; open it in Protégé, and save it "
+            "as RDF/XML or Turtle"
+        )
+    return kind
+
+
+def _parsed(stream: BinaryIO, kind: str, path: str) -> Iterator[tuple[pl.DataFrame, bool]]:
+    """Frames of statements, and whether some are of a graph that has a name."""
     import pyoxigraph as ox
 
+    formats = {
+        TURTLE: ox.RdfFormat.TURTLE,
+        RDF_XML: ox.RdfFormat.RDF_XML,
+        N_QUADS: ox.RdfFormat.N_QUADS,
+        TRIG: ox.RdfFormat.TRIG,
+        N3: ox.RdfFormat.N3,
+        JSON_LD: ox.RdfFormat.JSON_LD,
+    }
     nodes: dict[str, str] = {}
-    base = f"graph:/{quote(account.path)}"
+    pieces: Iterable[str] = (text for text, _ in blocks(stream))
+    if kind == RDF_XML:
+        pieces = without_entities(pieces)
+    elif kind == JSON_LD:
+        pieces = with_known_contexts(pieces)
     # Python's own buffer asks for small pieces.
-    text = io.BufferedReader(_Text(stream), 1 << 16)
+    text = io.BufferedReader(_Text(pieces), 1 << 16)
     number = 1
     try:
-        statements = ox.parse(text, format=ox.RdfFormat.TURTLE, base_iri=base)
+        statements = ox.parse(text, format=formats[kind], base_iri=f"graph:/{quote(path)}")
         while some := list(islice(statements, ROWS)):
             rows = [_row(row, one.triple, nodes) for row, one in enumerate(some, start=number)]
             number += len(some)
-            yield from statement_batches(
-                pl.DataFrame(rows, schema=STATEMENT, orient="row"), {}, graph, account
-            )
+            named = any(not isinstance(one.graph_name, ox.DefaultGraph) for one in some)
+            yield pl.DataFrame(rows, schema=STATEMENT, orient="row"), named
     except SyntaxError as error:
+        if "LoadDocumentCallback" in str(error):
+            raise UnreadableError(
+                "its @context stands at another address, from which nothing is fetched; write the context "
+                "itself into the file, or convert it to Turtle"
+            ) from error
+        called = _CALLED.get(kind, kind)
         raise UnreadableError(
-            f"not valid Turtle: {error_line(error)}; mend it there, or save it as N-Triples"
+            f"not valid {called}: {error_line(error)}; mend it there, or save it as N-Triples"
         ) from error
+
+
+def _names(frames: Iterable[pl.DataFrame]) -> dict[str, str]:
+    """The labels that a file gives the predicates and types that it uses.
+
+    Labels of more than 200,000 things are not kept: then those count that come after their use.
+    """
+    wanted: set[str] = set()
+    labels: dict[str, tuple[int, str]] = {}
+    for frame in frames:
+        predicates = frame["predicate"].unique()
+        kinds = frame.filter(pl.col("predicate").is_in([TYPE, INSTANCE_OF]))["object"].drop_nulls().unique()
+        wanted.update(named for iri in [*predicates, *kinds] for named in (iri, property_of(iri)))
+        told = frame.filter(pl.col("predicate").is_in(TITLES) & pl.col("value").is_not_null())
+        for subject, predicate, value, language in told.select(
+            "subject", "predicate", "value", "language"
+        ).iter_rows():
+            if len(labels) >= _MOST_LABELS and subject not in wanted:
+                continue
+            rank = TITLES.index(predicate) + (
+                0 if (language or "en").lower().startswith("en") else len(TITLES)
+            )
+            if value.strip() and rank < labels.get(subject, (len(TITLES) * 2, ""))[0]:
+                labels[subject] = rank, value
+    return {iri: labels[iri][1] for iri in wanted if iri in labels}
 
 
 def _row(row: int, triple: "Triple", nodes: dict[str, str]) -> tuple[object, ...]:

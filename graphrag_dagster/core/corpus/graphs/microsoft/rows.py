@@ -30,6 +30,7 @@ _STATUSES = ("TRUE", "FALSE", "SUSPECTED")
 _NOTHING = "NONE"
 _DATE = re.compile(r"\d{4}(-\d\d(-\d\d([T ]\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:?\d\d)?)?)?)?")
 _TOP = "-1"
+_HIGHEST = 10.0
 #: Columns without which a row is malformed; of other records, the key.
 _NEEDED = {
     "relations": ("head_key", "tail_key"),
@@ -131,8 +132,7 @@ class Converter:
         return told, stored
 
     def _relations(self, rows: Rows) -> _Converted:
-        weight, wrong = numbers(rows.cells("weight"), 1.0)
-        rows.mend(wrong, "weight is no finite number and was taken as 1")
+        weight, _ = rows.weight("weight")
         ids = self._siblings.ids()
         source, target = (rows.key(name)[0] for name in ("source", "target"))
         label = keys(rows.text("label" if "label" in rows.columns else "type")).fill_null("")
@@ -219,6 +219,9 @@ class Converter:
         rating_name = _one_of(rows, "rank", "rating")
         rating, wrong = numbers(rows.cells(rating_name), 0.0)
         rows.mend(wrong, f"{rating_name} is no finite number and was taken as 0")
+        beyond = (rating < 0) | (rating > _HIGHEST)
+        rows.mend(beyond.arg_true().to_list(), f"{rating_name} is no rating from 0 to 10 and was put there")
+        rating = rating.clip(0.0, _HIGHEST)
         findings = [findings_json(_plain(cell)) for cell in rows.cells("findings")]
         rows.mend(
             [n for n, (_, fits) in enumerate(findings) if not fits],
