@@ -50,6 +50,10 @@ class OutOfCredit(EndpointError):
     """The account at a model endpoint has no money left: no call is sent again, and the run ends."""
 
 
+class PluginError(EngineError):
+    """Code of another package that failed: names the plug-in, the package, and what was done."""
+
+
 class QuestionError(GraphragError):
     """A question, or an option of it such as the level, that cannot be answered."""
 

@@ -39,6 +39,11 @@ class Plugin:
     declares: Any = None
     problem: str | None = None
 
+    def failed(self, doing: str, error: BaseException) -> str:
+        """Say that its code failed, whose it is, and what it did."""
+        told = _told(error)
+        return f"the {self.kind} {self.name} of the package {self.package} failed {doing}: {told}"
+
 
 def plugins(kind: str, wanted: type, taken: frozenset[str]) -> tuple[Plugin, ...]:
     """Return what other packages add of a kind, in the order of names; warn once of each that is of no use.
@@ -74,8 +79,7 @@ def _found(points: Iterable[EntryPoint], kind: str, wanted: type, taken: set[str
             declares = point.load()
         # Whatever the code of another package raises when it is loaded, ours goes on.
         except (Exception, SystemExit) as error:
-            told = " ".join(str(error).split())
-            problem = f"it cannot be loaded ({type(error).__name__}: {told[:_LONGEST]})"
+            problem = f"it cannot be loaded ({_told(error)})"
             yield Plugin(kind, point.name, _package(point), problem=problem)
             continue
         if wrong := _misdeclared(declares, point.name, wanted):
@@ -83,6 +87,16 @@ def _found(points: Iterable[EntryPoint], kind: str, wanted: type, taken: set[str
             continue
         taken.add(point.name.casefold())
         yield Plugin(kind, point.name, _package(point), declares)
+
+
+def _told(error: BaseException) -> str:
+    try:
+        text = " ".join(str(error).split())
+    # Its text is made by the code of another package, too.
+    except Exception:
+        text = ""
+    kind = type(error).__name__
+    return f"{kind}: {text[:_LONGEST]}" if text else kind
 
 
 def _misdeclared(declares: Any, name: str, wanted: type) -> str | None:

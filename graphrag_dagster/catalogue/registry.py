@@ -1,10 +1,11 @@
 """Names looked up in the catalogue, what other packages add included."""
 
-from collections.abc import Iterable, Mapping
-from functools import cache
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from functools import cache, wraps
 from graphlib import CycleError, TopologicalSorter
 from importlib import import_module
-from typing import Any, Protocol, TypeVar
+from typing import Any, Protocol, TypeVar, cast
 
 from graphrag_dagster.catalogue.engines import (
     EMBEDDERS,
@@ -19,7 +20,16 @@ from graphrag_dagster.catalogue.plugins import Plugin, plugins
 from graphrag_dagster.catalogue.stages import KINDS, STAGES, Stage
 from graphrag_dagster.catalogue.tasks import ROLES, TASKS, Role, Task
 from graphrag_dagster.catalogue.ways import WAYS, Way
-from graphrag_dagster.errors import CatalogueError
+from graphrag_dagster.errors import CatalogueError, PluginError
+
+#: By kind of plug-ins, what one declares itself with, and those that there are without them.
+_BUILT_IN: Mapping[str, tuple[type, Sequence["_Named"]]] = {
+    "engine": (Engine, ENGINES),
+    "embedder": (EmbedderKind, EMBEDDERS),
+    "reranker": (RerankerKind, RERANKERS),
+    "method": (Way, WAYS),
+    "reader": (Format, FORMATS),
+}
 
 
 class _Named(Protocol):
@@ -203,10 +213,69 @@ def loaded(target: Any) -> Any:
         raise CatalogueError(f"{target} cannot be loaded ({error})") from error
 
 
+def plugged_in(kind: str, name: str) -> Plugin | None:
+    """Return what another package adds under a name; None of what is built in."""
+    return next((one for one in _added(kind) if one.name == name and one.declares is not None), None)
+
+
+@contextmanager
+def in_plugin(kind: str, name: str, doing: str) -> Iterator[None]:
+    """Run code that may be another package's; whatever it raises is told with its name and package.
+
+    Args:
+        kind: a key of :data:`~graphrag_dagster.catalogue.plugins.GROUPS`.
+        name: as the catalogue has it.
+        doing: what it does, such as ``answering a question``.
+
+    Raises:
+        PluginError: the code of another package raised what is no error for people, or cannot be loaded.
+    """
+    try:
+        yield
+    except (Exception, SystemExit) as error:
+        plugin = plugged_in(kind, name)
+        # What this package raises is for people, or steers the work; what cannot be loaded is the plug-in's.
+        ours = type(error).__module__.startswith("graphrag_dagster.")
+        meant = ours and not isinstance(error, CatalogueError)
+        if plugin is None or meant:
+            raise
+        raise PluginError(plugin.failed(doing, error)) from error
+
+
+def guarded(made: T, kind: str, name: str) -> T:
+    """Return an object that another package made, whose methods fail as :func:`in_plugin` says.
+
+    What is built in is returned as it is.
+    """
+    return made if plugged_in(kind, name) is None else cast("T", _OfPlugin(made, kind, name))
+
+
+class _OfPlugin:
+    """Stands for an object of another package."""
+
+    def __init__(self, made: Any, kind: str, name: str) -> None:
+        self._made, self._kind, self._name = made, kind, name
+
+    def __getattr__(self, attribute: str) -> Any:
+        doing = f"in {attribute}"
+        # An attribute that there is not is asked for with a default, too.
+        found = getattr(self._made, attribute)
+        if not callable(found):
+            return found
+
+        @wraps(found)
+        def called(*given: Any, **named: Any) -> Any:
+            with in_plugin(self._kind, self._name, doing):
+                return found(*given, **named)
+
+        return called
+
+
 def models_here(engine: Engine, settings: Any) -> Mapping[str, str]:
     """Return which versions of its models on this machine an engine uses, by the setting that names each."""
-    found: Mapping[str, str] = loaded(engine.models)(settings) if engine.models else {}
-    return found
+    with in_plugin("engine", engine.name, "telling its models"):
+        found: Mapping[str, str] = loaded(engine.models)(settings) if engine.models else {}
+        return found
 
 
 def asks_model(engine: str) -> bool:
@@ -221,13 +290,12 @@ def quotes(engine: str) -> bool:
 
 def installed() -> tuple[Plugin, ...]:
     """Return all that other packages add, what is of no use included, by kind and name."""
-    return (
-        *added("engine", Engine, tuple(one.name for one in ENGINES)),
-        *added("embedder", EmbedderKind, tuple(one.name for one in EMBEDDERS)),
-        *added("reranker", RerankerKind, tuple(one.name for one in RERANKERS)),
-        *added("method", Way, tuple(one.name for one in WAYS)),
-        *added("reader", Format, tuple(one.name for one in FORMATS)),
-    )
+    return tuple(one for kind in _BUILT_IN for one in _added(kind))
+
+
+def _added(kind: str) -> tuple[Plugin, ...]:
+    wanted, built_in = _BUILT_IN[kind]
+    return added(kind, wanted, tuple(one.name for one in built_in))
 
 
 @cache

@@ -737,12 +737,19 @@ def export_index(
         Path | None,
         typer.Option(help="Folder; default: NAME-FORM in the current folder.", show_default=False),
     ] = None,
+    formula_safe: Annotated[
+        bool,
+        typer.Option(
+            "--formula-safe",
+            help="In the CSV of triples, put an apostrophe before texts that a spreadsheet would run.",
+        ),
+    ] = False,
     as_json: Json = False,
 ) -> None:
     """Write what was published of a corpus in a form that other tools read; files of an earlier export go."""
     from graphrag_dagster.cli.commands.exporting import export_corpus
 
-    export_corpus(name, to.value, out, as_json=as_json)
+    export_corpus(name, to.value, out, formula_safe=formula_safe, as_json=as_json)
 
 
 @app.command("write-back")

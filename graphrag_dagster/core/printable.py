@@ -9,6 +9,10 @@ from typing import Any
 _UNSAFE = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 
 
+#: What spreadsheets take for the beginning of a formula (OWASP, CSV Injection).
+FORMULA_SIGNS = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
+
+
 def printable(text: str) -> str:
     r"""Spell out every character that would command a terminal: ``\x1b`` for ESC, ``\u202e`` for an override.
 

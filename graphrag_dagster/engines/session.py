@@ -4,7 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from graphrag_dagster.catalogue.registry import embedders, engines, loaded, named, rerankers, tasks
+from graphrag_dagster.catalogue.registry import (
+    embedders,
+    engines,
+    guarded,
+    in_plugin,
+    loaded,
+    named,
+    rerankers,
+    tasks,
+)
 from graphrag_dagster.core.accounting.use import ModelUse
 from graphrag_dagster.core.language.answer_form import AnswerForm
 from graphrag_dagster.core.language.embedded_rows import ask_ahead
@@ -271,7 +280,9 @@ class Session:
             return there
         own = self.settings.embeddings
         kind = named(embedders(), own.embedder, "embedder")
-        return CorpusEmbedder(loaded(kind.factory)(self.settings, self._desk), own.prefixes)
+        with in_plugin("embedder", kind.name, "being made"):
+            made = loaded(kind.factory)(self.settings, self._desk)
+        return CorpusEmbedder(guarded(made, "embedder", kind.name), own.prefixes)
 
     def begin_embedding(
         self,
@@ -301,8 +312,9 @@ class Session:
     def reranker(self) -> Reranker | None:
         """Who puts the first text units found into another order; None where they stay as they are."""
         kind = named(rerankers(), self.settings.search.reranker, "reranker")
-        made: Reranker | None = loaded(kind.factory)(self.settings, self._desk)
-        return made
+        with in_plugin("reranker", kind.name, "being made"):
+            made: Reranker | None = loaded(kind.factory)(self.settings, self._desk)
+        return None if made is None else guarded(made, "reranker", kind.name)
 
     def usd_of(self, task: RoleName, use: Usage) -> float | None:
         """Return US dollars of a use as if nothing had been remembered; None where the price is unknown."""
@@ -341,8 +353,9 @@ class Session:
         task = tasks()[name]
         engine = named(engines(), self.settings.engine_of(task.section), "engine")
         if name in engine.does:
-            made = loaded(engine.factory)(self.settings, self._desk)
-            return getattr(made, name)(*given)
+            with in_plugin("engine", engine.name, f"making its {name.replace('_', ' ')}"):
+                made = getattr(loaded(engine.factory)(self.settings, self._desk), name)(*given)
+            return guarded(made, "engine", engine.name)
         if task.model_only:
             return None
         able = ", ".join(one.name for one in engines().values() if name in one.does)

@@ -10,7 +10,7 @@ from operator import attrgetter
 from rich.markup import escape
 from rich.table import Table as RichTable
 
-from graphrag_dagster.catalogue.registry import engines, loaded, rerankers
+from graphrag_dagster.catalogue.registry import engines, in_plugin, loaded, rerankers
 from graphrag_dagster.cli.output.console import ERR, OUT, print_json
 from graphrag_dagster.core.language.chat.loop import run_one
 from graphrag_dagster.engines.rerankers import examined
@@ -67,7 +67,9 @@ def doctor(target: str | None, *, as_json: bool) -> int:
     findings = run_one(examine(settings, _largest_data(name)))
     findings += _reranker(settings, str(name)) if reranked else []
     where = "entities and relationships of text units, on this machine"
-    findings += [replace(one, endpoint=where) for one in loaded(local)(settings)] if local else []
+    if local:
+        with in_plugin("engine", settings.engine_of("extraction"), "examining its models"):
+            findings += [replace(one, endpoint=where) for one in loaded(local)(settings)]
     outcome = verdict(findings)
     if outcome != "hopeless":
         remember(settings, AbilityStore(database_at(memory_file())))

@@ -11,18 +11,20 @@ from graphrag_dagster.core.progress import listening
 from graphrag_dagster.operations.exporting.exporting import export
 
 
-def export_corpus(name: str, to: str, out: Path | None, *, as_json: bool) -> None:
+def export_corpus(
+    name: str, to: str, out: Path | None, *, formula_safe: bool = False, as_json: bool = False
+) -> None:
     """Write the published snapshot of a corpus in a form, and print the files with their rows.
 
     Raises:
         GraphragError: what is wrong, and the mend.
     """
     with progress_on(ERR) as shown, listening(shown):
-        made = export(name, to, out)
+        made = export(name, to, out, formula_safe=formula_safe)
     if as_json:
         files = [one.told() for one in made.files]
         told = {"corpus": name, "to": to, "folder": str(made.folder), "snapshot": made.version}
-        print_json({**told, "files": files, "lacking": list(made.lacking)})
+        print_json({**told, "files": files, "lacking": list(made.lacking), "formulas": made.formulas})
         return
     table = RichTable(box=None, padding=(0, 1, 0, 0))
     for column in ("file", "rows", "MB"):
@@ -34,4 +36,8 @@ def export_corpus(name: str, to: str, out: Path | None, *, as_json: bool) -> Non
     OUT.print(table)
     for line in made.lacking:
         OUT.print(escape(line), soft_wrap=True)
+    if made.formulas:
+        mend = "open them as text alone; " if to == "neo4j" else "use --formula-safe for a spreadsheet; "
+        mend = "each got an apostrophe before it" if formula_safe else f"{mend}nothing was changed"
+        OUT.print(f"[yellow]{made.formulas:,} cells begin as formulas do: {mend}[/]", soft_wrap=True)
     OUT.print(f"snapshot {made.version} of {escape(name)} is in {escape(str(made.folder))}", soft_wrap=True)

@@ -12,6 +12,7 @@ from rich.markup import escape
 from rich.table import Table as RichTable
 
 from graphrag_dagster.cli.output.console import OUT, print_json
+from graphrag_dagster.core.printable import FORMULA_SIGNS
 from graphrag_dagster.errors import QuestionError
 from graphrag_dagster.operations.querying.guarded_process import QueryLimits
 from graphrag_dagster.operations.querying.sql_sandbox import Rows, queried
@@ -22,7 +23,6 @@ _MOST_LINES = 2000
 _LONGEST_CELL = 1000
 #: Columns narrower than this are no longer read as a table.
 _NARROWEST = 6
-_FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
 
 def run_sql(
@@ -80,16 +80,16 @@ def write_csv(target: Path, found: Rows, *, formula_safe: bool) -> None:
     """
     suspicious = count = 0
     with _replacing(target) as file:
-        file.write(_line(found.columns))
+        named = [_is_formula(name) for name in found.columns]
+        suspicious += sum(named)
+        file.write(_line(_quoted(found.columns, named) if formula_safe else found.columns))
         for row in found.rows:
             count += 1
             formulas = [
                 not number and _is_formula(cell) for cell, number in zip(row, found.numeric, strict=True)
             ]
             suspicious += sum(formulas)
-            if formula_safe:
-                row = [f"'{cell}" if formula else cell for cell, formula in zip(row, formulas, strict=True)]
-            file.write(_line(row))
+            file.write(_line(_quoted(row, formulas) if formula_safe else row))
     OUT.print(f"{count:,} rows written to {escape(str(target))}", soft_wrap=True)
     if suspicious:
         told = "cells begin as formulas do"
@@ -97,8 +97,12 @@ def write_csv(target: Path, found: Rows, *, formula_safe: bool) -> None:
         OUT.print(f"[yellow]{suspicious:,} {told}: {mend}[/]", soft_wrap=True)
 
 
+def _quoted(cells: Sequence[str | None], formulas: Sequence[bool]) -> list[str | None]:
+    return [f"'{cell}" if formula else cell for cell, formula in zip(cells, formulas, strict=True)]
+
+
 def _is_formula(cell: str | None) -> bool:
-    return cell is not None and cell.startswith(_FORMULA)
+    return cell is not None and cell.startswith(FORMULA_SIGNS)
 
 
 def _line(cells: Sequence[str | None]) -> str:

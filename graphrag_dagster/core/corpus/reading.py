@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
+from graphrag_dagster.catalogue.registry import plugged_in
 from graphrag_dagster.core.files.formats import reader_of
 from graphrag_dagster.core.files.records import (
     Reading,
@@ -69,6 +70,8 @@ def read_file(kind: str, data: bytes, source: Source) -> FileContents | Declined
         return Declined("failed", f"{kind} that is nested too deeply")
     # Libraries raise what they like on what they do not expect, and a native one's panic is no Exception.
     except BaseException as error:
+        if plugin := plugged_in("reader", kind):
+            return Declined("failed", plugin.failed("reading it", error))
         told = error_line(error)
         kind_of = type(error).__name__
         return Declined(

@@ -45,10 +45,16 @@ class Making:
 
     Args:
         folder: where it is written, for now.
+        formula_safe: cells of CSV that begin as formulas do get an apostrophe before them.
+
+    Attributes:
+        formulas: how many such cells there are, with or without one.
     """
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, *, formula_safe: bool = False) -> None:
         self._folder = folder
+        self.formula_safe = formula_safe
+        self.formulas = 0
         self.written: list[Written] = []
 
     def place(self, path: str) -> Path:
@@ -73,12 +79,13 @@ class Making:
 
 
 @contextmanager
-def made_whole(folder: Path, told: Mapping[str, Any]) -> Iterator[Making]:
+def made_whole(folder: Path, told: Mapping[str, Any], *, formula_safe: bool = False) -> Iterator[Making]:
     """Write an export into a folder, which gets its files when all are whole; an earlier export's go.
 
     Args:
         folder: is made where it is not there; files in it that no export of ours wrote stay as they are.
         told: what the manifest says of the export as a whole.
+        formula_safe: see :class:`Making`.
 
     Raises:
         ExportError: the folder holds something and is no export of ours, or a file of the export has been
@@ -88,7 +95,7 @@ def made_whole(folder: Path, told: Mapping[str, Any]) -> Iterator[Making]:
     making = folder.with_name(f".{folder.name}.{uuid4().hex}.part")
     try:
         making.mkdir(parents=True)
-        made = Making(making)
+        made = Making(making, formula_safe=formula_safe)
         yield made
         files = sorted(made.written, key=lambda one: one.path)
         content = {"made_by": _MADE_BY, **told, "files": [one.told() for one in files]}

@@ -8,6 +8,8 @@ from pathlib import Path
 import polars as pl
 import pyarrow as pa
 
+from graphrag_dagster.core.exporting.csv_file import told_of_formulas
+from graphrag_dagster.core.exporting.folder import Making
 from graphrag_dagster.core.exporting.graph import ID, LABELS, RELATION, SOURCE, TARGET, Edges, Graph, Nodes
 from graphrag_dagster.core.files.columns import once_each
 from graphrag_dagster.core.progress import stage
@@ -80,15 +82,18 @@ def identifier(one: Nodes | Edges) -> str:
     return next(name for name in names if name not in taken)
 
 
-def write_csv(folder: Path, one: Nodes | Edges) -> int:
-    """Write the header and the rows of a kind of nodes or edges; returns the number of rows."""
+def write_csv(folder: Path, one: Nodes | Edges, made: Making) -> int:
+    """Write the header and the rows of a kind of nodes or edges; returns the number of rows.
+
+    ``made`` is told of cells that begin as formulas do.
+    """
     file, written = file_of(one), 0
     header = pl.DataFrame([list(file.header)], orient="row")
     with stage(f"Writing {file.name}") as running, (folder / file.path).open("wb") as place:
-        header.write_csv(place, include_header=False)
+        told_of_formulas(header, made).write_csv(place, include_header=False)
         for frame in one.rows.frames():
             rows = frame.select(_cell(frame, name).alias(str(n)) for n, name in enumerate(file.columns))
-            rows.write_csv(place, include_header=False)
+            told_of_formulas(rows, made).write_csv(place, include_header=False)
             written += frame.height
             running.advance(frame.height)
     return written

@@ -1,12 +1,12 @@
 """One way in to all ways of answering, over one snapshot of an index."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import lru_cache, partial
 from time import monotonic
 from typing import TYPE_CHECKING
 
-from graphrag_dagster.catalogue.registry import loaded, ways
+from graphrag_dagster.catalogue.registry import in_plugin, loaded, ways
 from graphrag_dagster.catalogue.ways import AUTO
 from graphrag_dagster.core.language.tasks import Turn
 from graphrag_dagster.core.search.asked import Asked, Basis, Engines
@@ -95,10 +95,10 @@ class Searcher:
         from graphrag_dagster.core.search.methods.sizes import with_support_judged
 
         way = way_of(method)
-        size: Callable[[Basis], WaySize] = loaded(way.size)
         level = level_read(way, None, self.options)
         basis = Basis(way=way, index=self.index, count=self.count, options=self.options, level=level)
-        told = size(basis)
+        with in_plugin("method", way.name, "telling its size"):
+            told: WaySize = loaded(way.size)(basis)
         # What reads nothing cites nothing, so there is nothing to judge.
         return with_support_judged(told, self.options.support) if way.tables else told
 

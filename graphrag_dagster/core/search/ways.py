@@ -3,7 +3,7 @@
 from dataclasses import replace
 from typing import TypeVar
 
-from graphrag_dagster.catalogue.registry import loaded, ways
+from graphrag_dagster.catalogue.registry import in_plugin, loaded, ways
 from graphrag_dagster.catalogue.ways import Way, at_level
 from graphrag_dagster.core.search.asked import Asked, Basis
 from graphrag_dagster.core.search.context.answer import Answer
@@ -71,8 +71,10 @@ def answered(asked: Asked) -> Answer:
     Raises:
         CatalogueError: its declaration names what cannot be loaded.
         EngineError: it gives something else than an answer.
+        PluginError: it is another package's, and failed.
     """
-    made = loaded(asked.way.answer)(asked)
+    with in_plugin("method", asked.way.name, "answering a question"):
+        made = loaded(asked.way.answer)(asked)
     if not isinstance(made, Answer):
         raise EngineError(
             f"the way of answering {asked.way.name} gave a {type(made).__name__}, not an Answer"

@@ -5,6 +5,7 @@ import io
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from graphrag_dagster.core.printable import FORMULA_SIGNS
 from graphrag_dagster.errors import MissingError, QuestionError
 from graphrag_dagster.operations.exploring.folding import FOLDED, words_of
 from graphrag_dagster.operations.exploring.opened import OpenSnapshot
@@ -13,8 +14,6 @@ from graphrag_dagster.operations.exploring.table_views import VIEWS, ColumnType,
 #: Characters of a cell that is shown; files have all.
 _LONGEST_CELL = 500
 _AT_ONCE = 2_000
-#: What spreadsheets take for the beginning of a formula (OWASP, CSV Injection).
-_FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
 CellValue = str | int | float | bool | list[str] | None
 
@@ -213,7 +212,7 @@ def _cut(column: Shown) -> str:
 
 def _guarded(value: CellValue) -> CellValue:
     text = "; ".join(value) if isinstance(value, list) else value
-    return f"'{text}" if isinstance(text, str) and text.startswith(_FORMULA) else text
+    return f"'{text}" if isinstance(text, str) and text.startswith(FORMULA_SIGNS) else text
 
 
 def _lines(rows: list[list[CellValue]]) -> str:

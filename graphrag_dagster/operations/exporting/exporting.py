@@ -38,6 +38,7 @@ class Exported:
         version: of the snapshot that was read.
         files: what was written, in the order of their paths.
         lacking: what it has not, a sentence each.
+        formulas: cells of its CSV files that a spreadsheet would take for formulas.
     """
 
     corpus: str
@@ -46,10 +47,16 @@ class Exported:
     version: str
     files: tuple[Written, ...]
     lacking: tuple[str, ...]
+    formulas: int = 0
 
 
 def export(
-    corpus: str, to: str, out: Path | str | None = None, *, warehouse: Warehouse | None = None
+    corpus: str,
+    to: str,
+    out: Path | str | None = None,
+    *,
+    formula_safe: bool = False,
+    warehouse: Warehouse | None = None,
 ) -> Exported:
     """Write the published snapshot of a corpus in a form that other tools read.
 
@@ -60,15 +67,22 @@ def export(
         to: ``microsoft``, ``graphml``, ``rdf``, ``neo4j``, ``triples`` or ``parquet``.
         out: folder, made where it is not there; default: ``<corpus>-<to>`` in the current folder. Files of an
             earlier export in it are replaced when all new ones are whole; others stay.
+        formula_safe: of ``triples``: put an apostrophe before each cell that a spreadsheet would take for a
+            formula, which is then no longer the text that it was.
         warehouse: where the tables are; default: as the environment says.
 
     Raises:
         CorpusError: the name is not allowed.
         WarehouseError: nothing of the corpus has been published.
-        ExportError: there is no such form, or the folder holds something else.
+        ExportError: there is no such form, the folder holds something else, or ``formula_safe`` is asked of
+            what a program reads.
     """
     if to not in _WRITERS:
         raise ExportError(f"there is no form {to!r}; there are {', '.join(_WRITERS)}")
+    if formula_safe and to != "triples":
+        raise ExportError(
+            f"{to} is read by programs, which need each text as it is; leave --formula-safe out"
+        )
     folder = Path(out if out is not None else f"{check_name(corpus)}-{to}").absolute()
     with opened(warehouse or Warehouse(), corpus) as source:
         told = {
@@ -78,7 +92,7 @@ def export(
             "run": source.snapshot.manifest.get("run_id"),
             "package": source.snapshot.manifest.get("package"),
         }
-        with made_whole(folder, told) as made:
+        with made_whole(folder, told, formula_safe=formula_safe) as made:
             lacking = _WRITERS[to](source, made)
     files = tuple(sorted(made.written, key=lambda one: one.path))
-    return Exported(corpus, to, folder, source.snapshot.version, files, tuple(lacking))
+    return Exported(corpus, to, folder, source.snapshot.version, files, tuple(lacking), made.formulas)

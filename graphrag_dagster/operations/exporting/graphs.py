@@ -48,7 +48,7 @@ def write_neo4j(source: Source, made: Making) -> list[str]:
     kinds: list[Nodes | Edges] = [*graph.nodes, *graph.edges]
     for one in kinds:
         file = file_of(one)
-        rows = write_csv(made.place(file.path).parent, one)
+        rows = write_csv(made.place(file.path).parent, one, made)
         made.note(file.path, rows)
     made.text("import.sh", importing(graph, source.corpus))
     made.text("load.cypher", cypher(graph))

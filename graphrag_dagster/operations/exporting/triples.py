@@ -43,4 +43,4 @@ def write_lists(source: Source, made: Making) -> list[str]:
 
 
 def _write(made: Making, path: str, rows: Rows) -> None:
-    made.note(path, write_csv_file(made.place(path), rows), dict.fromkeys(rows.schema.names, "text"))
+    made.note(path, write_csv_file(made.place(path), rows, made), dict.fromkeys(rows.schema.names, "text"))
