@@ -210,3 +210,55 @@ def test_the_sample_corpus_is_read_whole() -> None:
     contents = validated(read_corpus(HARBOUR, columns=columns, ignore=settings.files.ignore))
     assert set(contents.files["status"]) == {"read", "duplicate", "unsupported", "empty"}
     assert contents.documents.height > 0
+
+
+VOTES = 'text,author,date\nApproved.,Hanna Brode,2021-03-04\nApproved.,Tomas Weill,2021-06-09\nDelayed.,Ada Fell,2021-06-10\n'
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "told"),
+    [
+        ("a.csv", VOTES, ["Hanna Brode", "Tomas Weill", "Ada Fell"]),
+        (
+            "a.jsonl",
+            '{"id":1,"text":"Approved.","author":"A","created_at":"2021-03-04"}\n'
+            '{"id":1,"text":"Approved.","author":"B","created_at":"2021-06-09"}\n',
+            ["A", "B"],
+        ),
+        ("a.json", '[{"text": "Yes.", "author": "A"}, {"text": "Yes.", "author": "B"}, {"text": "Yes."}]', ["A", "B", None]),
+        ("a.tsv", "text\tauthor\nYes.\tA\nYes.\tA\nYes.\tB\n", ["A", "B"]),
+    ],
+)
+def test_rows_of_one_text_are_as_many_documents_as_tell_something_else(
+    tmp_path: Path, name: str, content: str, told: list[str | None]
+) -> None:
+    (tmp_path / name).write_text(content)
+    contents = validated(read_corpus(tmp_path))
+    assert [json.loads(one).get("author") for one in contents.documents["metadata"]] == told
+    repeated = content.count("\n") - 1 - len(told) if name == "a.tsv" else 0
+    assert (f"{repeated} rows repeat" in str(contents.files["reason"][0])) is bool(repeated)
+
+
+def test_a_row_above_the_others_remakes_only_those_of_its_text(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text(VOTES)
+    before = dict(read_corpus(tmp_path).documents.select("document_id", "text").iter_rows())
+    (tmp_path / "a.csv").write_text(VOTES.replace("date\n", "date\nNew.,Ada Fell,2021-01-01\n"))
+    after = dict(read_corpus(tmp_path).documents.select("document_id", "text").iter_rows())
+    assert before.items() <= after.items()
+    (tmp_path / "a.csv").write_text(VOTES + "Approved.,Ada Fell,2021-06-11\n")
+    assert before.items() <= dict(read_corpus(tmp_path).documents.select("document_id", "text").iter_rows()).items()
+
+
+def test_files_of_one_text_are_two_documents_where_what_they_tell_contradicts(tmp_path: Path) -> None:
+    front = "---\nauthor: {}\ndate: {}\n---\nApproved."
+    corpus(
+        tmp_path,
+        a_dot_md=front.format("Hanna", "2021-03-04"),
+        b_dot_md=front.format("Tomas", "2021-06-09"),
+        c_dot_md=front.format("Tomas", "2021-06-09").replace("\n", "\r\n"),
+        d_dot_txt="Approved.",
+        f_dot_md="---\ntitle: First vote\n---\nDelayed.",
+        g_dot_md="---\ntitle: Second vote\n---\nDelayed.",
+    )
+    files = validated(read_corpus(tmp_path)).files
+    assert "".join(status[0] for status in files["status"]) == "rrddrr"

@@ -1,6 +1,7 @@
 """From the files of a corpus to its documents, nothing lost in silence."""
 
 import hashlib
+import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -48,8 +49,10 @@ def read_files(
 
     ``columns`` maps glob patterns (:func:`.globs.matches`) to the columns of table-like files; the first
     pattern that matches a file holds. A document's id is the hash of its text, for a row of a table of text,
-    given id and given title: the same content keeps its id wherever it stands. A file that cannot be read
-    within the ``limits`` has its reason in its row and stops nothing.
+    given id and given title: the same content keeps its id wherever it stands. Where a document with that id
+    but another date, author or the like was read before, it is the hash of all that is told of the document.
+    Only what is alike in all of that is a repetition. A file that cannot be read within the ``limits`` has its
+    reason in its row and stops nothing.
 
     Raises:
         CorpusError: files cannot be read because no process can be started for that.
@@ -108,7 +111,7 @@ class _Gathering:
         self._files: list[dict[str, object]] = []
         self._documents: list[dict[str, object]] = []
         self._path_of_hash: dict[str, str] = {}
-        self._path_of_document: dict[str, str] = {}
+        self._place_of_document: dict[str, int] = {}
 
     def contents(self) -> CorpusContents:
         return CorpusContents(
@@ -175,21 +178,33 @@ class _Gathering:
         repeated = Places()
         first_path = None
         for document in contents.documents:
-            document_id = _document_id(document)
-            known = self._path_of_document.get(document_id)
+            document_id, known = self._identified(document)
             if known is None:
-                self._path_of_document[document_id] = path
+                self._place_of_document[document_id] = len(self._documents)
                 self._documents.append(_row(document_id, len(self._documents), path, document))
                 outcome.documents += 1
             else:
                 repeated.add(document.row or 0)
-                first_path = first_path or known
+                first_path = first_path or str(known["path"])
         if not outcome.documents:
             outcome.status, outcome.duplicate_of, outcome.incomplete = "duplicate", first_path, False
             outcome.notes.append("the same text")
         elif repeated:
             outcome.notes.append(f"{len(repeated)} rows repeat documents read before: {repeated}")
         return outcome
+
+    def _identified(self, document: FileDocument) -> tuple[str, Mapping[str, object] | None]:
+        """The document's id, and the row of the one that it repeats, if any."""
+        document_id = _document_id(document)
+        known = self._known(document_id)
+        if known is None or not _differs(document, known):
+            return document_id, known
+        document_id = stable_id(*_all_told(document))
+        return document_id, self._known(document_id)
+
+    def _known(self, document_id: str) -> Mapping[str, object] | None:
+        place = self._place_of_document.get(document_id)
+        return None if place is None else self._documents[place]
 
 
 def _told(notes: Sequence[str]) -> str | None:
@@ -213,6 +228,28 @@ def _document_id(document: FileDocument) -> str:
     if document.row is None:
         return stable_id(document.text)
     return stable_id(document.text, document.source_id or "", document.title or "")
+
+
+def _all_told(document: FileDocument) -> tuple[object, ...]:
+    # Numbers are written as texts in one format and not in another.
+    told = _as_texts(json.loads(document.metadata))
+    return document.text, document.source_id, document.title, document.date, *sorted(told.items())
+
+
+def _differs(document: FileDocument, known: Mapping[str, object]) -> bool:
+    """Whether a document of the same text as one that is known is another."""
+    before, now = _as_texts(json.loads(str(known["metadata"]))), _as_texts(json.loads(document.metadata))
+    if document.row is not None:
+        return before != now or known["date"] != document.date
+    title = known["title"] if known["title"] != name_of(str(known["path"]), None) else None
+    told = [(known["date"], document.date), (known["source_id"], document.source_id), (title, document.title)]
+    # A copy of a file may tell less than the other, and was made at another time.
+    told += [(before[key], now[key]) for key in before.keys() & now.keys() - {"created"}]
+    return any(one and other and one != other for one, other in told)
+
+
+def _as_texts(told: Mapping[str, object]) -> dict[str, str]:
+    return {key: str(value) for key, value in told.items() if value is not None}
 
 
 def name_of(path: str, row: int | None) -> str:

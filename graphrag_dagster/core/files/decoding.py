@@ -15,22 +15,42 @@ _MARKS = (
     (codecs.BOM_UTF16_LE, "utf-16", "utf-16-le"),
     (codecs.BOM_UTF16_BE, "utf-16", "utf-16-be"),
 )
+#: No text begins like these.
 _SIGNATURES = {
-    b"%PDF-": "a PDF file",
     b"PK\x03\x04": "a ZIP archive or an Office document",
-    b"\x89PNG": "a PNG image",
-    b"\xff\xd8\xff": "a JPEG image",
-    b"GIF8": "a GIF image",
+    b"\x89PNG\r\n\x1a\n": "a PNG image",
     b"\x1f\x8b": "a gzip archive",
     b"\xd0\xcf\x11\xe0": "an old Office document",
     b"\x7fELF": "a program",
-    b"PAR1": "a Parquet file",
 }
+#: Texts may begin like these, so they only name what other bytes show to be no text.
+_PRINTABLE_SIGNATURES = {
+    b"%PDF-": "a PDF file",
+    b"\xff\xd8\xff": "a JPEG image",
+    b"GIF8": "a GIF image",
+    b"II*": "a TIFF image",
+    b"MM": "a TIFF image",
+    b"BM": "a bitmap",
+    b"RIFF": "a WebP, WAV or AVI file",
+    b"ID3": "an MP3 file",
+    b"OggS": "an Ogg file",
+    b"MZ": "a program",
+    b"PAR1": "a Parquet file",
+    b"SQLite format 3": "an SQLite database",
+    b"BZh": "a bzip2 archive",
+    b"7z": "a 7z archive",
+    b"Rar!": "a RAR archive",
+}
+#: What every PDF has, even one that is all printable.
+_PDF = re.compile(rb"%PDF-\d\.\d[^\n\r]*[\r\n].*?\b\d+ \d+ obj\b", re.DOTALL)
 _SAMPLE = 65_536
-_CONTROLS = bytes(set(range(32)) - set(b"\t\n\r\f\v\x1b\x00")) + b"\x7f"
+#: Backspaces, separators and the end mark of DOS stand in texts, too.
+_CONTROLS = bytes(set(range(32)) - set(b"\t\n\r\f\v\x1b\x00\x01\x08\x1a\x1c\x1d\x1e\x1f")) + b"\x7f"
 #: Share of control characters above which bytes are taken to be no text at all.
 _BINARY_SHARE = 0.02
 _CHARACTER_SETS = ("big5", "cp", "euc", "gb", "hz", "iso", "johab", "koi8", "mac", "shift", "tis", "utf-8")
+#: A character struck over by the next one, as printers of old made bold and underlined letters.
+_STRUCK_OVER = re.compile("[^\n\b]\b")
 _SEQUENCE = re.compile(rb"[\xc2-\xf4][\x80-\xbf]+")
 
 
@@ -54,7 +74,9 @@ def decode(data: bytes, declared: str | None = None) -> Decoded:
             return _lenient(data[len(mark) :], without_mark, name)
     for signature, kind in _SIGNATURES.items():
         if data.startswith(signature):
-            raise RefusedError(f"not text: it begins like {kind}; give it the extension it should have")
+            raise _no_text(kind)
+    if _PDF.match(data[:_SAMPLE]):
+        raise _no_text("a PDF file")
     wide = _wide_encoding(data)
     if wide:
         return _lenient(data, wide, wide)
@@ -107,6 +129,8 @@ def _noted(text: str, encoding: str, broken: int) -> Decoded:
     nuls = text.count("\x00")
     if nuls:
         notes.append(f"{nuls} NUL characters were replaced by {REPLACEMENT}")
+    if "\b" in text:
+        text = _STRUCK_OVER.sub("", text)
     return Decoded(clean(text), encoding, tuple(notes))
 
 
@@ -142,9 +166,18 @@ def _if_valid(sample: bytes, encoding: str) -> str | None:
 def _refuse_binary(data: bytes) -> None:
     sample = data[:_SAMPLE]
     nuls = data.count(0)
-    if nuls > max(1, len(data) // 1000):
-        raise RefusedError(f"not text: {nuls:,} of its {len(data):,} bytes are NUL")
     controls = len(sample) - len(sample.translate(None, _CONTROLS))
-    if controls > _BINARY_SHARE * len(sample):
-        share = 100 * controls / len(sample)
-        raise RefusedError(f"not text: {share:.0f} % of its bytes are control characters")
+    many_nuls = nuls > max(1, len(data) // 1000)
+    if not many_nuls and controls <= _BINARY_SHARE * len(sample):
+        return
+    for signature, kind in _PRINTABLE_SIGNATURES.items():
+        if data.startswith(signature):
+            raise _no_text(kind)
+    if many_nuls:
+        raise RefusedError(f"not text: {nuls:,} of its {len(data):,} bytes are NUL")
+    share = 100 * controls / len(sample)
+    raise RefusedError(f"not text: {share:.0f} % of its bytes are control characters")
+
+
+def _no_text(kind: str) -> RefusedError:
+    return RefusedError(f"not text: it begins like {kind}; give it the extension it should have")
