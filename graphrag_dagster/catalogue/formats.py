@@ -32,5 +32,9 @@ FORMATS = (
     Format("tsv", (".tsv",), f"{_READERS}.delimited:read_tsv"),
     Format("json", (".json",), f"{_READERS}.jsons:read_json"),
     Format("jsonl", (".jsonl", ".ndjson"), f"{_READERS}.jsons:read_jsonl"),
+    Format("ipynb", (".ipynb",), f"{_READERS}.notebook:read_notebook"),
+    Format("eml", (".eml",), f"{_READERS}.mail:read_mail"),
+    Format("mbox", (".mbox",), f"{_READERS}.mail:read_mailbox"),
+    Format("captions", (".srt", ".vtt"), f"{_READERS}.captions:read_captions"),
     Format("parquet", (".parquet",), f"{_READERS}.parquet:read_parquet"),
 )

@@ -141,7 +141,7 @@ def test_jsonl_reads_good_lines_and_counts_bad_ones() -> None:
     assert "2 lines" in reading.notes[0]
     assert "3, 4" in reading.notes[0]
     with pytest.raises(UnreadableError, match="lines 1, 2"):
-        read("{\n}", "a.ndjson")
+        read("{a\n{b", "a.ndjson")
 
 
 def test_deep_json_is_unreadable_not_fatal() -> None:

@@ -4,6 +4,7 @@ import hashlib
 import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 from types import MappingProxyType
@@ -20,10 +21,12 @@ from graphrag_dagster.core.files.limits import DEFAULT_LIMITS, FileLimits
 from graphrag_dagster.core.files.records import Places, Source
 from graphrag_dagster.core.ids import stable_id
 from graphrag_dagster.core.progress import track
+from graphrag_dagster.core.readers.chat_exports import slack_names
 from graphrag_dagster.errors import CorpusError
 from graphrag_dagster.tables import DOCUMENTS, FILES
 
 _LONGEST_REASON = 1_000
+_NAMES_FILE, _LONGEST_NAMES_FILE = "users.json", 5_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +61,7 @@ def read_files(
         CorpusError: files cannot be read because no process can be started for that.
     """
     with reader_process() as reader:
-        gathering = _Gathering(columns, limits, reader)
+        gathering = _Gathering(columns, limits, reader, _names_by_folder(found))
         for file in track(found, "Reading files", len(found)):
             gathering.add(file)
     return gathering.contents()
@@ -103,8 +106,15 @@ class _Outcome:
 class _Gathering:
     """Files in the order of their paths; the first to hold a content keeps it."""
 
-    def __init__(self, columns: Mapping[str, ColumnNames], limits: FileLimits, reader: ReaderProcess) -> None:
+    def __init__(
+        self,
+        columns: Mapping[str, ColumnNames],
+        limits: FileLimits,
+        reader: ReaderProcess,
+        names: Mapping[PurePosixPath, Mapping[str, str]],
+    ) -> None:
         self._columns = columns
+        self._names = names
         self._limits = limits
         self._reader = reader
         self._unused = dict.fromkeys(columns)
@@ -153,13 +163,18 @@ class _Gathering:
             return _Outcome("unsupported", [f"no reader for {extension or 'files without an extension'}"])
         if sha256 in self._path_of_hash:
             return _Outcome("duplicate", ["the same bytes"], duplicate_of=self._path_of_hash[sha256])
-        contents = self._reader.read(kind, data, Source(path, self._columns_for(path), self._limits))
+        contents = self._reader.read(kind, data, self._source(path))
         if isinstance(contents, Declined):
             return _Outcome(contents.status, [contents.reason])
         outcome = self._keep(path, contents)
         if outcome.status in ("read", "duplicate"):
             self._path_of_hash[sha256] = outcome.duplicate_of or path
         return outcome
+
+    def _source(self, path: str) -> Source:
+        folders = PurePosixPath(path).parents if self._names else ()
+        names = next((self._names[folder] for folder in folders if folder in self._names), {})
+        return Source(path, self._columns_for(path), self._limits, names)
 
     def _columns_for(self, path: str) -> ColumnNames | None:
         pattern = first_match(path, tuple(self._columns))
@@ -211,6 +226,18 @@ def _told(notes: Sequence[str]) -> str | None:
     """Notes as one line; what does not come from us may hold anything."""
     told = shown_text("; ".join(" ".join(note.split()) for note in notes))
     return (told if len(told) <= _LONGEST_REASON else f"{told[: _LONGEST_REASON - 1]}…") or None
+
+
+def _names_by_folder(found: Sequence[FoundFile]) -> dict[PurePosixPath, dict[str, str]]:
+    """Names of users by their ids, as the export of a chat keeps them beside its messages."""
+    names = {}
+    for file in found:
+        path = PurePosixPath(file.path)
+        if path.name == _NAMES_FILE and not file.problem and file.bytes <= _LONGEST_NAMES_FILE:
+            data, _ = _bytes_of(file, _LONGEST_NAMES_FILE)
+            with suppress(ValueError, RecursionError):
+                names[path.parent] = slack_names(json.loads(data or b"null"))
+    return {folder: found for folder, found in names.items() if found}
 
 
 def _bytes_of(file: FoundFile, max_bytes: int) -> tuple[bytes | None, str]:

@@ -1,14 +1,24 @@
 """Which columns of a table-like file mean what."""
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 
-TEXT = ("text", "body", "content", "contents", "full_text", "document", "article", "passage", "transcript")
+TEXT = (
+    *("text", "body", "content", "contents", "full_text", "document", "article", "passage", "transcript"),
+    *("messages", "chat_messages", "conversations", "conversation", "dialogue", "dialog", "turns", "mapping"),
+)
 TITLE = ("title", "headline", "heading", "subject", "name")
-ID = ("id", "document_id", "doc_id", "docid", "uuid", "guid")
-DATE = ("date", "published", "published_at", "publication_date", "created_at", "created", "timestamp")
+ID = ("id", "document_id", "doc_id", "docid", "uuid", "guid", "_id")
+DATE = (
+    *("date", "published", "published_at", "publication_date", "created_at", "created", "timestamp"),
+    *("datetime", "date_time", "date_published", "published_date", "pub_date", "pubdate", "posted_at", "posted"),
+    *("sent_at", "created_utc", "create_time", "creation_date", "created_date", "date_created", "created_time"),
+)
 
+#: Where a word begins in a name such as ``publishedAt``.
+_HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 _LONGEST_SHOWN = 60
 _ROWS_WEIGHED = 20
 
@@ -107,8 +117,17 @@ def _existing(name: str | None, available: Sequence[str], path: str) -> str | No
     )
 
 
+def folded_name(column: str) -> str:
+    """Return the name of a column as the usual names are written.
+
+    >>> folded_name("Published At"), folded_name("publishedAt"), folded_name("published-at")
+    ('published_at', 'published_at', 'published_at')
+    """
+    return _HUMP.sub("_", column.strip()).casefold().replace(" ", "_").replace("-", "_")
+
+
 def _guessed(usual: Sequence[str], available: Sequence[str]) -> str | None:
-    folded = {column.strip().casefold().replace(" ", "_"): column for column in reversed(available)}
+    folded = {folded_name(column): column for column in reversed(available)}
     return next((folded[name] for name in usual if name in folded), None)
 
 

@@ -31,11 +31,14 @@ class RefusedError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """What a reader knows of a file besides its bytes: path as stored, the columns set for it, its limits."""
+    """What a reader knows of a file besides its bytes: path as stored, the columns set for it, its limits, and
+    names of people by the ids that the file has for them, as a file beside it gives them.
+    """
 
     path: str
     columns: ColumnNames | None = None
     limits: FileLimits = DEFAULT_LIMITS
+    names: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

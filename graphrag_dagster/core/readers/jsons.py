@@ -1,16 +1,38 @@
-"""JSON documents and JSON lines."""
+"""JSON documents, and values that stand one after the other: JSON lines and the like."""
 
 import json
-from collections.abc import Mapping
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from typing import Any
 
 from graphrag_dagster.core.files.columns import ColumnError, choose, listed
-from graphrag_dagster.core.files.decoding import decode
-from graphrag_dagster.core.files.records import Places, Reading, Source, UnreadableError, lines_of
+from graphrag_dagster.core.files.decoding import Decoded, decode
+from graphrag_dagster.core.files.records import Places, Reading, Source, UnreadableError
+from graphrag_dagster.core.readers.chat_exports import in_current_branch, read_export
+from graphrag_dagster.core.readers.extended_json import understood
 from graphrag_dagster.core.readers.rows import Row, columns_of, reading_of_rows
+from graphrag_dagster.core.readers.speech import is_message, is_of_model
+
+#: Between values: blanks, commas, the record separator of JSON text sequences.
+_BETWEEN = re.compile(r"[\s,\x1e]*+")
+#: Where the next object may begin: after the end of one, or on a line of its own.
+_NEXT = re.compile(r"\}\s*+,?+\s*+(?=\{)|\n(?P<indent>[ \t\x1e]*+)(?=[\[{])")
+#: Strings, and what programs other than JSON's own write beside them.
+_NOT_JSON = re.compile(
+    r'"(?:[^"\\\n]|\\.)*+"'
+    r"|(?P<comma>,)\s*+(?=(?:(?://[^\n]*+|/\*(?:[^*]|\*(?!/)){0,2000}+\*/)\s*+)*+[\]}])|(?P<comment>//[^\n]*+|/\*(?:[^*]|\*(?!/)){0,2000}+\*/)"
+    r'|\b(?:ObjectId|ISODate|UUID|NumberLong|NumberInt|NumberDecimal)\(\s*+(?P<inner>"[^"\\\n]{0,100}"|-?\d{1,30})\s*+\)'
+)
+_DECODER = json.JSONDecoder()
+#: Characters that failed attempts may look at: Python counts all lines before an error.
+_MOST_LOOKED_AT = 10_000_000_000
+_LOOKED_INTO, _DEEPEST = 20, 5
 
 
 def read_json(data: bytes, source: Source) -> Reading:
-    """Read a list of objects, an object that holds exactly one such list, or one object with a text.
+    """Read a list of objects, an object that holds exactly one such list, objects by their ids, columns of a
+    table, an object with a text, an export of chats, or objects one after the other.
 
     Raises:
         RefusedError: not text.
@@ -19,16 +41,70 @@ def read_json(data: bytes, source: Source) -> Reading:
     decoded = decode(data)
     if not decoded.text.strip():
         return Reading((), decoded.encoding, decoded.notes)
+    notes = list(decoded.notes)
     try:
-        content = json.loads(decoded.text)
+        content = _whole(decoded.text, notes)
     except RecursionError as error:
         raise UnreadableError("JSON that is nested too deeply") from error
     except ValueError as error:
         # What Python says of long numbers ends in advice to programmers.
-        raise UnreadableError(f"not valid JSON: {str(error).split(';')[0]}") from error
+        problem = f"not valid JSON: {str(error).split(';')[0]}"
+        return _one_after_another(decoded, source, notes, problem)
+    return _of_whole(content, decoded, source, notes)
+
+
+def read_jsonl(data: bytes, source: Source) -> Reading:
+    """Read one document per line; ``row`` counts the values. Broken lines are noted.
+
+    Objects over several lines, lists of objects, text sequences and exports of chats are read, too.
+
+    Raises:
+        RefusedError: not text.
+        UnreadableError: no line is a JSON object, or no column for the text.
+    """
+    decoded = decode(data)
+    notes = list(decoded.notes)
+    try:
+        content = json.loads(decoded.text)
+    except (ValueError, RecursionError):
+        return _one_after_another(decoded, source, notes, None)
+    if isinstance(content, list):
+        return _of_whole(content, decoded, source, notes)
+    if isinstance(content, Mapping) and not _has_text(content, source):
+        try:
+            return _of_whole(content, decoded, source, [*notes])
+        except UnreadableError:
+            pass
+    return _one_after_another(decoded, source, notes, None)
+
+
+def _whole(text: str, notes: list[str]) -> object:
+    try:
+        return json.loads(text)
+    except ValueError:
+        changed = 0
+
+        def mended(found: re.Match[str]) -> str:
+            nonlocal changed
+            if found.lastgroup is None:
+                return found[0]
+            changed += 1
+            inner = found["inner"]
+            return f'"{inner}"' if inner and not inner.startswith('"') and len(inner) > 15 else inner or ""
+
+        written = _NOT_JSON.sub(mended, text)
+        if not changed:
+            raise
+        content: object = json.loads(written)
+        notes.append("commas before brackets, comments and functions, which JSON does not have, were taken off")
+        return content
+
+
+def _of_whole(content: object, decoded: Decoded, source: Source, notes: list[str]) -> Reading:
+    if export := read_export(content, decoded, source):
+        return export
     items, single = _items(content, source)
     rows = [(number, item) for number, item in enumerate(items) if isinstance(item, Mapping)]
-    notes = list(decoded.notes)
     others = Places()
     for number, item in enumerate(items):
         if not isinstance(item, Mapping):
@@ -36,84 +112,194 @@ def read_json(data: bytes, source: Source) -> Reading:
     if others:
         notes.append(f"{len(others)} items of the list are not objects and were left out: {others}")
     if single:
-        notes.extend(_other_lists(items[0]))
-    return reading_of_rows(rows, columns_of(rows), source, encoding=decoded.encoding, notes=notes)
+        notes.extend(_other_lists(items[0], source))
+    return _of_rows(rows, decoded, source, notes)
 
 
-def read_jsonl(data: bytes, source: Source) -> Reading:
-    """Read one document per line; ``row`` counts the lines that hold anything. Broken lines are noted.
-
-    Raises:
-        RefusedError: not text.
-        UnreadableError: no line is a JSON object, or no column for the text.
-    """
-    decoded = decode(data)
-    rows: list[Row] = []
+def _one_after_another(decoded: Decoded, source: Source, notes: list[str], problem: str | None) -> Reading:
+    """``problem`` is why the text is no JSON document, which is told where no object is found."""
     broken = Places()
-    number = -1
-    for line_number, line in enumerate(lines_of(decoded.text), start=1):
-        if not line.strip():
-            continue
-        number += 1
-        content = _object(line)
-        if content is None:
-            broken.add(line_number)
-        else:
-            rows.append((number, content))
-    notes = list(decoded.notes)
+    rows = list(_rows(decoded.text, broken))
     if broken:
         notes.append(f"{len(broken)} lines are not JSON objects and were left out: lines {broken}")
     if not rows:
-        if broken:
-            raise UnreadableError(f"no line is a JSON object: lines {broken}")
+        if problem or broken:
+            raise UnreadableError(problem or f"no line is a JSON object: lines {broken}")
         return Reading((), decoded.encoding, tuple(notes))
-    return reading_of_rows(rows, columns_of(rows), source, encoding=decoded.encoding, notes=notes)
+    return _of_rows(rows, decoded, source, notes)
 
 
-def _object(line: str) -> dict[str, object] | None:
+def _of_rows(rows: list[Row], decoded: Decoded, source: Source, notes: list[str]) -> Reading:
+    left: Counter[str] = Counter()
+    plain = '"$' not in decoded.text and '"_source"' not in decoded.text and '"Item"' not in decoded.text
+    rows = [(number, in_current_branch(item if plain else understood(item), left)) for number, item in rows]
+    return reading_of_rows(rows, columns_of(rows), source, encoding=decoded.encoding, notes=notes, left=left)
+
+
+def _rows(text: str, broken: Places) -> Iterator[Row]:
+    number, told = 0, 0
+    for line, value in _values(text):
+        for item in value if isinstance(value, list) and any(isinstance(one, Mapping) for one in value) else [value]:
+            if isinstance(item, Mapping):
+                yield number, item
+            elif line == told:
+                continue
+            else:
+                broken.add(line)
+                told = line
+            number += 1
+
+
+def _values(text: str) -> Iterator[tuple[int, object]]:
+    """Number of the line and value of each thing that stands there; None for what is no value."""
+    place, line, looked_at = 0, 1, 0
+    while True:
+        start = _BETWEEN.match(text, place).end()  # type: ignore[union-attr]
+        line += text.count("\n", place, start)
+        if start >= len(text):
+            return
+        found = _value_of_line(text, start)
+        if found is None and looked_at <= _MOST_LOOKED_AT:
+            found = _value_at(text, start)
+            looked_at += 0 if found else len(text)
+        if found:
+            yield line, found[0]
+            place = found[1]
+        elif text[start] in "[]":
+            place = start + 1
+        else:
+            yield line, None
+            place = _next(text, start)
+        line += text.count("\n", start, place)
+
+
+def _value_of_line(text: str, start: int) -> tuple[object, int] | None:
+    """The value that ends in the line where it begins; a line alone is looked at, however long the text is."""
+    end = text.find("\n", start)
+    if end < 0 or end - start > 1_000_000:
+        return None
+    found = _value_at(text[start:end], 0)
+    return (found[0], start + found[1]) if found else None
+
+
+def _value_at(text: str, start: int) -> tuple[object, int] | None:
     try:
-        content = json.loads(line)
+        return _DECODER.raw_decode(text, start)
     except (ValueError, RecursionError):
         return None
-    return content if isinstance(content, dict) else None
 
 
-def _items(content: object, source: Source) -> tuple[list[object], bool]:
+def _next(text: str, start: int) -> int:
+    """Where to go on after something that is no value."""
+    indent = start - text.rfind("\n", 0, start) - 1
+    for found in _NEXT.finditer(text, start):
+        if found["indent"] is None or len(found["indent"]) <= indent:
+            return found.end()
+    return len(text)
+
+
+def _items(content: object, source: Source) -> tuple[list[Any], bool]:
     """The objects of a JSON document, and whether the document itself is the only one."""
     if isinstance(content, list):
+        if table := _table(content, source):
+            return table, False
         if content and not any(isinstance(item, Mapping) for item in content):
             raise UnreadableError(_shape_problem("a list without objects"))
         return content, False
     if not isinstance(content, Mapping):
         raise UnreadableError(_shape_problem(f"a single {type(content).__name__}"))
+    if turned := _turned(content, source):
+        return turned, False
     if _has_text(content, source):
         return [content], True
-    lists = [key for key, value in content.items() if _is_list_of_objects(value)]
+    lists = _lists_in(content)
     if len(lists) == 1:
-        return list(content[lists[0]]), False
+        return lists[0], False
+    if not lists and (by_id := _by_id(content, source)):
+        return by_id, False
     keys = listed(list(content)) or "none"
     found = f"with {len(lists)} lists of objects" if lists else "without a list of objects"
     raise UnreadableError(_shape_problem(f"an object {found} and without a text; its keys are {keys}"))
 
 
-def _has_text(content: Mapping[str, object], source: Source) -> bool:
+def _lists_in(content: Mapping[str, Any], depth: int = 0) -> list[list[Any]]:
+    """The lists of objects of an object; where it has none, those of the objects in it."""
+    found = [list(value) for value in content.values() if _is_list_of_objects(value)]
+    if found or depth >= _DEEPEST:
+        return found
+    inner = [value for value in content.values() if isinstance(value, Mapping)][:_LOOKED_INTO]
+    return [one for value in inner for one in _lists_in(value, depth + 1)]
+
+
+def _by_id(content: Mapping[str, Any], source: Source) -> list[Any] | None:
+    values = list(content.values())
+    objects = [value for value in values if isinstance(value, Mapping)]
+    if not objects or not any(_has_text(value, source) for value in objects[:_LOOKED_INTO]):
+        return None
+    return [value if not isinstance(value, Mapping) else {"id": key, **value} for key, value in content.items()]
+
+
+def _turned(content: Mapping[str, Any], source: Source) -> list[Any] | None:
+    """The rows of a table that is kept as its columns."""
+    names, data = content.get("columns"), content.get("data")
+    if isinstance(names, list) and isinstance(data, list):
+        return _table([names, *data], source)
+    values = list(content.values())
+    if len(values) < 2 or not _names_text(list(content), source):
+        return None
+    if all(isinstance(value, list) and len(value) == len(values[0]) > 1 for value in values):
+        return [dict(zip(content, row, strict=True)) for row in zip(*values, strict=True)]
+    if all(isinstance(value, Mapping) and value.keys() == values[0].keys() for value in values):
+        return [{name: value[row] for name, value in content.items()} for row in values[0]]
+    return None
+
+
+def _table(content: list[Any], source: Source) -> list[Any] | None:
+    """The rows of a list of lists, the first of which names the columns."""
+    if len(content) < 2 or not all(isinstance(row, list) for row in content):
+        return None
+    names = content[0]
+    if not names or not all(isinstance(name, str) for name in names) or not _names_text(names, source):
+        return None
+    return [dict(zip(names, row, strict=False)) for row in content[1:]]
+
+
+def _names_text(names: list[str], source: Source) -> bool:
     try:
-        text = content[choose(source.columns, [str(key) for key in content], source.path).text]
+        return bool(choose(source.columns, names, source.path).text)
     except ColumnError:
         return False
-    return isinstance(text, str) or (isinstance(text, list) and all(isinstance(item, str) for item in text))
+
+
+def _has_text(content: Mapping[str, Any], source: Source) -> bool:
+    try:
+        text = content[choose(source.columns, [str(key) for key in content], source.path).text]
+    except (ColumnError, KeyError):
+        return False
+    if isinstance(text, str):
+        return True
+    if isinstance(text, Mapping):
+        return "mapping" in content and "current_node" in content
+    if not isinstance(text, list):
+        return False
+    return all(isinstance(item, str) for item in text) or _is_speech(text) or all(map(_is_part, text))
+
+
+def _is_speech(items: list[Any]) -> bool:
+    return all(is_message(item) and is_of_model(item) for item in items)
+
+
+def _is_part(item: object) -> bool:
+    return isinstance(item, str) or (isinstance(item, Mapping) and isinstance(item.get("type"), str))
 
 
 def _is_list_of_objects(value: object) -> bool:
     return isinstance(value, list) and bool(value) and all(isinstance(item, Mapping) for item in value)
 
 
-def _other_lists(content: object) -> list[str]:
-    keys = (
-        [key for key, value in content.items() if _is_list_of_objects(value)]
-        if isinstance(content, Mapping)
-        else []
-    )
+def _other_lists(content: Mapping[str, Any], source: Source) -> list[str]:
+    text = choose(source.columns, [str(key) for key in content], source.path).text
+    keys = [key for key, value in content.items() if key != text and _is_list_of_objects(value)]
     return [f"the object has a text itself; its lists {listed(keys)} are metadata"] if keys else []
 
 

@@ -1,14 +1,14 @@
-"""Markdown, with YAML front matter."""
+"""Markdown, with front matter."""
 
-import datetime
 import re
 from collections.abc import Mapping
 from typing import Any
 
 from graphrag_dagster.core.files.decoding import decode
-from graphrag_dagster.core.files.records import Reading, Record, Source, error_line, one_line, plain
+from graphrag_dagster.core.files.records import Reading, Record, Source, one_line, plain
+from graphrag_dagster.core.readers.dates import iso_date
+from graphrag_dagster.core.readers.front_matter import front_matter
 
-_FRONT_MATTER = re.compile(r"\A---[ \t]*\n(.*?)^(?:---|\.\.\.)[ \t]*(?:\n|\Z)\n*", re.DOTALL | re.MULTILINE)
 _FENCE = re.compile(r"^ {0,3}(`{3,}|~{3,}).*?(?:^ {0,3}\1[`~]*[ \t]*$|\Z)", re.DOTALL | re.MULTILINE)
 _HEADING = re.compile(
     r"^ {0,3}#{1,6}[ \t]+(?P<hashes>\S.*)$"
@@ -16,11 +16,7 @@ _HEADING = re.compile(
     re.MULTILINE,
 )
 _TITLE_KEYS = ("title", "headline")
-_DATE_KEYS = ("date", "published")
-#: Characters of front matter; the library takes a second for each hundred thousand.
-_LONGEST = 50_000
-#: For open brackets it takes the square of their number.
-_MOST_BRACKETS = 1_000
+_DATE_KEYS = ("date", "published", "created")
 
 
 def read_markdown(data: bytes, _source: Source) -> Reading:
@@ -31,7 +27,7 @@ def read_markdown(data: bytes, _source: Source) -> Reading:
         RefusedError: not text.
     """
     decoded = decode(data)
-    properties, text, note = _front_matter(decoded.text)
+    properties, text, note = front_matter(decoded.text)
     folded = {key.casefold(): key for key in properties}
     title = _taken(properties, folded, _TITLE_KEYS)
     record = Record(
@@ -52,40 +48,13 @@ def first_heading(text: str) -> str | None:
     return one_line((found["hashes"] or "").rstrip().rstrip("#") or found["underlined"])
 
 
-def _front_matter(text: str) -> tuple[dict[str, Any], str, str | None]:
-    found = _FRONT_MATTER.match(text)
-    if not found:
-        return {}, text, None
-    if len(found[1]) > _LONGEST:
-        return {}, text, f"front matter of more than {_LONGEST:,} characters was kept as text"
-    if found[1].count("[") + found[1].count("{") > _MOST_BRACKETS:
-        return {}, text, f"front matter with more than {_MOST_BRACKETS} brackets was kept as text"
-    import yaml
-
-    try:
-        # References can make a small block expand without bound.
-        if any(isinstance(event, yaml.AliasEvent) for event in yaml.parse(found[1], yaml.SafeLoader)):
-            return {}, text, "front matter with YAML references was kept as text"
-        properties = yaml.safe_load(found[1])
-    except MemoryError:
-        raise
-    # What the library makes of values that contradict their tags is any error at all.
-    except Exception as error:
-        return {}, text, f"front matter is not valid YAML and was kept as text ({error_line(error)})"
-    if properties is None:
-        return {}, text[found.end() :], None
-    if not isinstance(properties, Mapping):
-        return {}, text, None
-    return {str(plain(key)): value for key, value in properties.items()}, text[found.end() :], None
-
-
 def _taken(properties: dict[str, Any], folded: Mapping[str, str], names: tuple[str, ...]) -> str | None:
     for name in names:
         key = folded.get(name)
         value = properties.get(key) if key else None
-        if isinstance(value, datetime.date):
-            value = value.isoformat()
-        if key and isinstance(value, str | int | float):
+        if names is _DATE_KEYS and key:
+            value = iso_date(value, key) or value
+        if key and isinstance(value, str | int | float) and not isinstance(value, bool):
             del properties[key]
             return one_line(str(plain(value)))
     return None

@@ -1,6 +1,7 @@
 """From the rows of a table-like file to records."""
 
 import json
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 
 from graphrag_dagster.core.files.columns import ChosenColumns, ColumnError, choose
@@ -14,6 +15,8 @@ from graphrag_dagster.core.files.records import (
     one_line,
     plain,
 )
+from graphrag_dagster.core.readers.dates import holds_dates, iso_date
+from graphrag_dagster.core.readers.speech import VALUES_OF, left_out, lines_of_speech, messages_in, words_of
 
 Row = tuple[int, Mapping[str, object]]
 
@@ -26,11 +29,12 @@ def reading_of_rows(
     encoding: str | None = None,
     notes: Iterable[str] = (),
     also: Sequence[str] = (),
+    left: Counter[str] | None = None,
 ) -> Reading:
     """Return one record per row ``(number, values)`` that has text; rows without are counted in the notes.
 
     ``notes`` are taken when the last row was. ``also`` are keys of the values that are metadata besides the
-    columns chosen for that.
+    columns chosen for that. ``left`` counts what the rows have besides words, such as pictures, for a note.
 
     Raises:
         UnreadableError: a column that is needed does not exist, or there are too many rows or characters.
@@ -42,17 +46,18 @@ def reading_of_rows(
     except ColumnError as error:
         raise UnreadableError(str(error)) from error
     places = {name: place for place, name in enumerate([*chosen.metadata, *also])}
+    left = Counter() if left is None else left
     records: list[Record] = []
     blank, characters = Places(), 0
     for number, values in rows:
-        record = _record(number, values, chosen, places)
+        record = _record(number, values, chosen, places, left)
         if not record.text.strip():
             blank.add(number)
             continue
         records.append(record)
         characters += len(record.text)
         _check(len(records), characters, source)
-    told = [*notes]
+    told = [*notes, *left_out(left)]
     if blank:
         told.append(f"{len(blank)} rows have no text in {chosen.text!r}: {blank}")
     return Reading(tuple(records), encoding, tuple(told))
@@ -70,34 +75,55 @@ def columns_of(rows: Sequence[Row]) -> list[str]:
     return list(dict.fromkeys(str(key) for _, values in rows for key in values))
 
 
-def as_text(value: object) -> str:
-    """Return a cell as text: lists of texts as lines, other structures as JSON, nothing as ``""``."""
+def as_text(value: object, left: Counter[str] | None = None) -> str:
+    """Return a cell as text: lists of texts as lines, conversations as lines of speech, parts of content and
+    rich text as their words, other structures as JSON, nothing as ``""``.
+
+    ``left`` counts what has no words.
+    """
     if value is None:
         return ""
     if isinstance(value, str):
         return clean(value)
-    if isinstance(value, list) and all(isinstance(item, str) for item in value):
-        return clean("\n".join(value))
     if isinstance(value, list | dict):
-        return json.dumps(plain(value), ensure_ascii=False)
+        left = Counter() if left is None else left
+        messages = messages_in(value, left)
+        if messages is not None:
+            return clean(lines_of_speech(messages))
+        found: Counter[str] = Counter()
+        words = words_of(value, found)
+        if words.strip() or any(not what.startswith(VALUES_OF) for what in found):
+            left.update(found)
+            return clean(words)
+        return json.dumps(plain(value), ensure_ascii=False) if value else ""
     if isinstance(value, bytes):
         return clean(value.decode("utf-8", "replace"))
     return str(plain(value)) if isinstance(value, int) else str(value)
 
 
 def _record(
-    number: int, values: Mapping[str, object], chosen: ChosenColumns, places: Mapping[str, int]
+    number: int,
+    values: Mapping[str, object],
+    chosen: ChosenColumns,
+    places: Mapping[str, int],
+    left: Counter[str],
 ) -> Record:
     # Only what the row has: rows of a thousand objects may have a thousand keys each of their own.
     kept = sorted((name for name in values if name in places), key=places.__getitem__)
+    text = as_text(values.get(chosen.text), left)
+    date = iso_date(values.get(chosen.date), chosen.date) if chosen.date else None
     return Record(
-        as_text(values.get(chosen.text)),
+        text,
         title=_cell(values, chosen.title),
         source_id=_cell(values, chosen.id),
-        date=_cell(values, chosen.date),
-        metadata={name: values[name] for name in kept if values[name] not in (None, "")},
+        date=date or _cell(values, chosen.date),
+        metadata={name: _told(name, values[name]) for name in kept if values[name] not in (None, "")},
         row=number,
     )
+
+
+def _told(name: str, value: object) -> object:
+    return (iso_date(value, name) if holds_dates(name) else None) or value
 
 
 def _cell(values: Mapping[str, object], column: str | None) -> str | None:

@@ -7,8 +7,11 @@ from graphrag_dagster.core.text.marks import time_before
 
 _NAME = r"(?:[A-Z][\w.'’-]*|\([^()]{1,40}\)|\[[^\[\]]{1,40}\]|of|de|van|von)"
 _LABEL = re.compile(rf"(?P<speaker>[A-Z][\w.'’-]*(?: {_NAME}){{0,6}}): +(?=\S)")
-#: Labels of chats: <anna>, anna:, @anna:, Анна:
-_CHAT = re.compile(r"(?:<@?(?P<framed>[\w.' -]{1,40})>:?|@?(?P<plain>[^\W\d_A-Z][\w.'’-]{1,30}):) +(?=\S)")
+#: Labels of chats: <anna>, anna:, @anna:, Анна:, and any name before a time, as in "~ anna (19:05):"
+_CHAT = re.compile(
+    r"(?:<@?(?P<framed>[\w.' -]{1,40})>:?|@?(?P<plain>[^\W\d_A-Z][\w.'’-]{1,30}):"
+    r"|(?P<timed>\S[^\n:()]{0,80}) \(\d\d:\d\d\):) +(?=\S)"
+)
 _REMARK = re.compile(r"\s*[(\[].*?[)\]]")
 _ASKS = re.compile(r"\?[\"'”’»)\]*_]*$")
 _NO_SPEAKER = re.compile(
@@ -35,7 +38,7 @@ def speaker_before(sentence: str) -> tuple[str, int]:
     chat = _CHAT.match(sentence, start)
     if not chat:
         return "", 0
-    speaker = chat["framed"] or chat["plain"]
+    speaker = chat["framed"] or chat["plain"] or chat["timed"]
     known = chat["plain"] is not None and (speaker.lower() in STOP_WORDS or _NO_SPEAKER.match(speaker))
     return ("", 0) if known else (speaker, chat.end())
 
