@@ -136,7 +136,8 @@ def test_binaries_are_refused(data: bytes, reason: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "beginning", ["GIF89a", "%PDF-1.7", "PK", "BM", "II*", "MZ", "#!/bin/sh", "PAR1", "RIFF", "ID3", "ÿØÿ", "‰PNG"]
+    "beginning",
+    ["GIF89a", "%PDF-1.7", "PK", "BM", "II*", "MZ", "#!/bin/sh", "PAR1", "RIFF", "ID3", "ÿØÿ", "‰PNG"],
 )
 @pytest.mark.parametrize("encoding", ["utf-8", "cp1252"])
 def test_a_text_may_begin_like_a_binary_file(beginning: str, encoding: str) -> None:

@@ -212,7 +212,7 @@ def test_the_sample_corpus_is_read_whole() -> None:
     assert contents.documents.height > 0
 
 
-VOTES = 'text,author,date\nApproved.,Hanna Brode,2021-03-04\nApproved.,Tomas Weill,2021-06-09\nDelayed.,Ada Fell,2021-06-10\n'
+VOTES = "text,author,date\nApproved.,Hanna Brode,2021-03-04\nApproved.,Tomas Weill,2021-06-09\nDelayed.,Ada Fell,2021-06-10\n"
 
 
 @pytest.mark.parametrize(
@@ -225,7 +225,11 @@ VOTES = 'text,author,date\nApproved.,Hanna Brode,2021-03-04\nApproved.,Tomas Wei
             '{"id":1,"text":"Approved.","author":"B","created_at":"2021-06-09"}\n',
             ["A", "B"],
         ),
-        ("a.json", '[{"text": "Yes.", "author": "A"}, {"text": "Yes.", "author": "B"}, {"text": "Yes."}]', ["A", "B", None]),
+        (
+            "a.json",
+            '[{"text": "Yes.", "author": "A"}, {"text": "Yes.", "author": "B"}, {"text": "Yes."}]',
+            ["A", "B", None],
+        ),
         ("a.tsv", "text\tauthor\nYes.\tA\nYes.\tA\nYes.\tB\n", ["A", "B"]),
     ],
 )
@@ -246,7 +250,10 @@ def test_a_row_above_the_others_remakes_only_those_of_its_text(tmp_path: Path) -
     after = dict(read_corpus(tmp_path).documents.select("document_id", "text").iter_rows())
     assert before.items() <= after.items()
     (tmp_path / "a.csv").write_text(VOTES + "Approved.,Ada Fell,2021-06-11\n")
-    assert before.items() <= dict(read_corpus(tmp_path).documents.select("document_id", "text").iter_rows()).items()
+    assert (
+        before.items()
+        <= dict(read_corpus(tmp_path).documents.select("document_id", "text").iter_rows()).items()
+    )
 
 
 def test_files_of_one_text_are_two_documents_where_what_they_tell_contradicts(tmp_path: Path) -> None:

@@ -91,6 +91,22 @@ def _tables() -> dict[str, Callable[[Path], None]]:
         "a key of a megabyte": _file("x.json", lambda: json.dumps([{"a" * _MEGABYTE: 1}])),
         "many keys without a text": _file("x.json", lambda: json.dumps({f"k{n}": n for n in range(100_000)})),
         "empty lists": _file("x.json", lambda: '[{"text":"a","x":[' + ",".join(["[]"] * 3 * _MEGABYTE) + "]}]"),
+        "objects over two lines that end nowhere": _file("x.jsonl", lambda: '{"a":\n' * 300_000),
+        "strings that end nowhere": _file("x.json", lambda: '{"a": "b\n' * 300_000),
+        "a list that ends nowhere": _file("x.json", lambda: '[{"text":"a"},' * 200_000),
+        "open comments in json": _file("x.json", lambda: "[/*" * 300_000),
+        "commas in json": _file("x.json", lambda: "[" + ", \n" * 1_000_000),
+        "objects in one line": _file("x.jsonl", lambda: '{"text":"a"}' * 300_000),
+        "broken objects in one line": _file("x.jsonl", lambda: "{a}" * 300_000),
+        "a conversation of 200,000 messages": _file("x.json", lambda: json.dumps({"messages": [{"role": "user", "content": "Hi."}] * 200_000})),
+        "a tree of a conversation in a circle": _file("x.json", lambda: json.dumps([{"current_node": "0", "mapping": {str(n): {"parent": str((n + 1) % 50_000), "message": None} for n in range(50_000)}}])),
+        "a chat of 60,000 days": _file("x.json", lambda: json.dumps([{"type": "message", "ts": str(10**9 + n * 43_200), "user": "U1", "text": "a"} for n in range(60_000)])),
+        "a log of a chat": _file("x.txt", lambda: "1/4/23, 7:05 PM - Ada: Yes.\n" * 100_000),
+        "a log of a chat with long lines": _file("x.txt", lambda: "1/4/23, 7:05 PM - Ada: Yes.\n" * 2 + "1/4/23, 7:05 PM - " + "a" * 2 * _MEGABYTE),
+        "deep parts of content": _file("x.json", lambda: '[{"text":' + '{"content":[' * 400 + '"a"' + "]}" * 400 + "}]"),
+        "a header after 200,000 lines": _file("x.csv", lambda: "a report\n" * 200_000 + "id,text\n1,a\n"),
+        "comments in a table": _file("x.csv", lambda: "id,text\n" + "# a\n" * 500_000),
+        "separators": _file("x.csv", lambda: "sep=" + ";" * _MEGABYTE),
         "parquet of three million rows": _file("x.parquet", lambda: _parquet(3_000_000, "a")),
         "parquet of long equal texts": _file("x.parquet", lambda: _parquet(20_000, "a" * 10_000)),
         "parquet of 20,000 columns": _file("x.parquet", lambda: _wide_parquet(20_000)),
@@ -156,6 +172,31 @@ def _pages() -> dict[str, Callable[[Path], None]]:
         "front matter of a bad time": _file("x.md", lambda: '---\na: !!timestamp "zzz"\n---\nText.'),
         "front matter of a long number": _file("x.md", lambda: "---\nid: 0x" + "f" * 20_000 + "\ndate: 2021-02-30\n---\nText."),
         "front matter of sixties": _file("x.md", lambda: "---\na: " + "1:" * 20_000 + "1\n---\nText."),
+    }  # fmt: skip
+
+
+def _mails() -> dict[str, Callable[[Path], None]]:
+    deep = "".join(f"Content-Type: multipart/mixed; boundary=b{n}\n\n--b{n}\n" for n in range(3_000))
+    return {
+        "mail of deep parts": _file("x.eml", lambda: f"From: a\n{deep}\nText"),
+        "mail of 100,000 parts": _file("x.eml", lambda: "Content-Type: multipart/mixed; boundary=b\n\n" + "--b\n\na\n" * 100_000),
+        "mail in mail": _file("x.eml", lambda: "Content-Type: message/rfc822\n\n" * 2_000 + "Text"),
+        "mail of a long subject": _file("x.eml", lambda: "Subject: " + "=?utf-8?q?a?= " * 200_000 + "\n\nText"),
+        "mail to a million": _file("x.eml", lambda: "To: " + '"a" <a@x>, ' * 200_000 + "\n\nText"),
+        "mail of open brackets": _file("x.eml", lambda: "From: " + "(" * 500_000 + "\nTo: " + "<" * 500_000 + "\n\nText"),
+        "mail of headers": _file("x.eml", lambda: "A: b\n" * 500_000 + "\nText"),
+        "mail of flowed lines": _file("x.eml", lambda: "Content-Type: text/plain; format=flowed\n\n" + "a \n" * 500_000),
+        "a mailbox of 100,000 messages": _file("x.mbox", lambda: "From a\nSubject: b\n\nText.\n\n" * 100_000),
+        "a mailbox of beginnings": _file("x.mbox", lambda: "From a\n\n" * 500_000),
+        "captions without end": _file("x.srt", lambda: "1\n00:00:01,000 --> 00:00:02,000\na\n\n" * 100_000),
+        "captions of one long cue": _file("x.vtt", lambda: "WEBVTT\n\n00:01.000 --> 00:02.000\n" + "<v a>b" * 300_000),
+        "captions that grow": _file("x.vtt", lambda: "WEBVTT\n\n" + "".join(f"00:00:{n % 60:02d}.000 --> 00:00:{n % 60:02d}.000\n{'a ' * n}\n\n" for n in range(2_000))),
+        "captions of arrows": _file("x.srt", lambda: "--> " * 500_000),
+        "a notebook of 100,000 cells": _file("x.ipynb", lambda: json.dumps({"cells": [{"cell_type": "code", "source": "a", "outputs": []}] * 100_000})),
+        "a notebook of a long output": _file("x.ipynb", lambda: json.dumps({"cells": [{"cell_type": "code", "source": "", "outputs": [{"output_type": "stream", "text": "\r" * 500_000 + "\x1b[" * 500_000}]}]})),
+        "a deep notebook": _file("x.ipynb", lambda: '{"cells":' * 50_000),
+        "front matter of TOML": _file("x.md", lambda: "+++\na = " + "[" * 40_000 + "\n+++\nText."),
+        "front matter of colons": _file("x.md", lambda: "title: a\n" + " b\n" * 200_000),
     }  # fmt: skip
 
 
@@ -304,6 +345,7 @@ BOMBS: dict[str, Callable[[Path], object]] = {
     **_texts(),
     **_tables(),
     **_pages(),
+    **_mails(),
     **_archives(),
     **_no_files(),
 }

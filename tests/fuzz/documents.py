@@ -18,7 +18,10 @@ from support.files import docx, pdf
 
 #: Every how many cases the units are extracted from, too.
 _DEEP = 200
-_NAMES = ("txt", "md", "html", "pdf", "docx", "csv", "tsv", "json", "jsonl", "parquet")
+_NAMES = (
+    *("txt", "md", "html", "pdf", "docx", "csv", "tsv", "json", "jsonl", "parquet"),
+    *("ipynb", "eml", "mbox", "srt", "vtt"),
+)
 _SENTENCES = (
     "The harbour board met on Tuesday.",
     "Dr. Ada Fenwick of Atlas Shipping said no.",
@@ -118,15 +121,93 @@ def _objects(rng: Random) -> list[object]:
 
 
 def _txt(rng: Random) -> bytes:
+    if rng.random() < 0.3:
+        return _holdable(json.dumps(_messages(rng)))
+    if rng.random() < 0.5:
+        stamps = ("1/4/23, 7:05 PM - ", "[04/01/23, 19:05:12] ", "04.01.23, 19:05 - ", "99/99/99, 99:99 - ")
+        return _holdable(
+            "".join(f"{rng.choice(stamps)}{rng.choice(('Ada: ', ''))}{_words(rng)}\n" for _ in range(4))
+        )
     return _holdable(_words(rng))
 
 
+def _messages(rng: Random) -> object:
+    roles = ("role", "author", "sender", "from", "user")
+    times = ("ts", "timestamp", "date", "create_time", "timestamp_ms")
+    said = [
+        {
+            rng.choice(roles): rng.choice(("user", "tool", "Ada", {"name": "Ada"}, _value(rng))),
+            rng.choice(("content", "text", "value", "parts")): rng.choice((_words(rng), _value(rng))),
+            rng.choice(times): rng.choice((1672859100, "2023-01-04T19:05:00", 1e300, _value(rng))),
+            "type": rng.choice(("message", "service", None)),
+        }
+        for _ in range(rng.randint(1, 4))
+    ]
+    nodes = {str(n): {"parent": str(rng.randrange(4)), "message": one} for n, one in enumerate(said)}
+    return rng.choice(
+        (
+            {"messages": said, "name": _words(rng)},
+            [{"conversations": said}],
+            said,
+            {"chats": {"list": [{"messages": said}]}},
+            {"mapping": nodes, "current_node": "0"},
+        )
+    )
+
+
+def _ipynb(rng: Random) -> bytes:
+    outputs = [
+        {"output_type": "stream", "text": _words(rng)},
+        {"data": {"text/html": _words(rng)}},
+        _value(rng),
+    ]
+    kinds = ("markdown", "code", "raw", "heading", None)
+    cells = [
+        rng.choice(({"cell_type": rng.choice(kinds), "source": _value(rng), "outputs": outputs}, _value(rng)))
+        for _ in range(rng.randint(1, 4))
+    ]
+    return _holdable(json.dumps({"cells": cells, "metadata": _value(rng), "nbformat": 4}))
+
+
+def _eml(rng: Random) -> bytes:
+    heads = "".join(
+        f"{name}: {rng.choice((*_HOSTILE, 'Ada <a@x.org>'))}\n" for name in ("From", "Subject", "Date", "To")
+    )
+    kind = rng.choice(
+        ("text/plain", "text/html; charset=x", "multipart/mixed; boundary=b", "message/rfc822", _words(rng))
+    )
+    parts = "".join(
+        f"--b\nContent-Type: {rng.choice(('text/html', 'text/plain', 'a/b'))}\n\n{_words(rng)}\n"
+        for _ in range(3)
+    )
+    coding = rng.choice(("base64", "quoted-printable", "8bit", "x"))
+    return _holdable(f"{heads}Content-Type: {kind}\nContent-Transfer-Encoding: {coding}\n\n{parts}--b--\n")
+
+
+def _mbox(rng: Random) -> bytes:
+    return b"\n".join(
+        b"From a@x.org Thu Mar  4 23:30:00 2021\n" + _eml(rng) for _ in range(rng.randint(1, 3))
+    )
+
+
+def _captions(rng: Random) -> bytes:
+    times = ("00:00:01,000 --> 00:00:02,000", "00:01.000 --> 00:02.000", "9999:99:99,999 --> 0:00:00", "-->")
+    voices = ("<v Ada>", "<00:00:01.000><c>", "- ", ">> ", "")
+    cues = [
+        f"{n}\n{rng.choice(times)}\n{rng.choice(voices)}{_words(rng)}\n" for n in range(rng.randint(1, 6))
+    ]
+    return _holdable("\n".join([*rng.choice(([], ["WEBVTT\n"])), *cues]))
+
+
 def _md(rng: Random) -> bytes:
+    mark = rng.choice(("---", "+++", ";;;", ""))
     front = "".join(
         f"{key}: {rng.choice((*_HOSTILE, 'Storm', '2021-11-25'))}\n"
         for key in rng.sample(("title", "date", "id", "tags"), 2)
     )
-    return _holdable(f"---\n{front}---\n# {_words(rng)}\n\n- {_words(rng)}\n\n```\n{_words(rng)}\n```\n")
+    return _holdable(
+        f"{mark}\n{front}{mark}\n# {_words(rng)}\n\n- {_words(rng)}\n\n```\n{_words(rng)}\n```\n"
+    )
 
 
 def _html(rng: Random) -> bytes:
@@ -196,11 +277,14 @@ def _csv(rng: Random) -> bytes:
         )
         for _ in range(5)
     ]
-    return _holdable("\n".join([header, *rows]))
+    before = rng.choices(("sep=;", "# made", "A report;;", _words(rng)), k=rng.choice((0, 0, 1, 3)))
+    return _holdable("\n".join([*before, header, *rows, rng.choice(("", "Total;2", "(2 rows)"))]))
 
 
 def _json(rng: Random) -> bytes:
-    content = rng.choice((_objects(rng), {"documents": _objects(rng)}, _objects(rng)[0], _value(rng)))
+    content = rng.choice(
+        (_messages(rng), _objects(rng), {"documents": _objects(rng)}, _objects(rng)[0], _value(rng))
+    )
     return _holdable(json.dumps(content, ensure_ascii=rng.random() < 0.5))
 
 
@@ -221,7 +305,7 @@ def _parquet(rng: Random) -> bytes:
 
 _SEEDS: dict[str, Callable[[Random], bytes]] = {
     "txt": _txt, "md": _md, "html": _html, "pdf": _pdf, "docx": _docx, "csv": _csv, "tsv": _csv, "json": _json,
-    "jsonl": _jsonl, "parquet": _parquet,
+    "jsonl": _jsonl, "parquet": _parquet, "ipynb": _ipynb, "eml": _eml, "mbox": _mbox, "srt": _captions, "vtt": _captions,
 }  # fmt: skip
 
 

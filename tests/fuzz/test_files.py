@@ -20,6 +20,8 @@ _BOMBS = (
     "deep json",
     "front matter of a bad time",
     "a list that starts late",
+    "strings that end nowhere",
+    "mail of deep parts",
     "a pipe",
     "a loop of folders",
     "odd names",

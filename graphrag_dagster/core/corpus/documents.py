@@ -54,8 +54,8 @@ def read_files(
     pattern that matches a file holds. A document's id is the hash of its text, for a row of a table of text,
     given id and given title: the same content keeps its id wherever it stands. Where a document with that id
     but another date, author or the like was read before, it is the hash of all that is told of the document.
-    Only what is alike in all of that is a repetition. A file that cannot be read within the ``limits`` has its
-    reason in its row and stops nothing.
+    Only what is alike in all of that is a repetition. A file that cannot be read within the ``limits`` has
+    its reason in its row and stops nothing.
 
     Raises:
         CorpusError: files cannot be read because no process can be started for that.

@@ -5,16 +5,44 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 
+#: Columns that hold what several people say.
+CONVERSATIONS = (
+    "messages",
+    "chat_messages",
+    "conversations",
+    "conversation",
+    "dialogue",
+    "dialog",
+    "turns",
+    "mapping",
+)
 TEXT = (
     *("text", "body", "content", "contents", "full_text", "document", "article", "passage", "transcript"),
-    *("messages", "chat_messages", "conversations", "conversation", "dialogue", "dialog", "turns", "mapping"),
+    *CONVERSATIONS,
 )
 TITLE = ("title", "headline", "heading", "subject", "name")
 ID = ("id", "document_id", "doc_id", "docid", "uuid", "guid", "_id")
 DATE = (
     *("date", "published", "published_at", "publication_date", "created_at", "created", "timestamp"),
-    *("datetime", "date_time", "date_published", "published_date", "pub_date", "pubdate", "posted_at", "posted"),
-    *("sent_at", "created_utc", "create_time", "creation_date", "created_date", "date_created", "created_time"),
+    *(
+        "datetime",
+        "date_time",
+        "date_published",
+        "published_date",
+        "pub_date",
+        "pubdate",
+        "posted_at",
+        "posted",
+    ),
+    *(
+        "sent_at",
+        "created_utc",
+        "create_time",
+        "creation_date",
+        "created_date",
+        "date_created",
+        "created_time",
+    ),
 )
 
 #: Where a word begins in a name such as ``publishedAt``.

@@ -31,8 +31,8 @@ class RefusedError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """What a reader knows of a file besides its bytes: path as stored, the columns set for it, its limits, and
-    names of people by the ids that the file has for them, as a file beside it gives them.
+    """What a reader knows of a file besides its bytes: path as stored, the columns set for it, its limits,
+    and names of people by the ids that the file has for them, as a file beside it gives them.
     """
 
     path: str

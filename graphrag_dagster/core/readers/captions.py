@@ -26,6 +26,7 @@ _PAUSE, _SHORT_PAUSE = 4.0, 1.0
 _ENOUGH, _ENOUGH_WITHOUT_STOPS = 500, 200
 #: Share of cues that repeat the line before, from which on lines roll through the picture.
 _ROLLING = 0.25
+_AT_ONCE = 0.05
 
 
 @dataclass(slots=True)
@@ -55,7 +56,11 @@ def read_cues(decoded: Decoded) -> Reading:
         notes.append(f"{len(outside)} lines stand in no caption and were left out: lines {outside}")
     if not cues and outside:
         # No captions at all, whatever its name says.
-        return Reading((Record(decoded.text),), decoded.encoding, (*decoded.notes, "no captions with times in it: read as text"))
+        return Reading(
+            (Record(decoded.text),),
+            decoded.encoding,
+            (*decoded.notes, "no captions with times in it: read as text"),
+        )
     if _rolls(cues):
         cues = _once(cues)
         notes.append("lines that roll through the picture were read once")
@@ -74,7 +79,9 @@ def _cues(text: str, outside: Places) -> Iterator[_Cue]:
         outside.add(number)
     for (place, found), end in zip(times, begins[1:], strict=True):
         parts = found.groups()
-        yield _Cue(_seconds(parts[:4]), _seconds(parts[4:]), [line for _, line in _said(lines, place + 1, end, web)])
+        yield _Cue(
+            _seconds(parts[:4]), _seconds(parts[4:]), [line for _, line in _said(lines, place + 1, end, web)]
+        )
 
 
 def _named(lines: Sequence[str], place: int, web: bool) -> bool:
@@ -101,14 +108,19 @@ def _seconds(parts: Sequence[str | None]) -> float:
 
 
 def _rolls(cues: Sequence[_Cue]) -> bool:
-    repeating = sum(1 for one, other in pairwise(cues) if one.lines and other.lines and _overlap(one.lines, other.lines))
-    return repeating > _ROLLING * max(len(cues) - 1, 1) and len(cues) > 2
+    # Who says the same twice pauses in between.
+    following = [
+        (one.lines, other.lines) for one, other in pairwise(cues) if other.start - one.end <= _AT_ONCE
+    ]
+    return sum(1 for before, now in following if _overlap(before, now)) > _ROLLING * len(cues)
 
 
 def _overlap(before: Sequence[str], now: Sequence[str]) -> int:
     """How many lines at the beginning of one cue are the last of the cue before."""
     before, now = [_bare(line) for line in before], [_bare(line) for line in now]
-    return next((n for n in range(min(len(before), len(now)), 0, -1) if before[-n:] == now[:n] and any(now[:n])), 0)
+    return next(
+        (n for n in range(min(len(before), len(now)), 0, -1) if before[-n:] == now[:n] and any(now[:n])), 0
+    )
 
 
 def _once(cues: Sequence[_Cue]) -> list[_Cue]:
@@ -117,7 +129,12 @@ def _once(cues: Sequence[_Cue]) -> list[_Cue]:
     for cue in cues:
         fresh = cue.lines[_overlap(shown, cue.lines) :]
         # A line that grows word by word stands for the shorter one.
-        if fresh and found and found[-1].lines and _bare(fresh[0]).startswith(_bare(found[-1].lines[-1]) + " "):
+        if (
+            fresh
+            and found
+            and found[-1].lines
+            and _bare(fresh[0]).startswith(_bare(found[-1].lines[-1]) + " ")
+        ):
             found[-1].lines.pop()
         shown = cue.lines or shown
         if any(map(_bare, fresh)):
@@ -138,7 +155,12 @@ def _turns(cues: Sequence[_Cue]) -> Iterator[Message]:
         silence = cue.start - end
         ended = bool(parts) and (_STOP.search(parts[-1]) is not None if stops else True)
         far = length >= (_ENOUGH if stops else _ENOUGH_WITHOUT_STOPS)
-        if parts and (fresh or voice != speaker or silence >= _PAUSE or (ended and (far or (silence >= _SHORT_PAUSE and not stops)))):
+        if parts and (
+            fresh
+            or voice != speaker
+            or silence >= _PAUSE
+            or (ended and (far or (silence >= _SHORT_PAUSE and not stops)))
+        ):
             yield Message(speaker, " ".join(parts))
             parts, length = [], 0
         speaker, end = voice, cue.end

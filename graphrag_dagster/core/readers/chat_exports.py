@@ -10,7 +10,16 @@ from pathlib import PurePosixPath
 from graphrag_dagster.core.files.decoding import Decoded
 from graphrag_dagster.core.files.records import Reading, Record, Source, one_line
 from graphrag_dagster.core.readers.dates import moment_of
-from graphrag_dagster.core.readers.speech import Message, by_day, is_message, is_of_model, left_out, message_of, speaker_of, words_of
+from graphrag_dagster.core.readers.speech import (
+    Message,
+    by_day,
+    is_message,
+    is_of_model,
+    left_out,
+    message_of,
+    speaker_of,
+    words_of,
+)
 
 #: Where the messages of one chat stand.
 _MESSAGES = ("messages", "MessageList", "value", "chat_messages")
@@ -22,7 +31,7 @@ _JOINED = re.compile(
     r"|unknownFutureValue|systemEventMessage|ThreadActivity/.*|Event/.*",
     re.IGNORECASE,
 )
-_USER_ID = re.compile(r"[UWB][A-Z0-9]{2,20}\Z")
+_USER_ID = re.compile(r"[UWB][A-Z0-9]{1,20}\Z")
 _LONGEST_EMBED = 20_000
 
 
@@ -50,7 +59,9 @@ def in_current_branch(row: Mapping[str, object], left: Counter[str]) -> Mapping[
     What was written again or asked otherwise stands in other branches and is counted.
     """
     nodes = row.get("mapping")
-    if not isinstance(nodes, Mapping) or not all(isinstance(node, Mapping) and "parent" in node for node in nodes.values()):
+    if not isinstance(nodes, Mapping) or not all(
+        isinstance(node, Mapping) and "parent" in node for node in nodes.values()
+    ):
         return row
     place = row.get("current_node")
     if place not in nodes:
@@ -64,18 +75,28 @@ def in_current_branch(row: Mapping[str, object], left: Counter[str]) -> Mapping[
         path.append(nodes[place].get("message"))
         place = nodes[place].get("parent")
     spoken = [message for message in reversed(path) if isinstance(message, Mapping) and _shown(message)]
-    others = [node["message"] for name, node in nodes.items() if name not in seen and isinstance(node.get("message"), Mapping)]
+    others = [
+        node["message"]
+        for name, node in nodes.items()
+        if name not in seen and isinstance(node.get("message"), Mapping)
+    ]
     other = sum(1 for message in others if _shown(message))
     if other:
         left["messages of other branches"] += other
-    return {**{key: value for key, value in row.items() if key not in ("mapping", "current_node")}, "messages": spoken}
+    return {
+        **{key: value for key, value in row.items() if key not in ("mapping", "current_node")},
+        "messages": spoken,
+    }
 
 
 def _shown(message: Mapping[str, object]) -> bool:
     told = message.get("metadata")
     hidden = isinstance(told, Mapping) and told.get("is_visually_hidden_from_conversation")
     content = message.get("content")
-    return not hidden and not (isinstance(content, Mapping) and content.get("content_type") in ("user_editable_context", "model_editable_context"))
+    return not hidden and not (
+        isinstance(content, Mapping)
+        and content.get("content_type") in ("user_editable_context", "model_editable_context")
+    )
 
 
 def _chats(content: object, source: Source) -> Iterator[tuple[str | None, Sequence[Mapping[str, object]]]]:
@@ -113,7 +134,11 @@ def _is_of_chat(item: Mapping[str, object]) -> bool:
 
 
 def _has_role(item: object) -> bool:
-    return isinstance(item, Mapping) and isinstance(item.get("role"), str) and ("content" in item or "tool_calls" in item)
+    return (
+        isinstance(item, Mapping)
+        and isinstance(item.get("role"), str)
+        and ("content" in item or "tool_calls" in item)
+    )
 
 
 def _is_slack(item: object) -> bool:
@@ -125,13 +150,25 @@ def _title_of(chat: Mapping[str, object]) -> str | None:
     if isinstance(channel, Mapping):
         names = [guild.get("name") if isinstance(guild, Mapping) else None, channel.get("name")]
         return ", ".join(str(name) for name in names if name) or None
-    found = next((chat[key] for key in ("title", "name", "displayName", "topic") if isinstance(chat.get(key), str)), None)
+    found = next(
+        (chat[key] for key in ("title", "name", "displayName", "topic") if isinstance(chat.get(key), str)),
+        None,
+    )
     return one_line(_mended(str(found))) if found else None
 
 
 def _when(item: Mapping[str, object]) -> datetime.datetime | None:
-    keys = ("ts", "timestamp", "timestamp_ms", "date", "createdDateTime", "created_date", "originalarrivaltime", "created_at")
-    return next((moment for key in keys if (moment := moment_of(item.get(key)))), None)
+    keys = (
+        "ts",
+        "timestamp",
+        "timestamp_ms",
+        "date",
+        "createdDateTime",
+        "created_date",
+        "originalarrivaltime",
+        "created_at",
+    )
+    return next((moment for key in keys if key in item and (moment := moment_of(item[key]))), None)
 
 
 def _said(
@@ -140,7 +177,13 @@ def _said(
     names = {**source.names, **_names_in(items)}
     found = []
     for item in items:
-        kind = str(item.get("subtype") or item.get("messageType") or item.get("messagetype") or item.get("type") or "")
+        kind = str(
+            item.get("subtype")
+            or item.get("messageType")
+            or item.get("messagetype")
+            or item.get("type")
+            or ""
+        )
         if _JOINED.fullmatch(kind):
             left["messages of the program, such as who joined"] += 1
             continue
@@ -153,7 +196,11 @@ def _said(
 def _in_threads(said: Sequence[tuple[Mapping[str, object], Message]]) -> list[Message]:
     """In the order of time, replies of a thread after what they reply to where that is of the same day."""
     ordered = sorted(said, key=lambda one: one[1].when or datetime.datetime.min)
-    roots = {str(item["ts"]): message.when for item, message in ordered if item.get("thread_ts") == item.get("ts") and "ts" in item}
+    roots = {
+        str(item["ts"]): message.when
+        for item, message in ordered
+        if item.get("thread_ts") == item.get("ts") and "ts" in item
+    }
 
     def place(one: tuple[Mapping[str, object], Message]) -> tuple[datetime.datetime, datetime.datetime]:
         when = one[1].when or datetime.datetime.min
@@ -168,7 +215,9 @@ def _names_in(items: Sequence[Mapping[str, object]]) -> dict[str, str]:
     for item in items:
         profile, user = item.get("user_profile"), item.get("user")
         if isinstance(profile, Mapping) and isinstance(user, str):
-            name = next((profile[key] for key in ("real_name", "display_name", "name") if profile.get(key)), user)
+            name = next(
+                (profile[key] for key in ("real_name", "display_name", "name") if profile.get(key)), user
+            )
             found[user] = str(name)
     return found
 
@@ -184,7 +233,9 @@ def _of_slack(item: Mapping[str, object], names: Mapping[str, str]) -> Mapping[s
     attached = item.get("attachments")
     for one in attached if isinstance(attached, list) else ():
         if isinstance(one, Mapping):
-            words = [str(one[key]) for key in ("pretext", "title", "text") if one.get(key)] or [str(one.get("fallback") or "")]
+            words = [str(one[key]) for key in ("pretext", "title", "text") if one.get(key)] or [
+                str(one.get("fallback") or "")
+            ]
             texts.append("\n".join(words)[:_LONGEST_EMBED])
     said = "\n".join(filter(str.strip, texts))
     return {
@@ -221,7 +272,9 @@ def _of_others(item: Mapping[str, object]) -> Mapping[str, object]:
     embeds = item.get("embeds")
     for one in embeds if isinstance(embeds, list) else ():
         if isinstance(one, Mapping):
-            words = "\n".join(str(one[key]) for key in ("title", "description") if one.get(key))[:_LONGEST_EMBED]
+            words = "\n".join(str(one[key]) for key in ("title", "description") if one.get(key))[
+                :_LONGEST_EMBED
+            ]
             if words:
                 changed["content"] = "\n".join(filter(None, (str(changed.get("content") or ""), words)))
     if "sender_name" in item and "timestamp_ms" in item:
@@ -261,7 +314,11 @@ def _mended(text: str) -> str:
 
 def _about_slack(content: object) -> str | None:
     """What a file beside the chats of an export is, or None."""
-    if not isinstance(content, list) or not content or not all(isinstance(item, Mapping) and "id" in item for item in content):
+    if (
+        not isinstance(content, list)
+        or not content
+        or not all(isinstance(item, Mapping) and "id" in item for item in content)
+    ):
         return None
     if all("profile" in item and _USER_ID.match(str(item["id"])) for item in content):
         return f"the names of {len(content):,} users, which the messages of the export are read with"
@@ -278,7 +335,10 @@ def slack_names(content: object) -> dict[str, str]:
     for user in content:
         profile = user.get("profile")
         sources = [user, profile if isinstance(profile, Mapping) else {}]
-        name = next((one[key] for key in ("real_name", "display_name", "name") for one in sources if one.get(key)), None)
+        name = next(
+            (one[key] for key in ("real_name", "display_name", "name") for one in sources if one.get(key)),
+            None,
+        )
         if isinstance(name, str):
             found[str(user["id"])] = name
     return found

@@ -17,30 +17,38 @@ _BLANK = r"[ \t\u00a0\u202f]"
 _HALVES = r"[AaPp]\.?[ \u00a0\u202f]?[Mm]\.?"
 #: The beginning of a message: day and time, in brackets or before a dash.
 _STAMP = re.compile(
-    rf"[{_MARKS}]*(?P<bracket>\[)?(?P<a>\d{{1,4}})(?P<mark>[./-])(?P<b>\d{{1,2}})(?P=mark)(?P<c>\d{{2,4}})\.?,?{_BLANK}+"
+    rf"[{_MARKS}]*(?P<bracket>\[)?(?P<a>\d{{1,4}})(?P<mark>[./-])(?P<b>\d{{1,2}})(?P=mark)(?P<c>\d{{1,4}})\.?,?{_BLANK}+"
     rf"(?:(?:um|at|a las|às|alle|kl\.?){_BLANK}+)?(?P<before>上午|下午|午前|午後|오전|오후)?{_BLANK}?"
     rf"(?P<hour>\d{{1,2}})[:.](?P<minute>\d\d)(?:[:.](?P<second>\d\d))?(?:{_BLANK}?(?P<half>{_HALVES}))?{_BLANK}?(?:Uhr{_BLANK})?"
     rf"(?(bracket)\]|[-–—]){_BLANK}"
 )
-_SPEAKER = re.compile(rf"[{_MARKS}]*(?:<(?P<angled>[^<>:\n]{{1,80}})>{_BLANK}|~?{_BLANK}?(?P<name>[^:\n]{{1,80}}?):(?:{_BLANK}|\Z))")
+_SPEAKER = re.compile(
+    rf"[{_MARKS}]*(?:<(?P<angled>[^<>:\n]{{1,80}})>{_BLANK}|~?{_BLANK}?(?P<name>[^:\n]{{1,80}}?):(?:{_BLANK}|\Z))"
+)
 #: What stands for a picture, a voice or a message that is gone, in the languages of the program.
 _OMITTED = re.compile(
     r"<[^<>\n]{3,60}>\Z"
-    r"|[^\n]{1,200}\((?:file attached|Datei angehängt|archivo adjunto|fichier joint|arquivo anexado|file allegato|bestand bijgevoegd)\)"
+    r"|[^\n]{1,200}\((?:file attached|Datei angehängt|archivo adjunto|fichier joint|arquivo anexado"
+    r"|file allegato|bestand bijgevoegd)\)"
     r"|(?:(?:image|video|audio|sticker|GIF|document|contact card|view once voice message) omitted"
     r"|(?:Bild|Video|Audio|Sticker|GIF|Dokument|Kontaktkarte) weggelassen"
-    r"|(?:imagen|video|audio|sticker|GIF|documento) omitid[oa]|(?:image|vidéo|audio|sticker|GIF|document) absente?"
-    r"|(?:imagem|vídeo|áudio|figurinha|GIF|documento) ocultad[oa]|(?:immagine|video|audio|sticker|GIF|documento) omess[oa]"
+    r"|(?:imagen|video|audio|sticker|GIF|documento) omitid[oa]"
+    r"|(?:image|vidéo|audio|sticker|GIF|document) absente?"
+    r"|(?:imagem|vídeo|áudio|figurinha|GIF|documento) ocultad[oa]"
+    r"|(?:immagine|video|audio|sticker|GIF|documento) omess[oa]"
     r"|(?:afbeelding|video|audio|sticker|GIF|document) weggelaten)\Z",
     re.IGNORECASE,
 )
 _DELETED = re.compile(
-    r"(?:This message was deleted|You deleted this message|Diese Nachricht wurde gelöscht|Du hast diese Nachricht gelöscht"
-    r"|Se eliminó este mensaje|Eliminaste este mensaje|Ce message a été supprimé|Mensagem apagada|Questo messaggio è stato eliminato"
-    r"|Dit bericht is verwijderd)\.?\Z",
+    r"(?:This message was deleted|You deleted this message"
+    r"|Diese Nachricht wurde gelöscht|Du hast diese Nachricht gelöscht"
+    r"|Se eliminó este mensaje|Eliminaste este mensaje|Ce message a été supprimé|Mensagem apagada"
+    r"|Questo messaggio è stato eliminato|Dit bericht is verwijderd)\.?\Z",
     re.IGNORECASE,
 )
-_EDITED = re.compile(rf"{_BLANK}*[{_MARKS}]*<[^<>\n]{{0,20}}(?:edited|bearbeitet|editado|editó|modifié|modificato|bewerkt)[^<>\n]{{0,20}}>\Z")
+_EDITED = re.compile(
+    rf"{_BLANK}*[{_MARKS}]*<[^<>\n]{{0,20}}(?:edited|bearbeitet|editado|editó|modifié|modificato|bewerkt)[^<>\n]{{0,20}}>\Z"
+)
 _AFTERNOON = {"下午", "午後", "오후"}
 _LONGEST_SHOWN = 60
 
@@ -105,7 +113,13 @@ def read_chat_log(decoded: Decoded, source: Source) -> Reading | None:
 
 def _title(path: str) -> str:
     name = PurePosixPath(path).stem
-    for before in ("WhatsApp Chat with ", "WhatsApp Chat - ", "WhatsApp-Chat mit ", "Chat de WhatsApp con ", "Conversa do WhatsApp com "):
+    for before in (
+        "WhatsApp Chat with ",
+        "WhatsApp Chat - ",
+        "WhatsApp-Chat mit ",
+        "Chat de WhatsApp con ",
+        "Conversa do WhatsApp com ",
+    ):
         name = name.removeprefix(before)
     folder = PurePosixPath(path).parent.name
     return folder if name.strip("_") in ("chat", "") and folder else name
@@ -123,7 +137,10 @@ def _lines(text: str) -> list[_Line]:
 
 
 def _messages(
-    lines: Sequence[_Line], month_first: dict[tuple[bool, str, bool], bool], left: Counter[str], system: list[str]
+    lines: Sequence[_Line],
+    month_first: dict[tuple[bool, str, bool], bool],
+    left: Counter[str],
+    system: list[str],
 ) -> Iterable[Message]:
     for line in lines:
         named = _SPEAKER.match(line.said[0])

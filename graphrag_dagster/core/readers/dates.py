@@ -14,12 +14,25 @@ _FIRST_SECOND, _LAST_SECOND = 10**8, 4_102_444_800
 _UNITS = (1, 10**3, 10**6, 10**9)
 _FIRST_DAY, _LAST_DAY = 20_000, 73_050
 _NUMBER = re.compile(r"[+-]?\d{1,20}(?:\.\d{1,12})?(?:[eE]\+?\d{1,2})?")
-_FIGURES = re.compile(r"(?:19|20)\d{2}(?:0[1-9]|1[0-2])(?:0[1-9]|[12]\d|3[01])(?:[01]\d|2[0-3])[0-5]\d(?:[0-5]\d)?")
+_FIGURES = re.compile(
+    r"(?:19|20)\d{2}(?:0[1-9]|1[0-2])(?:0[1-9]|[12]\d|3[01])(?:[01]\d|2[0-3])[0-5]\d(?:[0-5]\d)?"
+)
 _DOT_NET = re.compile(r"\\?/Date\((-?\d{1,16})(?:[+-]\d{4})?\)\\?/")
 _WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|\d+")
 _OF_DATES = frozenset(
     {
-        *("date", "dates", "datetime", "timestamp", "ts", "utc", "created", "updated", "modified", "published"),
+        *(
+            "date",
+            "dates",
+            "datetime",
+            "timestamp",
+            "ts",
+            "utc",
+            "created",
+            "updated",
+            "modified",
+            "published",
+        ),
         *("posted", "sent", "received", "edited", "epoch", "published", "pubdate", "createdat", "updatedat"),
     }
 )
@@ -33,7 +46,9 @@ def holds_dates(name: str) -> bool:
     (True, True, False)
     """
     words = [word.casefold() for word in _WORD.findall(name[:_LONGEST])]
-    return bool(words) and (words[-1] in _OF_DATES or words[-1] == "at" or words[-2:] in (["create", "time"], ["update", "time"]))
+    return bool(words) and (
+        words[-1] in _OF_DATES or words[-1] == "at" or words[-2:] in (["create", "time"], ["update", "time"])
+    )
 
 
 def iso_date(value: object, column: str) -> str | None:

@@ -3,7 +3,7 @@
 import csv
 import re
 from collections import Counter, deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 
@@ -33,20 +33,24 @@ _UNIT = re.compile(
     re.IGNORECASE | re.DOTALL,
 )
 _FOOTER = re.compile(
-    r"\(?\d[\d,.]* (?:rows?|records?|lines?|entries|results?)\b|(?:grand |sub-?)?totals?\b|sum\b|count\b|average\b|summe\b|gesamt\b"
-    r"|insgesamt\b|total(?:e|en)?\b|somme\b|suma\b|generated (?:by|on|at)\b|exported (?:by|on|at|from)\b|printed (?:by|on|at)\b"
-    r"|source ?:|sources ?:|note ?:|notes ?:|©|copyright\b|end of (?:file|report|table|data)\b|-{2,}|={2,}|\*{2,}",
+    r"\(?\d[\d,.]* (?:rows?|records?|lines?|entries|results?)\b"
+    r"|(?:grand |sub-?)?totals?\b|sum\b|count\b|average\b|summe\b|gesamt\b|insgesamt\b|total(?:e|en)?\b"
+    r"|somme\b|suma\b|(?:generated|exported|printed) (?:by|on|at|from)\b|sources? ?:|notes? ?:|©|copyright\b"
+    r"|end of (?:file|report|table|data)\b|-{2,}|={2,}|\*{2,}",
     re.IGNORECASE,
 )
+_LINE_ENDS = re.compile(r"\n{2,}+")
 _FIGURES = re.compile(r"[-+]?[\d.,' \u00a0%€$£]*\Z")
+#: Words of a remark that stands in the column of the texts.
+_LONGEST_FOOTER = 6
 _SHOWN, _LONGEST_SHOWN = 3, 40
 
 
 def read_csv(data: bytes, source: Source) -> Reading:
     """Read one document per row. The delimiter and the row that names the columns are found out.
 
-    A line ``sep=;`` names the delimiter. Lines before the header, comments, rows of units and of totals are no
-    rows; what of them has words is noted.
+    A line ``sep=;`` names the delimiter. Lines before the header, comments, rows of units and of totals are
+    no rows; what of them has words is noted.
 
     Raises:
         RefusedError: not text.
@@ -82,7 +86,7 @@ def _read(data: bytes, source: Source, usual: str) -> Reading:
         try:
             return _table(decoded, text, attempt, source)
         except csv.Error as error:
-            problem = str(error)
+            problem = str(error) if _NONE not in str(error) else "words after a closing quotation mark"
     return _table(decoded, text, _lenient(text, form, usual), source, problem=problem)
 
 
@@ -138,7 +142,8 @@ def _table(decoded: Decoded, text: str, form: _Form, source: Source, problem: st
     rows = _parsed(text, form, strict=problem is None)
     before = list(islice(rows, form.header))
     header = once_each(
-        name.strip().removeprefix("#").strip() or f"column_{place}" for place, name in enumerate(next(rows, []), start=1)
+        name.strip().removeprefix("#").strip() or f"column_{place}"
+        for place, name in enumerate(next(rows, []), start=1)
     )
     ragged = Places()
     aside = {"before the header": [_words(row) for row in before if _words(row)]}
@@ -179,8 +184,9 @@ def _words(row: Sequence[str]) -> str:
 
 def _form(text: str, names: ColumnNames | None, named: str | None, usual: str) -> _Form:
     """The delimiter under which columns are known by their names, else the one that fits the rows."""
-    sample = text[:_SNIFFED_CHARACTERS]
-    tried = [named] if named else [*usual, *(sign for sign in _DELIMITERS + _RARE if sign not in usual)]
+    sample = _LINE_ENDS.sub("\n", text[:_SNIFFED_CHARACTERS])
+    others = (sign for sign in _DELIMITERS + _RARE if sign not in usual and sign in sample)
+    tried = [named] if named else [*usual, *others]
     best, most = None, (0, 0)
     for sign in tried:
         rows = _first_rows(sample, sign)
@@ -301,13 +307,17 @@ def _are_units(row: Sequence[str]) -> bool:
 def _is_footer(row: Sequence[str], header: Sequence[str], text_at: int | None) -> bool:
     """Whether one of the last rows is a total or a remark below the table."""
     filled = [cell.strip() for cell in row if cell.strip()]
-    if len(header) < 2 or not filled or not _FOOTER.match(filled[0]):
+    if (
+        len(header) < 2
+        or not filled
+        or not _FOOTER.match(filled[0])
+        or len(filled[0].split()) > _LONGEST_FOOTER
+    ):
         return False
     if len(filled) == 1 and len(row) < len(header):
         return True
-    others = [cell for place, cell in enumerate(row) if cell.strip() and cell.strip() != filled[0]]
     said = row[text_at].strip() if text_at is not None and text_at < len(row) else ""
-    return all(map(_FIGURES.match, others)) and (said == filled[0] or not said or _FIGURES.match(said) is not None)
+    return all(map(_FIGURES.match, filled[1:])) and (said in ("", filled[0]) or said in filled[1:])
 
 
 def sniff_delimiter(text: str) -> str:
@@ -317,13 +327,14 @@ def sniff_delimiter(text: str) -> str:
     """
 
     def fitness(delimiter: str) -> tuple[float, int]:
-        widths = [len(row) for row in _first_rows(text[:_SNIFFED_CHARACTERS], delimiter)[:_SNIFFED_ROWS]]
+        widths = [len(row) for row in _first_rows(sample, delimiter)[:_SNIFFED_ROWS]]
         if not widths:
             return 0.0, 0
         width, count = max(Counter(widths).items(), key=lambda one: (one[1], one[0]))
         return (count / len(widths), width) if width > 1 else (0.0, 0)
 
     csv.field_size_limit(_FIELD_LIMIT)
+    sample = _LINE_ENDS.sub("\n", text[:_SNIFFED_CHARACTERS])
     best = max(_DELIMITERS, key=fitness)
     return best if fitness(best)[1] > 1 else _NONE
 

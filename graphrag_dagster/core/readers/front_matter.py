@@ -12,7 +12,9 @@ _YAML = re.compile(
     r"\A---[ \t]*\n(?![ \t]*\n)(?P<block>.*?)^(?:---|\.\.\.)[ \t]*(?:\n|\Z)\n*", re.DOTALL | re.MULTILINE
 )
 _TOML = re.compile(r"\A\+\+\+[ \t]*\n(?P<block>.*?)^\+\+\+[ \t]*(?:\n|\Z)\n*", re.DOTALL | re.MULTILINE)
-_JSON = re.compile(r"\A(?P<fence>;;;|---json)[ \t]*\n(?P<block>.*?)^(?:;;;|---)[ \t]*(?:\n|\Z)\n*", re.DOTALL | re.MULTILINE)
+_JSON = re.compile(
+    r"\A(?P<fence>;;;|---json)[ \t]*\n(?P<block>.*?)^(?:;;;|---)[ \t]*(?:\n|\Z)\n*", re.DOTALL | re.MULTILINE
+)
 _BARE_JSON = re.compile(r"\A\{[ \t]*\n")
 _LINE = re.compile(r"(?P<key>[A-Za-z][\w -]{0,40}?)[ \t]*:(?:[ \t]+(?P<value>.*)|[ \t]*)\Z")
 _ITEM = re.compile(r"[ \t]*-[ \t]+(?P<value>.*)\Z")
@@ -20,11 +22,71 @@ _QUOTED = re.compile(r"(?P<mark>[\"'])(?P<inner>.*)(?P=mark)\Z")
 #: Keys by which lines with a colon are told from a text that begins with labels.
 _KNOWN = frozenset(
     {
-        *("title", "subtitle", "date", "author", "authors", "email", "category", "categories", "tags", "tag", "slug", "summary"),
-        *("status", "lang", "language", "keywords", "description", "layout", "permalink", "modified", "updated", "published", "draft"),
-        *("id", "aliases", "alias", "copyright", "template", "url", "save_as", "css", "base header level", "baseheaderlevel", "type"),
-        *("affiliation", "version", "revision", "abstract", "created", "weight", "series", "translation", "headline", "comments", "image"),
-        *("html header", "quotes language", "latex input", "latex mode", "bibtex", "license", "excerpt", "thumbnail", "toc", "robots"),
+        *(
+            "title",
+            "subtitle",
+            "date",
+            "author",
+            "authors",
+            "email",
+            "category",
+            "categories",
+            "tags",
+            "tag",
+            "slug",
+            "summary",
+        ),
+        *(
+            "status",
+            "lang",
+            "language",
+            "keywords",
+            "description",
+            "layout",
+            "permalink",
+            "modified",
+            "updated",
+            "published",
+            "draft",
+        ),
+        *(
+            "id",
+            "aliases",
+            "alias",
+            "copyright",
+            "template",
+            "url",
+            "save_as",
+            "css",
+            "base header level",
+            "baseheaderlevel",
+            "type",
+        ),
+        *(
+            "affiliation",
+            "version",
+            "revision",
+            "abstract",
+            "created",
+            "weight",
+            "series",
+            "translation",
+            "headline",
+            "comments",
+            "image",
+        ),
+        *(
+            "html header",
+            "quotes language",
+            "latex input",
+            "latex mode",
+            "bibtex",
+            "license",
+            "excerpt",
+            "thumbnail",
+            "toc",
+            "robots",
+        ),
     }
 )
 #: Characters of front matter; the library takes a second for each hundred thousand.
@@ -75,9 +137,15 @@ def _read(text: str, block: str, end: int, kind: str, load: Any) -> FrontMatter:
         return _kept(text, "that is nested too deeply")
     except ValueError as error:
         lines = block.split("\n")
-        if kind == "TOML" and (lenient := _lenient([re.sub(r"^([\w-]+)[ \t]*=", r"\1:", line) for line in lines])):
-            return FrontMatter(lenient, text[end:], "front matter is not valid TOML and was read line by line")
-        return FrontMatter({}, text, f"front matter is not valid {kind} and was kept as text ({error_line(error)})")
+        if kind == "TOML" and (
+            lenient := _lenient([re.sub(r"^([\w-]+)[ \t]*=", r"\1:", line) for line in lines])
+        ):
+            return FrontMatter(
+                lenient, text[end:], "front matter is not valid TOML and was read line by line"
+            )
+        return FrontMatter(
+            {}, text, f"front matter is not valid {kind} and was kept as text ({error_line(error)})"
+        )
     if not isinstance(properties, Mapping):
         return FrontMatter({}, text)
     return FrontMatter({str(plain(key)): value for key, value in properties.items()}, text[end:])
@@ -100,8 +168,12 @@ def _yaml(text: str, block: str, end: int) -> FrontMatter:
     # What the library makes of values that contradict their tags is any error at all.
     except Exception as error:
         if lenient := _lenient(block.split("\n")):
-            return FrontMatter(lenient, text[end:], "front matter is not valid YAML and was read line by line")
-        return FrontMatter({}, text, f"front matter is not valid YAML and was kept as text ({error_line(error)})")
+            return FrontMatter(
+                lenient, text[end:], "front matter is not valid YAML and was read line by line"
+            )
+        return FrontMatter(
+            {}, text, f"front matter is not valid YAML and was kept as text ({error_line(error)})"
+        )
     if properties is None:
         return FrontMatter({}, text[end:])
     if not isinstance(properties, Mapping):
@@ -110,7 +182,10 @@ def _yaml(text: str, block: str, end: int) -> FrontMatter:
 
 
 def _lenient(lines: list[str]) -> dict[str, Any] | None:
-    """Properties of lines ``key: value`` with items below; None where a line is something else, or no key is usual."""
+    """Properties of lines ``key: value`` with items below.
+
+    None where a line is something else, or no key is usual.
+    """
     found: dict[str, Any] = {}
     key = None
     for line in lines:
@@ -164,7 +239,11 @@ def _colons(text: str) -> FrontMatter:
         if not line.strip() or line.strip() in ("---", "..."):
             # Without a title or two keys it may as well be a label.
             known = {key.casefold() for key in found}
-            if not found or not (known & {"title", "headline"} or len(known) > 1) or not text[following:].strip():
+            if (
+                not found
+                or not (known & {"title", "headline"} or len(known) > 1)
+                or not text[following:].strip()
+            ):
                 return FrontMatter({}, text)
             return FrontMatter(found, text[following:].lstrip("\n"))
         of_key = _LINE.match(line)

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from graphrag_dagster.core.files.columns import ColumnError, choose, listed
+from graphrag_dagster.core.files.columns import CONVERSATIONS, ColumnError, choose, listed
 from graphrag_dagster.core.files.decoding import Decoded, decode
 from graphrag_dagster.core.files.records import Places, Reading, Source, UnreadableError
 from graphrag_dagster.core.readers.chat_exports import in_current_branch, read_export
@@ -26,7 +26,8 @@ _NOT_JSON = re.compile(
 )
 _DECODER = json.JSONDecoder()
 #: Characters that failed attempts may look at: Python counts all lines before an error.
-_MOST_LOOKED_AT = 10_000_000_000
+_MOST_LOOKED_AT = 2_000_000_000
+_MENDED = "commas before brackets, comments and functions, which JSON does not have, were taken off"
 _LOOKED_INTO, _DEEPEST = 20, 5
 
 
@@ -70,7 +71,7 @@ def read_jsonl(data: bytes, source: Source) -> Reading:
         return _one_after_another(decoded, source, notes, None)
     if isinstance(content, list):
         return _of_whole(content, decoded, source, notes)
-    if isinstance(content, Mapping) and not _has_text(content, source):
+    if isinstance(content, Mapping):
         try:
             return _of_whole(content, decoded, source, [*notes])
         except UnreadableError:
@@ -78,26 +79,57 @@ def read_jsonl(data: bytes, source: Source) -> Reading:
     return _one_after_another(decoded, source, notes, None)
 
 
+def read_conversations(decoded: Decoded, source: Source) -> Reading | None:
+    """Read JSON, or lines of it, that holds conversations and nothing else; None for any other text."""
+    broken = Places()
+    try:
+        content = json.loads(decoded.text)
+    except (ValueError, RecursionError):
+        content = [value for _, value in _rows(decoded.text, broken)]
+    if broken:
+        return None
+    if export := read_export(content, decoded, source):
+        return export
+    items = content if isinstance(content, list) else [content]
+    if not items or not all(isinstance(item, Mapping) and _holds_conversation(item) for item in items):
+        return None
+    return _of_rows(list(enumerate(items)), decoded, source, list(decoded.notes))
+
+
+def _holds_conversation(item: Mapping[str, Any]) -> bool:
+    spoken = (item.get(name) for name in CONVERSATIONS)
+    return "current_node" in item or any(
+        isinstance(one, list) and one and all(map(is_message, one)) for one in spoken
+    )
+
+
 def _whole(text: str, notes: list[str]) -> object:
     try:
         return json.loads(text)
     except ValueError:
-        changed = 0
-
-        def mended(found: re.Match[str]) -> str:
-            nonlocal changed
-            if found.lastgroup is None:
-                return found[0]
-            changed += 1
-            inner = found["inner"]
-            return f'"{inner}"' if inner and not inner.startswith('"') and len(inner) > 15 else inner or ""
-
-        written = _NOT_JSON.sub(mended, text)
-        if not changed:
+        mended = _mended(text)
+        if mended is None:
             raise
-        content: object = json.loads(written)
-        notes.append("commas before brackets, comments and functions, which JSON does not have, were taken off")
+        content: object = json.loads(mended)
+        notes.append(_MENDED)
         return content
+
+
+def _mended(text: str) -> str | None:
+    """The text without what JSON does not have, or None where there is nothing of that kind."""
+    if text.count("/*") > text.count("*/"):
+        return None
+    changed = 0
+
+    def plain(found: re.Match[str]) -> str:
+        nonlocal changed
+        if found.lastgroup is None:
+            return found[0]
+        changed += 1
+        return found["inner"] or ""
+
+    written = _NOT_JSON.sub(plain, text)
+    return written if changed else None
 
 
 def _of_whole(content: object, decoded: Decoded, source: Source, notes: list[str]) -> Reading:
@@ -120,6 +152,12 @@ def _one_after_another(decoded: Decoded, source: Source, notes: list[str], probl
     """``problem`` is why the text is no JSON document, which is told where no object is found."""
     broken = Places()
     rows = list(_rows(decoded.text, broken))
+    if broken and (mended := _mended(decoded.text)):
+        others = Places()
+        found = list(_rows(mended, others))
+        if len(others) < len(broken):
+            broken, rows = others, found
+            notes.append(_MENDED)
     if broken:
         notes.append(f"{len(broken)} lines are not JSON objects and were left out: lines {broken}")
     if not rows:
@@ -139,7 +177,9 @@ def _of_rows(rows: list[Row], decoded: Decoded, source: Source, notes: list[str]
 def _rows(text: str, broken: Places) -> Iterator[Row]:
     number, told = 0, 0
     for line, value in _values(text):
-        for item in value if isinstance(value, list) and any(isinstance(one, Mapping) for one in value) else [value]:
+        for item in (
+            value if isinstance(value, list) and any(isinstance(one, Mapping) for one in value) else [value]
+        ):
             if isinstance(item, Mapping):
                 yield number, item
             elif line == told:
@@ -158,27 +198,26 @@ def _values(text: str) -> Iterator[tuple[int, object]]:
         line += text.count("\n", place, start)
         if start >= len(text):
             return
-        found = _value_of_line(text, start)
-        if found is None and looked_at <= _MOST_LOOKED_AT:
-            found = _value_at(text, start)
-            looked_at += 0 if found else len(text)
+        patient = looked_at <= _MOST_LOOKED_AT
+        found = _value_at(text, start) if patient else _value_of_line(text, start)
         if found:
             yield line, found[0]
             place = found[1]
-        elif text[start] in "[]":
-            place = start + 1
         else:
+            looked_at += start
+            if text[start] in "[]":
+                place = start + 1
+                continue
             yield line, None
-            place = _next(text, start)
+            place = _next(text, start, in_line=patient)
         line += text.count("\n", start, place)
 
 
 def _value_of_line(text: str, start: int) -> tuple[object, int] | None:
-    """The value that ends in the line where it begins; a line alone is looked at, however long the text is."""
+    """The value that ends in the line where it begins; no error is then looked for in all lines before."""
     end = text.find("\n", start)
-    if end < 0 or end - start > 1_000_000:
-        return None
-    found = _value_at(text[start:end], 0)
+    line = text[start : end if end >= 0 else len(text)]
+    found = _value_at(line, 0)
     return (found[0], start + found[1]) if found else None
 
 
@@ -189,8 +228,11 @@ def _value_at(text: str, start: int) -> tuple[object, int] | None:
         return None
 
 
-def _next(text: str, start: int) -> int:
+def _next(text: str, start: int, *, in_line: bool) -> int:
     """Where to go on after something that is no value."""
+    if not in_line:
+        end = text.find("\n", start)
+        return end if end >= 0 else len(text)
     indent = start - text.rfind("\n", 0, start) - 1
     for found in _NEXT.finditer(text, start):
         if found["indent"] is None or len(found["indent"]) <= indent:
@@ -234,9 +276,13 @@ def _lists_in(content: Mapping[str, Any], depth: int = 0) -> list[list[Any]]:
 def _by_id(content: Mapping[str, Any], source: Source) -> list[Any] | None:
     values = list(content.values())
     objects = [value for value in values if isinstance(value, Mapping)]
+    if len(objects) < len(values) and (len(objects) < 2 or _names_text(list(content), source)):
+        return None
     if not objects or not any(_has_text(value, source) for value in objects[:_LOOKED_INTO]):
         return None
-    return [value if not isinstance(value, Mapping) else {"id": key, **value} for key, value in content.items()]
+    return [
+        value if not isinstance(value, Mapping) else {"id": key, **value} for key, value in content.items()
+    ]
 
 
 def _turned(content: Mapping[str, Any], source: Source) -> list[Any] | None:
@@ -279,10 +325,17 @@ def _has_text(content: Mapping[str, Any], source: Source) -> bool:
     if isinstance(text, str):
         return True
     if isinstance(text, Mapping):
-        return "mapping" in content and "current_node" in content
+        return "current_node" in content or _is_rich(text)
     if not isinstance(text, list):
         return False
     return all(isinstance(item, str) for item in text) or _is_speech(text) or all(map(_is_part, text))
+
+
+def _is_rich(text: Mapping[str, Any]) -> bool:
+    """Whether an object is a text with its form: the root of a tree, or words beside something."""
+    return isinstance(text.get("type"), str) or any(
+        key in text for key in ("ops", "blocks", "root", "text", "value")
+    )
 
 
 def _is_speech(items: list[Any]) -> bool:

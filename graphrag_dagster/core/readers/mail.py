@@ -82,11 +82,16 @@ def _messages(data: bytes) -> Iterator[bytes]:
     begins = [
         found
         for found in _BEGINNING.finditer(data)
-        if (found.start() == 0 or data[max(0, found.start() - 4) : found.start()].endswith((b"\n\n", b"\r\n\r\n")))
+        if (
+            found.start() == 0
+            or data[max(0, found.start() - 4) : found.start()].endswith((b"\n\n", b"\r\n\r\n"))
+        )
         and _HEADER.match(data, found.end())
     ]
     if not begins or begins[0].start() > 0:
-        raise UnreadableError("no mailbox: it does not begin with a line such as 'From hanna@example.org Thu Mar  4 …'")
+        raise UnreadableError(
+            "no mailbox: it does not begin with a line such as 'From hanna@example.org Thu Mar  4 …'"
+        )
     ends = [found.start() for found in begins[1:]] + [len(data)]
     for found, end in zip(begins, ends, strict=True):
         yield data[found.end() : end]
@@ -119,13 +124,18 @@ def _texts(message: Message, left: Counter[str], source: Source, depth: int = 0)
         left["parts that are nested too deeply"] += 1
         return
     kind = message.get_content_type()
-    parts = message.get_payload()
-    if kind == "message/rfc822" and isinstance(parts, list):
+    payload = message.get_payload()
+    parts = [part for part in payload if isinstance(part, Message)] if isinstance(payload, list) else []
+    if kind == "message/rfc822" and parts:
         for inner in parts[:1]:
-            heads = (f"{name.title()}: {said}" for name in ("from", "to", "date", "subject") if (said := _words(inner, name)))
+            heads = (
+                f"{name.title()}: {said}"
+                for name in ("from", "to", "date", "subject")
+                if (said := _words(inner, name))
+            )
             yield "\n".join(["Forwarded message:", *heads])
             yield from _texts(inner, left, source, depth + 1)
-    elif message.is_multipart() and isinstance(parts, list):
+    elif parts:
         if len(parts) > _MOST_PARTS:
             left["parts beyond the first thousand"] += len(parts) - _MOST_PARTS
         if kind == "multipart/alternative":
@@ -143,7 +153,9 @@ def _texts(message: Message, left: Counter[str], source: Source, depth: int = 0)
 def _best(parts: list[Message], left: Counter[str], source: Source, depth: int) -> Iterator[str]:
     """What one of several forms of the same says: the first with words, the plain text before the page."""
     order = {"text/plain": 0, "text/html": 1}
-    for part in sorted(parts, key=lambda one: order.get(one.get_content_type(), 2 if one.is_multipart() else 3)):
+    for part in sorted(
+        parts, key=lambda one: order.get(one.get_content_type(), 2 if one.is_multipart() else 3)
+    ):
         of_part: Counter[str] = Counter()
         said = list(_texts(part, of_part, source, depth + 1))
         if any(map(str.strip, said)):
@@ -235,7 +247,9 @@ def _is_utf8(data: bytes) -> bool:
 
 
 def _raw(message: Message, name: str) -> str:
-    value = str(message.get(name) or "")[:_LONGEST_HEADER]
+    value = next((str(value) for key, value in message.raw_items() if key.casefold() == name), "")[
+        :_LONGEST_HEADER
+    ]
     # Bytes that are not ASCII stand there as lone surrogates.
     data = value.encode("utf-8", "surrogateescape")
     return data.decode("utf-8") if _is_utf8(data) else data.decode("cp1252", "replace")

@@ -7,7 +7,15 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from graphrag_dagster.core.files.decoding import decode
-from graphrag_dagster.core.files.records import Reading, Record, Source, UnreadableError, clean, one_line, plain
+from graphrag_dagster.core.files.records import (
+    Reading,
+    Record,
+    Source,
+    UnreadableError,
+    clean,
+    one_line,
+    plain,
+)
 from graphrag_dagster.core.readers.html import parse, to_text
 from graphrag_dagster.core.readers.markdown import first_heading
 from graphrag_dagster.core.readers.speech import left_out
@@ -93,7 +101,7 @@ def _parts(cell: Any, language: str, left: Counter[str]) -> Iterator[str]:
             yield f"{fence}{language}\n{text.rstrip()}\n{fence}"
         outputs = cell.get("outputs")
         for output in outputs if isinstance(outputs, list) else ():
-            yield _output(output, left)
+            yield _output(output, left).strip("\n")
     elif kind == "heading":
         level = cell.get("level")
         yield f"{'#' * (level if isinstance(level, int) and 0 < level < 7 else 1)} {text}"
@@ -115,12 +123,21 @@ def _output(output: Any, left: Counter[str]) -> str:
         return _printed(_joined(output.get("text")))
     # In the third form of notebooks the kinds of data stand beside each other, under short names.
     data = output.get("data")
-    data = data if isinstance(data, Mapping) else {f"text/{'plain' if key == 'text' else key}": output[key] for key in output}
+    data = (
+        data
+        if isinstance(data, Mapping)
+        else {f"text/{'plain' if key == 'text' else key}": output[key] for key in output}
+    )
     for what in data:
         if any(name in str(what) for name in ("image/", "png", "jpeg", "svg", "video/", "audio/")):
             left["pictures"] += 1
             return ""
-        if "widget" in str(what) or "plotly" in str(what) or "vega" in str(what) or str(what).endswith("/javascript"):
+        if (
+            "widget" in str(what)
+            or "plotly" in str(what)
+            or "vega" in str(what)
+            or str(what).endswith("/javascript")
+        ):
             left["widgets and drawings"] += 1
             return ""
     for form in _OUTPUTS:
@@ -135,7 +152,9 @@ def _printed(text: str) -> str:
     text = _COLOURS.sub("", text.replace("\r\n", "\n"))
     if "\r" not in text:
         return text
-    return "\n".join(next((part for part in reversed(line.split("\r")) if part.strip()), "") for line in text.split("\n"))
+    return "\n".join(
+        next((part for part in reversed(line.split("\r")) if part.strip()), "") for line in text.split("\n")
+    )
 
 
 def _joined(value: Any) -> str:

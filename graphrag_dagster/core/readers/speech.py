@@ -11,40 +11,126 @@ from graphrag_dagster.core.files.records import Reading, Record, Source, Unreada
 from graphrag_dagster.core.readers.dates import moment_of
 from graphrag_dagster.core.wording import counted
 
-#: Keys under which an object of a conversation says who speaks, what, and when; the first that is there holds.
-_SPEAKER = ("role", "author", "sender", "sender_name", "from", "user", "speaker", "creator", "username", "name", "actor")
-_NAMES = ("nickname", "displayName", "display_name", "real_name", "global_name", "name", "username", "role", "user", "application")
+#: Keys under which an object of a conversation says who speaks, what, and when; the first there holds.
+_SPEAKER = (
+    "role",
+    "author",
+    "sender",
+    "sender_name",
+    "from",
+    "user",
+    "speaker",
+    "creator",
+    "username",
+    "name",
+    "actor",
+)
+_NAMES = (
+    "role",
+    "nickname",
+    "displayName",
+    "display_name",
+    "real_name",
+    "global_name",
+    "name",
+    "username",
+    "user",
+    "application",
+)
 _SAID = ("content", "text", "value", "body", "message", "utterance", "parts")
 _WHEN = (
-    *("timestamp", "timestamp_ms", "create_time", "created_at", "createdAt", "createdDateTime", "created_date"),
+    *(
+        "timestamp",
+        "timestamp_ms",
+        "create_time",
+        "created_at",
+        "createdAt",
+        "createdDateTime",
+        "created_date",
+    ),
     *("date", "datetime", "sent_at", "originalarrivaltime", "ts", "time"),
 )
-_ATTACHED = ("attachments", "files", "photo", "photos", "file", "sticker", "stickers", "videos", "audio_files", "gifs", "attached_files")
+_ATTACHED = (
+    "attachments",
+    "files",
+    "photo",
+    "photos",
+    "file",
+    "sticker",
+    "stickers",
+    "videos",
+    "audio_files",
+    "gifs",
+    "attached_files",
+)
 _CALLS = ("tool_calls", "function_call")
 #: Who speaks in conversations with models.
 _ROLES = {
     **dict.fromkeys(("user", "human", "prompter"), "User"),
-    **dict.fromkeys(("assistant", "gpt", "bot", "model", "chatgpt", "ai", "chatbot", "claude", "bing", "bard"), "Assistant"),
+    **dict.fromkeys(
+        ("assistant", "gpt", "bot", "model", "chatgpt", "ai", "chatbot", "claude", "bing", "bard"),
+        "Assistant",
+    ),
     **dict.fromkeys(("system", "developer"), "System"),
 }
-_TOOLS = frozenset({"tool", "function", "observation", "function_call", "tool_call", "function_response", "tool_response", "ipython"})
+_TOOLS = frozenset(
+    {
+        "tool",
+        "function",
+        "observation",
+        "function_call",
+        "tool_call",
+        "function_response",
+        "tool_response",
+        "ipython",
+    }
+)
 #: Part of the name of a kind of content → what is said to be left out.
 _NO_WORDS = (
-    ("tool_result", "tool results"), ("tool_output", "tool results"), ("call_output", "tool results"), ("function_response", "tool results"),
-    ("tool", "tool calls"), ("function", "tool calls"), ("thinking", "thoughts"), ("thought", "thoughts"), ("reasoning", "thoughts"),
-)  # fmt: skip
-_MEDIA = (("image", "images"), ("audio", "recordings"), ("video", "videos"), ("file", "files"), ("document", "files"))
+    *((name, "tool results") for name in ("tool_result", "tool_output", "call_output", "function_response")),
+    *((name, "tool calls") for name in ("tool", "function")),
+    *((name, "thoughts") for name in ("thinking", "thought", "reasoning")),
+)
+_MEDIA = (
+    ("image", "images"),
+    ("audio", "recordings"),
+    ("video", "videos"),
+    ("file", "files"),
+    ("document", "files"),
+)
 _WORDS = ("text", "plain_text", "content", "value", "insert", "body", "markdown")
-_INSIDE = ("parts", "children", "blocks", "paragraphs", "ops", "elements", "spans", "items", "rich_text", "title", "caption")
+_INSIDE = (
+    "parts",
+    "children",
+    "blocks",
+    "paragraphs",
+    "ops",
+    "elements",
+    "spans",
+    "items",
+    "rich_text",
+    "title",
+    "caption",
+)
 #: Keys that tell of form and place, not content.
 _FORM = frozenset(
     {
-        *("type", "kind", "id", "_key", "_type", "key", "style", "styles", "attrs", "attributes", "annotations", "marks", "markDefs"),
-        *("version", "format", "direction", "indent", "level", "listItem", "href", "url", "index", "object", "mode", "detail"),
-        *("time", "inlineStyleRanges", "entityRanges", "entityMap", "depth", "data", "bold", "italic", "underline", "code", "block_id"),
-        *("cache_control", "citations", "start_timestamp", "stop_timestamp", "flags", "content_type", "language", "response_format_name"),
+        *("type", "kind", "id", "key", "_key", "_type", "object", "content_type", "language", "version"),
+        *("style", "styles", "attrs", "attributes", "annotations", "marks", "markDefs", "format", "mode"),
+        *("direction", "indent", "level", "depth", "listItem", "index", "href", "url", "detail", "data"),
+        *(
+            "bold",
+            "italic",
+            "underline",
+            "code",
+            "inlineStyleRanges",
+            "entityRanges",
+            "entityMap",
+            "block_id",
+        ),
+        *("time", "start_timestamp", "stop_timestamp", "flags", "cache_control", "citations"),
     }
-)  # fmt: skip
+)
 #: How the count of what stands under a key that is not known begins.
 VALUES_OF = "values of"
 #: The noun of many of something, without the s by which it differs from that of one.
@@ -65,7 +151,9 @@ def left_out(left: Counter[str]) -> tuple[str, ...]:
     """Return the note of a file on what of it has no words to be read, or nothing."""
     if not left:
         return ()
-    return ("left out: " + ", ".join(counted(count, _ONE.sub(r"\1", what), what) for what, count in left.items()),)
+    return (
+        "left out: " + ", ".join(counted(count, _ONE.sub(r"\1", what), what) for what, count in left.items()),
+    )
 
 
 def lines_of_speech(messages: Iterable[Message], *, times: bool = False) -> str:
@@ -85,7 +173,9 @@ def lines_of_speech(messages: Iterable[Message], *, times: bool = False) -> str:
     return "\n\n".join(parts)
 
 
-def by_day(messages: Sequence[Message], title: str | None, source: Source, first_row: int = 0) -> list[Record]:
+def by_day(
+    messages: Sequence[Message], title: str | None, source: Source, first_row: int = 0
+) -> list[Record]:
     """Return a document for each day of a chat, in the order of the days.
 
     Args:
@@ -111,7 +201,10 @@ def by_day(messages: Sequence[Message], title: str | None, source: Source, first
                 clean(lines_of_speech(said, times=True)),
                 title=", ".join(filter(None, (title, date))) or None,
                 date=date,
-                metadata={"speakers": sorted({message.speaker for message in said} - {""}), "messages": len(said)},
+                metadata={
+                    "speakers": sorted({message.speaker for message in said} - {""}),
+                    "messages": len(said),
+                },
                 row=row,
             )
         )
@@ -121,7 +214,12 @@ def by_day(messages: Sequence[Message], title: str | None, source: Source, first
 
 
 def reading_of_days(
-    messages: Sequence[Message], title: str | None, source: Source, left: Counter[str], encoding: str | None, notes: Iterable[str] = ()
+    messages: Sequence[Message],
+    title: str | None,
+    source: Source,
+    left: Counter[str],
+    encoding: str | None,
+    notes: Iterable[str] = (),
 ) -> Reading:
     """Return the documents of one chat, with what was left out of it."""
     return Reading(tuple(by_day(messages, title, source)), encoding, (*notes, *left_out(left)))
@@ -164,8 +262,8 @@ def message_of(item: Mapping[str, object], left: Counter[str]) -> Message | None
         attached = item.get(key)
         if attached:
             left["attachments"] += len(attached) if isinstance(attached, list) else 1
-    said = next((words for key in _SAID if (words := words_of(item.get(key), left).strip())), "")
-    when = next((moment for key in _WHEN if (moment := moment_of(item.get(key)))), None)
+    said = next((words for key in _SAID if key in item and (words := words_of(item[key], left).strip())), "")
+    when = next((moment for key in _WHEN if key in item and (moment := moment_of(item[key]))), None)
     return Message(_ROLES.get(speaker.casefold(), speaker), said, when) if said else None
 
 
@@ -196,19 +294,19 @@ def words_of(value: object, left: Counter[str], *, inline: bool = False) -> str:
     if not isinstance(value, Mapping):
         return ""
     kind = str(value.get("type") or value.get("content_type") or "").casefold()
-    for name, what in _NO_WORDS:
-        if name in kind:
-            left[what] += 1
-            return ""
+    wordless = next((what for name, what in _NO_WORDS if name in kind), None)
+    if wordless:
+        left[wordless] += 1
+        return ""
     found = [words for key in _WORDS if key in value and (words := _inner(value[key], left))][:1]
     found += [words for key in _INSIDE if key in value and (words := _inner(value[key], left))]
-    if not found:
-        for name, what in _MEDIA:
-            if name in kind or any(name in str(key) for key in value):
-                left[what] += 1
-                return ""
-    for key in value:
-        if key not in _FORM and key not in _WORDS and key not in _INSIDE and value[key] not in (None, "", [], {}):
+    media = (what for name, what in _MEDIA if name in kind or any(name in str(key) for key in value))
+    medium = None if found else next(media, None)
+    if medium:
+        left[medium] += 1
+        return ""
+    for key in sorted(value.keys() - _FORM - {*_WORDS, *_INSIDE}, key=str):
+        if value[key] not in (None, "", [], {}):
             left[f"{VALUES_OF} {str(key)[:_LONGEST_NAME]!r}"] += 1
     return "\n".join(found)
 
@@ -225,4 +323,6 @@ def _is_leaf(item: object) -> bool:
 def _in_one_line(items: list[object]) -> bool:
     kinds = {isinstance(item, str) for item in items}
     pieces = ("plain_text", "insert", "annotations")
-    return len(kinds) > 1 or any(isinstance(item, Mapping) and any(key in item for key in pieces) for item in items)
+    return len(kinds) > 1 or any(
+        isinstance(item, Mapping) and any(key in item for key in pieces) for item in items
+    )

@@ -1,9 +1,12 @@
 """Plain text, and what is plain text but has a form of its own: exports of chats, and captions."""
 
-import json
+import re
 
 from graphrag_dagster.core.files.decoding import Decoded, decode
-from graphrag_dagster.core.files.records import Reading, Record, Source, UnreadableError
+from graphrag_dagster.core.files.records import Reading, Record, Source
+from graphrag_dagster.core.readers.chat_logs import read_chat_log
+
+_JSON = re.compile(r"\s*+(?:\{|\[\s*+\{)\s*+\"")
 
 
 def read_text(data: bytes, source: Source) -> Reading:
@@ -19,16 +22,12 @@ def read_text(data: bytes, source: Source) -> Reading:
 
 
 def _of_a_form(decoded: Decoded, source: Source) -> Reading | None:
-    from graphrag_dagster.core.readers.captions import read_cues
-    from graphrag_dagster.core.readers.chat_exports import read_export
-    from graphrag_dagster.core.readers.chat_logs import read_chat_log
+    if decoded.text.startswith("WEBVTT"):
+        from graphrag_dagster.core.readers.captions import read_cues
 
-    head = decoded.text[:200].lstrip()
-    if head.startswith("WEBVTT"):
         return read_cues(decoded)
-    if head.startswith(("{", "[{")):
-        try:
-            return read_export(json.loads(decoded.text), decoded, source)
-        except (ValueError, RecursionError, UnreadableError):
-            return None
+    if _JSON.match(decoded.text):
+        from graphrag_dagster.core.readers.jsons import read_conversations
+
+        return read_conversations(decoded, source)
     return read_chat_log(decoded, source)
