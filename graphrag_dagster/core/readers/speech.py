@@ -298,8 +298,9 @@ def words_of(value: object, left: Counter[str], *, inline: bool = False) -> str:
     if wordless:
         left[wordless] += 1
         return ""
-    found = [words for key in _WORDS if key in value and (words := _inner(value[key], left))][:1]
-    found += [words for key in _INSIDE if key in value and (words := _inner(value[key], left))]
+    held = (_inner(value[key], left) for key in (*_WORDS, *_INSIDE) if key in value)
+    # What stands there in two forms is read once.
+    found = list(dict.fromkeys(words for words in held if words))
     media = (what for name, what in _MEDIA if name in kind or any(name in str(key) for key in value))
     medium = None if found else next(media, None)
     if medium:
