@@ -15,6 +15,7 @@ from pydantic import BaseModel
 from graphrag_dagster.core.language.chat.loop import run_one
 from graphrag_dagster.core.language.chat.port import CallFailed, ChatReply, ChatRequest, Message
 from graphrag_dagster.core.language.chat.schemas import ClaimsShape, GraphShape
+from graphrag_dagster.core.progress import Relay, listening
 from graphrag_dagster.errors import EndpointDown, EndpointError
 from graphrag_dagster.model_calls.endpoint.bodies import strict_schema
 from graphrag_dagster.model_calls.endpoint.chat import OpenAIChatModel, read_reply
@@ -318,3 +319,112 @@ def test_a_loop_of_ones_own_works_too(model_of: Callable[..., Any]) -> None:
         model = model_of(endpoint)
         assert ask(model).text == "hi"
         assert asyncio.run(model.complete(request())).text == "hi"
+
+
+TOO_MANY = "batch size is invalid, it should not be larger than 10.: input.contents"
+
+
+class Takes:
+    """What an endpoint for vectors takes at once: so many texts, characters, and characters of one text."""
+
+    def __init__(
+        self, texts: int = 999, characters: int = 10**9, longest: int = 10**9, **refusal: Any
+    ) -> None:
+        self.texts, self.characters, self.longest = texts, characters, longest
+        self.status, self.said = refusal.get("status", 400), refusal.get("said", "")
+        self.refused = 0
+
+    def __call__(self, _: int, body: dict[str, Any]) -> Fault | None:
+        given = body["input"]
+        lengths = list(map(len, given))
+        if len(given) <= self.texts and sum(lengths) <= self.characters and max(lengths) <= self.longest:
+            return None
+        self.refused += 1
+        return Fault(self.status, self.said.format(had=max(lengths) // 4, most=self.longest // 4))
+
+
+@pytest.mark.parametrize(
+    ("takes", "largest", "known"),
+    [
+        (Takes(10, said=TOO_MANY), 10, {"texts": 10}),
+        (Takes(32, status=413, said="batch size 64 > maximum allowed batch size 32"), 32, {"texts": 32}),
+        (Takes(32, status=422, said="Unprocessable Entity"), 32, {"texts": 32}),
+        (Takes(10, said="Bad Request"), 8, {"texts": 8}),
+        (Takes(20, said="Invalid 'input': array too long, maximum length 20"), 20, {"texts": 20}),
+        (Takes(1, said="too many inputs"), 1, {"texts": 1}),
+        (Takes(characters=900, said="max 225 tokens per request, you sent too many tokens"), 16, {"characters": None}),
+        (Takes(characters=300, status=413, said="Payload Too Large"), 8, {"characters": None}),
+    ],
+)  # fmt: skip
+def test_too_large_a_batch_of_texts_is_halved_and_that_is_remembered(
+    takes: Takes, largest: int, known: dict[str, int | None]
+) -> None:
+    texts = [f"text number {n:03} of a few words" for n in range(128)]
+    with ScriptedEndpoint(faults=takes) as endpoint:
+        made = embedder(endpoint)
+        made.connection.concurrency = 1
+        vectors = made.embed(texts)
+        expected = np.array([endpoint.vector(text) for text in texts])
+        refused = takes.refused
+        assert 0 < refused <= 64
+        embedder(endpoint).embed([f"{text}, again" for text in texts])
+    assert takes.refused == refused
+    assert np.allclose(vectors, expected / np.linalg.norm(expected, axis=1, keepdims=True), atol=1e-6)
+    for name, value in known.items():
+        assert getattr(made.abilities, name) == value or (value is None and getattr(made.abilities, name))
+    assert max(len(one.body["input"]) for one in endpoint.requests if one.status == 200) >= largest
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "This model's maximum context length is {most} tokens, however you requested {had} tokens.",
+        "`inputs` must have less than {most} tokens. Given: {had}",
+        "the input length exceeds the context length",
+    ],
+)
+def test_a_text_that_is_too_long_alone_is_cut_with_a_count(said: str) -> None:
+    heard: list[str] = []
+    texts = ["a word " * 400, "another word " * 300, *(f"short {n}" for n in range(30))]
+    takes = Takes(longest=2000, said=said)
+    with (
+        ScriptedEndpoint(faults=takes) as endpoint,
+        listening(Relay(lambda told: heard.extend(map(str, told.arguments)))),
+    ):
+        made = embedder(endpoint)
+        vectors = made.embed(texts)
+        assert np.abs(vectors).sum(axis=1).all()
+        assert 900 < (made.abilities.longest or 0) <= 2000
+        assert made.abilities.texts is None
+        before = takes.refused
+        embedder(endpoint).embed(["yet another word " * 200])
+        assert takes.refused == before
+    assert ["2 longer texts were cut" in one or "1 longer text was cut" in one for one in heard] == [
+        True,
+        True,
+    ]
+    assert "text_units.size" in heard[0]
+
+
+def test_a_refusal_for_another_reason_is_not_halved() -> None:
+    for fault in (Fault(400, "no"), Fault(403, "batch"), Fault(422, "the model embed-1 is for chats")):
+        with (
+            ScriptedEndpoint(faults=lambda *_, f=fault: f) as endpoint,
+            pytest.raises(EndpointError, match=fault.message),
+        ):
+            embedder(endpoint).embed([f"text {n}" for n in range(8)])
+        assert len(endpoint.requests) <= 4
+
+
+def test_the_form_of_numbers_is_left_out_where_it_is_not_known() -> None:
+    def faults(_: int, body: dict[str, Any]) -> Fault | None:
+        return (
+            Fault(400, "Value 'float' for argument 'encoding_format' is not valid")
+            if "encoding_format" in body
+            else None
+        )
+
+    with ScriptedEndpoint(faults=faults) as endpoint:
+        assert embedder(endpoint).embed(["a", "b"]).shape == (2, 16)
+        assert embedder(endpoint).embed(["c"]).shape == (1, 16)
+    assert len(endpoint.requests) == 3

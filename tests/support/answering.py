@@ -137,4 +137,4 @@ def _failed(fault: Fault, seconds: float, headers: dict[str, str]) -> Answer:
 
 
 def _error(fault: Fault) -> Body:
-    return {"error": {"message": fault.message, "code": fault.code, "type": "scripted"}}
+    return {"error": {"message": fault.message, "code": fault.code, "type": fault.kind, **fault.extra}}

@@ -21,12 +21,14 @@ class Fault:
     many seconds; ``stall`` sends nothing, or half of a stream, and keeps the connection; ``malformed`` sends a body that is no JSON; ``truncated`` ends the connection in the middle of
     the body. The others are good answers with a bad reply: ``text`` stands in its place, ``empty`` leaves
     nothing of it, ``cut`` half of it as if it were whole, ``length`` half of it, and says so;
-    ``runaway`` goes on to the request's limit and is cut off there. ``slower`` is so many times the usual time.
+    ``kind`` and ``extra`` are the type and further keys of the error. ``runaway`` goes on to the request's limit and is cut off there. ``slower`` is so many times the usual time.
     """
 
     status: int | None = None
     message: str = "scripted failure"
     code: str | None = None
+    kind: str = "scripted"
+    extra: dict[str, Any] = field(default_factory=dict)
     headers: dict[str, str] = field(default_factory=dict)
     delay: float = 0.0
     drop: bool = False

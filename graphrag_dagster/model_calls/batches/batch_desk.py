@@ -6,13 +6,14 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from graphrag_dagster.core.language.chat.port import ChatRequest
-from graphrag_dagster.errors import EndpointError
+from graphrag_dagster.errors import EndpointError, OutOfCredit
 from graphrag_dagster.model_calls.batches.batch_api import MOST_BYTES, MOST_LINES, BatchApi, RemoteBatch
 from graphrag_dagster.model_calls.batches.batch_files import batch_line, key_of
 from graphrag_dagster.model_calls.batches.batch_refresh import refresh
 from graphrag_dagster.model_calls.batches.batch_store import Batch, BatchStore
 from graphrag_dagster.model_calls.endpoint.abilities import Abilities, abilities_of
 from graphrag_dagster.model_calls.endpoint.bodies import chat_body
+from graphrag_dagster.model_calls.endpoint.trouble import is_out_of_credit
 from graphrag_dagster.model_calls.memory.replies import User
 from graphrag_dagster.settings.model import ModelSettings
 
@@ -142,7 +143,8 @@ class BatchDesk:
     def _complain(self) -> None:
         if batch := self._store.complaint(self._user.corpus, self._user.asset):
             fate = _FATES.get(batch.status, f"is {batch.status}, but not well")
-            raise EndpointError(
+            broke = "(402)" in (batch.problem or "") or is_out_of_credit(batch.problem)
+            raise (OutOfCredit if broke else EndpointError)(
                 f"batch {batch.id} at {batch.url} {fate}: {batch.problem}. No answer is lost; "
                 "mend what is wrong and run again, and what is left is submitted"
             )

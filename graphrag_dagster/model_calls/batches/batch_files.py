@@ -8,11 +8,12 @@ from typing import Any, Final
 from graphrag_dagster.core.language.chat.port import ChatReply
 from graphrag_dagster.model_calls.endpoint import envelope
 from graphrag_dagster.model_calls.endpoint.chat import read_reply
+from graphrag_dagster.model_calls.endpoint.trouble import is_out_of_credit
 
 #: Where the requests of a batch go.
 CHATS: Final = "/v1/chat/completions"
 _SHOWN = 400
-_WHOLE_ENDPOINT = frozenset({401, 403, 404})
+_WHOLE_ENDPOINT = frozenset({401, 402, 403, 404})
 _PASSING = frozenset({408, 409, 425, 429})
 _NOT_BEGUN = frozenset({"batch_expired", "batch_cancelled"})
 
@@ -60,10 +61,13 @@ def read_result(line: Mapping[str, Any]) -> LineResult | None:
     status, body = response.get("status_code"), response.get("body")
     body = body if isinstance(body, dict) else {}
     if status == 200 and not body.get("error"):
-        return LineResult(key, reply=read_reply(body))
+        reply = read_reply(body)
+        if reply.finish_reason == "error":
+            return LineResult(key, failed="the reply was broken off")
+        return LineResult(key, reply=reply)
     inner = body.get("error")
     reason = f"{said(inner if isinstance(inner, dict) else body, 'no reason given')} ({status})"
-    if status in _WHOLE_ENDPOINT:
+    if status in _WHOLE_ENDPOINT or is_out_of_credit(inner or body):
         return LineResult(key, problem=reason)
     refused = isinstance(status, int) and 400 <= status < 500 and status not in _PASSING
     return LineResult(key, refused=reason) if refused else LineResult(key, failed=reason)

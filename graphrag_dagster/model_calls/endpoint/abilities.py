@@ -25,7 +25,8 @@ class Abilities:
     """What requests may hold.
 
     ``counts``: a stream tells its tokens. ``silence`` is how hidden reasoning is switched off, once some was
-    seen.
+    seen. Of calls for vectors: ``texts`` and ``characters`` are most in one call, ``longest`` is most
+    characters of one text, None where nothing was refused; ``encoding``: the form of numbers may be named.
     """
 
     format: Literal["json_schema", "json_object", "text"] = "json_schema"
@@ -36,6 +37,10 @@ class Abilities:
     counts: bool = True
     effort: bool = True
     silence: Silence = "not needed"
+    texts: int | None = None
+    characters: int | None = None
+    longest: int | None = None
+    encoding: bool = True
 
     def without(self, complaint: str, url: str = "") -> "Abilities | None":
         """Return what is left after a refusal, None where the complaint names none of the abilities."""

@@ -57,8 +57,9 @@ _ENDINGS = {
         | {"max_predicted_tokens_reached", "maxpredictedtokensreached", "contextlengthreached"}
         | {"context_length_reached"}
     ),
+    "refusal": frozenset({"refusal", "refused"}),
     "content_filter": frozenset(
-        {"content_filter", "content_filtered", "contentfilter", "safety", "refusal", "refused", "sensitive"}
+        {"content_filter", "content_filtered", "contentfilter", "safety", "sensitive"}
         | {"recitation", "blocklist", "prohibited_content", "spii", "guardrail", "guardrail_intervened"}
         | {"guardrails", "moderation", "blocked", "error_toxic", "model_armor", "language"}
     ),
@@ -187,7 +188,7 @@ def _joined(content: object) -> tuple[str, bool, str]:
 
 
 def ending(reason: object) -> str:
-    """Return why a reply ended: ``stop``, ``length``, ``content_filter``, ``error``, or what else is said.
+    """Return why a reply ended: ``stop``, ``length``, ``refusal``, ``content_filter``, ``error``, or what else.
 
     A server that says nothing has given all there is. What nobody knows is handed on as it is, in 40
     characters, and counts as no whole reply.

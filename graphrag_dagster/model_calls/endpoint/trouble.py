@@ -191,7 +191,8 @@ class Troubles:
             wait = retry_after(headers)
             failed = CallFailed(f"{self._shown} answered {status}: {said}")
             return Trouble(failed, wait is None or wait <= LONGEST_WAIT, wait)
-        return Trouble(RefusedWith(f"{self._shown} refused the request ({status}): {said}", status))
+        text = f"{self._shown} refused the request ({status}): {said}"
+        return Trouble(RefusedWith(text, status, self._clean(_message(told))))
 
     def _redirect(self, status: int, location: str) -> EndpointError:
         try:
@@ -222,18 +223,20 @@ class Troubles:
 
 
 class RefusedWith(Refused):
-    """A refusal with its HTTP status."""
+    """A refusal with its HTTP status, and what the endpoint said."""
 
-    def __init__(self, text: str, status: int) -> None:
+    def __init__(self, text: str, status: int, said: str) -> None:
         super().__init__(text)
         self.status = status
+        self.said = said
 
 
 def is_out_of_credit(told: object) -> bool:
-    """Whether an error's body says that the account has no money left."""
+    """Whether an error, as its body or as a text, says that the account has no money left."""
     error = mapping(told)
     names = (str(error.get(key) or "") for key in ("code", "type", "error_type", "status"))
-    return any(map(_BROKE_CODE.search, names)) or bool(_BROKE.search(_message(told)))
+    said = _message(told)
+    return any(map(_BROKE_CODE.search, (*names, said))) or bool(_BROKE.search(said))
 
 
 def _is_broke(status: int, told: object) -> bool:

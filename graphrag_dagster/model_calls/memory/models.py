@@ -14,9 +14,11 @@ from graphrag_dagster.core.accounting.use import ModelUse
 from graphrag_dagster.core.language.chat.noted import note_reply
 from graphrag_dagster.core.language.chat.port import ChatReply, ChatRequest, Listener
 from graphrag_dagster.errors import EndpointError
+from graphrag_dagster.model_calls.endpoint.abilities import Abilities, set_abilities
 from graphrag_dagster.model_calls.endpoint.chat import Answered, OpenAIChatModel
 from graphrag_dagster.model_calls.endpoint.connection import Tries
 from graphrag_dagster.model_calls.endpoint.embeddings import EmbeddedBatch, OpenAIEmbedder
+from graphrag_dagster.model_calls.memory.ability_store import AbilityStore
 from graphrag_dagster.model_calls.memory.account import Account, Till, lost_use, use_of
 from graphrag_dagster.model_calls.memory.replies import reply_key, vector_key
 from graphrag_dagster.settings.model import ModelSettings
@@ -194,6 +196,8 @@ class RememberingEmbedder:
         self._till = Till(account, settings, self._model, self._embedder.connection.url)
         self._embedder.reserve = self._reserve
         self._embedder.failed = self._failed
+        self._store = AbilityStore(account.replies.database)
+        self._recall()
         #: Keys of vectors that came, so that they are not counted as remembered if they are asked for again.
         self._asked: set[bytes] = set()
 
@@ -209,7 +213,10 @@ class RememberingEmbedder:
         if remembered := known.keys() - self._asked:
             self._account.book("embed", self._model, ModelUse(cached=len(remembered)))
         missing = [text for text, key in keys.items() if key not in known]
+        before = self._embedder.abilities
         made = self._embedder.embed(missing) if missing or not known else np.empty((0, 0), np.float32)
+        if (found := self._embedder.abilities) != before:
+            self._store.put(self._embedder.connection.shown_url, self._model, found)
         fresh = dict(zip(missing, made, strict=True)) if missing else {}
         dimension = made.shape[1] or len(next(iter(known.values()), ()))
         self._check(dimension, known.values())
@@ -218,6 +225,14 @@ class RememberingEmbedder:
             if text.strip():
                 matrix[place] = fresh[text] if text in fresh else known[keys[text]]
         return matrix
+
+    def _recall(self) -> None:
+        """Take over how much the endpoint took at once the last time, where this process knows nothing."""
+        connection = self._embedder.connection
+        if self._embedder.abilities == Abilities() and (
+            kept := self._store.get(connection.shown_url, self._model)
+        ):
+            set_abilities(connection.url, self._model, kept)
 
     def _check(self, dimension: int, known: Iterable[NDArray[np.float32]]) -> None:
         other = next((len(vector) for vector in known if len(vector) != dimension), None)

@@ -13,6 +13,8 @@ from graphrag_dagster.core.language.chat.prompt import Prompt
 from graphrag_dagster.core.language.chat.replies import NotUsable
 
 _WITHHELD = frozenset({"refusal", "content_filter"})
+#: How a reply ends that is all there is; one that was cut off may be used where it need not be whole.
+_ENDED = frozenset({"stop", "length"})
 _TOLD = 2
 #: A limit is doubled, and raised at least to this many tokens: hidden reasoning may use up a small one.
 _ROOMY = 2000
@@ -98,3 +100,7 @@ def check_complete(reply: ChatReply, text: str, limit: int, whole: bool) -> None
         raise NotUsable(f"the model withheld its reply ({reply.finish_reason})")
     if not text:
         raise NotUsable("the reply is empty")
+    if reply.finish_reason not in _ENDED:
+        raise NotUsable(
+            f"the reply ended for a reason that is not known to be a good one ({reply.finish_reason})"
+        )

@@ -1,0 +1,258 @@
+"""What hosted and local servers say in words of their own: why a reply ends, its parts, money, loading."""
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from graphrag_dagster.core.language.chat.asking import UnusableReply, ask
+from graphrag_dagster.core.language.chat.loop import run_one
+from graphrag_dagster.core.language.chat.port import CallFailed, ChatReply, ChatRequest, Message
+from graphrag_dagster.core.language.chat.prompt import Prompt
+from graphrag_dagster.core.progress import Relay, listening
+from graphrag_dagster.errors import EndpointDown, EndpointError, OutOfCredit
+from graphrag_dagster.model_calls.batches.batch_files import read_result
+from graphrag_dagster.model_calls.endpoint.embeddings import OpenAIEmbedder
+from graphrag_dagster.model_calls.endpoint.limits import duration, retry_after, wait_words
+from graphrag_dagster.settings.model import ModelSettings
+from support.endpoint import Fault, Scripted, ScriptedEndpoint
+
+REQUEST = ChatRequest("hello", (Message("user", "Hello?"),), 50)
+
+
+def reply_of(model: Any, *, streamed: bool = False) -> ChatReply:
+    return run_one(model.complete(REQUEST, (lambda _: None) if streamed else None))
+
+
+@pytest.mark.parametrize("streamed", [False, True])
+@pytest.mark.parametrize(
+    ("said", "means"),
+    [
+        *((one, "stop") for one in ("stop", "end_turn", "STOP", "eos", "FINISH_REASON_STOP", "COMPLETE")),
+        *((one, "length") for one in ("length", "max_tokens", "MAX_TOKENS", "model_length", "max_output_tokens")),
+        *((one, "length") for one in ("model_context_window_exceeded", "maxPredictedTokensReached")),
+        *((one, "content_filter") for one in ("SAFETY", "content_filtered", "guardrail_intervened", "sensitive")),
+        ("tool_calls", "tool_calls"),
+        ("Something new!", "something_new!"),
+    ],
+)  # fmt: skip
+def test_why_a_reply_ended_is_known_in_the_words_of_all_servers(
+    model_of: Callable[..., Any], said: str, means: str, streamed: bool
+) -> None:
+    with ScriptedEndpoint(lambda _: Scripted("hi", said)) as endpoint:
+        assert reply_of(model_of(endpoint), streamed=streamed).finish_reason == means
+
+
+@pytest.mark.parametrize("streamed", [False, True])
+@pytest.mark.parametrize("said", ["error", "ERROR", "network_error", "abort", "insufficient_system_resource"])
+def test_a_reply_that_ends_with_an_error_is_a_failed_call(
+    model_of: Callable[..., Any], said: str, streamed: bool
+) -> None:
+    endings = iter([said, said, "stop"])
+    with ScriptedEndpoint(lambda _: Scripted("hi", next(endings))) as endpoint:
+        assert reply_of(model_of(endpoint), streamed=streamed).text == "hi"
+    assert len(endpoint.chats) == 3
+    with (
+        ScriptedEndpoint(lambda _: Scripted("hi", said)) as endpoint,
+        pytest.raises(CallFailed, match=f"broke off its reply .finish_reason '{said}'"),
+    ):
+        reply_of(model_of(endpoint, retries=1), streamed=streamed)
+
+
+def test_a_reply_that_ended_for_an_unknown_reason_is_never_remembered(model_of: Callable[..., Any]) -> None:
+    kept: list[ChatReply] = []
+    with ScriptedEndpoint(lambda _: Scripted("all is said", "banana")) as endpoint:
+        model = model_of(endpoint)
+        model.remember = lambda _, reply: kept.append(reply)
+        with pytest.raises(UnusableReply, match="banana"):
+            run_one(ask(model, REQUEST, lambda text: (text, False), Prompt("again", "{{reason}}")))
+    assert kept == []
+
+
+THOUGHT = "Hm, let me see."
+PARTS: list[tuple[Any, str, bool]] = [
+    ([{"type": "text", "text": "a"}, {"type": "text", "text": "b"}], "ab", False),
+    ([{"type": "thinking", "thinking": [{"type": "text", "text": THOUGHT}]}, {"type": "text", "text": "a"}], "a", True),
+    ([{"type": "thinking", "thinking": THOUGHT, "signature": "x"}, {"type": "text", "text": "a"}], "a", True),
+    ([{"type": "reasoning", "text": THOUGHT}, {"type": "output_text", "text": "a"}], "a", True),
+    ([{"type": "redacted_thinking", "data": "x"}, {"type": "text", "text": {"value": "a", "annotations": []}}], "a", True),
+    ([{"text": THOUGHT, "thought": True}, {"text": "a"}], "a", True),
+    ({"type": "text", "text": "a"}, "a", False),
+    (["a", "b"], "ab", False),
+]  # fmt: skip
+
+
+def answering(content: Any = None, **beside: Any) -> Callable[..., dict[str, Any]]:
+    message = {"role": "assistant", "content": content, **beside}
+    return lambda *_: {"choices": [{"message": message, "finish_reason": "stop"}]}
+
+
+@pytest.mark.parametrize("streamed", [False, True])
+@pytest.mark.parametrize(("content", "text", "reasoned"), PARTS)
+def test_the_text_of_all_parts_is_the_reply_and_reasoning_is_not(
+    model_of: Callable[..., Any],
+    monkeypatch: pytest.MonkeyPatch,
+    content: Any,
+    text: str,
+    reasoned: bool,
+    streamed: bool,
+) -> None:
+    heard: list[str] = []
+    pieces = content if isinstance(content, list) else [content]
+    stream(monkeypatch, [{"content": [piece]} for piece in pieces])
+    with ScriptedEndpoint() as endpoint:
+        endpoint.answer = answering(content)  # type: ignore[method-assign]
+        answered = run_one(model_of(endpoint).send(REQUEST, heard.append if streamed else None))
+    assert (answered.reply.text, answered.reasoned) == (text, reasoned)
+    assert not streamed or "".join(heard) == text
+
+
+@pytest.mark.parametrize("streamed", [False, True])
+@pytest.mark.parametrize(
+    "beside",
+    [
+        {"reasoning_content": THOUGHT},
+        {"reasoning": THOUGHT},
+        {"reasoning": {"content": THOUGHT}},
+        {"reasoning_details": [{"type": "reasoning.text", "text": THOUGHT}]},
+        {"thinking": THOUGHT},
+    ],
+)
+def test_reasoning_beside_a_reply_is_counted_and_left_out(
+    model_of: Callable[..., Any], monkeypatch: pytest.MonkeyPatch, beside: dict[str, Any], streamed: bool
+) -> None:
+    stream(monkeypatch, [{"content": "", **beside}, {"content": "a"}])
+    with ScriptedEndpoint() as endpoint:
+        endpoint.answer = answering("a", **beside)  # type: ignore[method-assign]
+        answered = run_one(model_of(endpoint).send(REQUEST, (lambda _: None) if streamed else None))
+    assert (answered.reply.text, answered.reasoned) == ("a", True)
+
+
+def stream(monkeypatch: pytest.MonkeyPatch, deltas: list[dict[str, Any]]) -> None:
+    """Let streams be of these pieces."""
+    told = [{"choices": [{"delta": delta, "finish_reason": None}]} for delta in deltas]
+    told.append({"choices": [{"delta": {}, "finish_reason": "stop"}]})
+    lines = [f"data: {json.dumps(one)}\n\n".encode() for one in told]
+    monkeypatch.setattr("support.answering.events", lambda *_: [*lines, b"data: [DONE]\n\n"])
+
+
+BROKE = [
+    Fault(402, "Payment Required"),
+    Fault(402, "Insufficient Balance", "invalid_request_error"),
+    Fault(429, "You exceeded your current quota.", "insufficient_quota"),
+    Fault(429, "You exceeded your current quota.", kind="insufficient_quota"),
+    Fault(429, "Billing hard limit has been reached", "billing_hard_limit_reached"),
+    Fault(400, "Your credit balance is too low to access the API. Please go to Plans & Billing."),
+    Fault(403, "Your team has used all available credits or reached its monthly spending limit."),
+    Fault(429, "Your account is suspended, please check your plan", kind="exceeded_current_quota_error"),
+    Fault(400, "Budget has been exceeded! Current cost: 10.2, Max budget: 10", kind="budget_exceeded"),
+    Fault(403, "Sorry, your account balance is insufficient"),
+]
+NOT_BROKE = [
+    Fault(429, "You exceeded your current quota, please check your plan and billing details.", "429"),
+    Fault(429, "Rate limit reached for tokens per minute."),
+    Fault(500, "insufficient balance of the load"),
+]
+
+
+@pytest.mark.parametrize("fault", BROKE)
+@pytest.mark.parametrize("kind", ["chat", "stream", "embed"])
+def test_money_that_is_gone_is_told_at_once(model_of: Callable[..., Any], fault: Fault, kind: str) -> None:
+    with ScriptedEndpoint(faults=lambda *_: fault) as endpoint:
+        embedder = OpenAIEmbedder("e", ModelSettings(base_url=endpoint.url), first_wait=0.01)
+        ways: dict[str, Callable[[], object]] = {
+            "chat": lambda: reply_of(model_of(endpoint)),
+            "stream": lambda: reply_of(model_of(endpoint), streamed=True),
+            "embed": lambda: embedder.embed([f"text {n}" for n in range(9)]),
+        }
+        with pytest.raises(OutOfCredit, match="has no credit left.*add credit") as raised:
+            ways[kind]()
+    assert fault.message[:20] in str(raised.value)
+    assert len(endpoint.requests) == 1
+    assert not isinstance(raised.value, CallFailed | EndpointDown)
+
+
+@pytest.mark.parametrize("fault", NOT_BROKE)
+def test_a_busy_endpoint_is_not_out_of_credit(model_of: Callable[..., Any], fault: Fault) -> None:
+    with ScriptedEndpoint(lambda _: "hi", faults=[fault, fault]) as endpoint:
+        assert reply_of(model_of(endpoint)).text == "hi"
+    assert len(endpoint.chats) == 3
+
+
+def test_money_may_be_gone_in_the_body_of_an_answer(model_of: Callable[..., Any]) -> None:
+    for code in (402, "402", "insufficient_quota"):
+        with ScriptedEndpoint() as endpoint:
+            endpoint.answer = lambda *_, c=code: {"error": {"code": c, "message": "no"}}  # type: ignore[misc]
+            with pytest.raises(OutOfCredit):
+                reply_of(model_of(endpoint))
+    line = {
+        "custom_id": "00",
+        "response": {"status_code": 429, "body": {"error": {"code": "insufficient_quota"}}},
+    }
+    assert (result := read_result(line)) is not None
+    assert result.problem == "insufficient_quota (429)"
+
+
+LOADING = [
+    Fault(503, "Loading model", "503"),
+    Fault(503, "Model org/name is currently loading", extra={"estimated_time": 0.01}),
+    Fault(500, "llm server loading model"),
+    Fault(503, "The model is warming up, please retry"),
+    Fault(503, "Model is not ready", headers={"Retry-After": "0"}),
+    Fault(503, "Deployment scaling from zero", code="DEPLOYMENT_SCALING_UP"),
+    Fault(503, "Server is starting up"),
+]
+
+
+@pytest.mark.parametrize("fault", LOADING)
+def test_a_server_that_is_loading_is_waited_for_beyond_all_retries_and_named(
+    model_of: Callable[..., Any], fault: Fault
+) -> None:
+    heard: list[str] = []
+    relay = Relay(lambda told: heard.extend(map(str, told.arguments)))
+    with ScriptedEndpoint(lambda _: "hi", faults=[fault] * 6) as endpoint, listening(relay):
+        model = model_of(endpoint, retries=0)
+        assert reply_of(model).text == "hi"
+        assert len(endpoint.chats) == 7
+        endpoint._faults = lambda *_: fault
+        model.connection.loading_seconds = 0.05
+        with pytest.raises(EndpointDown, match=r"is still loading model gpt-4.1-mini .*run again") as raised:
+            reply_of(model)
+    assert fault.message in str(raised.value)
+    assert heard[0].startswith(f"{endpoint.url} is still loading model")
+    assert "30 minutes at most" in heard[0]
+
+
+@pytest.mark.parametrize(
+    "fault",
+    [Fault(503, "error loading model: out of memory"), Fault(503, "overloaded"), Fault(404, "loading")],
+)
+def test_a_server_that_will_never_have_loaded_is_not_waited_for(
+    model_of: Callable[..., Any], fault: Fault
+) -> None:
+    with (
+        ScriptedEndpoint(faults=lambda *_: fault) as endpoint,
+        pytest.raises(EndpointError, match=fault.message) as raised,
+    ):
+        reply_of(model_of(endpoint, retries=1))
+    assert "still loading" not in str(raised.value)
+    assert len(endpoint.chats) <= 2
+
+
+@pytest.mark.parametrize(
+    ("asked", "seconds"),
+    [("1e999", 365 * 86_400), ("inf", 365 * 86_400), ("99999999999999999999", 365 * 86_400), ("-5", 0), ("nan", None)],
+)  # fmt: skip
+def test_no_wait_is_endless(model_of: Callable[..., Any], asked: str, seconds: float | None) -> None:
+    assert retry_after({"retry-after": asked}) == seconds
+    assert retry_after({"retry-after-ms": "1e999"}) == duration("1e999") == 365 * 86_400
+    assert wait_words(365 * 86_400) == "more than a year"
+    assert (wait_words(7200), wait_words(10 * 86_400)) == ("120 minutes", "10 days")
+    if seconds and seconds > 600:
+        faults = [Fault(429, "full", headers={"Retry-After": asked})]
+        with (
+            ScriptedEndpoint(faults=faults) as endpoint,
+            pytest.raises(EndpointError, match="nothing more|no more to give for more than a year"),
+        ):
+            reply_of(model_of(endpoint))
