@@ -163,13 +163,15 @@ def test_a_refusal_is_a_tie_with_a_problem_and_not_asked_again(model_of: Callabl
     assert "withheld" in (told.problem or "")
 
 
-def test_the_model_is_told_what_is_wrong_and_its_second_reply_counts(model_of: Callable[..., Any]) -> None:
-    replies = iter(["I prefer the second.", verdict(7), verdict(2, "Fuller.")])
+def test_the_model_is_told_what_is_wrong_and_what_it_then_replies_counts(
+    model_of: Callable[..., Any],
+) -> None:
+    replies = iter(["I prefer the second.", verdict(7), verdict(7), verdict(2, "Fuller.")])
     with ScriptedEndpoint(lambda _: next(replies)) as endpoint:
         [told] = judge(model_of(endpoint), ONE)
     assert (told.winner, told.reason, told.problem) == (2, "Fuller.", None)
-    assert [len(chat.body["messages"]) for chat in endpoint.chats] == [2, 4, 4]
-    assert 'its "winner" is not one of' in endpoint.chats[2].body["messages"][-1]["content"]
+    assert [len(chat.body["messages"]) for chat in endpoint.chats] == [2, 2, 2, 4]
+    assert 'its "winner" is not one of' in endpoint.chats[3].body["messages"][-1]["content"]
 
 
 def test_a_comparison_that_fails_leaves_the_others(model_of: Callable[..., Any]) -> None:

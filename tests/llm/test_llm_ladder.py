@@ -50,19 +50,77 @@ def rungs(endpoint: ScriptedEndpoint) -> list[tuple[int, int]]:
 
 
 @FORMS
-@pytest.mark.parametrize("bad", [0, 1, 2, 3])
+@pytest.mark.parametrize("bad", [0, 1, 2, 3, 4])
 def test_the_rungs_come_in_their_order(model_of: Callable[..., Any], form: str, bad: int) -> None:
     replies = [f"Nothing of use, number {n}." for n in range(bad)]
     with ScriptedEndpoint(answers(*replies, GOOD[form])) as endpoint:
         unit = extract(model_of(endpoint), form=form)
-    assert rungs(endpoint) == [(2, 4000), (4, 4000), (4, 4000), (2, 8000)][: bad + 1]
+    assert (
+        rungs(endpoint)
+        == [
+            *[(2, 4000)] * 3,
+            (4, 4000),
+            (2, 8000),
+        ][: bad + 1]
+    )
     assert (unit.state, unit.usage.calls) == ("extracted", 1)
-    for number, chat in enumerate(endpoint.chats[1:3]):
+    for chat in (*endpoint.chats[1:3], *endpoint.chats[4:]):
+        assert chat.messages == endpoint.chats[0].messages
+    for chat in endpoint.chats[3:4]:
         assert chat.messages[:2] == endpoint.chats[0].messages
-        assert chat.messages[2] == {"role": "assistant", "content": f"Nothing of use, number {number}."}
+        assert chat.messages[2] == {"role": "assistant", "content": "Nothing of use, number 2."}
         assert "holds no" in chat.last
-    if bad == 3:
-        assert endpoint.chats[3].messages == endpoint.chats[0].messages
+
+
+@FORMS
+def test_who_says_the_same_again_is_told_what_is_wrong(model_of: Callable[..., Any], form: str) -> None:
+    with ScriptedEndpoint(answers(*["Nothing of use."] * 3, GOOD[form])) as endpoint:
+        unit = extract(model_of(endpoint), form=form)
+    assert rungs(endpoint) == [(2, 4000), (2, 4000), (4, 4000), (2, 8000)]
+    assert unit.state == "extracted"
+
+
+@FORMS
+@pytest.mark.parametrize(
+    "spoilt",
+    [
+        "half",
+        "",
+        "I'm sorry, but I can't help with that.",
+        '{"properties": {}, "type": "object"}',
+        "{ [",
+        "x",
+    ],
+)
+def test_a_spoilt_reply_is_asked_for_as_it_was_and_the_text_is_not_halved(
+    model_of: Callable[..., Any], form: str, spoilt: str
+) -> None:
+    bad = GOOD[form][: len(GOOD[form]) // 2] if spoilt == "half" else spoilt
+    text = f"{TEXT} Cy Dee left."
+    with ScriptedEndpoint(answers(bad, GOOD[form])) as endpoint:
+        unit = extract(model_of(endpoint), text, form=form)
+    with ScriptedEndpoint(answers(GOOD[form])) as undisturbed:
+        assert unit == extract(model_of(undisturbed), text, form=form)
+    first, second = endpoint.chats
+    assert (first.messages, first.body["max_tokens"]) == (second.messages, second.body["max_tokens"])
+
+
+@FORMS
+@pytest.mark.parametrize("cut", ["Ann Lee and", ""])
+def test_a_cut_reply_is_asked_for_whole_before_the_text_is_halved(
+    model_of: Callable[..., Any], form: str, cut: str
+) -> None:
+    text = f"{TEXT} Cy Dee left."
+    with ScriptedEndpoint(answers(Scripted(cut, "length"), GOOD[form])) as endpoint:
+        unit = extract(model_of(endpoint), text, form=form)
+    with ScriptedEndpoint(answers(GOOD[form])) as undisturbed:
+        assert unit == extract(model_of(undisturbed), text, form=form)
+    first, second = endpoint.chats
+    assert (first.messages, first.body["max_tokens"], second.body["max_tokens"]) == (
+        second.messages,
+        4000,
+        8000,
+    )
 
 
 def test_json_that_can_be_mended_costs_no_second_call(model_of: Callable[..., Any]) -> None:
@@ -143,8 +201,8 @@ def test_a_limit_that_reasoning_uses_up_is_raised_at_once(model_of: Callable[...
 def test_no_empty_turn_is_sent_after_an_empty_reply(model_of: Callable[..., Any], form: str) -> None:
     with ScriptedEndpoint(answers("", "<think>hm</think>", GOOD[form])) as endpoint:
         assert extract(model_of(endpoint), form=form).state == "extracted"
-    assert [chat.messages[-2]["content"] for chat in endpoint.chats[1:]] == ["(no reply)"] * 2
-    assert "the reply is empty" in endpoint.chats[1].last
+    assert endpoint.chats[2].messages[-2]["content"] == "(no reply)"
+    assert "the reply is empty" in endpoint.chats[2].last
 
 
 @FORMS
@@ -181,10 +239,10 @@ PLACEHOLDER = {
     ],
 )
 def test_what_is_wrong_is_told(model_of: Callable[..., Any], form: str, bad: str, reason: str) -> None:
-    with ScriptedEndpoint(answers(bad, GOOD[form])) as endpoint:
+    with ScriptedEndpoint(answers(bad, bad, GOOD[form])) as endpoint:
         unit = extract(model_of(endpoint), form=form)
-    assert reason in endpoint.chats[1].last
-    assert (unit.state, len(endpoint.chats), len(unit.entities)) == ("extracted", 2, 1)
+    assert reason in endpoint.chats[2].last
+    assert (unit.state, len(endpoint.chats), len(unit.entities)) == ("extracted", 3, 1)
 
 
 def in_form(form: str, records: list[Any]) -> str:
@@ -195,9 +253,10 @@ def in_form(form: str, records: list[Any]) -> str:
 
 @FORMS
 def test_a_reply_that_copies_the_example_is_asked_for_again(model_of: Callable[..., Any], form: str) -> None:
-    with ScriptedEndpoint(answers(in_form(form, EXAMPLE[form]), GOOD[form])) as endpoint:
+    copied = in_form(form, EXAMPLE[form])
+    with ScriptedEndpoint(answers(copied, copied, GOOD[form])) as endpoint:
         unit = extract(model_of(endpoint), form=form)
-    assert "'Marrow Lane Bakery' is copied from the example" in endpoint.chats[1].last
+    assert "'Marrow Lane Bakery' is copied from the example" in endpoint.chats[2].last
     assert ([entity.name for entity in unit.entities], unit.state) == (["ANN LEE"], "extracted")
 
 

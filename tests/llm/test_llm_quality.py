@@ -130,7 +130,7 @@ def test_verdicts_that_are_not_whole_are_asked_for_again_and_then_a_problem(
     assert found.items == ()
     assert told in (found.problem or "")
     assert found.usage.calls == len(endpoint.chats) == 4
-    assert told in endpoint.chats[1].body["messages"][-1]["content"]
+    assert told in endpoint.chats[2].body["messages"][-1]["content"]
 
 
 def test_a_model_that_is_told_what_is_missing_can_mend_it(model_of: Callable[..., Any]) -> None:
@@ -141,7 +141,7 @@ def test_a_model_that_is_told_what_is_missing_can_mend_it(model_of: Callable[...
     with ScriptedEndpoint(answer) as endpoint:
         [found] = judged(model_of(endpoint), request("useful_node"))
     assert [one.verdict for one in found.items] == ["yes", "no", "no"]
-    assert len(endpoint.chats) == 2
+    assert len(endpoint.chats) == 3
 
 
 def test_a_failing_request_leaves_the_others_in_their_order(model_of: Callable[..., Any]) -> None:

@@ -288,7 +288,7 @@ def test_faults_leave_the_same_set(model_of: Callable[..., Any]) -> None:
     with ScriptedEndpoint(script, faults=bad) as endpoint:
         ill = whole(model_of(endpoint))
     assert ill == well
-    assert len(endpoint.chats) == 2 * (1 + 2 + 4)
+    assert len(endpoint.chats) == 3 * (1 + 2 + 4)
 
 
 def test_data_inside_the_material_cannot_leave_it_or_pass_for_a_label(model_of: Callable[..., Any]) -> None:

@@ -67,7 +67,6 @@ def asked(*replies: str | ChatReply | Exception) -> tuple[object, Listed]:
             "<|channel|>analysis<|message|>hm<|end|><|start|>assistant<|channel|>final<|message|>yes<|return|>",
             "yes",
         ),
-        ("the tag </think> is not at its beginning: {", "is not at its beginning: {"),
         ('{"a": "</think>"}', '{"a": "</think>"}'),
     ],
 )
@@ -137,12 +136,13 @@ def test_a_good_reply_is_accepted_and_counted() -> None:
 
 
 def test_a_bad_reply_is_asked_again_with_the_reason_and_never_accepted() -> None:
-    found, model = asked('{"name": "x"}', '{"name": "x", "size": 1}')
-    assert (found.usage.calls, len(model.requests)) == (1, 2)
+    found, model = asked('{"name": "x"}', '{"name": "x"}', '{"name": "x", "size": 1}')
+    assert (found.usage.calls, len(model.requests)) == (1, 3)
+    assert model.requests[1].messages == model.requests[0].messages
     assert model.accepted == ['{"name": "x", "size": 1}']
-    roles = [message.role for message in model.requests[1].messages]
+    roles = [message.role for message in model.requests[2].messages]
     assert roles == ["system", "user", "assistant", "user"]
-    assert "size: Field required" in model.requests[1].messages[-1].content
+    assert "size: Field required" in model.requests[2].messages[-1].content
 
 
 @pytest.mark.parametrize(
@@ -235,7 +235,7 @@ def test_a_reply_that_lacks_something_is_used_where_none_comes_that_does_not() -
     for replies, value, lacking, accepted in [
         (["a", "abc"], 3, None, ["abc"]),
         (["a", "ab", CallFailed("broke")], 1, "too short", []),
-        (["a", "", "ab", ""], 1, "too short", []),
+        (["a", "", "ab", "", ""], 1, "too short", []),
     ]:
         model = Listed(*replies)
         found = asyncio.run(ask(model, REQUEST, read, retry))

@@ -262,12 +262,13 @@ def test_no_answer_is_an_error_that_says_why(model_of: Callable[..., Any]) -> No
 def test_an_answer_that_ends_inside_a_citation_is_asked_for_again(
     model_of: Callable[..., Any], end: str
 ) -> None:
-    replies = [f"The trust runs it {end}", "The trust runs it (as told) [Data: Reports (1)]"]
+    replies = [f"The trust runs it {end}"] * 2 + ["The trust runs it (as told) [Data: Reports (1)]"]
     with ScriptedEndpoint(lambda _: replies.pop(0)) as endpoint:
         answerer = LlmAnswerer(model_of(endpoint), prompts)
         final = answerer.reduce("Who?", [PartialAnswer("It does [Data: Reports (1)].", 50, (1,))])
     assert final.text == "The trust runs it (as told) [Data: Reports (1)]"
-    assert "ends inside a citation" in endpoint.chats[1].last
+    assert endpoint.chats[1].last == endpoint.chats[0].last
+    assert "ends inside a citation" in endpoint.chats[2].last
 
 
 @pytest.mark.parametrize("options", [{}, {"replies": "tuples"}, {"unit": "points"}])

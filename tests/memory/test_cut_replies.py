@@ -1,4 +1,4 @@
-"""A reply that is cut off: the text with a higher limit and its halves are asked about side by side."""
+"""A reply that runs on: the text with a higher limit and its halves are asked about side by side."""
 
 import asyncio
 import json
@@ -18,6 +18,8 @@ from support.endpoint import Fault, Scripted, ScriptedEndpoint
 
 FIRST, SECOND = "Ann Lee met Bo Ray.", "Cy Dee left Eve Fox."
 TEXT = f"{FIRST} {SECOND}"
+#: More room gives it no end.
+LOOP = '{"entities": [' + '{"name": "Ann Lee", "type": "person", "description": "She is here."}, ' * 9
 #: Longer than any test takes.
 _NEVER = 60.0
 
@@ -34,7 +36,7 @@ def found(name: str) -> str:
 def script(body: dict[str, Any]) -> str | Scripted:
     """The whole is cut off at the first limit; with a higher one, and for halves, there is a reply."""
     if source(body) == TEXT:
-        return Scripted("{", "length") if body["max_tokens"] == 4000 else found("Ann Lee")
+        return Scripted(LOOP, "length") if body["max_tokens"] == 4000 else found("Ann Lee")
     return found("Bo Ray" if source(body) == FIRST else "Cy Dee")
 
 

@@ -12,6 +12,7 @@ from typing import Generic, TypeVar
 
 from pydantic import BaseModel
 
+from graphrag_dagster.core.language.chat.hidden import Shown, split
 from graphrag_dagster.core.language.chat.port import (
     CallFailed,
     ChatModel,
@@ -25,6 +26,9 @@ from graphrag_dagster.core.language.chat.racing import AllLost, first_done
 from graphrag_dagster.core.language.chat.replies import Incomplete, NotUsable, read_typed, visible
 from graphrag_dagster.core.language.chat.rungs import Rungs, check_complete, is_endless
 from graphrag_dagster.core.language.tasks import Usage
+
+#: Models whose replies held reasoning of which only the end was marked; what they say is not shown at once.
+_reason_unmarked: set[str] = set()
 
 T = TypeVar("T")
 Schema = TypeVar("Schema", bound=BaseModel)
@@ -95,10 +99,11 @@ async def ask(
         read: makes the value and whether it was mended of a visible reply; raises NotUsable, or Incomplete.
         retry: prompt with the placeholder ``reason``.
         whole: a reply that was cut off is not usable.
-        listen: hears the text of every attempt as it comes.
-        beside: another way to a usable reply, told why it is needed. Where a reply is cut off it is begun at
-            once, beside asking with a higher limit, and the first of both that is usable counts; else where
-            all attempts have failed and less may succeed.
+        listen: hears the text of every attempt as it comes, without reasoning.
+        beside: another way to a usable reply, told why it is needed. Where a reply is cut off with a higher
+            limit too, or repeats itself until it is, this way is begun at once beside asking on, and the
+            first of both that is usable counts; else it is gone where all attempts have failed and less may
+            succeed.
 
     Raises:
         UnusableReply: no reply could be read, or a call failed.
@@ -165,8 +170,9 @@ class _Ladder(Generic[T]):
     async def climb(self, beside: Callable[[str], Awaitable[Kept[T]]] | None = None) -> Kept[T]:
         """Return the first usable reply of the attempts that are left, or of another way beside them."""
         for current in self._steps:
+            shown = self._shown()
             try:
-                reply = await self._model.complete(current, self._listen)
+                reply = await self._model.complete(current, shown)
             except CallFailed as failure:
                 if isinstance(failure, Refused) and self._rungs.fall_back(current):
                     continue
@@ -174,8 +180,10 @@ class _Ladder(Generic[T]):
                     break
                 raise self._failed(failure) from None
             if (found := self._tried(current, reply)) is not None:
+                if shown:
+                    shown.end(found.asked.text)
                 return found
-            if beside is not None and reply.finish_reason == "length":
+            if beside is not None and self._rungs.runs_on:
                 self.raced = True
                 return await _first_usable(self.climb(), beside(self._rungs.reason))
         if self._partial:
@@ -183,12 +191,19 @@ class _Ladder(Generic[T]):
         rungs = self._rungs
         raise UnusableReply(rungs.reason, self._prompt, rungs.reply, self._usage)
 
+    def _shown(self) -> Shown | None:
+        if self._listen is None:
+            return None
+        return Shown(self._listen, reasons=self._model.name in _reason_unmarked)
+
     def _tried(self, current: ChatRequest, reply: ChatReply) -> Kept[T] | None:
         self._usage += reply.usage
         # The same whether the model had to be told what was wrong: tables must not depend on that.
         self._prompt_tokens = self._prompt_tokens or reply.input_tokens
         kept = replace(reply, input_tokens=self._prompt_tokens)
         text = "" if is_endless(reply, current.max_tokens) else visible(reply.text)
+        if self._listen and split(reply.text).unopened:
+            _reason_unmarked.add(self._model.name)
         try:
             check_complete(reply, text, current.max_tokens, self._whole)
             value, repaired = self._read(text)

@@ -8,18 +8,14 @@ from typing import Any, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
+from graphrag_dagster.core.language.chat.hidden import split
 from graphrag_dagster.core.language.chat.json_mending import mended_json, sound_json
 from graphrag_dagster.core.language.chat.json_outline import outline
 
 Schema = TypeVar("Schema", bound=BaseModel)
 
-_REASONING = r"think|thinking|thought|reasoning"
-_HIDDEN = re.compile(rf"\A\s*<({_REASONING})>.*?(?:</\1>|\Z)", re.IGNORECASE | re.DOTALL)
-# Some chat templates open the reasoning themselves, so that only its end is in the reply.
-_HIDDEN_HEAD = re.compile(rf"\A[^{{\[(`]*?</(?:{_REASONING})>", re.IGNORECASE | re.DOTALL)
-_FINAL_CHANNEL = re.compile(r"\A.*<\|channel\|>final<\|message\|>", re.DOTALL)
 _END_MARKS = re.compile(
-    r"(?:<\|(?:im_end|end|eot_id|return|endoftext|end_of_text)\|>|</s>|<end_of_turn>)\s*\Z"
+    r"(?:<\|(?:im_end|end|eot_id|return|endoftext|end_of_text|end_of_turn_token)\|>|</s>|<end_of_turn>|<turn\|>)\s*\Z"
 )
 _FENCE = re.compile(r"```[\w-]{0,20}[ \t]*\n")
 _JSON_START = re.compile(r"""\{(?=\s*(?:["'“}#]|/[/*]|[\w$-]{1,60}\s{0,3}:))|\[(?=[\s\[]{0,99}[{\]])""")
@@ -58,9 +54,7 @@ class Parsed:
 
 def visible(text: str) -> str:
     """Return a reply without hidden reasoning, end marks of chat templates, and a code fence round it all."""
-    shown = _FINAL_CHANNEL.sub("", text)
-    shown = _HIDDEN_HEAD.sub("", _HIDDEN.sub("", shown))
-    shown = _END_MARKS.sub("", shown).strip()
+    shown = _END_MARKS.sub("", split(_END_MARKS.sub("", text)).shown).strip()
     opening = _FENCE.match(shown)
     if not opening or not shown.endswith("```"):
         return shown
@@ -69,8 +63,8 @@ def visible(text: str) -> str:
 
 
 def is_hidden(text: str) -> bool:
-    """Return whether a reply begins with hidden reasoning."""
-    return bool(_HIDDEN.match(text) or _HIDDEN_HEAD.match(text))
+    """Return whether a reply holds hidden reasoning."""
+    return split(text).hidden
 
 
 def parse_json(text: str) -> Parsed:
