@@ -1,4 +1,4 @@
-"""A text that gets no usable reply as a whole is asked about in halves."""
+"""A text whose replies are cut off as a whole is asked about in halves."""
 
 import json
 import re
@@ -20,6 +20,8 @@ from support.endpoint import Fault, Scripted, ScriptedEndpoint
 FIRST, SECOND = "Ann Lee met Bo Ray.", "Cy Dee left Eve Fox."
 TEXT = f"{FIRST}  {SECOND}"
 FORMS = pytest.mark.parametrize("form", ["json_schema", "tuples"])
+#: A reply that was cut off, and does not say so.
+CUT = {"json_schema": '{"entities": [{"name": "Ann', "tuples": '("entity"<|>Ann Lee<|>PERS'}
 WORDS = st.lists(
     st.sampled_from(
         ["Ann", "Lee", "met", "Dr.", "No.", "3.5", "Yes!", "left.", "\n", "\n\n", "。", "- ", '"']
@@ -63,7 +65,7 @@ def halves_only(form: str, bad: str = "") -> Callable[[dict[str, Any]], str]:
 
     def script(body: dict[str, Any]) -> str:
         text = source(body)
-        return records(form, text) if text in {FIRST, SECOND} and text != bad else "I would rather not."
+        return records(form, text) if text in {FIRST, SECOND} and text != bad else CUT[form]
 
     return script
 
@@ -116,7 +118,7 @@ def test_the_records_of_both_halves_count_and_the_whole_is_remembered(
     cy_dee = unit.entities[2].spans[0]
     assert TEXT[cy_dee.start : cy_dee.end] == "Cy Dee"
     assert unit.state == "repaired"
-    assert (unit.reason or "").startswith("asked about in halves: the reply holds no")
+    assert (unit.reason or "").startswith("asked about in halves: the ")
     assert (unit.rounds, unit.usage.calls, unit.quarantined) == (1, 1, ())
 
 
@@ -165,10 +167,10 @@ def test_with_one_half_lost_the_unit_is_quarantined_and_the_other_kept(
         model = Remembering(model_of(endpoint))
         unit = extract(model, form, gleaning_rounds=1)
     assert unit.state == "quarantined"
-    assert (unit.reason or "").startswith("one half of the text got no usable reply: the reply holds no")
+    assert (unit.reason or "").startswith("one half of the text got no usable reply: the ")
     assert [entity.name for entity in unit.entities] == kept
     [aside] = unit.quarantined
-    assert (aside.kind, aside.raw, aside.round) == ("reply", "I would rather not.", 0)
+    assert (aside.kind, aside.raw, aside.round) == ("reply", CUT[form], 0)
     assert bad in (aside.prompt or "")
     assert not any(TEXT in prompt for prompt in model.kept)
     assert len(model.kept) == 1
@@ -186,6 +188,17 @@ def test_what_a_text_is_too_long_for_its_halves_may_fit(model_of: Callable[..., 
     assert unit.state == "repaired"
     assert "maximum context length" in (unit.reason or "")
     assert {entity.name for entity in unit.entities} == {"ANN LEE", "BO RAY", "CY DEE", "EVE FOX"}
+
+
+@FORMS
+@pytest.mark.parametrize("reply", ["I would rather not.", "", '{"properties": {}, "type": "object"}'])
+def test_what_is_malformed_and_not_cut_off_is_not_halved(
+    model_of: Callable[..., Any], form: str, reply: str
+) -> None:
+    with ScriptedEndpoint(lambda _: reply) as endpoint:
+        unit = extract(model_of(endpoint), form)
+    assert {source(chat.body) for chat in endpoint.chats} == {TEXT}
+    assert (len(endpoint.chats), unit.state) == (4, "quarantined")
 
 
 @FORMS

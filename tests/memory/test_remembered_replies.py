@@ -160,7 +160,7 @@ def test_a_text_asked_about_in_halves_is_remembered_as_a_whole(memory: Any) -> N
     def script(body: dict[str, Any]) -> str:
         user = body["messages"][1]["content"]
         if "Ann" in user and "Cy" in user:
-            return "I would rather not."
+            return '{"entities": [{"name": "Ann'
         name = "Ann Lee" if "Ann" in user else "Cy Dee"
         return json.dumps({"entities": [{"name": name, "type": "person", "description": "d"}]})
 

@@ -10,8 +10,10 @@ from rich.table import Table as RichTable
 from graphrag_dagster import tables
 from graphrag_dagster.catalogue.registry import engines
 from graphrag_dagster.cli.output.console import number
+from graphrag_dagster.core.accounting.sizes import SERVE_MORE
 from graphrag_dagster.core.accounting.use import ModelUse
 from graphrag_dagster.model_calls.memory.database import database_at
+from graphrag_dagster.model_calls.memory.replies import Replies
 from graphrag_dagster.model_calls.memory.usage import UsageLog
 from graphrag_dagster.resources.home import memory_file
 from graphrag_dagster.resources.warehouse import Warehouse
@@ -121,4 +123,18 @@ def shortfall(warehouse: Warehouse, corpus: str) -> list[str]:
         "descriptions were joined as they are: see description_problem": problems,
         "reports were written by the extractive engine: see problem": reports.height,
     }
-    return [f"{count:,} {what}" for what, count in counted.items() if count]
+    return [*(f"{count:,} {what}" for what, count in counted.items() if count), *_unread(corpus)]
+
+
+def _unread(corpus: str) -> list[str]:
+    """What a server read only in part, and the mend."""
+    path = memory_file()
+    if not path.exists():
+        return []
+    return [
+        f"{one.prompts:,} prompts of {one.task} were read only in part by {one.model}: "
+        f"{one.arrived:,} of up to {one.sent:,} tokens, the rest was left out without a word. Their replies "
+        f"are not remembered, and are asked for again by the next index; before that {SERVE_MORE}, or have "
+        f"sizes set that fit: graphrag-dagster doctor {corpus} --fix"
+        for one in Replies(database_at(path)).unread(corpus)
+    ]

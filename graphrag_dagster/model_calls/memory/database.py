@@ -14,7 +14,7 @@ from pathlib import Path
 from graphrag_dagster.core.language.chat.loop import running_calls
 from graphrag_dagster.errors import GraphragError
 
-_VERSION = 3
+_VERSION = 4
 _BUSY_MS = 60_000
 #: Seconds within which what calls have to write is written together.
 _TOGETHER = 0.01
@@ -68,6 +68,10 @@ create table paces (
 create table indexings (
     corpus text primary key, engines text not null, bytes integer not null, seconds real not null
 ) without rowid;
+create table unread_prompts (
+    key blob not null, corpus text not null, asset text not null, task text not null, model text not null,
+    sent integer not null, arrived integer not null, at real not null, primary key (key, corpus, asset)
+) without rowid;
 create index uses_by_corpus on uses (corpus, asset);
 create index batch_lines_by_batch on batch_lines (batch);
 """
@@ -83,6 +87,12 @@ create table paces (
     3: """
 create table indexings (
     corpus text primary key, engines text not null, bytes integer not null, seconds real not null
+) without rowid;
+""",
+    4: """
+create table unread_prompts (
+    key blob not null, corpus text not null, asset text not null, task text not null, model text not null,
+    sent integer not null, arrived integer not null, at real not null, primary key (key, corpus, asset)
 ) without rowid;
 """,
 }

@@ -9,10 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphrag_dagster.core.accounting.budget import Amount
-from graphrag_dagster.core.accounting.sizes import PromptSizes
+from graphrag_dagster.core.accounting.sizes import SERVE_MORE, PromptSizes
 from graphrag_dagster.core.accounting.use import ModelUse
 from graphrag_dagster.core.language.chat.noted import note_reply
 from graphrag_dagster.core.language.chat.port import ChatReply, ChatRequest, Listener
+from graphrag_dagster.core.progress import say
 from graphrag_dagster.errors import EndpointError
 from graphrag_dagster.model_calls.endpoint.abilities import Abilities, set_abilities
 from graphrag_dagster.model_calls.endpoint.chat import Answered, OpenAIChatModel
@@ -24,6 +25,8 @@ from graphrag_dagster.model_calls.memory.replies import reply_key, vector_key
 from graphrag_dagster.settings.model import ModelSettings
 
 _sizes: dict[str, PromptSizes] = {}
+#: Models of which it was said that they do not read prompts whole.
+_said: set[str] = set()
 
 
 class Sender(Protocol):
@@ -71,6 +74,7 @@ class RememberingChatModel:
         self._opened: asyncio.Task[None] | None = None
         self._under_way: dict[bytes, asyncio.Event] = {}
         self._seconds: dict[bytes, float] = {}
+        self._unread: dict[bytes, tuple[int, int]] = {}
         self._keys: WeakKeyDictionary[ChatRequest, bytes] = WeakKeyDictionary()
         self._sizes = _sizes.setdefault(self.name, PromptSizes())
 
@@ -108,9 +112,17 @@ class RememberingChatModel:
             done.set()
 
     def remember(self, request: ChatRequest, reply: ChatReply) -> None:
-        """Keep a usable reply as the one to this request."""
+        """Keep a usable reply as the one to this request.
+
+        One to a prompt of which the server read only a part is not kept: what is made of it is made anew when
+        it is next wanted.
+        """
         key = self._key(request)
         seconds = self._seconds.pop(key, 0.0)
+        if (lost := self._unread.pop(key, None)) is not None:
+            self._account.replies.keep_unread(key, request.task, self.name, *lost, self._account.user)
+            note_reply(key)
+            return
         self._account.replies.keep(key, request.task, self.name, reply, seconds, self._account.user)
         note_reply(key)
 
@@ -134,9 +146,23 @@ class RememberingChatModel:
             raise
         finally:
             self._till.settle(worst, request.task, use)
+        self._look_for_loss(request, key, came.reply.input_tokens)
         self._sizes.learn(request, came.reply.input_tokens)
         self._seconds[key] = came.seconds
         return came.reply
+
+    def _look_for_loss(self, request: ChatRequest, key: bytes, arrived: int) -> None:
+        sent = self._sizes.sent(request, arrived)
+        if sent is None:
+            self._unread.pop(key, None)
+            return
+        self._unread[key] = (sent, arrived)
+        if self.name not in _said:
+            _said.add(self.name)
+            say(
+                f"{self.name} read only {arrived:,} of about {sent:,} tokens of a prompt and left out the "
+                f"rest without a word: {SERVE_MORE}"
+            )
 
     async def _open(self) -> None:
         if self._opened is None:

@@ -16,6 +16,12 @@ from graphrag_dagster.model_calls.memory.database import Database
 from graphrag_dagster.settings.model import DECIDING_REPLIES, ModelSettings
 
 _SOME = 500
+#: Prompts of an asset that did not arrive whole when it was last made.
+_UNREAD = (
+    "select u.task, u.model, count(*), max(u.sent), max(u.arrived) from unread_prompts u join finished f "
+    "on f.corpus = u.corpus and f.asset = u.asset and u.at >= f.begun where u.corpus = ? "
+    "group by u.task, u.model order by u.task, u.model"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,6 +31,17 @@ class User:
     corpus: str
     asset: str
     run_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class Unread:
+    """Prompts of one task of which a server read only a part; tokens are those of the longest."""
+
+    task: str
+    model: str
+    prompts: int
+    sent: int
+    arrived: int
 
 
 def reply_key(settings: ModelSettings, request: ChatRequest) -> bytes:
@@ -126,8 +143,23 @@ class Replies:
                 row,
             )
             _use(connection, [key], user)
+            connection.execute("delete from unread_prompts where key = ?", (key,))
 
         self._database.write_soon(write, key)
+
+    def keep_unread(self, key: bytes, task: str, model: str, sent: int, arrived: int, user: User) -> None:
+        """Take note, in place of its reply, that a server read only a part of a prompt."""
+        row = (key, user.corpus, user.asset, task, model, sent, arrived, time.time())
+        self._database.write_soon(
+            lambda connection: connection.execute(
+                "insert or replace into unread_prompts values (?,?,?,?,?,?,?,?)", row
+            )
+        )
+
+    def unread(self, corpus: str) -> list[Unread]:
+        """Return the prompts of what was last made of a corpus of which a server read only a part."""
+        with self._database.reading() as connection:
+            return [Unread(*row) for row in connection.execute(_UNREAD, (corpus,))]
 
     def vectors(self, keys: Sequence[bytes], user: User) -> dict[bytes, NDArray[np.float32]]:
         """Return the vectors there are of these keys, and note who uses them."""

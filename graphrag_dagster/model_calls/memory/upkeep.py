@@ -97,7 +97,7 @@ class Upkeep:
                 (corpus,),
             )
             if everything:
-                for table in ("finished", "usage", "batches", "indexings"):
+                for table in ("finished", "usage", "batches", "indexings", "unread_prompts"):
                     connection.execute(f"delete from {table} where corpus = ?", (corpus,))
                 connection.execute("delete from batch_lines where batch not in (select id from batches)")
             kept = connection.execute("select count(*) from uses where corpus = ?", (corpus,)).fetchone()[0]

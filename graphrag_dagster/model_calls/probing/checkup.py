@@ -11,7 +11,7 @@ from pydantic import BaseModel, ConfigDict
 
 from graphrag_dagster.core.language.chat.port import CallFailed, ChatRequest, Message, Refused
 from graphrag_dagster.core.language.chat.replies import NotUsable, read_typed, visible
-from graphrag_dagster.errors import EndpointDown, EndpointError
+from graphrag_dagster.errors import EndpointDown, EndpointError, OutOfCredit
 from graphrag_dagster.model_calls.endpoint.abilities import Abilities, abilities_of, set_abilities
 from graphrag_dagster.model_calls.endpoint.chat import Answered, OpenAIChatModel
 from graphrag_dagster.model_calls.endpoint.connection import Connection
@@ -87,6 +87,8 @@ async def _checked(model: OpenAIChatModel, known: AbilityStore) -> Abilities:
         return abilities_of(url, model.name)
     try:
         attempts = await find_way(model)
+    except OutOfCredit:
+        raise
     except EndpointError as error:
         set_abilities(url, model.name, before)
         down = isinstance(error, EndpointDown | CallFailed) and not isinstance(error, Refused)

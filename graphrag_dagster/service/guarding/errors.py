@@ -22,6 +22,7 @@ from graphrag_dagster.errors import (
     EngineError,
     GraphragError,
     MissingError,
+    OutOfCredit,
     QuestionError,
 )
 from graphrag_dagster.model_calls.memory.database import MemoryFileError
@@ -34,7 +35,12 @@ _LONGEST_TOLD = 2000
 # All but the last part of an absolute path; the slashes of a URL follow its scheme or host.
 _PATH = re.compile(r"(?<![\w.:/…-])/(?:[^/\s'\"]+/)+")
 _INTERNAL = "the server failed; its log says where"
-_OPENAI_TYPES = {401: "authentication_error", 429: "rate_limit_error", 500: "server_error"}
+_OPENAI_TYPES = {
+    401: "authentication_error",
+    402: "insufficient_quota",
+    429: "rate_limit_error",
+    500: "server_error",
+}
 
 
 class ErrorDetail(BaseModel):
@@ -98,6 +104,9 @@ def refusal_of(error: Exception) -> Refusal:
         return Refusal(400, "bad_question", told)
     if isinstance(error, CorpusError):
         return Refusal(404, "corpus_not_found", told)
+    if isinstance(error, OutOfCredit):
+        # No client tries that again by itself, as it would a 429 or a 502.
+        return Refusal(402, "insufficient_quota", told)
     if isinstance(error, EngineError | EndpointError):
         return Refusal(502, "model_failed", told)
     if isinstance(error, DamagedError | MemoryFileError):
@@ -148,6 +157,7 @@ def documented(*statuses: int, openai: bool = False) -> dict[int | str, dict[str
     meanings = {
         400: "The question, the method or the level cannot be used.",
         401: "The bearer token is missing or wrong.",
+        402: "The account at the model that answers has no credit left.",
         403: "The request comes from a web page of another site.",
         404: "There is no such corpus, or nothing in it by this id.",
         408: "The body did not arrive in time.",

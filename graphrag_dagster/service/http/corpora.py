@@ -39,7 +39,7 @@ def corpora_router(backend: Backend) -> APIRouter:
     @router.post(
         "/{corpus}/ask",
         response_model=AnswerBody,
-        responses={200: _STREAMED, **documented(400, 404, 409, 429, 502, 504)},
+        responses={200: _STREAMED, **documented(400, 402, 404, 409, 429, 502, 504)},
     )
     async def ask(corpus: Corpus, body: AskBody, request: Request) -> Response:
         """Answer a question from a corpus, with sources."""
@@ -56,12 +56,12 @@ def corpora_router(backend: Backend) -> APIRouter:
         first = await unless_gone(request, asking.hear(settings.head_start_seconds))
         return streaming(stream(asking, first, plain, settings.ping_seconds))
 
-    @router.post("/{corpus}/cypher", responses=documented(400, 404, 409, 429, 502))
+    @router.post("/{corpus}/cypher", responses=documented(400, 402, 404, 409, 429, 502))
     async def cypher(corpus: Corpus, body: GraphQueryBody, request: Request) -> GraphRowsBody:
         """Query the graph of a corpus in Cypher, or by a question in plain words."""
         return await unless_gone(request, backend.cypher(corpus, body))
 
-    @router.get("/{corpus}/entities", responses=documented(400, 404, 409))
+    @router.get("/{corpus}/entities", responses=documented(400, 402, 404, 409))
     async def search_entities(
         corpus: Corpus,
         query: Annotated[str, Query(description="words to look for", min_length=1, max_length=4_000)],

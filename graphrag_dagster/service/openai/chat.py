@@ -137,7 +137,7 @@ def chat_router(backend: Backend) -> APIRouter:
     @router.post(
         "/chat/completions",
         response_model=ChatCompletion,
-        responses={200: _STREAMED, **documented(400, 404, 409, 429, 502, 504, openai=True)},
+        responses={200: _STREAMED, **documented(400, 402, 404, 409, 429, 502, 504, openai=True)},
     )
     async def chat(body: ChatBody, request: Request) -> Response:
         """Answer the last message of the user, with a list of sources."""

@@ -79,7 +79,7 @@ def embeddings_router(backend: Backend) -> APIRouter:
     @router.post(
         "/embeddings",
         response_model=EmbeddingList,
-        responses=documented(400, 404, 409, 429, 502, 504, openai=True),
+        responses=documented(400, 402, 404, 409, 429, 502, 504, openai=True),
     )
     async def embed(body: EmbeddingBody, request: Request) -> Response:
         """Turn texts into vectors that can be compared with those of a corpus."""

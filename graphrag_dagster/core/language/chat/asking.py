@@ -23,7 +23,7 @@ from graphrag_dagster.core.language.chat.port import (
 )
 from graphrag_dagster.core.language.chat.prompt import Prompt
 from graphrag_dagster.core.language.chat.racing import AllLost, first_done
-from graphrag_dagster.core.language.chat.replies import Incomplete, NotUsable, read_typed, visible
+from graphrag_dagster.core.language.chat.replies import CutOff, Incomplete, NotUsable, read_typed, visible
 from graphrag_dagster.core.language.chat.rungs import Rungs, check_complete, is_endless
 from graphrag_dagster.core.language.tasks import Usage
 
@@ -38,14 +38,22 @@ class UnusableReply(Exception):
     """No usable reply came, however often it was asked for.
 
     ``prompt`` is the last user message of the first request, ``reply`` the last reply as it came, ``usage``
-    that of all attempts. ``smaller_may_help``: the same asked about less text may succeed. ``partly``: a part
-    of what was asked for came.
+    that of all attempts. ``smaller_may_help``: the same asked about less may succeed. ``too_long``: what
+    was asked about is too long, since a reply was cut off, or the request refused. ``partly``: a part of what
+    was asked for came.
     """
 
     partly = False
 
     def __init__(
-        self, reason: str, prompt: str, reply: str, usage: Usage, *, smaller_may_help: bool = True
+        self,
+        reason: str,
+        prompt: str,
+        reply: str,
+        usage: Usage,
+        *,
+        smaller_may_help: bool = True,
+        too_long: bool = False,
     ) -> None:
         super().__init__(reason)
         self.reason = reason
@@ -53,6 +61,7 @@ class UnusableReply(Exception):
         self.reply = reply
         self.usage = usage
         self.smaller_may_help = smaller_may_help
+        self.too_long = too_long
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,8 +111,9 @@ async def ask(
         listen: hears the text of every attempt as it comes, without reasoning.
         beside: another way to a usable reply, told why it is needed. Where a reply is cut off with a higher
             limit too, or repeats itself until it is, this way is begun at once beside asking on, and the
-            first of both that is usable counts; else it is gone where all attempts have failed and less may
-            succeed.
+            first of both that is usable counts; else it is gone where all attempts have failed and one of
+            their replies was cut off, or the request is too long. What is malformed does not become better in
+            parts.
 
     Raises:
         UnusableReply: no reply could be read, or a call failed.
@@ -113,7 +123,7 @@ async def ask(
     try:
         found = await ladder.climb(beside)
     except UnusableReply as failed:
-        if beside is None or ladder.raced or not failed.smaller_may_help:
+        if beside is None or ladder.raced or not failed.too_long:
             raise
         try:
             found = await beside(failed.reason)
@@ -165,7 +175,7 @@ class _Ladder(Generic[T]):
         self._steps = iter(self._rungs)
         self._partial: Asked[T] | None = None
         self._usage, self._prompt_tokens = Usage(), 0
-        self.raced = False
+        self.raced = self._cut = False
 
     async def climb(self, beside: Callable[[str], Awaitable[Kept[T]]] | None = None) -> Kept[T]:
         """Return the first usable reply of the attempts that are left, or of another way beside them."""
@@ -189,7 +199,7 @@ class _Ladder(Generic[T]):
         if self._partial:
             return Kept(self._partial, None)
         rungs = self._rungs
-        raise UnusableReply(rungs.reason, self._prompt, rungs.reply, self._usage)
+        raise UnusableReply(rungs.reason, self._prompt, rungs.reply, self._usage, too_long=self._cut)
 
     def _shown(self) -> Shown | None:
         if self._listen is None:
@@ -213,6 +223,7 @@ class _Ladder(Generic[T]):
                 problem.value, text, kept.usage, note=kept.note, lacking=str(problem)
             )
         except NotUsable as problem:
+            self._cut |= isinstance(problem, CutOff)
             self._rungs.failed(reply, text, str(problem))
         else:
             used = replace(kept.usage, repaired=int(repaired))
@@ -228,4 +239,6 @@ class _Ladder(Generic[T]):
         reason = self._rungs.reason
         told = f"{reason}; asked again: {failure}" if reason else str(failure)
         refused, usage = isinstance(failure, Refused), self._usage + Usage(calls=1)
-        return UnusableReply(told, self._prompt, self._rungs.reply, usage, smaller_may_help=refused)
+        return UnusableReply(
+            told, self._prompt, self._rungs.reply, usage, smaller_may_help=refused, too_long=refused
+        )

@@ -21,6 +21,10 @@ class Broken(ValueError):
     """Raised where a value has no end, or brackets that do not match; the text says which."""
 
 
+class Unfinished(Broken):
+    """Raised where a value has no end: the text that holds it was cut off."""
+
+
 @dataclass(frozen=True, slots=True)
 class Outline:
     """A value: one past its last character, how deep it is nested, its text without comments.
@@ -38,7 +42,8 @@ def outline(text: str, start: int) -> Outline:
     """Return the outline of the value whose bracket is at ``start``; in one pass over the text.
 
     Raises:
-        Broken: it ends before it is complete, or a bracket is closed by one of another kind.
+        Unfinished: it ends before it is complete.
+        Broken: a bracket is closed by one of another kind.
     """
     opened: list[str] = []
     parts: list[str] = []
@@ -59,7 +64,7 @@ def outline(text: str, start: int) -> Outline:
         elif (at := _end_of_comment(text, mark)) > mark.end():
             parts.append(text[kept : mark.start()])
             kept = at
-    raise Broken("the JSON of the reply ends before it is complete")
+    raise Unfinished("the JSON of the reply ends before it is complete")
 
 
 def _end_of_string(text: str, at: int, begin: str) -> int:

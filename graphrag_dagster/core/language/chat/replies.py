@@ -10,7 +10,7 @@ from pydantic import BaseModel, ValidationError
 
 from graphrag_dagster.core.language.chat.hidden import split
 from graphrag_dagster.core.language.chat.json_mending import mended_json, sound_json
-from graphrag_dagster.core.language.chat.json_outline import outline
+from graphrag_dagster.core.language.chat.json_outline import Unfinished, outline
 
 Schema = TypeVar("Schema", bound=BaseModel)
 
@@ -34,6 +34,10 @@ _PLACEHOLDER = re.compile(
 
 class NotUsable(Exception):
     """Raised by what reads a reply, with the reason that the model is told."""
+
+
+class CutOff(NotUsable):
+    """Raised where a reply ends before it is complete, whatever the endpoint says of it."""
 
 
 class Incomplete(NotUsable):
@@ -105,6 +109,8 @@ def _value_at(text: str, start: int) -> tuple[int, Any, bool]:
             raise NotUsable(f"the JSON of the reply is nested {found.depth:,} deep")
         value, mended = mended_json(found.text)
         return found.end, value, mended or found.commented
+    except Unfinished as problem:
+        raise CutOff(str(problem)) from None
     except ValueError as problem:
         raise NotUsable(str(problem)) from None
 

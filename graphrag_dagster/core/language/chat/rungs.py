@@ -12,7 +12,7 @@ from dataclasses import replace
 
 from graphrag_dagster.core.language.chat.port import ChatReply, ChatRequest, Message
 from graphrag_dagster.core.language.chat.prompt import Prompt
-from graphrag_dagster.core.language.chat.replies import NotUsable
+from graphrag_dagster.core.language.chat.replies import CutOff, NotUsable
 
 _WITHHELD = frozenset({"refusal", "content_filter"})
 #: How a reply ends that is all there is; one that was cut off may be used where it need not be whole.
@@ -117,11 +117,11 @@ def check_complete(reply: ChatReply, text: str, limit: int, whole: bool) -> None
         NotUsable: why.
     """
     if is_endless(reply, limit):
-        raise NotUsable(f"the reply has {len(reply.text):,} characters, far more than {limit:,} tokens have")
+        raise CutOff(f"the reply has {len(reply.text):,} characters, far more than {limit:,} tokens have")
     if reply.finish_reason == "length" and not text:
-        raise NotUsable(_unsaid(reply, limit))
+        raise CutOff(_unsaid(reply, limit))
     if reply.finish_reason == "length" and whole:
-        raise NotUsable(f"the reply was cut off at its limit of {limit} tokens; be briefer")
+        raise CutOff(f"the reply was cut off at its limit of {limit} tokens; be briefer")
     if reply.finish_reason in _WITHHELD:
         raise NotUsable(f"the model withheld its reply ({reply.finish_reason})")
     if not text:

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from graphrag_dagster.core.language.chat.replies import NotUsable, is_schema, parse_json
+from graphrag_dagster.core.language.chat.replies import CutOff, NotUsable, is_schema, parse_json
 from graphrag_dagster.core.language.llm.extraction.records import (
     NOTHING,
     BadRecord,
@@ -164,7 +164,7 @@ def read_tuple_records(
     """
     parsed = parse_tuples(text, claims="claim" in kinds, labelled=labelled)
     if parsed.cut:
-        raise NotUsable("the last record of the reply is cut off")
+        raise CutOff("the last record of the reply is cut off")
     if not parsed.records and not parsed.complete and not gleaning:
         raise NotUsable("the reply holds no record and no end mark")
     return _of_tuples(parsed, kinds), bool(parsed.records) and not parsed.complete
