@@ -234,6 +234,7 @@ def test_a_file_of_the_first_version_is_brought_up_to_date_with_what_it_holds(tm
             connection.execute(change)
         connection.execute("drop table paces")
         connection.execute("drop table indexings")
+        connection.execute("drop table unread_prompts")
         connection.execute("pragma user_version = 1")
     first.close()
     later = Database(path)
