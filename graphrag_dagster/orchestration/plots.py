@@ -1,15 +1,19 @@
 """Small pictures for an asset's metadata."""
 
 import base64
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import wraps
 from html import escape
+from typing import ParamSpec
 
 import numpy as np
 from dagster import MarkdownMetadataValue, MetadataValue
 
+from graphrag_dagster.core.files.records import error_line
 from graphrag_dagster.core.graph.treemap import Rectangle, squarified
 from graphrag_dagster.core.printable import printable
 
+_Given = ParamSpec("_Given")
 _MOST_BINS, _FEWEST_BINS = 30, 5
 _WIDTH, _HEIGHT = 450, 234
 _LEFT, _RIGHT, _TOP, _BOTTOM = 48, 14, 30, 42
@@ -17,18 +21,46 @@ _MAP_WIDTH, _MAP_HEIGHT = 720, 420
 #: Colours of the lowest and the highest rating, and from which share of it on letters are white.
 _PALE, _DEEP = (226, 238, 247), (8, 64, 107)
 _DARK_FROM = 0.55
+_WIDEST = 1e300
 _LETTER, _LINE, _FEWEST_LETTERS = 6.2, 14, 6
 
 
+def _drawn(
+    draw: Callable[_Given, MarkdownMetadataValue],
+) -> Callable[_Given, MarkdownMetadataValue]:
+    """Decorate what draws: a picture that cannot be drawn says so, and ends no run."""
+
+    @wraps(draw)
+    def drawn(*given: _Given.args, **named: _Given.kwargs) -> MarkdownMetadataValue:
+        try:
+            return draw(*given, **named)
+        except (ArithmeticError, LookupError, MemoryError, TypeError, ValueError) as error:
+            return MetadataValue.md(f"this could not be drawn: {escape(error_line(error))}")
+
+    return drawn
+
+
+@_drawn
 def histogram(values: Sequence[float], title: str, x_label: str) -> MarkdownMetadataValue:
-    """A histogram as an SVG image inside Markdown; says so where there are no values."""
-    if not values:
-        return MetadataValue.md("no values")
-    bins = min(_MOST_BINS, max(_FEWEST_BINS, len(set(values))))
-    counts, edges = np.histogram(values, bins=bins)
-    return _picture(title, _svg(counts.tolist(), edges.tolist(), title, x_label))
+    """A histogram as an SVG image inside Markdown; says so where there are no values.
+
+    Values that are no finite numbers are counted beside it.
+    """
+    given = np.asarray(values, dtype=np.float64)
+    finite = given[np.isfinite(given)]
+    # Of the widest numbers the difference of two is none.
+    shown = finite[np.abs(finite) <= _WIDEST]
+    left_out = len(given) - len(shown)
+    beside = f"{left_out:,} values that are too large, or no numbers, are left out" if left_out else ""
+    if not len(shown):
+        return MetadataValue.md(beside or "no values")
+    bins = min(_MOST_BINS, max(_FEWEST_BINS, len(np.unique(shown))))
+    counts, edges = np.histogram(shown, bins=bins)
+    picture = _picture(title, _svg(counts.tolist(), edges.tolist(), title, x_label))
+    return MetadataValue.md(f"{picture.md_str}\n\n{beside}") if beside else picture
 
 
+@_drawn
 def treemap(cells: Sequence[tuple[str, int, float | None]], title: str) -> MarkdownMetadataValue:
     """A treemap as an SVG image inside Markdown; says so where there are no cells.
 

@@ -104,6 +104,18 @@ _CYTOSCAPE = {
     ],
 }  # fmt: skip
 
+_RDF = "http://www.w3.org/1999/02/22-rdf-syntax-ns#"
+_PREFIXES = (
+    "@prefix : <http://e.org/> . @prefix owl: <http://www.w3.org/2002/07/owl#> . "
+    "@prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> . @prefix skos: <http://www.w3.org/2004/02/skos/core#> . "
+    "@prefix foaf: <http://xmlns.com/foaf/0.1/> . @prefix dct: <http://purl.org/dc/terms/> . "
+    "@prefix schema: <https://schema.org/> . @prefix wd: <http://www.wikidata.org/entity/> . "
+    "@prefix wdt: <http://www.wikidata.org/prop/direct/> . @prefix wikibase: <http://wikiba.se/ontology#> .\n"
+)
+#: What is declared of the vocabulary comes with the graph.
+_OF_CLASSES = {("Person", "Class"), ("Museum", "Class")}
+_OF_PROPERTIES = {("directs", "ObjectProperty"), ("keeps archive of", "ObjectProperty")}
+
 #: What a tool is called → what writes its files, its entities, its relations.
 CASES: dict[str, tuple[Callable[[Path], Any], set[tuple[str, str]], set[tuple[str, str, str]]]] = {
     "gephi graphml": (
@@ -543,6 +555,74 @@ Weill</y:NodeLabel></y:ShapeNode></data></node></graph></node>
             people_dot_csv=f"thing_id,thing_name,type\n1,{MARTA},Person\n2,{MUSEUM},Museum\n3,{TOMAS},Person\n",
             links_dot_csv="fromNodeId\ttoNodeId\tlinkType\n1\t2\tdirects\n3\t2\tkeeps archive of\n",
         ),
+        TYPED,
+        RELATED,
+    ),
+    "protégé rdf/xml": (
+        _text(o_dot_owl=f"""
+<?xml version="1.0"?>
+<!DOCTYPE rdf:RDF [
+    <!ENTITY owl "http://www.w3.org/2002/07/owl#" >
+    <!ENTITY rdfs "http://www.w3.org/2000/01/rdf-schema#" >
+]>
+<rdf:RDF xmlns="http://e.org/o#" xml:base="http://e.org/o" xmlns:o="http://e.org/o#" xmlns:rdf="{_RDF}" xmlns:owl="http://www.w3.org/2002/07/owl#"
+  xmlns:rdfs="http://www.w3.org/2000/01/rdf-schema#">
+  <owl:Class rdf:about="http://e.org/o#C1"><rdfs:label xml:lang="de">Mensch</rdfs:label><rdfs:label xml:lang="en">Person</rdfs:label></owl:Class>
+  <owl:Class rdf:about="http://e.org/o#C2"><rdfs:label>Museum</rdfs:label></owl:Class>
+  <owl:ObjectProperty rdf:about="http://e.org/o#P1"><rdfs:label>directs</rdfs:label></owl:ObjectProperty>
+  <owl:ObjectProperty rdf:about="http://e.org/o#P2"><rdfs:label>keeps archive of</rdfs:label></owl:ObjectProperty>
+  <owl:NamedIndividual rdf:about="http://e.org/o#i1"><rdf:type rdf:resource="http://e.org/o#C1"/><rdfs:label>{MARTA}</rdfs:label>
+    <o:P1 rdf:resource="http://e.org/o#i2"/></owl:NamedIndividual>
+  <rdf:Description rdf:about="http://e.org/o#i2"><rdf:type rdf:resource="&owl;NamedIndividual"/><rdf:type rdf:resource="http://e.org/o#C2"/>
+    <rdfs:label>{MUSEUM}</rdfs:label></rdf:Description>
+  <owl:NamedIndividual rdf:about="#i3"><rdf:type rdf:resource="#C1"/><rdfs:label>{TOMAS}</rdfs:label><o:P2 rdf:resource="#i2"/></owl:NamedIndividual>
+</rdf:RDF>"""),
+        TYPED | _OF_CLASSES | _OF_PROPERTIES,
+        RELATED,
+    ),
+    "protégé turtle named owl": (
+        lambda folder: _write(folder / "o.owl", f'{_PREFIXES}:i1 a owl:NamedIndividual, :Person ; rdfs:label "{MARTA}" ; :directs :i2 .\n'
+                              f':i2 a :Museum, owl:NamedIndividual ; rdfs:label "{MUSEUM}"@en . :i3 a :Person ; rdfs:label "{TOMAS}" ; :keepsArchiveOf :i2 .'),
+        TYPED,
+        RELATED,
+    ),
+    "skos": (
+        lambda folder: _write(folder / "s.ttl", f'{_PREFIXES}:1 a :Person ; skos:prefLabel "{MARTA}"@en, "M. L."@de ; skos:altLabel "Marta" ; :directs :2 .\n'
+                              f':2 a :Museum ; skos:prefLabel "{MUSEUM}" . :3 a :Person ; skos:altLabel "{TOMAS}" ; :keepsArchiveOf :2 .'),
+        TYPED,
+        RELATED,
+    ),
+    "foaf and dublin core": (
+        lambda folder: _write(folder / "f.ttl", f'{_PREFIXES}:1 a :Person ; foaf:name "{MARTA}" ; :directs :2 .\n'
+                              f':2 a :Museum ; dct:title "{MUSEUM}" ; dct:description "Old." . :3 a :Person ; foaf:name "{TOMAS}" ; :keepsArchiveOf :2 .'),
+        TYPED,
+        RELATED,
+    ),
+    "schema.org json-ld": (
+        _json("s.jsonld", {"@context": "https://schema.org/", "@graph": [
+            {"@id": "http://e.org/1", "@type": "Person", "name": MARTA, "directs": {"@id": "http://e.org/2"}},
+            {"@id": "http://e.org/2", "@type": "Museum", "name": MUSEUM},
+            {"@id": "http://e.org/3", "@type": "Person", "name": TOMAS, "keepsArchiveOf": {"@id": "http://e.org/2"}}]}),
+        TYPED,
+        RELATED,
+    ),
+    "wikidata": (
+        lambda folder: _write(folder / "w.ttl", f'{_PREFIXES}wd:Q1 a wikibase:Item ; rdfs:label "{MARTA}"@en ; wdt:P31 wd:Q5 ; wdt:P1 wd:Q2 .\n'
+                              f'wd:Q2 a wikibase:Item ; rdfs:label "{MUSEUM}"@en ; wdt:P31 wd:Q6 . wd:Q3 rdfs:label "{TOMAS}"@de ; wdt:P31 wd:Q5 ; wdt:P2 wd:Q2 .\n'
+                              'wd:Q5 rdfs:label "Person"@en . wd:Q6 rdfs:label "Museum"@en . wd:P31 rdfs:label "instance of"@en .\n'
+                              'wd:P1 rdfs:label "directs"@en . wd:P2 rdfs:label "keeps archive of"@en .'),
+        TYPED | {(name, "UNKNOWN") for name in ("Person", "Museum", "instance of", "directs", "keeps archive of")},
+        RELATED | {(MARTA, "instance_of", "Person"), (TOMAS, "instance_of", "Person"), (MUSEUM, "instance_of", "Museum")},
+    ),
+    "n-quads": (
+        lambda folder: _write(folder / "q.nq", f'<http://e.org/{MARTA.replace(" ", "%20")}> <http://e.org/directs> <http://e.org/{MUSEUM.replace(" ", "%20")}> <http://e.org/g> .\n'
+                              f'<http://e.org/{TOMAS.replace(" ", "%20")}> <http://e.org/keepsArchiveOf> <http://e.org/{MUSEUM.replace(" ", "%20")}> .\n'),
+        set(),
+        RELATED,
+    ),
+    "trig": (
+        lambda folder: _write(folder / "t.trig", f'{_PREFIXES}:g {{ :1 a :Person ; rdfs:label "{MARTA}" ; :directs :2 . }}\n'
+                              f':2 a :Museum ; rdfs:label "{MUSEUM}" . :3 a :Person ; rdfs:label "{TOMAS}" ; :keepsArchiveOf :2 .'),
         TYPED,
         RELATED,
     ),

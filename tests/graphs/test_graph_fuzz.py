@@ -58,6 +58,7 @@ def _seeds() -> dict[str, bytes]:
             }
         ).encode(),
     }
+    found |= _of_other_tools(graph)
     tables = {
         "a": frame,
         "entities": pl.DataFrame({"id": ["1", "2"], "human_readable_id": [1, 2], "title": ["A", "B"], "text_unit_ids": [["u"], []]}),
@@ -69,6 +70,65 @@ def _seeds() -> dict[str, bytes]:
         table.write_parquet(target)
         found[f"{name}.parquet"] = target.getvalue()
     return found
+
+
+def _of_other_tools(graph: networkx.MultiDiGraph) -> dict[str, bytes]:
+    plain = networkx.DiGraph(graph)
+    gexf = io.BytesIO()
+    networkx.write_gexf(plain, gexf)
+    nodes = [
+        {"type": "node", "id": str(n), "labels": ["A", "B"], "properties": {"name": f"n{n}"}}
+        for n in range(9)
+    ]
+    edges = [
+        {
+            "type": "relationship",
+            "id": str(n),
+            "label": "R",
+            "start": {"id": "1", "labels": []},
+            "end": {"id": str(n)},
+        }
+        for n in range(9)
+    ]
+    aspects = [
+        {"CXVersion": "2.0"},
+        {"attributeDeclarations": [{"nodes": {"name": {"a": "n"}}}]},
+        {"nodes": [{"id": n, "v": {"n": f"n{n}"}} for n in range(9)]},
+        {"edges": [{"id": n, "s": n, "t": 1} for n in range(9)]},
+    ]
+    return {
+        "a.gexf": gexf.getvalue(),
+        "a.gml": "\n".join(networkx.generate_gml(plain)).encode(),
+        "a.net": "\n".join(networkx.generate_pajek(networkx.MultiDiGraph(plain.edges()))).encode(),
+        "a.edgelist": "\n".join(networkx.generate_edgelist(plain)).encode(),
+        "a.adjlist": "\n".join(networkx.generate_adjlist(plain)).encode(),
+        "a.sif": b"".join(b"a%d\tr\tb%d\tc\n" % (n, n) for n in range(30)),
+        "link.json": json.dumps(networkx.node_link_data(plain, edges="links")).encode(),
+        "cy.json": json.dumps(networkx.cytoscape_data(plain)).encode(),
+        "apoc.json": "\n".join(map(json.dumps, [*nodes, *edges])).encode(),
+        "apoc.jsonl": "\n".join(map(json.dumps, [*edges, *nodes])).encode(),
+        "rows.json": json.dumps([{"n": one} for one in [*nodes, *edges]]).encode(),
+        "a.cx2": json.dumps(aspects).encode(),
+        "a.owl": b"""<?xml version="1.0"?><!DOCTYPE rdf:RDF [<!ENTITY e "http://e.org/">]>
+<rdf:RDF xmlns:rdf="http://www.w3.org/1999/02/22-rdf-syntax-ns#" xmlns:e="http://e.org/">"""
+        + b"".join(
+            b'<rdf:Description rdf:about="&e;a%d"><e:p rdf:resource="&e;b"/><e:l>x</e:l></rdf:Description>\n'
+            % n
+            for n in range(30)
+        )
+        + b"</rdf:RDF>",
+        "a.jsonld": json.dumps(
+            {
+                "@context": "http://schema.org",
+                "@graph": [{"@id": f"http://e.org/{n}", "name": "x"} for n in range(9)],
+            }
+        ).encode(),
+        "a.trig": b"@prefix : <http://e.org/> . :g { :a :p :b , :c . } :x :y 'z' .",
+        "all.csv": b'"_id","_labels","name","_start","_end","_type"\n'
+        + b"".join(b'"%d",":A:B","n",,,\n,,,"%d","1","R"\n' % (n, n) for n in range(20)),
+        "persons-header.csv": b"id:ID(P),name,n:int,:LABEL\n",
+        "persons.csv": b"".join(b"%d,N,%d,A;B\n" % (n, n) for n in range(40)),
+    }
 
 
 def _damaged(rng: Random, data: bytes, others: list[bytes]) -> bytes:

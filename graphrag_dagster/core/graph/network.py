@@ -11,6 +11,8 @@ from numpy.typing import NDArray
 from graphrag_dagster.core.graph.components import largest_component
 from graphrag_dagster.errors import GraphragError
 
+_HEAVIEST_SUM = 1e100
+
 Profile = Literal["default", "paper"]
 
 
@@ -87,12 +89,13 @@ def modularity(graph: Network, cluster: NDArray[np.int64], resolution: float) ->
 
 def _check(edges: pl.DataFrame) -> None:
     weight = pl.col("weight")
-    usable = weight.is_finite() & (weight >= 0) & pl.col("source").is_not_null()
+    # The sum of many has to be finite, and its square.
+    usable = weight.is_between(0, _HEAVIEST_SUM) & pl.col("source").is_not_null()
     wrong = edges.filter((usable & pl.col("target").is_not_null()).fill_null(value=False).not_())
     if len(wrong):
         source, target, value = wrong.select("source", "target", "weight").row(0)
         raise GraphragError(
             f"{len(wrong)} edges cannot be clustered, e.g. {source!r}–{target!r} with weight {value}: "
-            "weights must be numbers ≥ 0, both ends known. Negative sums come from a model's strengths; "
-            "`graph.weight: count` does without them"
+            f"weights must be numbers from 0 to {_HEAVIEST_SUM:g}, both ends known. Negative sums come from "
+            "a model's strengths; `graph.weight: count` does without them"
         )

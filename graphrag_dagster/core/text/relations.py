@@ -1,4 +1,4 @@
-"""Labels of relations: the same words are the same label, whoever wrote them."""
+"""Labels of relations, the same words being the same label whoever wrote them; and their weights."""
 
 import re
 import unicodedata
@@ -10,6 +10,9 @@ from graphrag_dagster.core.text.names import clean
 RELATED_TO: Final = "related_to"
 #: Two things stand in one sentence, and its grammar does not relate them.
 CO_OCCURS: Final = "co_occurs"
+
+#: Weights beside 0 that sums and products of many can bear.
+LIGHTEST, HEAVIEST = 1e-30, 1e30
 
 _MOST_WORDS, _MOST_CHARACTERS = 8, 80
 _CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])")
@@ -32,6 +35,15 @@ def relation_label(words: str) -> str | None:
     label = "_".join(parts)
     fits = len(parts) <= _MOST_WORDS and len(label) <= _MOST_CHARACTERS
     return label if fits and label not in _NOTHING and any(map(str.isalpha, label)) else None
+
+
+def is_weight(number: float) -> bool:
+    """Whether a number can be the weight of a relation: 0, or from 1e-30 to 1e30.
+
+    >>> [is_weight(number) for number in (0, 2.5, -1, 1e308, 5e-324, float("nan"))]
+    [True, True, False, False, False, False]
+    """
+    return number == 0 or LIGHTEST <= number <= HEAVIEST
 
 
 def _folded(words: str) -> str:

@@ -10,7 +10,7 @@ from functools import lru_cache
 import polars as pl
 
 from graphrag_dagster.core.files.records import clean, plain
-from graphrag_dagster.core.text.relations import RELATED_TO, relation_label
+from graphrag_dagster.core.text.relations import HEAVIEST, LIGHTEST, RELATED_TO, relation_label
 
 #: Cells of one type as a series, or whatever they are.
 Column = pl.Series | Sequence[object]
@@ -19,8 +19,6 @@ _JSON = json.JSONEncoder(ensure_ascii=False)
 
 #: Characters of ids, titles, types and labels, as of titles of documents; of descriptions and other values.
 LONGEST_KEY, LONGEST_TEXT = 500, 100_000
-#: Weights that sums and products of many can bear.
-_HEAVIEST = 1e30
 #: Between the texts that LightRAG and nano-graphrag hold in one.
 FIELD_SEPARATOR = "<SEP>"
 
@@ -118,7 +116,7 @@ def weights(cells: Column) -> tuple[pl.Series, list[int]]:
     A weight is 0, or between 1e-30 and 1e30: others break the sums of many.
     """
     found, wrong = numbers(cells, 1.0)
-    odd = (found < 0) | (found > _HEAVIEST) | ((found > 0) & (found < 1 / _HEAVIEST))
+    odd = (found != 0) & ~found.is_between(LIGHTEST, HEAVIEST)
     return found.set(odd, 1.0), sorted([*wrong, *odd.arg_true()])
 
 

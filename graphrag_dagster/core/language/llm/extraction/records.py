@@ -9,7 +9,7 @@ from typing import Any, Literal, get_args
 from graphrag_dagster.core.language.chat.replies import spelt_alike
 from graphrag_dagster.core.language.tasks import ClaimInstance, EntityInstance, RelationshipInstance
 from graphrag_dagster.core.text.names import clean, normalise
-from graphrag_dagster.core.text.relations import RELATED_TO, relation_label
+from graphrag_dagster.core.text.relations import RELATED_TO, is_weight, relation_label
 from graphrag_dagster.core.text.spans import Span
 from graphrag_dagster.core.text.text_places import TextPlaces
 
@@ -205,7 +205,7 @@ def _strength(fields: Fields) -> float:
     given = fields.text("strength")
     number = _NUMBER.match(given)
     strength = float(number[1]) if number else math.nan
-    if not math.isfinite(strength) or strength < 0:
+    if not is_weight(strength):
         fields.mended.append(f"strength {given!r} read as 1")
         return 1.0
     return strength
