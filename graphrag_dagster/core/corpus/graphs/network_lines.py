@@ -69,7 +69,7 @@ def _of_edge_list(lines: _Lines, account: Account, rows: Iterator[int]) -> Itera
         )
         cells = [cell for cell in cells if cell]
         told = _literal(with_data[1]) if with_data else {}
-        if told is None or len(cells) not in (2, 3):
+        if told is None or len(cells) not in (2, 3) or "{" in bare:
             account.malformed("relations", next(rows), "no two nodes with the attributes of an edge", line)
             continue
         data = {str(name): held for name, held in told.items()}
