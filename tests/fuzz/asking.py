@@ -4,6 +4,7 @@ import asyncio
 import contextlib
 import io
 import json
+import math
 import os
 import re
 import subprocess
@@ -180,14 +181,26 @@ def _request(random: Random) -> tuple[str, str, Any]:
     name, text = _name(random), _text(random)
     body = {"question": text, "method": random.choice((None, "local", _text(random)))}
     body |= random.choice(
-        ({}, {"level": _text(random)}, {_text(random): 1}, {"history": [{"question": text}]})
+        (
+            {},
+            {"level": _text(random)},
+            {_text(random): 1},
+            {"history": [{"question": text, "answer": _text(random)}]},
+        )
     )
+    graph = {"query": f"MATCH (n:Entity) WHERE n.title = $a AND any(x IN ['{text}'] WHERE x = $a) RETURN n"}
+    graph |= {
+        "parameters": {random.choice(("a", text)): random.choice((text, [text, None], [], math.nan, 1e308))}
+    }
     chat = {"model": f"{name}:{_text(random)}", "messages": [{"role": "user", "content": text}]}
     return random.choice(
         (
             ("POST", f"/corpora/{_quoted(name)}/ask", body),
             ("POST", "/corpora/coast/ask", random.choice((body, text, [text], 5, None))),
             ("POST", "/v1/chat/completions", chat),
+            ("POST", "/v1/embeddings", {"model": "static", "input": random.choice((text, [text], [0, -1]))}),
+            ("POST", f"/corpora/{_quoted(name)}/cypher", graph),
+            ("POST", "/login", {"token": text}),
             ("GET", f"/corpora/{_quoted(name)}/reports/{_quoted(text)}", None),
             ("GET", f"/corpora/{_quoted(name)}/sources/{_quoted(text)}", None),
             (

@@ -38,22 +38,23 @@ async def refresh(store: BatchStore, api: BatchApi, batches: Iterable[Batch]) ->
 
 
 def api_of(batch: Batch, settings_of: SettingsOf) -> BatchApi:
-    """Return the Batch API that a batch is at.
+    """Return the Batch API that a batch is at, as the settings have it that have its address.
 
     Args:
         batch: of which only the address as it may be stored is known.
-        settings_of: gives the settings of a corpus's models, in which the whole address stands.
+        settings_of: gives the settings of a corpus's models, in which the whole address stands, and what is
+            sent along with each request.
 
     Raises:
         EndpointError: the address cannot be called without what was masked, and no settings have it.
     """
     own: dict[str, Any] = {"api_key_variable": batch.variable, "name": batch.model, "retries": 2}
-    if "?" not in batch.url:
-        return BatchApi(ModelSettings(base_url=batch.url, **own))
-    for settings in (ModelSettings(), *settings_of(batch.corpus)):
+    for settings in (*settings_of(batch.corpus), ModelSettings()):
         with suppress(EndpointError):
             if Address(settings).shown == batch.url:
                 return BatchApi(settings.model_copy(update={**own, "tasks": {}}))
+    if "?" not in batch.url:
+        return BatchApi(ModelSettings(base_url=batch.url, **own))
     raise EndpointError(
         f"batch {batch.id} is at {batch.url}, which no settings of {batch.corpus} have any more; set "
         f"{BASE_URL} to that address"
