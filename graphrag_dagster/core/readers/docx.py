@@ -35,9 +35,9 @@ def read_docx(data: bytes, source: Source) -> Reading:
     # The library lets whatever a damaged archive provokes pass through.
     except Exception as error:
         raise UnreadableError(f"not a readable Word document: {error_line(error)}") from error
-    text, note = to_text(parse(markup))
+    text, remarks = to_text(parse(markup))
     title = properties.pop("title", None) or _heading(text)
-    return Reading((Record(text, title=title, metadata=properties),), notes=(note,) if note else ())
+    return Reading((Record(text, title=title, metadata=properties),), remarks=remarks)
 
 
 def _properties(data: bytes, source: Source) -> dict[str, str]:

@@ -1,22 +1,17 @@
-"""HTML pages: their readable text as light Markdown, without scripts and site navigation."""
+"""HTML pages: the text that a browser shows, as light Markdown, without navigation."""
 
 import re
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from graphrag_dagster.core.files.decoding import decode
 from graphrag_dagster.core.files.records import Reading, Record, Source, clean, one_line
-from graphrag_dagster.core.readers.html_tree import convertible, drop, holding, inside, replace_strings
+from graphrag_dagster.core.readers.html_shown import keep_what_is_shown
+from graphrag_dagster.core.readers.html_tree import convertible, inside, replace_strings
 
 if TYPE_CHECKING:
     from bs4 import BeautifulSoup, Tag
 
 _DECLARED = re.compile(rb"""(?:charset\s*+=|encoding\s*+=)\s*+["']?\s*+([A-Za-z0-9_.:-]+)""", re.IGNORECASE)
-_NO_TEXT = (
-    "script, style, noscript, template, svg, iframe, object, canvas, audio, video, nav, menu, dialog, "
-    "button, select, textarea, input, [role=navigation], [role=search], [hidden], [aria-hidden=true], "
-    "[style*='display:none'], [style*='display: none']"
-)
-_FURNITURE = "footer, aside, [role=contentinfo], [role=complementary]"
 _FORMATTING = ["a", "b", "strong", "em", "i", "u", "s", "del", "ins", "sub", "sup", "img", "code", "mark"]
 _PROPERTIES = {
     "date": ("article:published_time", "datepublished", "date", "dc.date", "dcterms.date"),
@@ -29,7 +24,7 @@ _EMPTY_LINES = re.compile(r"\n{3,}")
 
 
 def read_html(data: bytes, _source: Source) -> Reading:
-    """Read the main content of a page; the title is ``<title>``, else the first ``<h1>``.
+    """Read the text that a page shows; the title is ``<title>``, else the first ``<h1>``.
 
     Raises:
         RefusedError: not text.
@@ -40,14 +35,25 @@ def read_html(data: bytes, _source: Source) -> Reading:
     heading = soup.find("h1")
     title = one_line(soup.title.get_text()) if soup.title else None
     properties = _meta(soup)
-    text, note = to_text(soup)
+    scripts = soup.find("script") is not None
+    shown = to_text(soup)
     record = Record(
-        text,
+        shown.text,
         title=title or (one_line(heading.get_text(" ")) if heading else None),
         date=properties.pop("date", None),
         metadata=properties,
     )
-    return Reading((record,), decoded.encoding, (*decoded.notes, note) if note else decoded.notes)
+    notes = decoded.notes
+    if scripts and not shown.text:
+        notes += ("it has no text: scripts make what it shows; save the page as a browser shows it",)
+    return Reading((record,), decoded.encoding, notes, shown.remarks)
+
+
+class Shown(NamedTuple):
+    """The text of a page, and remarks on what was left out of it."""
+
+    text: str
+    remarks: tuple[str, ...] = ()
 
 
 def parse(markup: str) -> "BeautifulSoup":
@@ -65,19 +71,20 @@ def parse(markup: str) -> "BeautifulSoup":
             return BeautifulSoup(re.sub(r"<!\[?|<\?", "&lt;", markup), "html.parser")
 
 
-def to_text(soup: "BeautifulSoup") -> tuple[str, str | None]:
-    """Return the text of the page's content: headings with ``#``, list items with ``-``, each paragraph on
-    one line, tables as rows with ``|``; links and emphasis as their words alone.
+def to_text(soup: "BeautifulSoup") -> Shown:
+    """Return the text that a page shows: headings with ``#``, list items with ``-``, each paragraph on one
+    line, tables as rows with ``|``; links and emphasis as their words alone.
 
-    A page that is nested or repeats itself beyond reason gives its words alone, line by line; the second
-    value then says so.
+    A page that is nested or repeats itself beyond reason gives its words alone, line by line; a remark then
+    says so.
     """
-    drop(soup, soup.select(_NO_TEXT))
-    content = _content(soup)
+    remarks = keep_what_is_shown(soup)
+    content = soup.body or soup
     _fold_blanks(content)
-    text, note = _converted(content)
+    text, remark = _converted(content)
     text = _TABLE_RULE.sub("", "\n".join(line.rstrip() for line in text.split("\n")))
-    return clean(_EMPTY_LINES.sub("\n\n", text).strip()), note
+    text = clean(_EMPTY_LINES.sub("\n\n", text).strip())
+    return Shown(text, (*remarks, remark) if remark else tuple(remarks))
 
 
 def _converted(content: "Tag") -> tuple[str, str | None]:
@@ -88,20 +95,6 @@ def _converted(content: "Tag") -> tuple[str, str | None]:
         except (RecursionError, ValueError, TypeError, AttributeError):
             pass
     return content.get_text("\n", strip=True), "its markup is beyond measure, so only its words were read"
-
-
-def _content(soup: "BeautifulSoup") -> "Tag":
-    written = holding(string for string in soup.find_all(string=True) if string.strip())
-    mains = [tag for tag in soup.select("main, [role=main]") if id(tag) in written]
-    if len(mains) == 1:
-        return mains[0]
-    body = soup.body or soup
-    in_article = inside(body, "article")
-    drop(body, [tag for tag in body.select(_FURNITURE) if id(tag) not in in_article])
-    titled = holding(body.find_all(["h1", "h2"]))
-    headers = body.select("header")
-    drop(body, [tag for tag in headers if id(tag) not in in_article and id(tag) not in titled])
-    return body
 
 
 def _fold_blanks(content: "Tag") -> None:
