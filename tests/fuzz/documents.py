@@ -14,14 +14,10 @@ import polars as pl
 
 from fuzz.harness import Subject
 from fuzz.reading import assess, load
-from support.files import docx, pdf
+from support.files import docx, epub, odt, pdf, pptx, shape
 
 #: Every how many cases the units are extracted from, too.
 _DEEP = 200
-_NAMES = (
-    *("txt", "md", "html", "pdf", "docx", "csv", "tsv", "json", "jsonl", "parquet"),
-    *("ipynb", "eml", "mbox", "srt", "vtt"),
-)
 _SENTENCES = (
     "The harbour board met on Tuesday.",
     "Dr. Ada Fenwick of Atlas Shipping said no.",
@@ -261,6 +257,43 @@ def _docx(rng: Random) -> bytes:
     return docx(body, properties=rng.random() < 0.5)
 
 
+def _pptx(rng: Random) -> bytes:
+    slides = [
+        shape(_xml(_words(rng)), kind=rng.choice(("title", "body", None))) for _ in range(rng.randint(1, 4))
+    ]
+    return pptx(*slides, notes=shape(_xml(_words(rng))) if rng.random() < 0.5 else "")
+
+
+def _epub(rng: Random) -> bytes:
+    return epub(*(f"<h1>{_xml(_words(rng))}</h1><p>{_xml(_words(rng))}" for _ in range(rng.randint(1, 3))))
+
+
+def _odt(rng: Random) -> bytes:
+    wraps = (
+        "<text:p>{}</text:p>",
+        '<text:h text:outline-level="1">{}</text:h>',
+        "<text:list><text:list-item><text:p>{}</text:p></text:list-item></text:list>",
+        "<table:table><table:table-row><table:table-cell><text:p>{}</text:p></table:table-cell></table:table-row></table:table>",
+    )
+    return odt("".join(rng.choice(wraps).format(_xml(_words(rng))) for _ in range(rng.randint(1, 5))))
+
+
+_MARKS = (
+    "Title\n=====\n\n{}\n", ".. note:: {}\n\n   x\n", "{}::\n\n   x\n", "`{} <x>`_ ", ":ref:`{}`", "* {}\n", "|===\n|{}\n|===\n",
+    "#+BEGIN_SRC\n{}\n#+END_SRC\n", "----\n{}\n----\n", "[[x][{}]]", "== {}\n", ":x: {}\n", "+---+\n|{}|\n+---+\n", "include::x[]\n{}",
+    ".. list-table::\n\n   * - {}\n", "== ==\n{}\n== ==\n", ".. raw:: html\n\n   {}\n", "++++\n{}\n++++\n", "*{}* ", "{}:: x\n",
+)  # fmt: skip
+
+
+def _markup(rng: Random) -> bytes:
+    return _holdable("".join(rng.choice(_MARKS).format(_words(rng)) for _ in range(rng.randint(1, 8))))
+
+
+def _mhtml(rng: Random) -> bytes:
+    head = b"MIME-Version: 1.0\r\nContent-Type: multipart/related; boundary=x\r\n\r\n--x\r\nContent-Type: text/html\r\n\r\n"
+    return head + _html(rng) + b"\r\n--x--\r\n"
+
+
 def _xml(text: str) -> str:
     kept = (
         text if random.Random(len(text)).random() < 0.3 else text.replace("&", "&amp;").replace("<", "&lt;")
@@ -306,7 +339,11 @@ def _parquet(rng: Random) -> bytes:
 _SEEDS: dict[str, Callable[[Random], bytes]] = {
     "txt": _txt, "md": _md, "html": _html, "pdf": _pdf, "docx": _docx, "csv": _csv, "tsv": _csv, "json": _json,
     "jsonl": _jsonl, "parquet": _parquet, "ipynb": _ipynb, "eml": _eml, "mbox": _mbox, "srt": _captions, "vtt": _captions,
+    "pptx": _pptx, "epub": _epub, "odt": _odt, "rst": _markup, "org": _markup, "adoc": _markup, "mhtml": _mhtml,
 }  # fmt: skip
+_NAMES = tuple(_SEEDS)
+#: Archives, whose parts are changed as well.
+_PACKAGES = ("docx", "pptx", "epub", "odt")
 
 
 def _flipped(rng: Random, _: str, data: bytes) -> bytes:
@@ -360,7 +397,7 @@ def _numbered(rng: Random, _: str, data: bytes) -> bytes:
 
 def _damaged_inside(rng: Random, kind: str, data: bytes) -> bytes:
     """Change a part of an archive, and pack it again so that its sums are right."""
-    if kind != "docx" or not zipfile.is_zipfile(io.BytesIO(data)):
+    if kind not in _PACKAGES or not zipfile.is_zipfile(io.BytesIO(data)):
         return _flipped(rng, kind, data)
     stream = io.BytesIO()
     try:

@@ -4,7 +4,7 @@ import re
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from graphrag_dagster.core.files.decoding import decode
-from graphrag_dagster.core.files.records import Reading, Record, Source, clean, one_line
+from graphrag_dagster.core.files.records import Reading, Record, Source, UnreadableError, clean, one_line
 from graphrag_dagster.core.readers.html_shown import keep_what_is_shown
 from graphrag_dagster.core.readers.html_tree import convertible, inside, replace_strings
 
@@ -47,6 +47,24 @@ def read_html(data: bytes, _source: Source) -> Reading:
     if scripts and not shown.text:
         notes += ("it has no text: scripts make what it shows; save the page as a browser shows it",)
     return Reading((record,), decoded.encoding, notes, shown.remarks)
+
+
+def read_mhtml(data: bytes, source: Source) -> Reading:
+    """Read a page that a browser saved as one file, by its first part that is HTML.
+
+    Raises:
+        RefusedError: not text.
+        UnreadableError: it holds no page.
+    """
+    import email
+    from email import policy
+
+    for part in email.message_from_bytes(data, policy=policy.compat32).walk():
+        if part.get_content_type() in ("text/html", "application/xhtml+xml"):
+            page = part.get_payload(decode=True)
+            if isinstance(page, bytes):
+                return read_html(page, source)
+    raise UnreadableError("no web page is in it; save the page again, as HTML or MHTML")
 
 
 class Shown(NamedTuple):

@@ -1,0 +1,131 @@
+"""reStructuredText, Org and AsciiDoc: every word, and no mark."""
+
+import time
+
+import pytest
+
+from graphrag_dagster.core.files.formats import format_of, reader_of
+from graphrag_dagster.core.files.records import Reading, Source
+
+
+def read(text: str, path: str) -> Reading:
+    kind = format_of(path)
+    assert kind is not None
+    return reader_of(kind)(text.encode(), Source(path))
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("=====\nTitle\n=====\n\nPart\n----\n\nWords\n", "# Title\n\n## Part\n\nWords"),
+        ("See :ref:`the page <x-y>`, :class:`~a.b.Store` and ``x = 1``.", "See the page, Store and x = 1."),
+        ("`The list <http://x>`_ and `Another`_ and plain_ *here* **now**.", "The list and Another and plain here now."),
+        (".. note:: It sank.\n\n   At night.\n", "Note: It sank.\n\nAt night."),
+        (".. versionadded:: 1.2\n   New words.\n", "New in version 1.2\n\nNew words."),
+        (".. unknown:: An argument\n   :option: x\n\n   Its words.\n", "An argument\n\nIts words."),
+        (".. py:function:: open(name)\n\n   Opens it.\n\n   :param name: which one\n", "open(name)\n\nOpens it.\n\nparam name: which one"),
+        ("Run::\n\n    make test\n\nAfter.", "Run:\n\n```\nmake test\n```\n\nAfter."),
+        (".. code-block:: sh\n\n   make  *x*\n", "```sh\nmake  *x*\n```"),
+        ("+-----+-----+\n| a   | *b* |\n+=====+=====+\n| c   | d   |\n|     | e   |\n+-----+-----+\n", "| a | b |\n| c | d e |"),
+        ("==== =====\nShip Year\n==== =====\nA    1911\n     B\nC    1912\n==== =====\n", "| Ship | Year |\n| A | 1911 B |\n| C | 1912 |"),
+        (".. list-table:: Ships\n   :header-rows: 1\n\n   * - Ship\n     - Year\n   * - A\n     - 1911\n", "Ships\n\n| Ship | Year |\n| A | 1911 |"),
+        ('.. csv-table:: Ships\n   :header: "Ship", "Year"\n\n   "A, B", 1911\n', "Ships\n\n| Ship | Year |\n| A, B | 1911 |"),
+        (".. |org| replace:: The Board\n\n|org| met.", "The Board met."),
+        ("It sank [1]_.\n\n.. [1] In May.\n", "It sank [1].\n\n[1] In May."),
+        ("* one\n* two\n\n  more\n#. three\n", "- one\n- two\n\n  more\n1. three"),
+        ("term\n   Its meaning.\n", "term\n   Its meaning."),
+        (".. raw:: html\n\n   <p>Shown <b>here</b></p>\n", "Shown here"),
+        ("snake_case stays, 2 * 3 * 4 too, a\\*b.", "snake_case stays, 2 * 3 * 4 too, a*b."),
+    ],
+)  # fmt: skip
+def test_rst(text: str, shown: str) -> None:
+    assert read(text, "a.rst").records[0].text == shown
+
+
+def test_rst_facts_and_notes() -> None:
+    reading = read(
+        "Title\n=====\n\n:Author: Ada Fell\n:Date: 2021-11-25\n\n.. a comment\n\n.. include:: other.txt\n\n"
+        ".. automodule:: x\n\n.. toctree::\n\n   a\n   b\n\nWords.",
+        "a.rst",
+    )
+    (record,) = reading.records
+    assert (record.title, record.date, record.metadata) == ("Title", "2021-11-25", {"author": "Ada Fell"})
+    assert record.text == "# Title\n\nWords."
+    assert reading.notes == ("not read: automodule (1), include of other.txt (1)",)
+    assert reading.remarks == ("left out: comment (1), list of contents (1)",)
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("* TODO [#A] Meeting :work:\n** Vote\nWords", "# Meeting\n## Vote\nWords"),
+        ("See [[http://x][the page]] and [[http://y]].", "See the page and http://y."),
+        (
+            "A *bold*, /slanted/, =code= and ~more~ word; a/b/c.",
+            "A bold, slanted, code and more word; a/b/c.",
+        ),
+        ("#+BEGIN_SRC python\n  x = *1*\n#+END_SRC", "```python\nx = *1*\n```"),
+        ("#+begin_quote\nGone.\n#+end_quote", "Gone."),
+        ("| Ship | Year |\n|------+------|\n| A | 1911 |", "| Ship | Year |\n| A | 1911 |"),
+        ("#+CAPTION: The mole\n- [X] done\n1) one", "The mole\n- [X] done\n1) one"),
+        ("It sank[fn:1].\n\n[fn:1] In May.", "It sank[1].\n\n[1] In May."),
+        ("#+BEGIN_EXPORT html\n<p>Shown</p>\n#+END_EXPORT\n: fixed", "Shown\nfixed"),
+    ],
+)
+def test_org(text: str, shown: str) -> None:
+    assert read(text, "a.org").records[0].text == shown
+
+
+def test_org_facts_and_notes() -> None:
+    reading = read(
+        "#+TITLE: Minutes\n#+DATE: <2021-11-25>\n#+AUTHOR: Ada\n#+STARTUP: x\n# no\n* A\n:PROPERTIES:\n:ID: 1\n:END:\n"
+        '#+INCLUDE: "b.org"\nWords',
+        "a.org",
+    )
+    (record,) = reading.records
+    assert (record.title, record.date, record.metadata) == ("Minutes", "2021-11-25", {"author": "Ada"})
+    assert record.text == "# A\nWords"
+    assert reading.notes == ("not read: included file (1)",)
+    assert reading.remarks == ("left out: comment (1), drawer (1), setting (1)",)
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("== Part\n\nWords *bold* _slanted_ `code` snake_case.", "## Part\n\nWords bold slanted code snake_case."),
+        ("* one\n** deep\n. first", "- one\n  - deep\n1. first"),
+        ("See https://x.org[the page], link:y[it], <<part,Part two>> and xref:z[there].", "See the page, it, Part two and there."),
+        ("NOTE: It sank.", "NOTE: It sank."),
+        ("[source,sh]\n----\nmake  *x*\n----", "```sh\nmake  *x*\n```"),
+        ("[quote, Ada Fell, Diary]\n____\nGone.\n____", "Gone.\n— Ada Fell, Diary"),
+        (".Ships\n|===\n|Ship |Year\n\n|A\n|1911\n|===", "Ships\n| Ship | Year |\n| A | 1911 |"),
+        ("Fee:: nine crowns\nIt sank.footnote:[In May.]", "Fee: nine crowns\nIt sank. (In May.)"),
+        ("image::x.png[The mole]\n\n++++\n<p>Shown</p>\n++++", "The mole\n\nShown"),
+        ("====\nAn example.\n====\nifdef::x[Said so]", "An example.\nSaid so"),
+    ],
+)  # fmt: skip
+def test_adoc(text: str, shown: str) -> None:
+    assert read(text, "a.adoc").records[0].text == shown
+
+
+def test_adoc_facts_and_notes() -> None:
+    reading = read(
+        "= Minutes\nAda Fell <a@b.c>\nv1.0, 2021-11-25\n:board: The Board\n\n{board} met.\n\n// no\n\ninclude::b.adoc[]\n",
+        "a.adoc",
+    )
+    (record,) = reading.records
+    assert (record.title, record.date, record.metadata) == ("Minutes", "2021-11-25", {"author": "Ada Fell"})
+    assert record.text == "# Minutes\n\nThe Board met."
+    assert reading.notes == ("not read: included file (1)",)
+
+
+@pytest.mark.parametrize("path", ["a.rst", "a.org", "a.adoc"])
+@pytest.mark.parametrize(
+    "piece",
+    ["`", "*a", "[[", "|a", "``x", ":a:`", "<<a", "a_ ", "{a", "  ", "=", "- ", "\\", "[a", ".. x::\n ", "  \n", "* - a\n",
+     "footnote:[", "https://a[", "|===\n|a\n", "#+begin_x\n", "* a\n", "==\na\n", "a::"],
+)  # fmt: skip
+def test_hostile_markup_takes_time_that_grows_with_the_text(path: str, piece: str) -> None:
+    begin = time.process_time()
+    read(piece * (30_000 // len(piece)), path)
+    assert time.process_time() - begin < 3
