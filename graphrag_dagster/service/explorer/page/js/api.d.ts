@@ -331,7 +331,7 @@ export interface DocumentEntity {
  * Attributes:
  *     status: what became of it.
  *     reason: why, or what was odd about it.
- *     incomplete: something in it is in no document, as the reason says; null for graphs and earlier indexes.
+ *     incomplete: something in it is in no document; null for graphs, and in earlier indexes.
  *     bytes: its size.
  *     format: its reader.
  */
