@@ -136,6 +136,7 @@ class Asking:
         self._deadline = self._loop.time() + seconds
         self._heard: asyncio.Queue[str | Answer | Exception] = asyncio.Queue()
         self._dropped = False
+        self._half = ""
         try:
             threading.Thread(target=self._work, name="ask", daemon=True).start()
         except RuntimeError:
@@ -188,7 +189,7 @@ class Asking:
                 response_type=asked.response_type,
                 general_knowledge=asked.general_knowledge,
                 filters=asked.filters,
-                listen=self._tell,
+                listen=self._listen,
             )
         # It is raised again where the answer is waited for, in another thread.
         except Exception as error:
@@ -196,6 +197,15 @@ class Asking:
         finally:
             self._places.free()
         self._tell(outcome)
+
+    def _listen(self, piece: str) -> None:
+        """Tell a piece of the text; surrogates that a model's server parted are told as one character."""
+        text, self._half = self._half + piece, ""
+        if "\ud800" <= text[-1:] <= "\udbff":
+            text, self._half = text[:-1], text[-1]
+        whole = text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+        if whole:
+            self._tell(whole)
 
     def _tell(self, heard: str | Answer | Exception) -> None:
         if self._dropped:

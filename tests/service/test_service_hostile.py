@@ -304,3 +304,26 @@ def test_an_earlier_turn_that_is_no_text_is_refused_in_python_too(coast: Path) -
         Index.open("coast").cypher("RETURN $a", {"a": ["x", "\ud800"]})
     with pytest.raises(QuestionError, match="NaN or infinite"):
         Index.open("coast").cypher("RETURN $a", {"a": float("nan")})
+
+
+@pytest.mark.parametrize(
+    ("pieces", "told"),
+    [
+        (("Hanna \ud83c", "\udf0a led"), "Hanna 🌊 led"),
+        (("\ud83c", "", "\udf0a"), "🌊"),
+        (("Hanna \ud83c", " led"), "Hanna \ufffd led"),
+        (("\udf0a led \ud83c",), "\ufffd led "),
+        (("\ufeffHanna \x00led",), "\ufeffHanna \x00led"),
+    ],
+)
+def test_a_stream_joins_what_a_server_parted(
+    library: FaultyLibrary, pieces: tuple[str, ...], told: str
+) -> None:
+    library.pieces = pieces
+    client = TestClient(make_app(ServiceSettings(), library), base_url=LOCAL, raise_server_exceptions=False)
+    answer = client.post("/corpora/coast/ask", json={"question": "Who?", "stream": True})
+    events = [json.loads(line[6:]) for line in answer.text.splitlines() if line.startswith("data: {")]
+    assert "".join(event["text"] for event in events[:-1]) == told
+    assert events[-1]["question"] == "Who?"
+    chat = {"model": "coast", "messages": [{"role": "user", "content": "Who?"}], "stream": True}
+    assert client.post("/v1/chat/completions", json=chat).text.rstrip().endswith("data: [DONE]")
