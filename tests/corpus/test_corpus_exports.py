@@ -74,7 +74,7 @@ def test_what_stands_before_a_header(before: str, note: str | None) -> None:
 def test_what_stands_between_header_and_rows(lines: str, note: str | None) -> None:
     reading = read(TABLE.replace("id;text;title\n", lines), "a.csv")
     assert told(reading) == ROWS
-    assert (note in "; ".join(reading.notes)) if note else not reading.notes
+    assert (note in "; ".join((*reading.notes, *reading.remarks))) if note else not reading.notes
 
 
 @pytest.mark.parametrize(
@@ -93,7 +93,7 @@ def test_what_stands_between_header_and_rows(lines: str, note: str | None) -> No
 def test_what_stands_after_the_rows(after: str, note: str) -> None:
     reading = read(TABLE + after, "a.csv")
     assert told(reading) == ROWS
-    assert note in "; ".join(reading.notes)
+    assert note in "; ".join((*reading.notes, *reading.remarks))
 
 
 def test_a_last_row_that_speaks_of_a_total_stays() -> None:

@@ -51,7 +51,7 @@ def read_cues(decoded: Decoded) -> Reading:
     """Read captions that were decoded; see :func:`read_captions`."""
     outside = Places()
     cues = list(_cues(decoded.text, outside))
-    notes = list(decoded.notes)
+    notes, remarks = list(decoded.notes), []
     if outside:
         notes.append(f"{len(outside)} lines stand in no caption and were left out: lines {outside}")
     if not cues and outside:
@@ -59,14 +59,15 @@ def read_cues(decoded: Decoded) -> Reading:
         return Reading(
             (Record(decoded.text),),
             decoded.encoding,
-            (*decoded.notes, "no captions with times in it: read as text"),
+            decoded.notes,
+            ("no captions with times in it: read as text",),
         )
     if _rolls(cues):
         cues = _once(cues)
-        notes.append("lines that roll through the picture were read once")
+        remarks.append("lines that roll through the picture were read once")
     text = clean(lines_of_speech(_turns(cues)))
     metadata = {"captions": len(cues), "seconds": round(max(cue.end for cue in cues))} if cues else {}
-    return Reading((Record(text, metadata=metadata),), decoded.encoding, tuple(notes))
+    return Reading((Record(text, metadata=metadata),), decoded.encoding, tuple(notes), tuple(remarks))
 
 
 def _cues(text: str, outside: Places) -> Iterator[_Cue]:

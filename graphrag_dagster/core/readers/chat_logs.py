@@ -10,7 +10,7 @@ from pathlib import PurePosixPath
 
 from graphrag_dagster.core.files.decoding import Decoded
 from graphrag_dagster.core.files.records import Reading, Source, lines_of
-from graphrag_dagster.core.readers.speech import Message, left_out, reading_of_days
+from graphrag_dagster.core.readers.speech import Message, by_day, left_out
 
 _MARKS = "\u200e\u200f\ufeff\u202a\u202b\u202c"
 _BLANK = r"[ \t\u00a0\u202f]"
@@ -100,15 +100,12 @@ def read_chat_log(decoded: Decoded, source: Source) -> Reading | None:
     left: Counter[str] = Counter()
     system: list[str] = []
     messages = list(_messages(lines, month_first, left, system))
-    notes = [*decoded.notes]
     if system:
         shown = system[0] if len(system[0]) <= _LONGEST_SHOWN else f"{system[0][:_LONGEST_SHOWN]}…"
         left["lines that nobody says, e.g. " + repr(shown)] += len(system)
-    if unsure:
-        notes.append("whether the day or the month stands first in its dates was guessed")
-    if not messages:
-        return Reading((), decoded.encoding, (*notes, *left_out(left)))
-    return reading_of_days(messages, _title(source.path), source, left, decoded.encoding, notes)
+    records = tuple(by_day(messages, _title(source.path), source))
+    remarks = ("whether the day or the month stands first in its dates was guessed",) if unsure else ()
+    return Reading(records, decoded.encoding, (*decoded.notes, *left_out(left)), remarks)
 
 
 def _title(path: str) -> str:

@@ -43,6 +43,8 @@ _LINE_ENDS = re.compile(r"\n{2,}+")
 _FIGURES = re.compile(r"[-+]?[\d.,' \u00a0%€$£]*\Z")
 #: Words of a remark that stands in the column of the texts.
 _LONGEST_FOOTER = 6
+#: Lines that are left out and say nothing that the table does not say.
+_WITHOUT_WORDS = ("with the names of the columns again", "of dashes")
 _SHOWN, _LONGEST_SHOWN = 3, 40
 
 
@@ -153,9 +155,8 @@ def _table(decoded: Decoded, text: str, form: _Form, source: Source, problem: st
         if problem:
             yield f"quoting is broken somewhere and was read leniently ({problem})"
         for where, lines in aside.items():
-            if lines:
-                were = "was" if len(lines) == 1 else "were"
-                yield f"{counted(len(lines), 'line')} {where} {were} left out: {_shown(lines)}"
+            if lines and where not in _WITHOUT_WORDS:
+                yield _told(where, lines)
         if ragged:
             yield (
                 f"{len(ragged)} rows have more or fewer fields than the header has names ({len(header)}): "
@@ -168,8 +169,14 @@ def _table(decoded: Decoded, text: str, form: _Form, source: Source, problem: st
         source,
         encoding=decoded.encoding,
         notes=notes(),
+        remarks=(_told(where, aside[where]) for where in _WITHOUT_WORDS if where in aside),
         also=(EXTRA_FIELDS,),
     )
+
+
+def _told(where: str, lines: Sequence[str]) -> str:
+    were = "was" if len(lines) == 1 else "were"
+    return f"{counted(len(lines), 'line')} {where} {were} left out: {_shown(lines)}"
 
 
 def _shown(lines: Sequence[str]) -> str:

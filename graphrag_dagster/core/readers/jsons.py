@@ -4,6 +4,7 @@ import json
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 from graphrag_dagster.core.files.columns import CONVERSATIONS, ColumnError, choose, listed
@@ -31,6 +32,14 @@ _MENDED = "commas before brackets, comments and functions, which JSON does not h
 _LOOKED_INTO, _DEEPEST = 20, 5
 
 
+@dataclass(frozen=True, slots=True)
+class _Told:
+    """What is said of a file so far: see :class:`Reading`."""
+
+    notes: list[str]
+    remarks: list[str] = field(default_factory=list)
+
+
 def read_json(data: bytes, source: Source) -> Reading:
     """Read a list of objects, an object that holds exactly one such list, objects by their ids, columns of a
     table, an object with a text, an export of chats, or objects one after the other.
@@ -42,16 +51,16 @@ def read_json(data: bytes, source: Source) -> Reading:
     decoded = decode(data)
     if not decoded.text.strip():
         return Reading((), decoded.encoding, decoded.notes)
-    notes = list(decoded.notes)
+    told = _Told(list(decoded.notes))
     try:
-        content = _whole(decoded.text, notes)
+        content = _whole(decoded.text, told)
     except RecursionError as error:
         raise UnreadableError("JSON that is nested too deeply") from error
     except ValueError as error:
         # What Python says of long numbers ends in advice to programmers.
         problem = f"not valid JSON: {str(error).split(';')[0]}"
-        return _one_after_another(decoded, source, notes, problem)
-    return _of_whole(content, decoded, source, notes)
+        return _one_after_another(decoded, source, told, problem)
+    return _of_whole(content, decoded, source, told)
 
 
 def read_jsonl(data: bytes, source: Source) -> Reading:
@@ -64,19 +73,19 @@ def read_jsonl(data: bytes, source: Source) -> Reading:
         UnreadableError: no line is a JSON object, or no column for the text.
     """
     decoded = decode(data)
-    notes = list(decoded.notes)
+    told = _Told(list(decoded.notes))
     try:
         content = json.loads(decoded.text)
     except (ValueError, RecursionError):
-        return _one_after_another(decoded, source, notes, None)
+        return _one_after_another(decoded, source, told, None)
     if isinstance(content, list):
-        return _of_whole(content, decoded, source, notes)
+        return _of_whole(content, decoded, source, told)
     if isinstance(content, Mapping):
         try:
-            return _of_whole(content, decoded, source, [*notes])
+            return _of_whole(content, decoded, source, told)
         except UnreadableError:
             pass
-    return _one_after_another(decoded, source, notes, None)
+    return _one_after_another(decoded, source, told, None)
 
 
 def read_conversations(decoded: Decoded, source: Source) -> Reading | None:
@@ -93,7 +102,7 @@ def read_conversations(decoded: Decoded, source: Source) -> Reading | None:
     items = content if isinstance(content, list) else [content]
     if not items or not all(isinstance(item, Mapping) and _holds_conversation(item) for item in items):
         return None
-    return _of_rows(list(enumerate(items)), decoded, source, list(decoded.notes))
+    return _of_rows(list(enumerate(items)), decoded, source, _Told(list(decoded.notes)))
 
 
 def _holds_conversation(item: Mapping[str, Any]) -> bool:
@@ -103,7 +112,7 @@ def _holds_conversation(item: Mapping[str, Any]) -> bool:
     )
 
 
-def _whole(text: str, notes: list[str]) -> object:
+def _whole(text: str, told: _Told) -> object:
     try:
         return json.loads(text)
     except ValueError:
@@ -111,7 +120,7 @@ def _whole(text: str, notes: list[str]) -> object:
         if mended is None:
             raise
         content: object = json.loads(mended)
-        notes.append(_MENDED)
+        told.remarks.append(_MENDED)
         return content
 
 
@@ -132,7 +141,7 @@ def _mended(text: str) -> str | None:
     return written if changed else None
 
 
-def _of_whole(content: object, decoded: Decoded, source: Source, notes: list[str]) -> Reading:
+def _of_whole(content: object, decoded: Decoded, source: Source, told: _Told) -> Reading:
     if export := read_export(content, decoded, source):
         return export
     items, single = _items(content, source)
@@ -142,13 +151,13 @@ def _of_whole(content: object, decoded: Decoded, source: Source, notes: list[str
         if not isinstance(item, Mapping):
             others.add(number)
     if others:
-        notes.append(f"{len(others)} items of the list are not objects and were left out: {others}")
+        told.notes.append(f"{len(others)} items of the list are not objects and were left out: {others}")
     if single:
-        notes.extend(_other_lists(items[0], source))
-    return _of_rows(rows, decoded, source, notes)
+        told.notes.extend(_other_lists(items[0], source))
+    return _of_rows(rows, decoded, source, told)
 
 
-def _one_after_another(decoded: Decoded, source: Source, notes: list[str], problem: str | None) -> Reading:
+def _one_after_another(decoded: Decoded, source: Source, told: _Told, problem: str | None) -> Reading:
     """``problem`` is why the text is no JSON document, which is told where no object is found."""
     broken = Places()
     rows = list(_rows(decoded.text, broken))
@@ -157,36 +166,44 @@ def _one_after_another(decoded: Decoded, source: Source, notes: list[str], probl
         found = list(_rows(mended, others))
         if len(others) < len(broken):
             broken, rows = others, found
-            notes.append(_MENDED)
+            told.remarks.append(_MENDED)
     if broken:
-        notes.append(f"{len(broken)} lines are not JSON objects and were left out: lines {broken}")
+        told.notes.append(f"{len(broken)} lines are not JSON objects and were left out: lines {broken}")
     if not rows:
         if problem or broken:
             raise UnreadableError(problem or f"no line is a JSON object: lines {broken}")
-        return Reading((), decoded.encoding, tuple(notes))
-    return _of_rows(rows, decoded, source, notes)
+        return Reading((), decoded.encoding, tuple(told.notes), tuple(told.remarks))
+    return _of_rows(rows, decoded, source, told)
 
 
-def _of_rows(rows: list[Row], decoded: Decoded, source: Source, notes: list[str]) -> Reading:
+def _of_rows(rows: list[Row], decoded: Decoded, source: Source, told: _Told) -> Reading:
     left: Counter[str] = Counter()
     plain = '"$' not in decoded.text and '"_source"' not in decoded.text and '"Item"' not in decoded.text
     rows = [(number, in_current_branch(item if plain else understood(item), left)) for number, item in rows]
-    return reading_of_rows(rows, columns_of(rows), source, encoding=decoded.encoding, notes=notes, left=left)
+    return reading_of_rows(
+        rows,
+        columns_of(rows),
+        source,
+        encoding=decoded.encoding,
+        notes=told.notes,
+        remarks=told.remarks,
+        left=left,
+    )
 
 
 def _rows(text: str, broken: Places) -> Iterator[Row]:
-    number, told = 0, 0
+    number, last = 0, 0
     for line, value in _values(text):
         for item in (
             value if isinstance(value, list) and any(isinstance(one, Mapping) for one in value) else [value]
         ):
             if isinstance(item, Mapping):
                 yield number, item
-            elif line == told:
+            elif line == last:
                 continue
             else:
                 broken.add(line)
-                told = line
+                last = line
             number += 1
 
 

@@ -28,19 +28,21 @@ def reading_of_rows(
     *,
     encoding: str | None = None,
     notes: Iterable[str] = (),
+    remarks: Iterable[str] = (),
     also: Sequence[str] = (),
     left: Counter[str] | None = None,
 ) -> Reading:
     """Return one record per row ``(number, values)`` that has text; rows without are counted in the notes.
 
-    ``notes`` are taken when the last row was. ``also`` are keys of the values that are metadata besides the
-    columns chosen for that. ``left`` counts what the rows have besides words, such as pictures, for a note.
+    ``notes`` and ``remarks`` are taken when the last row was. ``also`` are keys of the values that are
+    metadata besides the columns chosen for that. ``left`` counts what the rows have besides words, such as
+    pictures, for a note.
 
     Raises:
         UnreadableError: a column that is needed does not exist, or there are too many rows or characters.
     """
     if not columns:
-        return Reading((), encoding, tuple(notes))
+        return Reading((), encoding, tuple(notes), tuple(remarks))
     try:
         chosen = choose(source.columns, columns, source.path, (values for _, values in rows))
     except ColumnError as error:
@@ -60,7 +62,7 @@ def reading_of_rows(
     told = [*notes, *left_out(left)]
     if blank:
         told.append(f"{len(blank)} rows have no text in {chosen.text!r}: {blank}")
-    return Reading(tuple(records), encoding, tuple(told))
+    return Reading(tuple(records), encoding, tuple(told), tuple(remarks))
 
 
 def _check(documents: int, characters: int, source: Source) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
-from graphrag_dagster.core.files.records import Reading, Record, Source, UnreadableError, clean, one_line
+from graphrag_dagster.core.files.records import Record, Source, UnreadableError, clean, one_line
 from graphrag_dagster.core.readers.dates import moment_of
 from graphrag_dagster.core.wording import counted
 
@@ -211,18 +211,6 @@ def by_day(
         if len(records) > source.limits.max_documents:
             raise UnreadableError(source.limits.beyond("max_documents", "days of a chat"))
     return records
-
-
-def reading_of_days(
-    messages: Sequence[Message],
-    title: str | None,
-    source: Source,
-    left: Counter[str],
-    encoding: str | None,
-    notes: Iterable[str] = (),
-) -> Reading:
-    """Return the documents of one chat, with what was left out of it."""
-    return Reading(tuple(by_day(messages, title, source)), encoding, (*notes, *left_out(left)))
 
 
 def messages_in(value: object, left: Counter[str]) -> list[Message] | None:
