@@ -102,6 +102,24 @@ def test_a_name_in_the_question_decides() -> None:
     assert first[0] == MUSEUM[1]
 
 
+@pytest.mark.parametrize(
+    "question",
+    [
+        "Did Tomas Weill open the archive?",
+        "When did Tomas Weill open the archive of the museum?",
+        "Who opened the archive of the museum?",
+    ],
+)
+def test_the_question_of_a_chat_is_not_quoted_as_its_answer(question: str) -> None:
+    chat = [
+        "Hanna Brode (19:05): Did Tomas Weill open the archive of the museum?",
+        "Marta Lindqvist (19:06): Yes, Tomas Weill opened it in Port Sennen.",
+    ]
+    (partial,) = partials(question, [[unit(1, "A chat", chat)]])
+    final = ExtractiveAnswerer(EMBEDDER).reduce(question, [partial])
+    assert [text.replace("**", "") for text, _, _ in final.quotes] == chat[1:]
+
+
 def test_the_order_of_chunks_changes_no_sentence_and_a_partial_answer_is_half_its_chunk_at_most() -> None:
     forward, backward = partials("Who leased the quay?"), partials("Who leased the quay?", CHUNKS[::-1])
     assert forward == backward[::-1]

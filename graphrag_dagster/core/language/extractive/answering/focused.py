@@ -3,6 +3,7 @@
 from collections.abc import Callable, Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 
 from graphrag_dagster.core.language.extractive.answering.layout import answering_words, in_reading_order, new
 from graphrag_dagster.core.language.extractive.answering.sentences import Sentence
@@ -15,16 +16,20 @@ from graphrag_dagster.core.text.answer_weights import ANSWER_WEIGHTS
 from graphrag_dagster.core.text.questions import asked_words
 from graphrag_dagster.core.text.relevance import SHARPNESS, Relevance
 from graphrag_dagster.core.text.similarity import repeats, stem, words
+from graphrag_dagster.core.text.turns import asks
 
 _WEIGHTS = np.array([ANSWER_WEIGHTS["fits"], ANSWER_WEIGHTS["reads"]])
 #: Value against the best from which a sentence is quoted too.
 _LEAST = 0.6
+#: Share of the words of a sentence that asks which are those of the question, from which on it asks the same.
+_AGAIN = 0.6
 #: How many have the words that answer in bold, and keep their places.
 _BOLD = 3
 
 
 def values(question: str, wanted: Wanted, sentences: Sequence[Sentence], found: Relevance) -> Scores:
-    """Return how well each sentence answers; 0 for those that are not related or no whole sentences.
+    """Return how well each sentence answers; 0 for those that are not related or no whole sentences, and for
+    those that ask the same where another one answers.
 
     Of two that are alike related, that one answers better which names a thing of the kind that is wanted
     (``fits``), and which reads better on its own (``reads``).
@@ -34,7 +39,21 @@ def values(question: str, wanted: Wanted, sentences: Sequence[Sentence], found: 
     value[quoted] = found.value[quoted]
     chosen = [one for one, is_quoted in zip(sentences, quoted, strict=True) if is_quoted]
     value[quoted] *= np.exp(SHARPNESS * answers_by_itself(question, wanted, chosen) @ _WEIGHTS)
+    again = _asked_again(question, sentences)
+    if np.any(value[~again] > 0):
+        value[again] = 0
     return comparable(value)
+
+
+def _asked_again(question: str, sentences: Sequence[Sentence]) -> NDArray[np.bool_]:
+    """Which sentences ask what is asked, as people of a chat may have done before: none of them answers."""
+    known = frozenset(map(stem, words(question)))
+
+    def is_again(said: str) -> bool:
+        stems = set(map(stem, words(said))) if asks(said) else set()
+        return bool(stems) and len(stems & known) >= _AGAIN * len(stems)
+
+    return np.array([is_again(one.said) for one in sentences], dtype=bool)
 
 
 def answers_by_itself(question: str, wanted: Wanted, sentences: Sequence[Sentence]) -> Scores:
