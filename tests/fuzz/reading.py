@@ -66,7 +66,7 @@ def _check(contents: CorpusContents, home: Path) -> None:
         assert path.isprintable(), path
         if reason:
             assert reason.isprintable(), reason
-            assert len(reason) <= 500, reason
+            assert len(reason) <= 1_000, reason
             assert str(home) not in reason, reason
             assert not _TRACE.search(reason), reason
     for text in contents.documents.select("text", "title", "date", "source_id", "metadata").iter_columns():
