@@ -203,3 +203,28 @@ def test_a_manifest_that_is_none_of_ours_says_nothing(home: Path) -> None:
         (folder / "export.json").write_text(told)
         (folder / "own.csv").write_text("head,tail\na,b\n")
         assert [graph.name for graph in propose(CorpusStore(), folder, f"c{number}").graphs] == ["own.csv"]
+
+
+_OTHERS = json.dumps({
+    "directed": True,
+    "nodes": [{"id": 1, "name": "Ada", "type": "Person"}, {"id": "2", "name": "Quay", "tags": ["a", "b"]}, {"id": 3}],
+    "links": [
+        {"source": 1, "target": "2", "relation": "founded", "weight": -2.5},
+        {"source": 1, "target": 3, "relation": "knows", "weight": 4},
+        {"source": "2", "target": 2, "relation": "is"},
+        {"source": 9, "target": 3, "weight": 1e308},
+    ],
+})  # fmt: skip
+
+
+@pytest.mark.parametrize("to", ["graphml", "neo4j", "rdf", "triples", "microsoft"])
+def test_what_another_tool_wrote_comes_back_from_every_form(to: str, home: Path) -> None:
+    published_graph("guest", {"g.json": _OTHERS})
+    around("guest", to, home)
+    ends = ["head", "relation", "tail"]
+    # Microsoft's form has no labels of relations.
+    kept = ["head", "tail"] if to == "microsoft" else ends
+    for columns in (kept, [*kept, "weight"]):
+        there, here = (said(RECORDS[1], name).select(columns).sort(columns) for name in ("guest", "again"))
+        assert_frame_equal(here, there)
+    assert set(said(RECORDS[0], "again")["title"]) >= {"Ada", "Quay"}

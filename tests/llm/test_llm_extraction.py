@@ -144,6 +144,19 @@ def test_instances_have_names_types_and_places(model_of: Callable[..., Any]) -> 
     assert (unit.state, unit.reason) == ("extracted", None)
 
 
+def test_strengths_that_break_sums_are_read_as_one(model_of: Callable[..., Any]) -> None:
+    told = {"2": 2.0, "1e2": 100.0, "1e308": 1.0, "-1e3": 1.0, "9" * 300: 1.0, "5e-324": 1.0, "1e999": 1.0}
+    related = [
+        {"source": "Ann Lee", "target": f"Bo {place}", "description": "x", "strength": strength}
+        for place, strength in enumerate(told)
+    ]
+    reply = json.dumps({"entities": [], "relationships": related})
+    with ScriptedEndpoint(script(reply)) as endpoint:
+        [unit] = extract(model_of(endpoint))
+    assert [one.strength for one in unit.relationships] == list(told.values())
+    assert unit.repaired >= 5
+
+
 def test_bad_records_are_mended_or_put_aside_one_by_one(model_of: Callable[..., Any]) -> None:
     reply = json.dumps(
         {

@@ -1,6 +1,7 @@
 import base64
 from xml.etree import ElementTree
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -44,3 +45,20 @@ def test_a_treemap_is_a_picture_with_every_community_whatever_its_name(
 
 def test_no_communities_are_said_to_be_none() -> None:
     assert treemap([], "C0").value == "no communities"
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        [1e308, -1e308], [float("nan")], [float("inf"), 1.0, 2.0], [5e-324, 1e-323], [1e16, 1e16 + 2], [1.0, None],
+        [1e300, 1.0], [0.0] * 9,
+    ],
+)  # fmt: skip
+def test_a_histogram_ends_no_run_whatever_the_values(values: list[float]) -> None:
+    assert histogram(values, "weights", "weight").value
+
+
+def test_what_cannot_be_drawn_says_so() -> None:
+    assert treemap([("a", 0, None)], "C0").value.startswith("this could not be drawn: ")
+    left_out = histogram([1.0, 2.0, float("nan")], "weights", "weight").value
+    assert left_out.endswith("1 values that are too large, or no numbers, are left out")

@@ -8,7 +8,7 @@ import polars as pl
 
 #: Classes and properties of our own; docs/exporting.md says what they mean.
 VOCABULARY = "urn:graphrag-dagster:vocabulary:"
-_THINGS = "urn:graphrag-dagster:corpus:"
+THINGS = "urn:graphrag-dagster:corpus:"
 RDF = "http://www.w3.org/1999/02/22-rdf-syntax-ns#"
 RDFS = "http://www.w3.org/2000/01/rdf-schema#"
 XSD = "http://www.w3.org/2001/XMLSchema#"
@@ -76,7 +76,7 @@ class Things:
         return frame.select(pl.col(column).list.eval(named)).to_series()
 
     def _beginning(self, kind: str) -> str:
-        return f"{_THINGS}{encoded(self.corpus)}:{kind[0].lower()}{kind[1:]}:"
+        return f"{THINGS}{encoded(self.corpus)}:{kind[0].lower()}{kind[1:]}:"
 
 
 def _iri(beginning: str, key: pl.Expr, keys: pl.Series) -> pl.Expr:

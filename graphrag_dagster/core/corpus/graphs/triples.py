@@ -12,6 +12,7 @@ import polars as pl
 from graphrag_dagster.core.corpus.graphs.batches import ROWS, Account, Batch
 from graphrag_dagster.core.corpus.graphs.formats import JSON_LD, N3, N_QUADS, RDF_XML, TRIG, TURTLE
 from graphrag_dagster.core.corpus.graphs.lines import REPLACED, Lines, beginning_of, blocks, lines_of
+from graphrag_dagster.core.corpus.graphs.own_rdf import OWN, own_batches
 from graphrag_dagster.core.corpus.graphs.rdf import (
     INSTANCE_OF,
     STATEMENT,
@@ -58,6 +59,9 @@ def n_triples_batches(stream: BinaryIO, graph: str, account: Account) -> Iterato
         RefusedError: not text.
         UnreadableError: a line is too long.
     """
+    if beginning_of(stream)[0].startswith(OWN):
+        yield from own_batches((_statements(block, account)[0] for block in lines_of(stream)), graph, account)
+        return
     names = _names(_statements(block, Account(account.path))[0] for block in lines_of(stream))
     stream.seek(0)
     for block in lines_of(stream):

@@ -17,7 +17,7 @@ RecordType = Literal["entity", "relationship", "claim"]
 Status = Literal["TRUE", "FALSE", "SUSPECTED"]
 Instance = EntityInstance | RelationshipInstance | ClaimInstance
 
-_NUMBER = re.compile(r"\s*[\[(\"']*\s*(-?\d+(?:\.\d+)?)")
+_NUMBER = re.compile(r"\s*[\[(\"']*\s*(-?\d+(?:\.\d+)?(?:[eE][+-]?\d{1,3})?)")
 _DATE = re.compile(r"\d{4}(?:-\d\d(?:-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d:?\d\d)?)?)?)?")
 NOTHING = frozenset({"", "NONE", "NULL", "N/A", "NA", "UNKNOWN", "NOT SPECIFIED", "UNSPECIFIED", "-"})
 #: Characters of a field, and of one that is a name; no text of a reply within its limit has as many.
