@@ -1,9 +1,12 @@
 """PDF documents, by their text layer."""
 
+import re
 from collections.abc import Iterator
 from typing import Any
 
 from graphrag_dagster.core.files.records import (
+    REPLACEMENT,
+    Places,
     Reading,
     Record,
     Source,
@@ -12,17 +15,22 @@ from graphrag_dagster.core.files.records import (
     error_line,
     one_line,
 )
+from graphrag_dagster.core.readers.pdf_extras import beside_page, beside_pages
 from graphrag_dagster.core.readers.pdf_layout import Line, furniture, paragraphs
 
 _HYPHEN = 0x02
+_BLANK = frozenset({0, 0x02, 0x09, 0x0A, 0x0D, 0x20, 0xA0, 0xAD})
+#: Unknown glyphs beside each other.
+_UNKNOWN = re.compile(f"{REPLACEMENT}(?:[ \n]?{REPLACEMENT})+")
 _PASSWORD_ERROR = 4
 
 
 def read_pdf(data: bytes, source: Source) -> Reading:
     """Read the text of a PDF: one line per paragraph, words joined that a line end had divided.
 
-    Running headers, footers and page numbers are left out and noted. A PDF without a text layer gives a
-    blank text.
+    Comments and the fields of forms that are filled in follow the pages. Running headers, footers and page
+    numbers are left out. Pages without a text layer, glyphs without known characters and attached files are
+    noted; a PDF without a text layer gives a blank text.
 
     Raises:
         UnreadableError: damaged, or protected by a password.
@@ -36,37 +44,93 @@ def read_pdf(data: bytes, source: Source) -> Reading:
             raise UnreadableError("protected by a password; save it without one") from error
         raise UnreadableError(f"not a readable PDF: {error_line(error)}") from error
     try:
-        pages = list(_pages(document, source))
+        if document.get_formtype():
+            document.init_forms()
+        read = _Pages()
+        for number in range(len(document)):
+            read.add(document, number, source)
         properties = document.get_metadata_dict(skip_empty=True)
+        notes = list(beside_pages(document))
     except (pypdfium2.PdfiumError, ValueError) as error:
         raise UnreadableError(f"not a readable PDF: {error_line(error)}") from error
     finally:
         document.close()
-    return _reading(pages, properties)
+    return _reading(read, properties, notes)
 
 
-def _pages(document: Any, source: Source) -> Iterator[list[Line]]:
-    characters = 0
-    for number in range(len(document)):
-        page = list(_lines(document, number))
-        characters += sum(len(line.text) for line in page)
-        if characters > source.limits.max_characters:
+class _Pages:
+    """The lines of pages, what stands beside them, and what is not known of them."""
+
+    def __init__(self) -> None:
+        self.lines: list[list[Line]] = []
+        self.beside: list[str] = []
+        self.pictured = Places()
+        self.glyphs = self.unknown = 0
+        self._characters = 0
+
+    def add(self, document: Any, number: int, source: Source) -> None:
+        """Read a page.
+
+        Raises:
+            UnreadableError: there is more text than ``files.max_characters``.
+        """
+        from pypdfium2 import raw
+
+        page = document[number]
+        text_page = page.get_textpage()
+        codes = self._codes(text_page)
+        lines = list(_lines(text_page, codes, number))
+        beside = list(beside_page(document, page))
+        if not lines and not beside and raw.FPDFPage_CountObjects(page.raw):
+            self.pictured.add(number + 1)
+        text_page.close()
+        page.close()
+        self._characters += sum(len(line.text) for line in lines) + sum(map(len, beside))
+        if self._characters > source.limits.max_characters:
             raise UnreadableError(source.limits.beyond("max_characters", "characters of text"))
-        yield page
+        self.lines.append(lines)
+        self.beside += beside
+
+    def _codes(self, text_page: Any) -> list[int]:
+        """Characters of a page; U+FFFD where the font does not say which one a glyph is."""
+        from pypdfium2 import raw
+
+        codes = []
+        for place in range(text_page.count_chars()):
+            code = raw.FPDFText_GetUnicode(text_page.raw, place)
+            if raw.FPDFText_HasUnicodeMapError(text_page.raw, place) == 1 and code not in _BLANK:
+                self.unknown += 1
+                code = ord(REPLACEMENT)
+            self.glyphs += code not in _BLANK
+            codes.append(code)
+        return codes
 
 
-def _reading(pages: list[list[Line]], properties: dict[str, str]) -> Reading:
+def _reading(read: _Pages, properties: dict[str, str], notes: list[str]) -> Reading:
+    pages = read.lines
     repeated = furniture(pages)
     kept = [[line for line in page if line not in repeated] for page in pages]
-    text = "\n\n".join(paragraphs(kept))
-    notes, remarks = [], []
+    text = _UNKNOWN.sub(REPLACEMENT, "\n\n".join([*paragraphs(kept), *read.beside]))
+    text = text if text.replace(REPLACEMENT, "").strip() else ""
+    remarks = []
     if repeated:
         example = min(repeated, key=lambda line: line.text).text
         remarks.append(
             f"{len(repeated)} running headers, footers and page numbers left out, e.g. {example!r}"
         )
+    if read.unknown:
+        notes.append(
+            f"{read.unknown:,} of {read.glyphs:,} glyphs are of fonts that do not say which characters they "
+            f"are; they stand as {REPLACEMENT}"
+        )
     if not text.strip():
         notes.append(f"no text layer in {len(pages)} pages; scanned pages need text recognition first")
+    elif read.pictured:
+        pages_of = "page has" if len(read.pictured) == 1 else "pages have"
+        notes.append(
+            f"{len(read.pictured)} of {len(pages)} {pages_of} no text layer and need text recognition: "
+            f"{read.pictured}"
+        )
     wanted = {"author": "Author", "subject": "Subject", "created": "CreationDate"}
     metadata = {role: one_line(properties.get(key)) for role, key in wanted.items()}
     record = Record(clean(text), title=_title(properties.get("Title")), metadata=metadata)
@@ -83,12 +147,8 @@ def _title(title: str | None) -> str | None:
     return title
 
 
-def _lines(document: Any, number: int) -> Iterator[Line]:
-    from pypdfium2 import raw
-
-    page = document[number]
-    text_page = page.get_textpage()
-    start, chars = 0, [raw.FPDFText_GetUnicode(text_page.raw, i) for i in range(text_page.count_chars())]
+def _lines(text_page: Any, chars: list[int], number: int) -> Iterator[Line]:
+    start = 0
     for place, code in enumerate([*chars, 0x0A]):
         hyphen = code == _HYPHEN
         if code in (0x0A, 0x0D) or hyphen:
@@ -96,8 +156,6 @@ def _lines(document: Any, number: int) -> Iterator[Line]:
             if line:
                 yield line
             start = place + 1
-    text_page.close()
-    page.close()
 
 
 def _line(text_page: Any, chars: list[int], start: int, end: int, page: int, hyphen: bool) -> Line | None:
