@@ -32,17 +32,16 @@ def p(inner: str) -> str:
     return f"<w:p>{inner}</w:p>"
 
 
-def read(
+def made(
     body: str, parts: dict[str, str | bytes] | None = None, kinds: dict[str, str] | None = None
-) -> Reading:
+) -> bytes:
     """``parts``: further parts below word/, each related by an id like its name; ``kinds``: of the relations."""
-    data = docx("")
     stream = io.BytesIO()
     related = "".join(
-        f'<Relationship Id="{name}" Type="x/{(kinds or {}).get(name, name.rstrip("0123456789.xmldocht"))}" Target="{name}"/>'
+        f'<Relationship Id="{name}" Type="x/{(kinds or {}).get(name, "part")}" Target="{name}"/>'
         for name in parts or {}
     )
-    with zipfile.ZipFile(io.BytesIO(data)) as old, zipfile.ZipFile(stream, "w") as new:
+    with zipfile.ZipFile(io.BytesIO(docx(""))) as old, zipfile.ZipFile(stream, "w") as new:
         for entry in old.namelist():
             if entry != "word/document.xml":
                 new.writestr(entry, old.read(entry))
@@ -53,7 +52,13 @@ def read(
         )
         for name, content in (parts or {}).items():
             new.writestr(f"word/{name}", content)
-    return read_docx(stream.getvalue(), Source("a.docx"))
+    return stream.getvalue()
+
+
+def read(
+    body: str, parts: dict[str, str | bytes] | None = None, kinds: dict[str, str] | None = None
+) -> Reading:
+    return read_docx(made(body, parts, kinds), Source("a.docx"))
 
 
 BOX = f"<w:txbxContent>{p(t('In the box.'))}</w:txbxContent>"
