@@ -132,6 +132,9 @@ class AnswerBody(BaseModel):
     favoured: tuple[Favoured, ...] = Field(
         description="documents that the question names, whose passages were favoured"
     )
+    nearest: Source | None = Field(
+        None, description="of a refused answer: the passage nearest to the question, which does not answer it"
+    )
     reranked: tuple[Reranked, ...] = Field(
         description="what a reranker did to the text units found, for each question they were found by"
     )

@@ -2,7 +2,7 @@ import json
 
 import pytest
 
-from graphrag_dagster import Index
+from graphrag_dagster import Filters, Index
 from graphrag_dagster.catalogue.ways import WAYS
 from graphrag_dagster.core.search.context.answer import Answer
 from graphrag_dagster.errors import CorpusError, QuestionError, WarehouseError
@@ -42,6 +42,25 @@ def test_every_way_refuses_what_the_documents_do_not_hold(index: Index, method: 
     answer = index.ask("How do I bake sourdough bread?", method=method)
     assert answer.refused
     assert (answer.sources, answer.statements) == ((), ())
+    if method != "sql":
+        assert f"The method {answer.method} searched 4 documents (4 text units)" in answer.text
+        assert "No passage shares a word with the question." in answer.text
+        assert answer.nearest is None
+
+
+def test_a_refusal_shows_the_nearest_passage_and_the_filters(index: Index) -> None:
+    answer = index.ask(
+        "How do Dockers bake sourdough bread?", method="basic", filters=Filters(folders=("news",))
+    )
+    assert answer.refused
+    assert "do not hold" not in answer.text
+    assert answer.text.startswith("No answer was found. The method basic searched")
+    assert "; filters in force: folder news." in answer.text
+    assert answer.nearest
+    assert answer.nearest.evidence
+    assert "Dockers" in answer.nearest.evidence.quotation
+    assert f"{answer.nearest.evidence.told.where}: “{answer.nearest.evidence.quotation}”" in answer.text
+    assert json.loads(json.dumps(answer.to_dict()))["nearest"]["evidence"]["path"].startswith("news/")
 
 
 def test_auto_says_why(index: Index) -> None:

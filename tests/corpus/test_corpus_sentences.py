@@ -105,6 +105,10 @@ def test_headings_lists_labels_and_blank_lines_are_boundaries() -> None:
         ["> The harbour master\n> signed it.", "> He left."],
         [".. note:: All parks are open and have been\n   so for years."],
         ["===", "Title", "^^^"],
+        ["``action`` - string\n    The action name", "``actor`` - dictionary\n    The actor."],
+        [
+            "The file can be used to define the queries\n`of the page <https://a.example/a/long/address>`_, too."
+        ],
         ["{% if open %}", "All parks are open.", "{% endif %}"],
     ],
 )

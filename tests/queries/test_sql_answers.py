@@ -14,6 +14,7 @@ from graphrag_dagster.core.search.context.queries import MOST_ROWS
 from graphrag_dagster.core.search.methods.sql.answering import sql
 from graphrag_dagster.core.search.methods.sql.recognising import fits
 from graphrag_dagster.core.search.methods.sql.scope import Scope
+from graphrag_dagster.core.search.methods.sql.suggesting import suggestions
 from graphrag_dagster.core.search.methods.sql.templates import TEMPLATES
 from graphrag_dagster.core.text.evidence import Row, Words
 from graphrag_dagster.errors import QuestionError
@@ -245,10 +246,28 @@ def test_what_no_template_answers_is_refused_with_what_can_be_asked(
     answer = ask(papers, question)
     assert answer.refused
     assert why in (answer.why or "")
-    assert "How many people are there?" in answer.text
+    assert "How many organizations are there?" in answer.text
     assert len(answer.text) < 500
     assert (answer.sources, answer.statements, answer.query) == ((), (), None)
     assert fits(question, papers).score == 0
+
+
+def test_what_can_be_asked_is_made_of_the_corpus_and_is_answered(papers: IndexSnapshot) -> None:
+    known = suggestions(papers)
+    assert 4 <= len(known) <= 6
+    assert any(title in one for one in known for title in ("Tallow Marine", "Anna Bell", "Brine Ltd"))
+    assert any("cost" in one for one in known)
+    sample = {example for template in TEMPLATES for example in template.examples}
+    assert sample.isdisjoint(one for one in known if "there" not in one)
+    assert [one for one in known if ask(papers, one).refused] == []
+    bare = replace(
+        papers,
+        entities=papers.entities.clear(),
+        relationships=papers.relationships.clear(),
+        periods=papers.periods.clear() if papers.periods is not None else None,
+        metadata=papers.metadata.clear() if papers.metadata is not None else None,
+    )
+    assert suggestions(bare) == ("How many documents are there?",)
 
 
 def test_a_part_of_one_name_is_taken_for_it_and_said(papers: IndexSnapshot) -> None:

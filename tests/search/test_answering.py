@@ -48,6 +48,15 @@ class Known:
     def told(self) -> bool:
         return False
 
+    def words(self, _: Quote) -> str:
+        return ""
+
+    def cut(self, _: Quote) -> bool:
+        return False
+
+    def code(self, _: Quote) -> bool:
+        return False
+
     def names(self, _: str) -> Sequence[tuple[str, str]]:
         return [
             ("Anna Ruiz", "PERSON"),

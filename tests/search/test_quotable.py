@@ -1,6 +1,7 @@
 """Which sentences can be quoted, whatever marks they are written with, and what no sentence is."""
 
 from dataclasses import replace
+from time import process_time
 
 import pytest
 
@@ -11,6 +12,7 @@ from graphrag_dagster.core.language.extractive.answering.sentences import senten
 from graphrag_dagster.core.language.extractive.parsing.quotable import readability
 from graphrag_dagster.core.search.context.index import IndexSnapshot
 from graphrag_dagster.core.search.context.source_units import SourceUnits
+from graphrag_dagster.core.text.marks import code_blocks
 from graphrag_dagster.core.text.turns import speaker_before
 from search.index_frames import filled, index_of
 
@@ -214,6 +216,32 @@ def test_texts_without_capitals_or_marks_are_quoted_as_others_are(
 ) -> None:
     shown, exact = first_quoted(text, question)
     assert (shown, " ".join(exact.split())) == (answer, answer)
+
+
+@pytest.mark.parametrize(
+    ("text", "code"),
+    [
+        ("```sh\n# The roof leaks here.\n```\nThe roof is old.\n", ["# The roof leaks here."]),
+        ("Like so::\n\n    # The roof leaks here.\n\nThe roof is old.\n", ["# The roof leaks here."]),
+        (".. code-block:: sh\n\n    # The roof leaks here.\n\nThe roof is old.\n", ["# The roof leaks here."]),
+        ("~~~\n# The roof leaks here.\n~~~\n\nThe roof is old.\n", ["# The roof leaks here."]),
+        ("The roof\n~~~~~~~~\n\nThe roof is old.\n\nThe wall\n~~~~~~~~\n\nThe wall is new.\n", []),
+        ("The roof is old.\n\n```\n# The roof leaks here.\n", ["# The roof leaks here."]),
+    ],
+)
+def test_what_stands_in_blocks_of_code_is_not_quoted(text: str, code: list[str]) -> None:
+    found = sentences_of([list(SourceUnits(indexed(text)).all)])
+    assert [one.text for one in found if readability(one.text) and not one.quotable] == code
+    assert "The roof is old." in {one.text for one in found if one.quotable}
+
+
+@pytest.mark.parametrize(
+    "text", ["```\n" * 40_000, "\n\n~~~a\n" * 20_000, "a::\n  b\n" * 20_000, " " * 50_000 + "a::", "x::\n" + " \n" * 50_000]
+)  # fmt: skip
+def test_blocks_of_code_are_found_in_linear_time(text: str) -> None:
+    begin = process_time()
+    code_blocks(text)
+    assert process_time() - begin < 2
 
 
 def test_what_the_edge_of_a_text_unit_cuts_off_is_not_quoted() -> None:

@@ -336,6 +336,9 @@ class Background(Protocol):
     def cut(self, quote: Quote, /) -> bool:
         """Return whether words stand at an edge of their text unit behind which the document goes on."""
 
+    def code(self, quote: Quote, /) -> bool:
+        """Return whether words stand in a block of code."""
+
 
 @dataclass(frozen=True, slots=True)
 class ContextUnit:

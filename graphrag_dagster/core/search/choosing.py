@@ -134,8 +134,7 @@ def _by_rules(asked: Asked, named: Sequence[LinkedName]) -> Choice:
         return instead
     method, sign = (LOCAL, 1) if local >= 0.5 else (GLOBAL, -1)
     reasons = _reasons(found, sign, list(dict.fromkeys(one.title or one.text for one in named)))
-    likely = max(local, 1 - local)
-    return Choice(method, likely, f"{method}: {reasons} ({likely:.0%} likely)")
+    return Choice(method, max(local, 1 - local), f"{method}: {reasons} (rules chose)")
 
 
 def _by_query(asked: Asked) -> Choice | None:

@@ -17,6 +17,7 @@ from graphrag_dagster.core.search.context.support import Support
 from graphrag_dagster.core.search.filters import ALL, Filters
 from graphrag_dagster.core.search.finding import looked_for
 from graphrag_dagster.core.search.options import SearchOptions
+from graphrag_dagster.core.search.refusing import telling_what_was_searched
 from graphrag_dagster.core.search.scope.restricting import restricted
 from graphrag_dagster.core.search.scope.selecting import scope_of, selected
 from graphrag_dagster.core.search.ways import answered, level_read, way_of
@@ -77,7 +78,7 @@ class Searcher:
         """
         begin = monotonic()
         asked = self._within(self._asked(question, engines, method, level, history), filters)
-        made = answered(asked)
+        made = telling_what_was_searched(asked, answered(asked))
         told = asked.scope.told if asked.scope else None
         return replace(
             made,

@@ -26,7 +26,7 @@ _NUMBER = (
     r"|\d{1,3}(?:\.\d{1,3}){2,6}\.?(?=\s)|\d{1,3}\.\d{1,3}\.?(?=\s+[A-Z][a-z])|\#\.(?=\s)"
 )
 _BEFORE = re.compile(
-    rf"(?:\s*(?:\#{{1,6}}(?=\s)|>+(?!>)(?=\s|[^\W_])|[-*+•‣◦▪●·–—](?=\s)|\[[ xX✓✔]\](?=\s)|{_NUMBER}"
+    rf"(?:\s*(?:\#{{1,6}}(?=\s)|>{{1,2}}(?!>)(?=\s|[^\W_])|[-*+•‣◦▪●·–—](?=\s)|\[[ xX✓✔]\](?=\s)|{_NUMBER}"
     rf"|:(?=\s)|\|(?=\s|[^\W_])|\[\^[\w-]{{1,40}}\]:?|\.\.\s\[[\w#*-]{{1,40}}\]|\.\.\s[\w-]{{1,40}}::(?=\s)"
     rf"|{_COMMENT}|{TEMPLATE_TAG}|{_TAG}))*\s*"
 )
@@ -34,6 +34,14 @@ _BEHIND = re.compile(
     rf"(?:\s*(?:\||\#{{1,6}}|{_COMMENT}|{TEMPLATE_TAG}|</[A-Za-z][A-Za-z0-9-]{{0,30}}>))+\s*\Z"
 )
 _BEHIND_REACH, _BEHIND_LAST = 500, frozenset("|#>} \n\t")
+_FENCE = re.compile(r"^[ \t]*(?P<mark>```+|~~~+)(?P<told>[^\n`]*)$", re.MULTILINE)
+#: The line that a block of code of reStructuredText follows, and the code: all that is indented further.
+_LITERAL = re.compile(
+    r"^(?P<indent>[ \t]*+)(?:\.\.[ \t]+"
+    r"(?:code(?:-block)?|sourcecode|literalinclude|raw|parsed-literal|prompt)::[^\n]*"
+    r"|(?!\.\.[ \t])[^\n]*::)[ \t]*\n(?P<code>(?:[ \t]*\n|(?P=indent)[ \t]+[^\n]*(?:\n|\Z))+)",
+    re.MULTILINE,
+)
 _REFERENCE = re.compile(r"\[(?:\^[\w-]{1,40}|\d{1,3}(?:[,–-]\s?\d{1,3}){0,10}|\#[\w-]{0,40})\]_?")
 _EMPHASIS = re.compile(r"\*+|(?<!\w)_+(?=\S)|(?<=\S)_+(?!\w)|~~|\\(?=[*_`\[\]#|<>.-])")
 _TIME_FIRST = frozenset(" [(0123456789")
@@ -82,6 +90,28 @@ def undivided(text: str, start: int, end: int) -> Iterator[Span]:
     if _MAY_HOLD.search(text, start, end):
         for found in _INSIDE.finditer(text, start, end):
             yield Span(*found.span())
+
+
+def code_blocks(text: str) -> list[Span]:
+    """Return where blocks of code stand: fenced ones, and those that ``::`` or a directive begins."""
+    found = list(_fenced(text)) if "```" in text or "~~~" in text else []
+    if "::" in text:
+        found += [Span(*one.span("code")) for one in _LITERAL.finditer(text)]
+    return found
+
+
+def _fenced(text: str) -> Iterator[Span]:
+    """Yield blocks between fences; one of tildes begins a paragraph, since else it underlines a heading."""
+    start, mark = 0, ""
+    for fence in _FENCE.finditer(text):
+        if mark:
+            if fence["mark"].startswith(mark) and not fence["told"].strip():
+                yield Span(start, fence.end())
+                mark = ""
+        elif fence["mark"][0] == "`" or text[max(fence.start() - 2, 0) : fence.start()] in ("", "\n\n"):
+            start, mark = fence.start(), fence["mark"]
+    if mark.startswith("`"):
+        yield Span(start, len(text))
 
 
 def as_read(text: str) -> str:

@@ -12,6 +12,9 @@ from graphrag_dagster.core.text.unpunctuated import pieces
 
 _CLOSERS = "\"'”’»›)\\]}*_`"
 _OPENERS = "\"'“‘«‹([{*_¿¡—–-"
+#: What code, a link or an emphasised word begins with; characters of a line from which it may be wrapped.
+_MARKED, _WRAPPED = frozenset("`[:*_<("), 40
+_ENDING = frozenset(".!?…:;。！？؟।")
 _EAST_ASIAN = "。！？｡"
 _QUOTED = ('"', "'", "”", "’", "»", "›")
 #: Characters of a word before a stop from which it is no abbreviation, where nothing is written large.
@@ -137,10 +140,17 @@ def _lines_of_block(text: str, start: int, end: int) -> Iterator[tuple[int, int]
     begin = start
     said = len(lines) > 1 and _is_dialogue(text, lines)
     for line, following in pairwise(lines):
-        if (said and _said_at(text, following)) or _breaks(text, line, following, width):
+        # A first line may stand out to the right; any other is indented further for what it belongs to.
+        out = line[0] > start and _indent(text, line) > _indent(text, following)
+        if out or (said and _said_at(text, following)) or _breaks(text, line, following, width):
             yield begin, line[1]
             begin = following[0]
     yield begin, end
+
+
+def _indent(text: str, line: tuple[int, int]) -> int:
+    part = text[line[0] : min(line[1], line[0] + 80)]
+    return len(part) - len(part.lstrip())
 
 
 def _is_dialogue(text: str, lines: Sequence[tuple[int, int]]) -> bool:
@@ -168,7 +178,10 @@ def _breaks(text: str, line: tuple[int, int], following: tuple[int, int], width:
         return True
     if _STRUCTURE.match(above) and not _ADMONITION.match(above):
         return True
-    if below[0].islower() or _CONTINUES.search(above):
+    if _goes_on(above, below):
+        return False
+    if _indent(text, following) > _indent(text, line) + 1 and above[-1] not in _ENDING:
+        # A term and what it means.
         return False
     if _LABEL.match(below):
         return True
@@ -177,6 +190,13 @@ def _breaks(text: str, line: tuple[int, int], following: tuple[int, int], width:
         return False
     first_word = below.split(None, 1)[0]
     return len(above) + 1 + len(first_word) + max(8, width // 10) < width
+
+
+def _goes_on(above: str, below: str) -> bool:
+    """Whether a line goes on in the next by their words alone."""
+    if below[0].islower() or _CONTINUES.search(above):
+        return True
+    return below[0] in _MARKED and len(above) >= _WRAPPED and above[-1].islower()
 
 
 def _ends_sentence(text: str, begin: int, stop: re.Match[str], end: int, *, lower: bool) -> bool:

@@ -10,7 +10,7 @@ _LONG, _TO_A_MARK = 45, 40
 #: Words of a piece from which it may end at a line end or a pause, before a joining word, and in any case.
 _AT_PAUSE, _AT_JOIN, _MOST = 10, 14, 30
 _LONG_CHARACTERS = 2 * _LONG
-_MARKS = re.compile(r"[^\W\d_][,;:.!?…،؛。]+(?=\s|\Z)|\s[-–—]+\s|\|")
+_MARKS = re.compile(r"[^\W\d_] ?[,;:.!?…،؛。]+(?=\s|\Z)|\s[-–—]+\s|\|")
 _WORD = re.compile(r"\S+")
 _PAUSE = re.compile(r"\n|>>|[\[(][^\[\]()\n]{1,40}[\])]|(?:--|–|—|…|\.\.+)\s|[.,;!?]\s")
 _JOINING = frozenset(

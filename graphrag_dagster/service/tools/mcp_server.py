@@ -41,7 +41,8 @@ INSTRUCTIONS = (
     "Collections of documents (corpora) that can be asked. Begin with list_corpora. ask answers a question "
     "from a corpus; the marks [1], [2] … in its text are the numbers of its sources, which quote the "
     "documents. To check a source, read its passage with read_source or its report with read_report. An "
-    "answer that is refused means that the corpus says nothing about the question."
+    "answer that is refused means that nothing was found: its text says what was searched, and shows the "
+    "nearest passage, which does not answer."
 )
 _READS = ToolAnnotations(read_only_hint=True, destructive_hint=False, idempotent_hint=True)
 _T = TypeVar("_T")
@@ -70,12 +71,15 @@ class CitedAnswer(BaseModel):
     """An answer with its sources."""
 
     text: str
-    refused: bool = Field(description="the corpus says nothing about the question")
+    refused: bool = Field(description="nothing was found that answers; the text says what was searched")
     method: str
     level: int | None
     why: str | None = Field(description="why this method, which documents, and what was favoured")
     engine: Engine = Field(description="extractive: sentences of the documents; llm: written by a model")
     sources: list[CitedSource]
+    nearest: CitedSource | None = Field(
+        description="of a refused answer: the passage nearest to the question, which does not answer it"
+    )
     query: Query | None = Field(description="the query over the tables whose rows the text tells")
     problems: list[str] = Field(description="what could not be used on the way")
     usage: Usage
@@ -91,6 +95,7 @@ class CitedAnswer(BaseModel):
             why=answer.why,
             engine=answer.engine,
             sources=[CitedSource.model_validate(s, from_attributes=True) for s in answer.sources],
+            nearest=answer.nearest and CitedSource.model_validate(answer.nearest, from_attributes=True),
             query=answer.query,
             problems=list(answer.problems),
             usage=answer.usage,

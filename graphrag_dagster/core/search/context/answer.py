@@ -110,14 +110,16 @@ class Answer:
     ``level`` the community level it read, None where it read none; ``why`` says why the way was chosen or
     what it saved. ``linked``: the names in the question and what each was taken for, where the way looks for
     names (``auto``, ``local``, ``drift``, ``graph``, ``paths``). ``refused``: nothing in the context was of
-    use. ``scores``: helpfulness 0–100 of each chunk's partial answer in the order of the chunks. ``dropped``:
-    partial answers that scored 0 or did not fit. ``removed_citations``: ids cited that were not in the
-    context. ``problems``: partial answers that could not be used, with reasons. ``query``: whose rows the
-    answer tells. ``calls``: what was asked of the answerer; ``usage`` has the calls of a model. ``seconds``
-    is filled by who measures it. ``scope`` is what the answer was restricted to, None for nothing;
-    ``favoured`` what the question named of the documents, and was favoured for that. ``reranked``: what a
-    reranker did to the text units found, for each question that they were looked for by. ``coterag``,
-    ``graph`` and ``paths``: how CoTeRAG-S and the ways of these names came to it, None in other ways.
+    use; ``nearest`` is then the passage that comes nearest to the question, which answers nothing, None where
+    no passage shares a word with it. ``scores``: helpfulness 0–100 of each chunk's partial answer in the
+    order of the chunks. ``dropped``: partial answers that scored 0 or did not fit. ``removed_citations``: ids
+    cited that were not in the context. ``problems``: partial answers that could not be used, with reasons.
+    ``query``: whose rows the answer tells. ``calls``: what was asked of the answerer; ``usage`` has the calls
+    of a model. ``seconds`` is filled by who measures it. ``scope`` is what the answer was restricted to, None
+    for nothing; ``favoured`` what the question named of the documents, and was favoured for that.
+    ``reranked``: what a reranker did to the text units found, for each question that they were looked for by.
+    ``coterag``, ``graph`` and ``paths``: how CoTeRAG-S and the ways of these names came to it, None in other
+    ways.
     """
 
     question: str
@@ -141,6 +143,7 @@ class Answer:
     query: Query | None = None
     scope: Scope | None = None
     favoured: tuple[Favoured, ...] = ()
+    nearest: Source | None = None
     reranked: tuple[Reranked, ...] = ()
     coterag: Trace | None = None
     graph: GraphTrace | None = None

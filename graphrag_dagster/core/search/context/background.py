@@ -10,7 +10,9 @@ from graphrag_dagster.core.language.tasks import Quote
 from graphrag_dagster.core.search.context.index import IndexSnapshot
 from graphrag_dagster.core.search.context.rows_by_id import RowsById
 from graphrag_dagster.core.search.kept import kept, mapped_frame, write_frames
+from graphrag_dagster.core.text.marks import code_blocks
 from graphrag_dagster.core.text.phrases import Phrase, phrases
+from graphrag_dagster.core.text.spans import Span
 
 _MOST_PHRASES = 60
 _PHRASE: dict[str, pl.DataType] = {"form": pl.String(), "stems": pl.List(pl.String), "documents": pl.Int64()}
@@ -53,6 +55,11 @@ class IndexBackground:
         before = not text[: span.start].strip() and passage.start_char > first
         return before or (not text[span.end :].strip() and passage.end_char < last)
 
+    def code(self, quote: Quote) -> bool:
+        """Return whether words stand in a block of code."""
+        blocks = self._index.once(_code, quote.unit_id)
+        return any(one.start <= quote.span.start and quote.span.end <= one.end for one in blocks)
+
 
 def prepare_background(index: IndexSnapshot) -> None:
     """Make what is kept of the background of an index."""
@@ -74,6 +81,11 @@ def _edges(index: IndexSnapshot, document_id: str) -> tuple[int, int]:
     own = index.text_chunks.filter(pl.col("document_id") == document_id)
     edges: tuple[int, int] = own.select(pl.col("start_char").min(), pl.col("end_char").max()).row(0)
     return edges
+
+
+def _code(index: IndexSnapshot, unit_id: str) -> list[Span]:
+    passage = index.passages.get(unit_id)
+    return code_blocks(passage.text) if passage else []
 
 
 def _names(index: IndexSnapshot) -> RowsById:

@@ -5,7 +5,8 @@ from collections.abc import Iterable
 
 from graphrag_dagster.errors import QuestionError
 
-REFUSAL = "The documents of this corpus do not hold an answer to this question."
+#: Said where nothing was found; what was searched is told behind it. ``Answer.refused`` is what to test for.
+REFUSAL = "No answer was found."
 LONGEST_QUESTION = 4000
 
 _HALVES = re.compile("[\ud800-\udfff]")

@@ -59,13 +59,15 @@ class Sentence:
 
     @property
     def quotable(self) -> bool:
-        """Whether it can be read, and its text unit does not cut it off."""
-        background = self.row.background if self.quote else None
-        if background and background.told():
+        """Whether it can be read, is no code, and its text unit does not cut it off."""
+        background, quote = self.row.background, self.quote
+        if quote and background and background.told():
             return True
         if not readability(self.text):
             return False
-        return is_whole(self.text) or not (background and self.quote and background.cut(self.quote))
+        if quote is None or background is None:
+            return True
+        return not background.code(quote) and (is_whole(self.text) or not background.cut(quote))
 
 
 def sentences_of(chunks: Sequence[Sequence[ContextUnit]]) -> list[Sentence]:

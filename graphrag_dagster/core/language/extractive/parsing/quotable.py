@@ -17,6 +17,7 @@ _NO_WORDS = re.compile(
     r"|(?:import|export|from|def|class|return|async|const|let|var) [\w{*][^.!?]*$"
     r"|[\w.\[\]\"']+(?:\[[^\]]*\])? ?(?:[-+*:|]?=|=>|->) |\w+\([^)]*\)[.:]?$"
 )
+_WORD = re.compile(r"[^\W_]")
 _SYMBOL = re.compile(r"[{}\[\]<>=_\\|$#@^~;/]")
 _CASED = re.compile(r"[A-Za-zß-öø-ÿÀ-ÖØ-Þα-ωа-яА-Я]")
 _EAST_ASIAN = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af\u0e00-\u0e7f]")
@@ -46,8 +47,10 @@ _SHORT, _LONG = 8, 45
 _SMALL, _ITEM, _LEADING, _CAPITALS, _LINE = 0.7, 0.6, 0.5, 0.3, 0.3
 _NO_VERB = 0.3
 #: What a line ends with that goes on.
-_CUT = (",", ";", "-", "–", "—", "(", "[", "{", "/", "&")
-_GOES_ON = re.compile(r"\b(?:a|an|the|of|and|or|but|to|with|by|from|as|that|which|who)\Z", re.IGNORECASE)
+_CUT = (",", ";", "-", "(", "[", "{", "/", "&")
+_GOES_ON = re.compile(
+    r"(?:\b(?:a|an|the|of|and|or|but|to|with|by|from|as|that|which|who)|[–—])\Z", re.IGNORECASE
+)
 _FEWEST, _FEWEST_OF_ITEM, _FEWEST_OF_ENTRY, _FEWEST_WITH_VERB = 4, 3, 2, 2
 #: Share of characters that are symbols from which something is code.
 _CODE, _CODE_ENDED = 0.08, 0.2
@@ -79,7 +82,7 @@ def readability(sentence: str) -> float:
     tokens = text.split()
     label = _LABEL.match(text)
     said = text[max(speaker_before(text)[1], label.end() if label else 0) :]
-    count, foreign = len(tokens), False
+    count, foreign = sum(1 for one in tokens if _WORD.search(one)), False
     if not text.isascii():
         count += len(_EAST_ASIAN.findall(text)) // _TO_A_WORD
         foreign = 2 * len(_CASED.findall(text)) < sum(map(str.isalpha, text))

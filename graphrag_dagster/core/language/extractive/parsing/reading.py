@@ -5,11 +5,10 @@ from bisect import bisect_right
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from graphrag_dagster.core.text.marks import TEMPLATE_TAG
+from graphrag_dagster.core.text.marks import TEMPLATE_TAG, code_blocks
 from graphrag_dagster.core.text.sentences import sentence_spans
 from graphrag_dagster.core.text.spans import Span
 
-_FENCE = re.compile(r"^[ \t]*(```|~~~).*?(?:^[ \t]*\1[ \t]*$|\Z)", re.DOTALL | re.MULTILINE)
 _PREFIX = re.compile(
     r"(?:\s*(?:#{1,6}(?=\s)|>+|[-+•‣◦▪●](?=\s)|\*(?=\s)|\(?\d{1,3}[.)](?=\s+\D)|\(?[a-zA-Z][.)](?=\s+[A-Z])(?<![A-Z]\.)))+\s*"
 )
@@ -90,14 +89,14 @@ def read(text: str) -> Reading:
 
     Names in capitals, as transcripts write speakers, become capitalised words of the same length.
     """
-    fences = [found.span() for found in _FENCE.finditer(text)]
+    blocks = code_blocks(text)
     sentences: list[Sentence] = []
     parts: list[str] = []
     starts: list[int] = []
     origins: list[int] = []
     place = 0
     for span in _lines_apart(text):
-        if any(start <= span.start < end for start, end in fences):
+        if any(block.start <= span.start < block.end for block in blocks):
             continue
         pieces = list(_rejoined(text, _pieces(text, span)))
         if not pieces:

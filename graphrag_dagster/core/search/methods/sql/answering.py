@@ -11,8 +11,8 @@ from graphrag_dagster.core.search.context.index import IndexSnapshot
 from graphrag_dagster.core.search.context.queries import Found, Queries, Query, QueryError
 from graphrag_dagster.core.search.methods.sql.composing import limited
 from graphrag_dagster.core.search.methods.sql.recognising import Recognised, fits
+from graphrag_dagster.core.search.methods.sql.suggesting import suggestions
 from graphrag_dagster.core.search.methods.sql.telling import Line, Told, line_of, scalars, told, words_naming
-from graphrag_dagster.core.search.methods.sql.templates import TEMPLATES
 from graphrag_dagster.core.search.methods.sql.writing import written
 from graphrag_dagster.core.search.scope.selecting import periods_in_index
 from graphrag_dagster.core.text.evidence import Scalar, scalar_told
@@ -34,14 +34,6 @@ _LEADING = {
 }
 #: Rows beside which words of the documents are cited.
 _QUOTED = 20
-_EXAMPLES = (
-    "entities",
-    "documents_naming",
-    "ranked_entities",
-    "dated_mentions",
-    "neighbours",
-    "documents_by",
-)
 
 
 def sql(asked: Asked) -> Answer:
@@ -156,10 +148,8 @@ def _missing(recognised: Recognised, index: IndexSnapshot) -> str | None:
 
 
 def refusal(asked: Asked, reason: str, query: Query | None = None) -> Answer:
-    """Return that a question has no answer by a query, why, and what can be asked."""
-    examples = (one.examples[0] for name in _EXAMPLES for one in TEMPLATES if one.name == name)
-    text = (
-        "No query over the tables answers this question. Questions such as these can be asked: "
-        + " · ".join(examples)
-    )
+    """Return that a question has no answer by a query, why, and what can be asked of this corpus."""
+    text = "No query over the tables answers this question."
+    if known := suggestions(asked.index):
+        text += f" Questions such as these can be asked: {' · '.join(known)}"
     return Answer(asked.question, asked.way.name, None, text, _BY_RULE, refused=True, why=reason, query=query)

@@ -28,6 +28,8 @@ export interface AnswerBody {
   scope: Scope | null;
   /** documents that the question names, whose passages were favoured */
   favoured: Favoured[];
+  /** of a refused answer: the passage nearest to the question, which does not answer it */
+  nearest: Source | null;
   /** what a reranker did to the text units found, for each question they were found by */
   reranked: Reranked[];
   /** how CoTeRAG-S came to it: route, communities, entities, paths, text units, rounds */
