@@ -606,6 +606,14 @@ Weill</y:NodeLabel></y:ShapeNode></data></node></graph></node>
         TYPED,
         RELATED,
     ),
+    "json-ld in json": (
+        _json("s.json", {"@context": {"@vocab": "http://e.org/", "label": "http://www.w3.org/2000/01/rdf-schema#label"}, "@graph": [
+            {"@id": "http://e.org/1", "@type": "Person", "label": MARTA, "directs": {"@id": "http://e.org/2"}},
+            {"@id": "http://e.org/2", "@type": "Museum", "label": MUSEUM},
+            {"@id": "http://e.org/3", "@type": "Person", "label": TOMAS, "keepsArchiveOf": {"@id": "http://e.org/2"}}]}),
+        TYPED,
+        RELATED,
+    ),
     "wikidata": (
         lambda folder: _write(folder / "w.ttl", f'{_PREFIXES}wd:Q1 a wikibase:Item ; rdfs:label "{MARTA}"@en ; wdt:P31 wd:Q5 ; wdt:P1 wd:Q2 .\n'
                               f'wd:Q2 a wikibase:Item ; rdfs:label "{MUSEUM}"@en ; wdt:P31 wd:Q6 . wd:Q3 rdfs:label "{TOMAS}"@de ; wdt:P31 wd:Q5 ; wdt:P2 wd:Q2 .\n'

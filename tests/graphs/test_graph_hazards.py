@@ -191,6 +191,32 @@ def test_what_cannot_be_read_says_why(name: str, text: str, tmp_path: Path) -> N
     assert not read.rows("entities")
 
 
+@pytest.mark.parametrize(
+    ("text", "mend"),
+    [
+        (
+            'n,r,m\n"(:Person {name: ""Marta"",born: 1901})",[:DIRECTS {since: 1911}],(:Museum)\n',
+            "there as JSON",
+        ),
+        (
+            "SUID,shared name,shared interaction,name,interaction\n7,A (pp) B,pp,A (pp) B,pp\n",
+            "cyjs, GraphML or SIF",
+        ),
+    ],
+)
+def test_tables_that_do_not_say_what_relates_name_the_export_that_does(
+    text: str, mend: str, tmp_path: Path
+) -> None:
+    (tmp_path / "a.csv").write_text(text)
+    assert mend in read_folder(tmp_path).failed["a.csv"]
+
+
+def test_what_a_query_returned_under_its_own_words_is_understood(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("a.name,type(r),b.name\nMarta,DIRECTS,Museum\n")
+    (row,) = read_folder(tmp_path).rows("relations")
+    assert (row["head_key"], row["relation"], row["tail_key"]) == ("Marta", "directs", "Museum")
+
+
 def test_nothing_in_a_list_of_edges_is_run(tmp_path: Path) -> None:
     (tmp_path / "a.edgelist").write_text(
         "a b {'weight': __import__('os').getpid()}\n"

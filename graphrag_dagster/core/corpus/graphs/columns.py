@@ -83,6 +83,7 @@ NODE_TITLE = (
 _NODE_TYPE = ("type", "entity_type", "node_type", "category", "kind", "class", "labels", "label_v", "label")
 #: With these endings any column may be the title of an entity, where none has a usual name.
 _TITLE_ENDINGS, _KEY_ENDINGS = ("_name", "_title", "_label"), ("_id", "_key", "_iri", "_uri")
+_TYPE_OF, _PROPERTY_OF = re.compile(r"type\(\w+\)", re.I), re.compile(r"\w+\.\w+")
 _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 #: Types that columns of some stores name: ``name:String``.
 _TYPED = re.compile(r":(?:string|int|integer|long|float|double|bool|boolean|date|datetime)(?:\[\])?$", re.I)
@@ -139,8 +140,19 @@ def proposal(available: Sequence[str], given: GraphColumns = GUESSED) -> GraphCo
         pair = next((pair for pair in _ENDS if pair[0] in named and pair[1] in named), None)
         if pair:
             given = replace(given, head=named[pair[0]], tail=named[pair[1]])
+        elif returned := _returned(available):
+            given = replace(given, **returned)
     ends = given.head and given.tail
     return relation_columns(available, given) if ends else entity_columns(available, given)
+
+
+def _returned(available: Sequence[str]) -> dict[str, str] | None:
+    """Ends and relation of what a query returned under its own words: ``a.name,type(r),b.name``."""
+    kinds = [name for name in available if _TYPE_OF.fullmatch(name.strip())]
+    ends = [name for name in available if _PROPERTY_OF.fullmatch(name.strip())]
+    if len(kinds) != 1 or len(ends) != 2 or len({end.partition(".")[0] for end in ends}) != 2:
+        return None
+    return {"head": ends[0], "relation": kinds[0], "tail": ends[1]}
 
 
 def relation_columns(available: Sequence[str], given: GraphColumns) -> GraphColumns:
@@ -222,6 +234,11 @@ def chosen(available: Sequence[str], given: GraphColumns, path: str) -> GraphCol
             f"{listed(available)}"
         )
     found = proposal(available, given)
+    if found.record != "relations" and any(folded(name) == "shared_interaction" for name in available):
+        raise UnreadableError(
+            "Cytoscape's table of edges, which has no columns with their ends; export the network there as "
+            "cyjs, GraphML or SIF"
+        )
     if found.record is None:
         raise UnreadableError(
             f"which columns are the ends of relations, or the id of entities, is not known; the columns are "

@@ -1,5 +1,6 @@
 """Which files of a corpus folder are of one graph, and how each is read."""
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from io import BufferedReader
@@ -14,6 +15,7 @@ from graphrag_dagster.core.corpus.graphs.formats import (
     GML,
     GRAPHML,
     JSON_GRAPH,
+    JSON_LD,
     JSON_LINES_OF_NEO4J,
     JSONL,
     MICROSOFT,
@@ -29,12 +31,12 @@ from graphrag_dagster.core.corpus.graphs.json_graphs import (
     NO_GRAPH,
     first_value,
     graph_elements,
-    is_served,
 )
 from graphrag_dagster.core.corpus.graphs.json_lines import json_names, json_objects
 from graphrag_dagster.core.corpus.graphs.layout import columns_of, layout_of
 from graphrag_dagster.core.corpus.graphs.lines import beginning_of
 from graphrag_dagster.core.corpus.graphs.microsoft.tables import is_left_out, missing, record_of
+from graphrag_dagster.core.corpus.graphs.neo4j_json import is_served
 from graphrag_dagster.core.corpus.graphs.network_lines import (
     EDGE_LIST,
     PAJEK,
@@ -283,10 +285,16 @@ def _json_file(file: FoundFile, path: PurePosixPath) -> GraphFile | str:
             if served:
                 return GraphFile(file, JSON_LINES_OF_NEO4J, BOTH)
             whole = len(stream.read(_WHOLE + 1)) <= _WHOLE
+        if _is_json_ld(text):
+            return GraphFile(file, JSON_LD, SEVERAL)
         found = graph_elements(first_value(text, whole=whole))
     except (OSError, RefusedError, UnreadableError) as error:
         return str(error)
     return GraphFile(file, JSON_GRAPH, BOTH) if found is not None else NO_GRAPH
+
+
+def _is_json_ld(text: str) -> bool:
+    return re.match(r'\s*\[?\s*\{\s*"@(?:context|graph|id|type)"', text) is not None
 
 
 def _looked_at(file: FoundFile, kind: str, given: GraphColumns) -> tuple[str, str]:

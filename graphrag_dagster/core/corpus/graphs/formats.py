@@ -58,7 +58,6 @@ EXTENSIONS: Mapping[str, str] = {
     ".cx": JSON_GRAPH,
     ".cx2": JSON_GRAPH,
     ".sif": SIF,
-    ".nnf": SIF,
     ".net": PAJEK,
     ".paj": PAJEK,
     ".pajek": PAJEK,

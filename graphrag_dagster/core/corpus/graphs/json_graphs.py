@@ -9,26 +9,25 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, BinaryIO
 
 from graphrag_dagster.core.corpus.graphs.batches import Account, Batch
-from graphrag_dagster.core.corpus.graphs.cells import apart, one_line
 from graphrag_dagster.core.corpus.graphs.columns import proposal
 from graphrag_dagster.core.corpus.graphs.elements import EDGE, NODE, Element, Undeclared, batches_of
 from graphrag_dagster.core.corpus.graphs.json_lines import parsed
-from graphrag_dagster.core.corpus.graphs.lines import lines_of
+from graphrag_dagster.core.corpus.graphs.neo4j_json import (
+    ends_of,
+    flat,
+    holds_served,
+    is_served,
+    node_of,
+    numbered,
+    relation_of,
+    served,
+)
 from graphrag_dagster.core.files.decoding import decode
 from graphrag_dagster.core.files.limits import FileLimits
 from graphrag_dagster.core.files.records import UnreadableError, plain
 
 _EDGES = ("links", "edges", "rels", "relationships", "relations")
 _IDS = ("id", "key", "@id", "identity", "elementId", "name", "label")
-#: Objects within a node or edge that hold its attributes.
-_HOLDERS = ("attributes", "properties", "metadata", "data", "v")
-#: How rows of a server name the ends of a relation, and what a node there is named by.
-_SERVED_ENDS = (
-    ("startNodeElementId", "endNodeElementId", "elementId"),
-    ("startNode", "endNode", "id"),
-    ("start", "end", "identity"),
-)
-_DEEPEST, _DEEPEST_LOOK = 40, 12
 _LOOKED_AT = 200
 _Value = Mapping[str, Any]
 
@@ -52,8 +51,8 @@ def json_graph_batches(stream: BinaryIO, graph: str, account: Account, limits: F
     elements = graph_elements(value)
     if elements is None:
         raise UnreadableError(NO_GRAPH)
-    numbered = (_numbered(one, row) for row, one in enumerate(elements, start=1))
-    yield from batches_of(numbered, graph, account, Undeclared(_directed(value)))
+    counted = (numbered(one, row) for row, one in enumerate(elements, start=1))
+    yield from batches_of(counted, graph, account, Undeclared(_directed(value)))
 
 
 #: Why a JSON file is no graph.
@@ -62,44 +61,6 @@ NO_GRAPH = (
     "labels and properties, or is a list of objects with the ends of relations; save a table as CSV or JSON "
     "lines"
 )
-
-
-def served_line_batches(stream: BinaryIO, graph: str, account: Account) -> Iterator[Batch]:
-    """Yield nodes and relations of JSON lines as APOC exports them; rows are lines.
-
-    Raises:
-        RefusedError: not text.
-        UnreadableError: a line is too long.
-    """
-    seen: set[str] = set()
-
-    def elements() -> Iterator[Element]:
-        for block in lines_of(stream):
-            for number, line in enumerate(block.lines, start=block.first):
-                if not line or line.isspace():
-                    continue
-                try:
-                    told = plain(parsed(line))
-                except UnreadableError as error:
-                    account.malformed("rows", number, str(error), line)
-                    continue
-                found = [one for one in _served(told, seen) if one is not None]
-                if not found:
-                    account.malformed("rows", number, "neither a node nor a relationship", line)
-                for one in found[:1]:
-                    yield _numbered(one, number)
-
-    yield from batches_of(elements(), graph, account)
-
-
-def is_served(value: object) -> bool:
-    """Whether a value is a node or a relation as Neo4j writes them."""
-    return isinstance(value, dict) and (_is_served_node(value) or _served_ends(value) is not None)
-
-
-def _numbered(element: Element, row: int) -> Element:
-    element.row = row
-    return element
 
 
 def _directed(value: object) -> bool:
@@ -121,13 +82,13 @@ def graph_elements(value: object) -> Iterable[Element] | None:
     if all(isinstance(one, list) and len(one) in (2, 3) for one in value):
         return (_edge(one) for one in value)
     names = list(dict.fromkeys(name for one in dicts[:_LOOKED_AT] for name in one))
-    served = any(_holds_served(one) for one in value[:_LOOKED_AT])
-    if not served and len(dicts) == len(value) and (record := proposal(names).record):
+    of_server = any(holds_served(one) for one in value[:_LOOKED_AT])
+    if not of_server and len(dicts) == len(value) and (record := proposal(names).record):
         return (_edge(one) if record == "relations" else _node(one) for one in dicts)
-    several = [found for one in dicts if (found := _of_object(one)) is not None] if not served else []
+    several = [found for one in dicts if (found := _of_object(one)) is not None] if not of_server else []
     if several:
         return (element for some in several for element in some)
-    return (one for one in _served(value, set())) if served else None
+    return served(value, set()) if of_server else None
 
 
 def _of_object(value: _Value) -> Iterable[Element] | None:
@@ -148,7 +109,7 @@ def _of_object(value: _Value) -> Iterable[Element] | None:
         return _of_lists(_listed(nodes), _listed(edges))
     if (records := _pandas(value)) is not None:
         return graph_elements(records)
-    return _served(value, set()) if _holds_served(value) else None
+    return served(value, set()) if holds_served(value) else None
 
 
 def _listed(told: object) -> list[Any]:
@@ -178,14 +139,14 @@ def _of_lists(nodes: Sequence[Any], edges: Sequence[Any]) -> Iterator[Element]:
     named = any(isinstance(one, dict) and any(name in one for name in _IDS[:5]) for one in nodes)
     by_place = not named and any(isinstance(_end(one, 0), int) for one in edges if isinstance(one, dict))
     for place, one in enumerate(nodes):
-        if isinstance(one, dict) and is_served(one) and _served_ends(one) is None:
-            yield _served_node(one)
+        if isinstance(one, dict) and is_served(one) and ends_of(one) is None:
+            yield node_of(one)
         else:
             node = _node(one)
             yield Element(NODE, 0, {**node.told, "id": place}, node.data) if by_place else node
     for one in edges:
-        served = _served_ends(one) if isinstance(one, dict) else None
-        yield _edge(one) if served is None else _served_relation(one, served)
+        ends = ends_of(one) if isinstance(one, dict) else None
+        yield _edge(one) if ends is None else relation_of(one, ends)
 
 
 def _of_adjacency(nodes: Sequence[Any], adjacency: Sequence[Any]) -> Iterator[Element]:
@@ -209,7 +170,7 @@ def _node(told: object) -> Element:
     if not isinstance(told, dict):
         return Element(NODE, 0, {"id": told})
     key = next((name for name in _IDS if told.get(name) is not None), None)
-    data = _flat({name: held for name, held in told.items() if name != key or name in ("name", "label")})
+    data = flat({name: held for name, held in told.items() if name != key or name in ("name", "label")})
     return Element(NODE, 0, {"id": told.get(key) if key else None}, data)
 
 
@@ -230,7 +191,7 @@ def _edge(told: object) -> Element:
     elif isinstance(told.get("directed"), bool):
         own["directed"] = told["directed"]
     taken = {ends.head, ends.tail, "id", "undirected", "directed"}
-    data = _flat({name: held for name, held in told.items() if name not in taken})
+    data = flat({name: held for name, held in told.items() if name not in taken})
     value = data.get("value")
     if "weight" not in data and isinstance(value, int | float) and not isinstance(value, bool):
         # As D3 has it.
@@ -248,93 +209,6 @@ def _id_of(told: object) -> object:
     if not isinstance(told, dict):
         return told
     return next((told[name] for name in _IDS if told.get(name) is not None), None)
-
-
-def _flat(told: Mapping[str, Any]) -> dict[str, object]:
-    """The attributes of an element, and those that it holds in an object."""
-    found: dict[str, object] = {}
-    for name, held in told.items():
-        inner = held.items() if name in _HOLDERS and isinstance(held, dict) else ((name, held),)
-        for key, value in inner:
-            found.setdefault(str(key), apart(str(key), value))
-    return found
-
-
-def _is_served_node(value: _Value) -> bool:
-    return isinstance(value.get("labels"), list) and any(
-        value.get(name) is not None for name in ("id", "identity", "elementId")
-    )
-
-
-def _served_ends(value: _Value) -> tuple[object, object] | None:
-    """The ids of the ends of a relation, None where it is none."""
-    if not isinstance(value.get("properties", {}), dict) or not (value.get("type") or value.get("label")):
-        return None
-    for head, tail, _ in _SERVED_ENDS:
-        one, other = value.get(head), value.get(tail)
-        if one is not None and other is not None:
-            return _served_id(one), _served_id(other)
-    return None
-
-
-def _served_id(told: object) -> object:
-    if not isinstance(told, dict):
-        return told
-    return next((told[n] for n in ("elementId", "id", "identity") if told.get(n) is not None), None)
-
-
-def _holds_served(value: object, level: int = 0) -> bool:
-    if level > _DEEPEST_LOOK:
-        return False
-    if isinstance(value, list):
-        return any(_holds_served(one, level + 1) for one in value[:_LOOKED_AT])
-    if not isinstance(value, dict):
-        return False
-    if _is_served_node(value) or (_served_ends(value) is not None and "properties" in value):
-        return True
-    return any(_holds_served(one, level + 1) for one in value.values())
-
-
-def _served(value: object, seen: set[str], level: int = 0) -> Iterator[Element]:
-    """The nodes and relations within rows of a server, and ends of relations that are told there alone."""
-    if level > _DEEPEST:
-        return
-    if isinstance(value, list):
-        for one in value:
-            yield from _served(one, seen, level + 1)
-    elif isinstance(value, dict):
-        if (ends := _served_ends(value)) is not None and not _is_path(value):
-            yield _served_relation(value, ends)
-            for name in ("start", "end"):
-                end = value.get(name)
-                if isinstance(end, dict) and _is_served_node(end) and str(_served_id(end)) not in seen:
-                    seen.add(str(_served_id(end)))
-                    yield _served_node(end)
-        elif _is_served_node(value):
-            seen.add(str(_served_id(value)))
-            yield _served_node(value)
-        else:
-            for one in value.values():
-                yield from _served(one, seen, level + 1)
-
-
-def _is_path(value: _Value) -> bool:
-    return "segments" in value
-
-
-def _served_node(value: _Value) -> Element:
-    data = _flat({"properties": value.get("properties") or {}})
-    labels = value.get("labels") if isinstance(value.get("labels"), list) else []
-    return Element(NODE, 0, {"id": _served_id(value), "labels": labels}, data)
-
-
-def _served_relation(value: _Value, ends: tuple[object, object]) -> Element:
-    data = _flat({"properties": value.get("properties") or {}})
-    kind = (
-        value.get("label") if value.get("type") == "relationship" else value.get("type", value.get("label"))
-    )
-    told = {"id": _served_id(value), "source": ends[0], "target": ends[1]}
-    return Element(EDGE, 0, told, {"relation": one_line(kind), **data})
 
 
 def _of_aspects(value: Sequence[Any]) -> Iterator[Element]:

@@ -25,6 +25,8 @@ _LOOKED_AT_CHARACTERS = 200_000
 _FIELD_LIMIT = 2**31 - 1
 #: What a table that names no columns may have at most; with more, the first row is taken to name them.
 _WITHOUT_NAMES = ("head", "relation", "tail")
+#: A node or relationship as Neo4j's Browser and cypher-shell write it: ``(:Person {name: "Marta"})``.
+_DRAWN_CELL = re.compile(r"\((?::[^\s(){}:]+)+(?: ?\{.*\})?\)|\[:[^\s\[\]{}:]+(?: ?\{.*\})?\]", re.DOTALL)
 _NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?")
 
 
@@ -68,6 +70,11 @@ def layout_of(stream: BinaryIO, path: str, given: GraphColumns = GUESSED) -> Lay
     quoted = _is_quoted(shown, delimiter)
     rows = _parsed(shown, delimiter, quoted)
     first = [cell.strip() for cell in rows[0]]
+    if any(_DRAWN_CELL.fullmatch(cell.strip()) for row in rows[1:] for cell in row):
+        raise UnreadableError(
+            "its cells are nodes and relationships as Neo4j Browser shows them, without ids; export them "
+            "there as JSON, or return texts: RETURN a.name AS head, type(r) AS relation, b.name AS tail"
+        )
     place = skipped + 1 + next(n for n, line in enumerate(lines[skipped:]) if line.strip())
     if _is_header(first, given) or (len(first) > len(_WITHOUT_NAMES) and not _is_numbered(first, given)):
         return Layout(delimiter, quoted, tuple(_named(first)), place, skipped)

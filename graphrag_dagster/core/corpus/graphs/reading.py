@@ -29,11 +29,12 @@ from graphrag_dagster.core.corpus.graphs.gexf import gexf_batches
 from graphrag_dagster.core.corpus.graphs.gml import gml_batches
 from graphrag_dagster.core.corpus.graphs.graphml import graphml_batches
 from graphrag_dagster.core.corpus.graphs.importer_csv import importer_batches
-from graphrag_dagster.core.corpus.graphs.json_graphs import json_graph_batches, served_line_batches
+from graphrag_dagster.core.corpus.graphs.json_graphs import json_graph_batches
 from graphrag_dagster.core.corpus.graphs.json_lines import json_names, json_rows
 from graphrag_dagster.core.corpus.graphs.layout import columns_of, layout_of
 from graphrag_dagster.core.corpus.graphs.microsoft.reading import microsoft_batches
 from graphrag_dagster.core.corpus.graphs.microsoft.siblings import Siblings
+from graphrag_dagster.core.corpus.graphs.neo4j_json import served_line_batches
 from graphrag_dagster.core.corpus.graphs.network_lines import (
     network_batches,
 )
