@@ -98,6 +98,7 @@ def test_what_stands_after_the_rows(after: str, note: str) -> None:
 
 def test_a_last_row_that_speaks_of_a_total_stays() -> None:
     assert len(read("text;id\nFirst.;1\nTotal loss of the ship was feared by all.;2\n", "a.csv").records) == 2
+    assert len(read("text;id\nFirst.;1\nNote: call Ada;\n", "a.csv").records) == 2
     assert len(read("id;text\n1;First.\nTotal;The total loss was feared.\n", "a.csv").records) == 2
 
 
@@ -167,6 +168,7 @@ LINES = "\n".join(map(json.dumps, OBJECTS))
         LINES.replace("\n", "\r\n\r\n"),
         "".join(map(json.dumps, OBJECTS)),
         "\n".join(json.dumps(one, indent=2) for one in OBJECTS),
+        '["id", "text"]\n["1", "It sank."]\n["2", "It did not."]\n',
         "".join(f"\x1e{json.dumps(one)}\n" for one in OBJECTS),
         LINES.replace("\n", ",\n"),
         "[\n" + LINES.replace("\n", ",\n") + ",\n]",
@@ -210,8 +212,30 @@ def test_what_is_no_object_is_counted(content: str, count: int, note: str) -> No
 
 
 @pytest.mark.parametrize(
+    ("columns", "text"),
+    [
+        (("question", "answer"), "Question: Who?\n\nAnswer: Marta."),
+        (("prompt", "completion"), "User: Who?\n\nAssistant: Marta."),
+        (("Instruction", "output"), "User: Who?\n\nAssistant: Marta."),
+    ],
+)
+def test_a_question_and_its_answer_are_one_text(columns: tuple[str, str], text: str) -> None:
+    asked, answered = columns
+    for content, path in (
+        (json.dumps({asked: "Who?", answered: "Marta.", "n": "1"}), "a.jsonl"),
+        (json.dumps([{asked: "Who?", answered: "Marta.", "n": "1"}]), "a.json"),
+        (f"{asked},{answered},n\nWho?,Marta.,1\n", "a.csv"),
+    ):
+        (record,) = read(content, path).records
+        assert (record.text, record.metadata) == (text, {"n": "1"})
+    (record,) = read(f"text,{asked},{answered}\nWords.,Who?,Marta.\n", "a.csv").records
+    assert record.text == "Words."
+
+
+@pytest.mark.parametrize(
     ("written", "date"),
     [
+        ({"$date": "2021"}, "2021"),
         ({"$date": "2021-03-04T23:30:00.000Z"}, "2021-03-04T23:30:00.000Z"),
         ({"$date": {"$numberLong": "1617580800000"}}, "2021-04-05T00:00:00Z"),
         ({"$date": {"$numberLong": "86400000"}}, "1970-01-02T00:00:00Z"),

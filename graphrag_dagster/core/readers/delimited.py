@@ -324,7 +324,7 @@ def _is_footer(row: Sequence[str], header: Sequence[str], text_at: int | None) -
     if len(filled) == 1 and len(row) < len(header):
         return True
     said = row[text_at].strip() if text_at is not None and text_at < len(row) else ""
-    return all(map(_FIGURES.match, filled[1:])) and (said in ("", filled[0]) or said in filled[1:])
+    return all(map(_FIGURES.match, filled[1:])) and (not said or len(filled) > 1)
 
 
 def sniff_delimiter(text: str) -> str:

@@ -33,7 +33,7 @@ def understood(value: Any) -> Any:
 
 def _date(value: Mapping[str, Any]) -> Any:
     written = understood(value["$date"])
-    if isinstance(written, str) and not written.lstrip("-").isdigit():
+    if isinstance(written, str):
         return written
     # Always thousandths of a second, also where so few would be none.
     return iso_date(f"/Date({written})/", "") or written

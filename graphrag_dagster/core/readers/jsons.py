@@ -169,6 +169,8 @@ def _one_after_another(decoded: Decoded, source: Source, told: _Told, problem: s
             told.remarks.append(_MENDED)
     if broken:
         told.notes.append(f"{len(broken)} lines are not JSON objects and were left out: lines {broken}")
+    if not rows and (table := _table([value for _, value in _values(decoded.text)], source)):
+        return _of_rows(list(enumerate(table)), decoded, source, _Told(list(decoded.notes)))
     if not rows:
         if problem or broken:
             raise UnreadableError(problem or f"no line is a JSON object: lines {broken}")

@@ -2,9 +2,9 @@
 
 import json
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from graphrag_dagster.core.files.columns import ChosenColumns, ColumnError, choose
+from graphrag_dagster.core.files.columns import TEXT, ChosenColumns, ColumnError, choose, folded_name
 from graphrag_dagster.core.files.records import (
     Places,
     Reading,
@@ -16,9 +16,22 @@ from graphrag_dagster.core.files.records import (
     plain,
 )
 from graphrag_dagster.core.readers.dates import holds_dates, iso_date
-from graphrag_dagster.core.readers.speech import VALUES_OF, left_out, lines_of_speech, messages_in, words_of
+from graphrag_dagster.core.readers.speech import (
+    VALUES_OF,
+    Message,
+    left_out,
+    lines_of_speech,
+    messages_in,
+    words_of,
+)
 
 Row = tuple[int, Mapping[str, object]]
+
+#: Columns that hold a text together: what is asked, and what is answered.
+_PAIRS = (
+    *(("question", "answer"), ("prompt", "completion"), ("prompt", "response"), ("prompt", "chosen")),
+    *(("instruction", "output"), ("instruction", "response"), ("input", "output"), ("query", "response")),
+)
 
 
 def reading_of_rows(
@@ -43,6 +56,8 @@ def reading_of_rows(
     """
     if not columns:
         return Reading((), encoding, tuple(notes), tuple(remarks))
+    if pair := _pair(columns, source):
+        rows, columns = _spoken(rows, pair), ["text", *columns]
     try:
         chosen = choose(source.columns, columns, source.path, (values for _, values in rows))
     except ColumnError as error:
@@ -63,6 +78,23 @@ def reading_of_rows(
     if blank:
         told.append(f"{len(blank)} rows have no text in {chosen.text!r}: {blank}")
     return Reading(tuple(records), encoding, tuple(told), tuple(remarks))
+
+
+def _pair(columns: Sequence[str], source: Source) -> tuple[str, str] | None:
+    """The columns of what is asked and what is answered, where no other is known to hold the text."""
+    folded = {folded_name(column): column for column in reversed(columns)}
+    if (source.columns and source.columns.text) or any(name in folded for name in TEXT):
+        return None
+    found = ((folded.get(asked), folded.get(answered)) for asked, answered in _PAIRS)
+    return next(((asked, answered) for asked, answered in found if asked and answered), None)
+
+
+def _spoken(rows: Iterable[Row], pair: tuple[str, str]) -> Iterator[Row]:
+    names = ("Question", "Answer") if folded_name(pair[0]) == "question" else ("User", "Assistant")
+    for number, values in rows:
+        parts = [(name, as_text(values.get(column))) for name, column in zip(names, pair, strict=True)]
+        said = lines_of_speech(Message(name, text) for name, text in parts if text.strip())
+        yield number, {"text": said} | {key: value for key, value in values.items() if key not in pair}
 
 
 def _check(documents: int, characters: int, source: Source) -> None:
