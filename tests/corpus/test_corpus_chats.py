@@ -212,6 +212,7 @@ SHARE = [{"from": "human", "value": "Who?"}, {"from": "gpt", "value": "Marta."}]
         ({"messages": ROLES}, "a.json", "System: Be brief.\n\nUser: Who?\n\nAssistant: Marta."),
         ([{"conversations": SHARE}], "a.json", "User: Who?\n\nAssistant: Marta."),
         ({"conversations": SHARE}, "a.json", "User: Who?\n\nAssistant: Marta."),
+        (json.dumps({"topics": ["roof"], "meeting_transcripts": [{"speaker": "Ada Fell", "content": "Who?"}, {"speaker": "Tom", "content": "Marta."}]}), "a.jsonl", "Ada Fell: Who?\n\nTom: Marta."),
         (json.dumps({"messages": SHARE}), "a.txt", "User: Who?\n\nAssistant: Marta."),
         ([{"dialogue": [{"speaker": "Ada Fell", "text": "Who?"}, {"speaker": "Tom", "text": "Marta."}]}], "a.json", "Ada Fell: Who?\n\nTom: Marta."),
     ],

@@ -4,16 +4,16 @@ import json
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
-from graphrag_dagster.core.files.columns import CONVERSATIONS, ColumnError, choose, listed
+from graphrag_dagster.core.files.columns import CONVERSATIONS, ColumnNames
 from graphrag_dagster.core.files.decoding import Decoded, decode
 from graphrag_dagster.core.files.records import Places, Reading, Source, UnreadableError
 from graphrag_dagster.core.readers.chat_exports import in_current_branch, read_export
 from graphrag_dagster.core.readers.extended_json import understood
+from graphrag_dagster.core.readers.json_shapes import is_spoken, items_of, names_text, other_lists, table_of
 from graphrag_dagster.core.readers.rows import Row, columns_of, reading_of_rows
-from graphrag_dagster.core.readers.speech import is_message, is_of_model
 
 #: Between values: blanks, commas, the record separator of JSON text sequences.
 _BETWEEN = re.compile(r"[\s,\x1e]*+")
@@ -29,7 +29,7 @@ _DECODER = json.JSONDecoder()
 #: Characters that failed attempts may look at: Python counts all lines before an error.
 _MOST_LOOKED_AT = 2_000_000_000
 _MENDED = "commas before brackets, comments and functions, which JSON does not have, were taken off"
-_LOOKED_INTO, _DEEPEST = 20, 5
+_LOOKED_INTO = 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +80,9 @@ def read_jsonl(data: bytes, source: Source) -> Reading:
         return _one_after_another(decoded, source, told, None)
     if isinstance(content, list):
         return _of_whole(content, decoded, source, told)
-    if isinstance(content, Mapping):
+    if export := read_export(content, decoded, source):
+        return export
+    if isinstance(content, Mapping) and not any(map(is_spoken, content.values())):
         try:
             return _of_whole(content, decoded, source, told)
         except UnreadableError:
@@ -107,9 +109,7 @@ def read_conversations(decoded: Decoded, source: Source) -> Reading | None:
 
 def _holds_conversation(item: Mapping[str, Any]) -> bool:
     spoken = (item.get(name) for name in CONVERSATIONS)
-    return "current_node" in item or any(
-        isinstance(one, list) and one and all(map(is_message, one)) for one in spoken
-    )
+    return "current_node" in item or any(map(is_spoken, spoken))
 
 
 def _whole(text: str, told: _Told) -> object:
@@ -144,7 +144,7 @@ def _mended(text: str) -> str | None:
 def _of_whole(content: object, decoded: Decoded, source: Source, told: _Told) -> Reading:
     if export := read_export(content, decoded, source):
         return export
-    items, single = _items(content, source)
+    items, single = items_of(content, source)
     rows = [(number, item) for number, item in enumerate(items) if isinstance(item, Mapping)]
     others = Places()
     for number, item in enumerate(items):
@@ -153,7 +153,7 @@ def _of_whole(content: object, decoded: Decoded, source: Source, told: _Told) ->
     if others:
         told.notes.append(f"{len(others)} items of the list are not objects and were left out: {others}")
     if single:
-        told.notes.extend(_other_lists(items[0], source))
+        told.notes.extend(other_lists(items[0], source))
     return _of_rows(rows, decoded, source, told)
 
 
@@ -169,7 +169,7 @@ def _one_after_another(decoded: Decoded, source: Source, told: _Told, problem: s
             told.remarks.append(_MENDED)
     if broken:
         told.notes.append(f"{len(broken)} lines are not JSON objects and were left out: lines {broken}")
-    if not rows and (table := _table([value for _, value in _values(decoded.text)], source)):
+    if not rows and (table := table_of([value for _, value in _values(decoded.text)], source)):
         return _of_rows(list(enumerate(table)), decoded, source, _Told(list(decoded.notes)))
     if not rows:
         if problem or broken:
@@ -182,9 +182,13 @@ def _of_rows(rows: list[Row], decoded: Decoded, source: Source, told: _Told) -> 
     left: Counter[str] = Counter()
     plain = '"$' not in decoded.text and '"_source"' not in decoded.text and '"Item"' not in decoded.text
     rows = [(number, in_current_branch(item if plain else understood(item), left)) for number, item in rows]
+    columns = columns_of(rows)
+    if source.columns is None and not names_text(columns, source):
+        spoken = (name for _, row in rows[:_LOOKED_INTO] for name in row if is_spoken(row[name]))
+        source = replace(source, columns=ColumnNames(text=next(spoken, None)))
     return reading_of_rows(
         rows,
-        columns_of(rows),
+        columns,
         source,
         encoding=decoded.encoding,
         notes=told.notes,
@@ -257,126 +261,3 @@ def _next(text: str, start: int, *, in_line: bool) -> int:
         if found["indent"] is None or len(found["indent"]) <= indent:
             return found.end()
     return len(text)
-
-
-def _items(content: object, source: Source) -> tuple[list[Any], bool]:
-    """The objects of a JSON document, and whether the document itself is the only one."""
-    if isinstance(content, list):
-        if table := _table(content, source):
-            return table, False
-        if content and not any(isinstance(item, Mapping) for item in content):
-            raise UnreadableError(_shape_problem("a list without objects"))
-        return content, False
-    if not isinstance(content, Mapping):
-        raise UnreadableError(_shape_problem(f"a single {type(content).__name__}"))
-    if turned := _turned(content, source):
-        return turned, False
-    if _has_text(content, source):
-        return [content], True
-    lists = _lists_in(content)
-    if len(lists) == 1:
-        return lists[0], False
-    if not lists and (by_id := _by_id(content, source)):
-        return by_id, False
-    keys = listed(list(content)) or "none"
-    found = f"with {len(lists)} lists of objects" if lists else "without a list of objects"
-    raise UnreadableError(_shape_problem(f"an object {found} and without a text; its keys are {keys}"))
-
-
-def _lists_in(content: Mapping[str, Any], depth: int = 0) -> list[list[Any]]:
-    """The lists of objects of an object; where it has none, those of the objects in it."""
-    found = [list(value) for value in content.values() if _is_list_of_objects(value)]
-    if found or depth >= _DEEPEST:
-        return found
-    inner = [value for value in content.values() if isinstance(value, Mapping)][:_LOOKED_INTO]
-    return [one for value in inner for one in _lists_in(value, depth + 1)]
-
-
-def _by_id(content: Mapping[str, Any], source: Source) -> list[Any] | None:
-    values = list(content.values())
-    objects = [value for value in values if isinstance(value, Mapping)]
-    if len(objects) < len(values) and (len(objects) < 2 or _names_text(list(content), source)):
-        return None
-    if not objects or not any(_has_text(value, source) for value in objects[:_LOOKED_INTO]):
-        return None
-    return [
-        value if not isinstance(value, Mapping) else {"id": key, **value} for key, value in content.items()
-    ]
-
-
-def _turned(content: Mapping[str, Any], source: Source) -> list[Any] | None:
-    """The rows of a table that is kept as its columns."""
-    names, data = content.get("columns"), content.get("data")
-    if isinstance(names, list) and isinstance(data, list):
-        return _table([names, *data], source)
-    values = list(content.values())
-    if len(values) < 2 or not _names_text(list(content), source):
-        return None
-    if all(isinstance(value, list) and len(value) == len(values[0]) > 1 for value in values):
-        return [dict(zip(content, row, strict=True)) for row in zip(*values, strict=True)]
-    if all(isinstance(value, Mapping) and value.keys() == values[0].keys() for value in values):
-        return [{name: value[row] for name, value in content.items()} for row in values[0]]
-    return None
-
-
-def _table(content: list[Any], source: Source) -> list[Any] | None:
-    """The rows of a list of lists, the first of which names the columns."""
-    if len(content) < 2 or not all(isinstance(row, list) for row in content):
-        return None
-    names = content[0]
-    if not names or not all(isinstance(name, str) for name in names) or not _names_text(names, source):
-        return None
-    return [dict(zip(names, row, strict=False)) for row in content[1:]]
-
-
-def _names_text(names: list[str], source: Source) -> bool:
-    try:
-        return bool(choose(source.columns, names, source.path).text)
-    except ColumnError:
-        return False
-
-
-def _has_text(content: Mapping[str, Any], source: Source) -> bool:
-    try:
-        text = content[choose(source.columns, [str(key) for key in content], source.path).text]
-    except (ColumnError, KeyError):
-        return False
-    if isinstance(text, str):
-        return True
-    if isinstance(text, Mapping):
-        return "current_node" in content or _is_rich(text)
-    if not isinstance(text, list):
-        return False
-    return all(isinstance(item, str) for item in text) or _is_speech(text) or all(map(_is_part, text))
-
-
-def _is_rich(text: Mapping[str, Any]) -> bool:
-    """Whether an object is a text with its form: the root of a tree, or words beside something."""
-    return isinstance(text.get("type"), str) or any(
-        key in text for key in ("ops", "blocks", "root", "text", "value")
-    )
-
-
-def _is_speech(items: list[Any]) -> bool:
-    return all(is_message(item) and is_of_model(item) for item in items)
-
-
-def _is_part(item: object) -> bool:
-    return isinstance(item, str) or (isinstance(item, Mapping) and isinstance(item.get("type"), str))
-
-
-def _is_list_of_objects(value: object) -> bool:
-    return isinstance(value, list) and bool(value) and all(isinstance(item, Mapping) for item in value)
-
-
-def _other_lists(content: Mapping[str, Any], source: Source) -> list[str]:
-    text = choose(source.columns, [str(key) for key in content], source.path).text
-    keys = [key for key, value in content.items() if key != text and _is_list_of_objects(value)]
-    return [f"the object has a text itself; its lists {listed(keys)} are metadata"] if keys else []
-
-
-def _shape_problem(found: str) -> str:
-    return (
-        f"{found}; documents are read from a list of objects, an object that holds exactly one such list, or "
-        "an object with a text, whose name tables in corpus.yaml can set"
-    )
