@@ -2,6 +2,7 @@
 
 import time
 import uuid
+from collections.abc import AsyncIterator
 from dataclasses import replace
 
 from fastapi import APIRouter, Request
@@ -25,10 +26,12 @@ from graphrag_dagster.service.openai.chat_models import (
     ModelType,
     ReplyMessage,
 )
+from graphrag_dagster.service.openai.chat_tasks import task_reply
 from graphrag_dagster.service.openai.chat_text import MarkFilter, headed, listed_sources, question_of
 from graphrag_dagster.service.openai.embeddings import DOCUMENTS, QUERIES
 
 _LISTED_METHODS = [one.name for one in ways().values() if one.suits_a_chat and one.name != AUTO]
+_NOTHING_USED = ChatUsage(prompt_tokens=0, completion_tokens=0, total_tokens=0)
 _DONE = format_sse_event(data_str="[DONE]")
 _STREAMED = documented_stream("The answer; with `stream` chunks of it as events.")
 
@@ -70,12 +73,18 @@ class Chunks:
             return self._ending(heard)
         return self._text(self._marks.feed(heard)) if heard else []
 
+    def whole(self, text: str) -> list[bytes]:
+        """Return the events of a text that no corpus was asked for."""
+        return [*self._text(text), *self._end(_NOTHING_USED)]
+
     def _ending(self, answer: Answer) -> list[bytes]:
         text = self._marks.rest() if self._spoken else headed(answer)
-        events = self._text(text + listed_sources(answer))
-        events.append(self._chunk({}, finish_reason="stop"))
+        return [*self._text(text + listed_sources(answer)), *self._end(usage_of(answer))]
+
+    def _end(self, used: ChatUsage) -> list[bytes]:
+        events = [self._chunk({}, finish_reason="stop")]
         if self._with_usage:
-            events.append(event({**self._head, "choices": [], "usage": usage_of(answer).model_dump()}))
+            events.append(event({**self._head, "choices": [], "usage": used.model_dump()}))
         return [*events, _DONE]
 
     def _text(self, text: str) -> list[bytes]:
@@ -91,15 +100,15 @@ class Chunks:
         return event({**self._head, "choices": [choice]})
 
 
-def completion(model: str, answer: Answer) -> ChatCompletion:
-    """Return an answer as a chat completion."""
-    message = ReplyMessage(content=headed(answer) + listed_sources(answer))
+def completion(model: str, text: str, used: ChatUsage) -> ChatCompletion:
+    """Return a text as a chat completion."""
+    message = ReplyMessage(content=text)
     return ChatCompletion(
         id=f"chatcmpl-{uuid.uuid4().hex}",
         created=int(time.time()),
         model=model,
         choices=[Choice(message=message)],
-        usage=usage_of(answer),
+        usage=used,
     )
 
 
@@ -140,19 +149,42 @@ def chat_router(backend: Backend) -> APIRouter:
         responses={200: _STREAMED, **documented(400, 402, 404, 409, 429, 502, 504, openai=True)},
     )
     async def chat(body: ChatBody, request: Request) -> Response:
-        """Answer the last message of the user, with a list of sources."""
+        """Answer the last message of the user, with a list of sources.
+
+        A task of a chat page, such as a title or tags, is answered from the conversation.
+        """
         corpus, _, method = body.model.partition(":")
+        options = body.stream_options
+        chunks = Chunks(body.model, with_usage=bool(options and options.include_usage))
+        if (made := task_reply(body.messages, (body.model_extra or {}).get("response_format"))) is not None:
+            await _known(backend, corpus)
+            return _at_once(body, chunks, made)
         question = replace(question_of(body.messages, method or None), filters=body.filters)
         asking = await unless_gone(request, backend.ask(corpus, question))
         if not body.stream:
             answer = await unless_gone(request, asking.answer())
-            return JSONResponse(completion(body.model, answer).model_dump())
-        settings, options = backend.settings, body.stream_options
+            text = headed(answer) + listed_sources(answer)
+            return JSONResponse(completion(body.model, text, usage_of(answer)).model_dump())
+        settings = backend.settings
         first = await unless_gone(request, asking.hear(settings.head_start_seconds))
-        chunks = Chunks(body.model, with_usage=bool(options and options.include_usage))
         return streaming(stream(asking, first, chunks.render, settings.ping_seconds))
 
     return router
+
+
+async def _known(backend: Backend, corpus: str) -> None:
+    if corpus not in await backend.names():
+        raise Refusal(404, "model_not_found", f"there is no corpus for the model {corpus!r}")
+
+
+def _at_once(body: ChatBody, chunks: Chunks, made: str) -> Response:
+    async def events() -> AsyncIterator[bytes]:
+        for one in chunks.whole(made):
+            yield one
+
+    if body.stream:
+        return streaming(events())
+    return JSONResponse(completion(body.model, made, _NOTHING_USED).model_dump())
 
 
 async def _embedding(backend: Backend) -> list[str]:
