@@ -165,6 +165,9 @@ def doctor(
             show_default=False,
         ),
     ] = None,
+    fix: Annotated[
+        bool, typer.Option("--fix", help="Write the settings that fit what was found into corpus.yaml.")
+    ] = False,
     as_json: Json = False,
 ) -> None:
     """Probe the model endpoint with a dozen tiny calls: what works, and what is done about what does not.
@@ -174,7 +177,7 @@ def doctor(
     """
     from graphrag_dagster.cli.commands.doctoring import doctor as probe
 
-    if code := probe(target, as_json=as_json):
+    if code := probe(target, fix=fix, as_json=as_json):
         raise typer.Exit(code)
 
 

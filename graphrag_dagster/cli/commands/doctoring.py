@@ -6,6 +6,7 @@ from contextlib import suppress
 from dataclasses import asdict, replace
 from itertools import groupby
 from operator import attrgetter
+from typing import Any
 
 from rich.markup import escape
 from rich.table import Table as RichTable
@@ -27,6 +28,7 @@ from graphrag_dagster.resources.home import memory_file
 from graphrag_dagster.resources.language import Language
 from graphrag_dagster.resources.reply_memory import ReplyMemory
 from graphrag_dagster.settings import CorpusSettings
+from graphrag_dagster.settings.editing import lines_of, write_settings
 from graphrag_dagster.settings.model import RoleName
 
 _COLOURS = {"works": "green", "fallback": "yellow", "fails": "red", "skipped": "dim"}
@@ -37,11 +39,12 @@ _LINES = {
 }
 
 
-def doctor(target: str | None, *, as_json: bool) -> int:
+def doctor(target: str | None, *, fix: bool = False, as_json: bool) -> int:
     """Probe the models of a corpus, or the endpoint that the environment names, and print it.
 
     Args:
         target: name of a corpus or path of a folder; None for the endpoint at ``$OPENAI_BASE_URL``.
+        fix: write the settings that fit what was found into the corpus's settings file.
         as_json: print JSON.
 
     Returns:
@@ -49,9 +52,11 @@ def doctor(target: str | None, *, as_json: bool) -> int:
 
     Raises:
         CorpusError: there is no such corpus.
-        SettingsError: its settings cannot be used.
+        SettingsError: its settings cannot be used, or not be written.
         EndpointError: no endpoint is named.
     """
+    if fix and target is None:
+        raise CorpusError("--fix writes into the settings of a corpus: name it")
     name = None if target is None else CorpusStore().resolve(target)
     settings = _of_the_environment() if name is None else CorpusStore().settings(name)
     reranked = bool(rerankers()[settings.search.reranker].packages)
@@ -73,13 +78,37 @@ def doctor(target: str | None, *, as_json: bool) -> int:
     outcome = verdict(findings)
     if outcome != "hopeless":
         remember(settings, AbilityStore(database_at(memory_file())))
+    advised = {key: value for one in findings for key, value in one.settings.items()}
     if as_json:
+        if fix and name and advised:
+            write_settings(CorpusStore().folder(name), advised)
         print_json({"corpus": name, "verdict": outcome, "findings": [asdict(one) for one in findings]})
     else:
         for endpoint, group in groupby(findings, key=attrgetter("endpoint")):
             OUT.print(_table(endpoint, list(group)))
         OUT.print(_LINES[outcome], soft_wrap=True)
+        _advise(name, advised, fix=fix)
     return 1 if outcome == "hopeless" else 0
+
+
+def _advise(name: str | None, advised: dict[str, Any], *, fix: bool) -> None:
+    """Print the settings that fit what was found, and write them where that is wanted."""
+    if not advised:
+        if fix:
+            OUT.print("no setting mends what was found; nothing was written", soft_wrap=True)
+        return
+    if fix and name:
+        path = write_settings(CorpusStore().folder(name), advised)
+        OUT.print(f"written into {escape(str(path))}:", soft_wrap=True)
+    else:
+        OUT.print("settings that fit what was found, for corpus.yaml:")
+    OUT.print(lines_of(advised), markup=False, highlight=False, soft_wrap=True)
+    if fix:
+        OUT.print(
+            "all else in it is as it was; run doctor again to see whether that is enough", soft_wrap=True
+        )
+    elif name:
+        OUT.print(f"graphrag-dagster doctor {escape(name)} --fix writes them", soft_wrap=True)
 
 
 def _reranker(settings: CorpusSettings, name: str) -> list[Finding]:

@@ -2,6 +2,7 @@
 
 import asyncio
 import math
+import re
 import secrets
 import time
 from collections.abc import Mapping
@@ -20,6 +21,16 @@ from graphrag_dagster.settings import CorpusSettings
 from graphrag_dagster.settings.model import ModelSettings, RoleName
 
 _SPARE = 1000
+#: A fourth of a context is for the reply; sizes are multiples of this; tokens of questions, names and marks
+#: round the data; fewer tokens of data are of no use; an overlap is this part of a size.
+_REPLY_SHARE, _ROUND, _OVERHEAD, _LEAST_DATA, _OVERLAP = 4, 100, 1100, 200, 6
+#: How servers tell the tokens of a context in a refusal, and how often fewer are tried where they do not.
+_CONTEXT = re.compile(
+    r"(?:context (?:length|size|window)|maximum (?:model )?(?:input )?(?:length|tokens)|n_ctx)\D{0,40}?"
+    r"(\d{3,7})",
+    re.IGNORECASE,
+)
+_HALVINGS = 4
 _SHORT = 300
 _LOST = 0.9
 _REPLY = 200
@@ -102,16 +113,67 @@ async def context_length(
         short = await _ask_long(model, tokenizer, _SHORT)
         long = await _ask_long(model, tokenizer, needed)
     except Refused as refusal:
-        return [Finding(name, "fails", f"{needed:,} tokens were refused: {refusal}", _MEND)]
+        fix = _fitting(settings, tasks, tokenizer, await _context(model, tokenizer, needed, str(refusal)))
+        return [Finding(name, "fails", f"{needed:,} tokens were refused: {refusal}", _MEND, settings=fix)]
     except CallFailed as failure:
         return [Finding(name, "fails", f"{needed:,} tokens got no reply: {failure}", _MEND)]
     found = _judged(short, long)
+    if found.verdict == "fails":
+        arrived = int(long.reply.input_tokens / short.ratio) if short.ratio else 0
+        found = replace(found, settings=_fitting(settings, tasks, tokenizer, arrived))
     if found.verdict == "works" and needed < largest:
         told = (
             f"enough for the documents there are; the settings allow up to {largest:,} where there are more"
         )
         found = replace(found, consequence="; ".join(filter(None, (told, found.consequence))))
     return [found]
+
+
+async def _context(model: OpenAIChatModel, tokenizer: Tokenizer, refused: int, said: str) -> int:
+    """Tokens that a model takes which refused so many: by what it says, else what it does not refuse."""
+    told = [int(number) for number in _CONTEXT.findall(said.replace(",", ""))]
+    if told:
+        return min(told)
+    tokens = refused // 2
+    for _ in range(_HALVINGS):
+        try:
+            await _ask_long(model, tokenizer, tokens)
+        except (Refused, CallFailed):
+            tokens //= 2
+        else:
+            return tokens
+    return 0
+
+
+def _fitting(
+    settings: CorpusSettings, tasks: list[RoleName], tokenizer: Tokenizer, context: int
+) -> dict[str, int | float | bool | str]:
+    """Settings under which all prompts and replies fit into a context; none where nothing of use fits."""
+    reply = context // _REPLY_SHARE // _ROUND * _ROUND
+    system = max(_system(settings, task, tokenizer) for task in tasks)
+    data = (context - reply - system - _OVERHEAD) // _ROUND * _ROUND
+    if data < _LEAST_DATA:
+        return {}
+    own = settings.text_units
+    fix: dict[str, int | float | bool | str] = {}
+    # Units are listed under the names that they bear, and of an entity typing prompt others fill the rest.
+    if own.strategy == "none":
+        fix["text_units.strategy"] = "tokens"
+    if own.size > data:
+        fix["text_units.size"] = data
+        if own.overlap >= data:
+            fix["text_units.overlap"] = data // _OVERLAP
+    limits = {
+        "graph.max_input_tokens": settings.graph.max_input_tokens,
+        "reports.context_tokens": settings.reports.context_tokens,
+        "search.context_tokens": settings.search.context_tokens,
+    }
+    if settings.asks_model("coterag"):
+        limits["coterag.summary_tokens"] = settings.coterag.summary_tokens
+    fix |= {key: data for key, limit in limits.items() if limit > data}
+    if max(settings.model.for_role(task).reply_limit for task in tasks) > reply:
+        fix["model.max_output_tokens"] = reply
+    return fix
 
 
 def pace(model: OpenAIChatModel) -> list[Finding]:
@@ -167,17 +229,20 @@ def throughput_advice(
     found += f"{together.tokens_per_second:,.0f} with {together.at_once} calls at once"
     found += "; told that these are too many" if refused else ""
     told = f"makes up to {most} calls at once"
+    fix: dict[str, int | float | bool | str] = {}
     if advised < most:
         told = f"set model.concurrency: {advised}; more gains little"
+        # What a busy moment made of the speed is no reason to write a setting.
+        fix = {"model.concurrency": advised} if refused else {}
     seconds = longest_reply * together.at_once / together.tokens_per_second
     if together.tokens < _TELLING or seconds <= settings.timeout_seconds:
-        return [Finding(name, "works", found, told)]
+        return [Finding(name, "works", found, told, settings=fix)]
     found += f"; a reply of {longest_reply:,} tokens, the limit, would take {seconds:,.0f} s"
     if limit >= seconds:
-        return [Finding(name, "works", found, f"such a call gets {limit:,.0f} s; {told}")]
+        return [Finding(name, "works", found, f"such a call gets {limit:,.0f} s; {told}", settings=fix)]
     needed = math.ceil(seconds * 1.5 / 60) * 60
     mend = f"set model.timeout_seconds: {needed}, or a smaller model.max_output_tokens; {told}"
-    return [Finding(name, "fallback", found, mend)]
+    return [Finding(name, "fallback", found, mend, settings={**fix, "model.timeout_seconds": needed})]
 
 
 def _allowed(settings: CorpusSettings, task: RoleName) -> int:

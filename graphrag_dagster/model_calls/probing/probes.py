@@ -1,8 +1,10 @@
 """Small questions that tell what an endpoint can do, and what follows from the answers."""
 
 import re
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Literal
+from urllib.parse import urlsplit
 
 from graphrag_dagster.core.language.chat.port import ChatRequest, Message
 from graphrag_dagster.core.language.chat.replies import visible
@@ -25,6 +27,17 @@ _CUT_AT = 5
 _TOKENS_OVER = 2
 _CHARACTERS_PER_TOKEN = 4
 _WORD = re.compile(r"[^\W\d_]+")
+#: By its usual port: a server that people run themselves, and what starts it.
+_SERVERS = {
+    11434: ("Ollama", "ollama serve"),
+    1234: ("LM Studio", "lms server start"),
+    8080: ("llama.cpp", "llama-server -m MODEL.gguf --jinja"),
+    8000: ("vLLM", "vllm serve MODEL"),
+    30000: ("SGLang", "python -m sglang.launch_server --model-path MODEL"),
+}
+_HERE = frozenset({"localhost", "127.0.0.1", "::1", "host.docker.internal"})
+_UNREACHED = re.compile(r"cannot reach|no reply from|did not answer|refused", re.IGNORECASE)
+_LOADING = "still loading"
 _WAYS_OF_SILENCE: dict[Silence, str] = {
     "not needed": "nothing",
     "template": "chat_template_kwargs",
@@ -39,6 +52,7 @@ class Finding:
     """What a probe found.
 
     ``consequence`` is what we do about it, or the mend. ``endpoint`` names model, place and tasks.
+    ``settings`` are those that fit what was found, by key with dots.
     """
 
     probe: str
@@ -46,6 +60,7 @@ class Finding:
     found: str
     consequence: str = ""
     endpoint: str = ""
+    settings: Mapping[str, int | float | bool | str] = field(default_factory=dict)
 
 
 class Unusable(Exception):
@@ -135,7 +150,8 @@ async def forced_token(model: OpenAIChatModel) -> list[Finding]:
         return [Finding(name, "works", "forces YES or NO", "the yes/no check is one token")]
     mend = f"{otherwise}; set model.logit_bias: false to save a call per check"
     shown = repr(word[0]) if word else "nothing"
-    return [Finding(name, "fallback", f"ignored: the reply is {shown}", mend)]
+    fix = {"model.logit_bias": False}
+    return [Finding(name, "fallback", f"ignored: the reply is {shown}", mend, settings=fix)]
 
 
 async def output_limit(model: OpenAIChatModel) -> list[Finding]:
@@ -186,9 +202,34 @@ def _way(way: Way, tried: dict[Way, str | None], last: Way, otherwise: str) -> F
 
 def _no_contact(model: OpenAIChatModel, models: list[str] | None, error: str) -> list[Finding]:
     if models is None:
-        return [Finding("reachable", "fails", error, "")]
+        return [Finding("reachable", "fails", error, _start(model, error))]
     reached = Finding("reachable", "works", f"it lists {len(models)} models")
     if models and model.name not in models:
         mend = f"set model.name; it has {named(models)}"
-        return [reached, Finding("model", "fails", error, mend)]
+        fix = {"model.name": models[0]} if len(models) == 1 else {}
+        return [reached, Finding("model", "fails", error, mend, settings=fix)]
     return [reached, Finding("chat", "fails", error, "see what the endpoint says")]
+
+
+def _start(model: OpenAIChatModel, error: str) -> str:
+    """What to start, or to wait for, where a server does not answer."""
+    if _LOADING in error:
+        return "the server is there and loads its model: run doctor again when that is done"
+    parts = urlsplit(model.connection.shown_url)
+    if not _UNREACHED.search(error):
+        return ""
+    server = _SERVERS.get(parts.port or 0)
+    own = parts.hostname in _HERE
+    told = (
+        f"nothing answers at port {parts.port} of this machine"
+        if own
+        else f"{parts.hostname} does not answer"
+    )
+    if server:
+        return f"{told}; that is the port of {server[0]}: start it with `{server[1]}`, then run doctor again"
+    if own:
+        started = "; ".join(
+            f"{name}: `{command}` (port {port})" for port, (name, command) in _SERVERS.items()
+        )
+        return f"{told}; start the server, or set model.base_url to where it is. {started}"
+    return f"{told}; look at model.base_url, at the network, and whether the server runs"

@@ -71,6 +71,8 @@ async def examine(settings: CorpusSettings, data: Mapping[RoleName, int] | None 
     findings: list[Finding] = []
     for own, tasks in _models(settings):
         model = OpenAIChatModel(_impatient(own))
+        # Who asks for a diagnosis is told that a server loads, and does not wait for it.
+        model.connection.loading_seconds = 0.0
         label = f"{own.name} at {model.connection.shown_url} ({', '.join(tasks)})"
         findings += _labelled(label, await _examined(model, settings, tasks, data))
     own = _impatient(settings.model.for_role("embed"))

@@ -62,7 +62,8 @@ _SMALL = frozenset(
     a an and any are as at be been being but by can could did do does for from get give had has have hello hey
     hi how i if in is it its let list me may might my name no not of on or our please shall should show so
     some tell than thanks that the their them then there these they this those to us was we were what when
-    where which who whom whose why will with would you your about all also explain describe find into more said say
+    where which who whom whose why will with would you your about all also explain describe find into more
+    said say
     """.split()  # noqa: SIM905 - a list of so many would fill a page.
 )
 _LEADING = _SMALL - {"no", "not"}
