@@ -264,6 +264,7 @@ def report_repeated(log: list[dict[str, Any]], kills: list[float]) -> None:
     """A prompt counts as in flight if its answer was not fully sent before the kill that cut it off."""
     answered: dict[str, float] = {}
     repeated, in_flight = 0, 0
+    before_kill: list[float] = []
     for one in log:
         if one["event"] == "begin":
             if one["sha"] in answered:
@@ -271,9 +272,14 @@ def report_repeated(log: list[dict[str, Any]], kills: list[float]) -> None:
                 late = bool(before) and answered[one["sha"]] > max(before) - 0.05
                 in_flight += late
                 repeated += not late
+                if before and not late:
+                    before_kill.append(max(before) - answered[one["sha"]])
         elif one["event"] == "end" and one["status"] == 200 and one["sent"]:
             answered[one["sha"]] = one["ended"]
     print(f"prompts sent again although answered: {repeated}; of those in flight at a kill: {in_flight}")
+    if before_kill:
+        # A process that is not given the processor has not read what was sent to it.
+        print("seconds before the kill:", ", ".join(f"{one:.2f}" for one in sorted(before_kill)))
 
 
 def faults() -> None:
