@@ -10,6 +10,7 @@ import pytest
 from graphrag_dagster.core.corpus.graphs.cells import LONGEST_KEY, LONGEST_TEXT, shortened
 from graphrag_dagster.core.corpus.graphs.files import graph_files
 from graphrag_dagster.core.corpus.graphs.rdf_text import without_entities
+from graphrag_dagster.core.corpus.unread import files_told
 from graphrag_dagster.core.files.discovery import discover
 from graphrag_dagster.core.files.records import RefusedError
 from support.graphs import Read, read_folder
@@ -233,6 +234,12 @@ def test_files_of_tools_that_are_not_read_say_how_to_save_them(name: str, tmp_pa
     (tmp_path / name).write_bytes(b"x")
     told = graph_files(discover(tmp_path, max_bytes=10**6)).left_out[name]
     assert any(word in told for word in ("export", "save", "unpack", "write"))
+
+
+def test_extensions_of_documents_are_not_named_for_graphs() -> None:
+    row = {"path": "g.gephi", "status": "unsupported", "reason": "a project of Gephi", "incomplete": False}
+    (line,), _ = files_told(pl.DataFrame([row]))
+    assert "a project of Gephi" in line
 
 
 def _importer(folder: Path, header: str) -> Read:

@@ -10,6 +10,7 @@ from graphrag_dagster.core.wording import counted
 
 #: What became of files that gave nothing, those first that somebody may want to mend.
 FATES = ("failed", "refused", "unsupported", "empty", "ignored")
+_NO_READER = "no reader for"
 #: Files of a line that are named.
 _MOST_NAMED = 5
 
@@ -47,7 +48,8 @@ def files_told(files: pl.DataFrame, most: int = 10) -> tuple[list[str], int]:
     in_part = read_in_part(files).with_columns(status=pl.lit("read"))
     groups = [*_groups(unread), *_groups(in_part)]
     lines = [_line(one) for one in groups[:most]]
-    if any(one["status"] == "unsupported" for one in groups):
+    # Of graphs the reasons say what is read.
+    if any(one["status"] == "unsupported" and one["told"].startswith(_NO_READER) for one in groups):
         lines.append(f"extensions that are read: {', '.join(extensions())}")
     return lines, sum(one["files"] for one in groups[most:])
 
