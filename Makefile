@@ -72,4 +72,4 @@ lock: install ## bring requirements.lock up to date
 	    --generate-hashes --group dev pyproject.toml --output-file requirements.lock
 
 clean: ## remove everything that can be made again
-	rm -rf $(VENV) .venv-extra .venv-engines .venv-node .ci/javascript/node_modules .venv-graphrag .venv-other .venv-uv .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache warehouse .dagster_home corpora
+	rm -rf $(VENV) .venv-extra .venv-engines .venv-fresh .venv-node .ci/javascript/node_modules .venv-graphrag .venv-other .venv-uv .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache warehouse .dagster_home corpora

@@ -65,8 +65,8 @@ def _someone(rng: np.random.Generator, group: np.ndarray, node: np.ndarray) -> n
 
 def frames_of(file: Path) -> tuple[pl.DataFrame, pl.DataFrame]:
     with duckdb.connect(str(file), read_only=True) as connection:
-        entities = connection.execute("select entity_id from graph.entities").pl()
-        return entities, connection.execute(f"select {', '.join(COLUMNS)} from graph.relationships").pl()
+        entities = connection.sql("select entity_id from graph.entities").pl()
+        return entities, connection.sql(f"select {', '.join(COLUMNS)} from graph.relationships").pl()
 
 
 def clustered(before: pl.DataFrame, after: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:

@@ -18,6 +18,7 @@ from graphrag_dagster import tables
 from graphrag_dagster.dbt_like_sql.manifest import Lineage, Manifest
 from graphrag_dagster.errors import WarehouseError
 from graphrag_dagster.resources.duckdb_files.duckdb_messages import line_of
+from graphrag_dagster.resources.duckdb_files.frames import first_row
 from graphrag_dagster.resources.warehouse import qualified
 from graphrag_dagster.tables import VECTOR, Table
 
@@ -187,5 +188,5 @@ def _describe(database: duckdb.DuckDBPyConnection, model: SqlModel) -> Mapping[s
 
 
 def _normal(database: duckdb.DuckDBPyConnection, type_: str) -> str:
-    row = database.execute(f"select typeof(cast(null as {type_}))").fetchone()
+    row = first_row(database.execute(f"select typeof(cast(null as {type_}))"))
     return str(row[0]) if row else type_

@@ -12,6 +12,7 @@ from pathlib import Path
 import duckdb
 
 from graphrag_dagster.errors import WarehouseError
+from graphrag_dagster.resources.duckdb_files.frames import first_row
 from graphrag_dagster.resources.duckdb_files.opening import UNLOGGED, attach
 from graphrag_dagster.resources.durable import sync_folder
 from graphrag_dagster.resources.warehouse import Warehouse
@@ -59,7 +60,7 @@ def compact(warehouse: Warehouse, corpus: str) -> Compacted:
             ) from error
         finally:
             with suppress(OSError):
-                making.unlink(missing_ok=True)
+                _remove(making)
         sync_folder(file.parent)
         return Compacted(before, file.stat().st_size)
 
@@ -67,10 +68,14 @@ def compact(warehouse: Warehouse, corpus: str) -> Compacted:
 def remove_leftovers(file: Path) -> None:
     """Remove what a killed process left beside a DuckDB file; to be called while its lock is held."""
     making = _beside(file)
-    for left in (making, making.with_name(making.name + ".wal")):
-        left.unlink(missing_ok=True)
+    _remove(making)
     for spilled in (file, making):
         shutil.rmtree(spilled.with_name(spilled.name + ".tmp"), ignore_errors=True)
+
+
+def _remove(making: Path) -> None:
+    for left in (making, making.with_name(making.name + ".wal")):
+        left.unlink(missing_ok=True)
 
 
 def _beside(file: Path) -> Path:
@@ -83,8 +88,14 @@ def _copy(connection: duckdb.DuckDBPyConnection, file: Path, making: Path) -> No
     if log.is_file() and log.stat().st_size:
         # It would be played back into the new file.
         raise WarehouseError(f"{log} is in use; end what else uses {file}, and run again")
-    row = connection.execute("select current_database()").fetchone()
+    row = first_row(connection.execute("select current_database()"))
     name = str((row or ("",))[0]).replace('"', '""')
     attach(connection, making, _COPY, read_only=False)
-    connection.execute(f'copy from database "{name}" to "{_COPY}"')
+    try:
+        connection.execute(f'copy from database "{name}" to "{_COPY}"')
+    except duckdb.Error:
+        # What is attached still may write its log once more.
+        with suppress(duckdb.Error):
+            connection.execute(f'detach "{_COPY}"')
+        raise
     connection.execute(f'detach "{_COPY}"')

@@ -17,7 +17,7 @@ from graphrag_dagster.resources.corpora import check_name
 from graphrag_dagster.resources.duckdb_files import migrations
 from graphrag_dagster.resources.duckdb_files.damage import damage_told
 from graphrag_dagster.resources.duckdb_files.duckdb_messages import holder_of, is_busy
-from graphrag_dagster.resources.duckdb_files.frames import frame_of
+from graphrag_dagster.resources.duckdb_files.frames import first_row, frame_of
 from graphrag_dagster.resources.duckdb_files.opening import attach, identity, open_alone, open_often
 from graphrag_dagster.resources.home import warehouse_template
 from graphrag_dagster.tables import VECTOR, Column, Table
@@ -220,7 +220,7 @@ class Warehouse(Resource):
         self._made(corpus)
         with self._writing(table, corpus) as connection:
             try:
-                result = frame_of(connection.execute(query))
+                result = frame_of(connection, query)
             except (duckdb.BinderException, duckdb.CatalogException) as error:
                 raise WarehouseError(
                     f"{table.full_name} cannot be made: what it is made of is not there, or an older version "
@@ -332,7 +332,7 @@ class Reader:
             if column.name not in present or wanted not in {"", present[column.name]}:
                 return False
         query = f"select 1 from {qualified(table)} where {of_corpus(self.corpus)} limit 1"
-        return self.connection.execute(query).fetchone() is None
+        return first_row(self.connection.execute(query)) is None
 
     def read(self, table: Table) -> pl.DataFrame:
         """Return the corpus's rows in key order, without the column ``corpus``.
@@ -370,11 +370,11 @@ class Reader:
             for name in table.column_names
         )
         query = f"select {names} from {qualified(table)} where {of_corpus(self.corpus)}"
-        rows = frame_of(self.connection.execute(query))
+        rows = frame_of(self.connection, query)
         if _in_order(rows, table.key):
             return rows
         keys = ", ".join(_quoted(key) for key in table.key)
-        return frame_of(self.connection.execute(f"{query} order by {keys}"))
+        return frame_of(self.connection, f"{query} order by {keys}")
 
     def _not_made(self, table: Table, what: str) -> WarehouseError:
         command = _MADE_BY.get(table.group, "index {}").format(self.corpus)
@@ -448,25 +448,30 @@ def _prepare(
 ) -> None:
     """Bring the table into its declared shape and remove the corpus's rows."""
     wanted = {column.name: _duckdb_type(column, lengths) for column in table.columns}
+    # Made where it is not there, and only then looked at: an error would end the transaction.
+    connection.execute(f"create schema if not exists {_quoted(table.schema)}")
+    _create(connection, table, wanted)
     present = _columns(connection, table)
     retyped = [n for n, t in wanted.items() if n in present and present[n] != _normal_type(connection, t)]
     if retyped:
         _drop(connection, table, corpus, retyped)
-        present = {}
-    if not present:
-        columns = ", ".join(f"{_quoted(name)} {type_}" for name, type_ in wanted.items())
-        connection.execute(f"create schema if not exists {_quoted(table.schema)}")
-        connection.execute(f"create table {qualified(table)} (corpus VARCHAR, {columns})")
+        _create(connection, table, wanted)
         return
     for name in wanted.keys() - present.keys():
         connection.execute(f"alter table {qualified(table)} add column {_quoted(name)} {wanted[name]}")
     connection.execute(f"delete from {qualified(table)} where {of_corpus(corpus)}")
 
 
+def _create(connection: duckdb.DuckDBPyConnection, table: Table, types: Mapping[str, str]) -> None:
+    """Make the table where it is not there."""
+    columns = ", ".join(f"{_quoted(name)} {type_}" for name, type_ in types.items())
+    connection.execute(f"create table if not exists {qualified(table)} (corpus VARCHAR, {columns})")
+
+
 def _normal_type(connection: duckdb.DuckDBPyConnection, wanted: str) -> str:
     """The type as DuckDB spells it."""
     if wanted not in _spelled:
-        named = connection.execute(f"select typeof(cast(null as {wanted}))").fetchone()
+        named = first_row(connection.execute(f"select typeof(cast(null as {wanted}))"))
         _spelled[wanted] = str(named[0]) if named else wanted
     return _spelled[wanted]
 
@@ -511,20 +516,22 @@ def _registered(connection: duckdb.DuckDBPyConnection, frame: pl.DataFrame) -> I
 def _written(connection: duckdb.DuckDBPyConnection, table: Table, corpus: str) -> Written:
     names = ", ".join(_quoted(name) for name in table.column_names)
     rows = f"select {names} from {qualified(table)} where {of_corpus(corpus)}"
-    told = connection.execute(
-        f"select count(*), coalesce(sum(hash({names})::hugeint), 0) from ({rows})"
-    ).fetchone()
-    sample = frame_of(connection.execute(f"{rows} limit {_SAMPLE}"))
+    told = first_row(
+        connection.execute(f"select count(*), coalesce(sum(hash({names})::hugeint), 0) from ({rows})")
+    )
+    sample = frame_of(connection, f"{rows} limit {_SAMPLE}")
     if told is None:
         raise WarehouseError(f"{table.full_name} cannot be read as a frame")
     return Written(told[0], sample, f"{told[1] % 2**128:032x}")
 
 
 def _drop(connection: duckdb.DuckDBPyConnection, table: Table, corpus: str, retyped: list[str]) -> None:
-    others = connection.execute(
-        f"select count(*) from {qualified(table)} where corpus <> ?",
-        [corpus],
-    ).fetchone()
+    others = first_row(
+        connection.execute(
+            f"select count(*) from {qualified(table)} where corpus <> ?",
+            [corpus],
+        )
+    )
     if others and others[0]:
         raise WarehouseError(
             f"{table.full_name}: columns {retyped} have changed their type, and the file holds rows of other "

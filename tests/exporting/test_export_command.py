@@ -49,9 +49,7 @@ def test_every_table_is_as_it_is_in_the_snapshot(coast: Path, home: Path) -> Non
             schema, name = file.path.removesuffix(".parquet").split("/")
             table = tables.table(f"{schema}.{name}")
             order = ", ".join(table.key)
-            before = connection.execute(
-                f"select * exclude (corpus) from {schema}.{name} order by {order}"
-            ).pl()
+            before = connection.sql(f"select * exclude (corpus) from {schema}.{name} order by {order}").pl()
             after = pl.read_parquet(home / "out" / file.path)
             assert after.select(before.columns).equals(before)
             assert file.columns.keys() == set(after.columns)

@@ -82,7 +82,7 @@ def test_no_file_is_written_with_the_compression_that_takes_half_of_the_time(tmp
     texts = "create table {} as select 'The harbour of ' || range || ' was seen' as t from range(20000)"
     with duckdb.connect(str(tmp_path / "otherwise.duckdb")) as connection:
         connection.execute(texts.format("words"))
-    assert "FSST" in compressions_of(tmp_path / "otherwise.duckdb", "words")
+    assert {"FSST", "DICT_FSST"} & compressions_of(tmp_path / "otherwise.duckdb", "words")
     often, alone, attached = (tmp_path / f"{name}.duckdb" for name in ("often", "alone", "attached"))
     for opened in (
         open_often(often, read_only=False),

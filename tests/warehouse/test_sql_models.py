@@ -179,7 +179,7 @@ def test_triples_are_the_distinct_directed_ones_under_stable_ids(
                     "relation, target, round, basis, strength) values (?, ?, ?, ?, ?, ?, 0, 'model', 1)",
                     rows,
                 )
-            results.append(database.execute(f"select * from ({model.query}) order by all").pl())
+            results.append(database.sql(f"select * from ({model.query}) order by all").pl())
             random.shuffle(rows)
     assert results[0].equals(results[1])
     wanted = {record for record in records if record[0] != record[2]}

@@ -16,7 +16,7 @@ from graphrag_dagster.core.lineage.why import why as why_of
 from graphrag_dagster.errors import WarehouseError
 from graphrag_dagster.resources import published
 from graphrag_dagster.resources.duckdb_files.earlier_contexts import rows_shown
-from graphrag_dagster.resources.duckdb_files.frames import frame_of
+from graphrag_dagster.resources.duckdb_files.frames import first_row, frame_of
 from graphrag_dagster.resources.warehouse import Reader, Warehouse, qualified
 from graphrag_dagster.tables import Table
 
@@ -100,10 +100,12 @@ class TableRows:
         source = self._source(tables.table(table))
         if source is None:
             return 0
-        found = self.reader.connection.execute(
-            f"select count(*) from {source} where corpus = ?",
-            [self.reader.corpus],
-        ).fetchone()
+        found = first_row(
+            self.reader.connection.execute(
+                f"select count(*) from {source} where corpus = ?",
+                [self.reader.corpus],
+            )
+        )
         return int(found[0]) if found else 0
 
     def _select(
@@ -116,7 +118,8 @@ class TableRows:
         names = ", ".join(f'"{name}"' for name in dict.fromkeys(columns or declared.column_names))
         keys = ", ".join(f'"{key}"' for key in declared.key)
         try:
-            result = self.reader.connection.execute(
+            return frame_of(
+                self.reader.connection,
                 f"select {names} from {source} where corpus = ? {condition} order by {keys}",
                 [self.reader.corpus],
             )
@@ -125,7 +128,6 @@ class TableRows:
                 f"{table} of corpus {self.reader.corpus!r} was made by another version; run "
                 f"'graphrag-dagster index {self.reader.corpus}'"
             ) from error
-        return frame_of(result)
 
     def _source(self, declared: Table, reports: Iterable[str] | None = None) -> str | None:
         """Where rows come from; of contexts without a table of rows, those of the reports will do."""

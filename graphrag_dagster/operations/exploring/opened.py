@@ -83,7 +83,7 @@ class OpenSnapshot:
 
     def frame(self, sql: str, **parameters: object) -> pl.DataFrame:
         """Return the rows of a query as a frame."""
-        return frame_of(self._run(sql, parameters))
+        return frame_of(self.reader.connection, sql, {"corpus": self.reader.corpus, **parameters})
 
     def batches(self, sql: str, size: int, **parameters: object) -> Iterator[list[tuple[Any, ...]]]:
         """Yield the rows of a query, so many at a time."""

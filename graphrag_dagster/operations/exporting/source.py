@@ -12,6 +12,7 @@ import pyarrow as pa
 
 from graphrag_dagster.core.exporting.rows import AT_ONCE, Rows, rebatched
 from graphrag_dagster.errors import WarehouseError
+from graphrag_dagster.resources.duckdb_files.frames import first_row
 from graphrag_dagster.resources.published import Published, reading
 from graphrag_dagster.resources.warehouse import Reader, Warehouse, qualified
 from graphrag_dagster.tables import ALL_TABLES, VECTOR, Column, Table
@@ -48,7 +49,7 @@ class Source:
 
     def value(self, query: str) -> Any:
         """Return the first value of the first row of a trusted query; None where there is none."""
-        row = self.connection.execute(query).fetchone()
+        row = first_row(self.connection.execute(query))
         return row[0] if row else None
 
     def count(self, name: str) -> int:
@@ -59,10 +60,10 @@ class Source:
         """Return the rows of a trusted query that ends with their order; one query is read at a time."""
 
         def read() -> Iterator[pa.RecordBatch]:
-            reader = self.connection.execute(query).to_arrow_reader(AT_ONCE)
+            reader = self.connection.sql(query).to_arrow_reader(AT_ONCE)
             yield from rebatched(iter(reader), reader.schema)
 
-        schema = self.connection.execute(f"{query} limit 0").to_arrow_table().schema
+        schema = self.connection.sql(f"{query} limit 0").to_arrow_table().schema
         return Rows(schema, read)
 
 

@@ -94,11 +94,11 @@ class DescriptionsAhead:
 
     def _settled_groups(self, known: "ByRule") -> dict[Table, list[DescriptionGroup]]:
         with self._warehouse.reading(self._corpus) as reader:
-            run = reader.connection.execute
-            reader.connection.register("given", known.aliases.__arrow_c_stream__())
-            run(f"create temp table {_FOUND} as from given")
+            connection = reader.connection
+            connection.register("given", known.aliases.__arrow_c_stream__())
+            connection.execute(f"create temp table {_FOUND} as from given")
             found = {
-                table: frame_of(run(query.replace(qualified(ALIASES), _FOUND)))
+                table: frame_of(connection, query.replace(qualified(ALIASES), _FOUND))
                 for table, query in self._queries.items()
             }
         return {

@@ -278,7 +278,7 @@ def _working_documents(warehouse: Warehouse, corpus: str) -> pl.DataFrame | None
         return None
     with warehouse.reading(corpus) as reader:
         try:
-            return frame_of(reader.connection.execute(f"{_SELECT} where {of_corpus(corpus)}"))
+            return frame_of(reader.connection, f"{_SELECT} where {of_corpus(corpus)}")
         except (duckdb.BinderException, duckdb.CatalogException):
             # An older version wrote them, in another form.
             return reader.read_if_present(tables.DOCUMENTS)
@@ -297,9 +297,9 @@ def _held_by(file: Path) -> Set[str] | None:
 def _identities_in(file: Path, _inode: int, _changed: int, _size: int) -> Set[str]:
     # Asked several times while an index is published, and a snapshot never changes.
     with duckdb.connect(str(file), read_only=True, config=CONFIG) as connection:
-        documents = frame_of(connection.execute(_SELECT))
+        documents = frame_of(connection, _SELECT)
         try:
-            files = frame_of(connection.execute(_SELECT_FILES))
+            files = frame_of(connection, _SELECT_FILES)
         except duckdb.CatalogException:
             # Older versions knew no graphs.
             files = tables.IMPORTED_FILES.empty()

@@ -11,6 +11,7 @@ from graphrag_dagster.core.corpus.documents import require_documents
 from graphrag_dagster.core.corpus.imported.texts import imported_texts
 from graphrag_dagster.core.corpus.text_units import cut
 from graphrag_dagster.resources.corpora import CorpusStore
+from graphrag_dagster.resources.duckdb_files.frames import first_row
 from graphrag_dagster.resources.warehouse import Reader, Warehouse
 from graphrag_dagster.settings import CorpusSettings
 
@@ -80,5 +81,5 @@ def _of_graph(store: CorpusStore, name: str, settings: CorpusSettings) -> Basis:
 
 
 def _counted(reader: Reader, query: str) -> int:
-    found = reader.connection.execute(f"select count(*) from ({query})").fetchone()
+    found = first_row(reader.connection.execute(f"select count(*) from ({query})"))
     return int(found[0]) if found else 0

@@ -102,8 +102,8 @@ def _with_parameters(
 
 def _foreign(connection: duckdb.DuckDBPyConnection, request: dict[str, Any]) -> str:
     """What a query reads that is none of the tables it may read; empty for nothing."""
-    found = connection.execute("select json_serialize_sql($1)", [request["query"]]).fetchone()
-    told = json.loads(found[0] if found else "{}")
+    found = connection.execute("select json_serialize_sql($1)", [request["query"]]).fetchall()
+    told = json.loads(found[0][0] if found else "{}")
     # DuckDB can tell of every plain select how it reads it; what it cannot tell of is not run.
     if told.get("error", True):
         return str(told.get("error_message", "a statement of another form"))

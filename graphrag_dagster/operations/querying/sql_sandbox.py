@@ -14,6 +14,7 @@ from graphrag_dagster.core.files.columns import once_each
 from graphrag_dagster.errors import QuestionError
 from graphrag_dagster.operations.querying.guarded_process import GuardedProcess, QueryLimits
 from graphrag_dagster.resources.duckdb_files.duckdb_messages import is_damage, missing_column, missing_table
+from graphrag_dagster.resources.duckdb_files.frames import first_row
 from graphrag_dagster.resources.published.reading import reading
 from graphrag_dagster.resources.warehouse import Reader, Warehouse
 from graphrag_dagster.tables import ALL_TABLES
@@ -81,9 +82,11 @@ def queried(
 
 def file_of(reader: Reader) -> str:
     """Return the path of the file that a reader reads."""
-    found = reader.connection.execute(
-        "select path from duckdb_databases() where database_name = current_database()"
-    ).fetchone()
+    found = first_row(
+        reader.connection.execute(
+            "select path from duckdb_databases() where database_name = current_database()"
+        )
+    )
     return str(found[0]) if found else ""
 
 

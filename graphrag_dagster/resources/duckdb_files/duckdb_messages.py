@@ -1,32 +1,31 @@
 """What DuckDB tells by nothing but the text of an error: its exceptions have no codes and no attributes.
 
-The texts are those of :data:`RELEASE`; another release may word them otherwise.
+The texts are those of :data:`RELEASES`; another release may word them otherwise.
 """
 
 import re
 
 import duckdb
 
-#: The release whose texts these are.
-RELEASE = "1.5.5"
+#: The releases whose texts these are, whatever the last part of their number.
+RELEASES = ("1.5", "2.0")
 
 #: A file is open in this process, and is to be opened otherwise.
 OPEN_OTHERWISE = (
     "Connection Error: Can't open a connection to same database file with a different configuration than "
     "existing connections"
 )
-# Beginnings: further on a text may hold a path, and a path any word.
-_BUSY = (
-    "IO Error: Could not set lock on file",
-    OPEN_OTHERWISE,
-    "Binder Error: Unique file handle conflict:",
+# Beginnings: further on a text may hold a path, and a path any word. The kind of error before them differs
+# between releases, and in some there is none.
+_KIND = r"(?:[A-Z][A-Za-z ]{1,30} Error: )?"
+_BUSY = re.compile(
+    rf"{_KIND}(?:Could not set lock on file|Can't open a connection to same database file with a different "
+    "configuration|Unique file handle conflict:)"
 )
 _HOLDER = re.compile(r"held in (?P<program>.+?) \(PID (?P<pid>\d+)\)")
 # Blocks bear a checksum, so that damage is found before anything is made of their bytes.
-_DAMAGE = (
-    "IO Error: Corrupt database file",
-    "IO Error: Could not read enough bytes from file",
-    "Serialization Error: ",
+_DAMAGE = re.compile(
+    rf"{_KIND}(?:Corrupt database file|Could not read enough bytes from file)|Serialization Error: "
 )
 _NO_TABLE = re.compile(r'Table with name "?(?P<name>[^\s"]+)"? does not exist')
 _NO_COLUMN = re.compile(r'(?:Referenced column|does not have a column named) "(?P<name>[^"]+)"')
@@ -35,7 +34,7 @@ _LINE = re.compile(r"^LINE (?P<number>\d+):", re.MULTILINE)
 
 def is_busy(error: duckdb.Error) -> bool:
     """Whether a file cannot be opened only because someone has it open, in this process or another."""
-    return str(error).startswith(_BUSY)
+    return bool(_BUSY.match(str(error)))
 
 
 def holder_of(error: duckdb.Error) -> str:
@@ -46,7 +45,7 @@ def holder_of(error: duckdb.Error) -> str:
 
 def is_damage(text: str) -> bool:
     """Whether the text of an error says that a block cannot be read."""
-    return text.startswith(_DAMAGE)
+    return bool(_DAMAGE.match(text))
 
 
 def missing_table(text: str) -> str | None:

@@ -66,6 +66,19 @@ class PackedRow:
         return (_folded(heading["title"] if heading else self.cells[0]),)
 
 
+def columns_of(connection: duckdb.DuckDBPyConnection, table: str) -> set[str]:
+    """Return the names of the columns of ``schema.table`` in the current database; none if it is not there.
+
+    Unlike ``describe``, it fails nowhere, so that it leaves a transaction as it is.
+    """
+    found = connection.execute(
+        "select column_name from duckdb_columns() where database_name = current_database() "
+        "and schema_name = ? and table_name = ?",
+        table.split("."),
+    )
+    return {name for (name,) in found.fetchall()}
+
+
 def rows_shown(
     connection: duckdb.DuckDBPyConnection, corpus: str, reports: Iterable[str] | None = None
 ) -> pl.DataFrame:
@@ -154,6 +167,8 @@ class _Tables:
 
     def rows(self, table: str, columns: str, column: str, values: Iterable[str]) -> list[tuple[Any, ...]]:
         """Return columns of the rows that have one of the values; none of what there is not."""
+        if not {*columns.split(", "), column} <= columns_of(self.connection, table):
+            return []
         wanted = pl.Series("value", sorted(values), dtype=pl.String).to_frame()
         self.connection.register("wanted_keys", wanted.to_arrow())
         try:
@@ -162,8 +177,6 @@ class _Tables:
                 f"and {column} in (select value from wanted_keys)",
                 [self.corpus],
             ).fetchall()
-        except (duckdb.CatalogException, duckdb.BinderException):
-            return []
         finally:
             self.connection.unregister("wanted_keys")
 

@@ -14,7 +14,8 @@ from pathlib import Path
 import duckdb
 
 from graphrag_dagster.errors import WarehouseError
-from graphrag_dagster.resources.duckdb_files.earlier_contexts import parts_shown
+from graphrag_dagster.resources.duckdb_files.earlier_contexts import columns_of, parts_shown
+from graphrag_dagster.resources.duckdb_files.frames import first_row
 
 _Step = Callable[[duckdb.DuckDBPyConnection], None]
 
@@ -67,17 +68,25 @@ def mark(connection: duckdb.DuckDBPyConnection) -> None:
 
 def _format_of(connection: duckdb.DuckDBPyConnection) -> int:
     try:
-        row = connection.execute("select version from meta.format").fetchone()
+        row = first_row(connection.execute("select version from meta.format"))
     except duckdb.CatalogException:
         return 0
     return int(row[0]) if row else 0
 
 
+def _has(connection: duckdb.DuckDBPyConnection, table: str) -> bool:
+    """Whether a table is there: to try and fail would end the transaction of the steps."""
+    return bool(columns_of(connection, table))
+
+
+def _add_column(connection: duckdb.DuckDBPyConnection, table: str, column: str, kind: str) -> None:
+    if _has(connection, table):
+        connection.execute(f"alter table {table} add column if not exists {column} {kind}")
+
+
 def _questions_of_old_answers(connection: duckdb.DuckDBPyConnection) -> None:
     """0 → 1: answers have questions in a table of their own; before, all were from corpus.yaml."""
-    try:
-        connection.execute("describe answers.answers")
-    except duckdb.CatalogException:
+    if not _has(connection, "answers.answers"):
         return
     connection.execute("create schema if not exists questions")
     connection.execute(
@@ -93,18 +102,12 @@ def _questions_of_old_answers(connection: duckdb.DuckDBPyConnection) -> None:
 
 def _distinct_entities_of_old_studies(connection: duckdb.DuckDBPyConnection) -> None:
     """1 → 2: studies count distinct entities too; of those made before it is not known."""
-    with suppress(duckdb.CatalogException):
-        connection.execute(
-            "alter table studies.extraction_counts add column if not exists distinct_entities INTEGER"
-        )
+    _add_column(connection, "studies.extraction_counts", "distinct_entities", "INTEGER")
 
 
 def _ranks_of_old_tests(connection: duckdb.DuckDBPyConnection) -> None:
     """2 → 3: the direction of the ranks stands beside each test; of those made before it is not known."""
-    with suppress(duckdb.CatalogException):
-        connection.execute(
-            "alter table evaluation.significance add column if not exists rank_biserial DOUBLE"
-        )
+    _add_column(connection, "evaluation.significance", "rank_biserial", "DOUBLE")
 
 
 def _mends_of_old_rows(connection: duckdb.DuckDBPyConnection) -> None:
@@ -121,16 +124,14 @@ def _mends_of_old_rows(connection: duckdb.DuckDBPyConnection) -> None:
         ("evaluation.quality_scores", "repaired"),
         ("studies.window_judgements", "repaired"),
     ):
-        with suppress(duckdb.CatalogException):
-            connection.execute(f"alter table {table} add column if not exists {column} INTEGER")
+        _add_column(connection, table, column, "INTEGER")
 
 
 def _rows_of_old_contexts(connection: duckdb.DuckDBPyConnection) -> None:
     """4 → 5: rows of report contexts have a table; those of contexts made before are read off their texts."""
-    try:
-        stored = connection.execute("select corpus, report_id from reports.report_contexts").fetchall()
-    except duckdb.CatalogException:
+    if not _has(connection, "reports.report_contexts"):
         return
+    stored = connection.execute("select corpus, report_id from reports.report_contexts").fetchall()
     connection.execute(
         "create table if not exists reports.report_context_rows (corpus VARCHAR, report_id VARCHAR, "
         "position INTEGER, kind VARCHAR, number INTEGER, record_id VARCHAR)"

@@ -8,6 +8,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from graphrag_dagster.errors import EngineError, WarehouseError
+from graphrag_dagster.resources.duckdb_files.frames import first_row
 from graphrag_dagster.resources.published.beside import GRAPHS
 from graphrag_dagster.resources.published.reading import reading
 from graphrag_dagster.resources.warehouse import Reader, Warehouse
@@ -60,11 +61,13 @@ def _exported(reader: Reader, table: GraphTable, folder: Path) -> list[str]:
 
 def _has(reader: Reader, full_name: str) -> bool:
     schema, name = full_name.split(".")
-    found = reader.connection.execute(
-        "select 1 from duckdb_tables() where schema_name = ? and table_name = ? "
-        "and database_name = current_database()",
-        [schema, name],
-    ).fetchone()
+    found = first_row(
+        reader.connection.execute(
+            "select 1 from duckdb_tables() where schema_name = ? and table_name = ? "
+            "and database_name = current_database()",
+            [schema, name],
+        )
+    )
     return found is not None
 
 

@@ -8,6 +8,8 @@ from pathlib import Path
 
 import duckdb
 
+from graphrag_dagster.resources.duckdb_files.frames import first_row
+
 #: Of the blocks of a file, most that may be free: what was deleted takes room in the copy.
 _MOST_FREE = 0.25
 
@@ -25,10 +27,10 @@ def can_begin_as(connection: duckdb.DuckDBPyConnection, alias: str, file: Path) 
         return False
     run = connection.execute
     other = "select 1 from {}() where database_name = ? and not internal limit 1"
-    if run(other.format("duckdb_views"), [alias]).fetchone():
+    if first_row(run(other.format("duckdb_views"), [alias])):
         return False
     room = "select free_blocks, total_blocks from pragma_database_size() where database_name = ?"
-    free, blocks = run(room, [alias]).fetchone() or (0, 0)
+    free, blocks = first_row(run(room, [alias])) or (0, 0)
     return bool(free <= _MOST_FREE * blocks)
 
 

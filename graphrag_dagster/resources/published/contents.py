@@ -15,6 +15,7 @@ from graphrag_dagster.catalogue.registry import stages_made
 from graphrag_dagster.catalogue.ways import INDEX_TABLES
 from graphrag_dagster.errors import WarehouseError
 from graphrag_dagster.resources.duckdb_files.duckdb_messages import is_busy
+from graphrag_dagster.resources.duckdb_files.frames import first_row
 from graphrag_dagster.resources.duckdb_files.opening import UNLOGGED, attach, writing_instance
 from graphrag_dagster.resources.published.beginning import can_begin_as, keep_only
 from graphrag_dagster.resources.published.manifest import Published
@@ -173,7 +174,7 @@ class Contents:
         made = f"insert into {qualified(summed, _MAKING)} select ?, * from ({accounts.run_usage})"
         run(made, [self._corpus])
         run("use memory")
-        rows = run(f"select count(*) from {qualified(summed, _MAKING)}").fetchone()
+        rows = first_row(run(f"select count(*) from {qualified(summed, _MAKING)}"))
         return {single.full_name: accounts.model_usage.height, summed.full_name: rows[0] if rows else 0}
 
     def _documents_are_gone(self) -> bool:
@@ -190,10 +191,12 @@ class Contents:
 
     def _are_gone(self, table: Table, columns: Collection[str]) -> bool:
         names = ", ".join(sorted(columns))
-        found = self._connection.execute(
-            f"select {names} from {qualified(table, _STANDING)} where {of_corpus(self._corpus)} except "
-            f"select {names} from {qualified(table, _WORKING)} where {of_corpus(self._corpus)} limit 1"
-        ).fetchone()
+        found = first_row(
+            self._connection.execute(
+                f"select {names} from {qualified(table, _STANDING)} where {of_corpus(self._corpus)} except "
+                f"select {names} from {qualified(table, _WORKING)} where {of_corpus(self._corpus)} limit 1"
+            )
+        )
         return found is not None
 
     def _parts(self, sources: Mapping[Table, str]) -> list[Part]:
