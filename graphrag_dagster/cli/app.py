@@ -136,6 +136,16 @@ def index(
         bool, typer.Option("--cold", help="Find the communities from nothing, with new ids.")
     ] = False,
     again: Annotated[bool, typer.Option("--again", help="Run even where nothing has changed.")] = False,
+    name: Annotated[
+        str | None,
+        typer.Option(help="Name of the corpus in a folder; default: made of the folder's name."),
+    ] = None,
+    accept_removals: Annotated[
+        bool,
+        typer.Option(
+            "--accept-removals", help="Index a folder even where all or nearly all of its files are gone."
+        ),
+    ] = False,
     as_json: Json = False,
 ) -> None:
     """Index a corpus: graph, communities, reports and embeddings; nothing is run where nothing has changed.
@@ -147,11 +157,11 @@ def index(
 
     # Its start takes as long as what is loaded here.
     begin_reader_process()
-    from graphrag_dagster.cli.commands.indexing import index_corpus
+    from graphrag_dagster.cli.commands.indexing import Wanted, index_corpus
     from graphrag_dagster.cli.output.ran import Budget
 
-    code = index_corpus(target, budget=Budget(max_tokens, max_usd), cold=cold, again=again, as_json=as_json)
-    if code:
+    wanted = Wanted(Budget(max_tokens, max_usd), name, cold, again, accept_removals)
+    if code := index_corpus(target, wanted, as_json=as_json):
         raise typer.Exit(code)
 
 
@@ -801,12 +811,13 @@ def purge(
         bool,
         typer.Option("--keep-last", help="Keep the newest successful run of the index, and what came after."),
     ] = False,
+    yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
     as_json: Json = False,
 ) -> None:
     """Delete what Dagster keeps of a corpus's runs: records, events, logs; samples of rows are among them."""
     from graphrag_dagster.cli.commands.removing import purge_corpus
 
-    purge_corpus(name, keep_last=keep_last, as_json=as_json)
+    purge_corpus(name, keep_last=keep_last, yes=yes, as_json=as_json)
 
 
 @app.command()

@@ -1,9 +1,11 @@
 """What differs between two states of a corpus: files, and values such as settings."""
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
+
+import polars as pl
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,3 +85,37 @@ def flattened(values: Mapping[str, Any], above: str = "") -> dict[str, Any]:
         else:
             flat[path] = value
     return flat
+
+
+@dataclass(frozen=True, slots=True)
+class DocumentChanges:
+    """How many documents were added, edited, removed, or stayed as they were."""
+
+    added: int
+    edited: int
+    removed: int
+    unchanged: int
+
+
+#: Where a document stands, in the columns of ``corpus.documents``.
+PLACE = ("path", "source_id", "row")
+
+
+def compare_documents(before: pl.DataFrame, now: pl.DataFrame) -> DocumentChanges:
+    """Count what became of documents, each known by its id, and where it is edited by where it stands.
+
+    A row that has an id in its file stands there wherever in the file that is.
+
+    Args:
+        before: rows of ``corpus.documents`` with the columns ``document_id`` and those of :data:`PLACE`.
+        now: the same of another state.
+    """
+    both = set(before["document_id"]) & set(now["document_id"])
+    gone, new = (_places(frame.filter(~pl.col("document_id").is_in(both))) for frame in (before, now))
+    edited = (gone & new).total()
+    return DocumentChanges(new.total() - edited, edited, gone.total() - edited, len(both))
+
+
+def _places(documents: pl.DataFrame) -> Counter[tuple[object, ...]]:
+    rows = documents.select(PLACE).iter_rows()
+    return Counter((path, key, None if key is not None else row) for path, key, row in rows)

@@ -2,10 +2,11 @@
 
 import glob
 import os
-import re
 import sys
 from dataclasses import replace
 from pathlib import Path
+
+from pydantic import Field
 
 from graphrag_dagster.core.corpus.documents import CorpusContents, read_files
 from graphrag_dagster.core.files.columns import ColumnNames
@@ -13,34 +14,12 @@ from graphrag_dagster.core.files.discovery import FoundFile, discover
 from graphrag_dagster.core.files.hashing import hash_files
 from graphrag_dagster.core.resource import Resource
 from graphrag_dagster.errors import CorpusError, GraphragError
+from graphrag_dagster.resources.corpus_names import check_name, is_allowed, made_of
 from graphrag_dagster.resources.home import corpora_root
 from graphrag_dagster.settings import CorpusSettings, load_settings
 from graphrag_dagster.settings.model import ModelSettings
-from graphrag_dagster.tables import ALL_TABLES
 
-_NAME = re.compile(r"\w(?:[\w .-]{0,98}[\w])?")
 _POINTER = ".path"
-# DuckDB calls a database by the name of its file: a schema of the same name could not be told from it.
-_RESERVED = {table.schema for table in ALL_TABLES} | {"main", "temp", "system", "memory"}
-
-
-def check_name(name: str) -> str:
-    """Return the name if it may name a corpus.
-
-    Raises:
-        CorpusError: it is empty, longer than 100 characters, or holds anything but letters, digits, blanks
-            and ``_ . -`` (so neither quotes nor path separators), or ``..``; or it is the name of a schema.
-    """
-    if not _NAME.fullmatch(name) or ".." in name:
-        raise CorpusError(
-            f"{name!r} cannot name a corpus: use 1–100 letters, digits, blanks, '_', '-' and single '.', "
-            "beginning and ending with a letter, digit or '_'"
-        )
-    if name.lower() in _RESERVED:
-        raise CorpusError(
-            f"{name!r} cannot name a corpus: it is the name of a schema in its tables; rename it"
-        )
-    return name
 
 
 def ignored(settings: CorpusSettings) -> list[str]:
@@ -68,6 +47,10 @@ class CorpusStore(Resource):
     """Finds corpora: folders below ``root``, or elsewhere where a file ``NAME.path`` there points to."""
 
     root: str = ""
+    accept_removals: bool = Field(
+        default=False,
+        description="index a folder from which all or nearly all files are gone since it was published",
+    )
 
     @property
     def path(self) -> Path:
@@ -88,7 +71,10 @@ class CorpusStore(Resource):
         return sorted(
             e.name
             for e in self.path.iterdir()
-            if e.is_dir() and self._name_of(e) is None and not e.name.startswith(".")
+            if e.is_dir()
+            and self._name_of(e) is None
+            and not e.name.startswith(".")
+            and self._known_as(e.resolve()) is None
         )
 
     def folder(self, name: str) -> Path:
@@ -106,7 +92,9 @@ class CorpusStore(Resource):
             if target.is_dir():
                 return target
             raise CorpusError(
-                f"{pointer} points to {target}, which is no folder; mend or delete {pointer.name}"
+                f"{pointer} points to {target}, which is no folder: mount or restore it, or write its new "
+                f"path into {pointer.name}. What was published of corpus {name!r} stays until "
+                f"'graphrag-dagster delete {name}'"
             )
         known = ", ".join(self.names()) or "none yet"
         raise CorpusError(
@@ -209,23 +197,29 @@ class CorpusStore(Resource):
         return sorted(found, key=lambda file: file.path)
 
     def register(self, folder: Path, name: str | None = None) -> str:
-        """Make a folder known as a corpus, and return its name: the given, else the folder's own.
+        """Make a folder known as a corpus, and return its name: the given, else one made of the folder's own.
 
-        A folder directly below the root needs nothing; for any other a pointer file is written.
+        A folder directly below the root needs nothing; for any other a pointer file is written. A folder that
+        is known keeps its name unless another is given. Where a name that would be made is that of another
+        folder, a number is put behind it.
 
         Raises:
-            CorpusError: it is no folder, its name is not allowed, or the name is taken by another folder.
+            CorpusError: it is no folder, the given name is not allowed, or is that of another folder.
         """
         if not folder.is_dir():
             raise CorpusError(f"{folder} is not a folder")
         target = folder.resolve()
-        name = check_name(name or target.name)
+        if name is None:
+            name = self._known_as(target) or self._free(made_of(target.name), target)
+        check_name(name)
         if target.parent == self.path.resolve() and name == target.name:
             return name
         if name in self.names():
             taken = self.folder(name).resolve()
             if taken != target:
-                raise CorpusError(f"the name {name!r} is taken by {taken}; rename one of the two folders")
+                raise CorpusError(
+                    f"the name {name!r} is that of the corpus in {taken}; give another with --name"
+                )
             return name
         self.path.mkdir(parents=True, exist_ok=True)
         pointer = self.path / f"{name}{_POINTER}"
@@ -234,19 +228,30 @@ class CorpusStore(Resource):
         partial.replace(pointer)
         return name
 
-    def resolve(self, target: str) -> str:
+    def resolve(self, target: str, name: str | None = None) -> str:
         """Return the name of the corpus that ``target`` names, or that lies in the folder it leads to.
 
         A folder that is no corpus yet is made known as :meth:`register` does.
 
+        Args:
+            target: a name or a path.
+            name: of the corpus in the folder at that path; default: see :meth:`register`.
+
         Raises:
-            CorpusError: there is neither.
+            CorpusError: there is neither, or the name cannot be given.
         """
-        if target in self.names():
-            return target
         folder = Path(target)
         is_path = os.sep in target or target in {".", ".."}
-        if folder.is_dir() and (is_path or folder.resolve() != self.path.resolve() / target):
+        if target in self.names() and name in {None, target}:
+            return target
+        if folder.is_dir() and (is_path or name or folder.resolve() != self.path.resolve() / target):
+            return self.register(folder, name)
+        if target in self.names():
+            raise CorpusError(
+                f"{target!r} is the name of a corpus, and --name is for a folder: give the path of one"
+            )
+        if folder.is_dir():
+            # Directly below the root, under a name that is not allowed.
             return self.register(folder)
         if is_path:
             raise CorpusError(f"{target} is not a folder")
@@ -256,6 +261,25 @@ class CorpusStore(Resource):
     def forget(self, name: str) -> None:
         """Undo :meth:`register`: delete the pointer file, if there is one; the folder stays."""
         (self.path / f"{check_name(name)}{_POINTER}").unlink(missing_ok=True)
+
+    def _known_as(self, folder: Path) -> str | None:
+        """Return the name under which a folder is a corpus, the first of several."""
+        if folder.parent == self.path.resolve() and is_allowed(folder.name):
+            return folder.name
+        for pointer in sorted(self.path.glob(f"*{_POINTER}")):
+            if is_allowed(pointer.stem) and pointer.is_file():
+                place = Path(pointer.read_text(encoding="utf-8").strip())
+                if place.is_dir() and place.resolve() == folder:
+                    return pointer.stem
+        return None
+
+    def _free(self, name: str, folder: Path) -> str:
+        """Return a name, with a number behind it where it is that of another folder."""
+        taken, wanted, number = set(self.names()), name, 1
+        while wanted in taken and self.folder(wanted).resolve() != folder:
+            number += 1
+            wanted = f"{name[:90].rstrip(' .-')}-{number}"
+        return wanted
 
     def _inside_root(self, folder: Path) -> bool:
         return folder.resolve().parent == self.path.resolve()
@@ -267,15 +291,7 @@ class CorpusStore(Resource):
             name = entry.stem
         else:
             return None
-        return name if _allowed(name) else None
-
-
-def _allowed(name: str) -> bool:
-    try:
-        check_name(name)
-    except CorpusError:
-        return False
-    return True
+        return name if is_allowed(name) else None
 
 
 def models_of(name: str) -> list[ModelSettings]:

@@ -9,7 +9,14 @@ from hypothesis import strategies as st
 
 from graphrag_dagster.catalogue.registry import stages as declared_stages
 from graphrag_dagster.catalogue.registry import stages_made
-from graphrag_dagster.core.changes import Change, compare_files, compare_values, flattened
+from graphrag_dagster.core.changes import (
+    Change,
+    DocumentChanges,
+    compare_documents,
+    compare_files,
+    compare_values,
+    flattened,
+)
 from graphrag_dagster.core.files.discovery import discover
 from graphrag_dagster.core.files.hashing import hash_files
 from graphrag_dagster.core.files.limits import FileLimits
@@ -188,3 +195,30 @@ def test_every_setting_is_placed() -> None:
     # A profile counts by the keys that it sets.
     none = {"publishing", "schedule", "profile", "cypher", "write_back"}
     assert set(CorpusSettings.model_fields) <= placed | none
+
+
+def _documents(*rows: tuple[str, str, str | None, int | None]) -> pl.DataFrame:
+    schema = {"document_id": pl.String, "path": pl.String, "source_id": pl.String, "row": pl.Int32}
+    return pl.DataFrame(rows, schema=schema, orient="row")
+
+
+def test_documents_are_edited_where_they_stand() -> None:
+    before = _documents(
+        ("a", "a.md", None, None),
+        ("b", "b.md", None, None),
+        ("r0", "t.csv", "k0", 0),
+        ("r1", "t.csv", "k1", 1),
+    )
+    now = _documents(
+        ("a", "moved.md", None, None),
+        ("x", "b.md", None, None),
+        ("n", "t.csv", "k2", 0),
+        ("e", "t.csv", "k0", 1),
+    )
+    assert compare_documents(before, now) == DocumentChanges(added=1, edited=2, removed=1, unchanged=1)
+    assert compare_documents(before, before) == DocumentChanges(0, 0, 0, 4)
+    assert compare_documents(before.clear(), now) == DocumentChanges(4, 0, 0, 0)
+    assert compare_documents(before, now.clear()) == DocumentChanges(0, 0, 4, 0)
+    shifted = _documents(("n", "t.csv", None, 0), ("r0", "t.csv", None, 1), ("r1", "t.csv", None, 2))
+    rows = _documents(("r0", "t.csv", None, 0), ("r1", "t.csv", None, 1))
+    assert compare_documents(rows, shifted) == DocumentChanges(added=1, edited=0, removed=0, unchanged=2)

@@ -63,7 +63,7 @@ def test_what_dagster_keeps_goes_but_for_the_last_index(enter: Enter, run: Run) 
     run_job("coast")
     assert set(traces(home))
     assert all(path.startswith(".dagster_home") for path in traces(home))
-    code, out, _ = run("purge", "coast", "--keep-last", "--json")
+    code, out, _ = run("purge", "coast", "--keep-last", "--yes", "--json")
     told = json.loads(out)
     assert code == 0
     assert (told["runs"], told["kept"]) == (2, 1)
@@ -75,7 +75,7 @@ def test_what_dagster_keeps_goes_but_for_the_last_index(enter: Enter, run: Run) 
         key = dg.AssetKey(tables.DOCUMENTS.asset_key)
         assert dagster_instance.get_materialized_partitions(key) == {"coast"}
         assert dagster_instance.get_latest_materialization_event(key) is not None
-    code, out, _ = run("purge", "coast")
+    code, out, _ = run("purge", "coast", "--yes")
     assert "deleted 1 run of" in out
     code, _, err = run("purge", "coats")
     assert (code, "nothing of a corpus 'coats'" in err) == (1, True)

@@ -4,6 +4,7 @@ import pytest
 
 from graphrag_dagster.errors import CorpusError
 from graphrag_dagster.resources.corpora import CorpusStore
+from graphrag_dagster.resources.corpus_names import check_name, made_of
 
 
 @pytest.fixture
@@ -52,10 +53,6 @@ def test_a_folder_elsewhere_is_registered_once_by_a_pointer(store: CorpusStore, 
     assert "outside" in store.names()
     assert store.register(store.path / "alpha") == "alpha"
     assert sorted(p.name for p in store.path.glob("*.path")) == ["outside.path"]
-    other = tmp_path / "elsewhere" / "outside"
-    other.mkdir(parents=True)
-    with pytest.raises(CorpusError, match="taken by"):
-        store.register(other)
     outside.rmdir()
     with pytest.raises(CorpusError, match="outside.path points to"):
         store.folder("outside")
@@ -66,3 +63,65 @@ def test_no_root_means_no_corpora(tmp_path: Path) -> None:
     assert store.names() == store.misnamed() == []
     with pytest.raises(CorpusError, match="none yet"):
         store.folder("alpha")
+
+
+@pytest.mark.parametrize(
+    ("folder", "name"),
+    [
+        ("notes", "notes"),
+        ("a.b.c", "a.b.c"),
+        ("Пример", "Пример"),
+        ("東京", "東京"),
+        ("Résumé 2024", "Resume-2024"),
+        ("Re\u0301sume\u0301 2024", "Resume-2024"),
+        ("my docs (v2)", "my-docs-v2"),
+        ("Report, Q1 2024", "Report-Q1-2024"),
+        ("notes#1 & more?", "notes-1-more"),
+        ("a - b . c", "a-b-c"),
+        ("हिन्दी", "hindi"),
+        ("📚", "books"),
+        ("draft...", "draft"),
+        (".hidden", "hidden"),
+        ("-x", "x"),
+        ("x'y\"z", "x-y-z"),
+        ("graph", "graph-corpus"),
+        ("Main", "Main-corpus"),
+        ("x" * 200, f"{'x' * 60}-aa20c2"),
+        ("数据" * 40, f"{'ShuJu' * 12}-3a660b"),
+        ("()", "corpus-2e38e7"),
+        ("..", "corpus-5ec1f7"),
+        ("\udcff\udcfe", "corpus-b3d510"),
+    ],
+)
+def test_a_name_is_made_of_any_folder(folder: str, name: str) -> None:
+    assert made_of(folder) == made_of(folder) == check_name(name)
+
+
+def test_folders_that_give_one_name_are_told_apart_and_keep_theirs(
+    store: CorpusStore, tmp_path: Path
+) -> None:
+    folders = [tmp_path / at for at in ("one/my docs", "two/my-docs", "three/my (docs)", "four/alpha")]
+    for folder in folders:
+        folder.mkdir(parents=True)
+    names = ["my-docs", "my-docs-2", "my-docs-3", "alpha-2"]
+    assert [store.register(folder) for folder in folders] == names
+    assert [store.resolve(f"{folder}/") for folder in reversed(folders)] == names[::-1]
+    assert [store.folder(name) for name in names] == folders
+    with pytest.raises(CorpusError, match="that of the corpus in .*alpha; give another with --name"):
+        store.resolve(str(folders[0]), "alpha")
+    assert store.resolve(str(folders[0]), "other") == "other"
+    with pytest.raises(CorpusError, match="--name is for a folder"):
+        store.resolve("alpha", "beta")
+
+
+def test_a_folder_below_the_root_whose_name_is_not_allowed_becomes_a_corpus_by_its_path(
+    store: CorpusStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert store.resolve(str(store.path / "bad'name")) == "bad-name"
+    assert store.misnamed() == []
+    assert store.names() == ["alpha", "bad-name", "beta 2"]
+
+
+def test_no_name_is_longer_than_file_systems_allow() -> None:
+    with pytest.raises(CorpusError, match="200 bytes at most"):
+        check_name("数" * 100)

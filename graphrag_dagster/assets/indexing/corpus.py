@@ -11,6 +11,7 @@ from graphrag_dagster.core.corpus.graphs.server import SERVER
 from graphrag_dagster.core.corpus.imported.texts import ImportedTexts, imported_texts
 from graphrag_dagster.core.corpus.metadata import metadata_of
 from graphrag_dagster.operations.keeping.begun_extraction import corpus_contents, corpus_units
+from graphrag_dagster.operations.keeping.removals import check_removals
 from graphrag_dagster.operations.keeping.residue import note_gone
 from graphrag_dagster.orchestration.declare import (
     counts,
@@ -50,6 +51,7 @@ def corpus_documents(
     """Every file of the corpus folder and what became of it, and the documents read."""
     corpus = context.partition_key
     settings = corpora.settings(corpus)
+    check_removals(corpora, warehouse, corpus)
     contents = (
         _imported(warehouse, corpus, settings)
         if settings.makes("imports")

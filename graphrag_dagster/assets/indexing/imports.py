@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from dagster import AssetExecutionContext, DataVersion, MaterializeResult
 
 from graphrag_dagster.operations.importing.resolved import QUERIES
+from graphrag_dagster.operations.keeping.removals import check_removals
 from graphrag_dagster.orchestration.declare import describe, key_of, table_assets
 from graphrag_dagster.orchestration.io_manager import stored_at
 from graphrag_dagster.resources.corpora import CorpusStore
@@ -20,6 +21,7 @@ def imports(
     from graphrag_dagster.operations.importing.taking_in import take_in
 
     corpus = context.partition_key
+    check_removals(corpora, warehouse, corpus)
     for table, written in take_in(corpora, warehouse, corpus).items():
         yield MaterializeResult(
             asset_key=key_of(table),

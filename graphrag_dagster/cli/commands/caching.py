@@ -14,7 +14,8 @@ from graphrag_dagster.core.wording import counted
 from graphrag_dagster.errors import CorpusError
 from graphrag_dagster.model_calls.memory.database import database_at
 from graphrag_dagster.model_calls.memory.upkeep import Upkeep
-from graphrag_dagster.resources.corpora import CorpusStore, check_name
+from graphrag_dagster.resources.corpora import CorpusStore
+from graphrag_dagster.resources.corpus_names import check_name
 from graphrag_dagster.resources.home import memory_file
 from graphrag_dagster.resources.warehouse import Warehouse
 

@@ -9,7 +9,7 @@ from urllib.parse import quote
 import typer
 from rich.markup import escape
 
-from graphrag_dagster.cli.output.console import OUT, number
+from graphrag_dagster.cli.output.console import OUT
 from graphrag_dagster.errors import SettingsError
 from graphrag_dagster.operations.exploring.explorer import Explorer
 from graphrag_dagster.service.explorer.exporting import export_page
@@ -58,7 +58,7 @@ def export_explorer(name: str, file: Path, megabytes: float) -> None:
     """
     made = export_page(name, file, round(megabytes * 1e6))
     OUT.print(escape(made.told), soft_wrap=True)
-    OUT.print(f"{escape(str(made.file))}: {number(made.bytes / 1e6)} MB", soft_wrap=True)
+    OUT.print(f"{escape(str(made.file))}: {made.bytes / 1e6:,.1f} MB", soft_wrap=True)
 
 
 def _has_screen() -> bool:

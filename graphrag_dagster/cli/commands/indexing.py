@@ -1,49 +1,77 @@
 """``graphrag-dagster index``: the Dagster job ``index``, run in this process."""
 
+import shlex
 import time
 import uuid
+from contextlib import suppress
+from dataclasses import asdict, dataclass
 
+import polars as pl
 from rich.markup import escape
 
 from graphrag_dagster.cli.code_now import code_now
-from graphrag_dagster.cli.commands.showing import print_unreadable, summary_table
+from graphrag_dagster.cli.commands.showing import figures_table, print_unreadable
 from graphrag_dagster.cli.output.accounted import print_accounted
-from graphrag_dagster.cli.output.console import OUT, print_json
+from graphrag_dagster.cli.output.console import ERR, OUT, print_json
 from graphrag_dagster.cli.output.mending import INDEXED, repaired_line, repaired_rows
 from graphrag_dagster.cli.output.ran import INCOMPLETE, Budget, Ran
 from graphrag_dagster.cli.output.spending import shortfall, usage_rows, usage_table
 from graphrag_dagster.cli.output.unread import name_unread, unread_rows
 from graphrag_dagster.cli.output.watching import watching
+from graphrag_dagster.core.changes import PLACE, DocumentChanges, compare_documents
+from graphrag_dagster.core.corpus.unread import not_read
 from graphrag_dagster.core.extraction.ledger import unreadable_units
-from graphrag_dagster.errors import WarehouseError
+from graphrag_dagster.core.wording import counted
+from graphrag_dagster.errors import CorpusError, WarehouseError
 from graphrag_dagster.operations.keeping.changes import status_of
+from graphrag_dagster.operations.keeping.removals import check_removals
 from graphrag_dagster.operations.keeping.residue import gone_documents, note_file
+from graphrag_dagster.operations.keeping.withdrawing import withdraw
 from graphrag_dagster.resources.corpora import CorpusStore
+from graphrag_dagster.resources.corpus_names import is_allowed
 from graphrag_dagster.resources.duckdb_files.opening import staying_open
-from graphrag_dagster.resources.published import published
+from graphrag_dagster.resources.published import published, reading
 from graphrag_dagster.resources.warehouse import Warehouse
-from graphrag_dagster.tables import CORPUS_SUMMARY, EXTRACTION_STATE, FILES, IMPORT_ACCOUNT, UNIT_LEDGER
+from graphrag_dagster.tables import (
+    CORPUS_SUMMARY,
+    DOCUMENTS,
+    EXTRACTION_STATE,
+    FILES,
+    IMPORT_ACCOUNT,
+    UNIT_LEDGER,
+)
 
 _EXTRACTION = "/".join(EXTRACTION_STATE.asset_key)
 
 
-def index_corpus(
-    target: str,
-    *,
-    budget: Budget | None = None,
-    cold: bool = False,
-    again: bool = False,
-    as_json: bool,
-) -> int:
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What is asked of an index.
+
+    Attributes:
+        budget: what the run may use; default: no limit.
+        name: of the corpus in a folder; default: made of the folder's name.
+        cold: find the communities from nothing.
+        again: run even where nothing has changed.
+        accept_removals: run even where all or nearly all files are gone since the corpus was published.
+    """
+
+    budget: Budget | None = None
+    name: str | None = None
+    cold: bool = False
+    again: bool = False
+    accept_removals: bool = False
+
+
+def index_corpus(target: str, wanted: Wanted | None = None, *, as_json: bool) -> int:
     """Index the corpus of that name, or the folder at that path, and print what came of it.
 
-    Where nothing differs from what is published, and nothing is missing there, nothing is run.
+    Where nothing differs from what is published, and nothing is missing there, nothing is run. A folder that
+    becomes a corpus now is none again where its index fails before anything is extracted.
 
     Args:
         target: a name or a path.
-        budget: what the run may use; default: no limit.
-        cold: find the communities from nothing.
-        again: run even where nothing has changed.
+        wanted: what is asked of the index.
         as_json: print JSON.
 
     Returns:
@@ -52,22 +80,58 @@ def index_corpus(
     Raises:
         GraphragError: what is wrong, and the mend.
     """
-    store = CorpusStore()
-    name = store.resolve(target)
-    store.settings(name)
-    since = None if cold or again else published_as_it_is(name)
-    ran = Ran(None, 0.0) if since else _ran(name, budget, cold=cold, as_json=as_json)
+    wanted = wanted or Wanted()
+    store = CorpusStore(accept_removals=wanted.accept_removals)
+    known = store.names()
+    name = _resolved(store, target, wanted.name)
+    folder = store.folder(name).resolve().name
+    if name not in known and name != folder:
+        ERR.print(f"the folder {folder!r} is corpus {name}", soft_wrap=True, markup=False)
+    try:
+        store.settings(name)
+        check_removals(store, Warehouse(), name)
+        since = None if wanted.cold or wanted.again else published_as_it_is(name)
+        before = _published_documents(name)
+        ran = Ran(None, 0.0) if since else _ran(name, wanted, as_json=as_json)
+    except BaseException:
+        if name not in known:
+            withdraw(store, Warehouse(), name)
+        raise
     with staying_open():
-        return summarise(name, ran, since=since, as_json=as_json)
+        return summarise(name, ran, before, since=since, as_json=as_json)
 
 
-def _ran(name: str, budget: Budget | None, *, cold: bool, as_json: bool) -> Ran:
+def _resolved(store: CorpusStore, target: str, name: str | None) -> str:
+    try:
+        return store.resolve(target, name)
+    except CorpusError as error:
+        if not is_allowed(target) or published(Warehouse(), target) is None:
+            raise
+        raise CorpusError(
+            f"the folder of corpus {target!r} is gone ({error}). What was published stays: put the folder "
+            f"back, or mount its disk, and run again; or 'graphrag-dagster delete {target}'"
+        ) from error
+
+
+def _published_documents(name: str) -> pl.DataFrame:
+    """Return the documents that are published, none where nothing is or can be read."""
+    columns = ("document_id", *PLACE)
+    with suppress(WarehouseError):
+        if published(Warehouse(), name):
+            with reading(Warehouse(), name) as (reader, _):
+                found = reader.read_if_present(DOCUMENTS)
+            if found is not None:
+                return found.select(columns)
+    return DOCUMENTS.empty().select(columns)
+
+
+def _ran(name: str, wanted: Wanted, *, as_json: bool) -> Ran:
     run_id, begin = str(uuid.uuid4()), time.monotonic()
     # Loaded for a run: it takes twice as long as finding out that none is needed.
     from graphrag_dagster.operations.keeping.begun_extraction import begin_index
 
     with watching():
-        limited = bool(budget and budget.config())
+        limited = bool(wanted.budget and wanted.budget.config())
         begin_index(name, run_id, code_now()[_EXTRACTION].version, limited=limited)
         # Dagster is loaded while what was begun goes on.
         from graphrag_dagster.cli.output.outlook import show_outlook
@@ -75,8 +139,10 @@ def _ran(name: str, budget: Budget | None, *, cold: bool, as_json: bool) -> Ran:
         from graphrag_dagster.operations.planning.outlook import note_indexing, outlook
 
         show_outlook(outlook(name))
-        resources = {"clustering": {"cold": True}} if cold else None
-        run_told(name, "index", budget, run_id=run_id, resources=resources, as_json=as_json)
+        resources = {"clustering": {"cold": True}} if wanted.cold else {}
+        if wanted.accept_removals:
+            resources["corpora"] = {"accept_removals": True}
+        run_told(name, "index", wanted.budget, run_id=run_id, resources=resources, as_json=as_json)
     ran = Ran(run_id, time.monotonic() - begin)
     note_indexing(name, ran.seconds)
     return ran
@@ -107,12 +173,13 @@ def published_as_it_is(name: str) -> str | None:
     return status.snapshot.published[:16].replace("T", " ")
 
 
-def summarise(name: str, ran: Ran, *, since: str | None = None, as_json: bool) -> int:
-    """Print the counts of a finished run, what it used, what is missing, and where its results are.
+def summarise(name: str, ran: Ran, before: pl.DataFrame, *, since: str | None = None, as_json: bool) -> int:
+    """Print what a finished run changed, its counts, what it used, what is missing, and where results are.
 
     Args:
         name: the corpus.
         ran: the run.
+        before: the documents that were published before it.
         since: when it was published, where nothing was run.
         as_json: print JSON.
 
@@ -125,6 +192,7 @@ def summarise(name: str, ran: Ran, *, since: str | None = None, as_json: bool) -
     unreadable = unreadable_units(warehouse.read(UNIT_LEDGER, name))
     repaired = repaired_rows(warehouse, name, INDEXED)
     files = warehouse.read(FILES, name)
+    changed = compare_documents(before, warehouse.read(DOCUMENTS, name))
     account = warehouse.read(IMPORT_ACCOUNT, name)
     if as_json:
         print_json(
@@ -133,6 +201,7 @@ def summarise(name: str, ran: Ran, *, since: str | None = None, as_json: bool) -
                 "run_id": ran.run_id,
                 "seconds": round(ran.seconds, 3),
                 "warehouse": str(warehouse.file(name)),
+                "documents": asdict(changed),
                 "summary": summary.to_dicts(),
                 **unread_rows(files),
                 "rows": account.to_dicts(),
@@ -145,14 +214,17 @@ def summarise(name: str, ran: Ran, *, since: str | None = None, as_json: bool) -
         )
     else:
         told = f"up to date since {since} UTC" if since else f"indexed in {ran.seconds:.1f} s"
-        OUT.print(summary_table(f"{name}: {told}", summary))
+        OUT.print(f"[bold]{escape(name)}[/]: {told}", soft_wrap=True)
+        OUT.print(f"documents: {_changes(changed)}{_unread(files)}", soft_wrap=True)
         name_unread(name, files)
         print_accounted(account)
+        OUT.print(figures_table(summary))
+        OUT.print(f"all figures: graphrag-dagster show {_quoted(name)}", soft_wrap=True)
         if used := usage_table(name, ran.run_id):
             OUT.print(used)
         OUT.print(f"tables: {escape(str(warehouse.file(name)))}", soft_wrap=True)
         if since:
-            command = f"graphrag-dagster index {escape(name)} --again"
+            command = f"graphrag-dagster index {_quoted(name)} --again"
             OUT.print(f"nothing has changed; to run all the same: {command}", soft_wrap=True)
         print_unreadable(unreadable)
         if mended := repaired_line(repaired):
@@ -161,7 +233,23 @@ def summarise(name: str, ran: Ran, *, since: str | None = None, as_json: bool) -
             OUT.print(f"[yellow]{escape(line)}[/]", soft_wrap=True)
         if missing:
             OUT.print(
-                f"[yellow]run again to try only these once more: graphrag-dagster index {escape(name)}[/]",
+                f"[yellow]run again to try only these once more: graphrag-dagster index {_quoted(name)}[/]",
                 soft_wrap=True,
             )
     return INCOMPLETE if missing else 0
+
+
+def _quoted(name: str) -> str:
+    return escape(shlex.quote(name))
+
+
+def _changes(changed: DocumentChanges) -> str:
+    counts = {name: count for name, count in asdict(changed).items() if count}
+    if set(counts) <= {"unchanged"}:
+        return f"{counted(changed.unchanged, 'document')}, none of them changed"
+    return ", ".join(f"{count:,} {name}" for name, count in counts.items())
+
+
+def _unread(files: pl.DataFrame) -> str:
+    count = not_read(files).filter(pl.col("status") != "ignored").height
+    return f"; {counted(count, 'file')} not read" if count else ""

@@ -3,7 +3,10 @@
 from graphrag_dagster.cli.output.console import OUT
 from graphrag_dagster.core.files.discovery import SETTINGS_FILE
 from graphrag_dagster.errors import CorpusError
-from graphrag_dagster.resources.corpora import CorpusStore, check_name
+from graphrag_dagster.operations.keeping.deletion import made_of
+from graphrag_dagster.resources.corpora import CorpusStore
+from graphrag_dagster.resources.corpus_names import check_name
+from graphrag_dagster.resources.warehouse import Warehouse
 
 _TEMPLATE = """\
 # Settings of this corpus. Every key has a default; docs/settings.md lists them all.
@@ -27,12 +30,25 @@ def init_corpus(name: str) -> None:
     """Make the folder of a new corpus with a commented settings file.
 
     Raises:
-        CorpusError: the name is not allowed, or the folder has a settings file already.
+        CorpusError: the name is not allowed, or there is a corpus of that name already.
     """
-    folder = CorpusStore().path / check_name(name)
+    store, warehouse = CorpusStore(), Warehouse()
+    folder = store.path / check_name(name)
     path = folder / SETTINGS_FILE
-    if path.exists():
-        raise CorpusError(f"{path} exists already; it is left as it is")
+    if folder.is_dir() and any(folder.iterdir()):
+        raise CorpusError(
+            f"{folder} exists already, and stays as it is: put settings into its {SETTINGS_FILE}, and "
+            f"documents beside it, then 'graphrag-dagster index {name}'; or choose another name"
+        )
+    if name in store.names() and not folder.is_dir():
+        raise CorpusError(
+            f"{name!r} is the name of the corpus that {store.path / name}.path leads to; choose another name"
+        )
+    if made_of(warehouse, name):
+        raise CorpusError(
+            f"there are tables of a corpus {name!r}, whose folder is gone: {warehouse.file(name)}; put its "
+            f"folder back, choose another name, or delete them with 'graphrag-dagster delete {name}'"
+        )
     folder.mkdir(parents=True, exist_ok=True)
     path.write_text(_TEMPLATE, encoding="utf-8")
     told = f"made {path}\nput documents into {folder}, then: graphrag-dagster index {name}"

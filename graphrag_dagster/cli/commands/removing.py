@@ -1,6 +1,7 @@
 """``graphrag-dagster delete`` and ``purge``: what was made of a corpus, and Dagster's records, go."""
 
 import sys
+from collections.abc import Iterable
 from dataclasses import asdict
 
 import typer
@@ -13,7 +14,8 @@ from graphrag_dagster.operations.keeping.deletion import delete_made, made_of
 from graphrag_dagster.orchestration.dagster_history import forget_partition, purge_history, runs_of
 from graphrag_dagster.orchestration.dagster_instance import instance
 from graphrag_dagster.orchestration.partitions import CORPUS
-from graphrag_dagster.resources.corpora import CorpusStore, check_name
+from graphrag_dagster.resources.corpora import CorpusStore
+from graphrag_dagster.resources.corpus_names import check_name
 from graphrag_dagster.resources.warehouse import Warehouse
 
 
@@ -35,7 +37,10 @@ def delete_corpus(name: str, *, yes: bool, as_json: bool) -> None:
         if not (paths or runs or registered or known):
             raise CorpusError(f"nothing was made of a corpus {name!r}; 'graphrag-dagster corpora' lists them")
         if not yes:
-            _agree(name, [str(path) for path in paths], len(runs))
+            every = (
+                f"the remembered replies and accounts of {name}, and {counted(len(runs), 'run')} of Dagster"
+            )
+            _agree(f"Delete all this, {every}?", [str(path) for path in paths])
         deleted = delete_made(warehouse, name)
         history = purge_history(dagster_instance, name)
         forget_partition(dagster_instance, name)
@@ -70,20 +75,23 @@ def delete_corpus(name: str, *, yes: bool, as_json: bool) -> None:
         OUT.print(f"its folder stays: {escape(stays)}; {anew} everything anew", soft_wrap=True)
 
 
-def purge_corpus(name: str, *, keep_last: bool, as_json: bool) -> None:
+def purge_corpus(name: str, *, keep_last: bool, yes: bool, as_json: bool) -> None:
     """Delete what Dagster keeps of a corpus's runs.
 
     Raises:
-        CorpusError: nobody knows a corpus of that name.
+        CorpusError: nobody knows a corpus of that name, or nobody agreed.
         DagsterHistoryError: Dagster's files are in use.
     """
     check_name(name)
     with instance() as dagster_instance:
-        made = made_of(Warehouse(), name) or runs_of(dagster_instance, name)
-        if not (made or name in CorpusStore().names()):
+        runs = runs_of(dagster_instance, name)
+        if not (runs or made_of(Warehouse(), name) or name in CorpusStore().names()):
             raise CorpusError(
                 f"Dagster keeps nothing of a corpus {name!r}; 'graphrag-dagster corpora' lists what there is"
             )
+        if runs and not yes:
+            kept = " but for the last index and what ran after it" if keep_last else ""
+            _agree(f"Delete {counted(len(runs), 'run')} of {name} from Dagster's records{kept}?")
         purged = purge_history(dagster_instance, name, keep_last=keep_last)
     if as_json:
         print_json({"corpus": name, **asdict(purged)})
@@ -94,12 +102,11 @@ def purge_corpus(name: str, *, keep_last: bool, as_json: bool) -> None:
     )
 
 
-def _agree(name: str, paths: list[str], runs: int) -> None:
+def _agree(question: str, paths: Iterable[str] = ()) -> None:
     for path in paths:
         ERR.print(f"  {path}", soft_wrap=True, markup=False)
-    every = f"the remembered replies and accounts of {name}, and {counted(runs, 'run')} of Dagster"
     try:
-        agreed = typer.confirm(f"Delete all this, {every}?", err=True)
+        agreed = typer.confirm(question, err=True)
     except typer.Abort:
         agreed = False
     if not sys.stdin.isatty():

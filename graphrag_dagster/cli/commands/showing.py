@@ -1,5 +1,6 @@
 """``graphrag-dagster show`` and ``corpora``."""
 
+import shlex
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -158,6 +159,41 @@ def summary_table(title: str, summary: pl.DataFrame) -> RichTable:
     return table
 
 
+#: What is told after an index, in this order: a label, and the measures of ``marts.corpus_summary``.
+_FIGURES = {
+    "text units": ("text units", "tokens"),
+    "graph": ("entities", "relationships", "triples"),
+    "claims": ("claims",),
+    "communities": ("communities in C0", "communities in C1", "communities in C2"),
+    "names": ("pairs of names: ask",),
+    "put aside": (
+        "units quarantined",
+        "units unreadable",
+        "reply records quarantined",
+        "pairs with a problem",
+    ),
+}
+_CALLED = {"pairs of names: ask": "pairs open"}
+
+
+def figures_table(summary: pl.DataFrame) -> RichTable:
+    """The few rows of ``marts.corpus_summary`` that a person wants after an index, those of zero left out."""
+    made = {measure: value for _, measure, value in summary.rows()}
+    reports = {measure: value for measure, value in made.items() if measure.startswith("reports by ")}
+    table = RichTable(box=None, show_header=False, padding=(0, 2, 0, 0))
+    for label, measures in {**_FIGURES, "reports": tuple(reports)}.items():
+        told = [_figure(label, measure, made[measure]) for measure in measures if made.get(measure)]
+        if told:
+            style = "yellow" if label == "put aside" else None
+            table.add_row(label, ", ".join(told), style=style)
+    return table
+
+
+def _figure(label: str, measure: str, value: float) -> str:
+    told = _CALLED.get(measure, measure.removeprefix(f"{label} in ").removeprefix(f"{label} "))
+    return f"{told} {number(value)}" if label == "communities" else f"{number(value)} {told}"
+
+
 def sizes_table(sizes: pl.DataFrame) -> RichTable:
     """The rows of ``marts.context_sizes``, the paper's Table 2."""
     table = RichTable(title="what is read for a question", title_justify="left")
@@ -199,7 +235,8 @@ def list_corpora(*, as_json: bool) -> None:
         OUT.print(f"[yellow]{escape(name)} cannot be read: {escape(problem)}[/]", soft_wrap=True)
     for name in store.misnamed():
         OUT.print(
-            f"[yellow]the folder {escape(repr(name))} is no corpus: its name is not allowed[/]",
+            f"[yellow]the folder {escape(repr(name))} is no corpus, as its name is not allowed; to index it: "
+            f"graphrag-dagster index {escape(shlex.quote(str(store.path / name)))}[/]",
             soft_wrap=True,
         )
 

@@ -63,7 +63,5 @@ def print_error(text: str) -> None:
 
 
 def number(value: float) -> str:
-    """Render a count with thousands separators, a share as percent."""
-    if value == int(value):
-        return f"{int(value):,}"
-    return f"{value:.1%}" if 0 < value < 1 else f"{value:,.2f}"
+    """Render a number with thousands separators, and with two decimals where it is not whole."""
+    return f"{int(value):,}" if value == int(value) else f"{value:,.2f}"

@@ -12,7 +12,7 @@ from graphrag_dagster.operations.exporting.graphs import write_neo4j, write_netw
 from graphrag_dagster.operations.exporting.microsoft import write_microsoft
 from graphrag_dagster.operations.exporting.source import Source, opened
 from graphrag_dagster.operations.exporting.triples import write_lists
-from graphrag_dagster.resources.corpora import check_name
+from graphrag_dagster.resources.corpus_names import check_name
 from graphrag_dagster.resources.warehouse import Warehouse
 
 _WRITERS: Mapping[str, Callable[[Source, Making], list[str]]] = MappingProxyType(

@@ -16,7 +16,8 @@ from graphrag_dagster.core.files.discovery import SETTINGS_FILE, discover
 from graphrag_dagster.core.files.records import RefusedError, UnreadableError, error_line
 from graphrag_dagster.core.wording import counted
 from graphrag_dagster.errors import CorpusError
-from graphrag_dagster.resources.corpora import CorpusStore, check_name
+from graphrag_dagster.resources.corpora import CorpusStore
+from graphrag_dagster.resources.corpus_names import check_name, made_of
 from graphrag_dagster.settings import load_settings_file
 
 KIND = "graph"
@@ -135,7 +136,7 @@ def _placed(corpora: CorpusStore, path: Path, name: str | None) -> tuple[Path, s
     """The folder of the corpus, known under its name; a single file is copied into one of its own."""
     if path.is_dir():
         return path, corpora.register(path, name)
-    called = check_name(name or path.stem)
+    called = check_name(name) if name else made_of(path.stem)
     folder = corpora.path / called
     if called in corpora.names():
         raise CorpusError(f"there is a corpus {called!r} already; give another name with --name")

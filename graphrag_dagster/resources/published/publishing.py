@@ -103,7 +103,13 @@ def rollback(warehouse: Warehouse, corpus: str, version: str | None = None) -> P
         kept, current = snapshots(warehouse, corpus), _undamaged(warehouse, corpus)
         if version is None:
             fitting = [one for one in kept if current is None or one.published < current.published]
-            missing = f"corpus {corpus!r} has no snapshot that is older than the current"
+            keep = current.manifest.get("settings", {}).get("publishing", {}).get("keep") if current else None
+            kept_of = f" (publishing.keep: {keep} in its settings)" if keep else ""
+            missing = (
+                f"corpus {corpus!r} has no snapshot that is older than the current: there is nothing to go "
+                "back to. An index that changes something publishes a new one; an older one goes when more "
+                f"are there than are kept{kept_of}, or when it holds a document that was deleted"
+            )
         else:
             fitting = [one for one in kept if one.version == version]
             missing = f"corpus {corpus!r} has no snapshot {version!r}"
