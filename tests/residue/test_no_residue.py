@@ -129,7 +129,7 @@ def test_the_last_documents_leave_no_byte(enter: Enter) -> None:
     home = enter("llm")
     for folder in ("secret", "news", "institute"):
         shutil.rmtree(home / "corpora" / "coast" / folder)
-    run_job("coast")
+    run_job("coast", resources={"corpora": {"accept_removals": True}})
     purge()
     assert traces(home) == {}
     for table in (tables.DOCUMENTS, tables.ENTITIES, tables.COMMUNITY_REPORTS, tables.ENTITY_EMBEDDINGS):
