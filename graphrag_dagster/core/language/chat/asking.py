@@ -126,7 +126,7 @@ async def ask(
         if beside is None or ladder.raced or not failed.too_long:
             raise
         try:
-            found = await beside(failed.reason)
+            found = await beside(ladder.cut or failed.reason)
         except UnusableReply as other:
             raise (other if other.partly else failed) from None
     if found.reply is not None:
@@ -156,7 +156,7 @@ async def _first_usable(*ways: Awaitable[Kept[T]]) -> Kept[T]:
 class _Ladder(Generic[T]):
     """The attempts at one request, one after the other, until one is answered well.
 
-    ``raced``: another way was begun beside them.
+    ``raced``: another way was begun beside them. ``cut``: why the last reply that was cut off counts as one.
     """
 
     def __init__(
@@ -175,7 +175,8 @@ class _Ladder(Generic[T]):
         self._steps = iter(self._rungs)
         self._partial: Asked[T] | None = None
         self._usage, self._prompt_tokens = Usage(), 0
-        self.raced = self._cut = False
+        self.raced = False
+        self.cut = ""
 
     async def climb(self, beside: Callable[[str], Awaitable[Kept[T]]] | None = None) -> Kept[T]:
         """Return the first usable reply of the attempts that are left, or of another way beside them."""
@@ -199,7 +200,7 @@ class _Ladder(Generic[T]):
         if self._partial:
             return Kept(self._partial, None)
         rungs = self._rungs
-        raise UnusableReply(rungs.reason, self._prompt, rungs.reply, self._usage, too_long=self._cut)
+        raise UnusableReply(rungs.reason, self._prompt, rungs.reply, self._usage, too_long=bool(self.cut))
 
     def _shown(self) -> Shown | None:
         if self._listen is None:
@@ -223,7 +224,8 @@ class _Ladder(Generic[T]):
                 problem.value, text, kept.usage, note=kept.note, lacking=str(problem)
             )
         except NotUsable as problem:
-            self._cut |= isinstance(problem, CutOff)
+            if isinstance(problem, CutOff):
+                self.cut = str(problem)
             self._rungs.failed(reply, text, str(problem))
         else:
             used = replace(kept.usage, repaired=int(repaired))
