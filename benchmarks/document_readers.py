@@ -90,8 +90,10 @@ def _files(folder: Path) -> list[tuple[Path, list[str]]]:
             ["Storm", "It rose.", "It fell."],
         ),
         "faq.html": (
-            b"<html><body><button>When was it founded?</button><p>In 1911.</p><details><summary>"
-            b"Who?</summary><p>Hanna.</details><blockquote>Gone.<footer>Ada Fell</footer></blockquote></body></html>",
+            b"<html><body><button>When was it founded?</button><p>In 1911.</p>"
+            b"<details><summary>Who?</summary><p>Hanna.</details>"
+            b"<blockquote>Gone.<footer>Ada Fell</footer></blockquote>"
+            b"</body></html>",
             ["When was it founded?", "In 1911.", "Who?", "Hanna.", "Ada Fell"],
         ),
     }
