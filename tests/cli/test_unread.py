@@ -46,14 +46,12 @@ def test_what_was_not_read_or_only_in_part_is_named_with_its_reason(
     assert [row["path"] for row in rows["files_read_in_part"]] == ["x.pdf", "y.pdf", "z.docx"]
     name_unread("town", MIXED)
     out = capsys.readouterr().out.splitlines()
-    assert out[:4] == [
+    assert out[1].startswith("c.png was not read: no reader for .png; extensions that are read: .adoc, ")
+    assert [out[0], *out[2:]] == [
         "[red].json was not read: not valid JSON",
-        "c.png was not read: no reader for .png",
         "2 .pdf files were read in part: e.g. 14 glyphs without text (x.pdf, y.pdf)",
         "z.docx was read in part: 1 equation left out",
     ]
-    assert out[4].startswith("extensions that are read: ")
-    assert len(out) == 5
 
 
 def test_every_file_can_be_listed(capsys: pytest.CaptureFixture[str]) -> None:
@@ -95,7 +93,7 @@ def test_nothing_is_said_where_all_was_read(capsys: pytest.CaptureFixture[str]) 
     ],
 )
 def test_files_of_a_kind_are_one_line(rows: list[Told], line: str) -> None:
-    assert files_told(tables.FILES.frame(files(*rows)))[0][0] == line
+    assert files_told(tables.FILES.frame(files(*rows)))[0][0].split("; extensions")[0] == line
 
 
 def test_more_kinds_than_lines_are_counted(capsys: pytest.CaptureFixture[str]) -> None:
@@ -127,7 +125,7 @@ def test_the_commands_and_the_explorer_name_them(run: Run, home: Path) -> None:
     overview = seen.overview()
     assert (overview.counts.files_not_read, overview.counts.files_read_in_part) == (2, 1)
     assert any(note.startswith(part) for note in overview.notes)
-    assert f"{unread}." in overview.notes
+    assert any(note.startswith(unread) for note in overview.notes)
     documents = seen.table("documents", Order("path"))
     (odd,) = [one for one in documents.rows if "odd.txt" in one]
     assert True in odd

@@ -163,12 +163,12 @@ def test_the_words_of_other_parts_are_in_the_text(
 @pytest.mark.parametrize(
     ("body", "parts", "note"),
     [
-        (p('<w:r><w:object><o:OLEObject ProgID="Excel.Sheet.12"/></w:object></w:r>') * 2, {}, "not read: embedded object Excel.Sheet.12 (2)"),
-        ('<w:altChunk r:id="c.rtf"/>', {"c.rtf": r"{\rtf1 x}"}, "not read: embedded document .rtf (1)"),
-        (p('<w:r><w:drawing><c:chart r:id="nowhere"/></w:drawing></w:r>'), {}, "not read: chart (1)"),
-        (p('<w:r><w:drawing><c:chart r:id="chart1.xml"/></w:drawing></w:r>'), {"chart1.xml": "<c"}, "not read: chart (1), damaged part chart1.xml (1)"),
-        (p('<w:r><w:sym w:font="Webdings" w:char="F021"/></w:r>'), {}, "not read: sign of the font Webdings (1)"),
-        (p(field("EQ x", None)), {}, "not read: field EQ without a result (1)"),
+        (p('<w:r><w:object><o:OLEObject ProgID="Excel.Sheet.12"/></w:object></w:r>') * 2, {}, "not in the text: embedded object Excel.Sheet.12 (2)"),
+        ('<w:altChunk r:id="c.rtf"/>', {"c.rtf": r"{\rtf1 x}"}, "not in the text: embedded document .rtf (1)"),
+        (p('<w:r><w:drawing><c:chart r:id="nowhere"/></w:drawing></w:r>'), {}, "not in the text: chart (1)"),
+        (p('<w:r><w:drawing><c:chart r:id="chart1.xml"/></w:drawing></w:r>'), {"chart1.xml": "<c"}, "not in the text: chart (1), damaged part chart1.xml (1)"),
+        (p('<w:r><w:sym w:font="Webdings" w:char="F021"/></w:r>'), {}, "not in the text: sign of the font Webdings (1)"),
+        (p(field("EQ x", None)), {}, "not in the text: field EQ without a result (1)"),
     ],
 )  # fmt: skip
 def test_what_cannot_be_read_is_noted_with_its_number(

@@ -72,7 +72,7 @@ def test_what_nobody_quotes_is_left_out_and_counted() -> None:
     assert reading.records[0].text == "Open."
     assert reading.notes == ()
     assert reading.remarks == (
-        "not read: 1 <iframe> element",
+        "not in the text: 1 <iframe> element",
         "left out: overlays (7 words), navigation (4 words), fields of forms (2 words), buttons (1 word), "
         "edges of the page (3 words)",
     )

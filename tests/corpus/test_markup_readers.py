@@ -51,7 +51,7 @@ def test_rst_facts_and_notes() -> None:
     (record,) = reading.records
     assert (record.title, record.date, record.metadata) == ("Title", "2021-11-25", {"author": "Ada Fell"})
     assert record.text == "# Title\n\nWords."
-    assert reading.notes == ("not read: automodule (1), include of other.txt (1)",)
+    assert reading.notes == ("not in the text: automodule (1), include of other.txt (1)",)
     assert reading.remarks == ("left out: comment (1), list of contents (1)",)
 
 
@@ -85,7 +85,7 @@ def test_org_facts_and_notes() -> None:
     (record,) = reading.records
     assert (record.title, record.date, record.metadata) == ("Minutes", "2021-11-25", {"author": "Ada"})
     assert record.text == "# A\nWords"
-    assert reading.notes == ("not read: included file (1)",)
+    assert reading.notes == ("not in the text: included file (1)",)
     assert reading.remarks == ("left out: comment (1), drawer (1), setting (1)",)
 
 
@@ -116,7 +116,7 @@ def test_adoc_facts_and_notes() -> None:
     (record,) = reading.records
     assert (record.title, record.date, record.metadata) == ("Minutes", "2021-11-25", {"author": "Ada Fell"})
     assert record.text == "# Minutes\n\nThe Board met."
-    assert reading.notes == ("not read: included file (1)",)
+    assert reading.notes == ("not in the text: included file (1)",)
 
 
 @pytest.mark.parametrize("path", ["a.rst", "a.org", "a.adoc"])

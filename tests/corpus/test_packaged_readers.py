@@ -49,7 +49,7 @@ def test_slides_in_order_with_titles_lists_tables_charts_and_notes() -> None:
 def test_what_a_presentation_embeds_is_noted() -> None:
     frame = '<p:graphicFrame><a:graphic><p:oleObj progId="Excel.Sheet.12"/></a:graphic></p:graphicFrame>'
     reading = read(pptx(shape("Words") + frame + "<p:pic/>"), "a.pptx")
-    assert reading.notes == ("not read: embedded object Excel.Sheet.12 (1)",)
+    assert reading.notes == ("not in the text: embedded object Excel.Sheet.12 (1)",)
     assert reading.remarks == ("without text: picture (1)",)
 
 
@@ -82,7 +82,7 @@ def test_an_open_document() -> None:
         "## Board", "It met. [1]", "- one\n  - deep", "| a | b | b |", "Before.", "In the box.", "[1] In May.",
         "Comment by Ann: Really?",
     ]  # fmt: skip
-    assert reading.notes == ("not read: embedded object (1)",)
+    assert reading.notes == ("not in the text: embedded object (1)",)
 
 
 def test_a_saved_page() -> None:

@@ -90,6 +90,6 @@ def test_pages_without_a_text_layer_and_attached_files_are_noted() -> None:
     )
     assert reading.records[0].text == "Words are here."
     assert reading.notes == (
-        "not read: 1 attached file (a.xlsx)",
+        "not in the text: 1 attached file (a.xlsx)",
         "2 of 3 pages have no text layer and need text recognition: 2, 3",
     )

@@ -49,8 +49,9 @@ def files_told(files: pl.DataFrame, most: int = 10) -> tuple[list[str], int]:
     groups = [*_groups(unread), *_groups(in_part)]
     lines = [_line(one) for one in groups[:most]]
     # Of graphs the reasons say what is read.
-    if any(one["status"] == "unsupported" and one["told"].startswith(_NO_READER) for one in groups):
-        lines.append(f"extensions that are read: {', '.join(extensions())}")
+    unsupported = [place for place, one in enumerate(groups[:most]) if one["told"].startswith(_NO_READER)]
+    if unsupported:
+        lines[unsupported[-1]] += f"; extensions that are read: {', '.join(extensions())}"
     return lines, sum(one["files"] for one in groups[most:])
 
 

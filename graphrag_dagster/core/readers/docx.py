@@ -111,7 +111,7 @@ class _Word:
 
     def told(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
         """Return notes of what is not in the text, and remarks."""
-        return listed("not read", self._missing), listed("without text", self._unsaid)
+        return listed("not in the text", self._missing), listed("without text", self._unsaid)
 
     def text(self) -> str:
         """Return the whole text."""

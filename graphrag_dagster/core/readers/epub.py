@@ -39,7 +39,7 @@ def read_epub(data: bytes, source: Source) -> Reading:
     text = "\n\n".join(filter(None, chapters))
     title = properties.pop("title", None)
     record = Record(text, title=title, date=properties.pop("date", None), metadata=properties)
-    return Reading((record,), None, listed("not read", missing))
+    return Reading((record,), None, listed("not in the text", missing))
 
 
 def _root(package: Package) -> str:

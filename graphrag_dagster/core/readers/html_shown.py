@@ -81,7 +81,7 @@ def keep_what_is_shown(soup: "BeautifulSoup") -> list[str]:
 def _elsewhere(soup: "BeautifulSoup") -> list[str]:
     found = Counter(tag.name for tag in soup.find_all(_ELSEWHERE))
     drop(soup, soup.find_all(_ELSEWHERE))
-    return [f"not read: {counted(n, f'<{name}> element')}" for name, n in sorted(found.items())]
+    return [f"not in the text: {counted(n, f'<{name}> element')}" for name, n in sorted(found.items())]
 
 
 def _leave_out(root: "Tag", what: str, tags: Iterable["Tag"], account: Counter[str]) -> None:

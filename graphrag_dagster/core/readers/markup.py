@@ -34,7 +34,9 @@ def finished(
         text, title=facts.pop("title", None) or heading, date=facts.pop("date", None), metadata=facts
     )
     encoding, notes = decoded
-    return Reading((record,), encoding, (*notes, *listed("not read", missing)), listed("left out", left))
+    return Reading(
+        (record,), encoding, (*notes, *listed("not in the text", missing)), listed("left out", left)
+    )
 
 
 def rendered(markup: str) -> list[str]:

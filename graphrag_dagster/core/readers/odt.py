@@ -47,7 +47,7 @@ def read_odt(data: bytes, source: Source) -> Reading:
     )
     record = Record(text, title=title, date=None, metadata=properties)
     return Reading(
-        (record,), None, listed("not read", writing.missing), listed("without text", writing.unsaid)
+        (record,), None, listed("not in the text", writing.missing), listed("without text", writing.unsaid)
     )
 
 

@@ -8,7 +8,7 @@ from graphrag_dagster.core.readers.packages import child, children, texts
 
 
 def listed(what: str, counts: Counter[str]) -> tuple[str, ...]:
-    """Return a note of how many there are of what, or none: ``not read: chart (1), picture (3)``."""
+    """Return a note of how many there are of what, or none: ``not in the text: chart (1), picture (3)``."""
     told = ", ".join(f"{name} ({count:,})" for name, count in sorted(counts.items()) if count)
     return (f"{what}: {told}",) if told else ()
 

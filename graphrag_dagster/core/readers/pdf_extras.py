@@ -72,9 +72,9 @@ def beside_pages(document: Any) -> Iterator[str]:
     if count > 0:
         names = [name for n in range(min(count, _MOST_NAMED)) if (name := _attached(document, n))]
         told = f" ({', '.join(names)}{', …' if count > len(names) else ''})" if names else ""
-        yield f"not read: {count:,} attached {'file' if count == 1 else 'files'}{told}"
+        yield f"not in the text: {count:,} attached {'file' if count == 1 else 'files'}{told}"
     if document.get_formtype() in _XFA:
-        yield "not read: a form in XFA; print it to a PDF to have its fields read"
+        yield "not in the text: a form in XFA; print it to a PDF to have its fields read"
 
 
 def _attached(document: Any, number: int) -> str | None:

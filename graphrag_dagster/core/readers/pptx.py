@@ -40,7 +40,7 @@ def read_pptx(data: bytes, source: Source) -> Reading:
     title = properties.pop("title", None)
     if title is None or title.casefold() in ("powerpoint presentation", "presentation", "untitled"):
         title = next((block.lstrip("# ") for block in blocks if block.startswith("# ")), None)
-    notes, remarks = listed("not read", show.missing), listed("without text", show.unsaid)
+    notes, remarks = listed("not in the text", show.missing), listed("without text", show.unsaid)
     return Reading((Record(text, title=title, metadata=properties),), None, notes, remarks)
 
 
