@@ -105,6 +105,8 @@ def test_headings_lists_labels_and_blank_lines_are_boundaries() -> None:
         ["> The harbour master\n> signed it.", "> He left."],
         [".. note:: All parks are open and have been\n   so for years."],
         ["===", "Title", "^^^"],
+        ["> [!NOTE]", "> The roof is old and has been\n> so for years."],
+        [":::note", "The roof is old.", ":::"],
         ["``action`` - string\n    The action name", "``actor`` - dictionary\n    The actor."],
         [
             "The file can be used to define the queries\n`of the page <https://a.example/a/long/address>`_, too."
@@ -114,6 +116,11 @@ def test_headings_lists_labels_and_blank_lines_are_boundaries() -> None:
 )
 def test_lines_that_mean_something_are_boundaries(expected: list[str]) -> None:
     assert sentences("\n".join(expected)) == expected
+
+
+def test_the_kind_of_an_admonition_is_no_part_of_its_words() -> None:
+    found = sentences('!!! important "Read this"\n    The `trio` package must be there.\n')
+    assert found[-1] == "The `trio` package must be there."
 
 
 @pytest.mark.parametrize(
