@@ -1,7 +1,7 @@
 """The whole index with a model, against an endpoint whose times are known.
 
-    python benchmarks/endpoint.py [saturation|stragglers|updates|large|rates|kill|faults|plan|all]
-        [--connections 32]
+    python benchmarks/endpoint.py [saturation|stragglers|updates|large|rates|kill|faults|plan|calls|all]
+        [--connections 32] [--files 50]
 
 The corpus has about 100,000 tokens: 1,000 passages of 2WikiMultihopQA, 20 to a file, where the data set lies
 beside the checkout. ``large`` has 9,000 passages of three data sets, and 256 connections; ``updates`` edits
@@ -10,9 +10,13 @@ one sentence of 900 passages, then adds the other 100.
 The endpoint is a scripted one in a process of its own (``tests/support/serve.py``): 200 ms + 2 ms per output
 token, 200 ms per embedding call; it answers by pattern, so nothing here speaks of quality. *Ideal* is the sum
 of its answering times over the connections, for the very calls that were made.
+
+``calls`` tells the processor time of a call by itself, whole and streamed in 200 pieces, to a server that
+only answers. With ``PYTHONPATH`` set to the checkout of another commit, its package is measured.
 """
 
 import argparse
+import asyncio
 import json
 import os
 import random
@@ -43,6 +47,41 @@ for schema, name in con.execute("select table_schema, table_name from informatio
                                 "where table_schema <> 'usage' order by 1, 2").fetchall():
     rows = con.execute(f'select * from "{schema}"."{name}" order by all').fetchall()
     print(schema + "." + name, hashlib.sha256(repr(rows).encode()).hexdigest())
+"""
+
+
+#: Answers every chat request with the same 6,000 characters, at once.
+ANSWERS = """
+import asyncio, json, sys
+TEXT, MANY = "An entity of the harbour, told in a sentence or two. " * 115, 200
+USAGE = {"prompt_tokens": 900, "completion_tokens": 1400, "total_tokens": 2300}
+STEP = len(TEXT) // MANY + 1
+def choice(key, part, finish=None):
+    told = {"index": 0, key: {"content": part}, "finish_reason": finish}
+    return json.dumps({"choices": [told], "usage": USAGE})
+events = [choice("delta", TEXT[n * STEP : n * STEP + STEP]) for n in range(MANY)]
+events.append(choice("delta", "", "stop"))
+def answer(body, kind):
+    head = f"HTTP/1.1 200 OK\\r\\nContent-Type: {kind}\\r\\nContent-Length: {len(body)}\\r\\n\\r\\n"
+    return (head + body).encode()
+WHOLE = answer(choice("message", TEXT, "stop"), "application/json")
+STREAM = answer("".join(f"data: {one}\\n\\n" for one in [*events, "[DONE]"]), "text/event-stream")
+class Answering(asyncio.Protocol):
+    def connection_made(self, transport):
+        self.transport, self.got = transport, b""
+    def data_received(self, data):
+        self.got += data
+        head, ended, body = self.got.partition(b"\\r\\n\\r\\n")
+        lines = head.lower().split(b"\\r\\n")
+        length = next((int(one[15:]) for one in lines if one.startswith(b"content-length:")), 0)
+        if ended and len(body) >= length:
+            self.got = b""
+            self.transport.write(STREAM if b'"stream":true' in body else WHOLE)
+async def main():
+    server = await asyncio.get_running_loop().create_server(Answering, "127.0.0.1", 0, backlog=512)
+    print(server.sockets[0].getsockname()[1], flush=True)
+    await asyncio.to_thread(sys.stdin.read)
+asyncio.run(main())
 """
 
 
@@ -137,10 +176,10 @@ def measured(run: Run, tally: dict[str, Any], connections: int, target: float) -
         print(f"  {task}: highest {highest}, mean {mean:.1f}")
 
 
-def saturation(connections: int) -> None:
+def saturation(connections: int, files: int) -> None:
     with tempfile.TemporaryDirectory() as folder, served() as endpoint:
         home = Path(folder)
-        corpus(home)
+        corpus(home, files, more=MORE)
         settings(home, endpoint.url, concurrency=connections)
         measured(index(home), endpoint.tally(), connections, 1.15)
         endpoint.reset()
@@ -331,6 +370,39 @@ def plan() -> None:
         print(f"spent {spent:,} tokens; planned / spent {expected / spent:.3f}")
 
 
+def calls(connections: int) -> None:
+    """Of 1,920 calls and 480 that are streamed, each by connections that are open already."""
+    from graphrag_dagster.core.language.chat.loop import run_one
+    from graphrag_dagster.core.language.chat.port import ChatRequest, Message
+    from graphrag_dagster.model_calls.endpoint.chat import OpenAIChatModel
+    from graphrag_dagster.settings.model import ModelSettings
+
+    command = [sys.executable, "-c", ANSWERS]
+    server = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    port = server.stdout.readline().strip()
+    model = OpenAIChatModel(ModelSettings(base_url=f"http://127.0.0.1:{port}/v1", concurrency=connections))
+    prompt = "Some text unit of a document. " * 130
+    request = ChatRequest("calls", (Message("system", prompt), Message("user", prompt)), 2000)
+
+    async def ask(each: int, listen: Any) -> None:
+        async def one() -> None:
+            for _ in range(each):
+                await model.complete(request, listen)
+
+        await asyncio.gather(*(one() for _ in range(connections)))
+
+    try:
+        for name, number, listen in (("whole", 1920, None), ("streamed", 480, lambda _: None)):
+            each = max(number // connections, 1)
+            run_one(ask(2, listen))
+            begun = time.process_time()
+            run_one(ask(each, listen))
+            spent = (time.process_time() - begun) / (each * connections)
+            print(f"{name}: {1000 * spent:.2f} ms of the processor a call, {connections} connections")
+    finally:
+        server.communicate("")
+
+
 def served(**config: Any) -> ServedEndpoint:
     return ServedEndpoint(seconds=SECONDS, seconds_per_token=SECONDS_PER_TOKEN, script="wordy", **config)
 
@@ -341,11 +413,12 @@ def main() -> None:
     )
     parser.add_argument("what", nargs="?", default="saturation")
     parser.add_argument("--connections", type=int, default=32)
+    parser.add_argument("--files", type=int, default=50, help="of saturation: 20 passages each, 450 at most")
     arguments = parser.parse_args()
-    if not PASSAGES.exists():
+    if not PASSAGES.exists() and arguments.what != "calls":
         sys.exit(f"{PASSAGES} is not here")
     jobs = {
-        "saturation": lambda: saturation(arguments.connections),
+        "saturation": lambda: saturation(arguments.connections, arguments.files),
         "stragglers": lambda: stragglers(arguments.connections),
         "updates": lambda: updates(arguments.connections),
         "large": large,
@@ -353,6 +426,7 @@ def main() -> None:
         "kill": kill,
         "faults": faults,
         "plan": plan,
+        "calls": lambda: calls(arguments.connections),
     }
     for name in jobs if arguments.what == "all" else [arguments.what]:
         print(f"== {name}")

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from graphrag_dagster.core.accounting.budget import Budget
 from graphrag_dagster.errors import EndpointError
+from graphrag_dagster.model_calls.endpoint import abilities
 from graphrag_dagster.model_calls.endpoint.embeddings import OpenAIEmbedder
 from graphrag_dagster.model_calls.memory.account import Account
 from graphrag_dagster.model_calls.memory.database import Database
@@ -113,3 +114,17 @@ def test_vectors_of_another_length_than_the_remembered_are_told(memory: Any) -> 
     said = "embed-1 gave vectors of 8 numbers, .* have 16: .*set model.namespace"
     with ScriptedEndpoint(dimension=8) as endpoint, pytest.raises(EndpointError, match=said):
         memory.embedder(endpoint).embed(TEXTS)
+
+
+def test_how_many_texts_an_endpoint_takes_is_remembered_beyond_the_process(memory: Any) -> None:
+    def faults(_: int, body: dict[str, Any]) -> Fault | None:
+        return Fault(400, "batch size should not be larger than 6") if len(body["input"]) > 6 else None
+
+    with ScriptedEndpoint(faults=faults) as endpoint:
+        memory.embedder(endpoint).embed(TEXTS)
+        assert max(len(one.body["input"]) for one in endpoint.requests) > 6
+        assert memory.used().failed == 1
+        abilities._known.clear()
+        endpoint.reset()
+        memory.embedder(endpoint).embed([f"{text}, again" for text in TEXTS])
+        assert max(len(one.body["input"]) for one in endpoint.requests) == 6

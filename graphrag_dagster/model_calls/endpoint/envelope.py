@@ -10,13 +10,8 @@ from typing import Any
 #: Tokens that one call can have; what tells of more is not believed.
 _MOST_TOKENS = 1_000_000_000
 #: Where servers put reasoning beside a reply, and what they call the parts of it within.
-_HIDDEN_FIELDS = (
-    "reasoning_content",
-    "reasoning",
-    "reasoning_text",
-    "reasoning_details",
-    "thinking",
-    "thoughts",
+_HIDDEN_FIELDS = frozenset(
+    {"reasoning_content", "reasoning", "reasoning_text", "reasoning_details", "thinking", "thoughts"}
 )
 _HIDDEN_PART = re.compile(r"think|thought|reason|summary", re.IGNORECASE)
 #: Why replies end, in the words of hosted and local servers.
@@ -157,9 +152,14 @@ def content_of(message: object) -> Content:
     said = told.get("refusal")
     return Content(
         text,
-        hidden or any(told.get(name) for name in _HIDDEN_FIELDS),
+        hidden or _thinks(told),
         refusal or (said if isinstance(said, str) else "refused" if said else ""),
     )
+
+
+def _thinks(told: Mapping[str, Any]) -> bool:
+    # Looked at for every piece of a stream.
+    return not _HIDDEN_FIELDS.isdisjoint(told) and any(told.get(name) for name in _HIDDEN_FIELDS)
 
 
 def _joined(content: object) -> tuple[str, bool, str]:
@@ -182,13 +182,13 @@ def _joined(content: object) -> tuple[str, bool, str]:
             text = told.get("text", told.get("content"))
             # The typed text of some interfaces.
             text = text.get("value") if isinstance(text, dict) else text
-            hidden = hidden or any(told.get(name) for name in _HIDDEN_FIELDS)
+            hidden = hidden or _thinks(told)
             texts += [text] if isinstance(text, str) else []
     return "".join(texts), hidden, refusal
 
 
 def ending(reason: object) -> str:
-    """Return why a reply ended: ``stop``, ``length``, ``refusal``, ``content_filter``, ``error``, or what else.
+    """Return why a reply ended: ``stop``, ``length``, ``refusal``, ``content_filter``, ``error``, or else.
 
     A server that says nothing has given all there is. What nobody knows is handed on as it is, in 40
     characters, and counts as no whole reply.

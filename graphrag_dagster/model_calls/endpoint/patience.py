@@ -110,6 +110,7 @@ class Clock:
         self._latest = self._begun + latest
         self.limit = limit
         self.flows = False
+        self._heard_at = self._begun
 
     @property
     def granted(self) -> float:
@@ -117,8 +118,11 @@ class Clock:
         return (self._ends.when() or self._begun) - self._begun
 
     def heard(self) -> None:
-        """A piece of its answer has come."""
-        self.flows = True
+        """A piece of its answer has come; to set the clock anew takes longer than to read one."""
+        now = asyncio.get_running_loop().time()
+        if self.flows and now - self._heard_at < _GRAIN * self.idle:
+            return
+        self.flows, self._heard_at = True, now
         self._extend(self.idle, self._begun + LONGEST_STREAM)
 
     def another_heard(self) -> None:

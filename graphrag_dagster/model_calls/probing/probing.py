@@ -190,6 +190,7 @@ async def _embeddings(settings: CorpusSettings, own: ModelSettings) -> list[Find
     if not chosen.model:
         return [Finding(name, "fails", "no model is named", "set embeddings.model")]
     embedder = OpenAIEmbedder(chosen.model, own)
+    embedder.connection.loading_seconds = 0.0
     try:
         vectors = await asyncio.to_thread(embedder.embed, ["a harbour town", "a ship at sea"])
     except EndpointError as error:
