@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import yaml
-from dagster import DagsterError, DagsterInstance
+from dagster import DagsterError, DagsterInstance, DagsterInvalidInvocationError
 from filelock import FileLock, Timeout
 from sqlalchemy.exc import SQLAlchemyError
 
@@ -118,9 +118,13 @@ def _told(folder: Path) -> Iterator[None]:
     """Name the place and the way out where Dagster cannot read or write down what happens."""
     try:
         yield
-    except (SQLAlchemyError, sqlite3.Error) as error:
+    except (SQLAlchemyError, sqlite3.Error, DagsterInvalidInvocationError) as error:
         why = _first_line(getattr(error, "orig", None) or error)
         damaged = [str(file) for name in _FILES if _is_damaged(file := folder / name)]
+        if isinstance(error, DagsterInvalidInvocationError):
+            if not damaged:
+                raise
+            why = "a table of Dagster's is missing"
         if damaged:
             raise DagsterInstanceError(
                 f"Dagster's records are damaged: {' and '.join(damaged)} ({why}); restore a back-up, or move "
@@ -134,9 +138,12 @@ def _told(folder: Path) -> Iterator[None]:
 
 def _is_damaged(file: Path) -> bool:
     try:
+        # SQLite takes a file without a byte for a database without tables, which Dagster misses then.
+        if not file.stat().st_size:
+            return True
         with closing(sqlite3.connect(f"file:{file}?mode=ro", uri=True)) as connection:
             return bool(connection.execute("pragma quick_check(1)").fetchone() != ("ok",))
-    except sqlite3.OperationalError:
+    except (sqlite3.OperationalError, OSError):
         # It is not there, or not ours to read.
         return False
     except sqlite3.DatabaseError:

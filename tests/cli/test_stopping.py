@@ -111,12 +111,19 @@ def test_a_home_that_is_a_file_is_one_line(run: Run, home: Path, monkeypatch: py
     assert "Traceback" not in err
 
 
-@pytest.mark.parametrize("file", ["history/runs.db", "history/runs/index.db"])
+@pytest.mark.parametrize(
+    ("file", "content"),
+    [
+        ("history/runs.db", b"no database" * 1000),
+        ("history/runs/index.db", b"no database" * 1000),
+        ("history/runs/index.db", b""),
+    ],
+)
 def test_damaged_records_of_dagster_are_named_with_the_way_out(
-    run: Run, coast: Path, home: Path, file: str
+    run: Run, coast: Path, home: Path, file: str, content: bytes
 ) -> None:
     place = without_log(home / ".dagster_home" / file)
-    place.write_bytes(b"no database" * 1000)
+    place.write_bytes(content)
     code, _, err = run("index", "coast", "--again")
     assert code == 1, err
     assert "error: Dagster's records are damaged: " in err

@@ -223,7 +223,10 @@ def test_texts_without_capitals_or_marks_are_quoted_as_others_are(
     [
         ("```sh\n# The roof leaks here.\n```\nThe roof is old.\n", ["# The roof leaks here."]),
         ("Like so::\n\n    # The roof leaks here.\n\nThe roof is old.\n", ["# The roof leaks here."]),
-        (".. code-block:: sh\n\n    # The roof leaks here.\n\nThe roof is old.\n", ["# The roof leaks here."]),
+        (
+            ".. code-block:: sh\n\n    # The roof leaks here.\n\nThe roof is old.\n",
+            ["# The roof leaks here."],
+        ),
         ("~~~\n# The roof leaks here.\n~~~\n\nThe roof is old.\n", ["# The roof leaks here."]),
         ("The roof\n~~~~~~~~\n\nThe roof is old.\n\nThe wall\n~~~~~~~~\n\nThe wall is new.\n", []),
         ("The roof is old.\n\n```\n# The roof leaks here.\n", ["# The roof leaks here."]),
