@@ -75,7 +75,7 @@ def test_sentences_are_kept_whole_and_shared_whole() -> None:
 
 
 def test_a_sentence_beyond_the_size_is_cut_by_windows() -> None:
-    text = f"First one. Then {'word ' * 100}end. Last one."
+    text = f"First one. Then {'word, ' * 100}end. Last one."
     cut_up = units(documents(text), "sentences", 30, 5)
     assert cut_up.height > 4
     assert cut_up["text"][0] == "First one. "

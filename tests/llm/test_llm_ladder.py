@@ -181,11 +181,11 @@ def test_a_text_that_names_much_has_a_higher_limit(model_of: Callable[..., Any])
     names = [f"Ann {chr(65 + n % 26)}{chr(97 + n // 26)}ee" for n in range(90)]
     with ScriptedEndpoint(lambda _: GOOD["json_schema"]) as endpoint:
         for most in (4000, 5000, 10_000):
-            extract(model_of(endpoint), " met ".join(names) + ".", max_output_tokens=most)
+            extract(model_of(endpoint), ", met ".join(names) + ".", max_output_tokens=most)
     expected = 15 * (90 + 89) + 1
     assert [limit for _, limit in rungs(endpoint)] == [2 * expected, 2 * expected, 10_000]
     with ScriptedEndpoint(lambda _: GOOD["json_schema"]) as endpoint:
-        extract(model_of(endpoint), " met ".join(names) + ".", max_output_tokens=1000)
+        extract(model_of(endpoint), ", met ".join(names) + ".", max_output_tokens=1000)
     assert rungs(endpoint) == [(2, 2000)]
 
 

@@ -38,6 +38,8 @@ PARTS: Mapping[str, Part] = MappingProxyType(
         "catalogue.formats": Part.DECLARES,
         # Who looks something up, names it; these would lead from each thing to all.
         "catalogue.registry:added": Part.NONE,
+        # Which plug-in an error names decides no result.
+        "catalogue.registry:plugged_in": Part.NONE,
         "catalogue.ways": Part.DECLARES,
         "cli": Part.NONE,
         "component": Part.NONE,
