@@ -85,6 +85,8 @@ def _opened(folder: Path, *, running: bool) -> DagsterInstance:
         with FileLock(folder / ".opening.lock", timeout=_SECONDS):
             if not (folder / FILE).exists():
                 write_durably(folder / FILE, _SETTINGS)
+            if not keeps_records_elsewhere(folder):
+                _make_records(folder, running=running)
             if not running:
                 return DagsterInstance.get()
             return DagsterInstance.local_temp(str(folder), overrides={**_NOT_CAPTURING, **_records(folder)})
@@ -106,6 +108,15 @@ def _opened(folder: Path, *, running: bool) -> DagsterInstance:
             f"Dagster's records in {folder} cannot be opened ({_first_line(error)}); if another version of "
             "Dagster made them, install that one, or run: dagster instance migrate"
         ) from error
+
+
+def _make_records(folder: Path, *, running: bool) -> None:
+    # Late, since Dagster's storages are imported with it.
+    from graphrag_dagster.orchestration.dagster_private import whole_files
+
+    # A run asks nothing of schedules.
+    schedules = () if running else (whole_files.SCHEDULES,)
+    whole_files.make_whole(folder, whole_files.RUNS, whole_files.INDEX, *schedules)
 
 
 def _records(folder: Path) -> dict[str, Any]:
