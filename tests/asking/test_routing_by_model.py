@@ -116,10 +116,11 @@ def test_the_choice_is_remembered_and_in_the_account(
 def test_a_reply_of_no_use_is_asked_for_again(opened: Callable[[str], Index], chooser: Chooser) -> None:
     chooser.replies.append("Certainly! I would go global.")
     chooser.will("everywhere")
+    chooser.will("everywhere")
     chooser.will("global")
     answer = opened("").ask(WHOLE)
     assert (answer.method, answer.problems) == ("C1", ())
-    assert len(chooser.bodies) == 3
+    assert len(chooser.bodies) == 4
     assert "there are local, global" in chooser.bodies[-1]["messages"][-1]["content"]
 
 

@@ -214,7 +214,7 @@ def test_a_graph_becomes_a_corpus_with_what_was_found_of_its_columns(
     code, out, err = run("import", str(file))
     assert code == 0, err
     assert "subject" in out
-    settings = (home / "corpora" / "film facts" / "corpus.yaml").read_text("utf-8")
+    settings = (home / "corpora" / "film-facts" / "corpus.yaml").read_text("utf-8")
     assert "weight: strength_sum" in settings
     code, out, err = run("import", str(file))
     assert code == 1
