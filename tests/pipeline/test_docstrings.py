@@ -1,6 +1,7 @@
 """The examples in docstrings give what they say."""
 
 import doctest
+import re
 from importlib import import_module
 from pathlib import Path
 
@@ -12,7 +13,7 @@ PACKAGE = Path(graphrag_dagster.__file__).parent
 WITH_EXAMPLES = [
     ".".join(file.relative_to(PACKAGE.parent).with_suffix("").parts)
     for file in sorted(PACKAGE.rglob("*.py"))
-    if ">>> " in file.read_text(encoding="utf-8")
+    if re.search(r"^\s*>>> ", file.read_text(encoding="utf-8"), re.MULTILINE)
 ]
 #: Their examples ask the corpus ``coast``.
 ASKING = ["graphrag_dagster.operations.asking.index", "graphrag_dagster.operations.exploring.explorer"]
