@@ -89,7 +89,7 @@ def test_other_encodings_are_read() -> None:
         ("q.jsonl", b'{"answers": []}\n', r"q\.jsonl, line 1 has no question"),
         ("q.jsonl", b'{"question": "a?", "answers": [{"x": 1}]}\n', r"line 1: answers should be a text"),
         ("q.pdf", b"%PDF-1.7", r"q\.pdf cannot be read as a file of questions; .*\.jsonl"),
-        ("q.txt", b"%PDF-1.7 and more", r"q\.txt: not text"),
+        ("q.txt", b"PK\x03\x04 and more", r"q\.txt: not text"),
     ],
 )
 def test_a_file_that_cannot_be_used_is_refused(name: str, content: bytes, told: str) -> None:
