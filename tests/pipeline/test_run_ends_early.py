@@ -73,6 +73,7 @@ def test_prompts_that_are_read_in_part_are_told_and_asked_again_once_they_fit(
     home: Path, run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(models, "_said", set())
+    monkeypatch.setattr(models, "_sizes", {})
     with ScriptedEndpoint(context_tokens=1200, overflow="truncate") as endpoint:
         folder = home / "corpora" / "light"
         folder.mkdir()

@@ -10,10 +10,8 @@ from rich.table import Table as RichTable
 from graphrag_dagster import tables
 from graphrag_dagster.catalogue.registry import engines
 from graphrag_dagster.cli.output.console import number
-from graphrag_dagster.core.accounting.sizes import SERVE_MORE
 from graphrag_dagster.core.accounting.use import ModelUse
 from graphrag_dagster.model_calls.memory.database import database_at
-from graphrag_dagster.model_calls.memory.replies import Replies
 from graphrag_dagster.model_calls.memory.usage import UsageLog
 from graphrag_dagster.resources.home import memory_file
 from graphrag_dagster.resources.warehouse import Warehouse
@@ -131,10 +129,15 @@ def _unread(corpus: str) -> list[str]:
     path = memory_file()
     if not path.exists():
         return []
+    # What an index without a model does not need.
+    from graphrag_dagster.core.accounting.sizes import SERVE_MORE
+    from graphrag_dagster.model_calls.memory.replies import Replies
+
+    parts = Replies(database_at(path)).unread(corpus)
     return [
         f"{one.prompts:,} prompts of {one.task} were read only in part by {one.model}: "
         f"{one.arrived:,} of up to {one.sent:,} tokens, the rest was left out without a word. Their replies "
         f"are not remembered, and are asked for again by the next index; before that {SERVE_MORE}, or have "
         f"sizes set that fit: graphrag-dagster doctor {corpus} --fix"
-        for one in Replies(database_at(path)).unread(corpus)
+        for one in parts
     ]

@@ -16,7 +16,7 @@ from graphrag_dagster.core.language.chat.loop import may_send, sending
 from graphrag_dagster.core.language.chat.port import CallFailed, Refused
 from graphrag_dagster.core.progress import say
 from graphrag_dagster.core.waiting import under_way
-from graphrag_dagster.errors import EndpointDown, EndpointError
+from graphrag_dagster.errors import EndpointDown, EndpointError, OutOfCredit
 from graphrag_dagster.model_calls.endpoint.address import Address, Way
 from graphrag_dagster.model_calls.endpoint.envelope import usage_of
 from graphrag_dagster.model_calls.endpoint.limits import Limits
@@ -106,6 +106,8 @@ class Connection:
         self._first_wait = first_wait
         self._answered_at: float | None = None
         self._failures = 0
+        #: When the credit ran out, and what was said.
+        self._out_of_credit: tuple[float, str] | None = None
         #: Seconds for which a server that is loading its model is waited for.
         self.loading_seconds = 1800.0
         self._loading_told = -math.inf
@@ -157,6 +159,7 @@ class Connection:
                 ticket = await limits.enter(tokens, first=first or failures + busy + loading > 0)
                 used: int | None = 0
                 try:
+                    self._refuse_without_credit(begun)
                     with sending():
                         call.sent = True
                         found = await self._try(limits, send, waited, tries)
@@ -182,6 +185,8 @@ class Connection:
                     self._still_patient(begun, found)
                     busy += 1
                 elif not self._tries_again(found, waited, failures):
+                    if isinstance(found.error, OutOfCredit):
+                        self._out_of_credit = time.monotonic(), str(found.error)
                     raise self._final(found)
                 else:
                     failures += 1
@@ -249,6 +254,11 @@ class Connection:
             return
         backoff = min(self._first_wait * 2**attempt, _LONGEST_BACKOFF)
         await asyncio.sleep(backoff * _jitter.uniform(0.5, 1.5))
+
+    def _refuse_without_credit(self, begun: float) -> None:
+        """Calls that were waiting when the credit ran out are not sent; later ones try anew."""
+        if self._out_of_credit is not None and begun <= self._out_of_credit[0]:
+            raise OutOfCredit(self._out_of_credit[1])
 
     def _still_patient(self, begun: float, trouble: Trouble) -> None:
         """Busy is no failure, but an endpoint that answers nobody for long is of no use now."""

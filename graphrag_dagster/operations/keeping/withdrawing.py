@@ -6,8 +6,6 @@ from graphrag_dagster.errors import GraphragError, WarehouseError
 from graphrag_dagster.model_calls.memory.database import database_at
 from graphrag_dagster.model_calls.memory.usage import UsageLog
 from graphrag_dagster.operations.keeping.deletion import delete_made
-from graphrag_dagster.orchestration.dagster_history import forget_partition
-from graphrag_dagster.orchestration.dagster_instance import recorded
 from graphrag_dagster.resources.corpora import CorpusStore
 from graphrag_dagster.resources.home import memory_file
 from graphrag_dagster.resources.published import published
@@ -20,6 +18,10 @@ def withdraw(corpora: CorpusStore, warehouse: Warehouse, corpus: str) -> None:
 
     The folder stays, and so do Dagster's records of the run that failed.
     """
+    # Dagster is loaded only when something is to be withdrawn.
+    from graphrag_dagster.orchestration.dagster_history import forget_partition
+    from graphrag_dagster.orchestration.dagster_instance import recorded
+
     # Why the index failed is told, not what hinders here.
     with suppress(GraphragError, OSError):
         if _has_something(warehouse, corpus):
