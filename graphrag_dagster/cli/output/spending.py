@@ -129,11 +129,12 @@ def _unread(corpus: str) -> list[str]:
     path = memory_file()
     if not path.exists():
         return []
+    parts = UsageLog(database_at(path)).unread(corpus)
+    if not parts:
+        return []
     # What an index without a model does not need.
     from graphrag_dagster.core.accounting.sizes import SERVE_MORE
-    from graphrag_dagster.model_calls.memory.replies import Replies
 
-    parts = Replies(database_at(path)).unread(corpus)
     return [
         f"{one.prompts:,} prompts of {one.task} were read only in part by {one.model}: "
         f"{one.arrived:,} of up to {one.sent:,} tokens, the rest was left out without a word. Their replies "

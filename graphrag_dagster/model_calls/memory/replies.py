@@ -16,12 +16,6 @@ from graphrag_dagster.model_calls.memory.database import Database
 from graphrag_dagster.settings.model import DECIDING_REPLIES, ModelSettings
 
 _SOME = 500
-#: Prompts of an asset that did not arrive whole when it was last made.
-_UNREAD = (
-    "select u.task, u.model, count(*), max(u.sent), max(u.arrived) from unread_prompts u join finished f "
-    "on f.corpus = u.corpus and f.asset = u.asset and u.at >= f.begun where u.corpus = ? "
-    "group by u.task, u.model order by u.task, u.model"
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,17 +25,6 @@ class User:
     corpus: str
     asset: str
     run_id: str
-
-
-@dataclass(frozen=True, slots=True)
-class Unread:
-    """Prompts of one task of which a server read only a part; tokens are those of the longest."""
-
-    task: str
-    model: str
-    prompts: int
-    sent: int
-    arrived: int
 
 
 def reply_key(settings: ModelSettings, request: ChatRequest) -> bytes:
@@ -155,11 +138,6 @@ class Replies:
                 "insert or replace into unread_prompts values (?,?,?,?,?,?,?,?)", row
             )
         )
-
-    def unread(self, corpus: str) -> list[Unread]:
-        """Return the prompts of what was last made of a corpus of which a server read only a part."""
-        with self._database.reading() as connection:
-            return [Unread(*row) for row in connection.execute(_UNREAD, (corpus,))]
 
     def vectors(self, keys: Sequence[bytes], user: User) -> dict[bytes, NDArray[np.float32]]:
         """Return the vectors there are of these keys, and note who uses them."""

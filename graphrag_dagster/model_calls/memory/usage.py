@@ -1,6 +1,7 @@
 """The account of every run: written with each call, so that a killed run has its bill too."""
 
 import time
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
@@ -21,6 +22,23 @@ _INSERT = (
     f"insert into usage ({_NAMES}) values ({_MARKS}) "
     f"on conflict (corpus, run_id, asset, task, model) do update set {_SUMS}"
 )
+#: Prompts of an asset that did not arrive whole when it was last made.
+_UNREAD = (
+    "select u.task, u.model, count(*), max(u.sent), max(u.arrived) from unread_prompts u join finished f "
+    "on f.corpus = u.corpus and f.asset = u.asset and u.at >= f.begun where u.corpus = ? "
+    "group by u.task, u.model order by u.task, u.model"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Unread:
+    """Prompts of one task of which a server read only a part; tokens are those of the longest."""
+
+    task: str
+    model: str
+    prompts: int
+    sent: int
+    arrived: int
 
 
 class UsageLog:
@@ -57,6 +75,11 @@ class UsageLog:
         with self._database.reading() as connection:
             rows = connection.execute(query, (corpus,)).fetchall()
         return MODEL_USAGE.frame([_row(dict(zip(names, row, strict=True))) for row in rows])
+
+    def unread(self, corpus: str) -> list[Unread]:
+        """Return the prompts of what was last made of a corpus of which a server read only a part."""
+        with self._database.reading() as connection:
+            return [Unread(*row) for row in connection.execute(_UNREAD, (corpus,))]
 
     def _rows(self, corpus: str, run_id: str) -> list[tuple[tuple[str, str, str], ModelUse]]:
         query = (
