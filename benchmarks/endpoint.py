@@ -300,25 +300,33 @@ def kill(times: int = 10) -> None:
 
 
 def report_repeated(log: list[dict[str, Any]], kills: list[float]) -> None:
-    """A prompt counts as in flight if its answer was not fully sent before the kill that cut it off."""
-    answered: dict[str, float] = {}
+    """A prompt counts as in flight if a kill fell between its sending and 50 ms after its answer.
+
+    Not the last kill before it was sent again: a process that is killed early sends nothing, and leaves what
+    was in flight at the kill before it to the next one.
+    """
+    answers: dict[str, dict[str, Any]] = {}
     repeated, in_flight = 0, 0
     before_kill: list[float] = []
     for one in log:
         if one["event"] == "begin":
-            if one["sha"] in answered:
-                before = [moment for moment in kills if moment < one["begun"]]
-                late = bool(before) and answered[one["sha"]] > max(before) - 0.05
-                in_flight += late
-                repeated += not late
-                if before and not late:
-                    before_kill.append(max(before) - answered[one["sha"]])
+            if (answer := answers.get(one["sha"])) is not None:
+                begun, ended = answer["begun"], answer["ended"]
+                cut = any(begun < moment < ended + 0.05 for moment in kills)
+                in_flight += cut
+                repeated += not cut
+                if not cut:
+                    later = [moment - ended for moment in kills if moment > ended]
+                    before_kill.append(min(later, default=float("nan")))
         elif one["event"] == "end" and one["status"] == 200 and one["sent"]:
-            answered[one["sha"]] = one["ended"]
+            answers[one["sha"]] = one
+    begun = [one["begun"] for one in log if one["event"] == "begin"]
+    spans = zip([float("-inf"), *kills], [*kills, float("inf")], strict=True)
+    print("requests of each process:", [sum(a < one < b for one in begun) for a, b in spans])
     print(f"prompts sent again although answered: {repeated}; of those in flight at a kill: {in_flight}")
     if before_kill:
         # A process that is not given the processor has not read what was sent to it.
-        print("seconds before the kill:", ", ".join(f"{one:.2f}" for one in sorted(before_kill)))
+        print("seconds before the next kill:", ", ".join(f"{one:.2f}" for one in sorted(before_kill)))
 
 
 def faults() -> None:
