@@ -4,8 +4,9 @@ DuckDB frees the blocks of deleted rows but leaves their bytes in the file until
 there. So all tables are copied into a file beside it, which then takes its place.
 """
 
+import os
 import shutil
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -22,6 +23,8 @@ from graphrag_dagster.resources.warehouse import Warehouse
 _ALONE = {**UNLOGGED, "custom_user_agent": "compaction", "threads": 1, "memory_limit": "256MB"}
 # A name that no corpus can have, since a database is called by the name of its file.
 _COPY = "compacted:copy"
+#: Longer than where DuckDB looks for its mark, which opens no file without it.
+_REPLACED = b"replaced by another".ljust(64)
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,24 +48,42 @@ def compact(warehouse: Warehouse, corpus: str) -> Compacted:
     file = warehouse.file(corpus).resolve()
     if not file.is_file():
         raise WarehouseError(f"corpus {corpus!r} has no tables: {file} does not exist")
-    with warehouse.connect(corpus, config=_ALONE) as connection:
+    making = _beside(file)
+    with warehouse.connect(corpus, config=_ALONE) as connection, ExitStack() as unfinished:
         remove_leftovers(file)
-        making = _beside(file)
+        unfinished.callback(_remove_if_possible, making)
         before = file.stat().st_size
         try:
             _copy(connection, file, making)
             shutil.copymode(file, making)
-            making.replace(file)
+            after = making.stat().st_size
+            _take_place(making, file)
         except (duckdb.Error, OSError) as error:
             raise WarehouseError(
                 f"{file} cannot be written anew: {str(error).splitlines()[0]}; see that its disk has room "
                 "for it twice, and run again"
             ) from error
-        finally:
-            with suppress(OSError):
-                _remove(making)
+        # From now on another process may have the new file, and be making one of that name itself.
+        unfinished.pop_all()
         sync_folder(file.parent)
-        return Compacted(before, file.stat().st_size)
+        return Compacted(before, after)
+
+
+def _take_place(making: Path, file: Path) -> None:
+    """Put the new file in the place of the old one, and make the old one unusable while it is still locked.
+
+    Who opened the old one just before, and locks it only once it is let go, would play back the log of that
+    name, which belongs to the new one by then, and delete it.
+    """
+    old = os.open(file, os.O_WRONLY)
+    try:
+        making.replace(file)
+        # Under another name it may be somebody's back-up.
+        if not os.fstat(old).st_nlink:
+            with suppress(OSError):
+                os.pwrite(old, _REPLACED, 0)
+    finally:
+        os.close(old)
 
 
 def remove_leftovers(file: Path) -> None:
@@ -71,6 +92,11 @@ def remove_leftovers(file: Path) -> None:
     _remove(making)
     for spilled in (file, making):
         shutil.rmtree(spilled.with_name(spilled.name + ".tmp"), ignore_errors=True)
+
+
+def _remove_if_possible(making: Path) -> None:
+    with suppress(OSError):
+        _remove(making)
 
 
 def _remove(making: Path) -> None:

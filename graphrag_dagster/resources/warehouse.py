@@ -18,7 +18,13 @@ from graphrag_dagster.resources.duckdb_files import migrations
 from graphrag_dagster.resources.duckdb_files.damage import damage_told
 from graphrag_dagster.resources.duckdb_files.duckdb_messages import holder_of, is_busy
 from graphrag_dagster.resources.duckdb_files.frames import first_row, frame_of
-from graphrag_dagster.resources.duckdb_files.opening import attach, identity, open_alone, open_often
+from graphrag_dagster.resources.duckdb_files.opening import (
+    attach,
+    changed_at,
+    identity,
+    open_alone,
+    open_often,
+)
 from graphrag_dagster.resources.home import warehouse_template
 from graphrag_dagster.tables import VECTOR, Column, Table
 
@@ -284,15 +290,19 @@ class Warehouse(Resource):
     def _patiently(self, file: Path, opening: Callable[[], _T], undoing: Callable[[_T], object]) -> _T:
         deadline = time.monotonic() + self.lock_timeout_seconds
         while True:
-            before = identity(file)
+            before, changed = identity(file), changed_at(file)
             try:
                 opened = opening()
             except duckdb.Error as error:
+                late = time.monotonic() >= deadline
                 if not is_busy(error):
+                    # One that was replaced while it was opened cannot be opened; the new one can.
+                    if not late and changed != changed_at(file):
+                        continue
                     raise DamagedError(
                         f"{file} cannot be opened as a DuckDB file: {str(error).splitlines()[0]}; {_MEND}"
                     ) from error
-                if time.monotonic() >= deadline:
+                if late:
                     raise HeldError(
                         f"{file} is held by {holder_of(error)}; waited {self.lock_timeout_seconds:.0f} s. "
                         "Close it there and try again"

@@ -13,6 +13,7 @@ import pytest
 from graphrag_dagster import tables
 from graphrag_dagster.errors import WarehouseError
 from graphrag_dagster.resources.compaction import compact
+from graphrag_dagster.resources.duckdb_files import opening
 from graphrag_dagster.resources.warehouse import Warehouse
 from support.disks import files_of_at_most
 
@@ -131,6 +132,105 @@ def test_who_opened_the_file_before_it_was_replaced_opens_it_again(
         connection.execute("insert into main.rows values (7, 7)")
     with warehouse.connect("coast", read_only=True) as connection:
         assert connection.execute("from main.rows").fetchall() == [(7, 7)]
+
+
+KILLED_WRITER = """
+import os, sys, duckdb
+connection = duckdb.connect(sys.argv[1])
+connection.execute("insert into main.rows values (8, 8)")
+os._exit(0)
+"""
+
+
+@pytest.mark.parametrize("kept", [False, True])
+def test_who_locks_a_replaced_file_takes_no_log_of_the_new_one(
+    warehouse: Warehouse, tmp_path: Path, kept: bool
+) -> None:
+    """Who opened the old file and was slow to lock it; a back-up by a second name stays what it is."""
+    file = warehouse.file("coast")
+    with file.open("rb") as old:
+        if kept:
+            os.link(file, tmp_path / "back-up")
+        compact(warehouse, "coast")
+        replaced = old.read()
+    if kept:
+        with duckdb.connect(str(tmp_path / "back-up")) as connection:
+            assert connection.execute("from main.rows").fetchall() == []
+        return
+    subprocess.run([sys.executable, "-c", KILLED_WRITER, file], check=True)
+    log = tmp_path / "coast.duckdb.wal"
+    assert log.stat().st_size
+    new = file.rename(tmp_path / "new")
+    file.write_bytes(replaced)
+    for read_only in (False, True):
+        with pytest.raises(duckdb.Error), duckdb.connect(str(file), read_only=read_only):
+            pass
+    new.replace(file)
+    assert log.stat().st_size
+    with warehouse.connect("coast", read_only=True) as connection:
+        assert connection.execute("from main.rows").fetchall() == [(8, 8)]
+
+
+def test_who_meets_a_replaced_file_opens_the_new_one(
+    warehouse: Warehouse, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    attaching, met = opening.attach, []
+
+    def slow(connection: duckdb.DuckDBPyConnection, file: Path, alias: str, *, read_only: bool) -> None:
+        if not met:
+            with file.open("rb") as old:
+                compact(warehouse, "coast")
+                replaced = file.with_suffix(".replaced")
+                replaced.write_bytes(old.read())
+            met.append(replaced)
+            file = replaced
+        attaching(connection, file, alias, read_only=read_only)
+
+    monkeypatch.setattr("graphrag_dagster.resources.warehouse.attach", slow)
+    with duckdb.connect() as connection:
+        warehouse.attach(connection, "coast", "seen")
+        assert connection.execute("from seen.main.rows").fetchall() == []
+    assert met
+
+
+def test_what_another_makes_once_the_file_is_replaced_is_left_alone(
+    warehouse: Warehouse, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    making, replace = tmp_path / ".coast.duckdb.compacting", Path.replace
+
+    def replaced_and_made_anew(one: Path, other: Path) -> Path:
+        done = replace(one, other)
+        making.write_bytes(b"another's")
+        return done
+
+    monkeypatch.setattr(Path, "replace", replaced_and_made_anew)
+    compact(warehouse, "coast")
+    assert making.read_bytes() == b"another's"
+
+
+def test_a_file_that_was_replaced_while_it_was_opened_is_not_opened_again_without_looking(
+    warehouse: Warehouse, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A file that stays open for a moment is told from the one that took its place meanwhile."""
+    file = warehouse.file("coast")
+    telling, seen = opening._attaching, []
+
+    def slow(place: Path, alias: str, *, read_only: bool) -> str:
+        if not seen:
+            # What is attached is the old file, by a name that it has kept.
+            seen.append(place := file.with_suffix(".old"))
+            os.link(file, place)
+            compact(warehouse, "coast")
+        return telling(place, alias, read_only=read_only)
+
+    with opening.staying_open():
+        opening._kept.let_go()
+        monkeypatch.setattr(opening, "_attaching", slow)
+        with warehouse.connect("coast") as connection:
+            connection.execute("insert into main.rows values (6, 6)")
+    with duckdb.connect(str(file), read_only=True) as connection:
+        assert connection.execute("from main.rows").fetchall() == [(6, 6)]
+    assert seen
 
 
 def test_killed_at_any_moment_either_file_is_whole_and_nothing_is_left(

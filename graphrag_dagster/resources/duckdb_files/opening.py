@@ -91,6 +91,14 @@ def identity(file: Path) -> tuple[int, int] | None:
     return told.st_dev, told.st_ino
 
 
+def changed_at(file: Path) -> int | None:
+    """Return the nanosecond in which a file, or what stands in its place, was changed last; None: none."""
+    try:
+        return file.stat().st_ctime_ns
+    except FileNotFoundError:
+        return None
+
+
 def open_often(file: Path, *, read_only: bool, prepare: Preparing = _as_it_is) -> Opened:
     """Open a file; as long as this process opens no other, all openings share an instance.
 
@@ -156,8 +164,10 @@ class _Instance:
         if self._attached and not self.users and not self._serves(read_only=read_only):
             self.detach()
         if not self._attached:
+            # Asked before: another may take its place while it is opened.
+            before = identity(self.file)
             self._connection.execute(_attaching(self.file, _ALIAS, read_only=read_only))
-            self._attached, self._read_only = identity(self.file), read_only
+            self._attached, self._read_only = before or identity(self.file), read_only
             self._prepare(prepare)
         elif self._read_only and not read_only:
             raise duckdb.ConnectionException(OPEN_OTHERWISE)
