@@ -67,6 +67,9 @@ def parsed(text: str) -> Given:
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         where = f" (line {mark.line + 1}, column {mark.column + 1})" if mark else ""
+        # PyYAML's own limit, in newer versions, which a file meets before ours when it is parsed ahead.
+        if "nesting depth" in str(error.problem):
+            raise SettingsError(f"is nested more than {_DEEPEST} levels deep{where}") from None
         raise SettingsError(f"is not valid YAML: {error.problem or error.context}{where}") from None
     except yaml.reader.ReaderError as error:
         line = text.count("\n", 0, error.position) + 1

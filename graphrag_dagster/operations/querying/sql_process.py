@@ -66,7 +66,7 @@ def _answered(request: dict[str, Any]) -> Iterator[Any]:
     if request["parameters"] is not None:
         yield from _with_parameters(connection, statements[0], request)
         return
-    found: Any = connection.sql(statements[0])
+    found: Any = connection.sql(_without_end(request["query"]))
     if found is None:
         _tell("refused", "")
         return
@@ -74,7 +74,7 @@ def _answered(request: dict[str, Any]) -> Iterator[Any]:
     numeric = [kind in _NUMBERS or kind == "decimal" for kind in kinds]
     yield [found.columns, numeric, [request["values"] and kind in _NESTED for kind in kinds]]
     if statements[0].type == duckdb.StatementType.EXPLAIN:
-        rows: Any = found
+        rows: Any = connection.execute(statements[0])
     else:
         # As SQL again, it comes in pieces instead of being held as a whole.
         shown = ", ".join(_shown(request, place, kind) for place, kind in enumerate(kinds, start=1))
@@ -83,6 +83,14 @@ def _answered(request: dict[str, Any]) -> Iterator[Any]:
     while left != 0 and (some := rows.fetchmany(_ROWS if left is None else min(_ROWS, left))):
         yield from some
         left = None if left is None else left - len(some)
+
+
+def _without_end(query: str) -> str:
+    """A single statement without its semicolon and what follows, which DuckDB 2 keeps within a relation."""
+    encoded = query.encode()
+    places = (place for place, _ in duckdb.tokenize(query))
+    end = next((place for place in places if encoded[place : place + 1] == b";"), len(encoded))
+    return encoded[:end].decode()
 
 
 def _with_parameters(
