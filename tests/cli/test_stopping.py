@@ -39,6 +39,7 @@ def stopped(arguments: list[str], number: int, when: Callable[[], bool]) -> tupl
     ) as process:
         while process.poll() is None and not when():
             sleep(0.05)
+        assert process.poll() is None, process.communicate()
         os.killpg(process.pid, number)
         out, err = process.communicate()
         return process.returncode, out, err
