@@ -8,7 +8,6 @@ from dagster import ConfigurableResource, DagsterLogManager, InitResourceContext
 from graphrag_dagster.core.progress import Listener, listening
 from graphrag_dagster.operations.asking.list_filters import ListFilters
 from graphrag_dagster.operations.evaluating.scope import EvaluationScope
-from graphrag_dagster.operations.keeping.begun_extraction import said_before
 from graphrag_dagster.resources.clustering import ClusteringStart
 from graphrag_dagster.resources.corpora import CorpusStore
 from graphrag_dagster.resources.language import Language
@@ -52,10 +51,7 @@ class LanguageResource(ConfigurableResource[None], Language):
         if context.log is None:
             yield self.create_resource(context)
             return
-        log = _RunLog(context.log)
-        with listening(log):
-            for line in said_before(context.run_id or ""):
-                log.say(line)
+        with listening(_RunLog(context.log)):
             yield self.create_resource(context)
 
 

@@ -8,7 +8,6 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
-from multiprocessing.connection import Connection
 from typing import Any, TypeVar
 
 from graphrag_dagster.errors import EngineError
@@ -70,23 +69,6 @@ def in_processes(
             raise
         finally:
             pool.shutdown(cancel_futures=True)
-
-
-def begin_process(work: Callable[..., None], *given: Any) -> Connection:
-    """Begin a process that calls ``work`` with a pipe, and return the other end of it.
-
-    It hears nothing of Ctrl-C, ends with this process at the latest, and has no processes of this kind
-    itself.
-
-    Args:
-        work: a function at module level, so that the process finds it.
-        given: its further arguments.
-    """
-    spawned = multiprocessing.get_context("spawn")
-    here, there = spawned.Pipe()
-    with there, _uninterrupted():
-        spawned.Process(target=work, args=(there, *given), daemon=True).start()
-    return here
 
 
 @contextmanager

@@ -1,10 +1,9 @@
 """How long stages tell whoever listens how far they are."""
 
 import logging
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass
 from typing import Protocol, TypeVar
 
 T = TypeVar("T")
@@ -28,37 +27,6 @@ class Listener(Protocol):
         """Something happened that whoever waits should know now; called from any thread."""
 
 
-@dataclass(frozen=True, slots=True)
-class Told:
-    """Something that a listener heard: which of its methods was called, with which arguments."""
-
-    method: str
-    arguments: tuple[object, ...]
-
-
-class Relay(Listener):
-    """A listener that hands on what it hears, such as to another process."""
-
-    def __init__(self, hand_on: Callable[[Told], object]) -> None:
-        self._hand_on = hand_on
-
-    def start(self, stage: str, total: int | None) -> None:
-        """Hand it on."""
-        self._hand_on(Told("start", (stage, total)))
-
-    def advance(self, stage: str, steps: int) -> None:
-        """Hand it on."""
-        self._hand_on(Told("advance", (stage, steps)))
-
-    def finish(self, stage: str) -> None:
-        """Hand it on."""
-        self._hand_on(Told("finish", (stage,)))
-
-    def say(self, line: str) -> None:
-        """Hand it on."""
-        self._hand_on(Told("say", (line,)))
-
-
 _listeners: list[Listener] = []
 _quiet: ContextVar[bool] = ContextVar("quiet", default=False)
 
@@ -71,12 +39,6 @@ def listening(listener: Listener) -> Iterator[None]:
         yield
     finally:
         _listeners.remove(listener)
-
-
-def retell(told: Told) -> None:
-    """Tell the listeners what a :class:`Relay` has heard."""
-    for listener in tuple(_listeners):
-        getattr(listener, told.method)(*told.arguments)
 
 
 def say(line: str) -> None:

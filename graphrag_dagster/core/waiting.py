@@ -2,7 +2,7 @@
 
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
@@ -50,8 +50,6 @@ class Calls:
     oldest: Call | None
 
 
-#: Seconds between two looks at the calls.
-_LOOKS = 0.01
 _lock = threading.Lock()
 _under_way: dict[int, Call] = {}
 _done = 0
@@ -81,10 +79,3 @@ def calls_now() -> Calls:
     sent = [call for call in every if call.sent]
     oldest = min(sent, key=lambda call: call.begun, default=None)
     return Calls(done, len(sent), len(every) - len(sent), oldest)
-
-
-def wait_for_a_call(seconds: float, unless: Callable[[], bool] = lambda: False) -> None:
-    """Wait until a call is in flight, at most so many seconds, and no longer than until ``unless`` holds."""
-    latest = time.monotonic() + seconds
-    while not (calls_now().in_flight or unless()) and time.monotonic() < latest:
-        time.sleep(_LOOKS)

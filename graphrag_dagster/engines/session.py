@@ -16,7 +16,6 @@ from graphrag_dagster.catalogue.registry import (
 )
 from graphrag_dagster.core.accounting.use import ModelUse
 from graphrag_dagster.core.language.answer_form import AnswerForm
-from graphrag_dagster.core.language.embedded_rows import ask_ahead
 from graphrag_dagster.core.language.tasks import (
     Answerer,
     ClaimExtractor,
@@ -26,7 +25,6 @@ from graphrag_dagster.core.language.tasks import (
     Usage,
 )
 from graphrag_dagster.core.text.embedder import CorpusEmbedder
-from graphrag_dagster.engines.ahead import begin, begun
 from graphrag_dagster.engines.desk import Desk
 from graphrag_dagster.errors import EngineError
 from graphrag_dagster.model_calls.memory.account import Account, price_of
@@ -34,8 +32,6 @@ from graphrag_dagster.model_calls.memory.replies import vector_key
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
-
-    import polars as pl
 
     from graphrag_dagster.core.language.answer_checking import PathJudge
     from graphrag_dagster.core.language.coterag import (
@@ -85,16 +81,6 @@ class Session:
     def user(self) -> User:
         """Whose account it is."""
         return self._account.user
-
-    @property
-    def limited(self) -> bool:
-        """Whether the run has a limit of tokens or money."""
-        return self._account.budget.limited
-
-    @property
-    def embeds_ahead(self) -> bool:
-        """Whether vectors are asked for before the step that makes their table."""
-        return self.settings.embeds_at_endpoint and not self.limited
 
     def finish(self) -> dict[str, Any]:
         """Note that the asset is made; return what it used as metadata, nothing where it used no model."""
@@ -275,39 +261,12 @@ class Session:
         return made
 
     def embedder(self) -> CorpusEmbedder:
-        """Who turns texts into vectors; what was begun with it is done."""
-        if there := begun(self._account.user):
-            return there
+        """Who turns texts into vectors."""
         own = self.settings.embeddings
         kind = named(embedders(), own.embedder, "embedder")
         with in_plugin("embedder", kind.name, "being made"):
             made = loaded(kind.factory)(self.settings, self._desk)
         return CorpusEmbedder(guarded(made, "embedder", kind.name), own.prefixes)
-
-    def begin_embedding(
-        self,
-        texts: pl.Series,
-        known: Callable[[], pl.DataFrame | None],
-        after: Callable[[], object] = lambda: None,
-    ) -> None:
-        """Ask an endpoint for vectors of texts from now on, while the asset's own step is still to come.
-
-        Where a limit is set nothing is begun: what one step may use depends on what those before it did.
-
-        Args:
-            texts: of the rows of a table, as its step will embed them.
-            known: gives rows of an earlier result of that step.
-            after: waits until it is time, in the thread that asks; default: it is.
-        """
-        if not self.embeds_ahead:
-            return
-        embedder = self.embedder()
-
-        def work() -> None:
-            after()
-            ask_ahead(texts, embedder, known())
-
-        begin(self._account.user, embedder, work)
 
     def reranker(self) -> Reranker | None:
         """Who puts the first text units found into another order; None where they stay as they are."""

@@ -15,7 +15,7 @@ from pydantic import BaseModel
 from graphrag_dagster.core.language.chat.loop import run_one
 from graphrag_dagster.core.language.chat.port import CallFailed, ChatReply, ChatRequest, Message
 from graphrag_dagster.core.language.chat.schemas import ClaimsShape, GraphShape
-from graphrag_dagster.core.progress import Relay, listening
+from graphrag_dagster.core.progress import listening
 from graphrag_dagster.errors import EndpointDown, EndpointError
 from graphrag_dagster.model_calls.endpoint.bodies import strict_schema
 from graphrag_dagster.model_calls.endpoint.chat import OpenAIChatModel, read_reply
@@ -23,6 +23,7 @@ from graphrag_dagster.model_calls.endpoint.embeddings import OpenAIEmbedder
 from graphrag_dagster.model_calls.endpoint.limits import retry_after
 from graphrag_dagster.settings.model import ModelSettings
 from support.endpoint import Fault, Scripted, ScriptedEndpoint
+from support.listening import Heard
 
 KEY = "sk-very-secret-0123456789"
 
@@ -384,12 +385,12 @@ def test_too_large_a_batch_of_texts_is_halved_and_that_is_remembered(
     ],
 )
 def test_a_text_that_is_too_long_alone_is_cut_with_a_count(said: str) -> None:
-    heard: list[str] = []
+    heard = Heard()
     texts = ["a word " * 400, "another word " * 300, *(f"short {n}" for n in range(30))]
     takes = Takes(longest=2000, said=said)
     with (
         ScriptedEndpoint(faults=takes) as endpoint,
-        listening(Relay(lambda told: heard.extend(map(str, told.arguments)))),
+        listening(heard),
     ):
         made = embedder(endpoint)
         vectors = made.embed(texts)
@@ -399,11 +400,11 @@ def test_a_text_that_is_too_long_alone_is_cut_with_a_count(said: str) -> None:
         before = takes.refused
         embedder(endpoint).embed(["yet another word " * 200])
         assert takes.refused == before
-    assert ["2 longer texts were cut" in one or "1 longer text was cut" in one for one in heard] == [
+    assert ["2 longer texts were cut" in one or "1 longer text was cut" in one for one in heard.lines] == [
         True,
         True,
     ]
-    assert "text_units.size" in heard[0]
+    assert "text_units.size" in heard.lines[0]
 
 
 def test_a_refusal_for_another_reason_is_not_halved() -> None:

@@ -10,13 +10,14 @@ from graphrag_dagster.core.language.chat.asking import UnusableReply, ask
 from graphrag_dagster.core.language.chat.loop import run_one
 from graphrag_dagster.core.language.chat.port import CallFailed, ChatReply, ChatRequest, Message
 from graphrag_dagster.core.language.chat.prompt import Prompt
-from graphrag_dagster.core.progress import Relay, listening
+from graphrag_dagster.core.progress import listening
 from graphrag_dagster.errors import EndpointDown, EndpointError, OutOfCredit
 from graphrag_dagster.model_calls.batches.batch_files import read_result
 from graphrag_dagster.model_calls.endpoint.embeddings import OpenAIEmbedder
 from graphrag_dagster.model_calls.endpoint.limits import duration, retry_after, wait_words
 from graphrag_dagster.settings.model import ModelSettings
 from support.endpoint import Fault, Scripted, ScriptedEndpoint
+from support.listening import Heard
 
 REQUEST = ChatRequest("hello", (Message("user", "Hello?"),), 50)
 
@@ -209,9 +210,8 @@ LOADING = [
 def test_a_server_that_is_loading_is_waited_for_beyond_all_retries_and_named(
     model_of: Callable[..., Any], fault: Fault
 ) -> None:
-    heard: list[str] = []
-    relay = Relay(lambda told: heard.extend(map(str, told.arguments)))
-    with ScriptedEndpoint(lambda _: "hi", faults=[fault] * 6) as endpoint, listening(relay):
+    heard = Heard()
+    with ScriptedEndpoint(lambda _: "hi", faults=[fault] * 6) as endpoint, listening(heard):
         model = model_of(endpoint, retries=0)
         assert reply_of(model).text == "hi"
         assert len(endpoint.chats) == 7
@@ -220,8 +220,8 @@ def test_a_server_that_is_loading_is_waited_for_beyond_all_retries_and_named(
         with pytest.raises(EndpointDown, match=r"is still loading model gpt-4.1-mini .*run again") as raised:
             reply_of(model)
     assert fault.message in str(raised.value)
-    assert heard[0].startswith(f"{endpoint.url} is still loading model")
-    assert "30 minutes at most" in heard[0]
+    assert heard.lines[0].startswith(f"{endpoint.url} is still loading model")
+    assert "30 minutes at most" in heard.lines[0]
 
 
 @pytest.mark.parametrize(

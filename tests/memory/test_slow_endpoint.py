@@ -19,28 +19,12 @@ from graphrag_dagster.model_calls.endpoint.pace import Pace, Size
 from graphrag_dagster.model_calls.endpoint.patience import Patience, Waited
 from graphrag_dagster.settings.model import ModelSettings
 from support.endpoint import Fault, ScriptedEndpoint
+from support.listening import Heard
 
 REQUEST = ChatRequest("community_report", (Message("user", "Tell all that you know. " * 100),), 500)
 WORDS = "one two three four five six seven eight nine ten " * 4
 TOKENS = len(WORDS) // 4
 SIZES = st.builds(Size, st.integers(0, 100_000), st.integers(0, 10_000))
-
-
-class Heard(progress.Listener):
-    def __init__(self) -> None:
-        self.lines: list[str] = []
-
-    def start(self, stage: str, total: int | None) -> None:
-        pass
-
-    def advance(self, stage: str, steps: int) -> None:
-        pass
-
-    def finish(self, stage: str) -> None:
-        pass
-
-    def say(self, line: str) -> None:
-        self.lines.append(line)
 
 
 @pytest.fixture

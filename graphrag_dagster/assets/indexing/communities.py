@@ -5,7 +5,6 @@ from collections.abc import Iterator
 import polars as pl
 from dagster import AssetExecutionContext, Output
 
-from graphrag_dagster.assets.indexing.reports_ahead import begin_reports_ahead
 from graphrag_dagster.core.graph.clustering import cluster, previous_clustering
 from graphrag_dagster.core.graph.levels import coverage
 from graphrag_dagster.operations.importing.kept import kept_communities
@@ -40,7 +39,6 @@ _TABLES = (COMMUNITIES, COMMUNITY_MEMBERS, COLD_START_EDGES, CLUSTERING_STATE)
     also=("resources.clustering",),
     ins=ins_of(ENTITIES, RELATIONSHIPS),
     deps=[key_of(IMPORTED_COMMUNITIES), key_of(IMPORTED_ENTITIES)],
-    hooks=[begin_reports_ahead],
 )
 def community_hierarchy(
     context: AssetExecutionContext,

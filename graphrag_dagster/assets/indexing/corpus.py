@@ -10,7 +10,7 @@ from graphrag_dagster.core.corpus.documents import CorpusContents, require_docum
 from graphrag_dagster.core.corpus.graphs.server import SERVER
 from graphrag_dagster.core.corpus.imported.texts import ImportedTexts, imported_texts
 from graphrag_dagster.core.corpus.metadata import metadata_of
-from graphrag_dagster.operations.keeping.begun_extraction import corpus_contents, corpus_units
+from graphrag_dagster.core.corpus.text_units import cut
 from graphrag_dagster.operations.keeping.removals import check_removals
 from graphrag_dagster.operations.keeping.residue import note_gone
 from graphrag_dagster.orchestration.declare import (
@@ -52,11 +52,7 @@ def corpus_documents(
     corpus = context.partition_key
     settings = corpora.settings(corpus)
     check_removals(corpora, warehouse, corpus)
-    contents = (
-        _imported(warehouse, corpus, settings)
-        if settings.makes("imports")
-        else corpus_contents(corpora, corpus, settings, context.run_id)
-    )
+    contents = _imported(warehouse, corpus, settings) if settings.makes("imports") else corpora.read(corpus)
     note_gone(warehouse, corpus, contents.documents)
     unused = {"columns_without_file": list(contents.unused_columns)} if contents.unused_columns else {}
     yield output(FILES, contents.files, **counts(contents.files, "status"), **unused)
@@ -90,7 +86,7 @@ def text_chunks(
     if settings.makes("imports"):
         units = _texts(warehouse, corpus, encoding).text_units
     else:
-        units = corpus_units(documents, settings, context.run_id)
+        units = cut(documents, **settings.text_units.model_dump())
     return result(
         units,
         tokens=int(units["tokens"].sum()),

@@ -7,7 +7,6 @@ from dagster import AssetExecutionContext, AssetsDefinition, Output
 
 from graphrag_dagster.core.language.embedded_rows import embed_rows
 from graphrag_dagster.core.language.embedded_texts import text_of_entity, text_of_report, text_of_unit
-from graphrag_dagster.operations.keeping.embedding_ahead import ALWAYS, embedding_user
 from graphrag_dagster.orchestration.declare import describe, ins_of, table_asset
 from graphrag_dagster.resources.language import Language
 from graphrag_dagster.resources.warehouse import Warehouse
@@ -32,8 +31,6 @@ def _embeddings(
         text_of,
         description=table.meaning + " (one call per distinct text and embedder)",
         ins=ins_of(rows=source),
-        # As late as can be: what was begun ahead comes while other steps go on.
-        op_tags={"dagster/priority": "-1"},
         pool="llm",
     )
     def embeddings(
@@ -42,9 +39,9 @@ def _embeddings(
         language: Language,
         warehouse: Warehouse,
     ) -> Output[pl.DataFrame]:
-        session = language.session(context, embedding_user(table))
+        session = language.session(context, f"{table.name}_embeddings")
         embedder = session.embedder()
-        if session.settings.embeddings.kept != "all" and table not in ALWAYS:
+        if session.settings.embeddings.kept != "all" and table != REPORT_EMBEDDINGS:
             rows = rows.clear()
         known = warehouse.read_if_present(table, context.partition_key)
         texts = text_of(rows)

@@ -6,9 +6,8 @@ import polars as pl
 from dagster import AssetExecutionContext, Output
 
 from graphrag_dagster.core.extraction.typing import typed
-from graphrag_dagster.operations.keeping.begun_extraction import corpus_extraction
 from graphrag_dagster.operations.keeping.deciding import begin_replacing, replies_in
-from graphrag_dagster.operations.keeping.embedding_ahead import begin_embedding, embedding_user
+from graphrag_dagster.operations.keeping.extracting import extract_corpus
 from graphrag_dagster.operations.keeping.extractions import state_of
 from graphrag_dagster.orchestration.declare import counts, ins_of, output, table_assets, version_in
 from graphrag_dagster.resources.language import Language
@@ -20,7 +19,6 @@ from graphrag_dagster.tables import (
     GLEANED_RELATIONSHIPS,
     QUARANTINE,
     TEXT_CHUNKS,
-    TEXT_UNIT_EMBEDDINGS,
     TYPINGS,
     UNIT_LEDGER,
 )
@@ -52,10 +50,7 @@ def extraction(
     session = language.session(context, "extraction")
     settings = session.settings
     state = state_of(settings, version_in(context, EXTRACTION_STATE))
-
-    embedding = language.session(context, embedding_user(TEXT_UNIT_EMBEDDINGS))
-    begin_embedding(embedding, warehouse, corpus, TEXT_UNIT_EMBEDDINGS, text_chunks)
-    extraction, session = corpus_extraction(session, warehouse, corpus, context.run_id, text_chunks, state)
+    extraction = extract_corpus(session, warehouse, corpus, text_chunks, state)
     made = extraction.extracted
     session.uses_again(replies_in(made.taken_over))
     told = typed(made.frames, text_chunks, session.entity_typer())

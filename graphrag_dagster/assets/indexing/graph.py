@@ -9,7 +9,7 @@ from graphrag_dagster.core.graph.merging import (
     merge_entities,
     merge_relationships,
 )
-from graphrag_dagster.operations.keeping.begun_descriptions import begin_descriptions, merged_descriptions
+from graphrag_dagster.operations.keeping.describing import describe
 from graphrag_dagster.orchestration.declare import counts, ins_of, result, table_asset
 from graphrag_dagster.orchestration.plots import histogram
 from graphrag_dagster.resources.language import Language
@@ -35,9 +35,8 @@ def entities(
     language: Language,
 ) -> Output[pl.DataFrame]:
     """Nodes of the graph: one per entity, with one description (paper §3.1.3)."""
-    own, beside = (language.session(context, user) for user in ("entities", "relationships"))
-    begin_descriptions(beside, description_groups(relationship_groups))
-    merged, session = merged_descriptions(own, description_groups(entity_groups))
+    session = language.session(context, "entities")
+    merged = describe(session, description_groups(entity_groups))
     frame = merge_entities(entity_groups, relationship_groups, merged)
     return result(
         frame,
@@ -57,8 +56,8 @@ def claims(
     context: AssetExecutionContext, claim_groups: pl.DataFrame, language: Language
 ) -> Output[pl.DataFrame]:
     """Claims about the same subject and object of the same type, with one description (paper §3.1.3)."""
-    own = language.session(context, "claims")
-    merged, session = merged_descriptions(own, description_groups(claim_groups))
+    session = language.session(context, "claims")
+    merged = describe(session, description_groups(claim_groups))
     frame = merge_claims(claim_groups, merged)
     return result(
         frame,
@@ -80,8 +79,8 @@ def relationships(
     language: Language,
 ) -> Output[pl.DataFrame]:
     """Edges of the graph: undirected, weighted by the number of relation records (paper §3.1.3)."""
-    own = language.session(context, "relationships")
-    merged, session = merged_descriptions(own, description_groups(relationship_groups))
+    session = language.session(context, "relationships")
+    merged = describe(session, description_groups(relationship_groups))
     frame = merge_relationships(relationship_groups, entities, merged, session.settings.graph.weight)
     return result(
         frame,

@@ -6,10 +6,8 @@ import polars as pl
 from dagster import AssetExecutionContext, Output
 
 from graphrag_dagster.operations.importing.kept import IMPORTED
-from graphrag_dagster.operations.keeping.begun_reports import REPORTS, corpus_reports
 from graphrag_dagster.operations.keeping.deciding import begin_replacing, replies_in
-from graphrag_dagster.operations.keeping.embedding_ahead import begin_embedding, embedding_user
-from graphrag_dagster.operations.keeping.writing import WRITTEN_FROM
+from graphrag_dagster.operations.keeping.writing import WRITTEN_FROM, write_reports
 from graphrag_dagster.orchestration.declare import counts, ins_of, key_of, output, table_assets, version_in
 from graphrag_dagster.orchestration.plots import histogram
 from graphrag_dagster.resources.language import Language
@@ -18,7 +16,6 @@ from graphrag_dagster.tables import (
     COMMUNITY_REPORTS,
     REPORT_CONTEXT_ROWS,
     REPORT_CONTEXTS,
-    REPORT_EMBEDDINGS,
     REPORT_FINDINGS,
     REPORT_REFERENCES,
     WRITTEN_REPORTS,
@@ -45,11 +42,9 @@ def reports(
 ) -> Iterator[Output[pl.DataFrame]]:
     """A report per community, deepest level first, each citing what it was written from (paper §3.1.5)."""
     corpus, code = context.partition_key, version_in(context, WRITTEN_REPORTS)
-    session = language.session(context, REPORTS)
-    written, session = corpus_reports(session, warehouse, corpus, context.run_id, code, frames)
+    session = language.session(context, "reports")
+    written = write_reports(session, warehouse, corpus, code, frames)
     made, taken_over = written.made, written.taken_over
-    embedding = language.session(context, embedding_user(REPORT_EMBEDDINGS))
-    begin_embedding(embedding, warehouse, corpus, REPORT_EMBEDDINGS, made.reports)
     session.uses_again(replies_in(taken_over))
     begin_replacing(warehouse, corpus, WRITTEN_REPORTS)
     tokens = made.reports["tokens"]

@@ -5,8 +5,6 @@ from collections.abc import Iterator
 import polars as pl
 from dagster import AssetExecutionContext, Output
 
-from graphrag_dagster.dbt_like_sql.loader import our_models
-from graphrag_dagster.operations.keeping.begun_descriptions import USERS, descriptions_ahead
 from graphrag_dagster.operations.keeping.deciding import begin_replacing
 from graphrag_dagster.operations.keeping.resolutions import earlier_resolution, state_of_resolution
 from graphrag_dagster.orchestration.declare import counts, ins_of, output, table_assets, version_in
@@ -22,7 +20,6 @@ from graphrag_dagster.tables import (
     TEXT_CHUNKS,
 )
 
-_GROUPED = {model.table: model.query for model in our_models() if model.table in USERS}
 _TABLES = (CANDIDATES, DECISIONS, ALIASES, RESOLUTION_STATE)
 
 
@@ -47,10 +44,9 @@ def resolution(
     earlier, why_anew = earlier_resolution(warehouse, corpus, state)
     judge = session.name_judge() if settings.enabled else None
     asked = AskedOfModel(judge, documents) if judge else None
-    ahead = descriptions_ahead(language, warehouse, corpus, context.run_id, _GROUPED)
     if settings.enabled:
-        people, meanwhile = settings.decisions(), ahead.begin if ahead else None
-        made = resolve_corpus(gleaned_entities, text_chunks, documents, people, asked, earlier, meanwhile)
+        people = settings.decisions()
+        made = resolve_corpus(gleaned_entities, text_chunks, documents, people, asked, earlier)
     else:
         made = unresolved(gleaned_entities, text_chunks, documents)
     told = asked.counts if asked else {}

@@ -35,13 +35,10 @@ from graphrag_dagster.resources.warehouse import Warehouse
 from graphrag_dagster.tables import (
     CORPUS_SUMMARY,
     DOCUMENTS,
-    EXTRACTION_STATE,
     FILES,
     IMPORT_ACCOUNT,
     UNIT_LEDGER,
 )
-
-_EXTRACTION = "/".join(EXTRACTION_STATE.asset_key)
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,16 +125,11 @@ def _published_documents(name: str) -> pl.DataFrame:
 def _ran(name: str, wanted: Wanted, *, as_json: bool) -> Ran:
     run_id, begin = str(uuid.uuid4()), time.monotonic()
     # Loaded for a run: it takes twice as long as finding out that none is needed.
-    from graphrag_dagster.operations.keeping.begun_extraction import begin_index
+    from graphrag_dagster.cli.output.outlook import show_outlook
+    from graphrag_dagster.cli.output.running import run_told
+    from graphrag_dagster.operations.planning.outlook import note_indexing, outlook
 
     with watching():
-        limited = bool(wanted.budget and wanted.budget.config())
-        begin_index(name, run_id, code_now()[_EXTRACTION].version, limited=limited)
-        # Dagster is loaded while what was begun goes on.
-        from graphrag_dagster.cli.output.outlook import show_outlook
-        from graphrag_dagster.cli.output.running import run_told
-        from graphrag_dagster.operations.planning.outlook import note_indexing, outlook
-
         show_outlook(outlook(name))
         resources = {"clustering": {"cold": True}} if wanted.cold else {}
         if wanted.accept_removals:

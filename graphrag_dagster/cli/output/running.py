@@ -11,7 +11,6 @@ from graphrag_dagster.cli.output.failing import failed_checks
 from graphrag_dagster.cli.output.ran import Budget, Ran
 from graphrag_dagster.cli.output.spending import usage_line
 from graphrag_dagster.cli.output.watching import watching
-from graphrag_dagster.engines.ahead import in_a_whole_run
 from graphrag_dagster.errors import GraphragError, WarehouseError
 from graphrag_dagster.orchestration.dagster_instance import instance
 from graphrag_dagster.orchestration.dagster_private.unkept_outputs import execute_unkept
@@ -101,7 +100,6 @@ def run_job(
         instance(running=True) as dagster_instance,
         staying_open(),
         collecting_what_is_new(),
-        in_a_whole_run(),
     ):
         dagster_instance.add_dynamic_partitions(str(CORPUS.name), [name])
         try:

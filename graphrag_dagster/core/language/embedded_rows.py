@@ -9,9 +9,6 @@ import polars as pl
 from graphrag_dagster.core.progress import stage
 from graphrag_dagster.core.text.embedder import Embedder
 
-#: Which part of what an embedder takes at once is asked for ahead of its step at a time.
-_AHEAD = 16
-
 
 def text_hash(text: str) -> str:
     """Return 32 hexadecimal characters of the text's SHA-256."""
@@ -54,22 +51,6 @@ def embed_rows(
             "vector": pl.Series(matrix, dtype=pl.Array(pl.Float32, width)),
         }
     )
-
-
-def ask_ahead(texts: pl.Series, embedder: Embedder, known: pl.DataFrame | None) -> None:
-    """Have an embedder that remembers embed what :func:`embed_rows` of these texts will ask it for.
-
-    A small part of what it takes at once is asked for at a time: an endpoint has other calls to answer.
-
-    Args:
-        texts: of the rows.
-        embedder: makes the vectors of texts that are not known.
-        known: rows of an earlier result.
-    """
-    there = frozenset[str]() if known is None else _of(known, embedder.name)["text_hash"]
-    lacking = _lacking([text_hash(text) for text in texts], texts, frozenset(there))
-    for batch in _batches(lacking, max(1, embedder.at_once // _AHEAD)):
-        embedder.embed([text for _, text in batch])
 
 
 def _lacking(hashes: Sequence[str], texts: pl.Series, there: Container[str]) -> list[tuple[str, str]]:

@@ -1,8 +1,7 @@
 """Entity resolution of a corpus as tables."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from functools import partial
 from itertools import chain
 from typing import Any
 
@@ -14,7 +13,7 @@ from graphrag_dagster.core.resolution.corpus_names import corpus_names
 from graphrag_dagster.core.resolution.pairs.candidates import forget_names
 from graphrag_dagster.core.resolution.pairs.comparing import Comparing, Earlier, pair_columns
 from graphrag_dagster.core.resolution.people import Decisions, Word
-from graphrag_dagster.core.resolution.resolving import Judge, Resolution, open_entities, resolve
+from graphrag_dagster.core.resolution.resolving import Judge, Resolution, resolve
 from graphrag_dagster.core.text.names import normalise
 from graphrag_dagster.tables import ALIASES, CANDIDATES, DECISIONS
 
@@ -42,23 +41,6 @@ class ResolutionFrames:
     reused: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class ByRule:
-    """What the rules alone make of the names of a corpus.
-
-    Attributes:
-        aliases: rows of ``resolution.aliases``.
-        unsettled: names of entities of which a model has still to say whether they are one with others.
-    """
-
-    aliases: pl.DataFrame
-    unsettled: frozenset[str]
-
-
-#: Is told how to find out what the rules alone make of it; nothing is found once the judge has ruled.
-ByRuleListener = Callable[[Callable[[], ByRule | None]], None]
-
-
 def unresolved(
     gleaned_entities: pl.DataFrame, text_chunks: pl.DataFrame, documents: pl.DataFrame
 ) -> ResolutionFrames:
@@ -82,7 +64,6 @@ def resolve_corpus(
     people: Decisions,
     judge: Judge | None = None,
     earlier: Earlier | None = None,
-    meanwhile: ByRuleListener | None = None,
 ) -> ResolutionFrames:
     """Return which names of a corpus are one entity.
 
@@ -93,7 +74,6 @@ def resolve_corpus(
         people: what people decided, documents by path or id.
         judge: rules on what the rules leave open; None leaves it open.
         earlier: what was compared before, by the same code; changes nothing but how long this takes.
-        meanwhile: is told once, when the judge is asked.
 
     Raises:
         SettingsError: decisions of people contradict each other.
@@ -111,7 +91,6 @@ def resolve_corpus(
         titles=titles,
         judge=judge,
         comparing=comparing,
-        meanwhile=None if meanwhile is None else partial(_tell, meanwhile, found.names),
     )
     forget_names()
     idle = set(done.unused)
@@ -178,16 +157,6 @@ def _asked(ruling: Ruling | None) -> dict[str, Any]:
         "problem": ruling.reason if ruling and ruling.problem else None,
         "repaired": int(ruling is not None and ruling.repaired),
     }
-
-
-def _tell(meanwhile: ByRuleListener, names: pl.DataFrame, by_rule: Callable[[], Resolution | None]) -> None:
-    def found() -> ByRule | None:
-        if (done := by_rule()) is None:
-            return None
-        unsettled = frozenset(normalise(title) for title, _ in open_entities(done))
-        return ByRule(_aliases(names, done), unsettled)
-
-    meanwhile(found)
 
 
 def _aliases(names: pl.DataFrame, done: Resolution) -> pl.DataFrame:

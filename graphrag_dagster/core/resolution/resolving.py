@@ -8,9 +8,7 @@ import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from itertools import groupby
-from threading import Event
 
 from graphrag_dagster.core.language.name_judging import Ruling
 from graphrag_dagster.core.resolution.clusters import clusters
@@ -77,12 +75,6 @@ class Resolution:
     unused: tuple[Word, ...]
 
 
-#: Is told how to find out what the rules alone make of the names; nothing is found once the judge has ruled.
-Meanwhile = Callable[[Callable[[], Resolution | None]], None]
-#: Seconds after which a judge is one that is waited for: what it remembers, it says at once.
-_AT_ONCE = 0.25
-
-
 def resolve(
     mentions: Iterable[Mention],
     sentences: Mapping[tuple[str, int], str],
@@ -91,7 +83,6 @@ def resolve(
     titles: Mapping[str, str] | None = None,
     judge: Judge | None = None,
     comparing: Comparing | None = None,
-    meanwhile: Meanwhile | None = None,
 ) -> Resolution:
     """Return which names are one entity, the same for the same mentions in whatever order.
 
@@ -105,7 +96,6 @@ def resolve(
         titles: of the documents; they tell namesakes apart.
         judge: rules on what the rules leave open; None leaves it open.
         comparing: compares, and keeps all pairs.
-        meanwhile: is told once, when the judge is asked, how to find out what the rules alone make of it.
 
     Raises:
         SettingsError: decisions of people contradict each other.
@@ -125,11 +115,7 @@ def resolve(
     documents = _Documents(found, said, titles or {})
     if judge is None:
         return documents.resolved(local, compare)
-    if not any(map(_open_pairs, local)):
-        return documents.resolved(local, compare, judge, meanwhile)
-    by_rule = partial(documents.resolved, local, compare.beforehand)
-    ruled = _ruled(local, _beside(judge, meanwhile, by_rule), places_in_document, {})
-    return documents.resolved(ruled, compare, judge)
+    return documents.resolved(_ruled(local, judge, places_in_document, {}), compare, judge)
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,7 +131,6 @@ class _Documents:
         local: Sequence[Compared],
         compare: _Compare,
         judge: Judge | None = None,
-        meanwhile: Meanwhile | None = None,
     ) -> Resolution:
         """Resolve the names between documents.
 
@@ -153,7 +138,6 @@ class _Documents:
             local: what came of the names of each document.
             compare: gives the pairs of the full names, and how many are left out.
             judge: see :func:`resolve`.
-            meanwhile: see :func:`resolve`.
         """
         corpus, heads = Corpus(self.said.links(), self.titles), dict[Spelling, Name]()
         for document, one in zip(self.names, local, strict=True):
@@ -183,22 +167,8 @@ class _Documents:
         whole = _clustered(full, *compare(full), self.said.links(between=True), bearing)
         if judge is None:
             return resolution(whole)
-        judge = _beside(judge, meanwhile, partial(resolution, whole))
         (ruled,) = _ruled([whole], judge, places, bearing)
         return resolution(ruled)
-
-
-def open_entities(by_rule: Resolution) -> frozenset[Name]:
-    """Return the titles and types of the entities of which names are in pairs that are left open."""
-    found: set[Name] = set()
-    for scope in by_rule.scopes:
-        document = scope.names.document
-        for place in {place for pair in _open_pairs(scope) for place in pair.pair}:
-            if document is None:
-                found.add(scope.titles[place])
-            else:
-                found.add(by_rule.entities[document, *scope.names.names[place]])
-    return frozenset(found)
 
 
 def _present(spellings: Iterable[Spelling], full: Names, said: Decisions) -> dict[str | None, set[str]]:
@@ -213,22 +183,6 @@ def _present(spellings: Iterable[Spelling], full: Names, said: Decisions) -> dic
     told = {key for word in said.words for key in word.keys if re.sub(TELL, "", key) in present[None]}
     present[None] |= told
     return present
-
-
-def _beside(judge: Judge, meanwhile: Meanwhile | None, by_rule: Callable[[], Resolution]) -> Judge:
-    """Return a judge that tells what can be found out while it is waited for."""
-    if meanwhile is None:
-        return judge
-    ruled = Event()
-
-    def judged(questions: Sequence[Question]) -> Sequence[Ruling]:
-        meanwhile(lambda: None if ruled.wait(_AT_ONCE) else by_rule())
-        try:
-            return judge(questions)
-        finally:
-            ruled.set()
-
-    return judged
 
 
 def _open_pairs(one: Compared) -> list[ScoredPair]:
@@ -259,7 +213,7 @@ def _ruled(
         if pairs
         for question in _questions(one.names, pairs, places)
     ]
-    rulings = iter(judge(questions))
+    rulings = iter(judge(questions) if questions else ())
     ruled = list(compared)
     for at, pairs in enumerate(open_pairs):
         if pairs:

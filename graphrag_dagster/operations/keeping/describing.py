@@ -6,9 +6,7 @@ from graphrag_dagster.core.language.tasks import DescriptionGroup, MergedDescrip
 from graphrag_dagster.engines.session import Session
 
 
-def describe(
-    session: Session, groups: Sequence[DescriptionGroup]
-) -> dict[DescriptionGroup, MergedDescription]:
+def describe(session: Session, groups: Sequence[DescriptionGroup]) -> list[MergedDescription]:
     """Return one description for each group.
 
     Args:
@@ -19,5 +17,4 @@ def describe(
         EngineError: the engine cannot do what was asked of it.
         EndpointError: the model endpoint cannot be used at all.
     """
-    merged = session.description_merger().merge(groups) if groups else []
-    return dict(zip(groups, merged, strict=True))
+    return list(session.description_merger().merge(groups)) if groups else []

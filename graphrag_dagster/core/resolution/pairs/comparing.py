@@ -7,7 +7,6 @@ defines as one. In a document it is that of all its names, so that it stands as 
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
-from threading import Lock
 from typing import Any, Final
 
 import polars as pl
@@ -63,8 +62,6 @@ class Comparing:
         inside = known.filter(pl.col("document_id").is_in(list(self._unchanged)))
         self._of_document = inside.partition_by("document_id", as_dict=True)
         self._between = _between_documents(known)
-        self._ahead = CANDIDATES.empty()
-        self._lock = Lock()
         self._rows: list[Mapping[str, Any]] = []
         self._frames = [CANDIDATES.empty()]
         self.reused = 0
@@ -77,22 +74,9 @@ class Comparing:
             small = len(found.names) <= WHOLE_BLOCK
             return self._again(found, known), 0 if small else left_out(found.scope)
         if found.document is None:
-            with self._lock:
-                return self._between_names(found)
+            return self._between_names(found)
         compared = candidates(found.scope)
         return self._new(found, compared.pairs), compared.left_out
-
-    def beforehand(self, found: Names) -> tuple[list[ScoredPair], int]:
-        """Compare names of the corpus as a call would, put nothing down, and keep it for the call.
-
-        Another thread may do it; a call that comes meanwhile waits.
-        """
-        with self._lock:
-            alone = Comparing()
-            alone._between = self._between
-            pairs = alone._between_names(found)
-            self._ahead = _between_documents(alone.frame())
-            return pairs
 
     def _between_names(self, found: Names) -> tuple[list[ScoredPair], int]:
         compared = candidates(found.scope)
@@ -101,9 +85,6 @@ class Comparing:
         if not self._between.is_empty():
             known, pairs = _known(found, pairs, self._between)
             self.reused += known.height
-            again += self._again(found, known)
-        if not self._ahead.is_empty():
-            known, pairs = _known(found, pairs, self._ahead)
             again += self._again(found, known)
         return sorted([*again, *self._new(found, pairs)], key=lambda one: one.pair), compared.left_out
 

@@ -4,7 +4,7 @@ import os
 import re
 from collections.abc import Collection
 from functools import cache
-from threading import Lock, Thread
+from threading import Lock
 from typing import TYPE_CHECKING
 
 from graphrag_dagster.core.language.extractive.parsing.lexicon import words_of
@@ -103,11 +103,6 @@ def _is_plainly_english(text: str) -> bool:
     """Whether so many of the words are English ones that no detector needs to be asked."""
     words = _WORD.findall(text.lower())
     return sum(word in _ONLY_ENGLISH for word in words) > _ENGLISH_SHARE * len(words)
-
-
-def begin_loading_detector() -> None:
-    """Load the detector in a thread: most of its time goes to unpacking, during which others may run."""
-    Thread(target=_identifier, name="language-detector", daemon=True).start()
 
 
 def _identifier() -> "LanguageIdentifier":
