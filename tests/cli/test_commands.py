@@ -19,8 +19,8 @@ def indexed(indexed_home: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> Ru
 
 @pytest.mark.long
 def test_a_folder_anywhere_is_indexed_by_path_and_asked_by_name(run: Run, home: Path) -> None:
-    folder = write_corpus(home / "elsewhere", "shore")
-    code, out, err = run("index", str(folder), "--json")
+    folder = write_corpus(home / "elsewhere", "the shore")
+    code, out, err = run("index", str(folder), "--name", "shore", "--json")
     assert code == 0, err
     result = json.loads(out)
     assert result["corpus"] == "shore"
@@ -39,6 +39,17 @@ def test_a_folder_anywhere_is_indexed_by_path_and_asked_by_name(run: Run, home: 
         words = source["evidence"]
         text = (folder / words["path"]).read_text(encoding="utf-8")
         assert text[words["start_char"] : words["end_char"]] == words["quotation"]
+
+
+def test_an_index_tells_first_what_changed_and_then_a_few_figures(indexed: Run) -> None:
+    code, out, err = indexed("index", "coast")
+    assert code == 0, err
+    lines = out.splitlines()
+    assert lines[0].startswith("coast: up to date since ")
+    assert lines[1] == "documents: 4 documents, none of them changed"
+    figures = lines[2 : lines.index("all figures: graphrag-dagster show coast")]
+    assert 0 < len(figures) <= 10
+    assert figures[0].startswith("text units ")
 
 
 def test_an_answer_is_printed_with_its_sources(indexed: Run) -> None:

@@ -29,6 +29,7 @@ def test_one_file_holds_the_page_and_all_that_it_shows(run: Run, coast: Path, tm
     page = file.read_text(encoding="utf-8")
     told, answers = _answers(page)
     assert told in out.replace("\n", "")
+    assert re.search(r"map\.html: \d[\d,.]* MB$", out.strip())
     assert told.startswith("All that there is to see of coast")
     overview = answers["/corpora/coast/overview"]
     for level in ("", *(f"level={one['level']}" for one in overview["levels"])):

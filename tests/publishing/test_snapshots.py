@@ -285,7 +285,7 @@ def test_rollback_goes_back_until_the_next_publication(
     assert Index.published_version("coast") == a.index != opened
     assert set(selected(warehouse, "select title from graph.entities")) == {"A"}
     assert rollback(warehouse, "coast") == first
-    with pytest.raises(WarehouseError, match=rf"no snapshot that is older.*{b.version}.*{a.version}"):
+    with pytest.raises(WarehouseError, match=rf"no snapshot that is older than the current: there is nothing to go .*{b.version}.*{a.version}"):
         rollback(warehouse, "coast")
     with pytest.raises(WarehouseError, match=rf"no snapshot 'x'; there are: {b.version}"):
         rollback(warehouse, "coast", "x")

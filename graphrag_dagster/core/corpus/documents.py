@@ -188,7 +188,7 @@ class _Gathering:
         outcome = _Outcome("read", notes, bool(contents.notes), encoding=contents.encoding)
         if not contents.documents:
             outcome.status, outcome.incomplete = "empty", False
-            outcome.notes = outcome.notes or ["it has no text"]
+            outcome.notes = outcome.notes or ["no text was found"]
             return outcome
         repeated = Places()
         first_path = None

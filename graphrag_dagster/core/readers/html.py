@@ -45,7 +45,7 @@ def read_html(data: bytes, _source: Source) -> Reading:
     )
     notes = decoded.notes
     if scripts and not shown.text:
-        notes += ("it has no text: scripts make what it shows; save the page as a browser shows it",)
+        notes += ("no text was found: scripts make what it shows; save the page as a browser shows it",)
     return Reading((record,), decoded.encoding, notes, shown.remarks)
 
 
