@@ -6,7 +6,7 @@ RUN    := $(BIN)/graphrag-dagster
 QUESTION := Who are the most important actors in the harbour, and how are they connected?
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo demo-evaluate ui test lint types contracts page docs pictures keep-versions lock clean
+.PHONY: help install demo demo-evaluate ui test lint types contracts page docs pictures golden lock clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 14
@@ -63,8 +63,8 @@ docs: install ## write the generated pages of docs/
 pictures: install ## take the pictures of the README anew, with Chromium
 	$(BIN)/python docs/pictures.py
 
-keep-versions: install ## keep the code versions of an earlier COMMIT where results have not changed
-	PYTHONPATH=tests:.ci:. $(BIN)/python .ci/keep_versions.py $(COMMIT) $(ARGUMENTS)
+golden: install ## note the tables that stages of raised versions make
+	GOLDEN=write $(BIN)/python -m pytest -q -n 0 tests/pipeline/test_golden.py
 
 lock: install ## bring requirements.lock up to date
 	$(BIN)/python -m pip install --quiet uv

@@ -12,7 +12,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 
 from graphrag_dagster.resources.warehouse import Warehouse
@@ -67,32 +67,28 @@ def prepared(python: str) -> Path:
     return folder / "bin" / "python"
 
 
-def index(
-    python: Path | str, home: Path, sources: Path = ROOT, commands: Iterable[Sequence[str]] = COMMANDS
-) -> None:
-    """Index the sample corpus into a home of its own with a checkout's sources, and answer questions."""
+def index(python: Path | str, home: Path) -> None:
+    """Index the sample corpus into a home of its own, and answer questions."""
     folder = shutil.copytree(ROOT / "examples" / CORPUS, home / "corpora" / CORPUS)
     with (folder / "corpus.yaml").open("a", encoding="utf-8") as settings:
         settings.write(QUESTIONS)
     environment = {key: value for key, value in os.environ.items() if not key.startswith("GRAPHRAG_DAGSTER_")}
-    environment |= {"GRAPHRAG_DAGSTER_HOME": str(home), "PYTHONPATH": str(sources)}
+    environment |= {"GRAPHRAG_DAGSTER_HOME": str(home), "PYTHONPATH": str(ROOT)}
     environment.pop("DAGSTER_HOME", None)
-    for command in commands:
+    for command in COMMANDS:
         run = [str(python), "-c", "from graphrag_dagster.cli import main; main()", *command, "--json"]
         done = subprocess.run(run, env=environment, cwd=home, check=False, capture_output=True, text=True)
         if done.returncode:
             sys.exit(f"{python}, {' '.join(command)}: exit code {done.returncode}\n{done.stderr}")
 
 
-def differences(
-    one: Path, other: Path, without: Collection[str] = ("evaluation", "studies")
-) -> tuple[int, dict[str, str]]:
+def differences(one: Path, other: Path) -> tuple[int, dict[str, str]]:
     """The number of tables, and by name what differs between those of two homes."""
     tables = [
         contents(
             Warehouse(path=str(home / "warehouse" / "{corpus}.duckdb")),
             CORPUS,
-            without=without,
+            without=("evaluation", "studies"),
         )
         for home in (one, other)
     ]

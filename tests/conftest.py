@@ -23,9 +23,10 @@ from graphrag_dagster.cli import main
 from support.commands import Run
 from support.corpora import write_corpus
 from support.endpoint import ScriptedEndpoint
+from support.films import write_films
 from support.homes import copy_home, enter_home, shared_home
 from support.modelled import write_modelled
-from support.shared import DATA
+from support.shared import DATA, REPOSITORY
 
 # How long an example takes is a matter of the machine.
 settings.register_profile("untimed", deadline=None)
@@ -181,6 +182,63 @@ def modelled(modelled_home: Path, home: Path, endpoint: ScriptedEndpoint) -> Pat
     """The folder of the corpus ``coast`` in a home of its own, indexed by a model; another is asked from now on."""
     copy_home(modelled_home, home)
     return write_modelled(home / "corpora", endpoint)
+
+
+@pytest.fixture(scope="session")
+def harbour_home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A home with the sample corpus indexed without a model; not to be changed."""
+    from graphrag_dagster.cli.output.running import run_job
+
+    def fill(folder: Path) -> None:
+        shutil.copytree(REPOSITORY / "examples" / "harbour", folder / "corpora" / "harbour")
+        run_job("harbour")
+
+    return shared_home(tmp_path_factory, "harbour", fill)
+
+
+@pytest.fixture(scope="session")
+def context_home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A home whose corpus ``coast`` has been indexed with context nodes; not to be changed."""
+    from graphrag_dagster.cli.output.running import run_job
+
+    def fill(folder: Path) -> None:
+        write_corpus(folder / "corpora", settings="context: {alpha: 2}\n")
+        run_job("coast")
+
+    return shared_home(tmp_path_factory, "context", fill)
+
+
+@pytest.fixture(scope="session")
+def films_home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A home with the films, an imported graph, indexed and its paths measured; not to be changed."""
+    from graphrag_dagster.cli.output.running import run_job
+
+    def fill(folder: Path) -> None:
+        write_films(folder)
+        run_job("films")
+        run_job("films", "paths")
+
+    return shared_home(tmp_path_factory, "films measured", fill)
+
+
+@pytest.fixture(scope="session")
+def evaluated(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
+    """Homes whose corpus ``coast`` holds a secret document, indexed, answered and evaluated; not to be changed."""
+    from graphrag_dagster.cli.output.running import run_job
+    from graphrag_dagster.model_calls.memory.database import database_at
+    from support.gone import write_evaluated
+
+    def home_of(engine: str) -> Path:
+        def fill(folder: Path) -> None:
+            with ScriptedEndpoint(models=("scripted", "judge")) as endpoint:
+                write_evaluated(folder / "corpora", engine, endpoint)
+                run_job("coast")
+                run_job("coast", "evaluate")
+            database_at(folder / "cache" / "replies.sqlite").close()
+
+        return shared_home(tmp_path_factory, f"evaluated {engine}", fill)
+
+    return home_of
 
 
 @pytest.fixture

@@ -39,7 +39,6 @@ def _asset_of(model: SqlModel) -> AssetsDefinition:
         sources=[model.file],
         description=_description(model),
         deps=[key_of(ref) for ref in model.refs],
-        code_version=model.version,
     )
     def sql_model(context: AssetExecutionContext, warehouse: Warehouse) -> MaterializeResult[None]:
         rows = warehouse.write_query(model.table, context.partition_key, model.query)

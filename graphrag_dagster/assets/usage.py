@@ -20,7 +20,6 @@ def usage_of(assets: Iterable[AssetsDefinition]) -> AssetsDefinition:
     @table_asset(
         MODEL_USAGE,
         deps=[next(iter(made.specs)).key for made in asking],
-        also=("core.accounting.use", "model_calls.memory.usage"),
     )
     def model_usage(context: AssetExecutionContext, memory: ReplyMemory) -> Output[pl.DataFrame]:
         """The account of every run: calls, retries, tokens, money and seconds by asset, task and model."""

@@ -13,9 +13,12 @@ class Stage:
 
     Attributes:
         name: of the group.
+        version: of its code, raised by hand with every change after which the same input gives other tables;
+            what was made before is then made again.
         reads: stages whose tables it reads.
         sections: of ``corpus.yaml``, whose values decide its results.
         without_effect: keys of these sections that change no result.
+        asks: sections beside these whose tasks it does.
         libraries: packages whose version may change what it gives.
         made: with the ``index``, on ``request`` by a job of its own, or with every ``run``.
         users: the names under which what it asks of models is remembered and booked.
@@ -24,9 +27,11 @@ class Stage:
     """
 
     name: str
+    version: int
     reads: tuple[str, ...] = ()
     sections: tuple[str, ...] = ()
     without_effect: tuple[str, ...] = ()
+    asks: tuple[str, ...] = ()
     libraries: tuple[str, ...] = ()
     made: Literal["index", "request", "run"] = "index"
     users: tuple[str, ...] = ()
@@ -35,9 +40,10 @@ class Stage:
 
 
 STAGES = (
-    Stage("imports", sections=("imports",), kinds=("graph",)),
+    Stage("imports", version=1, sections=("imports",), kinds=("graph",)),
     Stage(
         "corpus",
+        version=1,
         reads=("imports",),
         sections=("corpora", "files", "tables", "text_units"),
         libraries=(
@@ -51,6 +57,7 @@ STAGES = (
     ),
     Stage(
         "extraction",
+        version=1,
         reads=("corpus",),
         sections=("extraction", "claims", "typing"),
         without_effect=("extraction.processes",),
@@ -59,6 +66,7 @@ STAGES = (
     ),
     Stage(
         "resolution",
+        version=1,
         reads=("corpus", "extraction"),
         sections=("resolution",),
         libraries=("anyascii", "jellyfish", "rapidfuzz"),
@@ -67,6 +75,7 @@ STAGES = (
     ),
     Stage(
         "graph",
+        version=1,
         reads=("imports", "corpus", "extraction", "resolution"),
         sections=("graph",),
         without_effect=("graph.shrink_guard",),
@@ -74,20 +83,23 @@ STAGES = (
     ),
     Stage(
         "communities",
+        version=1,
         reads=("imports", "graph"),
         sections=("communities",),
         libraries=("graspologic-native",),
     ),
     # Its libraries change last bits alone, which are rounded away: places stay when they are updated.
-    Stage("layout", reads=("graph", "communities")),
+    Stage("layout", version=1, reads=("graph", "communities")),
     Stage(
         "entity_embeddings",
+        version=1,
         reads=("graph",),
         sections=("embeddings",),
         users=("entities_embeddings",),
     ),
     Stage(
         "context",
+        version=1,
         reads=("graph", "communities", "entity_embeddings"),
         sections=("context",),
         libraries=("gensim", "scipy"),
@@ -96,18 +108,21 @@ STAGES = (
     ),
     Stage(
         "reports",
+        version=1,
         reads=("imports", "corpus", "extraction", "resolution", "graph", "communities", "context"),
         sections=("reports",),
         users=("reports",),
     ),
     Stage(
         "embeddings",
+        version=1,
         reads=("corpus", "reports"),
         sections=("embeddings",),
         users=("text_units_embeddings", "community_reports_embeddings"),
     ),
     Stage(
         "coterag",
+        version=1,
         reads=("corpus", "graph", "communities", "embeddings"),
         sections=("coterag",),
         # Decide answers alone.
@@ -123,6 +138,7 @@ STAGES = (
     ),
     Stage(
         "marts",
+        version=1,
         reads=(
             "imports",
             "corpus",
@@ -140,6 +156,7 @@ STAGES = (
     ),
     Stage(
         "questions",
+        version=1,
         reads=("corpus", "graph"),
         sections=("description", "questions"),
         made="request",
@@ -147,13 +164,16 @@ STAGES = (
     ),
     Stage(
         "answers",
+        version=1,
         reads=("marts", "questions"),
         sections=("search",),
+        asks=("coterag", "paths"),
         made="request",
         users=("answers", "ask"),
     ),
     Stage(
         "evaluation",
+        version=1,
         reads=("marts", "questions", "answers"),
         sections=("evaluation",),
         made="request",
@@ -161,13 +181,16 @@ STAGES = (
     ),
     Stage(
         "studies",
+        version=1,
         reads=("corpus", "graph", "communities", "entity_embeddings", "marts", "questions"),
         sections=("studies",),
+        asks=("extraction", "search", "evaluation"),
         made="request",
         users=("extraction_study", "window_answers", "window_judgements"),
     ),
     Stage(
         "paths",
+        version=1,
         reads=("marts",),
         sections=("paths",),
         without_effect=("paths.processes",),
@@ -176,5 +199,5 @@ STAGES = (
         users=("paths", "path_asked", "path_judged"),
         switch="paths",
     ),
-    Stage("usage", made="run"),
+    Stage("usage", version=1, made="run"),
 )

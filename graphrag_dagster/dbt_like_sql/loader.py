@@ -45,11 +45,6 @@ class SqlModel:
     manifest: Manifest
 
     @property
-    def version(self) -> str:
-        """Hash of the query."""
-        return hashlib.sha256(self.query.encode()).hexdigest()[:16]
-
-    @property
     def fingerprint(self) -> str:
         """Hash of the query and of the declarations that it has to fit."""
         declared = [

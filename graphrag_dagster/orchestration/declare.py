@@ -13,7 +13,6 @@ from typing import Any
 import polars as pl
 from dagster import (
     AssetCheckResult,
-    AssetExecutionContext,
     AssetIn,
     AssetKey,
     AssetOut,
@@ -36,7 +35,6 @@ from dagster import (
 from graphrag_dagster.core.printable import printable
 from graphrag_dagster.errors import EndpointError
 from graphrag_dagster.orchestration.checked import check_specs, checked
-from graphrag_dagster.orchestration.code_versions.versions import code_version
 from graphrag_dagster.orchestration.conditions import condition_of
 from graphrag_dagster.orchestration.data_versions import data_version
 from graphrag_dagster.orchestration.hooks import HOOKS
@@ -44,6 +42,7 @@ from graphrag_dagster.orchestration.leaving_out import made_where_wanted
 from graphrag_dagster.orchestration.partitions import CORPUS
 from graphrag_dagster.orchestration.resource_keys import IO_MANAGER, takes_resources
 from graphrag_dagster.orchestration.retrying import retry_of
+from graphrag_dagster.orchestration.versions import code_version
 from graphrag_dagster.orchestration.written_together import written_together
 from graphrag_dagster.tables import Table
 
@@ -71,11 +70,6 @@ def ins_of(*tables: Table, **named: Table) -> Mapping[str, AssetIn]:
     """Inputs named like the tables, or as given by keyword, read as frames."""
     by_name = {table.name: table for table in tables} | named
     return {name: AssetIn(key=key_of(table)) for name, table in by_name.items()}
-
-
-def version_in(context: AssetExecutionContext, table: Table) -> str:
-    """Code version of the asset that is being made, under the key of one of its tables."""
-    return context.assets_def.code_versions_by_key[key_of(table)] or ""
 
 
 def column_schema(table: Table) -> TableSchema:
@@ -118,30 +112,19 @@ def corpus_asset(
     return decorate
 
 
-def table_asset(
-    table: Table, *helpers: Callable[..., Any], also: Sequence[str] = (), **options: Any
-) -> Callable[[Callable[..., Any]], AssetsDefinition]:
+def table_asset(table: Table, **options: Any) -> Callable[[Callable[..., Any]], AssetsDefinition]:
     """Decorate the function that makes a table of a corpus.
 
     Args:
         table: that it makes.
-        helpers: functions that are handed to it, whose code counts in its version.
-        also: places whose code counts beside what always does, as in :func:`code_version`.
-        options: those of :func:`corpus_asset`; a ``code_version`` among them is the asset's.
+        options: those of :func:`corpus_asset`.
     """
-
-    def decorate(function: Callable[..., Any]) -> AssetsDefinition:
-        if "code_version" not in options:
-            options["code_version"] = _version(table, (function, *helpers), also)
-        return corpus_asset(table, metadata=_metadata(table), **_declared(table), **options)(function)
-
-    return decorate
+    return corpus_asset(table, metadata=_metadata(table), **_declared(table), **options)
 
 
 def table_assets(
     tables: Sequence[Table],
     *,
-    also: Sequence[str] = (),
     hooks: Iterable[HookDefinition] = (),
     **options: Any,
 ) -> Callable[[Callable[..., Any]], AssetsDefinition]:
@@ -149,7 +132,6 @@ def table_assets(
 
     Args:
         tables: in the order in which the generator yields them.
-        also: places whose code counts beside what always does, as in :func:`code_version`.
         hooks: called beside those of all steps.
         options: those of ``multi_asset``.
     """
@@ -162,7 +144,6 @@ def table_assets(
                     metadata={**_metadata(table), **_code(function)},
                     **_declared(table),
                     description=table.meaning,
-                    code_version=_version(table, (function,), also),
                 )
                 for table in tables
             }
@@ -216,15 +197,11 @@ def timed(function: Callable[..., Any], *tables: Table) -> Callable[..., Any]:
     return generate if isgeneratorfunction(function) else run
 
 
-def _version(table: Table, functions: Iterable[Callable[..., Any]], also: Iterable[str]) -> str:
-    roots = (f"{one.__module__}:{one.__qualname__.partition('.')[0]}" for one in functions)
-    return code_version("/".join(table.asset_key), *roots, stage=table.group, also=also)
-
-
 def _declared(table: Table) -> dict[str, Any]:
     return {
         "key": key_of(table),
         "group_name": table.group,
+        "code_version": code_version(table.group),
         "automation_condition": condition_of(table.group),
         "kinds": {"duckdb", "sql"} if table.sql else {"duckdb", "polars"},
     }

@@ -75,7 +75,7 @@ def test_every_asset_of_an_index_has_one_and_a_second_run_the_same(coast: Path, 
 
 
 def test_nobody_who_makes_a_table_hears_what_dagster_calls_beta(home: Path) -> None:
-    @table_asset(tables.FILES, code_version="1")
+    @table_asset(tables.FILES)
     def files() -> dg.Output[pl.DataFrame]:
         return dg.Output(tables.FILES.empty())
 

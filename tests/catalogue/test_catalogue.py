@@ -112,7 +112,7 @@ def test_a_name_that_there_is_not_is_told_with_those_that_there_are() -> None:
 
 def test_a_stage_that_reads_one_there_is_not_is_refused() -> None:
     with pytest.raises(CatalogueError, match="'weather'; there are imports, corpus, extraction"):
-        ordered((*STAGES, Stage("forecast", reads=("weather",))))
+        ordered((*STAGES, Stage("forecast", version=1, reads=("weather",))))
 
 
 def test_stages_that_read_each_other_in_a_circle_are_refused() -> None:

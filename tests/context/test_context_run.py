@@ -16,22 +16,11 @@ from graphrag_dagster.settings import CorpusSettings, parse_settings
 from graphrag_dagster.tables import Table
 from support.corpora import write_corpus
 from support.endpoint import ScriptedEndpoint
-from support.homes import copy_home, shared_home
+from support.homes import copy_home
 from support.modelled import write_modelled
 
 OWN = [table for table in tables.ALL_TABLES if table.group == "context"]
 BELOW = (tables.COMMUNITIES, tables.COMMUNITY_MEMBERS, tables.COMMUNITY_LEVELS, tables.ENTITY_EMBEDDINGS)
-
-
-@pytest.fixture(scope="session")
-def context_home(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A home whose corpus ``coast`` has been indexed with context nodes."""
-
-    def fill(folder: Path) -> None:
-        write_corpus(folder / "corpora", settings="context: {alpha: 2}\n")
-        run_job("coast")
-
-    return shared_home(tmp_path_factory, "context", fill)
 
 
 @pytest.fixture
@@ -68,7 +57,7 @@ def test_what_is_made_fits_together_and_leaves_the_partition_as_it_is(corpus: Pa
 
     before = {table: read(table) for table in BELOW}
     (corpus / "corpus.yaml").write_text("context: {alpha: 2, enabled: false}\n")
-    assert {"context", "reports"} <= set(status_of("coast", {}).redo)
+    assert {"context", "reports"} <= set(status_of("coast").redo)
     run_job("coast")
     assert all(read(table).is_empty() for table in OWN)
     assert all(read(table).equals(frame) for table, frame in before.items())

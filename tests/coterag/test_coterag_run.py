@@ -54,7 +54,7 @@ def test_the_index_makes_it_and_switching_it_off_empties_it(corpus: Path) -> Non
 
     (corpus / "corpus.yaml").write_text("coterag: {profile: calibrated, enabled: false}\n")
     assert not CorpusStore().settings("coast").makes("coterag")
-    assert "coterag" in status_of("coast", {}).redo
+    assert "coterag" in status_of("coast").redo
     run_job("coast")
     assert all(frame.is_empty() for frame in of_coterag("coast").values())
 
@@ -79,9 +79,9 @@ def test_a_deleted_document_leaves_no_trace(corpus: Path) -> None:
 
 def test_settings_of_answers_make_nothing_anew(corpus: Path) -> None:
     (corpus / "corpus.yaml").write_text("coterag: {profile: calibrated, chunks: 9, fallback: {rounds: 1}}\n")
-    assert "coterag" not in status_of("coast", {}).redo
+    assert "coterag" not in status_of("coast").redo
     (corpus / "corpus.yaml").write_text("coterag: {profile: paper_raw}\n")
-    assert "coterag" in status_of("coast", {}).redo
+    assert "coterag" in status_of("coast").redo
 
 
 def test_levels_of_the_ordinary_graph_may_be_matched(home: Path) -> None:

@@ -52,7 +52,7 @@ def test_documents_keep_their_origin_and_their_columns_and_deletions_are_followe
     assert both["frequency"].item() == 3
 
     (all_of_them.parent / "council" / "notes.csv").unlink()
-    assert status_of("town", {}).files.removed == ("council/notes.csv",)
+    assert status_of("town").files.removed == ("council/notes.csv",)
     run_job("town", resources={"clustering": {"cold": True}})
     assert "Zebulon Quarrow" not in set(Warehouse().read(tables.ENTITIES, "town")["title"])
     edited = contents(Warehouse(), "town")

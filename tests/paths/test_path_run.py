@@ -13,22 +13,16 @@ from graphrag_dagster.operations.paths import made, running
 from graphrag_dagster.operations.paths.bench import Asked, Bench, Frames
 from graphrag_dagster.resources.warehouse import Warehouse
 from support.films import SETTINGS, write_films
-from support.homes import copy_home, shared_home
+from support.homes import copy_home
 
 OUTCOMES = (tables.PATH_SUBGRAPHS, tables.PATHS_FOUND, tables.PATH_ANSWERS, tables.PATH_SCORES)
 MODEL_FREE = ["1", "10", "12", "14", "2", "6"]
 
 
 @pytest.fixture
-def films(home: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def films(home: Path, films_home: Path) -> Path:
     """The films, indexed and measured once."""
-
-    def fill(made: Path) -> None:
-        write_films(made)
-        run_job("films")
-        run_job("films", "paths")
-
-    copy_home(shared_home(tmp_path_factory, "films measured", fill), home)
+    copy_home(films_home, home)
     return home / "corpora" / "films"
 
 

@@ -73,7 +73,7 @@ def test_a_stage_that_is_switched_off_is_not_made_and_asks_nobody(home: Path) ->
     assert not off.asks_model("reports")
     assert on.asks_model("reports")
     write_corpus(home / "corpora", "town")
-    assert "reports" not in status_of("town", {}).redo
+    assert "reports" not in status_of("town").redo
 
     def refused() -> None:
         raise AssertionError
@@ -96,24 +96,22 @@ def test_no_model_is_asked_and_no_engine_wanted_for_what_is_not_done() -> None:
 @pytest.mark.usefixtures("two_kinds")
 def test_status_names_stages_of_the_kind_only(home: Path) -> None:
     write_corpus(home / "corpora", "toys", "kind: toys\n")
-    assert TEXT.isdisjoint(status_of("toys", {}).redo)
+    assert TEXT.isdisjoint(status_of("toys").redo)
     write_corpus(home / "corpora", "texts")
-    assert set(status_of("texts", {}).redo) >= TEXT
+    assert set(status_of("texts").redo) >= TEXT
 
 
 @pytest.mark.usefixtures("two_kinds")
 def test_what_is_not_for_a_kind_does_not_run_and_leaves_empty_tables(home: Path) -> None:
     ran: list[str] = []
 
-    @table_asset(tables.TEXT_UNIT_EMBEDDINGS, code_version="1")
+    @table_asset(tables.TEXT_UNIT_EMBEDDINGS)
     def text_units() -> dg.Output[pl.DataFrame]:
         ran.append("text_units")
         vectors = pl.col("vector").cast(pl.Array(pl.Float32, 3))
         return dg.Output(tables.TEXT_UNIT_EMBEDDINGS.empty().with_columns(vectors))
 
-    @table_asset(
-        tables.COMMUNITIES, code_version="1", ins={"units": dg.AssetIn(key=["embeddings", "text_units"])}
-    )
+    @table_asset(tables.COMMUNITIES, ins={"units": dg.AssetIn(key=["embeddings", "text_units"])})
     def communities(corpora: CorpusStore, units: pl.DataFrame) -> dg.Output[pl.DataFrame]:
         ran.append(f"communities beside {units.height} of {len(corpora.names())} corpora")
         return dg.Output(tables.COMMUNITIES.empty())

@@ -3,6 +3,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import polars as pl
 import pytest
 
 from graphrag_dagster import tables
@@ -63,6 +64,21 @@ def test_a_model_does_every_task_and_nothing_twice(made: int, endpoint: Scripted
     runs = warehouse.read(tables.RUN_USAGE, "coast").sort("begun")
     assert runs["calls"].to_list() == [made, 0]
     assert runs["cached"][1] >= ledger["calls"].sum()
+
+
+@pytest.mark.usefixtures("modelled")
+def test_what_an_earlier_release_made_is_made_again_and_no_model_asked(endpoint: ScriptedEndpoint) -> None:
+    warehouse, code = Warehouse(), pl.lit("0123456789abcdef")
+    first = contents(warehouse, "coast")
+    for table in (tables.EXTRACTION_STATE, tables.RESOLUTION_STATE):
+        was = pl.when(part="code").then(code).otherwise("value")
+        warehouse.write(table, "coast", warehouse.read(table, "coast").with_columns(value=was))
+    for table, column in ((tables.LAYOUT_STATE, "code"), (tables.WRITTEN_REPORTS, "fingerprint")):
+        warehouse.write(table, "coast", warehouse.read(table, "coast").with_columns(code.alias(column)))
+    assert contents(warehouse, "coast") != first
+    run_job("coast")
+    assert contents(warehouse, "coast") == first
+    assert not endpoint.requests
 
 
 @pytest.mark.usefixtures("modelled")

@@ -10,6 +10,8 @@ from graphrag_dagster.orchestration.dagster_instance import instance
 from graphrag_dagster.resources.published import publish
 from graphrag_dagster.resources.reply_memory import ReplyMemory
 from graphrag_dagster.resources.warehouse import Warehouse
+from support.corpora import write_corpus
+from support.endpoint import ScriptedEndpoint
 
 SECRET = {
     "secret/dossier.txt": (
@@ -18,7 +20,34 @@ SECRET = {
         "Hanna Quill in Ostrellin."
     )
 }
+_SETTINGS = {
+    "extractive": "context: {min_sim: -1, alpha: 2}\nquestions: {methods: [C0, SS], personas: 1, tasks: 1, per_task: 2}\n",
+    "llm": """
+engine: llm
+claims: {enabled: true}
+text_units: {strategy: sentences, size: 40, overlap: 0}
+embeddings: {embedder: endpoint, model: scripted-embedding}
+questions: {methods: [C0, SS], personas: 1, tasks: 1, per_task: 2,
+             ask: ["Who paid Selma Dray?"], write: always}
+evaluation: {replicates: 1, criteria: [comprehensiveness, directness]}
+model: {base_url: "URL", name: scripted, retries: 1, tasks: {judge: {name: judge}}}
+""",
+}
 MARKERS = (b"quorvax", b"zentholm", b"blimmerwick", b"7391846", b"violet anchors", b"ostrellin", b"dossier")
+
+
+def evaluated_settings(engine: str, endpoint: ScriptedEndpoint) -> str:
+    """Settings of a corpus that is indexed, answered and evaluated by an engine."""
+    return _SETTINGS[engine].replace("URL", endpoint.url)
+
+
+def write_evaluated(root: Path, engine: str, endpoint: ScriptedEndpoint) -> Path:
+    """Write the corpus ``coast`` with the secret document and such settings below ``root``; gives its folder."""
+    folder = write_corpus(root, settings=evaluated_settings(engine, endpoint))
+    for path, text in SECRET.items():
+        (folder / path).parent.mkdir(parents=True, exist_ok=True)
+        (folder / path).write_text(text, encoding="utf-8")
+    return folder
 
 
 def traces(home: Path) -> dict[str, list[str]]:

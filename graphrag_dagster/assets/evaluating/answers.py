@@ -12,8 +12,8 @@ from graphrag_dagster.core.ids import stable_id
 from graphrag_dagster.core.search.filters import ALL, Filters
 from graphrag_dagster.engines.session import Session
 from graphrag_dagster.operations.asking.list_filters import ListFilters
-from graphrag_dagster.orchestration.code_versions.versions import code_version
 from graphrag_dagster.orchestration.declare import counts, ins_of, output, table_assets
+from graphrag_dagster.orchestration.versions import code_version
 from graphrag_dagster.resources.corpora import CorpusStore
 from graphrag_dagster.resources.language import Language
 from graphrag_dagster.resources.warehouse import Warehouse
@@ -100,7 +100,7 @@ def options_hash(session: Session, filters: Filters = ALL) -> str:
         *deciding_models(settings, _SECTIONS),
         reranker.name if reranker else "",
         json.dumps(filters.to_dict()),
-        options_code(),
+        code_version("answers"),
     )
 
 
@@ -108,8 +108,3 @@ def deciding_models(settings: CorpusSettings, sections: Collection[str]) -> list
     """Return what of the models decides replies, for each role that tasks of some sections have."""
     roles = sorted({task.role for task in tasks().values() if task.section in sections})
     return [settings.model.for_role(role).model_dump_json(include=_DECIDING) for role in roles]
-
-
-def options_code() -> str:
-    """Version of the code that decides an answer."""
-    return code_version("answers/options", f"{__name__}:answers")

@@ -5,8 +5,8 @@ from hashlib import sha256
 from dagster import AssetExecutionContext, AssetKey, DataVersion, MaterializeResult, MetadataValue
 
 from graphrag_dagster.operations.evaluating.evaluation_report import SHOWN
-from graphrag_dagster.orchestration.code_versions.versions import code_version
 from graphrag_dagster.orchestration.declare import corpus_asset, key_of
+from graphrag_dagster.orchestration.versions import code_version
 from graphrag_dagster.resources.corpora import CorpusStore
 from graphrag_dagster.resources.warehouse import Warehouse
 
@@ -16,7 +16,7 @@ from graphrag_dagster.resources.warehouse import Warehouse
     group_name="evaluation",
     kinds={"html"},
     deps=[key_of(table) for table in SHOWN],
-    code_version=code_version("evaluation/report", f"{__name__}:evaluation_report"),
+    code_version=code_version("evaluation"),
 )
 def evaluation_report(
     context: AssetExecutionContext, corpora: CorpusStore, warehouse: Warehouse

@@ -11,8 +11,8 @@ from graphrag_dagster.core.ids import stable_id
 from graphrag_dagster.core.paths.beforehand import needs_embedder
 from graphrag_dagster.core.paths.recipes import Recipe
 from graphrag_dagster.engines.session import Session
-from graphrag_dagster.orchestration.code_versions.versions import code_version
 from graphrag_dagster.orchestration.declare import counts, ins_of, output, result, table_asset, table_assets
+from graphrag_dagster.orchestration.versions import code_version
 from graphrag_dagster.resources.corpora import CorpusStore
 from graphrag_dagster.resources.language import Language
 from graphrag_dagster.resources.warehouse import Warehouse
@@ -180,9 +180,4 @@ def decided(session: Session, recipe: Recipe) -> str:
     embedded = options.scorer == "embedder" or needs_embedder(options)
     embedder = session.embedder().name if embedded else ""
     models = deciding_models(settings, ("paths",)) if asks else []
-    return stable_id("path instance", recipe, engine, embedder, *models, path_options_code())
-
-
-def path_options_code() -> str:
-    """Version of the code that decides what instances give."""
-    return code_version("paths/options", f"{__name__}:path_outcomes", stage="paths")
+    return stable_id("path instance", recipe, engine, embedder, *models, code_version("paths"))

@@ -14,9 +14,9 @@ from graphrag_dagster.orchestration.declare import (
     key_of,
     output,
     table_assets,
-    version_in,
 )
 from graphrag_dagster.orchestration.plots import histogram
+from graphrag_dagster.orchestration.versions import code_version
 from graphrag_dagster.resources.clustering import ClusteringStart
 from graphrag_dagster.resources.corpora import CorpusStore
 from graphrag_dagster.resources.warehouse import Warehouse
@@ -36,7 +36,6 @@ _TABLES = (COMMUNITIES, COMMUNITY_MEMBERS, COLD_START_EDGES, CLUSTERING_STATE)
 
 @table_assets(
     _TABLES,
-    also=("resources.clustering",),
     ins=ins_of(ENTITIES, RELATIONSHIPS),
     deps=[key_of(IMPORTED_COMMUNITIES), key_of(IMPORTED_ENTITIES)],
 )
@@ -70,7 +69,7 @@ def community_hierarchy(
         options=settings.leiden,
         start=clustering.of(settings),
         drift=settings.drift,
-        code=version_in(context, CLUSTERING_STATE),
+        code=code_version("communities"),
     )
     communities, members = made.hierarchy.communities, made.hierarchy.members
     yield output(

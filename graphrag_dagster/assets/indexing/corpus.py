@@ -42,7 +42,6 @@ _OF_GRAPHS = [key_of(table) for table in (IMPORTED_FILES, IMPORTED_DOCUMENTS, IM
 
 @table_assets(
     (FILES, DOCUMENTS),
-    also=("resources.corpora:CorpusStore.read", "resources.corpora:ignored"),
     deps=_OF_GRAPHS,
 )
 def corpus_documents(

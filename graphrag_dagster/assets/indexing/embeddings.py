@@ -28,7 +28,6 @@ def _embeddings(
 
     @table_asset(
         table,
-        text_of,
         description=table.meaning + " (one call per distinct text and embedder)",
         ins=ins_of(rows=source),
         pool="llm",

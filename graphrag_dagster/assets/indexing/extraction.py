@@ -9,7 +9,8 @@ from graphrag_dagster.core.extraction.typing import typed
 from graphrag_dagster.operations.keeping.deciding import begin_replacing, replies_in
 from graphrag_dagster.operations.keeping.extracting import extract_corpus
 from graphrag_dagster.operations.keeping.extractions import state_of
-from graphrag_dagster.orchestration.declare import counts, ins_of, output, table_assets, version_in
+from graphrag_dagster.orchestration.declare import counts, ins_of, output, table_assets
+from graphrag_dagster.orchestration.versions import code_version
 from graphrag_dagster.resources.language import Language
 from graphrag_dagster.resources.warehouse import Warehouse
 from graphrag_dagster.tables import (
@@ -49,7 +50,7 @@ def extraction(
     corpus = context.partition_key
     session = language.session(context, "extraction")
     settings = session.settings
-    state = state_of(settings, version_in(context, EXTRACTION_STATE))
+    state = state_of(settings, code_version("extraction"))
     extraction = extract_corpus(session, warehouse, corpus, text_chunks, state)
     made = extraction.extracted
     session.uses_again(replies_in(made.taken_over))

@@ -5,7 +5,8 @@ from collections.abc import Iterator
 import polars as pl
 from dagster import AssetExecutionContext, Output
 
-from graphrag_dagster.orchestration.declare import ins_of, output, table_assets, version_in
+from graphrag_dagster.orchestration.declare import ins_of, output, table_assets
+from graphrag_dagster.orchestration.versions import code_version
 from graphrag_dagster.resources.clustering import ClusteringStart
 from graphrag_dagster.resources.corpora import CorpusStore
 from graphrag_dagster.resources.warehouse import Warehouse
@@ -14,7 +15,6 @@ from graphrag_dagster.tables import COMMUNITY_MEMBERS, ENTITIES, LAYOUT, LAYOUT_
 
 @table_assets(
     (LAYOUT, LAYOUT_STATE),
-    also=("resources.clustering",),
     ins=ins_of(ENTITIES, RELATIONSHIPS, COMMUNITY_MEMBERS),
 )
 def layout(
@@ -37,7 +37,7 @@ def layout(
         community_members,
         previous_layout(*before),
         start=clustering.of(corpora.settings(context.partition_key).communities),
-        code=version_in(context, LAYOUT),
+        code=code_version("layout"),
     )
     yield output(LAYOUT, made.places, begun=begun.how, why=begun.why)
     yield output(LAYOUT_STATE, made.state)

@@ -18,10 +18,10 @@ from graphrag_dagster.operations.keeping.publication import (
     publish_index,
     publish_results,
 )
-from graphrag_dagster.orchestration.code_versions.versions import code_version
 from graphrag_dagster.orchestration.conditions import FRESH, OUTDATED
 from graphrag_dagster.orchestration.declare import corpus_asset, key_of
 from graphrag_dagster.orchestration.plots import treemap
+from graphrag_dagster.orchestration.versions import code_version
 from graphrag_dagster.resources.corpora import CorpusStore
 from graphrag_dagster.resources.home import explorer_url
 from graphrag_dagster.resources.published import RESULTS, Accounts, Origin
@@ -31,7 +31,6 @@ from graphrag_dagster.resources.warehouse import Warehouse
 if TYPE_CHECKING:
     from graphrag_dagster.operations.exploring.explorer import Explorer
 
-_FORMAT = ("resources.published",)
 _INDEX = tuple(table for table in tables.ALL_TABLES if table not in {*RESULTS, *tables.ACCOUNTS})
 _RUN_USAGE = next(model.query for model in our_models() if model.table == tables.RUN_USAGE)
 
@@ -43,7 +42,7 @@ _RUN_USAGE = next(model.query for model in our_models() if model.table == tables
     deps=[key_of(table) for table in _INDEX],
     automation_condition=OUTDATED,
     freshness_policy=FRESH,
-    code_version=code_version("marts/published_snapshot", f"{__name__}:published_snapshot", also=_FORMAT),
+    code_version=code_version("marts"),
 )
 def published_snapshot(
     context: AssetExecutionContext, warehouse: Warehouse, corpora: CorpusStore, memory: ReplyMemory
@@ -65,7 +64,7 @@ def published_snapshot(
     group_name="marts",
     kinds={"duckdb"},
     deps=[published_snapshot, *(key_of(table) for table in RESULTS), AssetKey(["evaluation", "report"])],
-    code_version=code_version("marts/published_results", f"{__name__}:published_results", also=_FORMAT),
+    code_version=code_version("marts"),
 )
 def published_results(
     context: AssetExecutionContext, warehouse: Warehouse, corpora: CorpusStore, memory: ReplyMemory

@@ -8,8 +8,9 @@ from dagster import AssetExecutionContext, Output
 from graphrag_dagster.operations.importing.kept import IMPORTED
 from graphrag_dagster.operations.keeping.deciding import begin_replacing, replies_in
 from graphrag_dagster.operations.keeping.writing import WRITTEN_FROM, write_reports
-from graphrag_dagster.orchestration.declare import counts, ins_of, key_of, output, table_assets, version_in
+from graphrag_dagster.orchestration.declare import counts, ins_of, key_of, output, table_assets
 from graphrag_dagster.orchestration.plots import histogram
+from graphrag_dagster.orchestration.versions import code_version
 from graphrag_dagster.resources.language import Language
 from graphrag_dagster.resources.warehouse import Warehouse
 from graphrag_dagster.tables import (
@@ -41,7 +42,7 @@ def reports(
     context: AssetExecutionContext, language: Language, warehouse: Warehouse, **frames: pl.DataFrame
 ) -> Iterator[Output[pl.DataFrame]]:
     """A report per community, deepest level first, each citing what it was written from (paper §3.1.5)."""
-    corpus, code = context.partition_key, version_in(context, WRITTEN_REPORTS)
+    corpus, code = context.partition_key, code_version("reports")
     session = language.session(context, "reports")
     written = write_reports(session, warehouse, corpus, code, frames)
     made, taken_over = written.made, written.taken_over

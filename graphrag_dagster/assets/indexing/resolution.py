@@ -7,7 +7,8 @@ from dagster import AssetExecutionContext, Output
 
 from graphrag_dagster.operations.keeping.deciding import begin_replacing
 from graphrag_dagster.operations.keeping.resolutions import earlier_resolution, state_of_resolution
-from graphrag_dagster.orchestration.declare import counts, ins_of, output, table_assets, version_in
+from graphrag_dagster.orchestration.declare import counts, ins_of, output, table_assets
+from graphrag_dagster.orchestration.versions import code_version
 from graphrag_dagster.resources.language import Language
 from graphrag_dagster.resources.warehouse import Warehouse
 from graphrag_dagster.tables import (
@@ -40,7 +41,7 @@ def resolution(
     corpus = context.partition_key
     session = language.session(context, "resolution")
     settings = session.settings.resolution
-    state = state_of_resolution(version_in(context, RESOLUTION_STATE), enabled=settings.enabled)
+    state = state_of_resolution(code_version("resolution"), enabled=settings.enabled)
     earlier, why_anew = earlier_resolution(warehouse, corpus, state)
     judge = session.name_judge() if settings.enabled else None
     asked = AskedOfModel(judge, documents) if judge else None

@@ -9,7 +9,6 @@ from dataclasses import asdict, dataclass
 import polars as pl
 from rich.markup import escape
 
-from graphrag_dagster.cli.code_now import code_now
 from graphrag_dagster.cli.commands.showing import figures_table, print_unreadable
 from graphrag_dagster.cli.output.accounted import print_accounted
 from graphrag_dagster.cli.output.console import ERR, OUT, print_json
@@ -153,7 +152,7 @@ def published_as_it_is(name: str) -> str | None:
     try:
         if not warehouse.file(name).is_file() or published(warehouse, name) is None:
             return None
-        status = status_of(name, code_now())
+        status = status_of(name)
         if not status.unchanged or not status.snapshot:
             return None
         if note_file(warehouse, name).exists() or gone_documents(warehouse, name):

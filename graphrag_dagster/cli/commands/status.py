@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any
 from rich.markup import escape
 from rich.table import Table as RichTable
 
-from graphrag_dagster.cli.code_now import code_now
 from graphrag_dagster.cli.output.console import OUT, number, print_json
 from graphrag_dagster.core.changes import FileChanges
 from graphrag_dagster.errors import GraphragError
 from graphrag_dagster.operations.keeping.changes import Status, status_of
 from graphrag_dagster.resources.corpora import CorpusStore
+from graphrag_dagster.tables import table
 
 if TYPE_CHECKING:
     from graphrag_dagster.operations.planning.indexing_plan import Plan
@@ -33,7 +33,7 @@ def show_status(target: str, *, as_json: bool) -> int:
     Raises:
         GraphragError: what is wrong, and the mend.
     """
-    status = status_of(CorpusStore().resolve(target), code_now())
+    status = status_of(CorpusStore().resolve(target))
     plan, problem = _plan(status)
     if as_json:
         print_json(_json(status, plan, problem))
@@ -57,12 +57,12 @@ def _print(status: Status, plan: "Plan | None", problem: str | None) -> None:
     name = escape(status.corpus)
     OUT.print(f"[bold]{name}[/]: {_state(status)}", soft_wrap=True)
     if rows := list(_rows(status)):
-        table = RichTable(box=None, show_header=False, padding=(0, 2, 0, 0))
-        table.add_column(style="dim")
-        table.add_column(overflow="fold")
+        shown = RichTable(box=None, show_header=False, padding=(0, 2, 0, 0))
+        shown.add_column(style="dim")
+        shown.add_column(overflow="fold")
         for head, line in rows:
-            table.add_row(head, line)
-        OUT.print(table)
+            shown.add_row(head, line)
+        OUT.print(shown)
     if status.redo:
         OUT.print(f"to redo: {', '.join(status.redo)}. {_reuse(status)}", soft_wrap=True)
     if status.asked:
@@ -105,7 +105,7 @@ def _rows(status: Status) -> Iterator[tuple[str, str]]:
     )
     yield from _titled("models", (f"{c.key}: {_value(c.before)} → {_value(c.now)}" for c in status.models))
     yield from _titled("prompts", map(escape, status.prompts))
-    yield from _titled("code", map(escape, status.code))
+    yield from _titled("code", dict.fromkeys(table(key.replace("/", ".")).group for key in status.code))
     yield from _titled(
         "packages", (f"{c.key}: {_value(c.before)} → {_value(c.now)}" for c in status.libraries)
     )

@@ -15,18 +15,12 @@ from graphrag_dagster.operations.keeping.affected import (
 )
 from graphrag_dagster.operations.keeping.differences import changed_files, changed_settings, settings_then
 from graphrag_dagster.orchestration.last_index import half_way
+from graphrag_dagster.orchestration.versions import code_of_tables
 from graphrag_dagster.resources.corpora import CorpusStore
 from graphrag_dagster.resources.published import Origin, Published, published, snapshots
 from graphrag_dagster.resources.warehouse import Warehouse
 from graphrag_dagster.settings import CorpusSettings
-
-
-@dataclass(frozen=True, slots=True)
-class Code:
-    """Version of the code that makes an asset, and the stage the asset belongs to."""
-
-    version: str
-    stage: str
+from graphrag_dagster.tables import table
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,12 +87,11 @@ class Status:
         return self.up_to_date and self.newest and not any(differing) and self.package is None
 
 
-def status_of(name: str, code: Mapping[str, Code]) -> Status:
+def status_of(name: str) -> Status:
     """Compare a corpus with its published state; files are hashed, not parsed.
 
     Args:
         name: the corpus.
-        code: the code as it is now, by asset key ``schema/table``.
 
     Raises:
         GraphragError: the corpus or its settings cannot be used, or the published state is damaged.
@@ -118,7 +111,7 @@ def status_of(name: str, code: Mapping[str, Code]) -> Status:
             asks_models=_asks_models(settings),
         )
     newest = snapshots(warehouse, name)[0].version == snapshot.version
-    compared = _compared(name, settings, snapshot, files, code, unfinished)
+    compared = _compared(name, settings, snapshot, files, unfinished)
     return replace(compared, newest=newest, damaged=not snapshot.intact())
 
 
@@ -127,7 +120,6 @@ def _compared(
     settings: CorpusSettings,
     snapshot: Published,
     files: FileChanges,
-    code: Mapping[str, Code],
     unfinished: Unfinished | None,
 ) -> Status:
     then: Mapping[str, Any] = snapshot.manifest
@@ -136,10 +128,10 @@ def _compared(
     changed = changed_settings(settings, snapshot)
     prompts = [one.key for one in _common(then, "prompts", now["prompts"])]
     models = [one for one in _common(then, "models", now["models"]) if one.key != "embedder"]
-    made_by = [one.key for one in _common(then, "code", {key: one.version for key, one in code.items()})]
+    made_by = [one.key for one in _common(then, "code", code_of_tables())]
     concerned = stages_of_settings(changed, old, new) | stages_of_prompts(prompts, new)
     libraries = _common(then, "libraries", now["libraries"])
-    concerned |= {code[key].stage for key in made_by}
+    concerned |= {table(key.replace("/", ".")).group for key in made_by}
     # Models at an endpoint are known by their task, those on this machine by the setting that names them.
     sections = [section for section, dot, _ in (one.key.partition(".") for one in models) if dot]
     concerned = concerned.union(*map(stages_reading, sections))
