@@ -48,6 +48,7 @@ from measuring import (
 )
 
 from graphrag_dagster.catalogue.registry import ways as known_ways
+from graphrag_dagster.catalogue.tasks import ANSWER_VALIDATOR, EVIDENCE_ANSWERER, EVIDENCE_ROUTER
 from graphrag_dagster.catalogue.ways import COTERAG
 from graphrag_dagster.core.coterag.answering import CoteragAnswer, CoteragEngines, answered
 from graphrag_dagster.core.coterag.options import AnswerOptions, Profile, paper_thresholds
@@ -174,7 +175,10 @@ def profiles(making: Making) -> None:
     corpus = making.units
     session, snapshot = session_of(NAME, CorpusStore().settings(NAME)), opened(corpus.index.searcher.index)
     engines = CoteragEngines(
-        session.embedder(), session.evidence_router(), session.evidence_answerer(), session.answer_validator()
+        session.embedder(),
+        session.task(EVIDENCE_ROUTER),
+        session.task(EVIDENCE_ANSWERER),
+        session.task(ANSWER_VALIDATOR),
     )
     print(f"\nCovidQA, {engines.embedder.name}")
     rows = []

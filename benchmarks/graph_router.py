@@ -32,6 +32,7 @@ ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT / "tests"))
 
 from graphrag_dagster import Index
+from graphrag_dagster.catalogue.tasks import GRAPH_ROUTER, Task
 from graphrag_dagster.core.language.routing import Router
 from graphrag_dagster.core.search.asked import Asked
 from graphrag_dagster.core.search.finding import linked
@@ -79,7 +80,7 @@ class Engines:
     def __init__(self, router: Router | None) -> None:
         self._router = router
 
-    def graph_router(self) -> Router | None:
+    def task(self, _task: Task[Any]) -> Any:
         return self._router
 
 
@@ -122,7 +123,7 @@ def router_at(url: str) -> Router:
         "graph_router.py",
     )
     session = Language(memory=ReplyMemory()).session_of(settings, User("routes", "ask", "1"))
-    router = session.graph_router()
+    router = session.task(GRAPH_ROUTER)
     assert router
     return router
 

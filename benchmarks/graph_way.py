@@ -39,6 +39,7 @@ from measuring import session_of
 from routing import WRITTEN, indexed
 
 from graphrag_dagster import Index
+from graphrag_dagster.catalogue.tasks import ANSWERER, Task
 from graphrag_dagster.cli.output.running import run_job
 from graphrag_dagster.core.language.tasks import ContextUnit, FinalAnswer
 from graphrag_dagster.core.search.asked import Asked
@@ -155,8 +156,8 @@ class Noted:
         self._session = session
         self.rows: Sequence[ContextUnit] = ()
 
-    def answerer(self) -> "Noted":
-        return self
+    def task(self, task: Task[Any]) -> Any:
+        return self if task is ANSWERER else self._session.task(task)
 
     def answer(self, _question: str, rows: Sequence[ContextUnit], *_rest: object) -> FinalAnswer:
         self.rows = rows

@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 from graphrag_dagster import Index
 from graphrag_dagster.catalogue.engines import LEXICAL
 from graphrag_dagster.catalogue.registry import rerankers
+from graphrag_dagster.catalogue.tasks import ANSWERER, EXPLORER, Task
 from graphrag_dagster.cli.output.running import run_job
 from graphrag_dagster.core.evaluation.inference.bootstrap import mean_interval
 from graphrag_dagster.core.language.tasks import ContextUnit
@@ -275,11 +276,11 @@ class _Watched:
         self._only_watch = only_watch
         self.shown: list[Shown] = []
 
-    def answerer(self) -> Any:
-        return _Watcher(self._session.answerer(), self.shown, only_watch=self._only_watch)
-
-    def explorer(self) -> Any:
-        return _Watcher(self._session.explorer(), self.shown)
+    def task(self, task: Task[Any]) -> Any:
+        who = self._session.task(task)
+        if task not in (ANSWERER, EXPLORER):
+            return who
+        return _Watcher(who, self.shown, only_watch=task is ANSWERER and self._only_watch)
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._session, name)

@@ -5,7 +5,8 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any
 
-from graphrag_dagster.catalogue.tasks import TASKS
+from graphrag_dagster.catalogue.tasks import EXTRACTIVE, GLINER_REBEL, LLM, TASKS
+from graphrag_dagster.errors import CatalogueError
 
 
 @dataclass(frozen=True, slots=True)
@@ -15,10 +16,10 @@ class Engine:
     Attributes:
         name: as ``corpus.yaml`` has it.
         text: one line about it.
-        does: names of the tasks that it can do.
-        factory: makes it, loaded when it is used: ``module:attribute``, or the callable itself. It is called
-            with the corpus's settings and a :class:`~graphrag_dagster.engines.desk.Desk`, and what it returns
-            has a method of the name of each task that it does.
+        does: by the name of each task that it can do, what makes who does it: ``module:function``, loaded
+            when it is used, or the callable itself. It is called with a
+            :class:`~graphrag_dagster.engines.session.Session`, and what it returns has the methods of the
+            task's port.
         asks_model: it asks a chat model at an endpoint.
         quotes: its answers are words of the documents.
         packages: distributions that it needs beside those of the base install.
@@ -26,15 +27,17 @@ class Engine:
         library_settings: keys whose values name further such packages, for the stage of their section.
         libraries: packages whose version may change what it gives, by stage.
         models: of an engine whose models run on this machine; called with the corpus's settings, gives by
-            the setting that names a model which version of it is used. Loaded as the factory is.
+            the setting that names a model which version of it is used. Loaded as the makers are.
         examined: of such an engine; called with the corpus's settings, gives what ``doctor`` says of the
-            models: findings of :mod:`graphrag_dagster.model_calls.probing.probes`. Loaded as the factory is.
+            models: findings of :mod:`graphrag_dagster.model_calls.probing.probes`. Loaded as the makers are.
+
+    Raises:
+        CatalogueError: the declaration cannot be used; says why.
     """
 
     name: str
     text: str
-    does: tuple[str, ...]
-    factory: Any
+    does: Mapping[str, Any]
     asks_model: bool = False
     quotes: bool = False
     packages: tuple[str, ...] = ()
@@ -44,6 +47,19 @@ class Engine:
     models: Any = None
     examined: Any = None
 
+    def __post_init__(self) -> None:
+        if not isinstance(self.does, Mapping):
+            raise CatalogueError(
+                f"{self.name}: does gives by the name of each task the function that makes who does it, "
+                "such as {'answerer': make_answerer}; it is called with the session"
+            )
+        known = [one.name for one in TASKS]
+        for name, make in self.does.items():
+            if name not in known:
+                raise CatalogueError(f"{self.name}: there is no task {name!r}; there are {', '.join(known)}")
+            if not callable(make) and not (isinstance(make, str) and make.count(":") == 1):
+                raise CatalogueError(f"{self.name}: {name} is no function, and no text module:function")
+
 
 @dataclass(frozen=True, slots=True)
 class _Kind:
@@ -52,7 +68,7 @@ class _Kind:
     Attributes:
         name: as ``corpus.yaml`` has it.
         text: one line about it.
-        factory: makes it: as that of :class:`Engine`, but what is returned does the thing itself.
+        factory: makes it, as one of :attr:`Engine.does`.
         asks_model: it asks a model at an endpoint.
         packages: distributions that it needs beside those of the base install.
         libraries: packages whose version may change what it gives.
@@ -80,24 +96,27 @@ class RerankerKind(_Kind):
     """
 
 
+def _made_in(module: str, engine: str) -> Mapping[str, str]:
+    """A function of the task's name for each task that is declared to be done by an engine."""
+    return {task.name: f"{module}:{task.name}" for task in TASKS if engine in task.done_by}
+
+
 _NEURAL = ("gliner", "tokenizers", "torch", "transformers")
 
 ENGINES = (
     Engine(
-        "extractive",
+        EXTRACTIVE,
         "sentences of the documents, chosen by rule, no model",
-        tuple(task.name for task in TASKS if not task.model_only),
-        "graphrag_dagster.engines.extractive:ExtractiveEngine",
+        _made_in("graphrag_dagster.engines.extractive", EXTRACTIVE),
         quotes=True,
         settings=("extraction.noun_phrases", "extraction.pipeline", "graph.max_description_words"),
         library_settings=("extraction.pipeline",),
         libraries=MappingProxyType({"extraction": ("numpy", "spacy", "thinc")}),
     ),
     Engine(
-        "llm",
+        LLM,
         "a language model",
-        tuple(task.name for task in TASKS),
-        "graphrag_dagster.engines.llm:LlmEngine",
+        _made_in("graphrag_dagster.engines.llm", LLM),
         asks_model=True,
         settings=(
             "claims.description",
@@ -111,10 +130,9 @@ ENGINES = (
         ),
     ),
     Engine(
-        "gliner-rebel",
+        GLINER_REBEL,
         "two models for science on this machine: GLiNER finds entities, REBEL relationships",
-        ("graph_extractor",),
-        "graphrag_dagster.engines.gliner_rebel:GlinerRebelEngine",
+        _made_in("graphrag_dagster.engines.gliner_rebel", GLINER_REBEL),
         packages=_NEURAL,
         settings=("extraction.device", "extraction.gliner", "extraction.rebel", "extraction.threads"),
         libraries=MappingProxyType({"extraction": _NEURAL}),

@@ -88,12 +88,12 @@ def formats() -> Mapping[str, Format]:
 
 
 @cache
-def tasks() -> Mapping[str, Task]:
+def tasks() -> Mapping[str, Task[object]]:
     """Return the language tasks by name."""
     return {one.name: one for one in TASKS}
 
 
-def tasks_of(section: str) -> list[Task]:
+def tasks_of(section: str) -> list[Task[object]]:
     """Return the tasks that the engine of a section of ``corpus.yaml`` does."""
     return [one for one in tasks().values() if one.section == section]
 

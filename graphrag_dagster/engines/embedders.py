@@ -1,26 +1,31 @@
 """The embedders, as the settings choose them."""
 
-from graphrag_dagster.core.text.embedder import Embedder
-from graphrag_dagster.engines.desk import Desk
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from graphrag_dagster.errors import EngineError
-from graphrag_dagster.settings import CorpusSettings
+
+if TYPE_CHECKING:
+    from graphrag_dagster.core.text.embedder import Embedder
+    from graphrag_dagster.engines.session import Session
 
 
-def static(_settings: CorpusSettings, _desk: Desk) -> Embedder:
+def static(_session: Session) -> Embedder:
     """Packaged static vectors."""
     from graphrag_dagster.core.language.embedders import StaticEmbedder
 
     return StaticEmbedder()
 
 
-def sentence_transformer(settings: CorpusSettings, _desk: Desk) -> Embedder:
+def sentence_transformer(session: Session) -> Embedder:
     """A sentence-transformers model on this machine."""
     from graphrag_dagster.core.language.embedders import shared_sentence_transformer
 
-    return shared_sentence_transformer(settings.embeddings.model)
+    return shared_sentence_transformer(session.settings.embeddings.model)
 
 
-def endpoint(settings: CorpusSettings, desk: Desk) -> Embedder:
+def endpoint(session: Session) -> Embedder:
     """The embedding model of the endpoint; a text is sent once.
 
     Raises:
@@ -29,7 +34,9 @@ def endpoint(settings: CorpusSettings, desk: Desk) -> Embedder:
     from graphrag_dagster.model_calls.endpoint.embeddings import OpenAIEmbedder
     from graphrag_dagster.model_calls.memory.models import RememberingEmbedder
 
-    if not settings.embeddings.model:
+    name, own = session.settings.embeddings.model, session.settings.model.for_role("embed")
+    if not name:
         raise EngineError("embeddings.embedder is endpoint: name its model in embeddings.model")
-    name, own = settings.embeddings.model, settings.model.for_role("embed")
-    return RememberingEmbedder(lambda arrived: OpenAIEmbedder(name, own, arrived=arrived), own, desk.account)
+    return RememberingEmbedder(
+        lambda arrived: OpenAIEmbedder(name, own, arrived=arrived), own, session.account
+    )

@@ -7,9 +7,6 @@ from typing import TYPE_CHECKING
 from graphrag_dagster.errors import EngineError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from graphrag_dagster.core.language.answer_form import AnswerForm
     from graphrag_dagster.core.language.coterag import (
         AnswerValidator,
         CommunitySummariser,
@@ -27,123 +24,129 @@ if TYPE_CHECKING:
         GraphExtractor,
         ReportWriter,
     )
-    from graphrag_dagster.settings import CorpusSettings
+    from graphrag_dagster.engines.session import Session
 
 
-class ExtractiveEngine:
-    """Makes who does each task; nothing is loaded before."""
+def graph_extractor(session: Session) -> GraphExtractor:
+    """Who finds entities and relationships; there is nothing to glean."""
+    from graphrag_dagster.core.language.extractive.graph_extractor import ExtractiveGraphExtractor
 
-    def __init__(self, settings: CorpusSettings, _desk: object) -> None:
-        self._settings = settings
+    own = session.settings.extraction
+    return ExtractiveGraphExtractor(own.pipeline, own.processes, own.languages, noun_phrases=own.noun_phrases)
 
-    def graph_extractor(self, _rounds: int | None = None, _order: str | None = None) -> GraphExtractor:
-        """Who finds entities and relationships; there is nothing to glean."""
-        from graphrag_dagster.core.language.extractive.graph_extractor import ExtractiveGraphExtractor
 
-        own = self._settings.extraction
-        return ExtractiveGraphExtractor(
-            own.pipeline, own.processes, own.languages, noun_phrases=own.noun_phrases
+def claim_extractor(session: Session) -> ClaimExtractor:
+    """Who finds claims."""
+    from graphrag_dagster.core.language.extractive.claims import ExtractiveClaimExtractor
+
+    own = session.settings.extraction
+    return ExtractiveClaimExtractor(own.pipeline, own.processes, own.languages)
+
+
+def description_merger(session: Session) -> DescriptionMerger:
+    """Who joins descriptions."""
+    from graphrag_dagster.core.language.extractive.descriptions import ExtractiveDescriptionMerger
+
+    return ExtractiveDescriptionMerger(session.settings.graph.max_description_words)
+
+
+def report_writer(_session: Session) -> ReportWriter:
+    """Who writes community reports."""
+    from graphrag_dagster.core.language.extractive.report_writer import ExtractiveReportWriter
+
+    return ExtractiveReportWriter()
+
+
+def answerer(session: Session) -> Answerer:
+    """Who answers questions.
+
+    Raises:
+        EngineError: the settings or the form ask for what only a model can give.
+    """
+    from graphrag_dagster.core.language.embedders import shared_static
+    from graphrag_dagster.core.language.extractive.answerer import ExtractiveAnswerer
+
+    if session.settings.search.unit == "points":
+        raise EngineError(
+            "search.unit is 'points', which only a model can give; set search.unit: answer, or "
+            "search.engine: llm"
         )
+    return ExtractiveAnswerer(shared_static(), session.answer_form)
 
-    def claim_extractor(self) -> ClaimExtractor:
-        """Who finds claims."""
-        from graphrag_dagster.core.language.extractive.claims import ExtractiveClaimExtractor
 
-        own = self._settings.extraction
-        return ExtractiveClaimExtractor(own.pipeline, own.processes, own.languages)
+def rater(_session: Session) -> ReportRater:
+    """Who rates reports by their relevance."""
+    from graphrag_dagster.core.language.embedders import shared_static
+    from graphrag_dagster.core.language.extractive.rating import ExtractiveReportRater
 
-    def description_merger(self) -> DescriptionMerger:
-        """Who joins descriptions."""
-        from graphrag_dagster.core.language.extractive.descriptions import ExtractiveDescriptionMerger
+    return ExtractiveReportRater(shared_static())
 
-        return ExtractiveDescriptionMerger(self._settings.graph.max_description_words)
 
-    def report_writer(self) -> ReportWriter:
-        """Who writes community reports."""
-        from graphrag_dagster.core.language.extractive.report_writer import ExtractiveReportWriter
+def explorer(_session: Session) -> Explorer:
+    """Who asks on from what was found."""
+    from graphrag_dagster.core.language.embedders import shared_static
+    from graphrag_dagster.core.language.extractive.exploring import ExtractiveExplorer
 
-        return ExtractiveReportWriter()
+    return ExtractiveExplorer(shared_static())
 
-    def answerer(self, _listen: Callable[[str], None] | None, form: AnswerForm) -> Answerer:
-        """Who answers questions.
 
-        Raises:
-            EngineError: the settings or the form ask for what only a model can give.
-        """
-        from graphrag_dagster.core.language.embedders import shared_static
-        from graphrag_dagster.core.language.extractive.answerer import ExtractiveAnswerer
+def community_summariser(session: Session) -> CommunitySummariser:
+    """Who summarises communities."""
+    from graphrag_dagster.core.language.extractive.coterag.summarising import (
+        ExtractiveCommunitySummariser,
+    )
 
-        if self._settings.search.unit == "points":
-            raise EngineError(
-                "search.unit is 'points', which only a model can give; set search.unit: answer, or "
-                "search.engine: llm"
-            )
-        return ExtractiveAnswerer(shared_static(), form)
+    own = session.settings.coterag
+    return ExtractiveCommunitySummariser(own.summary_words, own.exact_names)
 
-    def rater(self) -> ReportRater:
-        """Who rates reports by their relevance."""
-        from graphrag_dagster.core.language.embedders import shared_static
-        from graphrag_dagster.core.language.extractive.rating import ExtractiveReportRater
 
-        return ExtractiveReportRater(shared_static())
+def evidence_router(_session: Session) -> EvidenceRouter:
+    """Who says whether a question needs the documents."""
+    from graphrag_dagster.core.language.extractive.coterag.answering import ExtractiveEvidenceRouter
 
-    def explorer(self) -> Explorer:
-        """Who asks on from what was found."""
-        from graphrag_dagster.core.language.embedders import shared_static
-        from graphrag_dagster.core.language.extractive.exploring import ExtractiveExplorer
+    return ExtractiveEvidenceRouter()
 
-        return ExtractiveExplorer(shared_static())
 
-    def community_summariser(self) -> CommunitySummariser:
-        """Who summarises communities."""
-        from graphrag_dagster.core.language.extractive.coterag.summarising import (
-            ExtractiveCommunitySummariser,
-        )
+def evidence_answerer(session: Session) -> EvidenceAnswerer:
+    """Who answers from a context, and says where it is not enough."""
+    from graphrag_dagster.core.language.embedders import shared_static
+    from graphrag_dagster.core.language.extractive.coterag.answering import ExtractiveEvidenceAnswerer
 
-        own = self._settings.coterag
-        return ExtractiveCommunitySummariser(own.summary_words, own.exact_names)
+    own = session.settings.coterag
+    return ExtractiveEvidenceAnswerer(shared_static(), own.coverage_unit, own.thresholds.coverage)
 
-    def evidence_router(self) -> EvidenceRouter:
-        """Who says whether a question needs the documents."""
-        from graphrag_dagster.core.language.extractive.coterag.answering import ExtractiveEvidenceRouter
 
-        return ExtractiveEvidenceRouter()
+def answer_validator(session: Session) -> AnswerValidator:
+    """Who checks answers against their context."""
+    from graphrag_dagster.core.language.extractive.coterag.answering import ExtractiveAnswerValidator
 
-    def evidence_answerer(self, _listen: Callable[[str], None] | None) -> EvidenceAnswerer:
-        """Who answers from a context, and says where it is not enough."""
-        from graphrag_dagster.core.language.embedders import shared_static
-        from graphrag_dagster.core.language.extractive.coterag.answering import ExtractiveEvidenceAnswerer
+    own = session.settings.coterag
+    return ExtractiveAnswerValidator(own.coverage_unit, own.thresholds.coverage)
 
-        own = self._settings.coterag
-        return ExtractiveEvidenceAnswerer(shared_static(), own.coverage_unit, own.thresholds.coverage)
 
-    def answer_validator(self) -> AnswerValidator:
-        """Who checks answers against their context."""
-        from graphrag_dagster.core.language.extractive.coterag.answering import ExtractiveAnswerValidator
+def path_selector(_session: Session) -> PathSelector:
+    """Who selects nodes, relations, triples and paths."""
+    from graphrag_dagster.core.language.extractive.paths.selector import ExtractivePathSelector
 
-        own = self._settings.coterag
-        return ExtractiveAnswerValidator(own.coverage_unit, own.thresholds.coverage)
+    return ExtractivePathSelector()
 
-    def path_selector(self) -> PathSelector:
-        """Who selects nodes, relations, triples and paths."""
-        from graphrag_dagster.core.language.extractive.paths.selector import ExtractivePathSelector
 
-        return ExtractivePathSelector()
+def path_answerer(_session: Session) -> PathAnswerer:
+    """Who answers from paths."""
+    from graphrag_dagster.core.language.extractive.paths.answerer import ExtractivePathAnswerer
 
-    def path_answerer(self, _listen: Callable[[str], None] | None) -> PathAnswerer:
-        """Who answers from paths."""
-        from graphrag_dagster.core.language.extractive.paths.answerer import ExtractivePathAnswerer
+    return ExtractivePathAnswerer()
 
-        return ExtractivePathAnswerer()
 
-    def question_writer(self, themes: Sequence[str]) -> QuestionWriter:
-        """Who writes questions; ``themes`` are what the corpus is about, most important first."""
-        from graphrag_dagster.core.language.extractive.questioning import ExtractiveQuestionWriter
+def question_writer(session: Session) -> QuestionWriter:
+    """Who writes questions."""
+    from graphrag_dagster.core.language.extractive.questioning import ExtractiveQuestionWriter
 
-        return ExtractiveQuestionWriter(themes)
+    return ExtractiveQuestionWriter(session.themes)
 
-    def claim_decomposer(self) -> ClaimDecomposer:
-        """Who takes answers apart into claims."""
-        from graphrag_dagster.core.language.extractive.answer_claims import ExtractiveClaimDecomposer
 
-        return ExtractiveClaimDecomposer(self._settings.extraction.pipeline)
+def claim_decomposer(session: Session) -> ClaimDecomposer:
+    """Who takes answers apart into claims."""
+    from graphrag_dagster.core.language.extractive.answer_claims import ExtractiveClaimDecomposer
+
+    return ExtractiveClaimDecomposer(session.settings.extraction.pipeline)

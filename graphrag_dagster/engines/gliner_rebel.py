@@ -14,29 +14,23 @@ from graphrag_dagster.settings import CorpusSettings
 if TYPE_CHECKING:
     from graphrag_dagster.core.language.neural.entity_model import GlinerEntityModel
     from graphrag_dagster.core.language.neural.relation_model import RebelRelationModel, Writing
+    from graphrag_dagster.engines.session import Session
 
 _TEXT = "Remdesivir treats COVID-19."
 _MEND = "mend it, or set extraction.engine to extractive, which needs no model"
 
 
-class GlinerRebelEngine:
-    """Makes who does each task; nothing is loaded before."""
+def graph_extractor(session: "Session") -> GraphExtractor:
+    """Who finds entities and relationships; there is nothing to glean."""
+    from graphrag_dagster.core.language.neural.graph_extractor import NeuralGraphExtractor
 
-    def __init__(self, settings: CorpusSettings, _desk: object) -> None:
-        self._settings = settings
-
-    def graph_extractor(self, _rounds: int | None = None, _order: str | None = None) -> GraphExtractor:
-        """Who finds entities and relationships; there is nothing to glean."""
-        from graphrag_dagster.core.language.neural.graph_extractor import NeuralGraphExtractor
-
-        own = self._settings.extraction
-        wanted = [label for one in own.rebel.relations if (label := relation_label(one))]
-        return NeuralGraphExtractor(
-            _entity_model(self._settings),
-            _relation_model(self._settings),
-            languages=own.languages,
-            wanted=wanted,
-        )
+    own = session.settings.extraction
+    return NeuralGraphExtractor(
+        _entity_model(session.settings),
+        _relation_model(session.settings),
+        languages=own.languages,
+        wanted=[label for one in own.rebel.relations if (label := relation_label(one))],
+    )
 
 
 def models(settings: CorpusSettings) -> Mapping[str, str]:

@@ -12,30 +12,29 @@ from graphrag_dagster.errors import GraphragError
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from graphrag_dagster.engines.desk import Desk
+    from graphrag_dagster.engines.session import Session
     from graphrag_dagster.model_calls.probing.probes import Finding
-    from graphrag_dagster.settings import CorpusSettings
 
 _QUESTION = Sought("Who dredged the harbour?")
 _TEXTS = ("Bread is baked at night.", "The harbour was dredged by Selma Dray.")
 
 
-def none(_settings: CorpusSettings, _desk: Desk) -> None:
+def none(_session: Session) -> None:
     """Nobody: text units stay as they are ranked."""
 
 
-def lexical(_settings: CorpusSettings, _desk: Desk) -> Reranker:
+def lexical(_session: Session) -> Reranker:
     """The words of sentences, and what stands around them."""
     from graphrag_dagster.core.search.reranking.lexical import LexicalReranker
 
     return LexicalReranker()
 
 
-def cross_encoder(settings: CorpusSettings, _desk: Desk) -> Reranker:
+def cross_encoder(session: Session) -> Reranker:
     """A cross-encoder of sentence-transformers on this machine."""
     from graphrag_dagster.core.search.reranking.cross_encoder import shared_cross_encoder
 
-    return shared_cross_encoder(settings.search.reranker_model or CROSS_ENCODER)
+    return shared_cross_encoder(session.settings.search.reranker_model or CROSS_ENCODER)
 
 
 def examined(make: Callable[[], Reranker | None]) -> list[Finding]:

@@ -6,6 +6,7 @@ module.
 
 from collections.abc import Iterable, Mapping
 from functools import lru_cache
+from operator import attrgetter
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -28,6 +29,7 @@ from graphrag_dagster.catalogue.registry import (
 )
 from graphrag_dagster.catalogue.stages import KINDS
 from graphrag_dagster.catalogue.support import JudgeName
+from graphrag_dagster.catalogue.tasks import Task
 from graphrag_dagster.catalogue.ways import AUTO, BASELINE, GRAPH, WAYS, Way, deciding, listed
 from graphrag_dagster.core.files.discovery import DECISIONS_FILE, SETTINGS_FILE
 from graphrag_dagster.core.files.globs import below
@@ -665,11 +667,12 @@ class CorpusSettings(Section):
     def roles_asked(self) -> set[str]:
         """What models are asked for: the roles of the tasks that are done by one."""
         return {
-            task.role
-            for task in tasks().values()
-            if self.asks_model(task.section)
-            and (not task.switch or getattr(getattr(self, task.section), task.switch).enabled)
+            task.role for task in tasks().values() if self.asks_model(task.section) and self.switched_on(task)
         }
+
+    def switched_on(self, task: Task[object]) -> bool:
+        """Whether a task is to be done, as the key says that switches it."""
+        return not task.switch or bool(attrgetter(f"{task.switch}.enabled")(self))
 
 
 def load_settings(folder: Path) -> CorpusSettings:

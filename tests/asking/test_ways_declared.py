@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from graphrag_dagster import Index, tables
+from graphrag_dagster.catalogue.tasks import Port, Task
 from graphrag_dagster.catalogue.ways import FEATURES, INDEX_TABLES, WAYS, Way, at_level
 from graphrag_dagster.core.coterag.stored import CoteragTables
 from graphrag_dagster.core.search.asked import Engines
@@ -73,8 +74,11 @@ class Noted:
     def reranker(self) -> LexicalReranker:
         return LexicalReranker()
 
+    def task(self, task: Task[Port]) -> Port:
+        self.called.add(task.name)
+        return self._engines.task(task)
+
     def __getattr__(self, name: str) -> Any:
-        self.called.add(name)
         return getattr(self._engines, name)
 
 
@@ -146,7 +150,7 @@ def test_a_way_needs_the_tasks_and_reads_the_options_that_it_declares(index: Ind
     engines = Noted(index._session())
     Read.read = set()
     answers(index, replace(index.searcher.index), way, engines, Read(sql="model", routing="model"))
-    assert engines.called - {"embedder", "support_judge"} == set(way.tasks)
+    assert engines.called - {"support_judge"} == set(way.tasks)
     assert Read.read == set(way.options) - OF_THE_ENGINE
     assert set(way.options) <= {*SearchSettings.model_fields, *CorpusSettings.model_fields}
 

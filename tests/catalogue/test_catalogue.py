@@ -2,12 +2,14 @@
 
 from collections import defaultdict
 from dataclasses import replace
+from typing import Any
 
 import pytest
 from dagster import AssetKey
 
 from graphrag_dagster import prompts, tables
 from graphrag_dagster.assets import ASSETS
+from graphrag_dagster.catalogue.engines import Engine
 from graphrag_dagster.catalogue.registry import (
     embedders,
     engines,
@@ -76,10 +78,23 @@ def test_tasks_are_of_sections_that_choose_an_engine_and_of_roles() -> None:
 
 def test_engines_make_what_they_say_they_do() -> None:
     for engine in engines().values():
-        made = loaded(engine.factory)
-        assert set(engine.does) <= set(tasks())
-        for name in engine.does:
-            assert callable(getattr(made, name)), (engine.name, name)
+        assert set(engine.does) == {task.name for task in tasks().values() if engine.name in task.done_by}
+        for name, make in engine.does.items():
+            assert callable(loaded(make)), (engine.name, name)
+
+
+@pytest.mark.parametrize(
+    ("does", "told"),
+    [
+        (("answerer",), "does gives by the name of each task the function"),
+        ({"oracle": print}, "there is no task 'oracle'; there are graph_extractor, claim_extractor"),
+        ({"answerer": "somewhere"}, "answerer is no function, and no text module:function"),
+        ({"answerer": None}, "answerer is no function, and no text module:function"),
+    ],
+)
+def test_an_engine_says_of_each_task_what_makes_who_does_it(does: Any, told: str) -> None:
+    with pytest.raises(CatalogueError, match=f"mute: {told}"):
+        Engine("mute", "says nothing", does)
 
 
 def test_what_is_declared_can_be_loaded() -> None:

@@ -38,20 +38,16 @@ class Echo:
         return FinalAnswer(f"{rows[0].text} [Data: {rows[0].kind.title()}s ({rows[0].id})]", self.engine)
 
 
-class Echoes:
-    def __init__(self, settings, desk):
-        pass
-
-    def answerer(self, listen, form):
-        return Echo()
+def answerer(session):
+    return Echo()
 
 
 def read_lines(data, source):
     return Reading([Record(line) for line in data.decode().splitlines()], "utf-8")
 
 
-ECHO = Engine("echo", "what it is shown", ("answerer",), Echoes)
-AGAIN = Engine("llm", "another model", ("answerer",), Echoes)
+ECHO = Engine("echo", "what it is shown", {"answerer": answerer})
+AGAIN = Engine("llm", "another model", {"answerer": answerer})
 class Backwards:
     name = "backwards@1"
 
@@ -62,8 +58,8 @@ class Backwards:
         return list(range(len(texts)))
 
 
-VECTORS = EmbedderKind("plain", "vectors again", lambda settings, desk: StaticEmbedder())
-BACKWARDS = RerankerKind("backwards", "the last first", lambda settings, desk: Backwards())
+VECTORS = EmbedderKind("plain", "vectors again", lambda session: StaticEmbedder())
+BACKWARDS = RerankerKind("backwards", "the last first", lambda session: Backwards())
 LINES = Format("lines", (".lines",), read_lines)
 '''
 POINTS = {

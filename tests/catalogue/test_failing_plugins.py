@@ -53,12 +53,8 @@ class Task:
         return fails if name in {"answer", "map", "embed", "scores", "counts"} else object.__getattribute__(self, name)
 
 
-class Lame:
-    def __init__(self, settings, desk):
-        pass
-
-    def answerer(self, listen, form):
-        return Task()
+def answerer(session):
+    return Task()
 
 
 def way(name, answer):
@@ -68,10 +64,10 @@ def way(name, answer):
 
 FAILS, QUITS, DECLINES, GIVES = way("fails", fails), way("quits", quits), way("declines", declines), way("odd", odd)
 GONE, WRONG = way("gone", "lame_module:nothing"), way("wrong", "failing_at_import:x")
-ENGINE = Engine("lame", "fails", ("answerer",), Lame)
-MADE = Engine("unmade", "cannot be made", ("answerer",), fails)
-VECTORS = EmbedderKind("lame", "fails", lambda settings, desk: Task())
-ORDER = RerankerKind("lame", "fails", lambda settings, desk: Task())
+ENGINE = Engine("lame", "fails", {"answerer": answerer})
+MADE = Engine("unmade", "cannot be made", {"answerer": fails})
+VECTORS = EmbedderKind("lame", "fails", lambda session: Task())
+ORDER = RerankerKind("lame", "fails", lambda session: Task())
 READER = Format("lame", (".lame",), fails)
 NOTHING = Format("blank", (".blank",), lambda data, source: None)
 LOST = Format("lost", (".lost",), "lame_module:no_such_reader")

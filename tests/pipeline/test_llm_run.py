@@ -7,6 +7,7 @@ import polars as pl
 import pytest
 
 from graphrag_dagster import tables
+from graphrag_dagster.catalogue.tasks import ANSWERER
 from graphrag_dagster.cli.output.running import run_job
 from graphrag_dagster.core.search.methods.global_search import global_search
 from graphrag_dagster.core.text.tokens import get_tokenizer
@@ -93,7 +94,7 @@ def test_a_question_is_answered_with_citations_that_resolve() -> None:
             "What happened at Skerry Point?",
             "C0",
             count=get_tokenizer("cl100k_base").count,
-            answerer=session.answerer(),
+            answerer=session.task(ANSWERER),
         )
     )
     assert answer.engine == "llm"

@@ -2,8 +2,9 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
+from graphrag_dagster.catalogue.tasks import Port, Task
 from graphrag_dagster.core.search.asked import Asked
 from graphrag_dagster.core.search.context.index import IndexSnapshot
 from graphrag_dagster.core.search.context.support import Support
@@ -18,41 +19,15 @@ class Given:
 
     engines: dict[str, object]
 
-    def answerer(self) -> Any:
-        return self.engines["answerer"]
-
-    def rater(self) -> Any:
-        return self.engines["rater"]
-
-    def explorer(self) -> Any:
-        return self.engines["explorer"]
-
-    def query_writer(self) -> Any:
-        return self.engines.get("query_writer")
-
-    def router(self) -> Any:
-        return self.engines.get("router")
-
-    def cypher_writer(self) -> Any:
-        return self.engines.get("cypher_writer")
-
-    def graph_router(self) -> Any:
-        return self.engines.get("graph_router")
+    def task(self, task: Task[Port]) -> Port:
+        given = self.engines.get(task.name) if task.model_only else self.engines[task.name]
+        return cast("Port", given)
 
     def embedder(self) -> Any:
         return self.engines["embedder"]
 
     def reranker(self) -> Any:
         return self.engines.get("reranker")
-
-    def evidence_router(self) -> Any:
-        return self.engines["evidence_router"]
-
-    def evidence_answerer(self) -> Any:
-        return self.engines["evidence_answerer"]
-
-    def answer_validator(self) -> Any:
-        return self.engines["answer_validator"]
 
     def support_judge(self) -> Any:
         return self.engines.get("support_judge", JudgeByWords())

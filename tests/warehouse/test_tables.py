@@ -77,7 +77,7 @@ PLUGIN = """
 from graphrag_dagster.catalogue.engines import Engine
 from graphrag_dagster.tables import CLAIMS
 
-FOUND = Engine("oracle", CLAIMS.meaning, ("answerer",), "nowhere:Nothing")
+FOUND = Engine("oracle", CLAIMS.meaning, {"answerer": "nowhere:nothing"})
 """
 NAMES = """
 from graphrag_dagster.tables import ANSWERS, ENTITIES

@@ -6,6 +6,7 @@ import polars as pl
 from dagster import AssetExecutionContext, Output
 
 from graphrag_dagster.assets.indexing.publishing import published_snapshot
+from graphrag_dagster.catalogue.tasks import ANSWER_JUDGE, CLAIM_DECOMPOSER, QUALITY_JUDGE
 from graphrag_dagster.operations.evaluating.scope import EvaluationScope
 from graphrag_dagster.orchestration.declare import (
     counts,
@@ -50,7 +51,7 @@ def judgements(
 
     session = language.session(context, "judgements")
     settings = session.settings
-    judge = session.answer_judge()
+    judge = session.task(ANSWER_JUDGE)
     if judge is None or answers["method"].n_unique() < 2:
         why = _NO_JUDGE if judge is None else "there are not two ways of answering to compare"
         return result(JUDGEMENTS.empty(), judged=False, why=why)
@@ -84,7 +85,7 @@ def answer_claims(
     from graphrag_dagster.core.language.decomposing import AnswerText
 
     session = language.session(context, "answer_claims")
-    decomposer = session.claim_decomposer()
+    decomposer = session.task(CLAIM_DECOMPOSER)
     chosen = _sampled(answers, session.settings, scope)
     texts = [AnswerText(question, text) for question, text in chosen.select("question", "text").iter_rows()]
     sentences, claims = claim_rows(
@@ -138,7 +139,7 @@ def quality(
     settings = session.settings
     chosen = _sampled(answers, settings, scope)
     items = quality_items(chosen, answer_contexts, questions, open_snapshot(warehouse, corpus))
-    judge = session.quality_judge()
+    judge = session.task(QUALITY_JUDGE)
     scores, verdicts = measured(items, judge, settings.evaluation.metrics, session.embedder().embed_queries)
     frame = QUALITY_SCORES.frame(scores)
     yield output(

@@ -7,6 +7,7 @@ from dagster import AssetExecutionContext, Output
 
 from graphrag_dagster.assets.evaluating.answers import deciding_models
 from graphrag_dagster.assets.indexing.publishing import published_snapshot
+from graphrag_dagster.catalogue.tasks import PATH_JUDGE
 from graphrag_dagster.core.ids import stable_id
 from graphrag_dagster.core.paths.beforehand import needs_embedder
 from graphrag_dagster.core.paths.recipes import Recipe
@@ -136,7 +137,7 @@ def path_judgements(
     from graphrag_dagster.operations.paths.judging import judged_answers
 
     session = language.session(context, "path_judged")
-    judge = session.path_judge()
+    judge = session.task(PATH_JUDGE)
     if judge is None:
         return result(PATH_JUDGEMENTS.empty(), judged=False, why="no model judges")
     frame = judged_answers(path_questions, path_answers, judge)

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 import polars as pl
 from dagster import AssetExecutionContext, Output
 
+from graphrag_dagster.catalogue.tasks import QUESTION_WRITER, TESTSET_WRITER
 from graphrag_dagster.core.text.tokens import get_tokenizer
 from graphrag_dagster.errors import EngineError
 from graphrag_dagster.operations.evaluating.questions import asks_personas, questions_of
@@ -61,7 +62,8 @@ def written_questions(
         return
     session = language.session(context, "written_questions")
     themes = entities.sort(["degree", "title"], descending=[True, False])["title"].head(_MOST_THEMES)
-    writer = session.question_writer(themes.to_list())
+    session.themes = themes.to_list()
+    writer = session.task(QUESTION_WRITER)
     about = described(writer, settings.description, text_chunks, own.sampled_units)
     made = write_questions(
         writer,
@@ -98,7 +100,7 @@ def testset(
         yield from (output(one, one.empty(), written=False) for one in (TESTSET_DOCUMENTS, TESTSET_QUESTIONS))
         return
     session = language.session(context, "testset")
-    writer = session.testset_writer()
+    writer = session.task(TESTSET_WRITER)
     if writer is None:
         raise EngineError("questions.testset needs a model; set questions.engine: llm")
     tokenizer = get_tokenizer(settings.text_units.encoding)

@@ -5,6 +5,7 @@ from dagster import AssetExecutionContext, Output
 
 from graphrag_dagster.assets.evaluating.answers import options_hash
 from graphrag_dagster.assets.indexing.publishing import published_snapshot
+from graphrag_dagster.catalogue.tasks import ANSWER_JUDGE
 from graphrag_dagster.orchestration.declare import ins_of, result, table_asset
 from graphrag_dagster.resources.corpora import CorpusStore
 from graphrag_dagster.resources.language import Language
@@ -99,7 +100,7 @@ def window_judgements(
     from graphrag_dagster.operations.evaluating.setting_studies import judge_windows
 
     session = language.session(context, "window_judgements")
-    judge = session.answer_judge()
+    judge = session.task(ANSWER_JUDGE)
     if judge is None or window_answers["window"].n_unique() < 2:
         return result(
             WINDOW_JUDGEMENTS.empty(), judged=False, why="no model judges, or there is nothing to compare"

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 import polars as pl
 from dagster import AssetExecutionContext, Output
 
+from graphrag_dagster.catalogue.tasks import REASON_READER
 from graphrag_dagster.orchestration.declare import ins_of, output, table_assets
 from graphrag_dagster.resources.language import Language
 from graphrag_dagster.tables import JUDGEMENTS, THEME_REASONS, THEMES
@@ -23,7 +24,7 @@ def reason_themes(
 
     session = language.session(context, "reason_themes")
     settings = session.settings
-    reader, most = session.reason_reader(), settings.evaluation.reasons
+    reader, most = session.task(REASON_READER), settings.evaluation.reasons
     if reader is None or not most or judgements.is_empty():
         why = "no model reads reasons" if reader is None else "there are no reasons to read"
         yield output(THEMES, THEMES.empty(), why=why)

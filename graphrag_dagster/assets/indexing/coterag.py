@@ -6,6 +6,7 @@ from typing import Any
 import polars as pl
 from dagster import AssetExecutionContext, Output
 
+from graphrag_dagster.catalogue.tasks import COMMUNITY_SUMMARISER
 from graphrag_dagster.core.text.tokens import get_tokenizer
 from graphrag_dagster.orchestration.declare import counts, ins_of, output, table_assets
 from graphrag_dagster.resources.language import Language
@@ -66,7 +67,7 @@ def coterag(
         text_chunks=frames["text_chunks"],
         chunk_vectors=frames["chunk_vectors"],
         known={one.name: warehouse.read_if_present(one, context.partition_key) for one in vectors},
-        summariser=session.community_summariser(),
+        summariser=session.task(COMMUNITY_SUMMARISER),
         embedder=embedder,
         tokenizer=get_tokenizer(settings.text_units.encoding),
         options=settings.coterag.index_options(),

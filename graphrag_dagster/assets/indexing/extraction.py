@@ -5,6 +5,7 @@ from collections.abc import Iterator
 import polars as pl
 from dagster import AssetExecutionContext, Output
 
+from graphrag_dagster.catalogue.tasks import ENTITY_TYPER
 from graphrag_dagster.core.extraction.typing import typed
 from graphrag_dagster.operations.keeping.deciding import begin_replacing, replies_in
 from graphrag_dagster.operations.keeping.extracting import extract_corpus
@@ -54,7 +55,7 @@ def extraction(
     extraction = extract_corpus(session, warehouse, corpus, text_chunks, state)
     made = extraction.extracted
     session.uses_again(replies_in(made.taken_over))
-    told = typed(made.frames, text_chunks, session.entity_typer())
+    told = typed(made.frames, text_chunks, session.task(ENTITY_TYPER))
     frames, engine = told.frames, settings.engine_of("extraction")
     begin_replacing(warehouse, corpus, EXTRACTION_STATE)
     yield output(GLEANED_ENTITIES, frames.entities, engine=engine)

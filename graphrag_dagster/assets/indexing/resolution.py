@@ -5,6 +5,7 @@ from collections.abc import Iterator
 import polars as pl
 from dagster import AssetExecutionContext, Output
 
+from graphrag_dagster.catalogue.tasks import NAME_JUDGE
 from graphrag_dagster.operations.keeping.deciding import begin_replacing
 from graphrag_dagster.operations.keeping.resolutions import earlier_resolution, state_of_resolution
 from graphrag_dagster.orchestration.declare import counts, ins_of, output, table_assets
@@ -43,7 +44,7 @@ def resolution(
     settings = session.settings.resolution
     state = state_of_resolution(code_version("resolution"), enabled=settings.enabled)
     earlier, why_anew = earlier_resolution(warehouse, corpus, state)
-    judge = session.name_judge() if settings.enabled else None
+    judge = session.task(NAME_JUDGE)
     asked = AskedOfModel(judge, documents) if judge else None
     if settings.enabled:
         people = settings.decisions()

@@ -17,15 +17,10 @@ from graphrag_dagster.core.search.scope.favour import Favour
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from graphrag_dagster.catalogue.tasks import Port, Task
     from graphrag_dagster.catalogue.ways import Way
-    from graphrag_dagster.core.language.coterag import AnswerValidator, EvidenceAnswerer, EvidenceRouter
-    from graphrag_dagster.core.language.exploring import Explorer, ReportRater
-    from graphrag_dagster.core.language.own_context import ContextWriter
-    from graphrag_dagster.core.language.path_selection import PathSelector
-    from graphrag_dagster.core.language.querying import QueryWriter
-    from graphrag_dagster.core.language.routing import Router
     from graphrag_dagster.core.language.supporting import SupportJudge
-    from graphrag_dagster.core.language.tasks import Answerer, Turn
+    from graphrag_dagster.core.language.tasks import Turn
     from graphrag_dagster.core.search.context.chunks import Count
     from graphrag_dagster.core.search.context.index import IndexSnapshot
     from graphrag_dagster.core.search.options import SearchOptions
@@ -37,29 +32,8 @@ if TYPE_CHECKING:
 class Engines(Protocol):
     """Who does the language tasks of a question; each is made when it is first needed."""
 
-    def answerer(self) -> Answerer:
-        """Who answers."""
-
-    def rater(self) -> ReportRater:
-        """Who rates reports."""
-
-    def explorer(self) -> Explorer:
-        """Who asks follow-up questions."""
-
-    def query_writer(self) -> QueryWriter | None:
-        """Who writes queries; None without a model, since nothing else can."""
-
-    def context_writer(self) -> ContextWriter | None:
-        """Who writes down what is known without documents; None without a model, since nothing else can."""
-
-    def router(self) -> Router | None:
-        """Who chooses the way of answering; None without a model."""
-
-    def cypher_writer(self) -> QueryWriter | None:
-        """Who writes queries over the graph; None without a model, since nothing else can."""
-
-    def graph_router(self) -> Router | None:
-        """Who chooses what of the graph is looked up; None without a model."""
+    def task(self, task: Task[Port], /) -> Port:
+        """Who does a task; None where only a model could, and there is none."""
 
     def embedder(self) -> CorpusEmbedder:
         """Who turns the question into a vector."""
@@ -69,18 +43,6 @@ class Engines(Protocol):
 
     def support_judge(self) -> SupportJudge:
         """Who says whether words support what is said."""
-
-    def path_selector(self) -> PathSelector:
-        """Who selects among nodes, relations, triples and paths."""
-
-    def evidence_router(self) -> EvidenceRouter:
-        """Who says whether a question needs the documents."""
-
-    def evidence_answerer(self) -> EvidenceAnswerer:
-        """Who answers from a context, and says where it is not enough."""
-
-    def answer_validator(self) -> AnswerValidator:
-        """Who checks answers against their context."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 
 import polars as pl
 
+from graphrag_dagster.catalogue.tasks import ROUTER
 from graphrag_dagster.catalogue.ways import GLOBAL, LOCAL, SOURCES, TABLES
 from graphrag_dagster.core.language.routing import Routed
 from graphrag_dagster.core.search.asked import Asked
@@ -93,7 +94,7 @@ def choose(asked: Asked, linked_names: Sequence[LinkedName]) -> Choice:
     open_ways = _open_ways(asked)
     if len(open_ways) < 2:
         return _by_rules(asked, named)
-    router = asked.engines.router()
+    router = asked.engines.task(ROUTER)
     if router is None:
         chosen = _by_rules(asked, named)
         return replace(chosen, why=f"the engine asks no model, so that rules chose; {chosen.why}")

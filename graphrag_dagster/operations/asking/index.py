@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from graphrag_dagster.catalogue.registry import ways
+from graphrag_dagster.catalogue.tasks import CYPHER_WRITER
 from graphrag_dagster.catalogue.ways import GLOBAL
 from graphrag_dagster.core.language.answer_form import AnswerForm
 from graphrag_dagster.core.language.embedders import shared_static
@@ -286,7 +287,7 @@ class Index:
         """
         from graphrag_dagster.core.cypher.asking import asked_of
 
-        writer = self._session().cypher_writer() if self._settings.cypher.queries == "model" else None
+        writer = self._session().task(CYPHER_WRITER) if self._settings.cypher.queries == "model" else None
         return asked_of(checked(question), self.searcher.index, self._graph, writer)
 
     def embed(self, texts: Sequence[str], *, queries: bool = False) -> Vectors:

@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import polars as pl
 
+from graphrag_dagster.catalogue.tasks import GRAPH_EXTRACTOR
 from graphrag_dagster.core.evaluation.judging import sample
 from graphrag_dagster.core.evaluation.judging_run import judge_answers
 from graphrag_dagster.core.evaluation.studies import Mode, extraction_counts, sampled_documents
@@ -32,7 +33,11 @@ def count_extraction(
     own = session.settings.studies
 
     def extractor_of(mode: Mode) -> GraphExtractor:
-        return session.graph_extractor(own.gleanings, "unchecked" if mode == "forced" else "check_first")
+        order = "unchecked" if mode == "forced" else "check_first"
+        extraction = session.settings.extraction
+        gleaning = extraction.gleaning.model_copy(update={"rounds": own.gleanings, "order": order})
+        changed = {"extraction": extraction.model_copy(update={"gleaning": gleaning})}
+        return replace(session, settings=session.settings.model_copy(update=changed)).task(GRAPH_EXTRACTOR)
 
     chosen = sampled_documents(documents, text_chunks, own.sampled_tokens)
     rows = extraction_counts(

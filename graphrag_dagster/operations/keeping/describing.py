@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from graphrag_dagster.catalogue.tasks import DESCRIPTION_MERGER
 from graphrag_dagster.core.language.tasks import DescriptionGroup, MergedDescription
 from graphrag_dagster.engines.session import Session
 
@@ -17,4 +18,4 @@ def describe(session: Session, groups: Sequence[DescriptionGroup]) -> list[Merge
         EngineError: the engine cannot do what was asked of it.
         EndpointError: the model endpoint cannot be used at all.
     """
-    return list(session.description_merger().merge(groups)) if groups else []
+    return list(session.task(DESCRIPTION_MERGER).merge(groups)) if groups else []

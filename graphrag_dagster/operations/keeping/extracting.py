@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 import polars as pl
 
+from graphrag_dagster.catalogue.tasks import CLAIM_EXTRACTOR, GRAPH_EXTRACTOR
 from graphrag_dagster.core.extraction.frames import ExtractionFrames
 from graphrag_dagster.core.extraction.reuse import Extracted, extract_new
 from graphrag_dagster.core.extraction.run import extract_units
@@ -41,8 +42,8 @@ def extract_corpus(
     def extract(units: pl.DataFrame) -> ExtractionFrames:
         return extract_units(
             units,
-            extractor=session.graph_extractor(),
-            claim_extractor=session.claim_extractor(),
+            extractor=session.task(GRAPH_EXTRACTOR),
+            claim_extractor=session.task(CLAIM_EXTRACTOR),
             dangling=settings.extraction.dangling,
         )
 

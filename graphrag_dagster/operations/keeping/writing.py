@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
+from graphrag_dagster.catalogue.tasks import REPORT_WRITER
 from graphrag_dagster.core.text.tokens import get_tokenizer
 from graphrag_dagster.engines.session import Session
 from graphrag_dagster.operations.importing.kept import kept_reports_of
@@ -86,7 +87,7 @@ def write_reports(
         gleaned_relationships=frames["gleaned_relationships"],
         aliases=frames["aliases"],
         context_nodes=frames["context_nodes"],
-        writer=session.report_writer(),
+        writer=session.task(REPORT_WRITER),
         tokens=get_tokenizer(settings.text_units.encoding),
         context_tokens=settings.reports.context_tokens,
         context_share=settings.reports.context_share,

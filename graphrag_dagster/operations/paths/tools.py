@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 
+from graphrag_dagster.catalogue.tasks import PATH_ANSWERER, PATH_SELECTOR
 from graphrag_dagster.core.paths.beforehand import Beforehand, by_reports, needs_embedder
 from graphrag_dagster.core.paths.community_reports import ReportedCommunities, SeedReports
 from graphrag_dagster.core.paths.composing import Workshop
@@ -54,8 +55,8 @@ def workshop_of(
     )
     return Workshop(
         store,
-        session.path_answerer(),
-        session.path_selector() if any(recipe.asks_selector for recipe in chosen) else None,
+        session.task(PATH_ANSWERER),
+        session.task(PATH_SELECTOR) if any(recipe.asks_selector for recipe in chosen) else None,
         session.embedder() if embedded else None,
         reports,
         at_once,

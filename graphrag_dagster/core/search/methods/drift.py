@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
+from graphrag_dagster.catalogue.tasks import ANSWERER, EXPLORER
 from graphrag_dagster.core.language.exploring import Exploration, Explorer, FollowUp
 from graphrag_dagster.core.language.tasks import Answerer, ContextUnit, PartialAnswer, Usage
 from graphrag_dagster.core.search.asked import Asked
@@ -59,7 +60,7 @@ def drift_search(
         QuestionError: the context cannot hold the beginning of a report or the best intermediate answer.
         EngineError: a context or an intermediate answer is missing, or no usable answer came.
     """
-    explorer, answerer = asked.engines.explorer(), asked.engines.answerer()
+    explorer, answerer = asked.engines.task(EXPLORER), asked.engines.task(ANSWERER)
     options, count = asked.options, asked.count
     course = _Drift(asked, explorer)
     reading = course.prime(reports, options.context_tokens)

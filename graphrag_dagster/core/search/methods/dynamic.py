@@ -5,6 +5,7 @@ from dataclasses import dataclass, field, replace
 
 import polars as pl
 
+from graphrag_dagster.catalogue.tasks import ANSWERER, RATER
 from graphrag_dagster.core.language.exploring import Rating, ReportRater
 from graphrag_dagster.core.language.tasks import ContextUnit, Usage
 from graphrag_dagster.core.search.asked import Asked
@@ -39,7 +40,7 @@ def dynamic_search(asked: Asked, *, keep_parent: bool = False) -> Answer:
         QuestionError: there is no such level, or there are no reports.
         EngineError: the rater or the answerer did not give what was asked, one for one.
     """
-    rater, answerer = asked.engines.rater(), asked.engines.answerer()
+    rater, answerer = asked.engines.task(RATER), asked.engines.task(ANSWERER)
     index, options = asked.index, asked.options
     method = asked.way.name
     level = options.level if asked.level is None else asked.level

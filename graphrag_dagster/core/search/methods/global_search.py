@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 import polars as pl
 
+from graphrag_dagster.catalogue.tasks import ANSWERER
 from graphrag_dagster.core.ids import stable_id
 from graphrag_dagster.core.search.asked import Asked, Basis
 from graphrag_dagster.core.search.context.answer import Answer
@@ -32,7 +33,7 @@ def global_search(asked: Asked) -> Answer:
         QuestionError: there is no such level, or there are no reports.
         EngineError: the answerer did not give one partial answer per chunk.
     """
-    answerer, level = asked.engines.answerer(), asked.level
+    answerer, level = asked.engines.task(ANSWERER), asked.level
     method = asked.way.name if level is None else f"C{level}"
     units = context_of(asked.index, level)
     made = map_reduce(asked, answerer, units, chunks_of(asked), method=method)

@@ -8,6 +8,7 @@ say already. What they leave over goes to further text units.
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from graphrag_dagster.catalogue.tasks import ANSWERER
 from graphrag_dagster.core.search.asked import Asked
 from graphrag_dagster.core.search.context.answer import Answer, Call, ContextUse
 from graphrag_dagster.core.search.context.chunks import Count
@@ -68,7 +69,7 @@ def local_search(asked: Asked, ranked: Ranked) -> Answer:
         asked: the question.
         ranked: what it is about.
     """
-    answerer, method = asked.engines.answerer(), asked.way.name
+    answerer, method = asked.engines.task(ANSWERER), asked.way.name
     context = _context(asked, ranked)
     answer = Answer(asked.question, method, None, REFUSAL, answerer.engine, refused=True)
     if not context.rows:

@@ -5,6 +5,7 @@ It is what a system with documents is compared with. No index is read, so nothin
 
 from dataclasses import replace
 
+from graphrag_dagster.catalogue.tasks import ANSWERER, CONTEXT_WRITER
 from graphrag_dagster.core.ids import stable_id
 from graphrag_dagster.core.language.own_context import WrittenContext
 from graphrag_dagster.core.language.tasks import ContextUnit, FinalAnswer
@@ -40,13 +41,13 @@ def own_context(asked: Asked) -> Answer:
             f"{asked.way.name} reads no documents and knows no filter; leave the filter out, or ask in "
             "another way"
         )
-    writer = asked.engines.context_writer()
+    writer = asked.engines.task(CONTEXT_WRITER)
     if writer is None:
         raise QuestionError(
             f"{asked.way.name} needs a model, which writes the context; set search.engine: llm, or ask in "
             "another way"
         )
-    answerer = asked.engines.answerer()
+    answerer = asked.engines.task(ANSWERER)
     written = writer.write(asked.question, asked.history)
     answer = _with_context(
         asked, written, Answer(asked.question, asked.way.name, None, REFUSAL, writer.engine)

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
+from graphrag_dagster.catalogue.tasks import ANSWERER
 from graphrag_dagster.core.search.asked import Asked
 from graphrag_dagster.core.search.context.answer import Answer
 from graphrag_dagster.core.search.context.chunks import first_that_fit
@@ -45,7 +46,7 @@ def vector_rag(asked: Asked, ranked: Sequence[str]) -> Answer:
         asked: the question.
         ranked: ids of text units, best first.
     """
-    answerer = asked.engines.answerer()
+    answerer = asked.engines.task(ANSWERER)
     units = sources_of(asked.index)
     places = [units.number_of[unit_id] - 1 for unit_id in ranked if unit_id in units.number_of]
     rows = MadeWhenRead(len(places), lambda rank: units.all[places[rank]])

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import replace
 
+from graphrag_dagster.catalogue.tasks import ANSWER_VALIDATOR, EVIDENCE_ANSWERER, EVIDENCE_ROUTER
 from graphrag_dagster.core.coterag.answering import CoteragAnswer, CoteragEngines, Supported, answered
 from graphrag_dagster.core.coterag.context import Context
 from graphrag_dagster.core.coterag.options import AnswerOptions
@@ -126,9 +127,9 @@ def _engines(asked: Asked) -> CoteragEngines:
     engines = asked.engines
     return CoteragEngines(
         engines.embedder(),
-        engines.evidence_router(),
-        engines.evidence_answerer(),
-        engines.answer_validator(),
+        engines.task(EVIDENCE_ROUTER),
+        engines.task(EVIDENCE_ANSWERER),
+        engines.task(ANSWER_VALIDATOR),
         judged,
     )
 

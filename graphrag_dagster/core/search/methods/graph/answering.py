@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from graphrag_dagster.catalogue.registry import asks_model
+from graphrag_dagster.catalogue.tasks import ANSWERER, CYPHER_WRITER
 from graphrag_dagster.core.search.asked import Asked
 from graphrag_dagster.core.search.context.answer import Answer, Call, ContextUse
 from graphrag_dagster.core.search.context.graph_trace import BroughtIn, GraphTrace, Route
@@ -38,7 +39,7 @@ def graph(asked: Asked) -> Answer:
     chosen = chosen_for(asked, list(entities.values()), possible)
     answer = Answer(
         *(asked.question, asked.way.name, asked.level, REFUSAL),
-        asked.engines.answerer().engine,
+        asked.engines.task(ANSWERER).engine,
         refused=True,
         linked=names,
     )
@@ -77,14 +78,14 @@ def _told(asked: Asked, answer: Answer, chosen: Chosen) -> Answer:
 def _retrieved(asked: Asked, route: Route, entities: Mapping[str, str]) -> Retrieved:
     if route == "global":
         return summaries(asked)
-    writer = asked.engines.cypher_writer() if asked.options.graph.queries == "model" else None
+    writer = asked.engines.task(CYPHER_WRITER) if asked.options.graph.queries == "model" else None
     return (local if route == "local" else hybrid)(asked, entities, writer)
 
 
 def _answered(
     asked: Asked, answer: Answer, context: LocalContext, retrieved: Retrieved, entities: Mapping[str, str]
 ) -> Answer:
-    final = asked.engines.answerer().answer(asked.question, context.rows, context.rendered, asked.history)
+    final = asked.engines.task(ANSWERER).answer(asked.question, context.rows, context.rendered, asked.history)
     if not asks_model(final.engine):
         final = with_edges(final, context.rows, retrieved.found.facts, entities)
     used = bool(final.text.strip())

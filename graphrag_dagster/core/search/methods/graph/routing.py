@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Literal
 
+from graphrag_dagster.catalogue.tasks import GRAPH_ROUTER
 from graphrag_dagster.core.language.routing import Routed
 from graphrag_dagster.core.search.asked import Asked
 from graphrag_dagster.core.search.context.graph_trace import Route
@@ -54,7 +55,7 @@ def chosen_for(asked: Asked, names: Sequence[str], possible: Sequence[Route]) ->
         names: titles of the entities that it is linked to.
         possible: routes that the index has something for.
     """
-    router = asked.engines.graph_router() if asked.options.routing == "model" else None
+    router = asked.engines.task(GRAPH_ROUTER) if asked.options.routing == "model" else None
     if router is None or len(possible) < 2:
         return by_rule(asked.question, names)
     routed = router.route(asked.question, {one: _FOR[one] for one in possible}, names)

@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 from graphrag_dagster.catalogue.registry import asks_model
+from graphrag_dagster.catalogue.tasks import ANSWERER
 from graphrag_dagster.core.paths.instances import INSTANCES
 from graphrag_dagster.core.search.asked import Asked
 from graphrag_dagster.core.search.context.answer import Answer, Call, ContextUse
@@ -36,7 +37,7 @@ def paths(asked: Asked) -> Answer:
     facts = facts_on(asked, keys)
     reported = orders.followed.entities.ids if asked.options.paths.reports else ()
     context = packed(asked, units, facts, reported)
-    answerer = asked.engines.answerer()
+    answerer = asked.engines.task(ANSWERER)
     shown = sum(row.kind == "relationship" for row in context.rows)
     trace = _trace(asked, found, tuple(entities.values()), len(stated), shown)
     answer = Answer(

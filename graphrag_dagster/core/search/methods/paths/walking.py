@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from graphrag_dagster.catalogue.tasks import PATH_SELECTOR
 from graphrag_dagster.core.paths.found import NONE, Paths
 from graphrag_dagster.core.paths.prefilter import Prefilter
 from graphrag_dagster.core.paths.query import PathQuery
@@ -80,7 +81,7 @@ def walked(asked: Asked, entities: Sequence[str]) -> Walked:
     store, places = index.once(_store, options.prefilter), index.once(_places, options.prefilter)
     query = PathQuery(with_history(asked), tuple(places[one] for one in entities if one in places))
     scorer = _scorer(asked, recipe) if recipe.scores else None
-    selector = asked.engines.path_selector()
+    selector = asked.engines.task(PATH_SELECTOR)
     extracted = extractor_of(options, store, scorer=scorer, selector=selector).extract(query)
     found = path_retriever_of(options, store, scorer=scorer, selector=selector).retrieve(
         query, extracted.subgraph

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
+from graphrag_dagster.catalogue.tasks import QUERY_WRITER
 from graphrag_dagster.core.language.querying import QueryWriter
 from graphrag_dagster.core.search.asked import Asked
 from graphrag_dagster.core.search.context.answer import Answer, Call
@@ -58,7 +59,7 @@ def sql(asked: Asked) -> Answer:
     fit = fits(asked.question, asked.index)
     if fit.recognised:
         return _answered(asked, fit.recognised, queries)
-    if asked.options.sql == "model" and (writer := asked.engines.query_writer()):
+    if asked.options.sql == "model" and (writer := asked.engines.task(QUERY_WRITER)):
         return _by_model(asked, writer, queries, fit.reason)
     return refusal(asked, fit.reason)
 
