@@ -5,8 +5,8 @@ from pathlib import Path
 from pydantic import Field
 
 from graphrag_dagster.core.resource import Resource
+from graphrag_dagster.model_calls.memory.account import UsageLog
 from graphrag_dagster.model_calls.memory.database import Database, database_at
-from graphrag_dagster.model_calls.memory.usage import UsageLog
 from graphrag_dagster.resources.home import memory_file
 
 

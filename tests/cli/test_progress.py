@@ -13,8 +13,7 @@ from graphrag_dagster.core.accounting.duration import extractive_seconds, model_
 from graphrag_dagster.core.accounting.planning import Estimate, Range, exactly
 from graphrag_dagster.core.progress import listening, say, stage
 from graphrag_dagster.core.waiting import Call, under_way
-from graphrag_dagster.model_calls.memory.indexings import Indexing
-from graphrag_dagster.operations.planning.outlook import Outlook
+from graphrag_dagster.operations.planning.outlook import Indexing, Outlook
 
 
 @pytest.fixture

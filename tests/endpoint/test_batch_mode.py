@@ -25,15 +25,14 @@ from graphrag_dagster.model_calls.batches.batch_desk import BatchPending
 from graphrag_dagster.model_calls.batches.batch_refresh import finished
 from graphrag_dagster.model_calls.batches.batch_store import BatchStore
 from graphrag_dagster.model_calls.batches.batching import BatchSender
-from graphrag_dagster.model_calls.endpoint import abilities
+from graphrag_dagster.model_calls.endpoint import bodies
 from graphrag_dagster.model_calls.endpoint.chat import OpenAIChatModel
 from graphrag_dagster.model_calls.memory.ability_store import AbilityStore
-from graphrag_dagster.model_calls.memory.account import Account, Till
+from graphrag_dagster.model_calls.memory.account import Account, Till, UsageLog
 from graphrag_dagster.model_calls.memory.database import Database, database_at
 from graphrag_dagster.model_calls.memory.models import RememberingChatModel, Sender
 from graphrag_dagster.model_calls.memory.replies import Replies, User
 from graphrag_dagster.model_calls.memory.upkeep import Upkeep
-from graphrag_dagster.model_calls.memory.usage import UsageLog
 from graphrag_dagster.model_calls.probing.checkup import checkup
 from graphrag_dagster.resources.corpora import models_of
 from graphrag_dagster.settings.model import ModelSettings
@@ -68,7 +67,7 @@ class Place:
         units: list[TextUnit] = UNITS,
         corpus: str = "c",
     ) -> list[UnitExtraction]:
-        abilities._known.clear()
+        bodies._known.clear()
         # Left open: cancelled jobs settle after the run has ended.
         self.opened.append(database := Database(self.path))
         user = User(corpus, "units", f"r{number}")

@@ -12,8 +12,8 @@ from graphrag_dagster.cli.commands.doctoring import doctor
 from graphrag_dagster.core.language.chat.loop import run_one
 from graphrag_dagster.core.language.chat.port import CallFailed
 from graphrag_dagster.errors import EndpointError
-from graphrag_dagster.model_calls.endpoint import abilities
-from graphrag_dagster.model_calls.endpoint.abilities import Abilities, abilities_of
+from graphrag_dagster.model_calls.endpoint import bodies
+from graphrag_dagster.model_calls.endpoint.bodies import Abilities, abilities_of
 from graphrag_dagster.model_calls.endpoint.chat import OpenAIChatModel
 from graphrag_dagster.model_calls.memory.ability_store import AbilityStore
 from graphrag_dagster.model_calls.memory.database import Database
@@ -37,7 +37,7 @@ def _fresh(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("OPENAI_BASE_URL", raising=False)
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
     # A port may be that of another test's endpoint.
-    monkeypatch.setattr(abilities, "_known", {})
+    monkeypatch.setattr(bodies, "_known", {})
 
 
 @pytest.fixture
@@ -94,7 +94,7 @@ def test_a_good_endpoint_costs_one_small_call_and_then_none(store: AbilityStore)
         assert run_one(checkup(model, store)) == Abilities()
         assert len(endpoint.requests) == 1
         assert endpoint.chats[0].body["max_tokens"] <= 64
-        abilities._known.clear()
+        bodies._known.clear()
         assert run_one(checkup(model, store)) == Abilities()
         assert len(endpoint.requests) == 1
 
@@ -116,7 +116,7 @@ def test_the_best_way_to_json_is_found_and_kept(
         model = model_at(endpoint)
         assert run_one(checkup(model, store)).format == way
         assert len(endpoint.requests) == calls
-        abilities._known.clear()
+        bodies._known.clear()
         assert run_one(checkup(model, store)).format == way
         assert abilities_of(endpoint.url, model.name).format == way
         assert len(endpoint.requests) == calls
@@ -187,7 +187,7 @@ def test_what_this_process_learned_itself_stands(store: AbilityStore) -> None:
         model = model_at(endpoint)
         run_one(checkup(model, store))
         learned = Abilities(logit_bias=False)
-        abilities.set_abilities(endpoint.url, model.name, learned)
+        bodies.set_abilities(endpoint.url, model.name, learned)
         assert run_one(checkup(model, store)) == learned
 
 
@@ -200,7 +200,7 @@ def test_abilities_are_kept_for_a_day_and_unknown_ones_are_forgotten(
     assert store.get("http://here/v1", "m") == kept
     assert store.get("http://here/v1", "n") is None
     assert store.get("http://there/v1", "m") is None
-    monkeypatch.setattr("graphrag_dagster.model_calls.memory.ability_store._KEPT_SECONDS", -1.0)
+    monkeypatch.setattr("graphrag_dagster.model_calls.memory.replies._KEPT_SECONDS", -1.0)
     assert store.get("http://here/v1", "m") is None
 
 

@@ -11,7 +11,7 @@ import yaml
 from graphrag_dagster.cli.commands.doctoring import doctor
 from graphrag_dagster.core.language.chat.loop import run_one
 from graphrag_dagster.errors import CorpusError, SettingsError
-from graphrag_dagster.model_calls.endpoint import abilities
+from graphrag_dagster.model_calls.endpoint import bodies
 from graphrag_dagster.model_calls.endpoint.chat import OpenAIChatModel
 from graphrag_dagster.model_calls.probing.probes import Unusable, first_contact
 from graphrag_dagster.settings.editing import lines_of, with_values, write_settings
@@ -21,7 +21,7 @@ from support.endpoint import Fault, ScriptedEndpoint
 
 @pytest.fixture(autouse=True)
 def _fresh(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(abilities, "_known", {})
+    monkeypatch.setattr(bodies, "_known", {})
 
 
 def corpus(home: Path, url: str, more: str = "") -> Path:

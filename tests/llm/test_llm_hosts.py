@@ -12,7 +12,7 @@ from graphrag_dagster.core.language.chat.port import CallFailed, ChatReply, Chat
 from graphrag_dagster.core.language.chat.prompt import Prompt
 from graphrag_dagster.core.progress import listening
 from graphrag_dagster.errors import EndpointDown, EndpointError, OutOfCredit
-from graphrag_dagster.model_calls.batches.batch_files import read_result
+from graphrag_dagster.model_calls.batches.batch_api import read_result
 from graphrag_dagster.model_calls.endpoint.embeddings import OpenAIEmbedder
 from graphrag_dagster.model_calls.endpoint.limits import duration, retry_after, wait_words
 from graphrag_dagster.settings.model import ModelSettings

@@ -12,11 +12,10 @@ from graphrag_dagster.core.language.llm.evaluation.judging import LlmAnswerJudge
 from graphrag_dagster.core.language.tasks import Usage
 from graphrag_dagster.errors import EndpointError
 from graphrag_dagster.model_calls.endpoint.chat import OpenAIChatModel
-from graphrag_dagster.model_calls.memory.account import Account, Till
+from graphrag_dagster.model_calls.memory.account import Account, Till, UsageLog
 from graphrag_dagster.model_calls.memory.database import Database
 from graphrag_dagster.model_calls.memory.models import RememberingChatModel
 from graphrag_dagster.model_calls.memory.replies import Replies, User
-from graphrag_dagster.model_calls.memory.usage import UsageLog
 from graphrag_dagster.settings.model import ModelSettings
 from support.conversations import section
 from support.endpoint import Fault, Scripted, ScriptedEndpoint

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from graphrag_dagster.core.language.chat.port import ChatReply, ChatRequest, Message
-from graphrag_dagster.model_calls.endpoint.reply_lengths import ReplyLengths
+from graphrag_dagster.model_calls.endpoint.chat import ReplyLengths
 from support.endpoint import Fault, Scripted, ScriptedEndpoint
 
 TOKENS = st.integers(1, 3000)

@@ -8,12 +8,11 @@ from graphrag_dagster.core.accounting.budget import Budget
 from graphrag_dagster.core.accounting.use import ModelUse
 from graphrag_dagster.model_calls.endpoint.chat import OpenAIChatModel
 from graphrag_dagster.model_calls.endpoint.embeddings import OpenAIEmbedder
-from graphrag_dagster.model_calls.memory.account import Account, Till
+from graphrag_dagster.model_calls.memory.account import Account, Till, UsageLog
 from graphrag_dagster.model_calls.memory.database import Database
 from graphrag_dagster.model_calls.memory.models import RememberingChatModel, RememberingEmbedder
 from graphrag_dagster.model_calls.memory.replies import Replies, User
 from graphrag_dagster.model_calls.memory.upkeep import Upkeep
-from graphrag_dagster.model_calls.memory.usage import UsageLog
 from graphrag_dagster.settings.model import ModelSettings
 from support.endpoint import ScriptedEndpoint
 

@@ -8,9 +8,9 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
+from graphrag_dagster.model_calls.memory.account import UsageLog
 from graphrag_dagster.model_calls.memory.database import Database
 from graphrag_dagster.model_calls.memory.replies import Replies, User
-from graphrag_dagster.model_calls.memory.usage import UsageLog
 
 PROCESSES, REPLIES = 10, 200
 
@@ -21,7 +21,7 @@ from graphrag_dagster.core.accounting.use import ModelUse
 from graphrag_dagster.core.language.chat.port import ChatReply
 from graphrag_dagster.model_calls.memory.database import Database
 from graphrag_dagster.model_calls.memory.replies import Replies, User
-from graphrag_dagster.model_calls.memory.usage import UsageLog
+from graphrag_dagster.model_calls.memory.account import UsageLog
 
 path, number, start = Path(sys.argv[1]), int(sys.argv[2]), Path(sys.argv[3])
 Path(f"{{start}}.{{number}}").touch()

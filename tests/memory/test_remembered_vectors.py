@@ -11,13 +11,12 @@ from hypothesis import strategies as st
 
 from graphrag_dagster.core.accounting.budget import Budget
 from graphrag_dagster.errors import EndpointError
-from graphrag_dagster.model_calls.endpoint import abilities
+from graphrag_dagster.model_calls.endpoint import bodies
 from graphrag_dagster.model_calls.endpoint.embeddings import OpenAIEmbedder
-from graphrag_dagster.model_calls.memory.account import Account
+from graphrag_dagster.model_calls.memory.account import Account, UsageLog
 from graphrag_dagster.model_calls.memory.database import Database
 from graphrag_dagster.model_calls.memory.models import RememberingEmbedder
 from graphrag_dagster.model_calls.memory.replies import Replies, User, vector_key
-from graphrag_dagster.model_calls.memory.usage import UsageLog
 from graphrag_dagster.settings.model import ModelSettings
 from support.endpoint import Fault, ScriptedEndpoint
 
@@ -124,7 +123,7 @@ def test_how_many_texts_an_endpoint_takes_is_remembered_beyond_the_process(memor
         memory.embedder(endpoint).embed(TEXTS)
         assert max(len(one.body["input"]) for one in endpoint.requests) > 6
         assert memory.used().failed == 1
-        abilities._known.clear()
+        bodies._known.clear()
         endpoint.reset()
         memory.embedder(endpoint).embed([f"{text}, again" for text in TEXTS])
         assert max(len(one.body["input"]) for one in endpoint.requests) == 6

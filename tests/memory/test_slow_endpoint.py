@@ -15,8 +15,7 @@ from graphrag_dagster.core.waiting import calls_now, under_way
 from graphrag_dagster.model_calls.endpoint.chat import OpenAIChatModel
 from graphrag_dagster.model_calls.endpoint.connection import Tries
 from graphrag_dagster.model_calls.endpoint.embeddings import OpenAIEmbedder
-from graphrag_dagster.model_calls.endpoint.pace import Pace, Size
-from graphrag_dagster.model_calls.endpoint.patience import Patience, Waited
+from graphrag_dagster.model_calls.endpoint.patience import Pace, Patience, Size, Waited
 from graphrag_dagster.settings.model import ModelSettings
 from support.endpoint import Fault, ScriptedEndpoint
 from support.listening import Heard

@@ -14,12 +14,11 @@ import pytest
 from graphrag_dagster.core.accounting.use import ModelUse
 from graphrag_dagster.core.language.chat.port import ChatReply
 from graphrag_dagster.model_calls.memory.ability_store import AbilityStore
-from graphrag_dagster.model_calls.memory.account import Account
+from graphrag_dagster.model_calls.memory.account import Account, UsageLog
 from graphrag_dagster.model_calls.memory.database import Database, MemoryFileError, database_at
-from graphrag_dagster.model_calls.memory.indexings import Indexing, Indexings
 from graphrag_dagster.model_calls.memory.replies import User
 from graphrag_dagster.model_calls.memory.upkeep import Pruned, Upkeep
-from graphrag_dagster.model_calls.memory.usage import UsageLog
+from graphrag_dagster.operations.planning.outlook import Indexing, Indexings
 from support.disks import files_of_at_most
 
 

@@ -25,7 +25,7 @@ from graphrag_dagster.core.accounting.use import ModelUse
 from graphrag_dagster.core.language.chat.loop import run_one
 from graphrag_dagster.model_calls.memory.database import database_at
 from graphrag_dagster.model_calls.memory.replies import User
-from graphrag_dagster.model_calls.memory.usage import UsageLog
+from graphrag_dagster.model_calls.memory.account import UsageLog
 
 log = UsageLog(database_at(Path(sys.argv[1])))
 

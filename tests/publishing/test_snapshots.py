@@ -23,9 +23,9 @@ from graphrag_dagster.cli.output.running import run_job
 from graphrag_dagster.core.accounting.use import ModelUse
 from graphrag_dagster.definitions import defs
 from graphrag_dagster.errors import WarehouseError
+from graphrag_dagster.model_calls.memory.account import UsageLog
 from graphrag_dagster.model_calls.memory.database import database_at
 from graphrag_dagster.model_calls.memory.replies import User
-from graphrag_dagster.model_calls.memory.usage import UsageLog
 from graphrag_dagster.operations.querying.sql_sandbox import queried
 from graphrag_dagster.resources.home import memory_file
 from graphrag_dagster.resources.published import (
@@ -285,7 +285,10 @@ def test_rollback_goes_back_until_the_next_publication(
     assert Index.published_version("coast") == a.index != opened
     assert set(selected(warehouse, "select title from graph.entities")) == {"A"}
     assert rollback(warehouse, "coast") == first
-    with pytest.raises(WarehouseError, match=rf"no snapshot that is older than the current: there is nothing to go .*{b.version}.*{a.version}"):
+    with pytest.raises(
+        WarehouseError,
+        match=rf"no snapshot that is older than the current: there is nothing to go .*{b.version}.*{a.version}",
+    ):
         rollback(warehouse, "coast")
     with pytest.raises(WarehouseError, match=rf"no snapshot 'x'; there are: {b.version}"):
         rollback(warehouse, "coast", "x")

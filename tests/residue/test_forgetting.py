@@ -9,15 +9,13 @@ from graphrag_dagster.catalogue.registry import users_of
 from graphrag_dagster.core.accounting.budget import Amount, Budget
 from graphrag_dagster.core.accounting.use import ModelUse
 from graphrag_dagster.core.language.chat.port import ChatReply
-from graphrag_dagster.model_calls.batches.batch_api import RemoteBatch
-from graphrag_dagster.model_calls.batches.batch_files import LineResult
+from graphrag_dagster.model_calls.batches.batch_api import LineResult, RemoteBatch
 from graphrag_dagster.model_calls.batches.batch_store import Batch, BatchStore
-from graphrag_dagster.model_calls.endpoint.abilities import Abilities
-from graphrag_dagster.model_calls.memory.account import Account
+from graphrag_dagster.model_calls.endpoint.bodies import Abilities
+from graphrag_dagster.model_calls.memory.account import Account, UsageLog
 from graphrag_dagster.model_calls.memory.database import Database
 from graphrag_dagster.model_calls.memory.replies import Replies, User
 from graphrag_dagster.model_calls.memory.upkeep import Upkeep
-from graphrag_dagster.model_calls.memory.usage import UsageLog
 
 
 @pytest.fixture

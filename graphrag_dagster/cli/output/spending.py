@@ -11,8 +11,8 @@ from graphrag_dagster import tables
 from graphrag_dagster.catalogue.registry import engines
 from graphrag_dagster.cli.output.console import number
 from graphrag_dagster.core.accounting.use import ModelUse
+from graphrag_dagster.model_calls.memory.account import UsageLog
 from graphrag_dagster.model_calls.memory.database import database_at
-from graphrag_dagster.model_calls.memory.usage import UsageLog
 from graphrag_dagster.resources.home import memory_file
 from graphrag_dagster.resources.warehouse import Warehouse
 

@@ -7,12 +7,17 @@ from dataclasses import dataclass
 
 from graphrag_dagster.core.language.chat.port import ChatRequest
 from graphrag_dagster.errors import EndpointError, OutOfCredit
-from graphrag_dagster.model_calls.batches.batch_api import MOST_BYTES, MOST_LINES, BatchApi, RemoteBatch
-from graphrag_dagster.model_calls.batches.batch_files import batch_line, key_of
+from graphrag_dagster.model_calls.batches.batch_api import (
+    MOST_BYTES,
+    MOST_LINES,
+    BatchApi,
+    RemoteBatch,
+    batch_line,
+    key_of,
+)
 from graphrag_dagster.model_calls.batches.batch_refresh import refresh
 from graphrag_dagster.model_calls.batches.batch_store import Batch, BatchStore
-from graphrag_dagster.model_calls.endpoint.abilities import Abilities, abilities_of
-from graphrag_dagster.model_calls.endpoint.bodies import chat_body
+from graphrag_dagster.model_calls.endpoint.bodies import Abilities, abilities_of, chat_body
 from graphrag_dagster.model_calls.endpoint.trouble import is_out_of_credit
 from graphrag_dagster.model_calls.memory.replies import User
 from graphrag_dagster.settings.model import ModelSettings

@@ -6,8 +6,7 @@ from typing import Any, TypeAlias
 
 from graphrag_dagster.core.language.chat.loop import run_one
 from graphrag_dagster.errors import EndpointError
-from graphrag_dagster.model_calls.batches.batch_api import FINAL, BatchApi, RemoteBatch
-from graphrag_dagster.model_calls.batches.batch_files import read_result
+from graphrag_dagster.model_calls.batches.batch_api import FINAL, BatchApi, RemoteBatch, read_result
 from graphrag_dagster.model_calls.batches.batch_store import Batch, BatchStore
 from graphrag_dagster.model_calls.endpoint.address import BASE_URL, Address
 from graphrag_dagster.model_calls.memory.database import Database

@@ -9,9 +9,8 @@ from typing import Any
 from pydantic import TypeAdapter, ValidationError
 
 from graphrag_dagster.core.language.chat.port import ChatReply
-from graphrag_dagster.model_calls.batches.batch_api import RemoteBatch
-from graphrag_dagster.model_calls.batches.batch_files import LineResult
-from graphrag_dagster.model_calls.endpoint.abilities import Abilities
+from graphrag_dagster.model_calls.batches.batch_api import LineResult, RemoteBatch
+from graphrag_dagster.model_calls.endpoint.bodies import Abilities
 from graphrag_dagster.model_calls.memory.database import Database
 from graphrag_dagster.model_calls.memory.replies import User
 

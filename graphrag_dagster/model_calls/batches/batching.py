@@ -12,7 +12,7 @@ from graphrag_dagster.core.language.chat.port import CallFailed, ChatRequest, Li
 from graphrag_dagster.model_calls.batches.batch_api import BatchApi
 from graphrag_dagster.model_calls.batches.batch_desk import BatchDesk
 from graphrag_dagster.model_calls.batches.batch_store import BatchStore, Line
-from graphrag_dagster.model_calls.endpoint.abilities import abilities_of, set_abilities
+from graphrag_dagster.model_calls.endpoint.bodies import abilities_of, set_abilities
 from graphrag_dagster.model_calls.endpoint.chat import Answered
 from graphrag_dagster.model_calls.endpoint.connection import Tries
 from graphrag_dagster.model_calls.memory.ability_store import AbilityStore

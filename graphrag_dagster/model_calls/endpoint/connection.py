@@ -20,8 +20,7 @@ from graphrag_dagster.errors import EndpointDown, EndpointError, OutOfCredit
 from graphrag_dagster.model_calls.endpoint.address import Address, Way
 from graphrag_dagster.model_calls.endpoint.envelope import usage_of
 from graphrag_dagster.model_calls.endpoint.limits import Limits
-from graphrag_dagster.model_calls.endpoint.pace import Pace, Size, pace_of
-from graphrag_dagster.model_calls.endpoint.patience import Patience, Waited
+from graphrag_dagster.model_calls.endpoint.patience import Pace, Patience, Size, Waited, pace_of
 from graphrag_dagster.model_calls.endpoint.trouble import Trouble, Troubles
 from graphrag_dagster.settings.model import ModelSettings
 

@@ -16,10 +16,10 @@ from graphrag_dagster.core.language.chat.replies import holdable
 from graphrag_dagster.core.progress import say
 from graphrag_dagster.core.ranks import unit_rows
 from graphrag_dagster.errors import EndpointError
-from graphrag_dagster.model_calls.endpoint.abilities import Abilities, abilities_of, set_abilities
+from graphrag_dagster.model_calls.endpoint.bodies import Abilities, abilities_of, set_abilities
 from graphrag_dagster.model_calls.endpoint.connection import Connection, Tries
 from graphrag_dagster.model_calls.endpoint.envelope import usage_of
-from graphrag_dagster.model_calls.endpoint.pace import Size
+from graphrag_dagster.model_calls.endpoint.patience import Size
 from graphrag_dagster.model_calls.endpoint.trouble import RefusedWith
 from graphrag_dagster.settings.model import ModelSettings
 

@@ -6,7 +6,7 @@ from dataclasses import asdict
 
 from pydantic import TypeAdapter, ValidationError
 
-from graphrag_dagster.model_calls.endpoint.abilities import Abilities
+from graphrag_dagster.model_calls.endpoint.bodies import Abilities
 from graphrag_dagster.model_calls.memory.database import Database
 
 _KEPT_SECONDS = 86_400.0

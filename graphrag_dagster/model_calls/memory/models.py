@@ -15,7 +15,7 @@ from graphrag_dagster.core.language.chat.noted import note_reply
 from graphrag_dagster.core.language.chat.port import ChatReply, ChatRequest, Listener
 from graphrag_dagster.core.progress import say
 from graphrag_dagster.errors import EndpointError
-from graphrag_dagster.model_calls.endpoint.abilities import Abilities, set_abilities
+from graphrag_dagster.model_calls.endpoint.bodies import Abilities, set_abilities
 from graphrag_dagster.model_calls.endpoint.chat import Answered, OpenAIChatModel
 from graphrag_dagster.model_calls.endpoint.connection import Tries
 from graphrag_dagster.model_calls.endpoint.embeddings import EmbeddedBatch, OpenAIEmbedder

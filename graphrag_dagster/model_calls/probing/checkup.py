@@ -12,7 +12,7 @@ from pydantic import BaseModel, ConfigDict
 from graphrag_dagster.core.language.chat.port import CallFailed, ChatRequest, Message, Refused
 from graphrag_dagster.core.language.chat.replies import NotUsable, read_typed, visible
 from graphrag_dagster.errors import EndpointDown, EndpointError, OutOfCredit
-from graphrag_dagster.model_calls.endpoint.abilities import Abilities, abilities_of, set_abilities
+from graphrag_dagster.model_calls.endpoint.bodies import Abilities, abilities_of, set_abilities
 from graphrag_dagster.model_calls.endpoint.chat import Answered, OpenAIChatModel
 from graphrag_dagster.model_calls.endpoint.connection import Connection
 from graphrag_dagster.model_calls.memory.ability_store import AbilityStore

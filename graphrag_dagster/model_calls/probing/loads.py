@@ -15,7 +15,7 @@ from graphrag_dagster.core.language.llm.entity_typing import typed_at_once
 from graphrag_dagster.core.language.llm.extraction.exemplars import with_graph_examples
 from graphrag_dagster.core.text.tokens import Tokenizer, get_tokenizer
 from graphrag_dagster.model_calls.endpoint.chat import OpenAIChatModel
-from graphrag_dagster.model_calls.endpoint.pace import Size
+from graphrag_dagster.model_calls.endpoint.patience import Size
 from graphrag_dagster.model_calls.probing.probes import Finding
 from graphrag_dagster.settings import CorpusSettings
 from graphrag_dagster.settings.model import ModelSettings, RoleName

@@ -10,7 +10,7 @@ from graphrag_dagster.core.language.chat.port import ChatRequest, Message
 from graphrag_dagster.core.language.chat.replies import visible
 from graphrag_dagster.core.language.chat.yes_no import encoding_of_model, first_tokens
 from graphrag_dagster.errors import EndpointError
-from graphrag_dagster.model_calls.endpoint.abilities import Silence, abilities_of
+from graphrag_dagster.model_calls.endpoint.bodies import Silence, abilities_of
 from graphrag_dagster.model_calls.endpoint.chat import OpenAIChatModel
 from graphrag_dagster.model_calls.probing.checkup import (
     ROOMS,

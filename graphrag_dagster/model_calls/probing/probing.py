@@ -9,10 +9,10 @@ from typing import Literal
 from graphrag_dagster.catalogue import registry
 from graphrag_dagster.core.language.chat.port import CallFailed
 from graphrag_dagster.errors import EndpointError
-from graphrag_dagster.model_calls.endpoint.abilities import Abilities, abilities_of, set_abilities
+from graphrag_dagster.model_calls.endpoint.bodies import Abilities, abilities_of, set_abilities
 from graphrag_dagster.model_calls.endpoint.chat import OpenAIChatModel
 from graphrag_dagster.model_calls.endpoint.embeddings import OpenAIEmbedder
-from graphrag_dagster.model_calls.endpoint.pace import Size
+from graphrag_dagster.model_calls.endpoint.patience import Size
 from graphrag_dagster.model_calls.memory.ability_store import AbilityStore
 from graphrag_dagster.model_calls.probing.checkup import keep_pace
 from graphrag_dagster.model_calls.probing.loads import context_length, pace, throughput

@@ -3,8 +3,8 @@
 from contextlib import suppress
 
 from graphrag_dagster.errors import GraphragError, WarehouseError
+from graphrag_dagster.model_calls.memory.account import UsageLog
 from graphrag_dagster.model_calls.memory.database import database_at
-from graphrag_dagster.model_calls.memory.usage import UsageLog
 from graphrag_dagster.operations.keeping.deletion import delete_made
 from graphrag_dagster.resources.corpora import CorpusStore
 from graphrag_dagster.resources.home import memory_file

@@ -3,9 +3,9 @@
 from collections.abc import Callable, Sequence
 
 from graphrag_dagster.core.language.chat.port import ChatReply, ChatRequest
+from graphrag_dagster.model_calls.memory.account import UsageLog
 from graphrag_dagster.model_calls.memory.database import database_at
 from graphrag_dagster.model_calls.memory.replies import Replies, reply_key, vector_key
-from graphrag_dagster.model_calls.memory.usage import UsageLog
 from graphrag_dagster.resources.home import memory_file
 from graphrag_dagster.settings.model import ModelSettings, RoleName
 

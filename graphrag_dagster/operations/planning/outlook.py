@@ -8,11 +8,46 @@ from graphrag_dagster.core.accounting.duration import extractive_seconds, model_
 from graphrag_dagster.core.accounting.planning import Range
 from graphrag_dagster.errors import GraphragError
 from graphrag_dagster.model_calls.memory.ability_store import AbilityStore
-from graphrag_dagster.model_calls.memory.database import database_at
-from graphrag_dagster.model_calls.memory.indexings import Indexing, Indexings
+from graphrag_dagster.model_calls.memory.database import Database, database_at
 from graphrag_dagster.resources.corpora import CorpusStore
 from graphrag_dagster.resources.home import memory_file
 from graphrag_dagster.settings import CorpusSettings
+
+
+@dataclass(frozen=True, slots=True)
+class Indexing:
+    """An index that was finished: who did the language tasks, bytes of the files, and seconds."""
+
+    engines: str
+    bytes: int
+    seconds: float
+
+
+class Indexings:
+    """The last index of each corpus, in the file of remembered replies.
+
+    Args:
+        database: the file.
+    """
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def last(self, corpus: str) -> Indexing | None:
+        """Return the last index of a corpus; None where there was none."""
+        query = "select engines, bytes, seconds from indexings where corpus = ?"
+        with self._database.reading() as connection:
+            row = connection.execute(query, (corpus,)).fetchone()
+        return Indexing(*row) if row else None
+
+    def note(self, corpus: str, done: Indexing) -> None:
+        """Keep what an index took."""
+        with self._database.writing() as connection:
+            connection.execute(
+                "insert or replace into indexings values (?, ?, ?, ?)",
+                (corpus, done.engines, done.bytes, done.seconds),
+            )
+
 
 #: Bytes of a word with its space; of formats that hold more than text nobody knows before they are read.
 _WORD = 6
