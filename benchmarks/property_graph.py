@@ -26,7 +26,7 @@ from graphrag_dagster.operations.asking.snapshot import open_snapshot
 from graphrag_dagster.operations.querying.graph_queries import CorpusGraph
 from graphrag_dagster.resources.property_graph import graph_of
 from graphrag_dagster.resources.warehouse import Warehouse
-from graphrag_dagster.settings.cypher import CypherSettings
+from graphrag_dagster.settings.graphs import CypherSettings
 from support.triple_graphs import publish_triples
 
 _LABELS = ("knows", "owns", "$", "->", "導演")

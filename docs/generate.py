@@ -15,8 +15,8 @@ from graphrag_dagster.dbt_like_sql.loader import MANIFEST, load_models
 from graphrag_dagster.dbt_like_sql.manifest import Manifest
 from graphrag_dagster.service.explorer import PAGE
 from graphrag_dagster.settings import CorpusSettings, TableColumns
-from graphrag_dagster.settings.choices import Choice
 from graphrag_dagster.settings.profiles import NEED_A_MODEL, PROFILES
+from graphrag_dagster.settings.section import Choice
 from graphrag_dagster.tables import ALL_TABLES, Table
 from graphrag_dagster.tables.property_graph import GRAPH_TABLES, GraphTable
 

@@ -10,8 +10,7 @@ from graphrag_dagster.core.files.discovery import DECISIONS_FILE, DECISIONS_LOCK
 from graphrag_dagster.core.system_errors import told_of
 from graphrag_dagster.errors import CorpusError
 from graphrag_dagster.resources.durable import sync_folder, write_durably
-from graphrag_dagster.settings.decisions_file import read_decisions, written
-from graphrag_dagster.settings.resolution import Decision
+from graphrag_dagster.settings.resolution import Decision, read_decisions, written
 
 _SECONDS = 10.0
 

@@ -3,7 +3,7 @@
 import os
 
 from graphrag_dagster.resources.bolt import BoltServer
-from graphrag_dagster.settings.graph_server import ServerSettings
+from graphrag_dagster.settings.graphs import ServerSettings
 
 
 def server_of(settings: ServerSettings) -> BoltServer:

@@ -45,26 +45,19 @@ from graphrag_dagster.core.language.exemplars import (
 )
 from graphrag_dagster.core.text.embedder import Prefixes
 from graphrag_dagster.errors import SettingsError
-from graphrag_dagster.settings.choices import Choice
 from graphrag_dagster.settings.context import ContextSettings
 from graphrag_dagster.settings.coterag import CoteragSettings
-from graphrag_dagster.settings.cypher import CypherSettings
-from graphrag_dagster.settings.decisions_file import read_decisions
 from graphrag_dagster.settings.evaluation import EvaluationSettings, QuestionSettings, StudySettings
+from graphrag_dagster.settings.extraction import GlinerSettings, RebelSettings, TypingSettings
 from graphrag_dagster.settings.graph_search import GraphSearchSettings
-from graphrag_dagster.settings.imports import ImportSettings
+from graphrag_dagster.settings.graphs import CypherSettings, ImportSettings, WriteBackSettings
 from graphrag_dagster.settings.model import ModelSettings
-from graphrag_dagster.settings.neural import GlinerSettings, RebelSettings
 from graphrag_dagster.settings.paths import PathSettings
-from graphrag_dagster.settings.problems import told_of
 from graphrag_dagster.settings.profiles import ProfileName, with_profile
-from graphrag_dagster.settings.publishing import PublishingSettings
-from graphrag_dagster.settings.resolution import ResolutionSettings
-from graphrag_dagster.settings.schedule import ScheduleSettings
-from graphrag_dagster.settings.section import EngineName, Method, PositiveInt, Section, Seed
-from graphrag_dagster.settings.typing import TypingSettings
-from graphrag_dagster.settings.write_back import WriteBackSettings
-from graphrag_dagster.settings.yaml_file import Location, bytes_of, given_in
+from graphrag_dagster.settings.resolution import ResolutionSettings, read_decisions
+from graphrag_dagster.settings.schedule import PublishingSettings, ScheduleSettings
+from graphrag_dagster.settings.section import Choice, EngineName, Method, PositiveInt, Section, Seed
+from graphrag_dagster.settings.yaml_file import Location, bytes_of, given_in, told_of
 
 Share = Annotated[float, Field(ge=0, lt=1)]
 _EXAMPLES = (

@@ -149,10 +149,10 @@ class ContextStudySettings(Section):
         30, description="random choices that context nodes are compared with"
     )
     resolutions: list[Annotated[float, Field(gt=0, le=1_000_000)]] = Field(
-        default_factory=lambda: [0.5, 1, 2, 4], description="resolutions of flat Leiden"
+        default_factory=lambda: [0.5, 1.0, 2.0, 4.0], description="resolutions of flat Leiden"
     )
     alphas: list[Annotated[float, Field(ge=0, le=1000)]] = Field(
-        default_factory=lambda: [0.5, 2], description="values of context.alpha"
+        default_factory=lambda: [0.5, 2.0], description="values of context.alpha"
     )
     lambda_max: list[Annotated[int, Field(ge=0, le=1000)]] = Field(
         default_factory=lambda: [3, 20], description="values of context.lambda_max"

@@ -5,7 +5,6 @@ from typing import Annotated, Literal, TypeAlias
 from pydantic import Field, model_validator
 
 from graphrag_dagster.catalogue.registry import named, roles
-from graphrag_dagster.settings.choices import Choice
 from graphrag_dagster.settings.credentials import (
     AnyPlainText,
     BaseUrl,
@@ -15,7 +14,7 @@ from graphrag_dagster.settings.credentials import (
     Query,
     VariableName,
 )
-from graphrag_dagster.settings.section import PositiveInt, Section
+from graphrag_dagster.settings.section import Choice, PositiveInt, Section
 
 #: What a model is asked for.
 RoleName: TypeAlias = Annotated[str, Choice(roles)]

@@ -1,7 +1,8 @@
-"""``schedule`` in ``corpus.yaml``: when a corpus is indexed whatever has happened."""
+"""``schedule`` and ``publishing``: when a corpus is indexed whatever has happened, and how much is kept."""
 
 import re
 from datetime import UTC, datetime
+from typing import Annotated
 from zoneinfo import ZoneInfo
 
 from cronsim import CronSim, CronSimError
@@ -82,3 +83,11 @@ def _number(text: str, words: tuple[str, ...], least: int) -> int | None:
     if text.lower() in words:
         return words.index(text.lower()) + least
     return int(text) if text.isascii() and text.isdecimal() else None
+
+
+class PublishingSettings(Section):
+    """The copies of a corpus's tables that are only ever read."""
+
+    keep: Annotated[int, Field(ge=1)] = Field(
+        3, description="newest published snapshots that are kept; rollback goes back to one of them"
+    )

@@ -1,14 +1,52 @@
-"""What all sections of the settings share."""
+"""What all sections of the settings share, and values that the catalogue names."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
 from pathlib import PurePosixPath, PureWindowsPath
 from typing import Annotated, Any, TypeAlias, get_args
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
-from pydantic_core import InitErrorDetails, PydanticCustomError
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    GetCoreSchemaHandler,
+    GetJsonSchemaHandler,
+    ValidationError,
+    model_validator,
+)
+from pydantic_core import CoreSchema, InitErrorDetails, PydanticCustomError, PydanticKnownError, core_schema
 
 from graphrag_dagster.catalogue.registry import engines, ways
-from graphrag_dagster.settings.choices import Choice
+
+
+@dataclass(frozen=True)
+class Choice:
+    """One of the names that there are, plug-ins included, when a value is checked; spelt as they are.
+
+    The error, and the ``enum`` of the JSON schema, list them as those of a ``Literal``.
+    """
+
+    names: Callable[[], Iterable[str]]
+
+    def __get_pydantic_core_schema__(self, _source: Any, _handler: GetCoreSchemaHandler) -> CoreSchema:
+        """Return the schema by which pydantic checks a value."""
+        return core_schema.no_info_plain_validator_function(self._checked)
+
+    def __get_pydantic_json_schema__(
+        self, _schema: CoreSchema, _handler: GetJsonSchemaHandler
+    ) -> dict[str, Any]:
+        """Return the JSON schema."""
+        return {"type": "string", "enum": list(self.names())}
+
+    def _checked(self, value: object) -> str:
+        names = list(self.names())
+        if isinstance(value, str) and value in names:
+            return value
+        *others, last = (repr(name) for name in names)
+        raise PydanticKnownError(
+            "literal_error", {"expected": f"{', '.join(others)} or {last}" if others else last}
+        )
+
 
 #: An engine of the catalogue.
 EngineName: TypeAlias = Annotated[str, Choice(engines)]
@@ -36,12 +74,12 @@ def path_below(given: str) -> str:
 
 
 class Section(BaseModel):
-    """A section: unknown keys are refused, values do not change, defaults are validated too.
+    """A section: unknown keys are refused, and values do not change.
 
-    Numbers are finite, and true and false are no numbers.
+    Numbers are finite, and true and false are no numbers. Defaults are taken as they are declared.
     """
 
-    model_config = ConfigDict(extra="forbid", frozen=True, validate_default=True, allow_inf_nan=False)
+    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
 
     @model_validator(mode="before")
     @classmethod

@@ -15,7 +15,7 @@ from graphrag_dagster.errors import QuestionError
 from graphrag_dagster.operations.asking.snapshot import open_snapshot
 from graphrag_dagster.operations.querying.graph_queries import CorpusGraph
 from graphrag_dagster.resources.warehouse import Warehouse
-from graphrag_dagster.settings.cypher import CypherSettings
+from graphrag_dagster.settings.graphs import CypherSettings
 from support.commands import Run
 from support.endpoint import ScriptedEndpoint
 from support.homes import copy_home

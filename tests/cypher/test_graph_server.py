@@ -13,7 +13,7 @@ from graphrag_dagster.resources.bolt import BoltGraph
 from graphrag_dagster.resources.bolt import BoltServer as Address
 from graphrag_dagster.resources.warehouse import Warehouse
 from graphrag_dagster.settings import parse_settings
-from graphrag_dagster.settings.cypher import CypherSettings
+from graphrag_dagster.settings.graphs import CypherSettings
 from support.bolt_server import BoltScript, BoltServer, node, relation
 from support.commands import Run
 

@@ -22,7 +22,7 @@ from graphrag_dagster.core.search.methods.graph.templates import (
 from graphrag_dagster.operations.asking.snapshot import open_snapshot
 from graphrag_dagster.operations.querying.graph_queries import CorpusGraph
 from graphrag_dagster.resources.warehouse import Warehouse
-from graphrag_dagster.settings.cypher import CypherSettings
+from graphrag_dagster.settings.graphs import CypherSettings
 from support.homes import enter_home
 from support.triple_graphs import publish_triples
 

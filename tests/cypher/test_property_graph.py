@@ -14,7 +14,7 @@ from graphrag_dagster.resources.property_graph import graph_of, making
 from graphrag_dagster.resources.published import published, rollback
 from graphrag_dagster.resources.published.beside import GRAPHS
 from graphrag_dagster.resources.warehouse import Warehouse
-from graphrag_dagster.settings.cypher import CypherSettings
+from graphrag_dagster.settings.graphs import CypherSettings
 from graphrag_dagster.tables.property_graph import GRAPH_TABLES
 from support.triple_graphs import publish_triples
 

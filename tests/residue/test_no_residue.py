@@ -20,8 +20,7 @@ from graphrag_dagster.orchestration.dagster_instance import instance
 from graphrag_dagster.resources.published import published
 from graphrag_dagster.resources.reply_memory import ReplyMemory
 from graphrag_dagster.resources.warehouse import Warehouse
-from graphrag_dagster.settings.decisions_file import written
-from graphrag_dagster.settings.resolution import Decision
+from graphrag_dagster.settings.resolution import Decision, written
 from support.corpora import write_corpus
 from support.endpoint import ScriptedEndpoint
 from support.gone import erase_and_publish, index_unpublished, traces

@@ -248,3 +248,8 @@ def test_sizes_of_text_units_are_by_default_those_of_their_strategy(
 def test_an_overlap_that_exceeds_the_default_size_of_the_strategy_is_refused() -> None:
     with pytest.raises(SettingsError, match=r"overlap \(300\) must be smaller than size \(200\)"):
         parse_settings({"text_units": {"strategy": "characters", "overlap": 300}}, "corpus.yaml")
+
+
+def test_defaults_are_as_if_they_were_given() -> None:
+    default = CorpusSettings()
+    assert repr(CorpusSettings.model_validate(default.model_dump())) == repr(default)

@@ -11,8 +11,7 @@ from graphrag_dagster.resources.corpora import CorpusStore
 from graphrag_dagster.resources.published import published
 from graphrag_dagster.resources.warehouse import Warehouse
 from graphrag_dagster.settings import load_settings_file
-from graphrag_dagster.settings.decisions_file import read_decisions
-from graphrag_dagster.settings.resolution import Decision, NamesSaid
+from graphrag_dagster.settings.resolution import Decision, NamesSaid, read_decisions
 
 Verdict = Literal["same", "different"]
 

@@ -33,7 +33,7 @@ from graphrag_dagster.resources.bolt import BoltGraph
 from graphrag_dagster.resources.corpora import CorpusStore
 from graphrag_dagster.resources.graph_server import server_of
 from graphrag_dagster.resources.warehouse import Warehouse, Written
-from graphrag_dagster.settings.imports import ImportServer
+from graphrag_dagster.settings.graphs import ImportServer
 from graphrag_dagster.tables import IMPORT_ACCOUNT, IMPORT_QUARANTINE, IMPORTED_FILES, Table
 from graphrag_dagster.tables.imports import RECORDS
 

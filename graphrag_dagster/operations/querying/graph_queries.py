@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from graphrag_dagster.resources.bolt import BoltServer
     from graphrag_dagster.resources.warehouse import Warehouse
-    from graphrag_dagster.settings.cypher import CypherSettings
+    from graphrag_dagster.settings.graphs import CypherSettings
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,8 +11,7 @@ from graphrag_dagster.operations.exporting.source import Source
 from graphrag_dagster.resources.bolt import BoltServer
 from graphrag_dagster.resources.graph_server import server_of
 from graphrag_dagster.settings import CorpusSettings
-from graphrag_dagster.settings.graph_server import ServerSettings
-from graphrag_dagster.settings.imports import ImportServer
+from graphrag_dagster.settings.graphs import ImportServer, ServerSettings
 
 _ENTITY = "Entity"
 _SERVED = f"(select path from imports_files where format = '{SERVER}')"

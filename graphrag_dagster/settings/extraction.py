@@ -1,4 +1,4 @@
-"""``extraction.gliner`` and ``extraction.rebel``: the models of the engine ``gliner-rebel``."""
+"""``extraction.gliner`` and ``extraction.rebel``: models of ``gliner-rebel``; and the section ``typing``."""
 
 from typing import Annotated
 
@@ -7,7 +7,7 @@ from pydantic import Field, field_validator
 from graphrag_dagster.core.language.neural.labels import SCIENTIFIC
 from graphrag_dagster.core.text.names import normalise
 from graphrag_dagster.core.text.relations import relation_label
-from graphrag_dagster.settings.section import PositiveInt, Section
+from graphrag_dagster.settings.section import EngineName, PositiveInt, Section, SwitchedSection
 
 # A folder given by a path that is not absolute may have come with the documents.
 Checkpoint = Annotated[
@@ -75,3 +75,16 @@ class RebelSettings(Section):
             if relation_label(one) is None:
                 raise ValueError(f"{one!r} is no relation; write it in at most 8 words, such as has cause")
         return relations
+
+
+class TypingSettings(SwitchedSection):
+    """Types of entities that gliner-rebel only reads in relations; on where the section says anything."""
+
+    enabled: bool = Field(
+        False,
+        description="ask a model which of extraction.gliner.labels such an entity has, and rules about its "
+        "name where it says none; true where any other key of the section is given, unless this says false",
+    )
+    engine: EngineName | None = Field(
+        None, description="which must ask a model; default: the corpus's engine"
+    )
