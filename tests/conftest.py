@@ -79,12 +79,14 @@ def keeping(make: Callable[..., Engine]) -> Callable[..., Engine]:
     options: dict[str, Any] = {}
 
     @lru_cache(maxsize=8)
-    def engine_at(address: str, identity: int | None) -> Engine:
+    def engine_at(address: str, identity: int) -> Engine:
         return make(address, **options)
 
     def engine(address: str, **given: Any) -> Engine:
+        if (identity := identity_of(address)) is None:
+            return make(address, **given)
         options.update(given, poolclass=KeptPool)
-        return engine_at(address, identity_of(address))
+        return engine_at(address, identity)
 
     return engine
 

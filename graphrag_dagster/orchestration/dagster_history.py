@@ -9,7 +9,7 @@ from pathlib import Path
 from dagster import DagsterInstance, DagsterRun, DagsterRunStatus, RunRecord, RunsFilter
 
 from graphrag_dagster.errors import GraphragError
-from graphrag_dagster.orchestration.dagster_private.forgetting import forget_runs
+from graphrag_dagster.orchestration.forgetting import forget_runs
 from graphrag_dagster.orchestration.partitions import CORPUS
 
 _PARTITION = "dagster/partition"

@@ -9,7 +9,6 @@ from typing import Any, Literal, get_args
 from dagster import ExecutorDefinition, Field, Int, Noneable, in_process_executor, multiprocess_executor
 
 from graphrag_dagster.errors import SettingsError
-from graphrag_dagster.orchestration.dagster_private import SQLITE_RECORDS
 from graphrag_dagster.resources.home import CACHE, CORPORA, HOME, WAREHOUSE, home
 
 EXECUTOR = "GRAPHRAG_DAGSTER_EXECUTOR"
@@ -19,7 +18,7 @@ DEFAULT: ExecutorName = "in_process"
 #: Loaded before steps are forked off: what each would load. A fork hangs where another thread holds a lock at
 #: that moment. Those that Polars, NumPy and DuckDB start when they are imported are idle until there is work,
 #: which the process that is forked never has; where BLAS is the system's, as on macOS, they may not be.
-_LOADED_ONCE = ("dagster", SQLITE_RECORDS, "httpx2")
+_LOADED_ONCE = ("dagster", "alembic", "sqlalchemy", "httpx2")
 _LOADED_ON_LINUX = ("graphrag_dagster.definitions",)
 #: What a step elsewhere needs to find the files. Never keys: Ray shows a job's variables to all who see it.
 _PLACES = (HOME, CORPORA, WAREHOUSE, CACHE, EXECUTOR)

@@ -1,15 +1,8 @@
 """The last run that was to index a corpus, as Dagster remembers it."""
 
-import sqlite3
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
-
-import yaml
-
-from graphrag_dagster.orchestration.dagster_private.run_rows import newest_runs
-from graphrag_dagster.orchestration.dagster_settings import keeps_records_elsewhere
-from graphrag_dagster.resources.home import dagster_home
 
 if TYPE_CHECKING:
     from dagster import DagsterInstance, RunRecord
@@ -43,9 +36,7 @@ def half_way(corpus: str) -> HalfWay | None:
     Raises:
         DagsterInstanceError: Dagster's settings or records cannot be used.
     """
-    if _is_known_to_be_done(corpus):
-        return None
-    # Only what has not ended well is worth the second that opening Dagster's records takes.
+    # Late, since not every command asks, and Dagster is imported with it.
     from graphrag_dagster.orchestration.dagster_instance import recorded
 
     with recorded() as instance:
@@ -57,17 +48,6 @@ def half_way(corpus: str) -> HalfWay | None:
         failed = run.status.value in _ENDED
         begun = datetime.fromtimestamp(record.start_time or record.create_timestamp.timestamp(), UTC)
         return HalfWay(run.run_id, failed, begun, _failed_step(instance, run.run_id) if failed else None)
-
-
-def _is_known_to_be_done(corpus: str) -> bool:
-    folder = dagster_home()
-    try:
-        if keeps_records_elsewhere(folder):
-            return False
-        newest = newest_runs(folder, corpus, _MOST_RUNS)
-    except (OSError, yaml.YAMLError, sqlite3.Error):
-        return False
-    return next((status for job, status in newest if job in _INDEXING), None) == _DONE
 
 
 def _last(instance: "DagsterInstance", corpus: str) -> "RunRecord | None":

@@ -1,4 +1,4 @@
-"""Tables of one step are written in one transaction.
+"""Tables of one step are written in one transaction, and nothing of them is held for Dagster.
 
 Each of its own would open the file and wait for the disk.
 """
@@ -24,11 +24,9 @@ def written_together(function: Callable[..., Any], *tables: Table) -> Callable[.
     Where it fails, what it gave before is written and told all the same.
 
     Args:
-        function: makes the tables of a corpus; one that gives a single result stays as it is.
+        function: makes the tables of a corpus; one that gives a single result has that written.
         tables: all that it makes.
     """
-    if not isgeneratorfunction(function):
-        return function
     needed = {"context": AssetExecutionContext, "warehouse": Warehouse}
     widened = Widened(function, needed)
     by_name = {table.name: table for table in tables}
@@ -49,7 +47,16 @@ def written_together(function: Callable[..., Any], *tables: Table) -> Callable[.
             raise
         yield from _written(*place, by_name, frames)
 
-    return widened.signed(generate)
+    @wraps(function)
+    def run(*arguments: Any, **named: Any) -> Any:
+        everything, own = widened.split(arguments, named)
+        made = function(**own)
+        if not isinstance(made, Output):
+            return made
+        place = everything["warehouse"], everything["context"].partition_key
+        return next(_written(*place, {made.output_name: tables[0]}, [made]))
+
+    return widened.signed(generate if isgeneratorfunction(function) else run)
 
 
 def _written(

@@ -13,7 +13,6 @@ from graphrag_dagster.cli.output.spending import usage_line
 from graphrag_dagster.cli.output.watching import watching
 from graphrag_dagster.errors import GraphragError, WarehouseError
 from graphrag_dagster.orchestration.dagster_instance import instance
-from graphrag_dagster.orchestration.dagster_private.unkept_outputs import execute_unkept
 from graphrag_dagster.orchestration.leftovers import collecting_what_is_new
 from graphrag_dagster.orchestration.partitions import CORPUS
 from graphrag_dagster.orchestration.resource_keys import resource_key
@@ -78,7 +77,7 @@ def run_job(
     budget: Budget | None = None,
     resources: ResourceConfig | None = None,
 ) -> ExecuteInProcessResult:
-    """Run a job for a corpus in this process, recorded in the instance; the result holds no tables.
+    """Run a job for a corpus in this process, recorded in the instance.
 
     Args:
         name: the corpus.
@@ -103,8 +102,7 @@ def run_job(
     ):
         dagster_instance.add_dynamic_partitions(str(CORPUS.name), [name])
         try:
-            return execute_unkept(
-                resolved,
+            return resolved.execute_in_process(
                 partition_key=name,
                 instance=dagster_instance,
                 run_id=run_id,

@@ -1,0 +1,180 @@
+"""Dagster's records, as its own storage keeps them: a kill leaves none that the next run does not work on."""
+
+import sqlite3
+import subprocess
+import sys
+from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
+
+import dagster as dg
+import pytest
+
+from graphrag_dagster.errors import GraphragError
+from graphrag_dagster.orchestration.dagster_instance import instance
+
+FILES = RUNS, INDEX, SCHEDULES = "history/runs.db", "history/runs/index.db", "schedules/schedules.db"
+
+
+@dg.asset(partitions_def=dg.DynamicPartitionsDefinition(name="part"))
+def counted() -> None:
+    pass
+
+
+def run_in(opened: dg.DagsterInstance) -> str:
+    if not opened.has_dynamic_partition("part", "one"):
+        opened.add_dynamic_partitions("part", ["one"])
+    made = dg.materialize([counted], instance=opened, partition_key="one")
+    assert made.success
+    return made.run_id
+
+
+@pytest.fixture
+def records(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("DAGSTER_HOME", str(tmp_path / "records"))
+    return tmp_path / "records"
+
+
+def execute(file: Path, *statements: str) -> None:
+    with closing(sqlite3.connect(file)) as connection:
+        for statement in statements:
+            connection.execute(statement)
+        connection.commit()
+
+
+def some_tables(file: Path) -> None:
+    """The first tables, before the revision is written."""
+    for table in ("alembic_version", "dynamic_partitions", "run_tags", "job_ticks"):
+        execute(file, f'drop table if exists "{table}"')
+
+
+def no_revision(file: Path) -> None:
+    """All tables; that of the revision without a row."""
+    execute(file, "delete from alembic_version", "delete from secondary_indexes")
+
+
+def without_marks(file: Path) -> None:
+    execute(file, "delete from secondary_indexes")
+
+
+def header_alone(file: Path) -> None:
+    file.unlink()
+    execute(file, "pragma journal_mode = wal", "create table gone (id)", "drop table gone")
+
+
+def without_a_byte(file: Path) -> None:
+    file.write_bytes(b"")
+
+
+@pytest.mark.parametrize("leave", [some_tables, no_revision, without_marks, header_alone, without_a_byte])
+@pytest.mark.parametrize("noted", [True, False])
+def test_the_next_run_works_on_what_a_kill_left(
+    records: Path, leave: Callable[[Path], None], noted: bool
+) -> None:
+    """Whether this package had Dagster make its files, or ``dagster dev`` did it."""
+    with instance():
+        pass
+    for name in FILES:
+        leave(records / name)
+    if noted:
+        (records / ".making").touch()
+    with instance(running=True) as opened:
+        run_id = run_in(opened)
+    with instance() as usual:
+        assert usual.get_materialized_partitions(counted.key) == {"one"}
+        assert [run.run_id for run in usual.get_runs()] == [run_id]
+    assert not (records / ".making").exists()
+
+
+KILLED = """
+import os, sys
+from pathlib import Path
+from sqlalchemy import Engine, event
+from graphrag_dagster.orchestration.dagster_instance import instance
+
+for moment in map(int, sys.argv[2:]):
+    if not (child := os.fork()):
+        os.environ["DAGSTER_HOME"] = str(Path(sys.argv[1]) / str(moment))
+        seen = []
+        @event.listens_for(Engine, "before_cursor_execute")
+        def die(*_):
+            seen.append(1)
+            if len(seen) == moment:
+                os._exit(9)
+        with instance():
+            os._exit(0)
+    print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), flush=True)
+"""
+
+
+def test_killed_at_any_statement_of_its_making_they_are_made_by_the_next(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    moments = ["12", "45", "90"]
+    killed = [sys.executable, "-c", KILLED, tmp_path, *moments]
+    told = subprocess.run(killed, check=True, capture_output=True, text=True)
+    assert told.stdout.split() == ["9"] * len(moments), told.stderr
+    for moment in moments:
+        monkeypatch.setenv("DAGSTER_HOME", str(tmp_path / moment))
+        with instance(running=True) as opened:
+            run_in(opened)
+            assert opened.get_materialized_partitions(counted.key) == {"one"}
+
+
+def test_what_holds_records_is_kept_whatever_was_left(records: Path) -> None:
+    with instance(running=True) as opened:
+        run_id = run_in(opened)
+    (records / ".making").touch()
+    with instance() as opened:
+        assert opened.get_run_by_id(run_id).status == dg.DagsterRunStatus.SUCCESS
+        assert opened.get_materialized_partitions(counted.key) == {"one"}
+
+
+@pytest.mark.parametrize("name", [RUNS, INDEX])
+def test_an_empty_file_beside_the_events_of_runs_is_told(records: Path, name: str) -> None:
+    with instance(running=True) as opened:
+        run_in(opened)
+    (records / name).write_bytes(b"")
+    with pytest.raises(GraphragError, match=f"records are damaged: .*{name}"), instance(running=True):
+        pass
+
+
+def test_an_index_that_was_moved_away_is_made_anew(records: Path) -> None:
+    with instance(running=True) as opened:
+        run_in(opened)
+    for file in (records / INDEX).parent.glob("index.db*"):
+        file.unlink()
+    with instance(running=True) as opened:
+        run_in(opened)
+        assert opened.get_runs_count() == 2
+        assert opened.get_materialized_partitions(counted.key) == {"one"}
+
+
+def test_a_home_of_an_earlier_release_opens(records: Path) -> None:
+    """Its storage began the file of a run with the schema of the index, all at once."""
+    with instance() as opened:
+        first = run_in(opened)
+    own = (records / INDEX).with_name(f"{first}.db")
+    with closing(sqlite3.connect(records / INDEX)) as index, closing(sqlite3.connect(own)) as run:
+        (mode,) = run.execute("pragma journal_mode").fetchone()
+        assert mode == "wal"
+        for (made,) in index.execute("select sql from sqlite_master where type = 'table'").fetchall():
+            run.execute(made.replace("CREATE TABLE", "CREATE TABLE IF NOT EXISTS"))
+        run.commit()
+    with instance(running=True) as opened:
+        assert opened.get_run_by_id(first).status == dg.DagsterRunStatus.SUCCESS
+        assert [one.message for one in opened.all_logs(first)]
+        run_in(opened)
+        assert opened.get_runs_count() == 2
+
+
+def test_records_are_where_the_settings_say(records: Path, tmp_path: Path) -> None:
+    records.mkdir()
+    elsewhere = tmp_path / "elsewhere"
+    (records / "dagster.yaml").write_text(
+        f"storage: {{sqlite: {{base_dir: {elsewhere}}}}}\n", encoding="utf-8"
+    )
+    with instance(running=True) as opened:
+        run_in(opened)
+    assert (elsewhere / RUNS).is_file()
+    assert not (records / RUNS).exists()
