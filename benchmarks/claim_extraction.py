@@ -18,7 +18,7 @@ from pathlib import Path
 
 from rapidfuzz.distance import LCSseq
 
-from graphrag_dagster.core.language.decomposing import AnswerText, ClaimDecomposer, SentenceClaims
+from graphrag_dagster.core.language.evaluating import AnswerText, ClaimDecomposer, SentenceClaims
 from graphrag_dagster.core.language.extractive.answer_claims import ExtractiveClaimDecomposer
 from graphrag_dagster.core.text.answer_sentences import answer_sentences
 

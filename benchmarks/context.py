@@ -25,10 +25,10 @@ import numpy as np
 from graphrag_dagster.core.graph.context.adjacency import Adjacency
 from graphrag_dagster.core.graph.context.betweenness import betweenness
 from graphrag_dagster.core.graph.context.distances import distances
-from graphrag_dagster.core.graph.context.options import ContextOptions
 from graphrag_dagster.core.graph.context.selection import Candidates, select
 from graphrag_dagster.core.graph.context.similarity import alignment
 from graphrag_dagster.core.graph.context.units import Units, blocks
+from graphrag_dagster.settings.context import ContextSettings
 
 SIZES = (10_000, 100_000, 1_000_000)
 MEMBERS, DEGREE, WIDTH, PIVOTS, TILE = 50, 10, 128, 512, 2048
@@ -108,7 +108,7 @@ def measure(nodes: int) -> None:
     hops = steps("distances", lambda: distances(graph, community, moved, target, 6))
     between = steps("betweenness", lambda: betweenness(graph, PIVOTS))
     found = Candidates(moved, target, aligned.similarity[moved], hops, between[moved] / between.max())
-    chosen = steps("selection", lambda: select(found, ContextOptions()))
+    chosen = steps("selection", lambda: select(found, ContextSettings()))
     if importlib.util.find_spec("igraph"):
         sources = np.sort(np.random.default_rng(0).choice(nodes, PIVOTS, replace=False))
         other = np.array(steps("betweenness by igraph", lambda: by_igraph(graph, sources)))

@@ -34,9 +34,9 @@ from measuring import table
 
 from graphrag_dagster.core.graph.context.build import build_context
 from graphrag_dagster.core.graph.context.metrics.measuring import measure_context
-from graphrag_dagster.core.graph.context.options import ContextOptions
 from graphrag_dagster.core.graph.context.vectors.making import node_vectors
 from graphrag_dagster.core.graph.context.vectors.node_vectors import NodeVectors
+from graphrag_dagster.settings.context import ContextSettings
 
 HEADER = (
     "graph",
@@ -76,7 +76,7 @@ class Measured:
 
 
 def rows(
-    graph: Graph, levels: pl.DataFrame, vectors: NodeVectors, options: ContextOptions, variant: str
+    graph: Graph, levels: pl.DataFrame, vectors: NodeVectors, options: ContextSettings, variant: str
 ) -> Iterator[list[str]]:
     """A row for each level that differs from the one before."""
     found = build_context(graph.relationships, levels, vectors, options)
@@ -126,12 +126,12 @@ class Case:
 
 
 def by_level(case: Case) -> Iterator[list[str]]:
-    yield from rows(case.graph, case.graph.levels(), case.vectors("text"), ContextOptions(), "C{level}")
+    yield from rows(case.graph, case.graph.levels(), case.vectors("text"), ContextSettings(), "C{level}")
 
 
 def prediction(case: Case) -> Iterator[list[str]]:
     for where, levels in case.flat():
-        yield from rows(case.graph, levels, case.vectors("concat"), ContextOptions(), f"concat, {where}")
+        yield from rows(case.graph, levels, case.vectors("concat"), ContextSettings(), f"concat, {where}")
 
 
 def embeddings(case: Case) -> Iterator[list[str]]:
@@ -139,7 +139,7 @@ def embeddings(case: Case) -> Iterator[list[str]]:
     for where, levels in case.flat():
         for embedding in ("text", "spectral", *(["node2vec"] if small else []), "concat", "mean"):
             vectors = case.vectors(embedding)
-            yield from rows(case.graph, levels, vectors, ContextOptions(), f"{embedding}, {where}")
+            yield from rows(case.graph, levels, vectors, ContextSettings(), f"{embedding}, {where}")
 
 
 def budget(case: Case) -> Iterator[list[str]]:
@@ -147,7 +147,7 @@ def budget(case: Case) -> Iterator[list[str]]:
     for _, levels in case.flat():
         for alpha in (0.5, 1.0, 2.0, 4.0):
             for include_self, itself in ((True, "counted"), (False, "left out")):
-                options = ContextOptions(alpha=alpha, lambda_max=40, include_self=include_self)
+                options = ContextSettings(alpha=alpha, lambda_max=40, include_self=include_self)
                 yield from rows(case.graph, levels, vectors, options, f"alpha {alpha}, itself {itself}")
 
 
@@ -156,7 +156,7 @@ def thinned(case: Case) -> Iterator[list[str]]:
         fewer = case.graph.thinned(share)
         levels, vectors = fewer.levels().filter(level=0), case.vectors("text", fewer)
         for unreachable in ("drop", "far"):
-            options = ContextOptions(unreachable=unreachable)
+            options = ContextSettings(unreachable=unreachable)
             yield from rows(fewer, levels, vectors, options, f"{share:.0%}, {unreachable}")
 
 

@@ -6,23 +6,27 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Generic, TypeVar
 
 if TYPE_CHECKING:
-    from graphrag_dagster.core.language.answer_checking import PathJudge
     from graphrag_dagster.core.language.coterag import (
         AnswerValidator,
         CommunitySummariser,
         EvidenceAnswerer,
         EvidenceRouter,
     )
-    from graphrag_dagster.core.language.decomposing import ClaimDecomposer
     from graphrag_dagster.core.language.entity_typing import EntityTyper
+    from graphrag_dagster.core.language.evaluating import (
+        AnswerJudge,
+        ClaimDecomposer,
+        PathJudge,
+        QuestionWriter,
+        ReasonReader,
+        TestsetWriter,
+    )
     from graphrag_dagster.core.language.exploring import Explorer, ReportRater
-    from graphrag_dagster.core.language.judging import AnswerJudge
     from graphrag_dagster.core.language.name_judging import NameJudge
     from graphrag_dagster.core.language.own_context import ContextWriter
     from graphrag_dagster.core.language.path_selection import PathAnswerer, PathSelector
     from graphrag_dagster.core.language.quality import QualityJudge
     from graphrag_dagster.core.language.querying import QueryWriter
-    from graphrag_dagster.core.language.questioning import QuestionWriter
     from graphrag_dagster.core.language.routing import Router
     from graphrag_dagster.core.language.supporting import SupportJudge
     from graphrag_dagster.core.language.tasks import (
@@ -32,8 +36,6 @@ if TYPE_CHECKING:
         GraphExtractor,
         ReportWriter,
     )
-    from graphrag_dagster.core.language.testset import TestsetWriter
-    from graphrag_dagster.core.language.theming import ReasonReader
 
 #: What does a task, as its port says.
 Port = TypeVar("Port", covariant=True)

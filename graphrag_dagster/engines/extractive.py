@@ -13,10 +13,9 @@ if TYPE_CHECKING:
         EvidenceAnswerer,
         EvidenceRouter,
     )
-    from graphrag_dagster.core.language.decomposing import ClaimDecomposer
+    from graphrag_dagster.core.language.evaluating import ClaimDecomposer, QuestionWriter
     from graphrag_dagster.core.language.exploring import Explorer, ReportRater
     from graphrag_dagster.core.language.path_selection import PathAnswerer, PathSelector
-    from graphrag_dagster.core.language.questioning import QuestionWriter
     from graphrag_dagster.core.language.tasks import (
         Answerer,
         ClaimExtractor,

@@ -1,19 +1,15 @@
 """The section ``context``: nodes that resemble a community which they are no members of."""
 
-from typing import Annotated
+from typing import Annotated, Literal
 
 from pydantic import Field
 
-from graphrag_dagster.core.graph.context.options import (
-    Centrality,
-    ContextOptions,
-    Penalty,
-    Unreachable,
-)
 from graphrag_dagster.core.graph.context.vectors.making import Embedding, Structure
 from graphrag_dagster.settings.section import PositiveInt, Seed, SwitchedSection
 
-_OWN = ContextOptions()
+Penalty = Literal["factor", "subtract"]
+Centrality = Literal["max", "textbook"]
+Unreachable = Literal["drop", "far"]
 
 
 class ContextSettings(SwitchedSection):
@@ -29,50 +25,44 @@ class ContextSettings(SwitchedSection):
         "spectral", description="what concat and mean have from the place in the graph"
     )
     include_self: bool = Field(
-        _OWN.include_self,
+        True,
         description="a node counts in the similarity with its own community, as the formula has it; without, "
         "more are misaligned",
     )
     lambda_max: Annotated[int, Field(ge=0, le=1000)] = Field(
-        _OWN.lambda_max, description="most context nodes of a community"
+        10, description="most context nodes of a community"
     )
     alpha: Annotated[float, Field(ge=0, le=1000)] = Field(
-        _OWN.alpha, description="context nodes of a community: alpha · log₂(candidates + 1), rounded down"
+        1.0, description="context nodes of a community: alpha · log₂(candidates + 1), rounded down"
     )
     penalty: Penalty = Field(
-        _OWN.penalty,
+        "factor",
         description="what central nodes lose: the score is multiplied by 1 / (1 + betweenness), or gamma · "
         "betweenness is subtracted",
     )
     gamma: Annotated[float, Field(ge=0, le=1000)] = Field(
-        _OWN.gamma, description="factor of the betweenness that is subtracted"
+        0.1, description="factor of the betweenness that is subtracted"
     )
     centrality: Centrality = Field(
-        _OWN.centrality,
+        "max",
         description="what the betweenness is divided by: the largest, or the number of pairs of other nodes, "
         "by which it is next to nothing in large graphs",
     )
     exact_up_to: Annotated[int, Field(ge=0, le=1_000_000)] = Field(
-        _OWN.exact_up_to, description="nodes up to which the betweenness is exact; beyond, it is sampled"
+        5000, description="nodes up to which the betweenness is exact; beyond, it is sampled"
     )
-    pivots: PositiveInt = Field(_OWN.pivots, description="nodes that it is sampled from")
+    pivots: PositiveInt = Field(512, description="nodes that it is sampled from")
     max_hops: Annotated[int, Field(ge=1, le=100)] = Field(
-        _OWN.max_hops, description="edges to a community up to which a node is within reach"
+        6, description="edges to a community up to which a node is within reach"
     )
     min_sim: Annotated[float, Field(ge=-1, lt=1)] = Field(
-        _OWN.min_sim, description="similarity that a context node must exceed"
+        0.0, description="similarity that a context node must exceed"
     )
     unreachable: Unreachable = Field(
-        _OWN.unreachable,
+        "drop",
         description="nodes out of reach: dropped, or taken as one edge further than the furthest",
     )
-    seed: Seed = Field(_OWN.seed, description="seed of pivots, walks and projections")
-
-    @property
-    def options(self) -> ContextOptions:
-        """How context nodes are chosen."""
-        own = ContextOptions.__dataclass_fields__
-        return ContextOptions(**self.model_dump(include=set(own)))
+    seed: Seed = Field(0, description="seed of pivots, walks and projections")
 
     @property
     def needs_texts(self) -> bool:

@@ -12,11 +12,9 @@ from graphrag_dagster.core.coterag.options import (
     AnswerOptions,
     CoverageRule,
     FallbackOptions,
-    IndexOptions,
     Matched,
     Order,
     Profile,
-    Quantiles,
     SummariesShown,
     TailTemplate,
     TermUnit,
@@ -27,7 +25,6 @@ from graphrag_dagster.settings.section import EngineName, PositiveInt, Section, 
 
 Threshold = Annotated[float, Field(ge=0, lt=1)]
 Quantile = Annotated[float, Field(gt=0, lt=1)]
-_QUANTILES = Quantiles()
 _ANSWER = AnswerOptions()
 _FALLBACK = FallbackOptions()
 
@@ -66,14 +63,12 @@ class CoteragThresholds(Section):
 class CoteragQuantiles(Section):
     """Shares of the cosines between unrelated texts of the corpus that calibrated thresholds exceed."""
 
-    community: Quantile = Field(_QUANTILES.community, description="of summaries")
-    entity: Quantile = Field(_QUANTILES.entity, description="of descriptions of entities")
-    traversal: Quantile = Field(_QUANTILES.traversal, description="of descriptions; not above entity")
-    chunk: Quantile = Field(_QUANTILES.chunk, description="of text units")
-    fallback: Quantile = Field(_QUANTILES.fallback, description="of text units, for the preserved store")
-    route: Quantile = Field(
-        _QUANTILES.route, description="of descriptions, for whether a question needs the documents"
-    )
+    community: Quantile = Field(0.10, description="of summaries")
+    entity: Quantile = Field(0.97, description="of descriptions of entities")
+    traversal: Quantile = Field(0.97, description="of descriptions; not above entity")
+    chunk: Quantile = Field(0.95, description="of text units")
+    fallback: Quantile = Field(0.99, description="of text units, for the preserved store")
+    route: Quantile = Field(0.95, description="of descriptions, for whether a question needs the documents")
 
     @model_validator(mode="after")
     def _in_order(self) -> "CoteragQuantiles":
@@ -210,21 +205,6 @@ class CoteragSettings(SwitchedSection):
             raise ValueError(f"thresholds: {problem}")
         return self
 
-    def index_options(self) -> IndexOptions:
-        """Return how what is answered from is made."""
-        return IndexOptions(
-            profile=self.profile,
-            quantiles=self.calibration_quantiles(),
-            given=self.thresholds.given(),
-            least_component=self.least_component,
-            least_community=self.least_community,
-            seed=self.seed,
-            resolution=self.resolution,
-            match=self.match,
-            tail_template=self.tail_template,
-            description_tokens=self.description_tokens,
-        )
-
     def answer_options(self) -> AnswerOptions:
         """Return how questions are answered."""
         return AnswerOptions(
@@ -242,7 +222,3 @@ class CoteragSettings(SwitchedSection):
             summaries=self.summaries,
             fallback=FallbackOptions(**self.fallback.model_dump()),
         )
-
-    def calibration_quantiles(self) -> Quantiles:
-        """Return the shares by which thresholds are calibrated."""
-        return Quantiles(**self.quantiles.model_dump())

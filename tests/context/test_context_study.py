@@ -11,10 +11,12 @@ from hypothesis import strategies as st
 from graphrag_dagster import tables
 from graphrag_dagster.cli.output.running import run_job
 from graphrag_dagster.core.graph.context.metrics.summary import SHOWN, in_the_papers_form, verdict
-from graphrag_dagster.core.graph.context.study import AS_SET, Indexed, Studied, study, thinned, variants
+from graphrag_dagster.core.graph.context.study import AS_SET, Indexed, study, thinned, variants
 from graphrag_dagster.core.graph.leiden import hierarchical_communities
 from graphrag_dagster.core.graph.levels import levels
 from graphrag_dagster.resources.warehouse import Warehouse
+from graphrag_dagster.settings.context import ContextSettings
+from graphrag_dagster.settings.evaluation import ContextStudySettings
 from support.corpora import write_corpus
 
 #: Three rings of eight, each tied to the next.
@@ -33,10 +35,12 @@ def index() -> Indexed:
         }
     )
     found = hierarchical_communities(edges.select("weight", source="source_id", target="target_id"))
-    return Indexed(edges, levels(found.communities, found.members), embedding="spectral")
+    return Indexed(edges, levels(found.communities, found.members), ContextSettings(embedding="spectral"))
 
 
-STUDIED = Studied([1.0, 8.0], [0.5], [0], [0.5], ["spectral", "text"])
+STUDIED = ContextStudySettings(
+    resolutions=[1.0, 8.0], alphas=[0.5], lambda_max=[0], densities=[0.5], embeddings=["spectral", "text"]
+)
 
 
 def test_each_variant_differs_in_what_its_name_says() -> None:

@@ -7,12 +7,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from graphrag_dagster.core.coterag.indexing.calibration import background, calibrated, pseudo_questions
-from graphrag_dagster.core.coterag.options import MEASURED, PAPER, Quantiles, disorder
+from graphrag_dagster.core.coterag.options import MEASURED, PAPER, disorder
 from graphrag_dagster.core.coterag.vectors import Vectors, by_rank
 from graphrag_dagster.errors import GraphragError, SettingsError
+from graphrag_dagster.settings.coterag import CoteragSettings
 from support.coterag_graphs import vectors_of
 
 SETS = ("summaries", "descriptions", "chunks")
+
+OWN = CoteragSettings()
 
 
 def random_vectors(count: int, seed: int, prefix: str) -> Vectors:
@@ -32,7 +35,7 @@ def frame(vectors: list[list[float]], embedder: str = "chosen") -> pl.DataFrame:
 
 def test_quantiles_of_the_background_are_the_thresholds() -> None:
     cosines = np.arange(1000) / 1000
-    found = calibrated(dict.fromkeys(SETS, cosines))
+    found = calibrated(dict.fromkeys(SETS, cosines), OWN)
     assert dict(found.thresholds) == pytest.approx(
         {
             "community": 0.0999,
@@ -49,36 +52,36 @@ def test_quantiles_of_the_background_are_the_thresholds() -> None:
 
 
 def test_too_few_pairs_leave_the_measured_thresholds() -> None:
-    found = calibrated(dict.fromkeys(SETS, np.full(499, 0.1)))
+    found = calibrated(dict.fromkeys(SETS, np.full(499, 0.1)), OWN)
     assert found.thresholds == MEASURED
     assert set(found.rows["source"]) == {"measured", "paper"}
-    assert calibrated({}).thresholds == MEASURED
+    assert calibrated({}, OWN).thresholds == MEASURED
 
 
 @pytest.mark.long
 @given(st.lists(st.lists(st.floats(-1, 1), min_size=500, max_size=520), min_size=3, max_size=3))
 def test_calibrated_thresholds_are_in_order(cosines: list[list[float]]) -> None:
-    found = calibrated({name: np.array(one) for name, one in zip(SETS, cosines, strict=True)})
+    found = calibrated({name: np.array(one) for name, one in zip(SETS, cosines, strict=True)}, OWN)
     assert disorder(dict(found.thresholds)) is None
     assert found.thresholds.fallback < 1
 
 
 def test_thresholds_that_are_given_hold_or_are_refused() -> None:
     cosines = dict.fromkeys(SETS, np.arange(1000) / 2000)
-    found = calibrated(cosines, given={"fallback": 0.9, "coverage": 0.4})
+    found = calibrated(cosines, CoteragSettings(thresholds={"fallback": 0.9, "coverage": 0.4}))
     assert (found.thresholds.fallback, found.thresholds.coverage) == (0.9, 0.4)
     assert found.rows["source"].to_list().count("given") == 2
     with pytest.raises(
         SettingsError, match=r"coterag.thresholds: entity \(0.48.*must be at least chunk \(0.6\)"
     ):
-        calibrated(cosines, given={"chunk": 0.6})
+        calibrated(cosines, CoteragSettings(thresholds={"chunk": 0.6}))
 
 
 def test_the_papers_thresholds_need_no_background() -> None:
     cosines = dict.fromkeys(SETS, np.arange(1000) / 1000)
-    raw = calibrated(cosines, profile="paper_raw")
+    raw = calibrated(cosines, CoteragSettings(profile="paper_raw"))
     assert (raw.thresholds, raw.route) == (PAPER, pytest.approx(0.94905))
-    assert calibrated({}, profile="paper_neo4j").thresholds.community == 0.5
+    assert calibrated({}, CoteragSettings(profile="paper_neo4j")).thresholds.community == 0.5
 
 
 def test_the_background_leaves_out_what_shares_a_document() -> None:
@@ -144,14 +147,16 @@ def test_ranks_are_by_score_then_id() -> None:
 
 
 def test_quantiles_of_the_paper_are_in_order() -> None:
-    own = Quantiles()
-    values = {name: getattr(own, name) for name in ("community", "entity", "traversal", "chunk", "fallback")}
+    values = {
+        name: getattr(OWN.quantiles, name)
+        for name in ("community", "entity", "traversal", "chunk", "fallback")
+    }
     assert disorder(values) is None
 
 
 def test_text_units_stand_in_for_summaries_that_are_too_few() -> None:
     cosines = np.arange(1000) / 1000
-    found = calibrated({"summaries": np.full(20, 0.9), "chunks": cosines, "descriptions": cosines / 2})
+    found = calibrated({"summaries": np.full(20, 0.9), "chunks": cosines, "descriptions": cosines / 2}, OWN)
     assert found.thresholds.community == pytest.approx(0.0999)
     assert found.rows.filter(pl.col("threshold") == "community")["source"].item() == "calibrated"
     assert found.thresholds.chunk == pytest.approx(0.94905)

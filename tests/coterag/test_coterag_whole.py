@@ -24,6 +24,7 @@ from graphrag_dagster.core.language.extractive.coterag.answering import (
 from graphrag_dagster.core.language.extractive.coterag.summarising import ExtractiveCommunitySummariser
 from graphrag_dagster.core.text.embedder import CorpusEmbedder
 from graphrag_dagster.core.text.tokens import get_tokenizer
+from graphrag_dagster.settings.coterag import CoteragSettings
 from support.coterag_graphs import entity_rows
 
 THEMES = {
@@ -87,7 +88,8 @@ def index() -> CoteragSnapshot:
         {
             name: background(questions, asked["documents"].to_list(), made[name], behind[name], seed=1)
             for name in made
-        }
+        },
+        CoteragSettings(),
     )
     assert thresholds.rows.filter(pl.col("threshold") == "chunk")["source"].item() == "calibrated"
     community = found.members.select("entity_id", "community_id")

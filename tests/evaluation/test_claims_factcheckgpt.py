@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from graphrag_dagster import prompts
-from graphrag_dagster.core.language.decomposing import AnswerText, SentenceClaims
+from graphrag_dagster.core.language.evaluating import AnswerText, SentenceClaims
 from graphrag_dagster.core.language.extractive.answer_claims import ExtractiveClaimDecomposer
 from graphrag_dagster.core.language.llm.evaluation.decomposing import LlmClaimDecomposer
 from graphrag_dagster.core.text.answer_sentences import answer_sentences

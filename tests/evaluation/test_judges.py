@@ -8,7 +8,7 @@ import pytest
 
 from graphrag_dagster import prompts
 from graphrag_dagster.core.evaluation.judging import comparisons, judged, posed, position_bias
-from graphrag_dagster.core.language.judging import Criterion
+from graphrag_dagster.core.language.evaluating import Criterion
 from graphrag_dagster.core.language.llm.evaluation.judging import LlmAnswerJudge
 from graphrag_dagster.model_calls.endpoint.chat import OpenAIChatModel
 from graphrag_dagster.settings.model import ModelSettings

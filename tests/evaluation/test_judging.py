@@ -17,7 +17,7 @@ from graphrag_dagster.core.evaluation.judging import (
     sample,
     score_of,
 )
-from graphrag_dagster.core.language.judging import CRITERIA, IDENTICAL, Comparison, Verdict, Winner
+from graphrag_dagster.core.language.evaluating import CRITERIA, IDENTICAL, Comparison, Verdict, Winner
 from graphrag_dagster.core.language.tasks import Usage
 from graphrag_dagster.errors import QuestionError
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from graphrag_dagster.core.evaluation.questions.personas import QuestionSet, write_questions
 from graphrag_dagster.core.ids import stable_id
-from graphrag_dagster.core.language.questioning import (
+from graphrag_dagster.core.language.evaluating import (
     Described,
     Drafts,
     PersonaDraft,

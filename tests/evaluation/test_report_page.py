@@ -25,7 +25,7 @@ from graphrag_dagster.core.evaluation.judging import position_bias
 from graphrag_dagster.core.evaluation.report.content import ReportData
 from graphrag_dagster.core.evaluation.report.markup import clean, image, rendered
 from graphrag_dagster.core.evaluation.report.page import render
-from graphrag_dagster.core.language.judging import CRITERIA
+from graphrag_dagster.core.language.evaluating import CRITERIA
 from graphrag_dagster.tables import ALL_TABLES
 
 CONDITIONS = ("C0", "C2", "TS", "SS")

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from graphrag_dagster.core.evaluation.questions.question_rows import listed, references
 from graphrag_dagster.core.evaluation.questions.testset import sampled, write_testset
+from graphrag_dagster.core.language.evaluating import DocumentRequest, ReferenceDraft, ReferenceDrafts
 from graphrag_dagster.core.language.tasks import Engine, Usage
-from graphrag_dagster.core.language.testset import DocumentRequest, ReferenceDraft, ReferenceDrafts
 from graphrag_dagster.errors import EngineError
 from graphrag_dagster.tables import TESTSET_DOCUMENTS, TESTSET_QUESTIONS
 

@@ -15,9 +15,9 @@ from graphrag_dagster.core.accounting.planning import exactly
 from graphrag_dagster.core.evaluation.judging import sample
 from graphrag_dagster.core.evaluation.theming import AT_ONCE, calls_of, themes_of
 from graphrag_dagster.core.language.chat.replies import NotUsable
+from graphrag_dagster.core.language.evaluating import Labels, Reasons, Theme, ThemeLists, Themes
 from graphrag_dagster.core.language.llm.evaluation.theming import LlmReasonReader, read_labels, read_themes
 from graphrag_dagster.core.language.tasks import Engine
-from graphrag_dagster.core.language.theming import Labels, Reasons, Theme, ThemeLists, Themes
 from graphrag_dagster.model_calls.endpoint.chat import OpenAIChatModel
 from graphrag_dagster.settings.model import ModelSettings
 from support.conversations import asked_of

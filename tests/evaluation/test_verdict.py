@@ -16,7 +16,7 @@ from graphrag_dagster.core.evaluation.inference.verdict import (
     main_measure,
     verdicts,
 )
-from graphrag_dagster.core.language.judging import CRITERIA
+from graphrag_dagster.core.language.evaluating import CRITERIA
 from graphrag_dagster.tables import ALL_TABLES
 
 CONDITIONS = ("C0", "C2", "TS", "SS")

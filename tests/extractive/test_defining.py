@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graphrag_dagster.core.language.extractive.defining import Defining
+from graphrag_dagster.core.language.extractive.descriptions import Defining
 from graphrag_dagster.core.language.extractive.names.wordlists import OFFICES
 
 PIECES = [

@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 
 import pytest
 
-from graphrag_dagster.core.language.decomposing import AnswerText, SentenceClaims
+from graphrag_dagster.core.language.evaluating import AnswerText, SentenceClaims
 from graphrag_dagster.core.language.extractive.answer_claims import ExtractiveClaimDecomposer
 from graphrag_dagster.core.language.extractive.parsing.statements import refused_words, without_frame
 from graphrag_dagster.core.language.tasks import Usage

@@ -4,8 +4,7 @@ from collections.abc import Callable
 
 import pytest
 
-from graphrag_dagster.core.language.extractive.claims import ExtractiveClaimExtractor
-from graphrag_dagster.core.language.extractive.parsing.dates import stated_period
+from graphrag_dagster.core.language.extractive.claims import ExtractiveClaimExtractor, stated_period
 from graphrag_dagster.core.language.tasks import ClaimInstance, TextUnit
 
 Claims = Callable[..., list[ClaimInstance]]

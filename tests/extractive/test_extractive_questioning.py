@@ -6,8 +6,8 @@ from hypothesis import strategies as st
 
 from graphrag_dagster.core.evaluation.questions.personas import QuestionSet, write_questions
 from graphrag_dagster.core.language.embedders import StaticEmbedder
+from graphrag_dagster.core.language.evaluating import PersonaDraft, QuestionRequest, TaskRequest
 from graphrag_dagster.core.language.extractive.questioning import ExtractiveQuestionWriter
-from graphrag_dagster.core.language.questioning import PersonaDraft, QuestionRequest, TaskRequest
 from graphrag_dagster.errors import EngineError
 
 THEMES = (

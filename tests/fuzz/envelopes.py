@@ -258,7 +258,7 @@ def attack(case: Case, _: Path) -> str:
 def _asked(task: str, model: Any, settings: Any) -> object:
     """Do a task with a model; what is wrong with what came of it, if anything is."""
     from graphrag_dagster import prompts
-    from graphrag_dagster.core.language.judging import Comparison
+    from graphrag_dagster.core.language.evaluating import Comparison
     from graphrag_dagster.core.language.llm.answerer import LlmAnswerer
     from graphrag_dagster.core.language.llm.evaluation.judging import LlmAnswerJudge
     from graphrag_dagster.core.language.llm.evaluation.quality import LlmQualityJudge

@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from graphrag_dagster import prompts
-from graphrag_dagster.core.language.chat.halves import halves
 from graphrag_dagster.core.language.chat.port import ChatModel, ChatReply, ChatRequest, Listener
+from graphrag_dagster.core.language.llm.extraction.gleaning import halves
 from graphrag_dagster.core.language.llm.extraction.graph import LlmGraphExtractor
 from graphrag_dagster.core.language.tasks import TextUnit, UnitExtraction
 from support.conversations import prompt_tokens

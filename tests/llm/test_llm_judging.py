@@ -7,7 +7,7 @@ import pytest
 
 from graphrag_dagster import prompts
 from graphrag_dagster.core.accounting.budget import Budget
-from graphrag_dagster.core.language.judging import CRITERIA, IDENTICAL, Comparison, Verdict
+from graphrag_dagster.core.language.evaluating import CRITERIA, IDENTICAL, Comparison, Verdict
 from graphrag_dagster.core.language.llm.evaluation.judging import LlmAnswerJudge, read_winner
 from graphrag_dagster.core.language.tasks import Usage
 from graphrag_dagster.errors import EndpointError

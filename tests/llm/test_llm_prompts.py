@@ -3,8 +3,7 @@ import re
 import pytest
 
 from graphrag_dagster import prompts
-from graphrag_dagster.core.language.chat.data import TAGS, enclose
-from graphrag_dagster.core.language.chat.prompt import Prompt
+from graphrag_dagster.core.language.chat.prompt import TAGS, Prompt, enclose
 from graphrag_dagster.core.text.citations import (
     Citation,
     canonical_citations,

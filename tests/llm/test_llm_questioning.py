@@ -7,8 +7,8 @@ import pytest
 
 from graphrag_dagster import prompts
 from graphrag_dagster.core.evaluation.questions.personas import QuestionSet, write_questions
+from graphrag_dagster.core.language.evaluating import Drafts, PersonaDraft, QuestionRequest, TaskRequest
 from graphrag_dagster.core.language.llm.evaluation.questioning import LlmQuestionWriter
-from graphrag_dagster.core.language.questioning import Drafts, PersonaDraft, QuestionRequest, TaskRequest
 from graphrag_dagster.errors import EngineError
 from support.conversations import section
 from support.endpoint import Fault, Scripted, ScriptedEndpoint

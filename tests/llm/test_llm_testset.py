@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from graphrag_dagster import prompts
+from graphrag_dagster.core.language.evaluating import DocumentRequest, ReferenceDraft
 from graphrag_dagster.core.language.llm.evaluation.testset import LlmTestsetWriter
-from graphrag_dagster.core.language.testset import DocumentRequest, ReferenceDraft
 from support.conversations import section
 from support.endpoint import ScriptedEndpoint
 from support.faults import Fault

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from graphrag_dagster import prompts
+from graphrag_dagster.core.language.chat.asking import AllLost, first_done
 from graphrag_dagster.core.language.chat.loop import run_one
-from graphrag_dagster.core.language.chat.racing import AllLost, first_done
 from graphrag_dagster.core.language.llm.extraction.graph import LlmGraphExtractor
 from graphrag_dagster.core.language.tasks import TextUnit, UnitExtraction
 from graphrag_dagster.errors import EndpointError

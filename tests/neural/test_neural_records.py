@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graphrag_dagster.core.language.neural.assembly import assembled
+from graphrag_dagster.core.language.neural.graph_extractor import assembled
 from graphrag_dagster.core.language.neural.labels import SCIENTIFIC, label_by_name
 from graphrag_dagster.core.language.neural.linearised import parse
 from graphrag_dagster.core.language.neural.mentions import Mention, by_name, joined

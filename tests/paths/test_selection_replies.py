@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from graphrag_dagster.core.language.llm.paths.fitting import fitting
-from graphrag_dagster.core.language.llm.paths.parsing import says_none, selected
+from graphrag_dagster.core.language.llm.paths.selector import says_none, selected
 from graphrag_dagster.core.text.tokens import get_tokenizer
 
 P1, P2 = "a -> r -> b", "a -> r -> b -> r2 -> c"

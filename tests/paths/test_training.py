@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from graphrag_dagster import prompts
 from graphrag_dagster.core.language.embedders import StaticEmbedder
 from graphrag_dagster.core.language.llm.paths.asking import SelectionPrompts, shown_lines
-from graphrag_dagster.core.language.llm.paths.parsing import selected
+from graphrag_dagster.core.language.llm.paths.selector import selected
 from graphrag_dagster.core.paths.hops import LearntHops, ToldHops, WordyHops, told_apart
 from graphrag_dagster.core.paths.options import PathOptions, Switches
 from graphrag_dagster.core.paths.query import PathQuery

@@ -11,8 +11,7 @@ from test_build import QuotingWriter, corpus
 
 from graphrag_dagster import tables
 from graphrag_dagster.core.ids import stable_id
-from graphrag_dagster.core.language.extractive.outsiders import OUTSIDE
-from graphrag_dagster.core.language.extractive.report_writer import ExtractiveReportWriter
+from graphrag_dagster.core.language.extractive.report_writer import OUTSIDE, ExtractiveReportWriter
 from graphrag_dagster.core.language.tasks import ReportWriter
 from graphrag_dagster.core.reports.build import ReportFrames, build_reports
 from graphrag_dagster.core.reports.context_nodes import ContextNodes, attached_nodes

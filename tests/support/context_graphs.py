@@ -10,9 +10,9 @@ import polars as pl
 from numpy.typing import NDArray
 
 from graphrag_dagster.core.graph.context.adjacency import Adjacency, adjacency
-from graphrag_dagster.core.graph.context.options import ContextOptions
 from graphrag_dagster.core.graph.context.vectors.node_vectors import NodeVectors
 from graphrag_dagster.core.graph.network import network
+from graphrag_dagster.settings.context import ContextSettings
 
 
 @dataclass(frozen=True)
@@ -144,7 +144,7 @@ class Found:
     outcome: str = "over_budget"
 
 
-def by_definition(case: Case, options: ContextOptions) -> dict[str, Found]:
+def by_definition(case: Case, options: ContextSettings) -> dict[str, Found]:
     """Return the misaligned nodes of a case as its definition has them, a pair of nodes at a time."""
     units = {node: _unit(vector) for node, vector in case.rounded.items()}
     members: dict[str, list[str]] = defaultdict(list)
@@ -173,7 +173,7 @@ def by_definition(case: Case, options: ContextOptions) -> dict[str, Found]:
     return found
 
 
-def _scored(one: Found, options: ContextOptions) -> Found:
+def _scored(one: Found, options: ContextSettings) -> Found:
     if one.similarity <= options.min_sim:
         one.outcome = "dissimilar"
         return one
@@ -192,7 +192,7 @@ def _scored(one: Found, options: ContextOptions) -> Found:
     return one
 
 
-def _ranked(found: dict[str, Found], options: ContextOptions) -> None:
+def _ranked(found: dict[str, Found], options: ContextSettings) -> None:
     for community in {one.target for one in found.values()}:
         scored = [(n, one) for n, one in found.items() if one.target == community and one.penalised > 0]
         scored.sort(key=lambda pair: (-round(pair[1].penalised, 9), -round(pair[1].similarity, 9), pair[0]))

@@ -82,7 +82,7 @@ def answer_claims(
 ) -> Iterator[Output[pl.DataFrame]]:
     """The atomic claims of every answer: sentences selected, disambiguated and decomposed (paper §4.1.3)."""
     from graphrag_dagster.core.evaluation.claims.claim_rows import claim_rows
-    from graphrag_dagster.core.language.decomposing import AnswerText
+    from graphrag_dagster.core.language.evaluating import AnswerText
 
     session = language.session(context, "answer_claims")
     decomposer = session.task(CLAIM_DECOMPOSER)

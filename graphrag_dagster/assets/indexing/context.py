@@ -5,8 +5,7 @@ from collections.abc import Iterator
 import polars as pl
 from dagster import AssetExecutionContext, Output
 
-from graphrag_dagster.core.language.embedded_rows import embed_rows
-from graphrag_dagster.core.language.embedded_texts import text_of_entity
+from graphrag_dagster.core.language.embedded_rows import embed_rows, text_of_entity
 from graphrag_dagster.orchestration.declare import counts, ins_of, output, table_assets
 from graphrag_dagster.resources.language import Language
 from graphrag_dagster.resources.warehouse import Warehouse
@@ -49,7 +48,7 @@ def context_nodes(
         settings.seed,
         settings.structure,
     )
-    made = build_context(frames["relationships"], frames["community_levels"], vectors, settings.options)
+    made = build_context(frames["relationships"], frames["community_levels"], vectors, settings)
     yield output(CONTEXT_CANDIDATES, made.candidates, **counts(made.candidates, "outcome"))
     yield output(
         CONTEXT_NODES, made.nodes, **{f"level_{k}": n for k, n in counts(made.nodes, "level").items()}

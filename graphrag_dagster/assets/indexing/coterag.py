@@ -70,7 +70,7 @@ def coterag(
         summariser=session.task(COMMUNITY_SUMMARISER),
         embedder=embedder,
         tokenizer=get_tokenizer(settings.text_units.encoding),
-        options=settings.coterag.index_options(),
+        options=settings.coterag,
     )
     session.still_uses(made.embedded)
     summaries = made.tables["summaries"]

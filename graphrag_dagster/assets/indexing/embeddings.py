@@ -5,8 +5,12 @@ from collections.abc import Callable
 import polars as pl
 from dagster import AssetExecutionContext, AssetsDefinition, Output
 
-from graphrag_dagster.core.language.embedded_rows import embed_rows
-from graphrag_dagster.core.language.embedded_texts import text_of_entity, text_of_report, text_of_unit
+from graphrag_dagster.core.language.embedded_rows import (
+    embed_rows,
+    text_of_entity,
+    text_of_report,
+    text_of_unit,
+)
 from graphrag_dagster.orchestration.declare import describe, ins_of, table_asset
 from graphrag_dagster.resources.language import Language
 from graphrag_dagster.resources.warehouse import Warehouse

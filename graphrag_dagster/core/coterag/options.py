@@ -68,18 +68,6 @@ MEASURED = Thresholds(community=0.37, coverage=0.51, entity=0.48, traversal=0.48
 INDEX_SCORES = ("community", "entity", "traversal")
 
 
-@dataclass(frozen=True, slots=True)
-class Quantiles:
-    """Shares of the background's cosines that calibrated thresholds exceed; ``route`` decides the route."""
-
-    community: float = 0.10
-    entity: float = 0.97
-    traversal: float = 0.97
-    chunk: float = 0.95
-    fallback: float = 0.99
-    route: float = 0.95
-
-
 def paper_thresholds(profile: Profile, given: Mapping[str, float]) -> Thresholds:
     """Return thresholds as raw cosines, where they are not calibrated.
 
@@ -92,25 +80,6 @@ def paper_thresholds(profile: Profile, given: Mapping[str, float]) -> Thresholds
     if profile == "paper_neo4j":
         values |= {name: 2 * values[name] - 1 for name in INDEX_SCORES}
     return Thresholds(**values)
-
-
-@dataclass(frozen=True, slots=True)
-class IndexOptions:
-    """How it is made; the meaning of each is that of the setting of the same name.
-
-    ``given``: thresholds that hold whatever the profile says.
-    """
-
-    profile: Profile
-    quantiles: Quantiles
-    given: Mapping[str, float]
-    least_component: int
-    least_community: int
-    seed: int
-    resolution: float
-    match: Matched
-    tail_template: TailTemplate
-    description_tokens: int
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ from itertools import combinations
 import polars as pl
 
 from graphrag_dagster.core.ids import stable_id
-from graphrag_dagster.core.language.judging import CRITERIA, Comparison, Criterion, Verdict
+from graphrag_dagster.core.language.evaluating import CRITERIA, Comparison, Criterion, Verdict
 from graphrag_dagster.errors import QuestionError
 from graphrag_dagster.tables import JUDGEMENTS, POSITION_BIAS
 

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import polars as pl
 
 from graphrag_dagster.core.evaluation.judging import comparisons, judged, posed
-from graphrag_dagster.core.language.judging import AnswerJudge, Criterion
+from graphrag_dagster.core.language.evaluating import AnswerJudge, Criterion
 from graphrag_dagster.core.text.answer_sentences import without_citations
 
 

@@ -9,8 +9,16 @@ import polars as pl
 
 from graphrag_dagster.core.evaluation.judging import sample
 from graphrag_dagster.core.ids import stable_id
-from graphrag_dagster.core.language.judging import CRITERIA, Criterion
-from graphrag_dagster.core.language.theming import Labels, ReasonReader, Reasons, Theme, ThemeLists, Themes
+from graphrag_dagster.core.language.evaluating import (
+    CRITERIA,
+    Criterion,
+    Labels,
+    ReasonReader,
+    Reasons,
+    Theme,
+    ThemeLists,
+    Themes,
+)
 
 #: Reasons that are read in one call: with their prompt they fit a window of 4,000 tokens.
 AT_ONCE = 25

@@ -11,8 +11,7 @@ from numpy.typing import NDArray
 from graphrag_dagster.core.accounting.budget import Amount
 from graphrag_dagster.core.accounting.sizes import SERVE_MORE, PromptSizes
 from graphrag_dagster.core.accounting.use import ModelUse
-from graphrag_dagster.core.language.chat.noted import note_reply
-from graphrag_dagster.core.language.chat.port import ChatReply, ChatRequest, Listener
+from graphrag_dagster.core.language.chat.port import ChatReply, ChatRequest, Listener, note_reply
 from graphrag_dagster.core.progress import say
 from graphrag_dagster.errors import EndpointError
 from graphrag_dagster.model_calls.endpoint.bodies import Abilities, set_abilities

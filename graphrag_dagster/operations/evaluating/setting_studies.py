@@ -8,9 +8,9 @@ from graphrag_dagster.catalogue.tasks import GRAPH_EXTRACTOR
 from graphrag_dagster.core.evaluation.judging import sample
 from graphrag_dagster.core.evaluation.judging_run import judge_answers
 from graphrag_dagster.core.evaluation.studies import Mode, extraction_counts, sampled_documents
-from graphrag_dagster.core.graph.context.study import Indexed, Studied, study
+from graphrag_dagster.core.graph.context.study import Indexed, study
 from graphrag_dagster.core.ids import stable_id
-from graphrag_dagster.core.language.judging import AnswerJudge
+from graphrag_dagster.core.language.evaluating import AnswerJudge
 from graphrag_dagster.core.language.tasks import GraphExtractor
 from graphrag_dagster.core.search.many import answer_all
 from graphrag_dagster.engines.session import Session
@@ -69,19 +69,8 @@ def measured_context(
     Raises:
         EngineError: an extra that the settings need is not installed.
     """
-    own, studied = settings.context, settings.studies.context
-    index = Indexed(
-        relationships,
-        community_levels,
-        own.embedding,
-        own.structure,
-        own.options,
-        settings.communities.leiden,
-    )
-    compared = Studied(
-        studied.resolutions, studied.alphas, studied.lambda_max, studied.densities, studied.embeddings
-    )
-    rows = study(index, compared, entities["entity_id"], entity_vectors, draws=studied.draws)
+    index = Indexed(relationships, community_levels, settings.context, settings.communities.leiden)
+    rows = study(index, settings.studies.context, entities["entity_id"], entity_vectors)
     return rows.sort(CONTEXT_METRICS.key)
 
 

@@ -2,7 +2,7 @@
 
 import polars as pl
 
-from graphrag_dagster.core.language.answer_checking import GivenAnswer, PathJudge
+from graphrag_dagster.core.language.evaluating import GivenAnswer, PathJudge
 from graphrag_dagster.core.progress import stage
 from graphrag_dagster.tables import PATH_JUDGEMENTS
 

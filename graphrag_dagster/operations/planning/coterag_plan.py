@@ -88,6 +88,6 @@ def _asked_before(
         exact_names=own.exact_names,
         max_output_tokens=reply_limit,
     )
-    communities = parted(entities, triples, levels, own.index_options())
+    communities = parted(entities, triples, levels, own)
     asked = [one for one in communities.requests(chunks) if not one.tiny]
     return set(chunks["text_unit_id"]), [summariser.request(one) for one in asked]

@@ -5,8 +5,8 @@ import pytest
 from graphrag_dagster.core.graph.context import betweenness as module
 from graphrag_dagster.core.graph.context import sweep
 from graphrag_dagster.core.graph.context.betweenness import betweenness, centrality
-from graphrag_dagster.core.graph.context.options import ContextOptions
 from graphrag_dagster.errors import GraphragError
+from graphrag_dagster.settings.context import ContextSettings
 from tests.support.context_graphs import adjacency_of
 
 GRAPHS = {
@@ -60,9 +60,9 @@ def test_the_estimate_is_of_the_right_size_and_follows_its_seed() -> None:
 
 def test_the_largest_or_all_pairs_of_others_are_one() -> None:
     path = adjacency_of(nx.path_graph(5))
-    assert centrality(path, ContextOptions()).tolist() == [0, 0.75, 1, 0.75, 0]
-    assert centrality(path, ContextOptions(centrality="textbook")).tolist() == [0, 0.5, 4 / 6, 0.5, 0]
-    sampled = centrality(path, ContextOptions(exact_up_to=4, pivots=2, seed=1))
+    assert centrality(path, ContextSettings()).tolist() == [0, 0.75, 1, 0.75, 0]
+    assert centrality(path, ContextSettings(centrality="textbook")).tolist() == [0, 0.5, 4 / 6, 0.5, 0]
+    sampled = centrality(path, ContextSettings(exact_up_to=4, pivots=2, seed=1))
     assert sampled.max() == 1
     assert sampled.tolist() != [0, 0.75, 1, 0.75, 0]
 
@@ -71,8 +71,8 @@ def test_the_largest_or_all_pairs_of_others_are_one() -> None:
 @pytest.mark.parametrize("how", ["max", "textbook"])
 def test_without_paths_through_a_node_none_is_central(nodes: int, how: str) -> None:
     graph = adjacency_of(nx.complete_graph(nodes))
-    assert centrality(graph, ContextOptions(centrality=how)).tolist() == [0] * nodes
-    assert centrality(adjacency_of(nx.empty_graph(nodes)), ContextOptions()).tolist() == [0] * nodes
+    assert centrality(graph, ContextSettings(centrality=how)).tolist() == [0] * nodes
+    assert centrality(adjacency_of(nx.empty_graph(nodes)), ContextSettings()).tolist() == [0] * nodes
 
 
 def test_more_paths_than_can_be_counted_are_an_error() -> None:

@@ -4,10 +4,10 @@ import pytest
 
 from graphrag_dagster.core.graph.context import build
 from graphrag_dagster.core.graph.context.build import build_context
-from graphrag_dagster.core.graph.context.options import ContextOptions
 from graphrag_dagster.core.graph.context.selection import budgets
 from graphrag_dagster.core.graph.context.vectors.node_vectors import NodeVectors
 from graphrag_dagster.errors import GraphragError
+from graphrag_dagster.settings.context import ContextSettings
 from graphrag_dagster.tables.context import CONTEXT_ACCOUNT, CONTEXT_CANDIDATES, CONTEXT_NODES, OUTCOMES
 from tests.support.context_graphs import (
     FIVE,
@@ -20,23 +20,23 @@ from tests.support.context_graphs import (
 )
 
 OPTIONS = [
-    ContextOptions(),
-    ContextOptions(include_self=False, max_hops=2, alpha=2.0),
-    ContextOptions(penalty="subtract", gamma=0.2, unreachable="far", lambda_max=3),
-    ContextOptions(centrality="textbook", min_sim=0.25, unreachable="far", include_self=False),
-    ContextOptions(min_sim=-1, max_hops=1, lambda_max=1),
+    ContextSettings(),
+    ContextSettings(include_self=False, max_hops=2, alpha=2.0),
+    ContextSettings(penalty="subtract", gamma=0.2, unreachable="far", lambda_max=3),
+    ContextSettings(centrality="textbook", min_sim=0.25, unreachable="far", include_self=False),
+    ContextSettings(min_sim=-1, max_hops=1, lambda_max=1),
 ]
 
 
-def built(case: Case, options: ContextOptions | None = None) -> build.ContextTables:
-    found = build_context(case.relationships, case.levels, case.node_vectors, options)
+def built(case: Case, options: ContextSettings | None = None) -> build.ContextTables:
+    found = build_context(case.relationships, case.levels, case.node_vectors, options or ContextSettings())
     assert CONTEXT_CANDIDATES.validated(found.candidates).equals(found.candidates)
     CONTEXT_NODES.validated(found.nodes)
     assert CONTEXT_ACCOUNT.validated(found.account).equals(found.account)
     return found
 
 
-def chosen(case: Case, options: ContextOptions | None = None) -> set[tuple[str, str]]:
+def chosen(case: Case, options: ContextSettings | None = None) -> set[tuple[str, str]]:
     return set(built(case, options).nodes.select("entity_id", "community_id").rows())
 
 
@@ -73,17 +73,17 @@ def test_the_example_of_five_nodes() -> None:
         "over_budget": 0,
         "taken": 1,
     }
-    without = built(FIVE, ContextOptions(include_self=False))
+    without = built(FIVE, ContextSettings(include_self=False))
     assert without.candidates.filter(entity_id="e")["home_similarity"].to_list() == [0]
 
 
 @pytest.mark.parametrize("options", OPTIONS)
-def test_the_rows_are_those_of_the_definition(options: ContextOptions) -> None:
+def test_the_rows_are_those_of_the_definition(options: ContextSettings) -> None:
     for seed in range(OPTIONS.index(options), 200, len(OPTIONS)):
         check_by_definition(random_case(seed), options)
 
 
-def check_by_definition(case: Case, options: ContextOptions) -> None:
+def check_by_definition(case: Case, options: ContextSettings) -> None:
     expected = by_definition(case, options)
     rows = {row["entity_id"]: row for row in built(case, options).candidates.iter_rows(named=True)}
     assert set(rows) == set(expected)
@@ -103,7 +103,7 @@ def check_by_definition(case: Case, options: ContextOptions) -> None:
 def test_a_node_is_context_of_one_community_at_most_and_never_of_its_own(seed: int) -> None:
     case = random_case(seed, nodes=150)
     before = case.levels
-    options = ContextOptions(lambda_max=3)
+    options = ContextSettings(lambda_max=3)
     found = built(case, options)
     assert case.levels.equals(before)
     assert not found.nodes["entity_id"].is_duplicated().any()
@@ -140,6 +140,7 @@ def test_the_order_of_rows_does_not_matter(seed: int) -> None:
         rows.select("weight", source_id="target_id", target_id="source_id"),
         case.levels.sample(fraction=1, shuffle=True, seed=seed),
         case.node_vectors,
+        ContextSettings(),
     )
     assert again.candidates.equals(found.candidates)
     assert again.nodes.equals(found.nodes)
@@ -166,7 +167,9 @@ def test_levels_with_the_same_partition_are_computed_once(monkeypatch: pytest.Mo
     calls = []
     real = build.context_leiden
     monkeypatch.setattr(build, "context_leiden", lambda *given: calls.append(1) or real(*given))
-    found = build_context(case.relationships, community_levels(partitions), case.node_vectors)
+    found = build_context(
+        case.relationships, community_levels(partitions), case.node_vectors, ContextSettings()
+    )
     assert len(calls) == 2
     assert found.account["level"].to_list() == [0, 1, 2, 3]
     assert found.account["misaligned"][0] == 0 < found.account["misaligned"][1]
@@ -180,7 +183,9 @@ def test_betweenness_is_that_of_the_whole_graph_and_computed_once(monkeypatch: p
     real = build.centrality
     monkeypatch.setattr(build, "centrality", lambda *given: calls.append(given[0].nodes) or real(*given))
     inside = {node: community for node, community in FIVE.communities.items() if node != "b"}
-    build_context(FIVE.relationships, community_levels([inside, FIVE.communities]), FIVE.node_vectors)
+    build_context(
+        FIVE.relationships, community_levels([inside, FIVE.communities]), FIVE.node_vectors, ContextSettings()
+    )
     assert calls == [5]
 
 
@@ -188,7 +193,7 @@ def test_without_anything_there_are_no_rows() -> None:
     empty = Case([], {}, {})
     found = built(empty)
     assert not len(found.candidates) + len(found.nodes) + len(found.account)
-    edges_only = build_context(FIVE.relationships, community_levels([]), FIVE.node_vectors)
+    edges_only = build_context(FIVE.relationships, community_levels([]), FIVE.node_vectors, ContextSettings())
     assert not len(edges_only.account)
 
 
@@ -206,7 +211,7 @@ def test_without_anything_there_are_no_rows() -> None:
 def test_nothing_is_misaligned_where_nothing_differs(
     communities: dict[str, str], vectors: dict[str, list[float]], include_self: bool
 ) -> None:
-    options = ContextOptions(include_self=include_self)
+    options = ContextSettings(include_self=include_self)
     found = built(Case([("a", "b")], communities, vectors), options)
     if len(set(communities.values())) == 3 and not include_self:
         # Each alone, and its own similarity is 0: the others are more so.
@@ -227,7 +232,9 @@ def test_a_hundred_thousand_communities_of_one() -> None:
         {"level": pl.Series([0] * count, dtype=pl.Int32), "entity_id": names, "community_id": names}
     )
     matrix = np.random.default_rng(0).standard_normal((count, 32)).astype(np.float32)
-    found = build_context(relationships([]), levels, NodeVectors(pl.Series(names), matrix, "random"))
+    found = build_context(
+        relationships([]), levels, NodeVectors(pl.Series(names), matrix, "random"), ContextSettings()
+    )
     assert found.account.row(0, named=True)["misaligned"] == 0
     assert found.account.row(0, named=True)["communities"] == count
 
@@ -235,7 +242,7 @@ def test_a_hundred_thousand_communities_of_one() -> None:
 def test_a_node_twice_in_a_level_is_an_error() -> None:
     rows = pl.concat([FIVE.levels, FIVE.levels.filter(entity_id="c").with_columns(community_id=pl.lit("1"))])
     with pytest.raises(GraphragError, match="node 'c' more than once at level 0"):
-        build_context(FIVE.relationships, rows, FIVE.node_vectors)
+        build_context(FIVE.relationships, rows, FIVE.node_vectors, ContextSettings())
 
 
 def test_vectors_that_cannot_be_compared_are_an_error() -> None:
@@ -261,5 +268,5 @@ def test_a_node_outside_the_communities_carries_paths_and_is_no_candidate() -> N
 def test_vectors_of_other_nodes_and_in_another_order_are_none_the_worse() -> None:
     vectors = node_vectors({**FIVE.vectors, "z": [7, 7]})
     turned = NodeVectors(vectors.ids.reverse(), vectors.matrix[::-1].copy(), "given")
-    found = build_context(FIVE.relationships, FIVE.levels, turned)
+    found = build_context(FIVE.relationships, FIVE.levels, turned, ContextSettings())
     assert found.candidates.equals(built(FIVE).candidates)

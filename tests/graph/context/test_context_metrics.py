@@ -18,16 +18,16 @@ from graphrag_dagster.core.graph.context.metrics.memberships import (
 )
 from graphrag_dagster.core.graph.context.metrics.nearest import nearest_nodes, nearest_to
 from graphrag_dagster.core.graph.context.metrics.rows import COLUMNS
-from graphrag_dagster.core.graph.context.options import ContextOptions
 from graphrag_dagster.core.graph.context.units import Units
+from graphrag_dagster.settings.context import ContextSettings
 from tests.support.context_graphs import FIVE, Case, community_levels, random_case
 
 FIVE_HOME = np.array([0, 0, 1, 1, 1])
 FIVE_ATTACHED = np.array([NONE, NONE, NONE, NONE, 0])
 
 
-def measured(case: Case, options: ContextOptions | None = None, **more: int) -> dict[tuple[str, str], float]:
-    found = build_context(case.relationships, case.levels, case.node_vectors, options)
+def measured(case: Case, options: ContextSettings | None = None, **more: int) -> dict[tuple[str, str], float]:
+    found = build_context(case.relationships, case.levels, case.node_vectors, options or ContextSettings())
     frame = measure_context(found.candidates, case.levels, case.node_vectors, **more)
     assert frame.schema == COLUMNS
     assert not frame.select(pl.struct("level", "measure", "reading").is_duplicated().any()).item()
@@ -121,7 +121,7 @@ def test_precision_never_falls_whatever_is_attached(seed: int) -> None:
 
 
 def test_without_a_budget_nothing_changes() -> None:
-    found = measured(random_case(3, nodes=100), ContextOptions(lambda_max=0))
+    found = measured(random_case(3, nodes=100), ContextSettings(lambda_max=0))
     assert found["precision_at_5", "plain"] == found["precision_at_5", "context"]
     assert found["precision_at_5", "random"] == pytest.approx(found["precision_at_5", "plain"])
     assert str(found["precision_at_5", "context_minus_random"]) == "0.0"
@@ -190,7 +190,7 @@ def test_the_rows_fit_together(seed: int) -> None:
 def test_precision_at_the_mean_of_what_has_grown_can_fall() -> None:
     falling = 0
     for seed in range(8):
-        found = measured(random_case(seed, nodes=150), ContextOptions(alpha=3))
+        found = measured(random_case(seed, nodes=150), ContextSettings(alpha=3))
         falling += found["mean_precision_at_5", "context_own_mean"] < found["mean_precision_at_5", "context"]
     assert falling
 
@@ -226,7 +226,7 @@ def test_without_levels_there_are_no_rows() -> None:
 def test_levels_alike_have_the_same_rows() -> None:
     case = random_case(2, nodes=80)
     levels = community_levels([dict.fromkeys(case.communities, "all"), case.communities, case.communities])
-    found = build_context(case.relationships, levels, case.node_vectors)
+    found = build_context(case.relationships, levels, case.node_vectors, ContextSettings())
     frame = measure_context(found.candidates, levels, case.node_vectors)
     assert frame["level"].unique().to_list() == [0, 1, 2]
     one, two, three = (frame.filter(level=level).drop("level") for level in (0, 1, 2))
@@ -258,7 +258,7 @@ def test_a_selection_that_follows_meaning_beats_chance() -> None:
         {name: f"c{node // 30}" for node, name in enumerate(names)},
         dict(zip(names, (centres[meaning] + 0.6 * rng.standard_normal((180, 20))).tolist(), strict=True)),
     )
-    found = measured(case, ContextOptions(alpha=3))
+    found = measured(case, ContextSettings(alpha=3))
     assert found["precision_at_5", "context_minus_random"] > 0.02
     assert found["precision_at_5", "size_normalised"] > 0.02
     assert found["cross_similarity", "context_minus_leiden"] > 0

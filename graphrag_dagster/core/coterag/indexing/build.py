@@ -1,7 +1,9 @@
 """All that CoTeRAG-S makes of an index, in its order."""
 
-from collections.abc import Mapping
+from __future__ import annotations
+
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import polars as pl
 
@@ -14,11 +16,15 @@ from graphrag_dagster.core.coterag.indexing.stores import stores
 from graphrag_dagster.core.coterag.indexing.summaries import summary_frames
 from graphrag_dagster.core.coterag.indexing.summary_requests import summary_requests
 from graphrag_dagster.core.coterag.indexing.triples import TripleGraph, triple_graph
-from graphrag_dagster.core.coterag.options import IndexOptions
-from graphrag_dagster.core.language.coterag import CommunitySummariser, SummaryRequest
 from graphrag_dagster.core.language.embedded_rows import embed_rows
-from graphrag_dagster.core.text.embedder import CorpusEmbedder
-from graphrag_dagster.core.text.tokens import Tokenizer
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from graphrag_dagster.core.language.coterag import CommunitySummariser, SummaryRequest
+    from graphrag_dagster.core.text.embedder import CorpusEmbedder
+    from graphrag_dagster.core.text.tokens import Tokenizer
+    from graphrag_dagster.settings.coterag import CoteragSettings
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +53,7 @@ class Parted:
 
 
 def parted(
-    entities: pl.DataFrame, triples: pl.DataFrame, community_levels: pl.DataFrame, options: IndexOptions
+    entities: pl.DataFrame, triples: pl.DataFrame, community_levels: pl.DataFrame, options: CoteragSettings
 ) -> Parted:
     """Return the graph of triples in its communities; see :func:`build_coterag`."""
     graph = triple_graph(entities, triples)
@@ -75,7 +81,7 @@ def build_coterag(
     summariser: CommunitySummariser,
     embedder: CorpusEmbedder,
     tokenizer: Tokenizer,
-    options: IndexOptions,
+    options: CoteragSettings,
 ) -> CoteragFrames:
     """Return what CoTeRAG-S answers from (spec_coterag §3, §4, §8).
 
@@ -89,7 +95,7 @@ def build_coterag(
         summariser: of communities.
         embedder: of descriptions, summaries, and what stands for questions.
         tokenizer: counts the tokens of descriptions.
-        options: how.
+        options: the section of the settings.
 
     Raises:
         GraphragError: the level that is matched does not exist, or vectors cannot be compared.
@@ -119,9 +125,7 @@ def build_coterag(
         summary_vectors=of_summaries,
         chunk_vectors=chunk_vectors,
     )
-    thresholds = calibrated(
-        backgrounds, profile=options.profile, quantiles=options.quantiles, given=options.given
-    ).rows
+    thresholds = calibrated(backgrounds, options).rows
     return CoteragFrames(
         {
             "stores": parts.stores,

@@ -1,7 +1,9 @@
 """Thresholds that fit the embedder: quantiles of cosines between what has nothing to do with each other."""
 
-from collections.abc import Mapping, Sequence
+from __future__ import annotations
+
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
@@ -9,8 +11,6 @@ import polars as pl
 from graphrag_dagster.core.coterag.options import (
     MEASURED,
     SETS,
-    Profile,
-    Quantiles,
     Thresholds,
     disorder,
     paper_thresholds,
@@ -18,6 +18,11 @@ from graphrag_dagster.core.coterag.options import (
 from graphrag_dagster.core.coterag.vectors import Vectors
 from graphrag_dagster.core.ranks import Scores, comparable
 from graphrag_dagster.errors import SettingsError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from graphrag_dagster.settings.coterag import CoteragSettings
 
 #: Pseudo-questions, and the pairs of a set from which its thresholds are calibrated.
 QUESTIONS, LEAST_PAIRS = 400, 500
@@ -107,10 +112,7 @@ def background(
 
 def calibrated(
     backgrounds: Mapping[str, Scores],
-    *,
-    profile: Profile = "calibrated",
-    quantiles: Quantiles | None = None,
-    given: Mapping[str, float] | None = None,
+    options: CoteragSettings,
 ) -> Calibration:
     """Return the thresholds in force.
 
@@ -120,14 +122,14 @@ def calibrated(
 
     Args:
         backgrounds: cosines by set: ``summaries``, ``descriptions``, ``chunks``; see :func:`background`.
-        profile: the paper's take their thresholds from it, and calibrate the route alone.
-        quantiles: shares of the cosines that are below the thresholds.
-        given: thresholds that hold whatever the profile says.
+        options: whose ``profile``, where it is one of the paper's, gives the thresholds, so that the route
+            alone is calibrated; whose ``quantiles`` are shares of the cosines that are below the thresholds;
+            and whose ``thresholds`` hold whatever the profile says.
 
     Raises:
         SettingsError: those given contradict the calibrated ones.
     """
-    own, said = quantiles or Quantiles(), given or {}
+    profile, said = options.profile, options.thresholds.given()
     values = {**dict(MEASURED), "route": _ROUTE}
     rows: dict[str, tuple[str, float | None, int | None]] = {}
     for name in values:
@@ -137,7 +139,7 @@ def calibrated(
         elif len(cosines) < LEAST_PAIRS:
             rows[name] = ("measured", None, len(cosines))
         else:
-            share = float(getattr(own, name))
+            share = float(getattr(options.quantiles, name))
             values[name] = float(comparable(np.quantile(cosines, [share]))[0])
             rows[name] = ("calibrated", share, len(cosines))
         if name in said and said[name] != values[name]:

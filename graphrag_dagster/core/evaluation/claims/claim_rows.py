@@ -7,7 +7,7 @@ import polars as pl
 
 from graphrag_dagster.core.evaluation.claims.clusters import cluster
 from graphrag_dagster.core.evaluation.claims.deduplication import repeated
-from graphrag_dagster.core.language.decomposing import SentenceClaims
+from graphrag_dagster.core.language.evaluating import SentenceClaims
 
 Rows = list[dict[str, Any]]
 

@@ -20,7 +20,7 @@ from graphrag_dagster.core.evaluation.figures.figure import (
     words,
 )
 from graphrag_dagster.core.evaluation.inference.winners import overall_winners
-from graphrag_dagster.core.language.judging import CRITERIA
+from graphrag_dagster.core.language.evaluating import CRITERIA
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -4,7 +4,7 @@ import polars as pl
 
 from graphrag_dagster.core.evaluation.figures.figure import Figure, words
 from graphrag_dagster.core.evaluation.figures.measures import Bar, Panel, bar_panels
-from graphrag_dagster.core.language.judging import CRITERIA
+from graphrag_dagster.core.language.evaluating import CRITERIA
 
 
 def window_bars(rates: pl.DataFrame) -> Figure | None:

@@ -6,7 +6,7 @@ from typing import Any, Literal
 import polars as pl
 
 from graphrag_dagster.core.ids import stable_id
-from graphrag_dagster.core.language.questioning import QuestionWriter
+from graphrag_dagster.core.language.evaluating import QuestionWriter
 from graphrag_dagster.core.language.tasks import Usage
 from graphrag_dagster.errors import EngineError
 

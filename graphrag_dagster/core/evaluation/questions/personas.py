@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from graphrag_dagster.catalogue.registry import asks_model
 from graphrag_dagster.core.ids import stable_id
-from graphrag_dagster.core.language.questioning import (
+from graphrag_dagster.core.language.evaluating import (
     Drafts,
     PersonaDraft,
     QuestionRequest,

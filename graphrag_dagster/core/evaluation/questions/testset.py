@@ -12,13 +12,13 @@ from typing import Any
 import polars as pl
 
 from graphrag_dagster.core.ids import stable_id
-from graphrag_dagster.core.language.tasks import Engine, Usage
-from graphrag_dagster.core.language.testset import (
+from graphrag_dagster.core.language.evaluating import (
     DocumentRequest,
     ReferenceDraft,
     ReferenceDrafts,
     TestsetWriter,
 )
+from graphrag_dagster.core.language.tasks import Engine, Usage
 from graphrag_dagster.core.search.context.question import checked
 from graphrag_dagster.core.text.spans import Span
 from graphrag_dagster.core.text.text_places import TextPlaces

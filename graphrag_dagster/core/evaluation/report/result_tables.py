@@ -19,7 +19,7 @@ from graphrag_dagster.core.evaluation.report.tables import (
     tests,
     tone_of,
 )
-from graphrag_dagster.core.language.judging import CRITERIA
+from graphrag_dagster.core.language.evaluating import CRITERIA
 
 Row = dict[str, Any]
 Tests = Mapping[tuple[str, str], Contrast]

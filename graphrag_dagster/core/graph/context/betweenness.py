@@ -1,19 +1,25 @@
 """Betweenness of all nodes, from all or some of them (spec_context_leiden §4)."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 import numpy as np
 
-from graphrag_dagster.core.graph.context.adjacency import Adjacency
-from graphrag_dagster.core.graph.context.options import ContextOptions
 from graphrag_dagster.core.graph.context.sweep import Sweep
 from graphrag_dagster.core.graph.context.units import Doubles, blocks
 from graphrag_dagster.errors import GraphragError
+
+if TYPE_CHECKING:
+    from graphrag_dagster.core.graph.context.adjacency import Adjacency
+    from graphrag_dagster.settings.context import ContextSettings
 
 #: Pairs of a node and a source that are held at once.
 _PAIRS = 2**24
 _SOURCES = 1024
 
 
-def centrality(graph: Adjacency, options: ContextOptions) -> Doubles:
+def centrality(graph: Adjacency, options: ContextSettings) -> Doubles:
     """Return the normalised betweenness of every node, 0–1.
 
     Exact up to ``options.exact_up_to`` nodes, beyond estimated from ``options.pivots``.

@@ -1,19 +1,24 @@
 """Context nodes of all levels of communities (spec_context_leiden §1)."""
 
+from __future__ import annotations
+
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
 
 from graphrag_dagster.core.graph.context.adjacency import adjacency
 from graphrag_dagster.core.graph.context.betweenness import centrality
-from graphrag_dagster.core.graph.context.options import ContextOptions
 from graphrag_dagster.core.graph.context.partition import context_leiden
 from graphrag_dagster.core.graph.context.rows import ContextTables, LevelContext, as_tables
 from graphrag_dagster.core.graph.context.units import Units
-from graphrag_dagster.core.graph.context.vectors.node_vectors import NodeVectors
 from graphrag_dagster.core.graph.network import network_of
 from graphrag_dagster.errors import GraphragError
+
+if TYPE_CHECKING:
+    from graphrag_dagster.core.graph.context.vectors.node_vectors import NodeVectors
+    from graphrag_dagster.settings.context import ContextSettings
 
 __all__ = ["ContextTables", "build_context", "partitions"]
 
@@ -22,7 +27,7 @@ def build_context(
     relationships: pl.DataFrame,
     community_levels: pl.DataFrame,
     vectors: NodeVectors,
-    options: ContextOptions | None = None,
+    options: ContextSettings,
 ) -> ContextTables:
     """Find the context nodes of every level.
 
@@ -33,13 +38,12 @@ def build_context(
         relationships: rows of ``graph.relationships``.
         community_levels: rows of ``graph.community_levels``; they stay as they are.
         vectors: of the nodes; a node of which there is none has zeros.
-        options: how they are chosen; default: as :class:`.options.ContextOptions` has it.
+        options: how they are chosen.
 
     Raises:
         GraphragError: an edge cannot be used, see :func:`graphrag_dagster.core.graph.network.network`; or a
             node stands twice in a level.
     """
-    options = options or ContextOptions()
     whole = network_of(relationships)
     clustered = community_levels["entity_id"].cast(pl.String)
     ids = pl.concat([whole.names.cast(pl.String), clustered]).unique().sort()

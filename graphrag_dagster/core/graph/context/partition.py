@@ -1,15 +1,20 @@
 """Context nodes of one partition (spec_context_leiden §1)."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from graphrag_dagster.core.graph.context.adjacency import Adjacency, Places
 from graphrag_dagster.core.graph.context.distances import distances
-from graphrag_dagster.core.graph.context.options import ContextOptions
 from graphrag_dagster.core.graph.context.selection import Candidates, Selection, select
 from graphrag_dagster.core.graph.context.similarity import alignment
-from graphrag_dagster.core.graph.context.units import Doubles, Units
+
+if TYPE_CHECKING:
+    from graphrag_dagster.core.graph.context.adjacency import Adjacency, Places
+    from graphrag_dagster.core.graph.context.units import Doubles, Units
+    from graphrag_dagster.settings.context import ContextSettings
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +35,7 @@ class Context:
 
 
 def context_leiden(
-    graph: Adjacency, labels: Places, units: Units, central: Doubles, options: ContextOptions
+    graph: Adjacency, labels: Places, units: Units, central: Doubles, options: ContextSettings
 ) -> Context:
     """Find the context nodes of a partition.
 

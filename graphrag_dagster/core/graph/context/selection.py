@@ -1,15 +1,21 @@
 """The score of candidates, the budget of communities and who is taken (spec_context_leiden §4, §5)."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
-from graphrag_dagster.core.graph.context.adjacency import Places
 from graphrag_dagster.core.graph.context.distances import UNREACHABLE
-from graphrag_dagster.core.graph.context.options import ContextOptions
-from graphrag_dagster.core.graph.context.units import Doubles
 from graphrag_dagster.tables.context import OUTCOMES
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from graphrag_dagster.core.graph.context.adjacency import Places
+    from graphrag_dagster.core.graph.context.units import Doubles
+    from graphrag_dagster.settings.context import ContextSettings
 
 #: Scores that differ in later digits alone are equal.
 _DIGITS = 9
@@ -55,7 +61,7 @@ class Selection:
     outcome: Places
 
 
-def select(candidates: Candidates, options: ContextOptions) -> Selection:
+def select(candidates: Candidates, options: ContextSettings) -> Selection:
     """Score candidates and take the best of each community, as many as its budget allows.
 
     Only those with a score above 0 after the penalty count for the budget. Of equals, to nine digits, the
@@ -77,14 +83,14 @@ def select(candidates: Candidates, options: ContextOptions) -> Selection:
     return Selection(score, penalised, rank, outcome)
 
 
-def penalty(score: Doubles, centrality: Doubles, options: ContextOptions) -> Doubles:
+def penalty(score: Doubles, centrality: Doubles, options: ContextSettings) -> Doubles:
     """Return scores that are lower the more central a node is."""
     if options.penalty == "factor":
         return score / (1 + centrality)
     return np.maximum(score - options.gamma * centrality, 0.0)
 
 
-def budgets(candidates: Places, options: ContextOptions) -> Places:
+def budgets(candidates: Places, options: ContextSettings) -> Places:
     """Return how many context nodes a community with so many candidates may have: rounded down."""
     grown = options.alpha * np.log2(candidates + 1.0) + _ROUNDING
     whole: Places = np.floor(np.minimum(grown, options.lambda_max)).astype(np.int64)

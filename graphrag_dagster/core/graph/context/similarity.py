@@ -45,7 +45,7 @@ def alignment(units: Units, members: Places, labels: Places, *, include_self: bo
         units: vectors of all nodes.
         members: the rows of the clustered nodes.
         labels: of each of these its community, 0…; none is empty.
-        include_self: see :class:`~.options.ContextOptions`.
+        include_self: see :class:`~graphrag_dagster.settings.context.ContextSettings`.
 
     Returns:
         arrays of the length of ``members``.

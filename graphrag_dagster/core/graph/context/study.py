@@ -1,25 +1,27 @@
 """Studies of context nodes: the same measures under other settings, and on thinner graphs."""
 
+from __future__ import annotations
+
 import hashlib
-from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
 
 import polars as pl
 
 from graphrag_dagster.core.graph.context.build import build_context
 from graphrag_dagster.core.graph.context.metrics.measuring import measure_context
 from graphrag_dagster.core.graph.context.metrics.rows import COLUMNS
-from graphrag_dagster.core.graph.context.options import ContextOptions
-from graphrag_dagster.core.graph.context.vectors.making import (
-    STRUCTURES,
-    Embedding,
-    Structure,
-    node_vectors,
-)
+from graphrag_dagster.core.graph.context.vectors.making import STRUCTURES, node_vectors
 from graphrag_dagster.core.graph.leiden import LeidenOptions, hierarchical_communities
 from graphrag_dagster.core.graph.levels import levels
 from graphrag_dagster.core.graph.network import network_of
 from graphrag_dagster.core.progress import stage
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from graphrag_dagster.settings.context import ContextSettings
+    from graphrag_dagster.settings.evaluation import ContextStudySettings
 
 #: A community that is never split: flat Leiden.
 FLAT = 1_000_000_000
@@ -35,34 +37,17 @@ class Variant:
         name: what differs from the index.
         relationships: rows of ``graph.relationships``.
         community_levels: rows of ``graph.community_levels``.
-        embedding: what nodes are compared by.
         options: how context nodes are chosen.
     """
 
     name: str
     relationships: pl.DataFrame
     community_levels: pl.DataFrame
-    embedding: Embedding
-    options: ContextOptions
+    options: ContextSettings
 
-
-@dataclass(frozen=True, slots=True)
-class Studied:
-    """Which values are compared; what is empty is left out.
-
-    Attributes:
-        resolutions: of flat Leiden.
-        alphas: of the budget.
-        largest: context nodes of a community at most.
-        densities: shares of the edges that are kept; each with ``drop`` and ``far``.
-        embeddings: what nodes are compared by.
-    """
-
-    resolutions: Sequence[float] = ()
-    alphas: Sequence[float] = ()
-    largest: Sequence[int] = ()
-    densities: Sequence[float] = ()
-    embeddings: Sequence[Embedding] = ()
+    def where(self, name: str, **options: object) -> Variant:
+        """Return the variant with other options."""
+        return replace(self, name=name, options=self.options.model_copy(update=options))
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,21 +57,17 @@ class Indexed:
     Attributes:
         relationships: rows of ``graph.relationships``.
         community_levels: rows of ``graph.community_levels``.
-        embedding: what nodes are compared by.
-        structure: of ``concat`` and ``mean``.
         options: how context nodes are chosen.
         leiden: how the graph was clustered.
     """
 
     relationships: pl.DataFrame
     community_levels: pl.DataFrame
-    embedding: Embedding = "text"
-    structure: Structure = "spectral"
-    options: ContextOptions = field(default_factory=ContextOptions)
+    options: ContextSettings
     leiden: LeidenOptions = field(default_factory=LeidenOptions)
 
 
-def variants(index: Indexed, studied: Studied) -> Iterator[Variant]:
+def variants(index: Indexed, studied: ContextStudySettings) -> Iterator[Variant]:
     """Yield the index as it is, then each of what is compared with it.
 
     Edges are thinned by the hash of their id, so that fewer edges are always some of those that are more; the
@@ -96,13 +77,9 @@ def variants(index: Indexed, studied: Studied) -> Iterator[Variant]:
         index: the graph as it is.
         studied: the values to be compared.
     """
-    base = Variant(AS_SET, index.relationships, index.community_levels, index.embedding, index.options)
+    base, own = Variant(AS_SET, index.relationships, index.community_levels, index.options), index.options
     yield base
-    yield replace(
-        base,
-        name=f"include_self={not index.options.include_self}",
-        options=replace(index.options, include_self=not index.options.include_self),
-    )
+    yield base.where(f"include_self={not own.include_self}", include_self=not own.include_self)
     for value in studied.resolutions:
         flat = replace(index.leiden, max_cluster_size=FLAT, resolution=value)
         yield replace(
@@ -111,22 +88,16 @@ def variants(index: Indexed, studied: Studied) -> Iterator[Variant]:
             community_levels=_clustered(index.relationships, flat).filter(level=0),
         )
     for value in studied.alphas:
-        yield replace(base, name=f"alpha={value:g}", options=replace(index.options, alpha=value))
-    for most in studied.largest:
-        yield replace(base, name=f"lambda_max={most}", options=replace(index.options, lambda_max=most))
+        yield base.where(f"alpha={value:g}", alpha=value)
+    for most in studied.lambda_max:
+        yield base.where(f"lambda_max={most}", lambda_max=most)
     for share in studied.densities:
         edges = thinned(index.relationships, share)
-        communities = _clustered(edges, index.leiden)
+        thin = replace(base, relationships=edges, community_levels=_clustered(edges, index.leiden))
         for unreachable in ("drop", "far"):
-            yield Variant(
-                f"{share:.0%} edges, {unreachable}",
-                edges,
-                communities,
-                index.embedding,
-                replace(index.options, unreachable=unreachable),
-            )
+            yield thin.where(f"{share:.0%} edges, {unreachable}", unreachable=unreachable)
     for embedding in studied.embeddings:
-        yield replace(base, name=f"embedding={embedding}", embedding=embedding)
+        yield base.where(f"embedding={embedding}", embedding=embedding)
 
 
 def thinned(relationships: pl.DataFrame, share: float) -> pl.DataFrame:
@@ -152,11 +123,9 @@ def _clustered(relationships: pl.DataFrame, options: LeidenOptions) -> pl.DataFr
 
 def study(
     index: Indexed,
-    studied: Studied,
+    studied: ContextStudySettings,
     entity_ids: pl.Series,
     entity_vectors: pl.DataFrame | None,
-    *,
-    draws: int = 30,
 ) -> pl.DataFrame:
     """Measure every variant; to the columns of :func:`.metrics.measuring.measure_context` comes ``variant``.
 
@@ -164,28 +133,28 @@ def study(
 
     Args:
         index: the graph as it is.
-        studied: the values to be compared.
+        studied: the values to be compared, and the random choices of each control.
         entity_ids: of all entities.
         entity_vectors: rows of ``embeddings.entities``; none or no rows: there are none.
-        draws: random choices of each control.
     """
     texts = None if entity_vectors is None or entity_vectors.is_empty() else entity_vectors
-    compared = [one for one in variants(index, studied) if texts is not None or one.embedding in STRUCTURES]
+    every = variants(index, studied)
+    compared = [one for one in every if texts is not None or one.options.embedding in STRUCTURES]
     found = [pl.DataFrame(schema={"variant": pl.String(), **COLUMNS})]
     # Thinner graphs are parts of denser ones: as many edges are the same edges.
     made_of = {}
     with stage("Measuring context nodes", len(compared)) as running:
         for variant in compared:
             edges, levels_of, options = variant.relationships, variant.community_levels, variant.options
-            place = variant.embedding, edges.height
+            place = options.embedding, edges.height
             if place not in made_of:
                 graph = network_of(edges)
                 made_of[place] = node_vectors(
-                    variant.embedding, entity_ids, texts, graph, options.seed, index.structure
+                    options.embedding, entity_ids, texts, graph, options.seed, options.structure
                 )
             made = build_context(edges, levels_of, made_of[place], options)
             measured = measure_context(
-                made.candidates, levels_of, made_of[place], draws=draws, seed=options.seed
+                made.candidates, levels_of, made_of[place], draws=studied.draws, seed=options.seed
             )
             found.append(measured.select(pl.lit(variant.name).alias("variant"), pl.all()))
             running.advance()

@@ -6,6 +6,7 @@ prompt, reply and reason. A reply that lacks something and can be used all the s
 that lacks nothing; it is not remembered, so that the next run asks again.
 """
 
+import asyncio
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
 from typing import Generic, TypeVar
@@ -22,15 +23,54 @@ from graphrag_dagster.core.language.chat.port import (
     Refused,
 )
 from graphrag_dagster.core.language.chat.prompt import Prompt
-from graphrag_dagster.core.language.chat.racing import AllLost, first_done
 from graphrag_dagster.core.language.chat.replies import CutOff, Incomplete, NotUsable, read_typed, visible
 from graphrag_dagster.core.language.chat.rungs import Rungs, check_complete, is_endless
 from graphrag_dagster.core.language.tasks import Usage
 
+T = TypeVar("T")
+E = TypeVar("E", bound=Exception)
+
+
+class AllLost(Exception, Generic[E]):
+    """No way came to its end; ``errors`` has why, in the order of the ways."""
+
+    def __init__(self, errors: list[E]) -> None:
+        super().__init__(*errors)
+        self.errors = errors
+
+
+async def first_done(*ways: Awaitable[T], lost: type[E]) -> T:
+    """Return what the first way gives that comes to its end; the others are given up.
+
+    Args:
+        ways: all begun at once; of several that are done together the first counts.
+        lost: what a way raises that does not come to its end; any other error ends all.
+
+    Raises:
+        AllLost: none did.
+    """
+    tasks = [asyncio.ensure_future(way) for way in ways]
+    errors: dict[asyncio.Future[T], E] = {}
+    try:
+        while len(errors) < len(tasks):
+            waited = [task for task in tasks if task not in errors]
+            done, _ = await asyncio.wait(waited, return_when=asyncio.FIRST_COMPLETED)
+            for task in waited:
+                if task in done:
+                    try:
+                        return task.result()
+                    except lost as error:
+                        errors[task] = error
+        raise AllLost([errors[task] for task in tasks])
+    finally:
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+
 #: Models whose replies held reasoning of which only the end was marked; what they say is not shown at once.
 _reason_unmarked: set[str] = set()
 
-T = TypeVar("T")
 Schema = TypeVar("Schema", bound=BaseModel)
 
 

@@ -1,6 +1,8 @@
-"""The port to a chat model."""
+"""The port to a chat model, and which remembered replies a task has read."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Literal, Protocol
 
@@ -102,3 +104,27 @@ class ChatModel(Protocol):
         A model with a memory will answer the same request with it from now on; no other reply is ever
         remembered, so that a bad one cannot become permanent.
         """
+
+
+_noted: ContextVar[dict[str, None] | None] = ContextVar("_noted", default=None)
+
+
+@contextmanager
+def noted_replies() -> Iterator[dict[str, None]]:
+    """Collect the keys of the remembered replies that are used within, in their order.
+
+    Work within that is not to be counted, such as replies of which another is made, collects for itself.
+    """
+    keys: dict[str, None] = {}
+    token = _noted.set(keys)
+    try:
+        yield keys
+    finally:
+        _noted.reset(token)
+
+
+def note_reply(key: bytes) -> None:
+    """Say that a remembered reply is used."""
+    keys = _noted.get()
+    if keys is not None:
+        keys[key.hex()] = None

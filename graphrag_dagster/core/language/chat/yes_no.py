@@ -5,8 +5,14 @@ from contextlib import nullcontext
 from dataclasses import dataclass
 
 from graphrag_dagster.core.language.chat.asking import UnusableReply, ask
-from graphrag_dagster.core.language.chat.noted import noted_replies
-from graphrag_dagster.core.language.chat.port import CallFailed, ChatModel, ChatReply, ChatRequest, Message
+from graphrag_dagster.core.language.chat.port import (
+    CallFailed,
+    ChatModel,
+    ChatReply,
+    ChatRequest,
+    Message,
+    noted_replies,
+)
 from graphrag_dagster.core.language.chat.prompt import Prompt
 from graphrag_dagster.core.language.chat.replies import NotUsable, visible
 from graphrag_dagster.core.language.tasks import Usage

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Final
 
-from graphrag_dagster.core.language.decomposing import AnswerText, SentenceClaims
+from graphrag_dagster.core.language.evaluating import AnswerText, SentenceClaims
 from graphrag_dagster.core.language.extractive.parsing.clauses import split_clauses
 from graphrag_dagster.core.language.extractive.parsing.pipeline import DEFAULT_PIPELINE, load_pipeline
 from graphrag_dagster.core.language.extractive.parsing.statements import (

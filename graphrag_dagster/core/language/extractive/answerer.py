@@ -9,11 +9,9 @@ import numpy as np
 
 from graphrag_dagster.core.language.answer_form import AnswerForm, most_sentences
 from graphrag_dagster.core.language.extractive.answering import focused
+from graphrag_dagster.core.language.extractive.answering.kinds import listed, of_both, themes
 from graphrag_dagster.core.language.extractive.answering.layout import in_reading_order, laid_out
-from graphrag_dagster.core.language.extractive.answering.listing import listed
 from graphrag_dagster.core.language.extractive.answering.sentences import Sentence, sentences_of
-from graphrag_dagster.core.language.extractive.answering.sides import of_both
-from graphrag_dagster.core.language.extractive.answering.themes import themes
 from graphrag_dagster.core.language.extractive.answering.wanted import OF_ANY, Wanted, wanted
 from graphrag_dagster.core.language.tasks import ContextUnit, Engine, FinalAnswer, PartialAnswer, Point, Turn
 from graphrag_dagster.core.ranks import Scores, comparable

@@ -7,7 +7,7 @@ many texts together can tell. Nothing is understood: the themes are what the gra
 from collections.abc import Iterable, Sequence
 from typing import Final
 
-from graphrag_dagster.core.language.questioning import (
+from graphrag_dagster.core.language.evaluating import (
     Described,
     Drafts,
     PersonaDraft,

@@ -4,9 +4,8 @@ from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 
 from graphrag_dagster.core.language.answer_form import AnswerForm
-from graphrag_dagster.core.language.chat.data import enclose, enclosed_conversation
 from graphrag_dagster.core.language.chat.port import Message
-from graphrag_dagster.core.language.chat.prompt import Prompt, PromptSource
+from graphrag_dagster.core.language.chat.prompt import Prompt, PromptSource, enclose, enclosed_conversation
 from graphrag_dagster.core.language.tasks import PartialAnswer, Turn
 from graphrag_dagster.core.text.citations import ContextKind
 

@@ -7,10 +7,9 @@ from pydantic import BaseModel, field_validator
 
 from graphrag_dagster.core.language.chat.asker import Asker
 from graphrag_dagster.core.language.chat.asking import UnusableReply, ask_typed
-from graphrag_dagster.core.language.chat.data import enclose
 from graphrag_dagster.core.language.chat.loop import run_largest_first
 from graphrag_dagster.core.language.chat.port import ChatModel, ChatRequest
-from graphrag_dagster.core.language.chat.prompt import PromptSource
+from graphrag_dagster.core.language.chat.prompt import PromptSource, enclose
 from graphrag_dagster.core.language.chat.schemas import DescriptionShape
 from graphrag_dagster.core.language.tasks import DescriptionGroup, MergedDescription, Usage
 from graphrag_dagster.core.text.tokens import Tokenizer, get_tokenizer

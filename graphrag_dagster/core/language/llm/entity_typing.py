@@ -6,9 +6,8 @@ from dataclasses import dataclass
 
 from graphrag_dagster.core.language.chat.asker import Asker
 from graphrag_dagster.core.language.chat.asking import UnusableReply, ask
-from graphrag_dagster.core.language.chat.data import enclose
 from graphrag_dagster.core.language.chat.port import ChatModel, ChatRequest
-from graphrag_dagster.core.language.chat.prompt import PromptSource
+from graphrag_dagster.core.language.chat.prompt import PromptSource, enclose
 from graphrag_dagster.core.language.chat.replies import Incomplete, NotUsable
 from graphrag_dagster.core.language.chat.schemas import Shape
 from graphrag_dagster.core.language.entity_typing import Typing, Untyped

@@ -7,9 +7,8 @@ from typing import Literal, TypeAlias
 
 from graphrag_dagster.core.language.chat.asker import Asker
 from graphrag_dagster.core.language.chat.asking import UnusableReply, ask
-from graphrag_dagster.core.language.chat.data import enclose
 from graphrag_dagster.core.language.chat.port import ChatModel, ChatRequest
-from graphrag_dagster.core.language.chat.prompt import PromptSource
+from graphrag_dagster.core.language.chat.prompt import PromptSource, enclose
 from graphrag_dagster.core.language.chat.replies import Incomplete, NotUsable
 from graphrag_dagster.core.language.chat.schemas import Shape
 from graphrag_dagster.core.language.llm.evaluation.quality_replies import worded

@@ -5,10 +5,9 @@ from collections.abc import Sequence
 from graphrag_dagster.core.language.answer_form import KNOWLEDGE_MARK
 from graphrag_dagster.core.language.chat.asker import Asker
 from graphrag_dagster.core.language.chat.asking import UnusableReply, ask
-from graphrag_dagster.core.language.chat.data import enclose, enclosed_conversation
 from graphrag_dagster.core.language.chat.loop import run_one
 from graphrag_dagster.core.language.chat.port import ChatModel
-from graphrag_dagster.core.language.chat.prompt import PromptSource
+from graphrag_dagster.core.language.chat.prompt import PromptSource, enclose, enclosed_conversation
 from graphrag_dagster.core.language.chat.replies import NotUsable, is_placeholder
 from graphrag_dagster.core.language.own_context import WrittenContext
 from graphrag_dagster.core.language.tasks import Turn

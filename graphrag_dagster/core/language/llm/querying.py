@@ -8,10 +8,9 @@ from pydantic import BaseModel, model_validator
 
 from graphrag_dagster.core.language.chat.asker import Asker
 from graphrag_dagster.core.language.chat.asking import UnusableReply, ask
-from graphrag_dagster.core.language.chat.data import enclose
 from graphrag_dagster.core.language.chat.loop import run_one
 from graphrag_dagster.core.language.chat.port import ChatModel
-from graphrag_dagster.core.language.chat.prompt import PromptSource
+from graphrag_dagster.core.language.chat.prompt import PromptSource, enclose
 from graphrag_dagster.core.language.chat.replies import NotUsable, first_of, read_typed, spelt_alike
 from graphrag_dagster.core.language.chat.schemas import Shape
 from graphrag_dagster.core.language.querying import FailedQuery, WrittenQuery

@@ -9,9 +9,8 @@ from pydantic import BaseModel, model_validator
 
 from graphrag_dagster.core.language.chat.asker import Asker
 from graphrag_dagster.core.language.chat.asking import UnusableReply, ask
-from graphrag_dagster.core.language.chat.data import enclose
 from graphrag_dagster.core.language.chat.port import ChatModel
-from graphrag_dagster.core.language.chat.prompt import PromptSource
+from graphrag_dagster.core.language.chat.prompt import PromptSource, enclose
 from graphrag_dagster.core.language.chat.replies import Incomplete, NotUsable, read_typed
 from graphrag_dagster.core.language.chat.schemas import Shape
 from graphrag_dagster.core.language.exploring import HIGHEST_RATING, BatchRatings, Rating

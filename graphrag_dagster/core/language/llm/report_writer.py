@@ -9,11 +9,9 @@ from pydantic import BaseModel, field_validator, model_validator
 
 from graphrag_dagster.core.language.chat.asker import Asker
 from graphrag_dagster.core.language.chat.asking import UnusableReply, ask_typed
-from graphrag_dagster.core.language.chat.data import enclose
 from graphrag_dagster.core.language.chat.loop import run_in_order
-from graphrag_dagster.core.language.chat.noted import noted_replies
-from graphrag_dagster.core.language.chat.port import ChatModel
-from graphrag_dagster.core.language.chat.prompt import PromptSource
+from graphrag_dagster.core.language.chat.port import ChatModel, noted_replies
+from graphrag_dagster.core.language.chat.prompt import PromptSource, enclose
 from graphrag_dagster.core.language.chat.replies import spelt_alike
 from graphrag_dagster.core.language.chat.schemas import ReportShape
 from graphrag_dagster.core.language.tasks import Finding, ReportRequest, ReportWriter, WrittenReport

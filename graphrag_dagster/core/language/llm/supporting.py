@@ -6,10 +6,9 @@ from typing import Literal
 
 from graphrag_dagster.catalogue.support import Verdict
 from graphrag_dagster.core.language.chat.asking import UnusableReply, ask
-from graphrag_dagster.core.language.chat.data import enclose
 from graphrag_dagster.core.language.chat.loop import run_in_order
 from graphrag_dagster.core.language.chat.port import ChatModel, ChatRequest, Message
-from graphrag_dagster.core.language.chat.prompt import PromptSource
+from graphrag_dagster.core.language.chat.prompt import PromptSource, enclose
 from graphrag_dagster.core.language.chat.schemas import Shape
 from graphrag_dagster.core.language.llm.evaluation.quality_replies import read_words
 from graphrag_dagster.core.language.llm.extraction.examples import WorkedExample

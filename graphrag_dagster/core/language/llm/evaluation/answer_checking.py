@@ -5,14 +5,13 @@ from dataclasses import replace
 from types import MappingProxyType
 from typing import Literal
 
-from graphrag_dagster.core.language.answer_checking import BLANK, Checked, GivenAnswer
 from graphrag_dagster.core.language.chat.asker import Asker
 from graphrag_dagster.core.language.chat.asking import UnusableReply, ask
-from graphrag_dagster.core.language.chat.data import enclose
 from graphrag_dagster.core.language.chat.loop import run_in_order
 from graphrag_dagster.core.language.chat.port import ChatModel, ChatRequest
-from graphrag_dagster.core.language.chat.prompt import PromptSource
+from graphrag_dagster.core.language.chat.prompt import PromptSource, enclose
 from graphrag_dagster.core.language.chat.schemas import Shape
+from graphrag_dagster.core.language.evaluating import BLANK, Checked, GivenAnswer
 from graphrag_dagster.core.language.llm.evaluation.quality_replies import read_words
 
 Word = Literal["yes", "no"]

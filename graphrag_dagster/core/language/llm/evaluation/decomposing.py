@@ -14,11 +14,10 @@ from pydantic import BaseModel
 
 from graphrag_dagster.core.language.chat.asker import Asker
 from graphrag_dagster.core.language.chat.asking import UnusableReply, ask
-from graphrag_dagster.core.language.chat.data import enclose
 from graphrag_dagster.core.language.chat.loop import run_in_order
 from graphrag_dagster.core.language.chat.port import ChatModel
-from graphrag_dagster.core.language.chat.prompt import PromptSource
-from graphrag_dagster.core.language.decomposing import AnswerText, SentenceClaims, SentenceState
+from graphrag_dagster.core.language.chat.prompt import PromptSource, enclose
+from graphrag_dagster.core.language.evaluating import AnswerText, SentenceClaims, SentenceState
 from graphrag_dagster.core.language.llm.evaluation.claim_replies import (
     AtomicClaimsShape,
     DisambiguationShape,

@@ -9,13 +9,12 @@ from pydantic import BaseModel, model_validator
 
 from graphrag_dagster.core.language.chat.asker import Asker
 from graphrag_dagster.core.language.chat.asking import UnusableReply, ask
-from graphrag_dagster.core.language.chat.data import enclose
 from graphrag_dagster.core.language.chat.loop import run_in_order
 from graphrag_dagster.core.language.chat.port import ChatModel, ChatRequest
-from graphrag_dagster.core.language.chat.prompt import PromptSource
+from graphrag_dagster.core.language.chat.prompt import PromptSource, enclose
 from graphrag_dagster.core.language.chat.replies import NotUsable, read_typed
 from graphrag_dagster.core.language.chat.schemas import Shape
-from graphrag_dagster.core.language.judging import CRITERIA, IDENTICAL, Comparison, Verdict, Winner
+from graphrag_dagster.core.language.evaluating import CRITERIA, IDENTICAL, Comparison, Verdict, Winner
 
 _NAMES = {
     "reason": ("reason", "reasoning", "explanation", "rationale"),

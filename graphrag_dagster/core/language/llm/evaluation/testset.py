@@ -6,9 +6,8 @@ from typing import Any
 from pydantic import BaseModel, model_validator
 
 from graphrag_dagster.core.language.chat.asker import Asker
-from graphrag_dagster.core.language.chat.data import enclose
 from graphrag_dagster.core.language.chat.port import ChatModel, ChatRequest
-from graphrag_dagster.core.language.chat.prompt import PromptSource
+from graphrag_dagster.core.language.chat.prompt import PromptSource, enclose
 from graphrag_dagster.core.language.chat.replies import (
     NotUsable,
     first_of,
@@ -17,8 +16,8 @@ from graphrag_dagster.core.language.chat.replies import (
     spelt_alike,
 )
 from graphrag_dagster.core.language.chat.schemas import Shape
+from graphrag_dagster.core.language.evaluating import DocumentRequest, ReferenceDraft, ReferenceDrafts
 from graphrag_dagster.core.language.llm.extraction.examples import WorkedExample
-from graphrag_dagster.core.language.testset import DocumentRequest, ReferenceDraft, ReferenceDrafts
 
 #: A question with its answer and a quotation takes no more.
 _TOKENS_PER_QUESTION = 400

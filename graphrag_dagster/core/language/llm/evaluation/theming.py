@@ -7,13 +7,19 @@ from typing import Any
 from pydantic import BaseModel, RootModel
 
 from graphrag_dagster.core.language.chat.asker import Asker
-from graphrag_dagster.core.language.chat.data import enclose
 from graphrag_dagster.core.language.chat.port import ChatModel, ChatRequest
-from graphrag_dagster.core.language.chat.prompt import PromptSource
+from graphrag_dagster.core.language.chat.prompt import PromptSource, enclose
 from graphrag_dagster.core.language.chat.replies import NotUsable, is_placeholder, read_typed
 from graphrag_dagster.core.language.chat.schemas import Shape
-from graphrag_dagster.core.language.judging import CRITERIA, Criterion
-from graphrag_dagster.core.language.theming import Labels, Reasons, Theme, ThemeLists, Themes
+from graphrag_dagster.core.language.evaluating import (
+    CRITERIA,
+    Criterion,
+    Labels,
+    Reasons,
+    Theme,
+    ThemeLists,
+    Themes,
+)
 
 #: Most themes of one part of the reasons, and of a criterion.
 MOST_NAMED, MOST_MERGED = 5, 8

@@ -4,10 +4,9 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Unpack
 
-from graphrag_dagster.core.language.chat.data import enclose
 from graphrag_dagster.core.language.chat.loop import run_largest_first
 from graphrag_dagster.core.language.chat.port import ChatModel, ChatRequest
-from graphrag_dagster.core.language.chat.prompt import PromptSource
+from graphrag_dagster.core.language.chat.prompt import PromptSource, enclose
 from graphrag_dagster.core.language.chat.schemas import ClaimsShape
 from graphrag_dagster.core.language.exemplars import ClaimExample
 from graphrag_dagster.core.language.llm.extraction.exemplars import with_claim_examples

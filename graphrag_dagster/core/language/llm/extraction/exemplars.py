@@ -4,7 +4,7 @@ import json
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from graphrag_dagster.core.language.chat.data import escape
+from graphrag_dagster.core.language.chat.prompt import escape
 from graphrag_dagster.core.language.exemplars import ClaimExample, ExampleRelationship, GraphExample
 from graphrag_dagster.core.language.llm.extraction.tuples import COMPLETE, FIELD, RECORD
 from graphrag_dagster.core.text.relations import RELATED_TO

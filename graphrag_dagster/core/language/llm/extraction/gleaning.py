@@ -9,17 +9,31 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field, replace
 from functools import partial
+from itertools import pairwise
 from typing import Literal
 
 from graphrag_dagster.core.language.chat.asking import Asked, Kept, UnusableReply, ask
-from graphrag_dagster.core.language.chat.halves import halves
-from graphrag_dagster.core.language.chat.noted import noted_replies
-from graphrag_dagster.core.language.chat.port import ChatModel, ChatReply, ChatRequest, Message
+from graphrag_dagster.core.language.chat.port import ChatModel, ChatReply, ChatRequest, Message, noted_replies
 from graphrag_dagster.core.language.chat.prompt import Prompt
 from graphrag_dagster.core.language.chat.yes_no import YesNo
 from graphrag_dagster.core.language.llm.extraction.copies import Copies
 from graphrag_dagster.core.language.llm.extraction.raw_records import RawReply
 from graphrag_dagster.core.language.tasks import Usage
+from graphrag_dagster.core.text.sentences import sentence_spans
+
+
+def halves(text: str) -> tuple[str, str] | None:
+    """Return the two parts of a text, cut between the two sentences nearest to its middle.
+
+    Together they hold every character but the white space at the cut. None for a single sentence.
+    """
+    spans = sentence_spans(text)
+    if len(spans) < 2:
+        return None
+    middle = len(text) / 2
+    before, after = min(pairwise(spans), key=lambda pair: abs(pair[0].end - middle))
+    return text[: before.end], text[after.start :]
+
 
 Order = Literal["check_first", "continue_first", "unchecked"]
 Build = Callable[[str], ChatRequest]

@@ -5,10 +5,9 @@ from dataclasses import replace
 from typing import Unpack
 
 from graphrag_dagster.core.accounting.reply_sizes import reply_tokens
-from graphrag_dagster.core.language.chat.data import enclose
 from graphrag_dagster.core.language.chat.loop import run_largest_first
 from graphrag_dagster.core.language.chat.port import ChatModel, ChatRequest
-from graphrag_dagster.core.language.chat.prompt import PromptSource
+from graphrag_dagster.core.language.chat.prompt import PromptSource, enclose
 from graphrag_dagster.core.language.chat.schemas import GraphShape, LabelledGraphShape
 from graphrag_dagster.core.language.exemplars import GraphExample
 from graphrag_dagster.core.language.llm.extraction.exemplars import with_graph_examples

@@ -4,10 +4,9 @@ from collections.abc import Sequence
 
 from graphrag_dagster.core.language.chat.asker import Asker
 from graphrag_dagster.core.language.chat.asking import UnusableReply, ask
-from graphrag_dagster.core.language.chat.data import enclose
 from graphrag_dagster.core.language.chat.loop import run_one
 from graphrag_dagster.core.language.chat.port import ChatModel, Listener
-from graphrag_dagster.core.language.chat.prompt import PromptSource
+from graphrag_dagster.core.language.chat.prompt import PromptSource, enclose
 from graphrag_dagster.core.language.llm.paths.asking import shown_lines
 from graphrag_dagster.core.language.llm.paths.fitting import fitting
 from graphrag_dagster.core.language.path_selection import UNKNOWN, GraphAnswer

@@ -2,9 +2,8 @@
 
 from collections.abc import Sequence
 
-from graphrag_dagster.core.language.chat.data import enclose, escape
 from graphrag_dagster.core.language.chat.port import Message
-from graphrag_dagster.core.language.chat.prompt import PromptSource
+from graphrag_dagster.core.language.chat.prompt import PromptSource, enclose, escape
 from graphrag_dagster.core.language.path_selection import Level
 from graphrag_dagster.core.text.verbalised import Verbalised
 
