@@ -12,7 +12,7 @@ from itertools import combinations
 import numpy as np
 from rouge_score.rouge_scorer import RougeScorer
 
-from graphrag_dagster.core.evaluation.claims.clusters import THRESHOLDS, ClaimClusters, cluster
+from graphrag_dagster.core.evaluation.claims.claim_rows import THRESHOLDS, ClaimClusters, cluster
 from graphrag_dagster.core.evaluation.claims.rouge import distances, tokens
 
 ANSWERS, CLAIMS, PAIRS = 1_500, 47_075, 10_000

@@ -25,7 +25,7 @@ import numpy as np
 from graphrag_dagster.core.graph.context.adjacency import Adjacency
 from graphrag_dagster.core.graph.context.betweenness import betweenness
 from graphrag_dagster.core.graph.context.distances import distances
-from graphrag_dagster.core.graph.context.selection import Candidates, select
+from graphrag_dagster.core.graph.context.partition import Candidates, select
 from graphrag_dagster.core.graph.context.similarity import alignment
 from graphrag_dagster.core.graph.context.units import Units, blocks
 from graphrag_dagster.settings.context import ContextSettings

@@ -21,7 +21,7 @@ import polars as pl
 from leiden import planted
 
 from graphrag_dagster.core.graph.clustering import Clustering, Start, cluster
-from graphrag_dagster.core.graph.matching import matched
+from graphrag_dagster.core.graph.hierarchy import matched
 from graphrag_dagster.core.ids import stable_id
 
 TRIPLES = (

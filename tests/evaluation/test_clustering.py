@@ -6,8 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graphrag_dagster.core.evaluation.claims.clusters import THRESHOLDS, ClaimClusters, cluster
-from graphrag_dagster.core.evaluation.claims.deduplication import repeated
+from graphrag_dagster.core.evaluation.claims.claim_rows import THRESHOLDS, ClaimClusters, cluster, repeated
 from graphrag_dagster.core.evaluation.claims.rouge import distances, tokens
 
 # spec_graphrag §13.5: distances .25, .5, .5, 1.

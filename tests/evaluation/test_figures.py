@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 from graphrag_dagster.core.evaluation.figures.costs import cost_against_quality
 from graphrag_dagster.core.evaluation.figures.figure import Figure, short
 from graphrag_dagster.core.evaluation.figures.gleanings import gleaning_lines
-from graphrag_dagster.core.evaluation.figures.graph import community_maps
-from graphrag_dagster.core.evaluation.figures.hues import parent_colours, shades
+from graphrag_dagster.core.evaluation.figures.graph import community_maps, parent_colours, shades
 from graphrag_dagster.core.evaluation.figures.labels import _shared, place_labels, spread
 from graphrag_dagster.core.evaluation.figures.measures import measure_bars
 from graphrag_dagster.core.evaluation.figures.scatter import ticks

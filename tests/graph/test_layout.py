@@ -16,7 +16,7 @@ from graphrag_dagster.core.graph.layout.apart import _near, moved_apart, told_ap
 from graphrag_dagster.core.graph.layout.arranging import Layout, arrange, previous_layout
 from graphrag_dagster.core.graph.layout.bodies import bodies_of
 from graphrag_dagster.core.graph.layout.cold import from_nothing
-from graphrag_dagster.core.graph.layout.repulsion import Repulsion
+from graphrag_dagster.core.graph.layout.settling import Repulsion
 from graphrag_dagster.core.ids import stable_id
 from graphrag_dagster.errors import GraphragError
 

@@ -4,8 +4,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from graphrag_dagster import tables
-from graphrag_dagster.core.resolution.corpus_names import corpus_names
-from graphrag_dagster.core.resolution.frames import ResolutionFrames, resolve_corpus, unresolved
+from graphrag_dagster.core.resolution.frames import ResolutionFrames, corpus_names, resolve_corpus, unresolved
 from graphrag_dagster.core.resolution.pairs.comparing import Earlier
 from graphrag_dagster.core.resolution.people import Decisions, Word
 from graphrag_dagster.core.text.names import normalise

@@ -4,7 +4,7 @@ import pytest
 
 from graphrag_dagster.core.graph.context import build
 from graphrag_dagster.core.graph.context.build import build_context
-from graphrag_dagster.core.graph.context.selection import budgets
+from graphrag_dagster.core.graph.context.partition import budgets
 from graphrag_dagster.core.graph.context.vectors.node_vectors import NodeVectors
 from graphrag_dagster.errors import GraphragError
 from graphrag_dagster.settings.context import ContextSettings

@@ -7,8 +7,7 @@ from hypothesis import strategies as st
 
 from graphrag_dagster.core.graph.context.build import build_context
 from graphrag_dagster.core.graph.context.metrics import level_nodes, nearest
-from graphrag_dagster.core.graph.context.metrics.cross import cross_similarity
-from graphrag_dagster.core.graph.context.metrics.measuring import measure_context
+from graphrag_dagster.core.graph.context.metrics.measuring import cross_similarity, measure_context
 from graphrag_dagster.core.graph.context.metrics.memberships import (
     NONE,
     Memberships,

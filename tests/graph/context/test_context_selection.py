@@ -3,7 +3,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graphrag_dagster.core.graph.context.selection import Candidates, budgets, select
+from graphrag_dagster.core.graph.context.partition import Candidates, budgets, select
 from graphrag_dagster.errors import SettingsError
 from graphrag_dagster.settings import parse_settings
 from graphrag_dagster.settings.context import ContextSettings

@@ -6,8 +6,7 @@ import polars as pl
 import pytest
 
 from graphrag_dagster.core.graph.context.vectors import spectral
-from graphrag_dagster.core.graph.context.vectors.making import node_vectors
-from graphrag_dagster.core.graph.context.vectors.node2vec import walks
+from graphrag_dagster.core.graph.context.vectors.making import node_vectors, walks
 from graphrag_dagster.core.graph.context.vectors.node_vectors import NodeVectors
 from graphrag_dagster.core.graph.context.vectors.spectral import log_pmi
 from graphrag_dagster.core.graph.context.vectors.structure import dimension, weights

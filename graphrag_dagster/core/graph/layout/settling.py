@@ -4,13 +4,23 @@ Every pair repels by mass over distance, as in ForceAtlas2 (Jacomy et al. 2014, 
 the centres of the groups and the middle of the picture attract in proportion to the distance. Under such
 forces a group becomes a disc of even density, the same for large groups and small ones: the stronger the
 pull of its centre is beside that of the middle, the smaller the disc is beside the gaps.
+
+The pull of edges, in proportion to their length.
+
+A long edge would take a point out of its group, the farther the larger the graph. So of an edge that leaves
+groups, what is pulled beyond a length is shared by all points of the outermost groups that it leaves: those
+move as a whole.
+
+Repulsion between all points, by mass over distance, summed on a grid.
+
+The masses are spread over the four nearest cells, the potential is their convolution with a logarithm, and
+its slope is read off again between the cells: the time grows with the points and the cells, not with the
+pairs. Below the width of a cell points hardly repel each other.
 """
 
 import numpy as np
 
 from graphrag_dagster.core.graph.layout.bodies import Bodies, Floats, Places, summed
-from graphrag_dagster.core.graph.layout.repulsion import Repulsion
-from graphrag_dagster.core.graph.layout.springs import Springs
 
 #: Pull of the middle, beside that of the centres of a point's groups, which together are the rest to 1.
 _MIDDLE = 0.35
@@ -72,3 +82,105 @@ def _centres(places: Floats, mass: Floats, group: Places) -> Floats:
     whole = np.bincount(group, mass)
     centres: Floats = summed(group, mass[:, None] * places, len(whole)) / whole[:, None]
     return centres
+
+
+#: Length at which half of the pull is shared.
+_LONG = 10.0
+
+
+class Springs:
+    """The edges between points, of which masses and groups stay the same."""
+
+    def __init__(self, bodies: Bodies) -> None:
+        self._bodies = bodies
+        first = np.cumsum([0, *(int(group.max()) + 1 for group in bodies.groups)])
+        self._shared_by = [first[level] + group for level, group in enumerate(bodies.groups)]
+        self._mass = np.zeros(int(first[-1]))
+        for group in self._shared_by:
+            self._mass += np.bincount(group, bodies.mass, len(self._mass))
+        self._edges, self._ends = self._leaving()
+
+    def of(self, places: Floats) -> Floats:
+        """Return the pull on each point by its mass, shape [points, 2]."""
+        bodies, count = self._bodies, len(places)
+        along = places[bodies.target] - places[bodies.source]
+        pull = along * bodies.pull[:, None]
+        length = np.sqrt((along[self._edges] ** 2).sum(axis=1))
+        shared = pull[self._edges] * (length / (length + _LONG))[:, None]
+        pull[self._edges] -= shared
+        own = summed(bodies.source, pull, count) - summed(bodies.target, pull, count)
+        moved: Floats = own / bodies.mass[:, None]
+        if len(self._edges):
+            source, target = self._ends
+            whole = summed(source, shared, len(self._mass)) - summed(target, shared, len(self._mass))
+            whole /= self._mass[:, None]
+            for group in self._shared_by:
+                moved += whole[group]
+        return moved
+
+    def _leaving(self) -> tuple[Places, tuple[Places, Places]]:
+        """Return the edges that leave groups, and the outermost group of each end that it leaves."""
+        source, target = self._bodies.source, self._bodies.target
+        ends = np.full((2, len(source)), -1, dtype=np.int64)
+        for group in reversed(self._shared_by):
+            leaves = group[source] != group[target]
+            ends[:, leaves] = group[source[leaves]], group[target[leaves]]
+        edges = np.flatnonzero(ends[0] >= 0)
+        return edges, (ends[0, edges], ends[1, edges])
+
+
+_FEWEST_CELLS, _MOST_CELLS = 32, 512
+_CELLS_PER_SPACING = 2.5
+
+
+class Repulsion:
+    """The forces between points, of which the number stays the same.
+
+    Args:
+        points: how many there are; decides how fine the grid is.
+    """
+
+    def __init__(self, points: int) -> None:
+        wanted = _CELLS_PER_SPACING * np.sqrt(max(points, 1))
+        self._cells = int(2 ** np.clip(np.ceil(np.log2(wanted)), *np.log2([_FEWEST_CELLS, _MOST_CELLS])))
+        side = 2 * self._cells
+        offset = np.minimum(np.arange(side), side - np.arange(side)).astype(np.float64)
+        potential = -0.5 * np.log(offset[:, None] ** 2 + offset[None] ** 2 + 0.5)
+        self._kernel = np.fft.rfft2(potential)
+
+    def of(self, places: Floats, mass: Floats) -> Floats:
+        """Return for every point the sum over the others of mass over distance, away from them.
+
+        Args:
+            places: shape [points, 2].
+            mass: shape [points].
+        """
+        cells = self._cells
+        reach = float(np.abs(places).max()) + 1e-3
+        # A cell is left free at each side: slopes are taken across two.
+        width = 2 * reach / (cells - 5)
+        x, y = (places.T + reach) / width + 2
+        column, row = x.astype(np.int64), y.astype(np.int64)
+        right, up = x - column, y - row
+        near = column * cells + row
+        corners = (
+            (near, (1 - right) * (1 - up)),
+            (near + 1, (1 - right) * up),
+            (near + cells, right * (1 - up)),
+            (near + cells + 1, right * up),
+        )
+        spread = np.zeros(cells * cells)
+        for corner, share in corners:
+            spread += np.bincount(corner, mass * share, cells * cells)
+        potential = self._potential(spread.reshape(cells, cells))
+        force = np.empty_like(places)
+        for axis in (0, 1):
+            slope = (np.roll(potential, 1, axis) - np.roll(potential, -1, axis)).ravel()
+            force[:, axis] = sum(slope[corner] * share for corner, share in corners)
+        return force / (2 * width)
+
+    def _potential(self, spread: Floats) -> Floats:
+        cells, side = self._cells, 2 * self._cells
+        waves = np.fft.rfft2(spread, (side, side))
+        potential: Floats = np.fft.irfft2(waves * self._kernel, (side, side))
+        return potential[:cells, :cells]

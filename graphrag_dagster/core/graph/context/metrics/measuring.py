@@ -4,6 +4,8 @@ Both of the paper's measures rise by construction: context nodes are chosen beca
 outside their community, and memberships only grow. So each is given beside two controls with as many nodes
 for each community: any nodes, which shows what growing alone does, and any of those misaligned with it,
 against which the order of the choice shows.
+
+Cross-cluster similarity (spec_context_leiden §7).
 """
 
 import numpy as np
@@ -12,7 +14,6 @@ from numpy.typing import NDArray
 
 from graphrag_dagster.core.graph.context.adjacency import Places
 from graphrag_dagster.core.graph.context.build import partitions
-from graphrag_dagster.core.graph.context.metrics.cross import cross_similarity
 from graphrag_dagster.core.graph.context.metrics.level_nodes import LevelNodes, level_nodes, memberships
 from graphrag_dagster.core.graph.context.metrics.memberships import (
     NONE,
@@ -24,7 +25,7 @@ from graphrag_dagster.core.graph.context.metrics.memberships import (
 from graphrag_dagster.core.graph.context.metrics.nearest import nearest_to
 from graphrag_dagster.core.graph.context.metrics.rows import COLUMNS, LevelRows
 from graphrag_dagster.core.graph.context.similarity import community_means
-from graphrag_dagster.core.graph.context.units import Doubles
+from graphrag_dagster.core.graph.context.units import Doubles, Units
 from graphrag_dagster.core.graph.context.vectors.node_vectors import NodeVectors
 from graphrag_dagster.core.ranks import comparable
 
@@ -171,3 +172,27 @@ def _shares(flags: NDArray[np.bool_]) -> Doubles:
 
 def _mean(values: Doubles) -> float:
     return float(values.mean()) if len(values) else float("nan")
+
+
+def cross_similarity(units: Units, members: Places, home: Places, also: Places | None = None) -> Doubles:
+    """Return of each member the mean cosine with those outside its community; not a number without any.
+
+    Args:
+        units: vectors of all nodes.
+        members: those of the level that have one.
+        home: of each of these its community, 0….
+        also: of each a second community that is left out, -1 for none.
+    """
+    means, sizes = community_means(units, members, home)
+    sums = means * sizes[:, None]
+    whole = sums.sum(axis=0, keepdims=True)
+    total = units.dots(members, whole, np.zeros(len(members), dtype=np.int64))
+    total -= units.dots(members, sums, home)
+    outside = len(members) - sizes[home]
+    if also is not None:
+        second = np.flatnonzero(also != NONE)
+        total[second] -= units.dots(members[second], sums, also[second])
+        outside[second] -= sizes[also[second]]
+    found = np.full(len(total), np.nan)
+    np.divide(total, outside, out=found, where=outside > 0)
+    return found
